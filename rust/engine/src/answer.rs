@@ -1,0 +1,37 @@
+//! What comes back from the desk.
+
+use serde::Serialize;
+
+/// A successful answer, the same through every face.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The `data` of the envelope.
+    pub data: serde_json::Value,
+    /// The `meta.pagination` of GET lists.
+    pub pagination: Option<Pagination>,
+    /// The `meta.warnings`.
+    pub warnings: Vec<Warning>,
+}
+
+/// Paging of GET lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct Pagination {
+    /// Page size used.
+    pub limit: u32,
+    /// Start offset used.
+    pub offset: u32,
+    /// Total matching rows, where counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+}
+
+/// Something the caller should know that is no error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct Warning {
+    /// Stable code, such as `unknown_field`.
+    pub code: String,
+    /// The field it is about.
+    pub field: Option<String>,
+    /// Text for people.
+    pub message: String,
+}

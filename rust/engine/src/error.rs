@@ -1,0 +1,134 @@
+//! Errors as faces need them: a kind that they match without a wildcard, and details that name the place.
+
+use headwater_ledger::LedgerError;
+use serde::Serialize;
+
+/// Why no answer was given.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// What the faces act on.
+    pub kind: ErrorKind,
+    /// Text for people: names the offending value and what was expected.
+    pub message: String,
+    /// JSON path of the offending field, such as `addresses[3]`.
+    pub field: Option<String>,
+    /// Position in a list.
+    pub index: Option<u64>,
+    /// The limit that was passed.
+    pub limit: Option<u64>,
+    /// The offending value.
+    pub value: Option<String>,
+    /// The failure below, for the log only.
+    #[source]
+    pub source: Option<LedgerError>,
+}
+
+/// What went wrong, by who has to act. Matched without a wildcard by every face.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The request cannot be understood or met: 400.
+    InvalidInput(Reason),
+    /// What was named is not there: 404.
+    NotFound,
+    /// The deadline passed or the caller went away: 504.
+    Cancelled,
+    /// Stored data could not be read: 502.
+    Storage,
+    /// A defect of ours: 500.
+    Internal,
+}
+
+/// The `details.reason` of an invalid input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// A required field is missing.
+    MissingField,
+    /// A field has the wrong JSON type.
+    InvalidType,
+    /// A field has a value that it cannot have.
+    InvalidValue,
+    /// The chain is not supported here.
+    UnsupportedChain,
+    /// Not an address of the chain.
+    InvalidAddress,
+    /// Not a contract address of the chain.
+    InvalidContract,
+    /// Not a transaction hash.
+    InvalidHash,
+    /// A list that needs entries has none.
+    EmptyList,
+    /// A list is too long.
+    TooManyItems,
+    /// `limit` is above its maximum.
+    LimitOutOfRange,
+    /// The page lies outside the window that pages reach; use the cursor.
+    PageWindow,
+    /// The start lies after the end.
+    TimeRange,
+    /// A time was given in milliseconds.
+    Milliseconds,
+    /// No token of that symbol is known.
+    UnknownSymbol,
+    /// A prefix is too short.
+    PrefixTooShort,
+    /// The chain cannot be told from the value.
+    AmbiguousChain,
+    /// The body is no JSON.
+    InvalidJson,
+    /// A field that this request does not have, where that is refused.
+    UnknownField,
+    /// An address of another network than the store's.
+    NetworkMismatch,
+    /// The cursor's generation is gone, or the filters changed.
+    CursorExpired,
+}
+
+impl Error {
+    /// An error of a kind with a text.
+    #[must_use]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), field: None, index: None, limit: None, value: None, source: None }
+    }
+
+    /// An invalid input in a named field.
+    #[must_use]
+    pub fn invalid(reason: Reason, field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { field: Some(field.into()), ..Self::new(ErrorKind::InvalidInput(reason), message) }
+    }
+}
+
+impl From<LedgerError> for Error {
+    fn from(source: LedgerError) -> Self {
+        let kind = match &source {
+            LedgerError::Cancelled(_) => ErrorKind::Cancelled,
+            LedgerError::GenerationGone { .. } => ErrorKind::InvalidInput(Reason::CursorExpired),
+            LedgerError::NetworkMismatch { .. } => ErrorKind::InvalidInput(Reason::NetworkMismatch),
+            LedgerError::Io { .. }
+            | LedgerError::Corrupt { .. }
+            | LedgerError::NewerFormat { .. }
+            | LedgerError::NoStore { .. }
+            | LedgerError::Locked { .. }
+            | LedgerError::Latched { .. } => ErrorKind::Storage,
+            LedgerError::Conflict { .. }
+            | LedgerError::UnknownTime { .. }
+            | LedgerError::SegmentFull { .. }
+            | LedgerError::UnknownVersion(_)
+            | LedgerError::SumOverflow(_) => ErrorKind::Internal,
+        };
+        Self { source: Some(source), ..Self::new(kind, kind_text(kind)) }
+    }
+}
+
+/// The fixed sentence a client gets where the cause is for the log only.
+fn kind_text(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::InvalidInput(Reason::CursorExpired) => "the cursor has expired: start again from the first page",
+        ErrorKind::InvalidInput(_) => "the request does not fit this store",
+        ErrorKind::NotFound => "not found",
+        ErrorKind::Cancelled => "the query was stopped before it ended: narrow it, or try again later",
+        ErrorKind::Storage => "stored data could not be read: try again later, or run `headwater verify`",
+        ErrorKind::Internal => "an unexpected error happened: report it with the request id",
+    }
+}

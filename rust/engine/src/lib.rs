@@ -1,0 +1,15 @@
+//! The desk all faces stand at: a request as a client writes it goes in, a report comes out.
+//!
+//! One file per analysis under `analyses/`. Each turns its serde request into checked parameters (`TryFrom`, the only
+//! validation there is), reads through [`headwater_ledger::Ledger`], and returns plain data that serialises to the
+//! `data` of an answer. HTTP, Python and the command line only translate.
+
+mod answer;
+mod desk;
+mod endpoint;
+mod error;
+
+pub use answer::{Answer, Pagination, Warning};
+pub use desk::Desk;
+pub use endpoint::{CostClass, ENDPOINTS, Endpoint, Method, endpoint};
+pub use error::{Error, ErrorKind, Reason};

@@ -1,0 +1,122 @@
+//! What can go wrong between an analysis and the disk.
+
+use std::path::PathBuf;
+
+use headwater_types::{Chain, Network, SumOverflow};
+
+use crate::cancel::Cancelled;
+
+/// Everything a ledger can fail with.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// The operating system refused.
+    #[error("{action} {}", path.display())]
+    Io {
+        /// What was tried: `cannot open`, `cannot write`, ...
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Stored bytes are not what was written.
+    #[error("{} is damaged at byte {offset}: {what}; restore the file from a copy, or ingest its data again", file.display())]
+    Corrupt {
+        /// The damaged file.
+        file: PathBuf,
+        /// Where the damage was seen, a byte offset in the file.
+        offset: u64,
+        /// What did not match.
+        what: String,
+    },
+    /// The folder was written by a newer version.
+    #[error("{} has format {found}, this version reads up to {known}: upgrade headwater", path.display())]
+    NewerFormat {
+        /// The file.
+        path: PathBuf,
+        /// Format found.
+        found: u32,
+        /// Newest format known.
+        known: u32,
+    },
+    /// There is no store at this place.
+    #[error("{} is no headwater store: create one with `headwater ingest --store {}`", path.display(), path.display())]
+    NoStore {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Another process is writing.
+    #[error("{} is being written by another process: wait for it or stop it", path.display())]
+    Locked {
+        /// The store.
+        path: PathBuf,
+    },
+    /// Two sources say different things about one transaction, block or token.
+    #[error("{chain} {what} {id}: {field} is {held:?} in the store and {offered:?} in the new data")]
+    Conflict {
+        /// The chain.
+        chain: Chain,
+        /// `transaction` or `block`.
+        what: &'static str,
+        /// Its hash or number.
+        id: String,
+        /// The field they disagree about.
+        field: &'static str,
+        /// What is held already.
+        held: String,
+        /// What was offered.
+        offered: String,
+    },
+    /// A transaction was offered whose block has no known time.
+    #[error(
+        "{chain} block {block} has no known time (transaction {transaction}): ingest the blocks of this range first or together with it"
+    )]
+    UnknownTime {
+        /// The chain.
+        chain: Chain,
+        /// The block.
+        block: u64,
+        /// A transaction of it.
+        transaction: String,
+    },
+    /// One store holds one network per chain.
+    #[error("the store holds {chain} {held}, the data is of {offered}: use another store")]
+    NetworkMismatch {
+        /// The chain.
+        chain: Chain,
+        /// The network held.
+        held: Network,
+        /// The network offered.
+        offered: Network,
+    },
+    /// The generation asked for is no longer readable.
+    #[error("generation {generation} is no longer kept")]
+    GenerationGone {
+        /// The generation.
+        generation: u64,
+    },
+    /// A segment would pass what its row numbers can count.
+    #[error("a segment holds at most {limit} {what}: ingest in smaller parts")]
+    SegmentFull {
+        /// What is counted.
+        what: &'static str,
+        /// How many fit.
+        limit: u64,
+    },
+    /// A version of an import was named that is not there.
+    #[error("there is no import version {0}")]
+    UnknownVersion(u64),
+    /// A sum passed 256 bits.
+    #[error(transparent)]
+    SumOverflow(#[from] SumOverflow),
+    /// The work was stopped from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// A write or sync failed earlier: what is on disk is unknown, so this handle refuses further writes.
+    #[error("an earlier write to {} failed: open the store again", path.display())]
+    Latched {
+        /// The store.
+        path: PathBuf,
+    },
+}

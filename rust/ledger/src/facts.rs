@@ -1,0 +1,266 @@
+//! What sources say about a chain.
+//!
+//! A source rarely knows everything: a transaction list has no receipts, an account export no log index, a raw
+//! Bitcoin block no amounts of what it spends. So a fact is optional until a source states it, and the unit that
+//! sources agree or disagree about is the *transaction with all its movements*. Facts of one transaction from two
+//! sources are joined: the join is commutative, associative and idempotent, hence what a ledger holds does not depend
+//! on the order, the number or the overlap of the files it came from.
+
+use headwater_types::{Address, Amount, Asset, BlockHash, Chain, Network, Timestamp, TxHash};
+
+use crate::read::{CoverageTable, Ordinal, ScriptType, Status};
+
+/// All that one ingest step offers to a store; the unit of a commit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// The chain all of it belongs to.
+    pub chain: Chain,
+    /// The network, where the source tells it.
+    pub network: Option<Network>,
+    /// Blocks, in any order.
+    pub blocks: Vec<BlockFacts>,
+    /// Transactions, in any order; the same one may occur more than once.
+    pub transactions: Vec<TransactionFacts>,
+    /// Addresses known to be contracts.
+    pub contracts: Vec<Address>,
+    /// What sources say about tokens. Never a reason to trust them: see [`crate::market`].
+    pub tokens: Vec<TokenFacts>,
+    /// What this batch completes.
+    pub claims: Vec<Claim>,
+}
+
+impl Batch {
+    /// An empty batch.
+    #[must_use]
+    pub const fn new(chain: Chain) -> Self {
+        Self {
+            chain,
+            network: None,
+            blocks: Vec::new(),
+            transactions: Vec::new(),
+            contracts: Vec::new(),
+            tokens: Vec::new(),
+            claims: Vec::new(),
+        }
+    }
+}
+
+/// A statement of completeness that a source makes; coverage is the union of all of them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Claim {
+    /// These tables are complete for these blocks, both included.
+    Blocks {
+        /// First block.
+        first: u64,
+        /// Last block.
+        last: u64,
+        /// What is complete.
+        table: CoverageTable,
+    },
+    /// This table is complete for one account (an account export).
+    Account {
+        /// The account.
+        address: Address,
+        /// What is complete.
+        table: CoverageTable,
+    },
+}
+
+/// A block as a source knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockFacts {
+    /// Height.
+    pub number: u64,
+    /// Hash.
+    pub hash: Option<BlockHash>,
+    /// Hash of the parent.
+    pub parent: Option<BlockHash>,
+    /// Time of the block.
+    pub time: Timestamp,
+}
+
+/// What a token says of itself on chain, or what an export says of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TokenFacts {
+    /// The contract.
+    pub contract: Address,
+    /// Symbol as written.
+    pub symbol: Option<String>,
+    /// Name as written.
+    pub name: Option<String>,
+    /// Decimals.
+    pub decimals: Option<u8>,
+}
+
+/// One transaction as a source knows it, with the movements the source tells of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransactionFacts {
+    /// Its hash, or the made id of an allocation, reward or fork.
+    pub hash: TxHash,
+    /// Block it stands in.
+    pub block: u64,
+    /// Time of the block, where the source tells it with the transaction.
+    pub time: Option<Timestamp>,
+    /// Position in the block.
+    pub index: Option<u32>,
+    /// Sender, receiver and value, known together or not at all. `None` on UTXO chains.
+    pub body: Option<Body>,
+    /// The contract that the transaction created.
+    pub created: Option<Address>,
+    /// Whether it succeeded.
+    pub status: Option<Status>,
+    /// Why it failed.
+    pub failure_reason: Option<String>,
+    /// Sender's counter.
+    pub nonce: Option<u64>,
+    /// Gas it might use.
+    pub gas_limit: Option<u64>,
+    /// Gas it used.
+    pub gas_used: Option<u64>,
+    /// Price per gas that the transaction names.
+    pub gas_price: Option<Amount>,
+    /// Price per gas that was paid; stands before `gas_price`.
+    pub effective_gas_price: Option<Amount>,
+    /// The fee itself, where the source tells it rather than gas and price.
+    pub fee: Option<Amount>,
+    /// The call data.
+    pub input: Option<Vec<u8>>,
+    /// First four bytes of the call data, where only they are known.
+    pub method_id: Option<[u8; 4]>,
+    /// Name of the method as the source gives it.
+    pub method: Option<String>,
+    /// Internal and token movements; the transaction's own value is in `body`.
+    pub movements: Vec<Movement>,
+    /// Event logs, by log index.
+    pub logs: Vec<LogFacts>,
+    /// Inputs and outputs, on UTXO chains.
+    pub utxo: Option<UtxoFacts>,
+}
+
+impl TransactionFacts {
+    /// A transaction of which nothing is known but where it stands.
+    #[must_use]
+    pub const fn new(hash: TxHash, block: u64) -> Self {
+        Self {
+            hash,
+            block,
+            time: None,
+            index: None,
+            body: None,
+            created: None,
+            status: None,
+            failure_reason: None,
+            nonce: None,
+            gas_limit: None,
+            gas_used: None,
+            gas_price: None,
+            effective_gas_price: None,
+            fee: None,
+            input: None,
+            method_id: None,
+            method: None,
+            movements: Vec::new(),
+            logs: Vec::new(),
+            utxo: None,
+        }
+    }
+}
+
+/// Sender, receiver and value of an account-chain transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Body {
+    /// Sender; `None` for allocations and rewards.
+    pub from: Option<Address>,
+    /// Receiver; `None` when the transaction creates a contract.
+    pub to: Option<Address>,
+    /// Value in the native coin.
+    pub value: Amount,
+}
+
+/// Which kind of movement a fact tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MovementFact {
+    /// A value-bearing call inside the transaction, of the native coin.
+    Internal,
+    /// A fungible token moved.
+    Token,
+    /// A non-fungible (or multi-) token moved: kept, so that no later source counts it, but in no amount.
+    NonFungible,
+}
+
+/// One movement inside a transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Movement {
+    /// What moved.
+    pub kind: MovementFact,
+    /// Log index or trace ordinal; [`Ordinal::Unindexed`] where the source has none (account exports).
+    ///
+    /// Indexed movements of one transaction are joined by index. Unindexed ones are joined by content: inside one
+    /// source equal rows are separate movements, across sources the same ones, and an indexed row of equal content
+    /// takes the place of an unindexed one.
+    pub ordinal: Ordinal,
+    /// Sender; `None` when there is none.
+    pub from: Option<Address>,
+    /// Receiver; `None` when there is none.
+    pub to: Option<Address>,
+    /// The asset.
+    pub asset: Asset,
+    /// How much, in the smallest unit.
+    pub amount: Amount,
+}
+
+/// One event log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFacts {
+    /// Index in the block.
+    pub index: u64,
+    /// Who emitted it.
+    pub address: Address,
+    /// Up to four topics.
+    pub topics: Vec<[u8; 32]>,
+    /// Unindexed data.
+    pub data: Vec<u8>,
+}
+
+/// Inputs and outputs of a UTXO transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UtxoFacts {
+    /// Whether it mints the block reward; then it has no inputs here.
+    pub coinbase: bool,
+    /// Inputs in order.
+    pub inputs: Vec<InputFacts>,
+    /// Outputs in order.
+    pub outputs: Vec<OutputFacts>,
+}
+
+/// Names one output of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OutPoint {
+    /// The transaction.
+    pub hash: TxHash,
+    /// Which of its outputs.
+    pub index: u32,
+}
+
+/// One input. `spent` is what the source knows of the output it spends; the store completes it when it holds that
+/// output, now or by a later commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputFacts {
+    /// The output spent.
+    pub previous: OutPoint,
+    /// That output, where known.
+    pub spent: Option<OutputFacts>,
+}
+
+/// One output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputFacts {
+    /// The one address that owns it; `None` for bare multisig, data and unknown scripts.
+    pub owner: Option<Address>,
+    /// Satoshis.
+    pub amount: u64,
+    /// Form of the script.
+    pub script: ScriptType,
+    /// The pushed bytes of an `OP_RETURN`.
+    pub data: Option<Vec<u8>>,
+}

@@ -1,0 +1,21 @@
+//! The store of Headwater: chain data as immutable, memory-mapped segments under a manifest, read through one door.
+//!
+//! * [`facts`]: what sources say, and how two sources that speak of the same thing are joined.
+//! * [`segment`]: one immutable file of columns, with address-ordered postings.
+//! * [`store`]: the folder of segments: manifest, commits, generations, verification.
+//! * [`market`]: the token registry and prices.
+//! * [`read`]: the one trait of primitives through which every analysis reads.
+
+pub mod facts;
+pub mod market;
+pub mod read;
+pub mod segment;
+pub mod store;
+
+mod cancel;
+mod error;
+
+pub use cancel::{Cancel, Cancelled};
+pub use error::LedgerError;
+pub use read::Ledger;
+pub use store::Store;

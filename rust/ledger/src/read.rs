@@ -1,0 +1,448 @@
+//! The one door to the data: a small trait of primitives, and the plain records it hands out.
+//!
+//! Nothing above this trait knows about files. The segments of a store are its first implementation; the same
+//! segments built in memory from frames the second; a distributed column store is to be a third. Handles
+//! ([`AccountRef`], [`AssetRef`], [`TransactionRef`]) are opaque, belong to one ledger value and must not be kept
+//! beyond it; what leaves an analysis is always the address, the asset or the hash behind them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use headwater_types::{Address, Amount, Asset, Balance, BlockHash, Chain, Network, TimeWindow, Timestamp, TxHash};
+use serde::{Deserialize, Serialize};
+
+use crate::LedgerError;
+use crate::facts::{LogFacts, OutPoint, TokenFacts};
+use crate::market::{PriceTable, Registry};
+
+/// A result of reading.
+pub type Result<T> = std::result::Result<T, LedgerError>;
+
+/// The primitives that every analysis reads through. One value is one immutable generation.
+pub trait Ledger: Send + Sync {
+    /// Number of the generation; grows with every commit.
+    fn generation(&self) -> u64;
+
+    /// What is held, by chain; chains without data are absent.
+    fn coverage(&self) -> &BTreeMap<Chain, Coverage>;
+
+    /// The token registry.
+    fn registry(&self) -> &Arc<Registry>;
+
+    /// The prices.
+    fn prices(&self) -> &Arc<PriceTable>;
+
+    /// An account by its address; `None` when it was never seen on the chain.
+    fn account(&self, chain: Chain, address: &Address) -> Result<Option<Account>>;
+
+    /// The movements of an account, ordered and merged over all segments.
+    fn postings<'a>(&'a self, account: &Account, scan: &Scan) -> Result<Postings<'a>>;
+
+    /// The address behind a handle.
+    fn address(&self, account: AccountRef) -> Result<Address>;
+
+    /// The asset behind a handle.
+    fn asset(&self, asset: AssetRef) -> Result<Asset>;
+
+    /// Hash and position of the transaction behind a handle.
+    fn transaction_head(&self, transaction: TransactionRef) -> Result<TransactionHead>;
+
+    /// The whole transaction behind a handle.
+    fn transaction(&self, transaction: TransactionRef) -> Result<Transaction>;
+
+    /// Finds a transaction by its hash.
+    fn find_transaction(&self, chain: Chain, hash: &TxHash) -> Result<Option<TransactionRef>>;
+
+    /// Finds a transaction by its place.
+    fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TransactionRef>>;
+
+    /// The input that spends an output, as (transaction, position of the input).
+    fn spender(&self, chain: Chain, output: &OutPoint) -> Result<Option<(TxHash, u32)>>;
+
+    /// Sums of an account by asset over all it did, fees included, in order of asset.
+    fn holdings(&self, account: &Account) -> Result<Vec<Holding>>;
+
+    /// What the chain data says about a token.
+    fn token_facts(&self, chain: Chain, contract: &Address) -> Result<Option<TokenFacts>>;
+
+    /// Time and hash of a block; `None` when it is not held.
+    fn block(&self, chain: Chain, number: u64) -> Result<Option<Block>>;
+
+    /// Addresses whose canonical text begins with `prefix`, most active first, then by text; at most `limit` of them,
+    /// with the number of all matches counted up to `count_limit`.
+    fn find_addresses(&self, chain: Chain, prefix: &str, limit: usize, count_limit: usize) -> Result<AddressMatches>;
+}
+
+/// An address that was seen on a chain.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// The chain.
+    pub chain: Chain,
+    /// The address.
+    pub address: Address,
+    /// Number of postings over all time: how much work a full scan is.
+    pub postings: u64,
+    /// Whether the address is known to be a contract.
+    pub is_contract: bool,
+    /// Where each segment files it, for the implementation only.
+    pub(crate) places: Vec<(u32, u32)>,
+}
+
+/// An opaque handle of an account inside one ledger value. Two handles may name one address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AccountRef(pub(crate) u64);
+
+/// An opaque handle of an asset inside one ledger value. Two handles may name one asset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AssetRef(pub(crate) u64);
+
+/// An opaque handle of a transaction inside one ledger value. One transaction has one handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TransactionRef(pub(crate) u64);
+
+/// Which postings to read, and from which end.
+#[derive(Debug, Clone, Default)]
+pub struct Scan {
+    /// Only inside this window.
+    pub window: TimeWindow,
+    /// Only up to this block: the snapshot that a cursor pinned.
+    pub up_to_block: Option<u64>,
+    /// Oldest or newest first.
+    pub order: ScanOrder,
+    /// Start behind this place: after it in the scan's order.
+    pub after: Option<PostingKey>,
+}
+
+/// The end a scan begins at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ScanOrder {
+    /// Newest first, as lists are shown.
+    #[default]
+    NewestFirst,
+    /// Oldest first.
+    OldestFirst,
+}
+
+/// The place of a posting by content: block, position in the block (unknown last), hash, kind, ordinal. Total, and
+/// the same in every segmentation; newest-first is its exact reverse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PostingKey {
+    /// Block number.
+    pub block: u64,
+    /// Position in the block.
+    pub index: Option<u32>,
+    /// Transaction.
+    pub hash: TxHash,
+    /// Kind of movement.
+    pub kind: MovementKind,
+    /// Ordinal within the kind.
+    pub ordinal: Ordinal,
+}
+
+impl PostingKey {
+    fn rank(&self) -> (u64, u64, TxHash, MovementKind, Ordinal) {
+        (self.block, self.index.map_or(u64::MAX, u64::from), self.hash, self.kind, self.ordinal)
+    }
+}
+
+impl Ord for PostingKey {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl PartialOrd for PostingKey {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Postings in order.
+pub type Postings<'a> = Box<dyn Iterator<Item = Result<Posting>> + 'a>;
+
+/// One movement as seen from one account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Posting {
+    /// The transaction.
+    pub transaction: TransactionRef,
+    /// Block number.
+    pub block: u64,
+    /// Time of the block.
+    pub time: Timestamp,
+    /// Kind of movement.
+    pub kind: MovementKind,
+    /// Ordinal within the kind.
+    pub ordinal: Ordinal,
+    /// Which way it went.
+    pub direction: Direction,
+    /// The other side; `None` when there is none or there are several (UTXO).
+    pub counterparty: Option<AccountRef>,
+    /// What moved.
+    pub asset: AssetRef,
+    /// How much. On UTXO chains the absolute net change of the account in the transaction.
+    pub amount: Amount,
+    /// Whether the transaction succeeded; `None` when unknown.
+    pub status: Option<Status>,
+    /// Whether the movement created the receiving contract.
+    pub creates_contract: bool,
+}
+
+/// Kinds of movement in their order inside a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MovementKind {
+    /// The transaction's own value.
+    Native,
+    /// A call inside it.
+    Internal,
+    /// A token.
+    Token,
+    /// The net change of one address in a UTXO transaction.
+    Utxo,
+}
+
+impl MovementKind {
+    /// The name that ids carry.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Internal => "internal",
+            Self::Token => "token",
+            Self::Utxo => "utxo",
+        }
+    }
+}
+
+/// The number of a movement within its kind and transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Ordinal {
+    /// Log index, trace ordinal, or for UTXO rows the place of the address among those of the transaction (inputs
+    /// first, then outputs, by first occurrence). 0 for native.
+    Indexed(u64),
+    /// The source gave none. In facts always 0; in a ledger a number made from the content (contract, sender,
+    /// receiver, amount, how many equal rows precede), so that it does not change when more rows arrive.
+    Unindexed(u64),
+}
+
+impl Ordinal {
+    /// The log index or trace ordinal to show; `None` where the source gave none.
+    #[must_use]
+    pub const fn shown(self) -> Option<u64> {
+        match self {
+            Self::Indexed(number) => Some(number),
+            Self::Unindexed(_) => None,
+        }
+    }
+
+    /// The number that goes into the id of a row; the two kinds never meet (an unindexed one has 15 digits or more).
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        match self {
+            Self::Indexed(number) | Self::Unindexed(number) => number,
+        }
+    }
+}
+
+/// Which way a movement went, as seen from an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Direction {
+    /// Towards the account.
+    In,
+    /// Away from it.
+    Out,
+    /// From the account to itself.
+    Own,
+}
+
+/// Whether a transaction succeeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It did.
+    Success,
+    /// It was reverted; only the fee was paid.
+    Failed,
+}
+
+/// Where a transaction stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TransactionHead {
+    /// The chain.
+    pub chain: Chain,
+    /// Its hash.
+    pub hash: TxHash,
+    /// Block number.
+    pub block: u64,
+    /// Time of the block.
+    pub time: Timestamp,
+    /// Position in the block.
+    pub index: Option<u32>,
+}
+
+/// A transaction with all that is known of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transaction {
+    /// Where it stands.
+    pub head: TransactionHead,
+    /// Hash of the block.
+    pub block_hash: Option<BlockHash>,
+    /// Sender, receiver and value, with what else is known; see [`crate::facts::TransactionFacts`]. Movements are
+    /// complete with their final ordinals; inputs carry what they spend where the ledger holds it.
+    pub facts: crate::facts::TransactionFacts,
+    /// The fee, where it is known: stated, or gas times price, or inputs less outputs.
+    pub fee: Option<Amount>,
+}
+
+impl Transaction {
+    /// Event logs, by index.
+    #[must_use]
+    pub fn logs(&self) -> &[LogFacts] {
+        &self.facts.logs
+    }
+}
+
+/// What an account holds of one asset, and how it came to that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holding {
+    /// The asset.
+    pub asset: Asset,
+    /// Received and sent, fees among what was sent, failed transactions only by their fee.
+    pub balance: Balance,
+    /// The part of `sent` that was fees.
+    pub fees: Amount,
+}
+
+/// A block that is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// Height.
+    pub number: u64,
+    /// Time.
+    pub time: Timestamp,
+    /// Hash, where a source told it.
+    pub hash: Option<BlockHash>,
+}
+
+/// Matches of a prefix.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AddressMatches {
+    /// The most active ones.
+    pub addresses: Vec<Address>,
+    /// How many there are, counted up to the limit asked for.
+    pub total: usize,
+}
+
+/// Form of an output script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScriptType {
+    /// Pay to public key.
+    P2pk,
+    /// Pay to public key hash.
+    P2pkh,
+    /// Pay to script hash.
+    P2sh,
+    /// Pay to witness public key hash.
+    P2wpkh,
+    /// Pay to witness script hash.
+    P2wsh,
+    /// Pay to taproot.
+    P2tr,
+    /// Bare multisig.
+    Multisig,
+    /// Data that can never be spent.
+    OpReturn,
+    /// Anything else.
+    Nonstandard,
+}
+
+impl ScriptType {
+    /// All forms, in the order of their codes on disk.
+    pub const ALL: [Self; 9] = [
+        Self::P2pk,
+        Self::P2pkh,
+        Self::P2sh,
+        Self::P2wpkh,
+        Self::P2wsh,
+        Self::P2tr,
+        Self::Multisig,
+        Self::OpReturn,
+        Self::Nonstandard,
+    ];
+
+    /// The name that answers carry.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::P2pk => "p2pk",
+            Self::P2pkh => "p2pkh",
+            Self::P2sh => "p2sh",
+            Self::P2wpkh => "p2wpkh",
+            Self::P2wsh => "p2wsh",
+            Self::P2tr => "p2tr",
+            Self::Multisig => "multisig",
+            Self::OpReturn => "op_return",
+            Self::Nonstandard => "nonstandard",
+        }
+    }
+}
+
+/// A table whose completeness coverage speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CoverageTable {
+    /// Block headers.
+    Blocks,
+    /// Transactions with sender, receiver and value; on UTXO chains with inputs and outputs.
+    Transactions,
+    /// Status and gas.
+    Receipts,
+    /// Internal movements of the native coin.
+    Traces,
+    /// Token movements.
+    TokenTransfers,
+    /// Event logs.
+    Logs,
+}
+
+/// What a ledger holds of one chain. Answers that depend on what is missing say so.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Coverage {
+    /// The network.
+    pub network: Network,
+    /// Complete block ranges by table: sorted, disjoint, both ends included.
+    pub ranges: BTreeMap<CoverageTable, Vec<(u64, u64)>>,
+    /// Number of accounts whose own history is complete, by table (account exports).
+    pub accounts: BTreeMap<CoverageTable, u64>,
+    /// First block that holds a transaction.
+    pub first_block: Option<u64>,
+    /// Last block that holds a transaction.
+    pub last_block: Option<u64>,
+    /// Time of the first.
+    pub first_time: Option<Timestamp>,
+    /// Time of the last: the head of the data, against which "now" is measured.
+    pub last_time: Option<Timestamp>,
+    /// Number of transactions.
+    pub transactions: u64,
+    /// Number of movements.
+    pub movements: u64,
+}
+
+/// Where a face gets the ledger of a call from: the newest generation, or the one that a cursor pinned.
+pub trait Generations: Send + Sync {
+    /// The newest generation, commits of other processes included.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn current(&self) -> Result<Arc<dyn Ledger>>;
+
+    /// An earlier generation. It stays readable for [`KEPT_SECS`] seconds after it was replaced.
+    ///
+    /// # Errors
+    /// [`LedgerError::GenerationGone`] when it is no longer kept.
+    fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>>;
+}
+
+/// How long a replaced generation stays readable, in seconds.
+pub const KEPT_SECS: u64 = 15 * 60;

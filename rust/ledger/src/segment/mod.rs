@@ -1,0 +1,1 @@
+//! One immutable file of columns.

@@ -1,0 +1,4 @@
+//! The folder of segments.
+
+/// A store on disk.
+pub struct Store;

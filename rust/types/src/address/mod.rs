@@ -1,0 +1,195 @@
+//! Addresses of the supported chains: parsed strictly, printed in canonical form.
+
+mod evm;
+mod tron;
+mod utxo;
+
+use std::fmt;
+
+use crate::{Chain, Family, Network};
+
+pub use utxo::{UtxoAddress, UtxoPayload, WitnessProgram};
+
+/// An address that is valid for its family.
+///
+/// `Display` is the canonical form: lowercase `0x` hex, Base58Check `T...`, Base58Check or lowercase Bech32.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Address {
+    /// A 20-byte account of an EVM chain.
+    Evm([u8; 20]),
+    /// A 20-byte account of TRON, without the prefix byte 0x41.
+    Tron([u8; 20]),
+    /// The owner of an output script.
+    Utxo(UtxoAddress),
+}
+
+/// Why a text is no address of a family.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no {family} address: {reason}", family = family.name())]
+pub struct AddressError {
+    /// The text given, cut when long.
+    pub text: String,
+    /// The family whose form was expected.
+    pub family: Family,
+    /// What is wrong with it.
+    pub reason: Reason,
+}
+
+/// What is wrong with the form of an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Reason {
+    /// The checksum does not match.
+    #[error("its checksum does not match")]
+    Checksum,
+    /// Too short or too long.
+    #[error("its length is wrong")]
+    Length,
+    /// A character that the form does not have.
+    #[error("it holds a character that the form does not have")]
+    Alphabet,
+    /// A version or prefix that the chain does not have.
+    #[error("its version or prefix belongs to no address of this chain")]
+    Version,
+    /// An address of another network than the one expected.
+    #[error("it belongs to another network")]
+    NetworkMismatch,
+    /// Nothing that looks like an address.
+    #[error("it has the form of no address of this chain")]
+    UnknownForm,
+}
+
+impl Reason {
+    /// The code that answers carry.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Checksum => "checksum",
+            Self::Length => "length",
+            Self::Alphabet => "alphabet",
+            Self::Version => "version",
+            Self::NetworkMismatch => "network_mismatch",
+            Self::UnknownForm => "unknown_form",
+        }
+    }
+}
+
+/// The bytes under which a ledger files an address: at most 42, ordered like the addresses themselves.
+///
+/// 20 bytes on EVM chains and TRON; on UTXO chains one byte of kind (0 P2PKH, 1 P2SH, 2 + witness version) and the
+/// payload. The network is not part of the key: a store holds one network per chain.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AddressKey {
+    length: u8,
+    bytes: [u8; 42],
+}
+
+impl AddressKey {
+    fn new(parts: [&[u8]; 2]) -> Self {
+        let mut key = Self { length: 0, bytes: [0; 42] };
+        for part in parts {
+            let start = usize::from(key.length);
+            key.bytes[start..start + part.len()].copy_from_slice(part);
+            key.length += u8::try_from(part.len()).expect("a part of a key is short");
+        }
+        key
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+impl Address {
+    /// Reads an address of a chain, on the main network of that chain.
+    ///
+    /// EVM: `0x` and 40 hex digits in any case. TRON: Base58Check `T...` or hex `41...`. Bitcoin: Base58Check,
+    /// Bech32 for witness version 0, Bech32m above (BIP 173, BIP 350).
+    ///
+    /// # Errors
+    /// When the text has not that form.
+    pub fn parse(chain: Chain, text: &str) -> Result<Self, AddressError> {
+        Self::parse_in_family(chain.family(), text)
+    }
+
+    /// [`Address::parse`] for a network other than the main one.
+    ///
+    /// # Errors
+    /// When the text has not the form of the chain, or belongs to another network.
+    pub fn parse_on(chain: Chain, network: Network, text: &str) -> Result<Self, AddressError> {
+        match chain.family() {
+            Family::Utxo => {
+                utxo::parse(network, text).map(Self::Utxo).map_err(|reason| address_error(Family::Utxo, text, reason))
+            }
+            family @ (Family::Evm | Family::Tron) => Self::parse_in_family(family, text),
+        }
+    }
+
+    pub(crate) fn parse_in_family(family: Family, text: &str) -> Result<Self, AddressError> {
+        match family {
+            Family::Evm => evm::parse(text).map(Self::Evm),
+            Family::Tron => tron::parse(text).map(Self::Tron),
+            Family::Utxo => utxo::parse(Network::Mainnet, text).map(Self::Utxo),
+        }
+        .map_err(|reason| address_error(family, text, reason))
+    }
+
+    /// The family the address belongs to.
+    #[must_use]
+    pub const fn family(&self) -> Family {
+        match self {
+            Self::Evm(_) => Family::Evm,
+            Self::Tron(_) => Family::Tron,
+            Self::Utxo(_) => Family::Utxo,
+        }
+    }
+
+    /// The bytes under which a ledger files the address.
+    #[must_use]
+    pub fn key(&self) -> AddressKey {
+        match self {
+            Self::Evm(bytes) | Self::Tron(bytes) => AddressKey::new([bytes, &[]]),
+            Self::Utxo(address) => {
+                let (kind, payload) = address.key_parts();
+                AddressKey::new([&[kind], payload])
+            }
+        }
+    }
+
+    /// The address that a ledger filed under these bytes; `None` when the bytes are no key.
+    #[must_use]
+    pub fn from_key(family: Family, network: Network, key: &[u8]) -> Option<Self> {
+        match family {
+            Family::Evm => key.try_into().ok().map(Self::Evm),
+            Family::Tron => key.try_into().ok().map(Self::Tron),
+            Family::Utxo => UtxoAddress::from_key(network, key).map(Self::Utxo),
+        }
+    }
+
+    /// Whether this is the zero address of an account chain, which stands for minting and burning.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        matches!(self, Self::Evm(bytes) | Self::Tron(bytes) if *bytes == [0; 20])
+    }
+}
+
+fn address_error(family: Family, text: &str, reason: Reason) -> AddressError {
+    AddressError { text: text.chars().take(128).collect(), family, reason }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Evm(bytes) => f.write_str(&evm::text(bytes)),
+            Self::Tron(bytes) => f.write_str(&tron::text(bytes)),
+            Self::Utxo(address) => fmt::Display::fmt(address, f),
+        }
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

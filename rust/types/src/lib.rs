@@ -1,0 +1,21 @@
+//! The words of Headwater: chains, addresses, hashes, amounts, assets and times.
+//!
+//! Everything here is a value that cannot be wrong once it is made. Text goes in through `parse` functions that
+//! name what they did not like; `Display` gives the canonical form of the chain.
+#![forbid(unsafe_code)]
+
+pub mod address;
+mod amount;
+mod asset;
+mod chain;
+mod hash;
+mod network;
+mod time;
+
+pub use address::{Address, AddressError};
+pub use amount::{Amount, AmountError, Balance, SumOverflow};
+pub use asset::Asset;
+pub use chain::{Chain, Family, UnknownChain};
+pub use hash::{BlockHash, HashError, TxHash};
+pub use network::{Network, UnknownNetwork};
+pub use time::{TimeError, TimeWindow, Timestamp};
