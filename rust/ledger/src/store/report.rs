@@ -1,0 +1,126 @@
+//! Plain records that the store hands out about itself.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use headwater_types::Chain;
+use serde::{Deserialize, Serialize};
+
+use crate::read::Coverage;
+
+/// What a commit did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct CommitReport {
+    /// The generation that holds it: a new one, or the one before when nothing changed.
+    pub generation: u64,
+    /// Transactions that were not held before.
+    pub added: u64,
+    /// Transactions that were held and of which more is known now, previous outputs of inputs included.
+    pub enriched: u64,
+    /// Transactions offered of which nothing new was said.
+    pub unchanged: u64,
+    /// Blocks that were not held before or of which more is known now.
+    pub blocks: u64,
+}
+
+/// A digest of what is held: the same for the same content, whatever the order and the segments it came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LogicalDigest(pub(crate) u128);
+
+impl fmt::Display for LogicalDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl Serialize for LogicalDigest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// What verification found.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct VerifyReport {
+    /// The generation that was verified.
+    pub generation: u64,
+    /// Files read.
+    pub files: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// All that is wrong, in order of file and offset; empty when the store is sound.
+    pub problems: Vec<FileProblem>,
+}
+
+impl VerifyReport {
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// One thing that is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct FileProblem {
+    /// The file.
+    pub file: PathBuf,
+    /// Where, a byte offset in the file.
+    pub offset: u64,
+    /// What does not match.
+    pub what: String,
+}
+
+/// What a store holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StoreStats {
+    /// The generation.
+    pub generation: u64,
+    /// By chain.
+    pub chains: BTreeMap<Chain, ChainStats>,
+    /// Files of the generation, the manifest included.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Imports of tokens and prices, those rolled back included.
+    pub imports: Vec<ImportVersion>,
+}
+
+/// What a store holds of one chain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChainStats {
+    /// The coverage.
+    pub coverage: Coverage,
+    /// Sealed segments.
+    pub segments: u64,
+    /// Blocks in the tail that may still be rolled back.
+    pub tail_blocks: u64,
+    /// Bytes of all of them.
+    pub bytes: u64,
+}
+
+/// What an import brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ImportKind {
+    /// Listings of tokens.
+    Tokens,
+    /// Prices.
+    Prices,
+}
+
+/// One import of tokens or prices.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportVersion {
+    /// Its number, counted over all imports of the store.
+    pub version: u64,
+    /// What it brought.
+    pub kind: ImportKind,
+    /// Where it came from, as the caller named it.
+    pub source: String,
+    /// How many entries.
+    pub entries: u64,
+    /// Whether it is in force, or was rolled back.
+    pub in_force: bool,
+}
