@@ -4,6 +4,7 @@
 //! * [`segment`]: one immutable file of columns, with address-ordered postings.
 //! * [`store`]: the folder of segments: manifest, commits, generations, verification.
 //! * [`market`]: the token registry and prices.
+//! * [`Snapshot`]: one generation of segments as that one ledger.
 //! * [`read`]: the one trait of primitives through which every analysis reads.
 
 pub mod facts;
@@ -14,8 +15,10 @@ pub mod store;
 
 mod cancel;
 mod error;
+mod snapshot;
 
 pub use cancel::{Cancel, Cancelled};
 pub use error::LedgerError;
 pub use read::Ledger;
+pub use snapshot::Snapshot;
 pub use store::Store;
