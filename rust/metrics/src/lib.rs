@@ -1,1 +1,4 @@
-//! x
+//! Arithmetic over what the ledger holds: pure functions, integers throughout, no file, clock or thread order.
+#![forbid(unsafe_code)]
+
+pub mod utxo_attribution;
