@@ -1,1 +1,22 @@
-//! x
+//! The Python face: thin bindings under `headwater._headwater`; what users see is in `python/headwater/`.
+
+mod address;
+mod cli;
+mod errors;
+mod interrupt;
+mod ledger;
+
+use pyo3::prelude::*;
+
+/// The compiled part of `headwater`.
+#[pymodule]
+fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<ledger::NativeLedger>()?;
+    module.add_function(wrap_pyfunction!(ledger::open_store, module)?)?;
+    module.add_function(wrap_pyfunction!(ledger::from_frames, module)?)?;
+    module.add_function(wrap_pyfunction!(address::address_valid, module)?)?;
+    module.add_function(wrap_pyfunction!(address::address_checksum, module)?)?;
+    module.add_function(wrap_pyfunction!(cli::main, module)?)?;
+    Ok(())
+}

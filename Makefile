@@ -1,0 +1,75 @@
+# The names of the loop's commands. `make help` lists them.
+
+# One build folder for every checkout, outside of it: the dependencies are compiled once per lock file.
+CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/headwater
+export CARGO_TARGET_DIR ?= $(CACHE)/target
+PYTHON ?= python3
+VENV ?= $(CACHE)/venv
+VENV_BIN := $(VENV)/bin
+# The environment in which the built wheel is tried: nothing of the project but that wheel.
+TRIAL ?= $(CACHE)/trial
+DEMO ?= $(CACHE)/demo
+BIN := $(CARGO_TARGET_DIR)/debug/headwater
+WHEELS := $(CARGO_TARGET_DIR)/wheels
+
+.PHONY: help demo serve test test-rust test-python test-full check fmt docs wheel bench deny clean-demo
+
+help: ## what there is
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+demo: ## build, load the demo economy, serve it, print what to try
+	cargo build --package headwater-server --bin headwater
+	@HEADWATER_BIN="$(BIN)" HEADWATER_DEMO="$(DEMO)" sh scripts/demo.sh
+
+serve: ## serve the store of STORE=DIR
+	cargo run --package headwater-server --bin headwater -- serve --store "$(STORE)"
+
+test: test-rust test-python ## every test that needs no service; prints what it left out
+
+test-rust:
+	@sh scripts/test-rust.sh
+
+test-python: wheel $(TRIAL)/ready
+	@sh scripts/test-python.sh "$(TRIAL)" "$(WHEELS)"
+
+test-full: ## the long runs too (HEADWATER_FULL=1), and the licence check
+	HEADWATER_FULL=1 $(MAKE) test deny
+
+check: $(VENV)/ready ## formatting, lints, types
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- --deny warnings
+	$(VENV_BIN)/ruff format --check python tests/python
+	$(VENV_BIN)/ruff check python tests/python
+	$(VENV_BIN)/mypy
+
+fmt: $(VENV)/ready ## format everything
+	cargo fmt --all
+	$(VENV_BIN)/ruff format python tests/python
+
+docs: ## the reference of the Rust crates
+	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps
+
+wheel: $(VENV)/ready ## the Python wheel, with the profile that the tests use
+	@mkdir -p "$(WHEELS)" && rm -f "$(WHEELS)"/headwater-*.whl
+	$(VENV_BIN)/maturin build --profile dev --out "$(WHEELS)" --interpreter $(PYTHON)
+
+bench: ## the benchmark suite (arrives with part 2 of the plan)
+	@echo "the benchmark suite is not built yet: see CHANGELOG.md" && exit 1
+
+deny: ## licences, banned crates and sources of the dependencies
+	@command -v cargo-deny >/dev/null || cargo install cargo-deny --locked
+	cargo deny check bans licenses sources
+
+clean-demo: ## forget the demo store
+	rm -rf "$(DEMO)" "$(DEMO).state"
+
+# Versions are pinned so that a new release of a linter does not turn a green tree red.
+$(VENV)/ready: scripts/requirements-dev.txt
+	$(PYTHON) -m venv "$(VENV)"
+	$(VENV_BIN)/pip install --quiet --disable-pip-version-check --requirement scripts/requirements-dev.txt
+	@touch $@
+
+$(TRIAL)/ready: scripts/requirements-test.txt
+	$(PYTHON) -m venv "$(TRIAL)"
+	$(TRIAL)/bin/pip install --quiet --disable-pip-version-check --requirement scripts/requirements-test.txt
+	@touch $@

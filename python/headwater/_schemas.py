@@ -1,0 +1,119 @@
+"""Column types of the frames, so that an empty or all-null column has the type it always has."""
+
+from __future__ import annotations
+
+import polars as pl
+from polars.datatypes import DataTypeClass
+
+Schema = dict[str, DataTypeClass | pl.DataType]
+
+_TEXTS = pl.List(pl.String)
+
+TRANSFER_ROW: Schema = {
+    "id": pl.String,
+    "blockchain": pl.String,
+    "tx_hash": pl.String,
+    "block_number": pl.Int64,
+    "timestamp": pl.Int64,
+    "tx_index": pl.Int64,
+    "log_index": pl.Int64,
+    "transfer_type": pl.String,
+    "from_address": pl.String,
+    "to_address": pl.String,
+    "counterparty": pl.String,
+    "action": pl.String,
+    "direction": pl.String,
+    "symbol": pl.String,
+    "contract": pl.String,
+    "decimals": pl.Int64,
+    "amount": pl.String,
+    "amount_raw": pl.String,
+    "amount_usd": pl.Float64,
+    "status": pl.String,
+    "verified": pl.Boolean,
+    "flags": _TEXTS,
+    "counterparty_label": pl.String,
+}
+
+COUNTERPARTY_ROW: Schema = {
+    "address": pl.String,
+    "blockchain": pl.String,
+    "symbol": pl.String,
+    "symbols": _TEXTS,
+    "total_amount": pl.String,
+    "total_amount_usd": pl.Float64,
+    "received_amount": pl.String,
+    "received_amount_usd": pl.Float64,
+    "sent_amount": pl.String,
+    "sent_amount_usd": pl.Float64,
+    "net_amount": pl.String,
+    "net_amount_usd": pl.Float64,
+    "total_count": pl.Int64,
+    "received_count": pl.Int64,
+    "sent_count": pl.Int64,
+    "total_transfers": pl.Int64,
+    "unpriced_count": pl.Int64,
+    "first_activity": pl.Int64,
+    "last_activity": pl.Int64,
+    "labels": _TEXTS,
+    "entity_name": pl.String,
+}
+
+ASSET_OVERVIEW: Schema = {
+    "symbol": pl.String,
+    "contract": pl.String,
+    "decimals": pl.Int64,
+    "balance": pl.String,
+    "balance_raw": pl.String,
+    "price_usd": pl.Float64,
+    "balance_usd": pl.Float64,
+    "verified": pl.Boolean,
+    "received_amount": pl.String,
+    "sent_amount": pl.String,
+    "received_amount_usd": pl.Float64,
+    "sent_amount_usd": pl.Float64,
+    "received_count": pl.Int64,
+    "sent_count": pl.Int64,
+    "first_activity": pl.Int64,
+    "last_activity": pl.Int64,
+}
+
+REGISTRY_ENTRY: Schema = {
+    "chain": pl.String,
+    "symbol": pl.String,
+    "display_name": pl.String,
+    "contract": pl.String,
+    "decimals": pl.Int64,
+    "verified": pl.Boolean,
+    "usd_mode": pl.String,
+    "rate_symbol": pl.String,
+    "cg_id": pl.String,
+    "market_cap_usd": pl.Float64,
+    "mcap_updated_at": pl.Int64,
+    "rate_source": pl.String,
+}
+
+ROWS: dict[str, str] = {
+    "assets": "tokens",
+    "chains": "chains",
+    "counterparty": "datas",
+    "counterparty/overview": "transfer_betweens",
+    "counterparty/transfer-between": "datas",
+    "rates": "rates",
+    "registry": "tokens",
+    "resolve": "assets",
+    "transaction": "transfers",
+    "transactions": "datas",
+    "wallet-overview": "balances",
+}
+
+FRAMES: dict[str, Schema] = {
+    "assets": REGISTRY_ENTRY,
+    "counterparty": COUNTERPARTY_ROW,
+    "counterparty/transfer-between": TRANSFER_ROW,
+    "rates": {"symbol": pl.String, "price_usd": pl.Float64, "ts": pl.Int64},
+    "registry": REGISTRY_ENTRY,
+    "transaction": TRANSFER_ROW,
+    "transactions": TRANSFER_ROW,
+    "wallet-overview": ASSET_OVERVIEW,
+}

@@ -1,0 +1,411 @@
+"""The interface over a store or over frames in memory."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import polars as pl
+
+from headwater import _headwater
+from headwater.reports import Report, Reports
+
+Addresses = str | Sequence[str]
+Texts = Sequence[str] | None
+Contracts = Sequence[str | None] | None
+
+
+def open(path: str | PathLike[str]) -> Ledger:  # noqa: A001
+    """Open a store that ``headwater ingest`` or ``headwater simulate`` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+        Folder of the store. Commits of other processes are seen by the next call.
+
+    Returns
+    -------
+    Ledger
+
+    Raises
+    ------
+    StorageError
+        When there is no store, or it cannot be read.
+    """
+    return Ledger(_headwater.open_store(path))
+
+
+class Ledger:
+    """Answers about addresses: :func:`headwater.open` a store, or build one with :meth:`from_frames`.
+
+    Every method takes one address or many; many give :class:`Reports`. Keyword arguments that are ``None`` are left
+    out of the request. Methods raise :class:`headwater.InvalidInput` when an argument cannot be met, and can be
+    interrupted with Ctrl-C.
+    """
+
+    def __init__(self, native: _headwater.NativeLedger) -> None:
+        self._native = native
+
+    @classmethod
+    def from_frames(cls, transfers: Any, prices: Any = None, tokens: Any = None) -> Ledger:  # noqa: ANN401
+        """Build a ledger in memory from tables.
+
+        Parameters
+        ----------
+        transfers : table
+            Any object with ``__arrow_c_stream__`` (polars, pandas, pyarrow, DuckDB), or a list of dicts. Columns:
+            ``blockchain``, ``block_number``, ``timestamp`` (epoch seconds or a datetime), ``tx_hash``,
+            ``from_address``, ``to_address``, ``contract`` (null is the native coin), ``amount_raw`` (integer, decimal
+            or text, never a float), and where known ``log_index``, ``tx_index``, ``status``, ``symbol``, ``decimals``.
+        prices : table, optional
+            ``symbol``, ``timestamp``, ``price_usd``.
+        tokens : table, optional
+            ``blockchain``, ``contract``, ``symbol``, ``name``, ``decimals``, ``verified``.
+
+        Returns
+        -------
+        Ledger
+
+        Raises
+        ------
+        InvalidInput
+            Names the row, the column and the value.
+        """
+        return cls(_headwater.from_frames(_table(transfers), _optional(prices), _optional(tokens)))
+
+    def query(self, endpoint: str, request: Mapping[str, Any] | None = None, **fields: Any) -> Report:  # noqa: ANN401
+        """Ask any data endpoint by its path without the version, as ``headwater query`` does.
+
+        Parameters
+        ----------
+        endpoint : str
+            For example ``"transactions"`` or ``"counterparty/overview"``.
+        request : mapping, optional
+            The request body; ``fields`` are added to it.
+        **fields
+            Fields of the request.
+
+        Returns
+        -------
+        Report
+        """
+        body = {**(request or {}), **fields}
+        return Report(endpoint, json.loads(self._native.answer(endpoint, json.dumps(body))))
+
+    def transactions(
+        self,
+        address: Addresses,
+        *,
+        blockchain: str = "ethereum",
+        symbols: Texts = None,
+        contracts: Contracts = None,
+        direction: str | None = None,
+        start_time: int | None = None,
+        end_time: int | None = None,
+        limit: int | None = None,
+        page: int | None = None,
+        cursor: str | None = None,
+        **fields: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """List the movements of an address, newest first.
+
+        Parameters
+        ----------
+        address : str or sequence of str
+            One address or many.
+        blockchain : str
+            The chain.
+        symbols, contracts : sequence, optional
+            Only these assets; ``None`` among contracts is the native coin. Contracts prevail, and show unverified
+            tokens too.
+        direction : {"all", "in", "out"}, optional
+            Relative to the address.
+        start_time, end_time : int, optional
+            Epoch seconds, both included.
+        limit, page, cursor : optional
+            Page size (at most 1,000) and place; ``report.pagination["next_cursor"]`` leads on without a window.
+        **fields
+            Further fields of the request: ``include_unverified``, ``filter_criterias``, ``output_asset``, ...
+
+        Returns
+        -------
+        Report or Reports
+            Rows are transfers, see the HTTP documentation of ``/v1/transactions``.
+        """
+        return self._each("transactions", address, _given(locals(), "address"))
+
+    def counterparties(
+        self,
+        address: Addresses,
+        *,
+        blockchain: str = "ethereum",
+        symbols: Texts = None,
+        contracts: Contracts = None,
+        direction: str | None = None,
+        start_time: int | None = None,
+        end_time: int | None = None,
+        sort: str | None = None,
+        order: str | None = None,
+        min_interactions: int | None = None,
+        limit: int | None = None,
+        page: int | None = None,
+        **fields: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """Rank the counterparties of an address.
+
+        Parameters
+        ----------
+        address : str or sequence of str
+            One address or many.
+        blockchain : str
+            The chain.
+        symbols, contracts, direction, start_time, end_time
+            As in :meth:`transactions`.
+        sort : str, optional
+            ``total_amount`` (default), ``received_amount``, ``sent_amount``, their ``_usd`` forms, ``total_count``,
+            ``received_count``, ``sent_count``, ``total_transfers``, ``first_activity`` or ``last_activity``.
+        order : {"desc", "asc"}, optional
+            Ties are broken by address, ascending.
+        min_interactions : int, optional
+            Only counterparties with at least so many transactions.
+        limit, page : int, optional
+            Page size and place.
+        **fields
+            Further fields of the request.
+
+        Returns
+        -------
+        Report or Reports
+        """
+        return self._each("counterparty", address, _given(locals(), "address"))
+
+    def transfers_between(
+        self,
+        target: str,
+        counterparty: str,
+        *,
+        blockchain: str = "ethereum",
+        **fields: Any,  # noqa: ANN401
+    ) -> Report:
+        """List the movements between two addresses.
+
+        Parameters
+        ----------
+        target, counterparty : str
+            The two addresses; directions are relative to ``target``.
+        blockchain : str
+            The chain.
+        **fields
+            ``symbols``, ``contracts``, ``direction``, ``start_time``, ``end_time``, ``sort``, ``order``, ``limit``,
+            ``page``, ``cursor``, ...
+
+        Returns
+        -------
+        Report
+        """
+        request = {"blockchain": blockchain, "target": target, "counterparty": counterparty, **fields}
+        return self.query("counterparty/transfer-between", request)
+
+    def overview(
+        self,
+        target: str,
+        counterparty: str,
+        *,
+        blockchain: str = "ethereum",
+        **fields: Any,  # noqa: ANN401
+    ) -> Report:
+        """Sum up what moved between two addresses.
+
+        Parameters
+        ----------
+        target, counterparty : str
+            The two addresses; ``send`` and ``receive`` are relative to ``target``.
+        blockchain : str
+            The chain.
+        **fields
+            ``symbols``, ``contracts``, ``start_time``, ``end_time``, ``output_asset``.
+
+        Returns
+        -------
+        Report
+        """
+        request = {"blockchain": blockchain, "target": target, "counterparty": counterparty, **fields}
+        return self.query("counterparty/overview", request)
+
+    def wallet(
+        self,
+        address: Addresses,
+        *,
+        blockchain: str = "ethereum",
+        symbols: Texts = None,
+        contracts: Contracts = None,
+        **fields: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """Give balances, counts, first and last activity of an address.
+
+        Parameters
+        ----------
+        address : str or sequence of str
+            One address or many.
+        blockchain : str
+            The chain.
+        symbols, contracts : sequence, optional
+            Only these assets.
+        **fields
+            Further fields of the request.
+
+        Returns
+        -------
+        Report or Reports
+            Rows are the assets held or once moved.
+        """
+        return self._each("wallet-overview", address, _given(locals(), "address"))
+
+    def transaction(self, tx_hash: str, *, blockchain: str | None = None, include: str | None = None) -> Report:
+        """Give all that is known of one transaction.
+
+        Parameters
+        ----------
+        tx_hash : str
+            Its hash.
+        blockchain : str, optional
+            The chain; found out from the hash when missing.
+        include : str, optional
+            Comma list of ``logs``, ``input``, ``labels``.
+
+        Returns
+        -------
+        Report
+            Rows are its movements.
+
+        Raises
+        ------
+        NotFound
+            When no chain held has it.
+        """
+        return self.query("transaction", _given({"hash": tx_hash, "blockchain": blockchain, "include": include}))
+
+    def prices(self, symbols: Addresses, *, at: int | None = None) -> Report:
+        """Give prices in US dollars, the latest or those at a time.
+
+        Parameters
+        ----------
+        symbols : str or sequence of str
+            Rate symbols, such as ``"btc"``.
+        at : int, optional
+            Epoch seconds.
+
+        Returns
+        -------
+        Report
+            ``report.missing`` names the symbols without a price.
+        """
+        joined = symbols if isinstance(symbols, str) else ",".join(symbols)
+        return self.query("rates", _given({"symbols": joined, "at": at}))
+
+    def resolve(self, *, blockchain: str = "ethereum", symbols: Texts = None, contracts: Contracts = None) -> Report:
+        """Resolve symbols or contracts to assets.
+
+        Parameters
+        ----------
+        blockchain : str
+            The chain.
+        symbols, contracts : sequence, optional
+            What to resolve; neither gives every asset of the chain.
+
+        Returns
+        -------
+        Report
+            ``report.unresolved`` names what was not found or is ambiguous.
+        """
+        fields = {"blockchain": blockchain, "symbols": symbols, "contracts": contracts}
+        return self.query("resolve", _given(fields))
+
+    def chains(self) -> Report:
+        """Give the supported chains and what is held of each."""
+        return self.query("chains")
+
+    def registry(self) -> Report:
+        """Give every token of the registry."""
+        return self.query("registry")
+
+    def assets(self, chain: str) -> Report:
+        """Give the tokens of one chain, the native coin first.
+
+        Parameters
+        ----------
+        chain : str
+            The chain.
+        """
+        return self.query("assets", chain=chain)
+
+    def resolve_address(self, query: str, *, chain: str | None = None) -> Report:
+        """Validate an address and correct its form without guessing.
+
+        Parameters
+        ----------
+        query : str
+            What somebody typed or pasted.
+        chain : str, optional
+            Only this chain.
+
+        Returns
+        -------
+        Report
+            ``report.address`` is the canonical form, or ``None``; guesses stand in ``report.candidates`` only.
+        """
+        return self.query("addresses/resolve", _given({"q": query, "chain": chain}))
+
+    def autocomplete(self, prefix: str, *, chain: str | None = None, limit: int | None = None) -> Report:
+        """Give known addresses that begin with a prefix, the most active first.
+
+        Parameters
+        ----------
+        prefix : str
+            At least 5 characters.
+        chain : str, optional
+            Only this chain.
+        limit : int, optional
+            At most so many (10, at most 50).
+
+        Returns
+        -------
+        Report
+        """
+        return self.query("addresses/autocomplete", _given({"q": prefix, "chain": chain, "limit": limit}))
+
+    def _each(self, endpoint: str, address: Addresses, request: dict[str, Any]) -> Report | Reports:
+        if isinstance(address, str):
+            return self.query(endpoint, {**request, "address": address})
+        addresses = list(address)
+        return Reports(addresses, [self.query(endpoint, {**request, "address": each}) for each in addresses])
+
+    def __repr__(self) -> str:
+        """Name where the data comes from."""
+        return f"<Ledger {self._native.source}>"
+
+
+def _given(values: Mapping[str, Any], *but: str) -> dict[str, Any]:
+    """Leave out what was not given, and spread ``fields``."""
+    request = {
+        name: list(value) if isinstance(value, (tuple, pl.Series)) else value
+        for name, value in values.items()
+        if value is not None and name not in {"self", "fields", *but}
+    }
+    return {**request, **values.get("fields", {})}
+
+
+def _table(value: Any) -> Any:  # noqa: ANN401
+    if hasattr(value, "__arrow_c_stream__"):
+        return value
+    if isinstance(value, Iterable):
+        return pl.DataFrame(builtins.list(value), infer_schema_length=None)
+    message = f"expected a table with __arrow_c_stream__ or a list of dicts, not {type(value).__name__}"
+    raise TypeError(message)
+
+
+def _optional(value: Any) -> Any:  # noqa: ANN401
+    return None if value is None else _table(value)

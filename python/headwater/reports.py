@@ -1,0 +1,143 @@
+"""What calls return: the ``data`` of the answer, the warnings, and a frame of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from headwater import _schemas
+
+
+class Report:
+    """The answer to one call, the same as the HTTP interface gives.
+
+    Attributes
+    ----------
+    endpoint : str
+        Name of the call.
+    data : dict
+        The ``data`` of the answer. Its keys can be read as attributes too: ``report.as_of_block``.
+    warnings : list of dict
+        What the caller should know: ``code``, ``field``, ``message``.
+    """
+
+    def __init__(self, endpoint: str, answer: dict[str, Any]) -> None:
+        self.endpoint = endpoint
+        self.data: dict[str, Any] = answer["data"]
+        self.warnings: list[dict[str, Any]] = answer.get("meta", {}).get("warnings", [])
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        """Read a key of ``data`` as an attribute."""
+        if not name.startswith("_"):
+            try:
+                return self.data[name]
+            except KeyError:
+                pass
+        message = f"{type(self).__name__} of {self.endpoint!r} has no {name!r}: it holds {', '.join(self.data)}"
+        raise AttributeError(message)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the ``data`` of the answer as plain Python."""
+        return self.data
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of the answer, or the answer itself as the only row."""
+        key = _schemas.ROWS.get(self.endpoint)
+        return self.data[key] if key else [self.data]
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The rows as a polars frame. Amounts stay exact text: cast them once you know their size."""
+        return pl.DataFrame(
+            self.rows, schema=_schemas.FRAMES.get(self.endpoint), infer_schema_length=None, strict=False
+        )
+
+    def to_frame(self, as_: str = "polars") -> Any:  # noqa: ANN401
+        """Give the rows as a table.
+
+        Parameters
+        ----------
+        as_ : {"polars", "arrow", "pandas"}
+            ``"arrow"`` is a bare capsule object with ``__arrow_c_stream__``, for any library that reads Arrow.
+
+        Returns
+        -------
+        polars.DataFrame, ArrowTable or pandas.DataFrame
+        """
+        return _as(self.frame, as_)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export the rows through the Arrow C stream interface."""
+        return self.frame.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        """Name the call and what the answer holds."""
+        rows = f"{len(self.rows)} rows" if self.endpoint in _schemas.ROWS else ", ".join(self.data)
+        notes = f", {len(self.warnings)} warnings" if self.warnings else ""
+        return f"<Report {self.endpoint}: {rows}{notes}>"
+
+
+class Reports(Sequence[Report]):
+    """Answers to one call for many addresses, in the order given."""
+
+    def __init__(self, addresses: Sequence[str], reports: Sequence[Report]) -> None:
+        self.addresses = list(addresses)
+        self._reports = list(reports)
+
+    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401
+        """Give one report by position."""
+        return self._reports[index]
+
+    def __len__(self) -> int:
+        """Count the addresses."""
+        return len(self._reports)
+
+    def __iter__(self) -> Iterator[Report]:
+        """Go over the reports."""
+        return iter(self._reports)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """All rows under one another, the queried address in the first column ``queried_address``."""
+        frames = [
+            report.frame.select(pl.lit(address).alias("queried_address"), pl.all())
+            for address, report in zip(self.addresses, self._reports, strict=True)
+        ]
+        return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give ``{address: data}``."""
+        return {address: report.data for address, report in zip(self.addresses, self._reports, strict=True)}
+
+    def to_frame(self, as_: str = "polars") -> Any:  # noqa: ANN401
+        """Give all rows as a table; see :meth:`Report.to_frame`."""
+        return _as(self.frame, as_)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export all rows through the Arrow C stream interface."""
+        return self.frame.__arrow_c_stream__(requested_schema)
+
+
+class ArrowTable:
+    """A bare table: nothing but ``__arrow_c_stream__``."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export the table through the Arrow C stream interface."""
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+
+def _as(frame: pl.DataFrame, as_: str) -> Any:  # noqa: ANN401
+    if as_ == "polars":
+        return frame
+    if as_ == "arrow":
+        return ArrowTable(frame)
+    if as_ == "pandas":
+        return frame.to_pandas()
+    message = f"as_={as_!r} is unknown: give 'polars', 'arrow' or 'pandas'"
+    raise ValueError(message)

@@ -1,0 +1,91 @@
+//! Ledgers over a store or over frames, answering the calls of the desk.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use headwater_engine::{Answer, Desk, endpoint};
+use headwater_ledger::Store;
+use headwater_ledger::store::in_memory;
+use pyo3::prelude::*;
+use pyo3_arrow::PyTable;
+use serde_json::json;
+
+use crate::errors::{exception, raise};
+use crate::interrupt::interruptible;
+
+/// A ledger that answers calls by name, JSON in and JSON out.
+#[pyclass(frozen, module = "headwater._headwater")]
+pub struct NativeLedger {
+    desk: Desk,
+    source: String,
+}
+
+#[pymethods]
+impl NativeLedger {
+    /// Answers one call: the endpoint's name and its request as JSON; `{"data", "meta"}` as JSON comes back.
+    fn answer(&self, py: Python<'_>, name: &str, request: &str) -> PyResult<String> {
+        let Some(endpoint) = endpoint(name) else {
+            return Err(raise(py, "NotFound", &format!("there is no call {name:?}"), None, None));
+        };
+        let request = serde_json::from_str(request).map_err(|error| {
+            raise(py, "InvalidInput", &format!("the request is no JSON: {error}"), Some("invalid_json"), None)
+        })?;
+        interruptible(py, |cancel| self.desk.answer(endpoint, &request, cancel))?
+            .map(|answer| envelope(&answer))
+            .map_err(|error| exception(py, &error))
+    }
+
+    /// Where the data comes from, for people.
+    #[getter]
+    fn source(&self) -> &str {
+        &self.source
+    }
+}
+
+fn envelope(answer: &Answer) -> String {
+    let mut meta = serde_json::Map::new();
+    if let Some(pagination) = answer.pagination {
+        meta.insert("pagination".into(), json!(pagination));
+    }
+    if !answer.warnings.is_empty() {
+        meta.insert("warnings".into(), json!(answer.warnings));
+    }
+    json!({ "data": answer.data, "meta": meta }).to_string()
+}
+
+/// Opens a store for reading.
+#[pyfunction]
+pub fn open_store(py: Python<'_>, path: PathBuf) -> PyResult<NativeLedger> {
+    let source = path.display().to_string();
+    let store = py
+        .detach(|| Store::open(&path))
+        .map_err(|error| raise(py, "StorageError", &error.to_string(), None, None))?;
+    Ok(NativeLedger { desk: Desk::new(Arc::new(store)), source })
+}
+
+/// Builds a ledger in memory from tables.
+#[pyfunction]
+#[pyo3(signature = (transfers, prices=None, tokens=None))]
+pub fn from_frames(
+    py: Python<'_>,
+    transfers: PyTable,
+    prices: Option<PyTable>,
+    tokens: Option<PyTable>,
+) -> PyResult<NativeLedger> {
+    let batches = |table: PyTable| -> Vec<RecordBatch> { table.into_inner().0 };
+    let transfers = batches(transfers);
+    let prices = prices.map(batches).unwrap_or_default();
+    let tokens = tokens.map(batches).unwrap_or_default();
+    let rows: usize = transfers.iter().map(RecordBatch::num_rows).sum();
+    let desk = interruptible(py, move |_| -> Result<Desk, (&'static str, String)> {
+        let input = |error: headwater_ingest::IngestError| ("InvalidInput", error.to_string());
+        let (chains, mut listings) = headwater_ingest::frames::transfers(&transfers).map_err(input)?;
+        listings.extend(headwater_ingest::frames::tokens(&tokens).map_err(input)?);
+        let points = headwater_ingest::frames::prices(&prices).map_err(input)?;
+        let memory = in_memory(chains, listings, points).map_err(|error| ("InvalidInput", error.to_string()))?;
+        Ok(Desk::new(memory))
+    })?
+    .map_err(|(class, message)| raise(py, class, &message, None, None))?;
+    Ok(NativeLedger { desk, source: format!("{rows} transfers in memory") })
+}
