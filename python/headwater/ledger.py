@@ -109,7 +109,7 @@ class Ledger:
         page: int | None = None,
         cursor: str | None = None,
         **fields: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+    ) -> Report | Reports:
         """List the movements of an address, newest first.
 
         Parameters
@@ -153,7 +153,7 @@ class Ledger:
         limit: int | None = None,
         page: int | None = None,
         **fields: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+    ) -> Report | Reports:
         """Rank the counterparties of an address.
 
         Parameters
@@ -243,7 +243,7 @@ class Ledger:
         symbols: Texts = None,
         contracts: Contracts = None,
         **fields: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+    ) -> Report | Reports:
         """Give balances, counts, first and last activity of an address.
 
         Parameters
