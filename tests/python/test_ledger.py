@@ -1,0 +1,151 @@
+"""The Python interface over frames in memory: no store, no server, no corpus."""
+
+from __future__ import annotations
+
+import headwater as hw
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+ALICE, BOB, SHOP = ("0x" + byte * 20 for byte in ("aa", "bb", "cc"))
+USDT = "0xdac17f958d2ee523a2206206994597c13d831ec7"
+
+
+def rows() -> list[dict[str, object]]:
+    """Alice gets 3 ETH from Bob, pays 1 to the shop and 2.5 USDT to Bob."""
+    base: dict[str, object] = {"blockchain": "ethereum", "contract": None, "symbol": None, "decimals": None}
+    return [
+        {
+            **base,
+            "block_number": 1,
+            "timestamp": 1_600_000_000,
+            "tx_hash": "0x" + "01" * 32,
+            "from_address": BOB,
+            "to_address": ALICE,
+            "amount_raw": str(3 * 10**18),
+        },
+        {
+            **base,
+            "block_number": 2,
+            "timestamp": 1_600_000_012,
+            "tx_hash": "0x" + "02" * 32,
+            "from_address": ALICE,
+            "to_address": SHOP,
+            "amount_raw": str(10**18),
+        },
+        {
+            **base,
+            "block_number": 3,
+            "timestamp": 1_600_000_024,
+            "tx_hash": "0x" + "03" * 32,
+            "from_address": ALICE,
+            "to_address": BOB,
+            "amount_raw": "2500000",
+            "contract": USDT,
+            "symbol": "USDT",
+            "decimals": 6,
+        },
+    ]
+
+
+@pytest.fixture
+def ledger() -> hw.Ledger:
+    return hw.Ledger.from_frames(pl.DataFrame(rows()))
+
+
+def test_rows_are_newest_first_and_amounts_exact(ledger: hw.Ledger) -> None:
+    report = ledger.transactions(ALICE, include_unverified=True)
+    assert isinstance(report, hw.Report)
+    assert report.frame.select("block_number", "action", "symbol", "amount", "amount_raw").rows() == [
+        (3, "send", "usdt", "2.5", "2500000"),
+        (2, "send", "eth", "1", str(10**18)),
+        (1, "receive", "eth", "3", str(3 * 10**18)),
+    ]
+
+
+def test_every_kind_of_table_gives_the_same_ledger() -> None:
+    reference = hw.Ledger.from_frames(rows()).transactions(ALICE, include_unverified=True)
+    for table in (pl.DataFrame(rows()), pd.DataFrame(rows()), pa.Table.from_pylist(rows())):
+        report = hw.Ledger.from_frames(table).transactions(ALICE, include_unverified=True)
+        assert isinstance(report, hw.Report)
+        assert isinstance(reference, hw.Report)
+        assert report.to_dict() == reference.to_dict()
+
+
+def test_many_addresses_give_one_frame(ledger: hw.Ledger) -> None:
+    reports = ledger.wallet([ALICE, BOB])
+    assert isinstance(reports, hw.Reports)
+    assert [report.data["address"] for report in reports] == [ALICE, BOB]
+    assert set(reports.frame["queried_address"]) == {ALICE, BOB}
+    assert reports.to_dict()[ALICE] == reports[0].to_dict()
+
+
+def test_counterparties_sum_what_the_rows_say(ledger: hw.Ledger) -> None:
+    report = ledger.counterparties(ALICE, symbols=["eth"])
+    assert isinstance(report, hw.Report)
+    found = {row["address"]: (row["sent_amount"], row["received_amount"]) for row in report.rows}
+    assert found == {BOB: ("0", "3"), SHOP: ("1", "0")}
+
+
+def test_an_empty_answer_keeps_its_columns_and_types(ledger: hw.Ledger) -> None:
+    full, empty = ledger.transactions(ALICE), ledger.transactions("0x" + "dd" * 20)
+    assert isinstance(full, hw.Report)
+    assert isinstance(empty, hw.Report)
+    assert empty.frame.schema == full.frame.schema
+    assert empty.frame.is_empty()
+
+
+def test_frames_leave_as_arrow(ledger: hw.Ledger) -> None:
+    report = ledger.transactions(ALICE)
+    assert isinstance(report, hw.Report)
+    assert pa.table(report.to_frame("arrow")).num_rows == len(report.rows)
+    assert pa.table(report).num_rows == len(report.rows)
+    assert len(report.to_frame("pandas")) == len(report.rows)
+    with pytest.raises(ValueError, match="'excel'"):
+        report.to_frame("excel")
+
+
+def test_errors_are_one_tree_and_name_the_place(ledger: hw.Ledger) -> None:
+    with pytest.raises(hw.InvalidInput) as caught:
+        ledger.transactions("0x12")
+    assert isinstance(caught.value, ValueError)
+    assert caught.value.reason == "invalid_address"
+    assert caught.value.field == "address"
+    with pytest.raises(hw.NotFound) as missing:
+        ledger.transaction("0x" + "99" * 32)
+    assert isinstance(missing.value, LookupError)
+    with pytest.raises(hw.StorageError):
+        hw.open("/nowhere/at/all")
+    with pytest.raises(hw.InvalidInput):
+        ledger.query("transactions", blockchain="ethereum")
+    with pytest.raises(hw.NotFound):
+        ledger.query("no-such-call")
+
+
+def test_a_float_amount_is_refused() -> None:
+    frame = pl.DataFrame(rows()).with_columns(pl.lit(1.5).alias("amount_raw"))
+    with pytest.raises(hw.InvalidInput, match="amount_raw"):
+        hw.Ledger.from_frames(frame)
+
+
+def test_a_broken_row_names_row_column_and_value() -> None:
+    broken = rows()
+    broken[1]["to_address"] = "0x1234"
+    with pytest.raises(hw.InvalidInput, match=r"to_address.*0x1234|0x1234.*to_address"):
+        hw.Ledger.from_frames(broken)
+
+
+def test_unknown_fields_are_warned_of(ledger: hw.Ledger) -> None:
+    report = ledger.transactions(ALICE, symbol="eth")
+    assert isinstance(report, hw.Report)
+    assert [(warning["code"], warning["field"]) for warning in report.warnings] == [("unknown_field", "symbol")]
+
+
+def test_address_functions_take_one_or_many() -> None:
+    lower = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
+    assert hw.address.checksum(lower) == "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+    assert hw.address.validate(pl.Series([lower, "x", None]).to_list()) == [True, False, False]
+    assert hw.address.validate("TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", chain="tron")
+    with pytest.raises(hw.InvalidInput, match="dogecoin"):
+        hw.address.validate("D", chain="dogecoin")
