@@ -6,7 +6,9 @@ use headwater_ledger::Cancel;
 use headwater_ledger::read::Generations;
 use serde_json::Value;
 
-use crate::{Answer, Endpoint, Error};
+use crate::analyses::{Call, Description, entry};
+use crate::request::Cursor;
+use crate::{Answer, Endpoint, Error, ErrorKind};
 
 /// Answers calls over a source of generations. Cheap to clone; share one among all callers.
 #[derive(Clone)]
@@ -28,9 +30,20 @@ impl Desk {
     ///
     /// # Errors
     /// See [`crate::ErrorKind`].
-    pub fn answer(&self, _endpoint: &Endpoint, _request: &Value, cancel: &Cancel) -> Result<Answer, Error> {
+    pub fn answer(&self, endpoint: &Endpoint, request: &Value, cancel: &Cancel) -> Result<Answer, Error> {
         cancel.check().map_err(headwater_ledger::LedgerError::from)?;
-        let _ = self.ledgers.current()?;
-        todo!("dispatch to the analyses")
+        let entry = entry(endpoint.name)
+            .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no call named {:?}", endpoint.name)))?;
+        let ledger = match Cursor::pinned(request)? {
+            Some(generation) => self.ledgers.generation(generation)?,
+            None => self.ledgers.current()?,
+        };
+        (entry.run)(&Call { endpoint, request, ledger: &*ledger, cancel })
+    }
+
+    /// Request and answer of an endpoint, for its documentation; `None` when there is no such call.
+    #[must_use]
+    pub fn describe(endpoint: &Endpoint) -> Option<Description> {
+        entry(endpoint.name).map(|entry| (entry.describe)())
     }
 }

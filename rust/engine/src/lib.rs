@@ -4,12 +4,17 @@
 //! validation there is), reads through [`headwater_ledger::Ledger`], and returns plain data that serialises to the
 //! `data` of an answer. HTTP, Python and the command line only translate.
 
+pub mod analyses;
+
 mod answer;
 mod desk;
 mod endpoint;
 mod error;
+mod request;
 
+pub use analyses::{Analysis, Description};
 pub use answer::{Answer, Pagination, Warning};
 pub use desk::Desk;
 pub use endpoint::{CostClass, ENDPOINTS, Endpoint, Method, endpoint};
 pub use error::{Error, ErrorKind, Reason};
+pub use request::{Checks, DirectionFilter, PageInfo, RankingSort, Sign, SortOrder, TransactionSort, TransferSort, Warnings};

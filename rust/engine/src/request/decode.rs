@@ -1,0 +1,429 @@
+//! From JSON to a request, with an error that names the exact place.
+//!
+//! A small serde deserializer over [`Value`]: `null` in an object counts as left out, unknown fields are collected
+//! rather than refused, and the values of GET parameters, which arrive as text, are read as what the field wants.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Expected, Unexpected, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json::{Map, Value};
+
+use crate::{Error, Method, Reason};
+
+use super::Warnings;
+
+/// Decodes a request object; unknown fields become warnings.
+pub(crate) fn decode<R: DeserializeOwned>(
+    request: &Value,
+    method: Method,
+    warnings: &mut Warnings,
+) -> Result<R, Error> {
+    let nothing = Map::new();
+    let fields = match request {
+        Value::Object(fields) => fields,
+        Value::Null => &nothing,
+        other => {
+            let message = format!("the request is {}: expected a JSON object", kind(other));
+            return Err(Error { value: Some(shown(other)), ..Error::invalid(Reason::InvalidType, "", message) });
+        }
+    };
+    let unknown = RefCell::new(Vec::new());
+    let object = Object::new(fields, Place::Root, Shared { method, unknown: &unknown });
+    let decoded = R::deserialize(ObjectDecoder(object)).map_err(|error| error.at(&Place::Root, None).into_error());
+    for field in unknown.into_inner() {
+        let message = format!("there is no field {field:?} here: it had no effect");
+        warnings.add("unknown_field", Some(&field), message);
+    }
+    decoded
+}
+
+/// What every level of one decoding shares.
+#[derive(Clone, Copy)]
+struct Shared<'a> {
+    method: Method,
+    unknown: &'a RefCell<Vec<String>>,
+}
+
+/// A place in the request, printed as `filter_criterias[0].symbol`.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Root,
+    Field(&'a Place<'a>, &'a str),
+    Item(&'a Place<'a>, usize),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Field(Self::Root, name) => f.write_str(name),
+            Self::Field(parent, name) => write!(f, "{parent}.{name}"),
+            Self::Item(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
+/// A decoding error that finds its place on the way out.
+#[derive(Debug)]
+pub(crate) struct DecodeError {
+    reason: Reason,
+    message: String,
+    /// The missing field, below the place where the error is stamped.
+    missing: Option<&'static str>,
+    place: Option<String>,
+    index: Option<u64>,
+    value: Option<String>,
+}
+
+impl DecodeError {
+    fn new(reason: Reason, message: String) -> Self {
+        Self { reason, message, missing: None, place: None, index: None, value: None }
+    }
+
+    fn at(mut self, place: &Place<'_>, value: Option<&Value>) -> Self {
+        if self.place.is_none() {
+            self.place = Some(match (self.missing, place) {
+                (None, place) => place.to_string(),
+                (Some(field), Place::Root) => field.to_owned(),
+                (Some(field), place) => format!("{place}.{field}"),
+            });
+            if self.missing.is_none() {
+                self.value = value.map(shown);
+            }
+        }
+        if let (None, Place::Item(_, index)) = (self.index, place) {
+            self.index = u64::try_from(*index).ok();
+        }
+        self
+    }
+
+    fn into_error(self) -> Error {
+        let place = self.place.unwrap_or_default();
+        let message = if self.missing.is_some() {
+            format!("{place} is required")
+        } else if let Some(value) = &self.value {
+            format!("{place}: {}, got {value}", self.message)
+        } else {
+            format!("{place}: {}", self.message)
+        };
+        Error { index: self.index, value: self.value, ..Error::invalid(self.reason, place, message) }
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+impl de::Error for DecodeError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(Reason::InvalidValue, message.to_string())
+    }
+
+    fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::new(Reason::InvalidType, format!("expected {expected}"))
+    }
+
+    fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::new(Reason::InvalidValue, format!("expected {expected}"))
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self { missing: Some(field), ..Self::new(Reason::MissingField, String::new()) }
+    }
+}
+
+/// What an answer says of a value: its JSON text, cut when long.
+pub(crate) fn shown(value: &Value) -> String {
+    const SHOWN: usize = 96;
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match text.char_indices().nth(SHOWN) {
+        Some((cut, _)) => format!("{}...", &text[..cut]),
+        None => text,
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Decodes one value.
+struct Decoder<'a> {
+    value: &'a Value,
+    place: Place<'a>,
+    shared: Shared<'a>,
+}
+
+impl Decoder<'_> {
+    fn expected(what: &str) -> DecodeError {
+        DecodeError::new(Reason::InvalidType, format!("expected {what}"))
+    }
+
+    /// The text of a GET parameter, where text may stand for something else.
+    fn parameter(&self) -> Option<&str> {
+        match self.shared.method {
+            Method::Get => self.value.as_str(),
+            Method::Post => None,
+        }
+    }
+}
+
+macro_rules! integers {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+            match (self.value, self.parameter()) {
+                (Value::Number(number), _) => match (number.as_u64(), number.as_i64()) {
+                    (Some(number), _) => visitor.visit_u64(number),
+                    (None, Some(number)) => visitor.visit_i64(number),
+                    (None, None) => Err(Self::expected("an integer")),
+                },
+                (_, Some(text)) => match text.parse::<i64>() {
+                    Ok(number) => visitor.visit_i64(number),
+                    Err(_) => Err(Self::expected("an integer")),
+                },
+                _ => Err(Self::expected("an integer")),
+            }
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for Decoder<'_> {
+    type Error = DecodeError;
+
+    integers! { deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(value) => visitor.visit_bool(*value),
+            Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
+                (Some(number), _, _) => visitor.visit_u64(number),
+                (_, Some(number), _) => visitor.visit_i64(number),
+                (_, _, Some(number)) => visitor.visit_f64(number),
+                (None, None, None) => Err(Self::expected("a number")),
+            },
+            Value::String(text) => visitor.visit_str(text),
+            Value::Array(_) => self.deserialize_seq(visitor),
+            Value::Object(fields) => visitor.visit_map(Object::new(fields, self.place, self.shared)),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match (self.value, self.parameter()) {
+            (Value::Bool(value), _) => visitor.visit_bool(*value),
+            (_, Some("true")) => visitor.visit_bool(true),
+            (_, Some("false")) => visitor.visit_bool(false),
+            _ => Err(Self::expected("true or false")),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Value::String(text) => visitor.visit_str(text),
+            _ => Err(Self::expected("text")),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Value::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match (self.value, self.parameter()) {
+            (Value::Array(items), _) => {
+                visitor.visit_seq(List { items: items.iter(), index: 0, place: self.place, shared: self.shared })
+            }
+            (_, Some(text)) => {
+                let items: Vec<Value> = text.split(',').map(|item| Value::from(item.trim())).collect();
+                visitor.visit_seq(List { items: items.iter(), index: 0, place: self.place, shared: self.shared })
+            }
+            _ => Err(Self::expected("a list")),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Value::Object(fields) => visitor.visit_map(Object::new(fields, self.place, self.shared)),
+            _ => Err(Self::expected("an object")),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.shared.unknown.borrow_mut().push(self.place.to_string());
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        i128 u128 f32 f64 char bytes byte_buf unit unit_struct newtype_struct tuple tuple_struct map enum identifier
+    }
+}
+
+/// Decodes the request itself.
+struct ObjectDecoder<'a>(Object<'a>);
+
+impl<'de> Deserializer<'de> for ObjectDecoder<'_> {
+    type Error = DecodeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_map(self.0)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// The fields of an object, without those that are null (or, as GET parameters, empty).
+struct Object<'a> {
+    fields: serde_json::map::Iter<'a>,
+    next: Option<(&'a str, &'a Value)>,
+    place: Place<'a>,
+    shared: Shared<'a>,
+}
+
+impl<'a> Object<'a> {
+    fn new(fields: &'a Map<String, Value>, place: Place<'a>, shared: Shared<'a>) -> Self {
+        Self { fields: fields.iter(), next: None, place, shared }
+    }
+}
+
+impl<'de> de::MapAccess<'de> for Object<'_> {
+    type Error = DecodeError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
+        let method = self.shared.method;
+        let given = |value: &Value| match (value, method) {
+            (Value::Null, _) => false,
+            (Value::String(text), Method::Get) => !text.is_empty(),
+            _ => true,
+        };
+        let Some((name, value)) = self.fields.find(|(_, value)| given(value)) else { return Ok(None) };
+        self.next = Some((name, value));
+        seed.deserialize(de::value::StrDeserializer::new(name)).map(Some)
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, DecodeError> {
+        let (name, value) = self.next.take().expect("serde asks for a value only after its key");
+        let place = Place::Field(&self.place, name);
+        seed.deserialize(Decoder { value, place, shared: self.shared }).map_err(|error| error.at(&place, Some(value)))
+    }
+}
+
+/// The items of a list.
+struct List<'a> {
+    items: std::slice::Iter<'a, Value>,
+    index: usize,
+    place: Place<'a>,
+    shared: Shared<'a>,
+}
+
+impl<'de> de::SeqAccess<'de> for List<'_> {
+    type Error = DecodeError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, DecodeError> {
+        let Some(value) = self.items.next() else { return Ok(None) };
+        let place = Place::Item(&self.place, self.index);
+        self.index += 1;
+        let decoder = Decoder { value, place, shared: self.shared };
+        seed.deserialize(decoder).map(Some).map_err(|error| error.at(&place, Some(value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+    use crate::ErrorKind;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Inner {
+        symbol: String,
+        at_least: Option<i64>,
+    }
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Outer {
+        blockchain: String,
+        limit: Option<i64>,
+        include_all: Option<bool>,
+        contracts: Option<Vec<Option<String>>>,
+        criteria: Option<Vec<Inner>>,
+    }
+
+    fn refused(method: Method, request: &Value) -> (Reason, String, Option<String>, Option<u64>) {
+        let error = decode::<Outer>(request, method, &mut Warnings::default()).unwrap_err();
+        let ErrorKind::InvalidInput(reason) = error.kind else { panic!("{error:?}") };
+        (reason, error.field.unwrap(), error.value, error.index)
+    }
+
+    #[test]
+    fn an_error_names_reason_place_and_value() {
+        let post = |request| refused(Method::Post, &request);
+        assert_eq!(post(json!({})), (Reason::MissingField, "blockchain".into(), None, None));
+        assert_eq!(post(json!({"blockchain": null})).0, Reason::MissingField);
+        assert_eq!(
+            post(json!({"blockchain": "x", "limit": "5"})),
+            (Reason::InvalidType, "limit".into(), Some("5".into()), None)
+        );
+        assert_eq!(post(json!({"blockchain": "x", "limit": 1.5})).0, Reason::InvalidType);
+        assert_eq!(
+            post(json!({"blockchain": "x", "criteria": [{"symbol": "a"}, {"at_least": 3}]})),
+            (Reason::MissingField, "criteria[1].symbol".into(), None, Some(1))
+        );
+        assert_eq!(
+            post(json!({"blockchain": "x", "contracts": ["a", 7]})),
+            (Reason::InvalidType, "contracts[1]".into(), Some("7".into()), Some(1))
+        );
+        assert_eq!(post(json!([1])).0, Reason::InvalidType);
+    }
+
+    #[test]
+    fn text_stands_for_other_types_only_as_a_get_parameter() {
+        let request = json!({"blockchain": "x", "limit": "5", "include_all": "true", "contracts": "a, b"});
+        let got: Outer = decode(&request, Method::Get, &mut Warnings::default()).unwrap();
+        assert_eq!((got.limit, got.include_all), (Some(5), Some(true)));
+        assert_eq!(got.contracts, Some(vec![Some("a".into()), Some("b".into())]));
+        assert_eq!(refused(Method::Get, &json!({"blockchain": "x", "limit": "five"})).0, Reason::InvalidType);
+        assert_eq!(refused(Method::Get, &json!({"blockchain": ""})).0, Reason::MissingField);
+    }
+
+    #[test]
+    fn a_null_item_stays_and_unknown_fields_are_told() {
+        let request = json!({"blockchain": "x", "contracts": [null], "symbol": 1, "criteria": [{"symbol": "a", "min": 1}]});
+        let mut warnings = Warnings::default();
+        let got: Outer = decode(&request, Method::Post, &mut warnings).unwrap();
+        assert_eq!(got.contracts, Some(vec![None]));
+        let told: Vec<_> = warnings.into_list().into_iter().map(|warning| warning.field.unwrap()).collect();
+        assert_eq!(told, ["symbol", "criteria[0].min"]);
+    }
+}

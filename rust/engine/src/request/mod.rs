@@ -1,0 +1,16 @@
+//! Conventions that all requests share: decoding, switches, checks, paging.
+
+mod checks;
+mod decode;
+mod paging;
+mod switch;
+mod warnings;
+
+pub use checks::Checks;
+pub use paging::PageInfo;
+pub use switch::{DirectionFilter, RankingSort, Sign, SortOrder, TransactionSort, TransferSort};
+pub use warnings::Warnings;
+
+pub(crate) use checks::{MAX_ITEMS, at_most, refused};
+pub(crate) use decode::decode;
+pub(crate) use paging::{Cursor, CursorKey, Paging, fingerprint};

@@ -1,0 +1,290 @@
+//! Pages and cursors of POST lists.
+//!
+//! A page is a number, and reaches only so far; a cursor is the content of the last row with the generation it was
+//! read from, and reaches everything. Both give the same rows.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use headwater_ledger::read::{MovementKind, Ordinal, PostingKey};
+use headwater_types::TxHash;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Error, Reason};
+
+use super::refused;
+
+const DEFAULT_LIMIT: u32 = 20;
+const MAX_LIMIT: u32 = 1000;
+/// Pages reach this many rows; a cursor has no such window.
+const PAGE_WINDOW: u64 = 100_000;
+
+/// Which rows of a list are wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Paging {
+    /// Rows per page.
+    pub limit: u32,
+    /// The page, from 1; with a cursor only what the answer echoes.
+    pub page: u32,
+    /// Go on behind this row instead of counting pages.
+    pub after: Option<CursorKey>,
+    fingerprint: u64,
+}
+
+impl Paging {
+    /// Checks what a request says; `fingerprint` stands for its filters.
+    ///
+    /// # Errors
+    /// `limit_out_of_range`, `page_window`, `invalid_value` for a text that is no cursor, `cursor_expired` for one
+    /// that was made under other filters.
+    pub fn new(limit: Option<i64>, page: Option<i64>, cursor: Option<&str>, fingerprint: u64) -> Result<Self, Error> {
+        let limit = match limit.unwrap_or(0) {
+            0 => DEFAULT_LIMIT,
+            limit => u32::try_from(limit).ok().filter(|limit| *limit <= MAX_LIMIT).ok_or_else(|| {
+                let why = format!("expected 0 to {MAX_LIMIT} (0 is the default of {DEFAULT_LIMIT}), got {limit}");
+                let error = refused(Reason::LimitOutOfRange, "limit", &limit.to_string(), &why);
+                Error { limit: Some(u64::from(MAX_LIMIT)), ..error }
+            })?,
+        };
+        if let Some(text) = cursor.filter(|text| !text.is_empty()) {
+            let cursor = Cursor::parse(text)?;
+            if cursor.fingerprint != fingerprint {
+                let why = "the filters or the order are not those that the cursor was made for: start again from the first page";
+                return Err(refused(Reason::CursorExpired, "cursor", text, &why));
+            }
+            return Ok(Self { limit, page: cursor.page, after: Some(cursor.key), fingerprint });
+        }
+        let page = match page.unwrap_or(0) {
+            0 => 1,
+            page => u64::try_from(page).map_err(|_| {
+                refused(Reason::InvalidValue, "page", &page.to_string(), &"expected 0 or more (0 and 1 are the first page)")
+            })?,
+        };
+        match u32::try_from(page) {
+            Ok(page) if u64::from(page) * u64::from(limit) <= PAGE_WINDOW => {
+                Ok(Self { limit, page, after: None, fingerprint })
+            }
+            _ => {
+                let why = format!("page times limit may reach {PAGE_WINDOW}: go on with `cursor` from `next_cursor`");
+                let error = refused(Reason::PageWindow, "page", &page.to_string(), &why);
+                Err(Error { limit: Some(PAGE_WINDOW), ..error })
+            }
+        }
+    }
+
+    /// Number of rows before the page, where pages are counted.
+    pub fn skipped(&self) -> usize {
+        match self.after {
+            Some(_) => 0,
+            None => usize::try_from(self.page - 1).expect("a page fits") * self.size(),
+        }
+    }
+
+    /// Rows per page.
+    pub fn size(&self) -> usize {
+        usize::try_from(self.limit).expect("a limit fits")
+    }
+
+    /// Number of pages that hold `rows` rows.
+    pub fn pages(&self, rows: usize) -> i64 {
+        i64::try_from(rows.div_ceil(self.size())).expect("pages fit")
+    }
+
+    /// The paging record of an answer. `next` is the key of its last row when more rows follow, `total_pages` -1 when
+    /// they were not counted.
+    pub fn info(&self, next: Option<CursorKey>, total_pages: i64, generation: u64, as_of_block: Option<u64>) -> PageInfo {
+        let next_cursor = next.map(|key| {
+            Cursor { generation, as_of_block, fingerprint: self.fingerprint, page: self.page.saturating_add(1), key }
+                .to_text()
+        });
+        PageInfo { has_more: next_cursor.is_some(), limit: self.limit, page: self.page, total_pages, next_cursor }
+    }
+}
+
+/// The paging record of POST lists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct PageInfo {
+    /// Whether more rows follow.
+    pub has_more: bool,
+    /// Page size used.
+    pub limit: u32,
+    /// Page given, from 1.
+    pub page: u32,
+    /// Number of pages; -1 when counting would be expensive.
+    pub total_pages: i64,
+    /// Give this as `cursor` to go on behind the last row; null on the last page.
+    pub next_cursor: Option<String>,
+}
+
+/// A place in a list that a client carries to the next call.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Cursor {
+    /// The generation that all pages are read from.
+    pub generation: u64,
+    /// The last block of that generation.
+    pub as_of_block: Option<u64>,
+    /// Stands for the filters.
+    pub fingerprint: u64,
+    /// The page that follows.
+    pub page: u32,
+    /// The last row given.
+    pub key: CursorKey,
+}
+
+/// What names a row by content.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum CursorKey {
+    /// A movement of a list of transfers.
+    Posting(PostingKey),
+    /// A row of a ranking: the counterparty, and the asset where rows are split by asset.
+    Counterparty {
+        /// Canonical address.
+        address: String,
+        /// Contract, empty for the native coin; `None` where rows are not split.
+        asset: Option<String>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    g: u64,
+    b: Option<u64>,
+    f: u64,
+    p: u32,
+    k: WireKey,
+}
+
+#[derive(Serialize, Deserialize)]
+enum WireKey {
+    P(u64, Option<u32>, String, MovementKind, bool, u64),
+    C(String, Option<String>),
+}
+
+impl Cursor {
+    /// The generation that the cursor of a request pins.
+    ///
+    /// # Errors
+    /// `invalid_value` when the field holds no cursor.
+    pub fn pinned(request: &Value) -> Result<Option<u64>, Error> {
+        match request.get("cursor").and_then(Value::as_str) {
+            None | Some("") => Ok(None),
+            Some(text) => Self::parse(text).map(|cursor| Some(cursor.generation)),
+        }
+    }
+
+    fn to_text(&self) -> String {
+        let k = match &self.key {
+            CursorKey::Posting(key) => {
+                let (indexed, number) = match key.ordinal {
+                    Ordinal::Indexed(number) => (true, number),
+                    Ordinal::Unindexed(number) => (false, number),
+                };
+                let hash = URL_SAFE_NO_PAD.encode(key.hash.as_bytes());
+                WireKey::P(key.block, key.index, hash, key.kind, indexed, number)
+            }
+            CursorKey::Counterparty { address, asset } => WireKey::C(address.clone(), asset.clone()),
+        };
+        let wire = Wire { g: self.generation, b: self.as_of_block, f: self.fingerprint, p: self.page, k };
+        URL_SAFE_NO_PAD.encode(serde_json::to_vec(&wire).expect("a cursor is plain data"))
+    }
+
+    fn parse(text: &str) -> Result<Self, Error> {
+        Self::read(text).ok_or_else(|| {
+            refused(Reason::InvalidValue, "cursor", text, &"this is no cursor: give `next_cursor` of an answer unchanged")
+        })
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let wire: Wire = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
+        let key = match wire.k {
+            WireKey::P(block, index, hash, kind, indexed, number) => {
+                let hash = TxHash::new(URL_SAFE_NO_PAD.decode(hash).ok()?.try_into().ok()?);
+                let ordinal = if indexed { Ordinal::Indexed(number) } else { Ordinal::Unindexed(number) };
+                CursorKey::Posting(PostingKey { block, index, hash, kind, ordinal })
+            }
+            WireKey::C(address, asset) => CursorKey::Counterparty { address, asset },
+        };
+        (wire.p > 0).then_some(Self { generation: wire.g, as_of_block: wire.b, fingerprint: wire.f, page: wire.p, key })
+    }
+}
+
+/// A number that stands for everything of a request but its paging, so that a cursor is used only with the filters it
+/// was made for. FNV-1a over the fields in order of name.
+pub(crate) fn fingerprint(endpoint: &str, request: &Value) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    feed(&mut hash, endpoint.as_bytes());
+    if let Value::Object(fields) = request {
+        let mut fields: Vec<_> = fields.iter().filter(|(_, value)| !value.is_null()).collect();
+        fields.retain(|(name, _)| !["limit", "page", "cursor"].contains(&name.as_str()));
+        fields.sort_by_key(|(name, _)| name.as_str());
+        for (name, value) in fields {
+            feed(&mut hash, name.as_bytes());
+            feed(&mut hash, value.to_string().as_bytes());
+        }
+    }
+    hash
+}
+
+fn feed(hash: &mut u64, bytes: &[u8]) {
+    for byte in bytes.iter().chain([&0xff]) {
+        *hash = (*hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ErrorKind;
+
+    fn reason(result: Result<Paging, Error>) -> Reason {
+        match result.unwrap_err().kind {
+            ErrorKind::InvalidInput(reason) => reason,
+            kind => panic!("{kind:?}"),
+        }
+    }
+
+    fn key() -> CursorKey {
+        CursorKey::Posting(PostingKey {
+            block: 7,
+            index: None,
+            hash: TxHash::new([9; 32]),
+            kind: MovementKind::Token,
+            ordinal: Ordinal::Unindexed(u64::MAX),
+        })
+    }
+
+    #[test]
+    fn zero_means_not_given_and_the_maximum_is_refused_not_clamped() {
+        let paging = Paging::new(Some(0), Some(0), None, 1).unwrap();
+        assert_eq!((paging.limit, paging.page, paging.skipped()), (20, 1, 0));
+        assert_eq!(Paging::new(Some(1000), Some(100), None, 1).unwrap().skipped(), 99_000);
+        assert_eq!(reason(Paging::new(Some(1001), None, None, 1)), Reason::LimitOutOfRange);
+        assert_eq!(reason(Paging::new(Some(-1), None, None, 1)), Reason::LimitOutOfRange);
+        assert_eq!(reason(Paging::new(Some(1000), Some(101), None, 1)), Reason::PageWindow);
+        assert_eq!(reason(Paging::new(None, Some(i64::MAX), None, 1)), Reason::PageWindow);
+        assert_eq!(reason(Paging::new(None, Some(-1), None, 1)), Reason::InvalidValue);
+    }
+
+    #[test]
+    fn a_cursor_comes_back_as_it_went_and_only_with_its_filters() {
+        let paging = Paging::new(Some(5), None, None, 1).unwrap();
+        let text = paging.info(Some(key()), -1, 3, Some(7)).next_cursor.unwrap();
+        let next = Paging::new(Some(5), None, Some(&text), 1).unwrap();
+        assert_eq!((next.page, next.skipped(), next.after), (2, 0, Some(key())));
+        assert_eq!(Cursor::pinned(&json!({"cursor": text})).unwrap(), Some(3));
+        assert_eq!(reason(Paging::new(None, None, Some(&text), 2)), Reason::CursorExpired);
+        assert_eq!(reason(Paging::new(None, None, Some("x"), 1)), Reason::InvalidValue);
+        assert_eq!(reason(Paging::new(None, None, Some(&text[1..]), 1)), Reason::InvalidValue);
+    }
+
+    #[test]
+    fn the_fingerprint_ignores_paging_and_the_order_of_fields() {
+        let one = json!({"address": "a", "limit": 5, "page": 2, "direction": "in"});
+        let same = json!({"direction": "in", "cursor": "x", "address": "a", "sort": null});
+        assert_eq!(fingerprint("transactions", &one), fingerprint("transactions", &same));
+        assert_ne!(fingerprint("transactions", &one), fingerprint("counterparty", &one));
+        assert_ne!(fingerprint("transactions", &one), fingerprint("transactions", &json!({"address": "a"})));
+    }
+}

@@ -1,0 +1,180 @@
+//! String switches: a closed set of values, the first the default, with aliases, read in any case.
+
+/// Declares a switch: an enum that decodes from text (or a number such as `-1`) and knows its schema.
+macro_rules! switch {
+    (
+        $(#[$meta:meta])*
+        $name:ident { $( $(#[$variant_meta:meta])* $variant:ident = $value:literal $(| $alias:literal)* ),+ $(,)? }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $( $(#[$variant_meta])* $variant, )+
+        }
+
+        impl $name {
+            /// The values, the default first.
+            pub const VALUES: &'static [&'static str] = &[$($value),+];
+
+            /// The value that stands for this choice.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $( Self::$variant => $value, )+ }
+            }
+
+            fn from_text(text: &str) -> Option<Self> {
+                match text.to_ascii_lowercase().as_str() {
+                    $( $value $(| $alias)* => Some(Self::$variant), )+
+                    _ => None,
+                }
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Reader;
+                impl serde::de::Visitor<'_> for Reader {
+                    type Value = $name;
+
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        write!(f, "one of {}", $name::VALUES.join(", "))
+                    }
+
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$name, E> {
+                        $name::from_text(text).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+                    }
+
+                    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<$name, E> {
+                        $name::from_text(&number.to_string())
+                            .ok_or_else(|| E::invalid_type(serde::de::Unexpected::Signed(number), &self))
+                    }
+
+                    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<$name, E> {
+                        $name::from_text(&number.to_string())
+                            .ok_or_else(|| E::invalid_type(serde::de::Unexpected::Unsigned(number), &self))
+                    }
+                }
+                deserializer.deserialize_any(Reader)
+            }
+        }
+
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+                utoipa::openapi::ObjectBuilder::new()
+                    .schema_type(utoipa::openapi::schema::Type::String)
+                    .enum_values(Some(Self::VALUES.iter().copied()))
+                    .into()
+            }
+        }
+
+        impl utoipa::ToSchema for $name {}
+    };
+}
+
+pub(crate) use switch;
+
+switch! {
+    /// Which movements count, relative to the address asked about.
+    DirectionFilter {
+        /// Either way.
+        All = "all" | "both" | "any",
+        /// Towards the address.
+        In = "in" | "from" | "receive" | "received",
+        /// Away from the address.
+        Out = "out" | "to" | "send" | "sent",
+    }
+}
+
+switch! {
+    /// Sort direction.
+    SortOrder {
+        /// Largest or newest first.
+        Desc = "desc" | "-1",
+        /// Smallest or oldest first.
+        Asc = "asc" | "1",
+    }
+}
+
+switch! {
+    /// What a list of transfers is sorted by; ties by block, position, hash, kind and ordinal.
+    TransferSort {
+        /// Place in the chain.
+        Timestamp = "timestamp" | "time",
+        /// Whole units, whatever the asset.
+        Amount = "amount",
+        /// US dollars at transfer time, unpriced last.
+        AmountUsd = "amount_usd",
+    }
+}
+
+switch! {
+    /// What a transaction list is sorted by; ties by block, position, hash, kind and ordinal.
+    TransactionSort {
+        /// Place in the chain.
+        Timestamp = "timestamp" | "time",
+        /// US dollars at transfer time, unpriced last.
+        AmountUsd = "amount_usd",
+    }
+}
+
+switch! {
+    /// What a counterparty ranking is sorted by; ties by address ascending.
+    RankingSort {
+        /// Both directions together; where several symbols are summed this is their US dollar value.
+        TotalAmount = "total_amount" | "amount",
+        /// Received.
+        ReceivedAmount = "received_amount",
+        /// Sent.
+        SentAmount = "sent_amount",
+        /// Both directions in US dollars.
+        TotalAmountUsd = "total_amount_usd",
+        /// Received in US dollars.
+        ReceivedAmountUsd = "received_amount_usd",
+        /// Sent in US dollars.
+        SentAmountUsd = "sent_amount_usd",
+        /// Distinct transactions either way.
+        TotalCount = "total_count" | "count",
+        /// Distinct transactions that came in.
+        ReceivedCount = "received_count",
+        /// Distinct transactions that went out.
+        SentCount = "sent_count",
+        /// Movements.
+        TotalTransfers = "total_transfers",
+        /// Time of the first movement.
+        FirstActivity = "first_activity",
+        /// Time of the last movement.
+        LastActivity = "last_activity",
+    }
+}
+
+switch! {
+    /// The flow that an amount range applies to.
+    Sign {
+        /// Incoming movements.
+        Positive = "+" | "positive" | "in",
+        /// Outgoing movements.
+        Negative = "-" | "negative" | "out",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aliases_are_read_in_any_case() {
+        for (text, expected) in [
+            ("ANY", DirectionFilter::All),
+            ("Receive", DirectionFilter::In),
+            ("sent", DirectionFilter::Out),
+            ("to", DirectionFilter::Out),
+        ] {
+            assert_eq!(DirectionFilter::from_text(text), Some(expected));
+        }
+        assert_eq!(SortOrder::from_text("-1"), Some(SortOrder::Desc));
+        assert_eq!(serde_json::from_str::<SortOrder>("1").unwrap(), SortOrder::Asc);
+        assert_eq!(RankingSort::from_text("AMOUNT"), Some(RankingSort::TotalAmount));
+        let refused = serde_json::from_str::<SortOrder>("\"up\"").unwrap_err().to_string();
+        assert!(refused.contains("one of desc, asc"), "{refused}");
+    }
+}
