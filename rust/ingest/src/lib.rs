@@ -1,1 +1,24 @@
-//! x
+//! Sources on their way into the ledger: one file per public format, read row by row in bounded memory.
+//!
+//! * [`ingest`]: files, folders and patterns into a store; says aloud what each file was taken for.
+//! * [`FORMATS`]: the formats; a further one is one file and one line.
+//! * `read_token_registry`, `read_prices`: token lists and prices.
+//! * `frames`: tables in memory, as Python hands them over.
+#![forbid(unsafe_code)]
+
+mod driver;
+mod error;
+mod formats;
+mod options;
+mod report;
+mod sink;
+pub mod source;
+mod target;
+
+pub use driver::{ingest, ingest_into};
+pub use error::{Fault, FieldError, IngestError, Place, RowError};
+pub use formats::{FORMATS, Format, Job, Sniffed, SniffedChain};
+pub use options::{OnError, Options, Progress, ProgressState, Silent};
+pub use report::{ChainSource, FileReport, IngestReport};
+pub use sink::Sink;
+pub use target::{Gathered, Target};

@@ -1,0 +1,178 @@
+//! From paths to commits: finds the files, tells what each is, orders them, and reads them one after the other.
+
+use std::path::PathBuf;
+
+use headwater_ledger::Cancel;
+use headwater_ledger::store::Writer;
+use headwater_types::Chain;
+
+use crate::IngestError;
+use crate::formats::{FORMATS, Format, Job, Sniffed, SniffedChain};
+use crate::options::{OnError, Options, Progress};
+use crate::report::{ChainSource, FileReport, IngestReport};
+use crate::sink::Sink;
+use crate::source::{Content, Input, Probe, discover};
+use crate::target::Target;
+
+/// Reads files, folders and patterns into a store.
+///
+/// The format and the chain of each file are told from its content. Files are read in order of the first block they
+/// hold, blocks before transactions before what refers to them, so that facts about one range of blocks come
+/// together; they are gathered over files and committed in batches of bounded size. The store joins what it holds
+/// with what is offered, so the same call repeated changes nothing, and one that was stopped midway goes on where it
+/// stopped.
+///
+/// # Errors
+/// At the first row that is not understood (unless [`OnError::Skip`]), at a file that is damaged or in no known format,
+/// when the store refuses, or when the work is cancelled. What was committed before stays; nothing of the batch that
+/// was being gathered does.
+pub fn ingest(
+    paths: &[PathBuf],
+    options: &Options,
+    writer: &mut Writer,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<IngestReport, IngestError> {
+    ingest_into(paths, options, writer, progress, cancel)
+}
+
+/// [`ingest`] into any target: a store, or memory.
+///
+/// # Errors
+/// As [`ingest`].
+pub fn ingest_into(
+    paths: &[PathBuf],
+    options: &Options,
+    target: &mut dyn Target,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<IngestReport, IngestError> {
+    let mut plans = Vec::new();
+    for path in discover(paths)? {
+        cancel.check()?;
+        if let Some(plan) = plan(&path, options)? {
+            plans.push(plan);
+        }
+    }
+    plans.sort_by(|a, b| a.order().cmp(&b.order()));
+    let bytes_total = plans.iter().map(|plan| plan.job.input.bytes()).sum();
+    let mut sink = Sink::new(target, options, progress, cancel, plans.len(), bytes_total);
+    let mut rest = plans.as_slice();
+    while let Some(first) = rest.first() {
+        let together = if first.format.reads_together() {
+            rest.iter()
+                .take_while(|plan| plan.format.name() == first.format.name() && plan.chain == first.chain)
+                .count()
+        } else {
+            1
+        };
+        let (group, after) = rest.split_at(together);
+        rest = after;
+        read(group, &mut sink)?;
+    }
+    sink.finish()
+}
+
+/// One file, and how it will be read.
+struct Plan {
+    format: &'static dyn Format,
+    job: Job,
+    chain: Chain,
+    chain_source: ChainSource,
+}
+
+impl Plan {
+    fn order(&self) -> (Chain, u64, u8, &std::path::Path) {
+        let sniffed = &self.job.sniffed;
+        (self.chain, sniffed.first_block.unwrap_or(u64::MAX), sniffed.rank, self.job.input.path())
+    }
+}
+
+fn plan(path: &std::path::Path, options: &Options) -> Result<Option<Plan>, IngestError> {
+    let probe = Probe::new(Input::new(path, options.max_line_bytes)?)?;
+    let Some((format, sniffed)) = detect(&probe, options)? else { return Ok(None) };
+    let (chain, chain_source) = match (options.chain, sniffed.chain) {
+        (Some(chain), SniffedChain::Is(found)) if chain == found => (chain, ChainSource::Detected),
+        (Some(chain), _) if chain.family() == sniffed.chain.chain().family() => (chain, ChainSource::Given),
+        // Files of another family than the one named: what they are outweighs what was said of the whole call.
+        (_, SniffedChain::Is(chain)) => (chain, ChainSource::Detected),
+        (_, SniffedChain::Usually(chain)) => (chain, ChainSource::Assumed),
+    };
+    let job = Job { input: probe.input().clone(), content: probe.content().clone(), sniffed };
+    Ok(Some(Plan { format, job, chain, chain_source }))
+}
+
+fn known() -> String {
+    FORMATS.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ")
+}
+
+fn detect(probe: &Probe, options: &Options) -> Result<Option<(&'static dyn Format, Sniffed)>, IngestError> {
+    if *probe.content() == Content::Empty {
+        return Ok(None);
+    }
+    let named = |format: &&'static dyn Format| match &options.format {
+        Some(name) => format.name() == name || format.name().split('/').next() == Some(name),
+        None => true,
+    };
+    let found = FORMATS.iter().copied().filter(named).find_map(|format| Some((format, format.sniff(probe)?)));
+    match (found, &options.format) {
+        (Some(found), _) => Ok(Some(found)),
+        (None, Some(name)) => {
+            Err(IngestError::WrongFormat { path: probe.path().to_owned(), name: name.clone(), known: known() })
+        }
+        (None, None) if options.on_error == OnError::Skip => Ok(None),
+        (None, None) => {
+            Err(IngestError::Unrecognised { path: probe.path().to_owned(), seen: probe.seen(), known: known() })
+        }
+    }
+}
+
+fn read(group: &[Plan], sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    let first = &group[0];
+    let begin = |plan: &Plan, sink: &mut Sink<'_>| {
+        let mut report = FileReport {
+            path: plan.job.input.path().to_owned(),
+            format: plan.format.name().to_owned(),
+            chain: plan.chain.name().to_owned(),
+            chain_source: plan.chain_source,
+            ..FileReport::default()
+        };
+        if plan.chain_source == ChainSource::Assumed {
+            report
+                .warnings
+                .push(format!("the file names no chain: taken as {}; name another with --chain", plan.chain));
+        }
+        sink.begin_file(&plan.job.input, plan.chain, report)
+    };
+    if first.format.reads_together() {
+        let jobs: Vec<&Job> = group.iter().map(|plan| &plan.job).collect();
+        begin(first, sink)?;
+        let outcome = first.format.read_all(
+            &jobs,
+            &mut |number, sink| {
+                if number > 0 {
+                    sink.end_file(None)?;
+                    begin(&group[number], sink)?;
+                }
+                Ok(())
+            },
+            sink,
+        );
+        return end(outcome, sink);
+    }
+    begin(first, sink)?;
+    let outcome = first.format.read(&first.job, sink);
+    end(outcome, sink)
+}
+
+fn end(outcome: Result<(), IngestError>, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    match outcome {
+        Ok(()) => sink.end_file(None),
+        Err(error @ (IngestError::Damaged { .. } | IngestError::MissingColumn { .. }))
+            if sink.options().on_error == OnError::Skip =>
+        {
+            sink.end_file(Some(error.to_string()))
+        }
+        Err(error) => Err(error),
+    }
+}

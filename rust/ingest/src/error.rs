@@ -1,0 +1,175 @@
+//! What can go wrong between a file and the store.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use headwater_ledger::{Cancelled, LedgerError};
+
+/// Everything an ingest can fail with. A message names the file, and where it can the row, the column and the value.
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    /// The operating system refused.
+    #[error("cannot read {}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A path or pattern names nothing.
+    #[error("no file is named by {0:?}: give files, folders or patterns such as 'data/*.csv.gz'")]
+    NoInput(String),
+    /// A pattern is malformed.
+    #[error("{pattern:?} is no pattern: {reason}")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No format knows the file.
+    #[error("{} is in no known format: it {seen}; name one with --format (known: {known})", path.display())]
+    Unrecognised {
+        /// The file.
+        path: PathBuf,
+        /// What was seen at its beginning.
+        seen: String,
+        /// Names of the formats.
+        known: String,
+    },
+    /// A format was named that is not there, or that cannot read the file.
+    #[error("format {name:?} cannot read {}: expected one of {known}", path.display())]
+    WrongFormat {
+        /// The file.
+        path: PathBuf,
+        /// The name given.
+        name: String,
+        /// Names of the formats.
+        known: String,
+    },
+    /// The text of the file is not UTF-8 throughout.
+    #[error("{} is {found} text: convert it to UTF-8", path.display())]
+    Encoding {
+        /// The file.
+        path: PathBuf,
+        /// The encoding found.
+        found: &'static str,
+    },
+    /// A column that the format cannot do without is missing.
+    #[error("{} has no column {column:?}, which {format} needs", path.display())]
+    MissingColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: &'static str,
+        /// The format.
+        format: &'static str,
+    },
+    /// The container (compression, Parquet, framing) is cut off or damaged.
+    #[error("{} is damaged{}: {what}", path.display(), place.map(|place| format!(" at {place}")).unwrap_or_default())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where, as far as it is known.
+        place: Option<Place>,
+        /// What does not fit.
+        what: String,
+    },
+    /// A row cannot be what it claims.
+    #[error(transparent)]
+    Row(Box<RowError>),
+    /// The store refused.
+    #[error(transparent)]
+    Store(#[from] LedgerError),
+    /// The work was stopped from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
+/// A place inside a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// A line of a text file, counted from 1, the header included.
+    Line(u64),
+    /// A row of a table, counted from 1.
+    Row(u64),
+    /// A byte of the decompressed content, counted from 0.
+    Byte(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Row(row) => write!(f, "row {row}"),
+            Self::Byte(byte) => write!(f, "byte {byte}"),
+        }
+    }
+}
+
+/// A row that was not understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}, {place}: {field}", file.display())]
+pub struct RowError {
+    /// The file.
+    pub file: PathBuf,
+    /// Where in it.
+    pub place: Place,
+    /// Which column and value.
+    pub field: FieldError,
+}
+
+/// A value that was not understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("column {column:?} is {value}, expected {expected}", value = shown(value.as_deref()))]
+pub struct FieldError {
+    /// The column, or what stands for one (`row` when the row as a whole is wrong).
+    pub column: String,
+    /// The value as found, cut when long; `None` when it is missing.
+    pub value: Option<String>,
+    /// What was expected.
+    pub expected: String,
+}
+
+impl FieldError {
+    /// An error about one value.
+    #[must_use]
+    pub fn new(column: &str, value: Option<&str>, expected: impl Into<String>) -> Self {
+        Self { column: column.to_owned(), value: value.map(shortened), expected: expected.into() }
+    }
+}
+
+fn shown(value: Option<&str>) -> String {
+    value.map_or_else(|| "missing".to_owned(), |value| format!("{value:?}"))
+}
+
+/// Long hostile values must not fill a message.
+pub(crate) fn shortened(text: &str) -> String {
+    const SHOWN: usize = 96;
+    match text.char_indices().nth(SHOWN) {
+        Some((cut, _)) => format!("{}...", &text[..cut]),
+        None => text.to_owned(),
+    }
+}
+
+/// Why the reading of a row stopped: the row is wrong and may be skipped, or nothing can go on.
+#[derive(Debug)]
+pub enum Fault {
+    /// The row is wrong.
+    Field(FieldError),
+    /// Nothing can go on.
+    Fatal(IngestError),
+}
+
+impl From<FieldError> for Fault {
+    fn from(error: FieldError) -> Self {
+        Self::Field(error)
+    }
+}
+
+impl From<IngestError> for Fault {
+    fn from(error: IngestError) -> Self {
+        Self::Fatal(error)
+    }
+}

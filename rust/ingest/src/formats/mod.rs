@@ -1,0 +1,94 @@
+//! The formats that are read: one file and one line in the table each.
+
+use headwater_types::Chain;
+
+use crate::source::{Content, Input, Probe};
+use crate::{IngestError, Sink};
+
+/// A format of files.
+pub trait Format: Sync {
+    /// Its name, as `--format` takes it.
+    fn name(&self) -> &'static str;
+
+    /// One sentence on what it is and where such files come from.
+    fn describe(&self) -> &'static str;
+
+    /// Whether a file is in this format, told from its beginning.
+    fn sniff(&self, probe: &Probe) -> Option<Sniffed>;
+
+    /// Reads a file. Rows that cannot be understood go to [`Sink::reject`]; [`Sink::boundary`] is called wherever a
+    /// commit may fall.
+    ///
+    /// # Errors
+    /// When the file is damaged, a row is wrong and the ingest stops at the first, or the target refuses.
+    fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError>;
+
+    /// Whether the files of this format have to be seen together (blocks out of order over several files).
+    fn reads_together(&self) -> bool {
+        false
+    }
+
+    /// Reads files that have to be seen together. `next(n, sink)` is called before the first row of file `n` is counted,
+    /// with growing `n` from 0.
+    ///
+    /// # Errors
+    /// As [`Format::read`].
+    fn read_all(
+        &self,
+        jobs: &[&Job],
+        next: &mut dyn FnMut(usize, &mut Sink<'_>) -> Result<(), IngestError>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), IngestError> {
+        for (number, job) in jobs.iter().enumerate() {
+            next(number, sink)?;
+            self.read(job, sink)?;
+        }
+        Ok(())
+    }
+}
+
+/// A file that is to be read, with what is known of it.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The file.
+    pub input: Input,
+    /// What it holds.
+    pub content: Content,
+    /// What its format told from its beginning.
+    pub sniffed: Sniffed,
+}
+
+/// What a format tells from the beginning of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sniffed {
+    /// The chain.
+    pub chain: SniffedChain,
+    /// Which of several tables of the format it is; the format's own number.
+    pub table: u8,
+    /// Order among files that begin at the same block: what others refer to comes first.
+    pub rank: u8,
+    /// The first block, where the beginning shows it; files without one come last.
+    pub first_block: Option<u64>,
+}
+
+/// What a file tells of its chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SniffedChain {
+    /// It is this one.
+    Is(Chain),
+    /// It is usually this one, but another of the same family looks alike.
+    Usually(Chain),
+}
+
+impl SniffedChain {
+    /// The chain, however sure.
+    #[must_use]
+    pub const fn chain(self) -> Chain {
+        match self {
+            Self::Is(chain) | Self::Usually(chain) => chain,
+        }
+    }
+}
+
+/// All formats, in the order in which they are asked.
+pub const FORMATS: &[&dyn Format] = &[];

@@ -1,0 +1,69 @@
+//! What an ingest did, said aloud.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// How many reasons of skipped rows a report quotes per file.
+pub(crate) const QUOTED: usize = 5;
+
+/// What an ingest did.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct IngestReport {
+    /// Per file, in the order they were read.
+    pub files: Vec<FileReport>,
+    /// The generation that holds all of it.
+    pub generation: Option<u64>,
+    /// Commits that were made.
+    pub commits: u64,
+    /// Rows read.
+    pub rows: u64,
+    /// Rows left out.
+    pub skipped: u64,
+    /// Transactions that were not held before.
+    pub added: u64,
+    /// Transactions of which more is known now.
+    pub enriched: u64,
+    /// Transactions of which nothing new was said.
+    pub unchanged: u64,
+    /// Blocks that were not held before or of which more is known now.
+    pub blocks: u64,
+    /// Movements of non-fungible tokens, which are in no amount.
+    pub non_fungible: u64,
+}
+
+/// What was read from one file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct FileReport {
+    /// The file.
+    pub path: PathBuf,
+    /// Name of its format.
+    pub format: String,
+    /// The chain.
+    pub chain: String,
+    /// Whether the chain was detected, given or assumed.
+    pub chain_source: ChainSource,
+    /// Rows read.
+    pub rows: u64,
+    /// Rows left out.
+    pub skipped: u64,
+    /// Why, for the first few of them.
+    pub skipped_reasons: Vec<String>,
+    /// Movements of non-fungible tokens.
+    pub non_fungible: u64,
+    /// What a reader of the answers should know.
+    pub warnings: Vec<String>,
+}
+
+/// Where the chain of a file came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChainSource {
+    /// The content tells it.
+    Detected,
+    /// The caller named it.
+    Given,
+    /// Neither did: the format's usual chain was taken.
+    #[default]
+    Assumed,
+}

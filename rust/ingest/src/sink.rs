@@ -1,0 +1,372 @@
+//! Where a format puts what it reads: gathered over files, committed in batches of bounded size.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use headwater_ledger::facts::{Batch, BlockFacts, Claim, LogFacts, Movement, TokenFacts, TransactionFacts};
+use headwater_ledger::{Cancel, LedgerError};
+use headwater_types::{Address, Chain, Network, Timestamp, TxHash};
+
+use crate::IngestError;
+use crate::error::RowError;
+use crate::options::{OnError, Options, Progress, ProgressState};
+use crate::report::{FileReport, IngestReport, QUOTED};
+use crate::source::Input;
+use crate::target::Target;
+
+/// Rows between two looks at the cancel token and two words to the progress.
+const ROWS_BETWEEN_LOOKS: u64 = 4096;
+
+/// Takes facts from a format and hands them to the target in batches.
+///
+/// Facts are only committed at a *boundary*: a point where the format says that what it handed over so far stands on
+/// its own. Transactions whose block has no known time yet wait for a later batch, since a file that tells it may
+/// still come.
+pub struct Sink<'a> {
+    target: &'a mut dyn Target,
+    options: &'a Options,
+    progress: &'a dyn Progress,
+    cancel: &'a Cancel,
+    report: IngestReport,
+    files: usize,
+    bytes_total: u64,
+    bytes_before: u64,
+    file: Option<Input>,
+    current: FileReport,
+    pending: Batch,
+    weight: Weight,
+    groups: HashMap<(u64, TxHash), usize>,
+    times: HashMap<u64, Timestamp>,
+    places: HashMap<(u64, u32), TxHash>,
+    placed: usize,
+    group: u64,
+}
+
+#[derive(Default)]
+struct Weight {
+    movements: usize,
+    bytes: usize,
+}
+
+impl<'a> Sink<'a> {
+    pub(crate) fn new(
+        target: &'a mut dyn Target,
+        options: &'a Options,
+        progress: &'a dyn Progress,
+        cancel: &'a Cancel,
+        files: usize,
+        bytes_total: u64,
+    ) -> Self {
+        Self {
+            target,
+            options,
+            progress,
+            cancel,
+            report: IngestReport::default(),
+            files,
+            bytes_total,
+            bytes_before: 0,
+            file: None,
+            current: FileReport::default(),
+            pending: Batch::new(options.chain.unwrap_or(Chain::ETHEREUM)),
+            weight: Weight::default(),
+            groups: HashMap::new(),
+            times: HashMap::new(),
+            places: HashMap::new(),
+            placed: 0,
+            group: 0,
+        }
+    }
+
+    /// The chain of the file being read.
+    #[must_use]
+    pub fn chain(&self) -> Chain {
+        self.pending.chain
+    }
+
+    /// The choices of the caller.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        self.options
+    }
+
+    /// Counts one row read.
+    ///
+    /// # Errors
+    /// When the work was cancelled.
+    pub fn count_row(&mut self) -> Result<(), IngestError> {
+        self.current.rows += 1;
+        self.report.rows += 1;
+        if self.current.rows % ROWS_BETWEEN_LOOKS == 0 {
+            self.cancel.check()?;
+            self.tell();
+        }
+        Ok(())
+    }
+
+    /// Leaves a row out, or stops, as the caller of the ingest chose.
+    ///
+    /// # Errors
+    /// The row's error, when the ingest stops at the first.
+    pub fn reject(&mut self, error: RowError) -> Result<(), IngestError> {
+        match self.options.on_error {
+            OnError::Stop => Err(IngestError::Row(Box::new(error))),
+            OnError::Skip => {
+                self.skip(format!("{}: {}", error.place, error.field));
+                Ok(())
+            }
+        }
+    }
+
+    fn skip(&mut self, reason: String) {
+        self.current.skipped += 1;
+        self.report.skipped += 1;
+        if self.current.skipped_reasons.len() < QUOTED {
+            self.current.skipped_reasons.push(reason);
+        }
+    }
+
+    /// How many rows of the current file were left out so far.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.current.skipped
+    }
+
+    /// Says something about the current file that a reader of the answers should know. Said once.
+    pub fn warn(&mut self, warning: impl Into<String>) {
+        let warning = warning.into();
+        if !self.current.warnings.contains(&warning) {
+            self.current.warnings.push(warning);
+        }
+    }
+
+    /// Counts movements of non-fungible tokens.
+    pub fn count_non_fungible(&mut self, count: u64) {
+        self.current.non_fungible += count;
+        self.report.non_fungible += count;
+    }
+
+    /// The network that the file belongs to, on UTXO chains.
+    pub fn network(&mut self, network: Network) {
+        self.pending.network = Some(network);
+    }
+
+    /// A block.
+    pub fn block(&mut self, block: BlockFacts) {
+        self.times.insert(block.number, block.time);
+        self.weight.movements += 1;
+        self.pending.blocks.push(block);
+    }
+
+    /// A transaction with all that the row tells of it. It is kept apart from what else is told of the same
+    /// transaction: the store joins them.
+    pub fn transaction(&mut self, facts: TransactionFacts) {
+        if let Some(time) = facts.time {
+            self.times.insert(facts.block, time);
+        }
+        self.weight.movements += facts.movements.len() + facts.logs.len();
+        if let Some(utxo) = &facts.utxo {
+            self.weight.movements += utxo.inputs.len() + utxo.outputs.len();
+        }
+        self.weight.bytes += facts.input.as_ref().map_or(0, Vec::len);
+        self.weight.bytes += facts.logs.iter().map(|log| log.data.len()).sum::<usize>();
+        self.pending.transactions.push(facts);
+    }
+
+    /// Begins another source inside the same file: unindexed movements of one transaction are gathered per source.
+    pub fn source(&mut self, number: u64) {
+        self.group = number;
+    }
+
+    /// Adds to what the current source says of a transaction: `head` is used when it has said nothing yet.
+    fn entry(&mut self, head: TransactionFacts) -> &mut TransactionFacts {
+        let key = (self.group, head.hash);
+        if !self.groups.contains_key(&key) {
+            self.groups.insert(key, self.pending.transactions.len());
+            self.transaction(head);
+        }
+        let place = self.groups[&key];
+        &mut self.pending.transactions[place]
+    }
+
+    /// One movement of a transaction. Rows of one file that tell of the same transaction come together.
+    pub fn movement(&mut self, head: TransactionFacts, movement: Movement) {
+        self.weight.movements += 1;
+        self.entry(head).movements.push(movement);
+    }
+
+    /// One log of a transaction, with the movement that it stands for.
+    pub fn log(&mut self, head: TransactionFacts, log: LogFacts, movement: Option<Movement>) {
+        self.weight.movements += 1;
+        self.weight.bytes += log.data.len();
+        let entry = self.entry(head);
+        entry.logs.push(log);
+        entry.movements.extend(movement);
+    }
+
+    /// An address known to be a contract.
+    pub fn contract(&mut self, address: Address) {
+        self.pending.contracts.push(address);
+    }
+
+    /// What the file says of a token.
+    pub fn token(&mut self, token: TokenFacts) {
+        self.pending.tokens.push(token);
+    }
+
+    /// A statement of completeness. Given at the end of a file, and only when no row of it was left out.
+    pub fn claim(&mut self, claim: Claim) {
+        self.pending.claims.push(claim);
+    }
+
+    /// The hash of the transaction at a place, from what was read so far or what the target holds.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    pub fn transaction_at(&mut self, block: u64, index: u32) -> Result<Option<TxHash>, IngestError> {
+        for facts in &self.pending.transactions[self.placed..] {
+            if let Some(index) = facts.index {
+                self.places.insert((facts.block, index), facts.hash);
+            }
+        }
+        self.placed = self.pending.transactions.len();
+        match self.places.get(&(block, index)) {
+            Some(hash) => Ok(Some(*hash)),
+            None => Ok(self.target.transaction_at(self.pending.chain, block, index)?),
+        }
+    }
+
+    /// A point where what was handed over stands on its own: commits it when it has grown enough.
+    ///
+    /// # Errors
+    /// When the target refuses the batch or the work was cancelled.
+    pub fn boundary(&mut self) -> Result<(), IngestError> {
+        let full = self.pending.transactions.len() >= self.options.batch_transactions
+            || self.weight.movements >= self.options.batch_movements
+            || self.weight.bytes >= self.options.batch_bytes;
+        if full { self.commit(Last::No) } else { Ok(()) }
+    }
+
+    /// Commits what is left.
+    pub(crate) fn finish(mut self) -> Result<IngestReport, IngestError> {
+        self.commit(Last::Yes)?;
+        Ok(self.report)
+    }
+
+    fn commit(&mut self, last: Last) -> Result<(), IngestError> {
+        self.cancel.check()?;
+        let chain = self.pending.chain;
+        let network = self.pending.network;
+        let mut batch = std::mem::replace(&mut self.pending, Batch::new(chain));
+        self.pending.network = network;
+        self.fill_times(&mut batch, last)?;
+        self.groups.clear();
+        self.places.clear();
+        self.times.clear();
+        self.placed = 0;
+        self.weight = Weight::default();
+        let waiting = self.pending.transactions.len();
+        let empty = batch.blocks.is_empty()
+            && batch.transactions.is_empty()
+            && batch.contracts.is_empty()
+            && batch.tokens.is_empty()
+            && batch.claims.is_empty();
+        if waiting >= self.options.batch_transactions {
+            let facts = &self.pending.transactions[0];
+            return Err(unknown_time(chain, facts).into());
+        }
+        if empty {
+            return Ok(());
+        }
+        let done = self.target.commit(batch, self.cancel)?;
+        self.report.generation = Some(done.generation);
+        self.report.commits += 1;
+        self.report.added += done.added;
+        self.report.enriched += done.enriched;
+        self.report.unchanged += done.unchanged;
+        self.report.blocks += done.blocks;
+        self.tell();
+        Ok(())
+    }
+
+    /// Gives every transaction the time of its block. Those of unknown time wait; at the end they are left out or
+    /// the store says what is missing.
+    fn fill_times(&mut self, batch: &mut Batch, last: Last) -> Result<(), IngestError> {
+        let mut asked: HashMap<u64, Option<Timestamp>> = HashMap::new();
+        let mut kept = Vec::with_capacity(batch.transactions.len());
+        for mut facts in batch.transactions.drain(..) {
+            if facts.time.is_none() {
+                facts.time = match self.times.get(&facts.block).or(asked.get(&facts.block).and_then(Option::as_ref)) {
+                    Some(time) => Some(*time),
+                    None if asked.contains_key(&facts.block) => None,
+                    None => {
+                        let time = self.target.block_time(batch.chain, facts.block)?;
+                        asked.insert(facts.block, time);
+                        time
+                    }
+                };
+            }
+            match (facts.time, last, self.options.on_error) {
+                (Some(_), _, _) => kept.push(facts),
+                (None, Last::No, _) => self.pending.transactions.push(facts),
+                (None, Last::Yes, OnError::Skip) => self.skip(unknown_time(batch.chain, &facts).to_string()),
+                (None, Last::Yes, OnError::Stop) => return Err(unknown_time(batch.chain, &facts).into()),
+            }
+        }
+        batch.transactions = kept;
+        Ok(())
+    }
+
+    pub(crate) fn begin_file(&mut self, input: &Input, chain: Chain, report: FileReport) -> Result<(), IngestError> {
+        self.cancel.check()?;
+        if self.pending.chain != chain {
+            self.commit(Last::Yes)?;
+            self.pending = Batch::new(chain);
+        }
+        if let Some(network) = self.options.network {
+            self.pending.network = Some(network);
+        }
+        self.file = Some(input.clone());
+        self.current = report;
+        self.groups.clear();
+        self.group = 0;
+        self.tell();
+        Ok(())
+    }
+
+    /// Ends the file; `damage` is what ended it early, when broken rows are skipped.
+    pub(crate) fn end_file(&mut self, damage: Option<String>) -> Result<(), IngestError> {
+        if let Some(damage) = damage {
+            self.skip(damage);
+        }
+        self.tell();
+        self.report.files.push(std::mem::take(&mut self.current));
+        if let Some(file) = self.file.take() {
+            self.bytes_before += file.bytes();
+        }
+        self.boundary()
+    }
+
+    fn tell(&self) {
+        let Some(file) = &self.file else { return };
+        let path: &Path = file.path();
+        self.progress.update(ProgressState {
+            file: path,
+            file_number: self.report.files.len() + 1,
+            files: self.files,
+            bytes_done: self.bytes_before + file.done(),
+            bytes_total: self.bytes_total,
+            rows: self.report.rows,
+        });
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Last {
+    No,
+    Yes,
+}
+
+fn unknown_time(chain: Chain, facts: &TransactionFacts) -> LedgerError {
+    LedgerError::UnknownTime { chain, block: facts.block, transaction: facts.hash.display(chain.family()) }
+}

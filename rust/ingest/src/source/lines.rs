@@ -1,0 +1,53 @@
+//! Lines of text in bounded memory.
+
+use std::io::{BufRead, BufReader, Read};
+
+use crate::IngestError;
+use crate::error::Place;
+use crate::source::Input;
+
+/// The lines of a file. No line longer than the limit is ever held.
+pub struct Lines {
+    input: Input,
+    reader: BufReader<Box<dyn Read + Send>>,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl Lines {
+    pub(crate) fn new(input: Input, reader: Box<dyn Read + Send>) -> Self {
+        Self { input, reader: BufReader::with_capacity(1 << 16, reader), line: Vec::new(), number: 0 }
+    }
+
+    /// The next line without its end, and its number from 1; `None` at the end of the file. A byte order mark before
+    /// the first line is left out.
+    ///
+    /// # Errors
+    /// When the file is damaged or cut off, or the line is longer than the limit of the input.
+    pub fn next_line(&mut self) -> Result<Option<(u64, &[u8])>, IngestError> {
+        self.line.clear();
+        let limit = u64::try_from(self.input.max_line_bytes()).unwrap_or(u64::MAX);
+        let mut bounded = (&mut self.reader).take(limit.saturating_add(1));
+        let count = bounded.read_until(b'\n', &mut self.line).map_err(|error| self.input.io(error))?;
+        if count == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if self.line.last() == Some(&b'\n') {
+            self.line.pop();
+            if self.line.last() == Some(&b'\r') {
+                self.line.pop();
+            }
+        } else if u64::try_from(count).unwrap_or(u64::MAX) > limit {
+            let what = format!("the line is longer than {limit} bytes");
+            return Err(self.input.damaged(Some(Place::Line(self.number)), what));
+        }
+        let line = if self.number == 1 { without_mark(&self.line) } else { &self.line };
+        Ok(Some((self.number, line)))
+    }
+}
+
+/// The bytes without a UTF-8 byte order mark.
+pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}

@@ -1,0 +1,156 @@
+//! The first look at a file, from which its format is told.
+
+use std::path::Path;
+
+use crate::IngestError;
+use crate::source::lines::without_mark;
+use crate::source::{Compression, Input, columnar, json};
+
+/// How much of a file is looked at.
+const HEAD: u64 = 1 << 20;
+
+/// What a file holds, as far as its beginning tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// Nothing at all.
+    Empty,
+    /// A header line and rows of as many fields.
+    Csv,
+    /// JSON: one object per line, or one document.
+    Json,
+    /// Parquet.
+    Parquet,
+    /// Anything else.
+    Binary,
+}
+
+/// The beginning of a file, and what kind of content it looks like.
+#[derive(Debug)]
+pub struct Probe {
+    input: Input,
+    head: Vec<u8>,
+    content: Content,
+    columns: Vec<String>,
+    first: Vec<Option<String>>,
+}
+
+impl Probe {
+    pub(crate) fn new(input: Input) -> Result<Self, IngestError> {
+        let head = input.head(HEAD)?;
+        let mut probe = Self { input, head, content: Content::Binary, columns: Vec::new(), first: Vec::new() };
+        if probe.head.is_empty() {
+            probe.content = Content::Empty;
+        } else if probe.head.starts_with(b"PAR1") && probe.input.compression() == Compression::None {
+            probe.columns = columnar::parquet_columns(&probe.input)?;
+            probe.first = vec![None; probe.columns.len()];
+            probe.content = Content::Parquet;
+        } else if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = probe.head[..] {
+            return Err(IngestError::Encoding { path: probe.path().to_owned(), found: "UTF-16" });
+        } else {
+            probe.look_for_json();
+            probe.look_for_csv();
+        }
+        Ok(probe)
+    }
+
+    fn text(&self) -> Option<&str> {
+        let head = without_mark(&self.head);
+        match std::str::from_utf8(head) {
+            Ok(text) => Some(text),
+            // The head may end inside a character; what is wrong further on is an error of its row.
+            Err(error) if error.valid_up_to() > 0 => std::str::from_utf8(&head[..error.valid_up_to()]).ok(),
+            Err(_) => None,
+        }
+    }
+
+    fn look_for_json(&mut self) {
+        let Some(value) = self.text().map(str::trim_start).filter(|text| text.starts_with(['{', '['])) else { return };
+        let Some(value) = json::parse_beginning(value) else { return };
+        let object = value.items().first().unwrap_or(&value);
+        let members = object.members();
+        let columns = members.iter().map(|(name, _)| name.clone().into_owned()).collect();
+        let first = members.iter().map(|(_, value)| value.text().map(str::to_owned)).collect();
+        (self.columns, self.first, self.content) = (columns, first, Content::Json);
+    }
+
+    fn look_for_csv(&mut self) {
+        if self.content != Content::Binary || self.head.contains(&0) {
+            return;
+        }
+        let Some(text) = self.text() else { return };
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+        let mut records = reader.records().map_while(Result::ok);
+        let Some(header) = records.next().filter(|header| header.len() > 1) else { return };
+        let first = records.next();
+        self.first = (0..header.len())
+            .map(|column| {
+                let value = first.as_ref().and_then(|record| record.get(column));
+                value.filter(|value| !value.is_empty()).map(str::to_owned)
+            })
+            .collect();
+        self.columns = header.iter().map(str::to_owned).collect();
+        self.content = Content::Csv;
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.input.path()
+    }
+
+    /// Its first bytes, decompressed: at most 1 MiB.
+    #[must_use]
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// What it looks like.
+    #[must_use]
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// Names of its columns: the header of a CSV file, the schema of a Parquet file, the members of the first JSON
+    /// object as far as they stand in the head.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// Whether it has all of these columns.
+    #[must_use]
+    pub fn has(&self, columns: &[&str]) -> bool {
+        columns.iter().all(|wanted| self.columns.iter().any(|column| column == wanted))
+    }
+
+    /// The value of a column in the first row, where the head shows it.
+    #[must_use]
+    pub fn first(&self, column: &str) -> Option<&str> {
+        let place = self.columns.iter().position(|name| name == column)?;
+        self.first.get(place)?.as_deref()
+    }
+
+    /// What is said of a file that no format knows.
+    pub(crate) fn seen(&self) -> String {
+        let columns = || {
+            let shown: Vec<_> = self.columns.iter().take(8).map(String::as_str).collect();
+            crate::error::shortened(&shown.join(", "))
+        };
+        match self.content {
+            Content::Empty => "is empty".to_owned(),
+            Content::Csv => format!("looks like CSV with the columns {}", columns()),
+            Content::Json => format!("looks like JSON with the members {}", columns()),
+            Content::Parquet => format!("is Parquet with the columns {}", columns()),
+            Content::Binary => {
+                let start: Vec<_> = self.head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+                format!("begins with the bytes {}", start.join(" "))
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! One row of a table, whatever the table is written in, and its values by column name.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use headwater_types::{Address, Amount, BlockHash, Chain, Timestamp, TxHash};
+use polars::prelude::StringChunked;
+
+use crate::error::{FieldError, Place};
+use crate::source::json::Value;
+
+/// Where each column of a table stands.
+pub(crate) type Header = HashMap<String, usize>;
+
+/// One row: values by the name of their column. An empty value is a missing one.
+pub struct Row<'a> {
+    cells: Cells<'a>,
+    place: Place,
+}
+
+enum Cells<'a> {
+    Csv { record: &'a csv::ByteRecord, header: &'a Header },
+    Json(&'a Value<'a>),
+    Frame { columns: &'a [StringChunked], header: &'a Header, row: usize },
+}
+
+impl<'a> Row<'a> {
+    pub(crate) fn csv(record: &'a csv::ByteRecord, header: &'a Header, line: u64) -> Self {
+        Self { cells: Cells::Csv { record, header }, place: Place::Line(line) }
+    }
+
+    pub(crate) fn json(value: &'a Value<'a>, line: u64) -> Self {
+        Self { cells: Cells::Json(value), place: Place::Line(line) }
+    }
+
+    pub(crate) fn frame(columns: &'a [StringChunked], header: &'a Header, row: usize, number: u64) -> Self {
+        Self { cells: Cells::Frame { columns, header, row }, place: Place::Row(number) }
+    }
+
+    /// Where the row stands in its file.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// The text of a value; lists are joined with commas. `None` when the column or the value is missing.
+    ///
+    /// # Errors
+    /// When the value is no UTF-8 text, or a nested object.
+    pub fn text(&self, column: &str) -> Result<Option<Cow<'a, str>>, FieldError> {
+        let text =
+            match &self.cells {
+                Cells::Csv { record, header } => match header.get(column).and_then(|place| record.get(*place)) {
+                    Some(bytes) => Some(Cow::Borrowed(std::str::from_utf8(bytes).map_err(|_| {
+                        FieldError::new(column, Some(&String::from_utf8_lossy(bytes)), "text in UTF-8")
+                    })?)),
+                    None => None,
+                },
+                Cells::Json(value) => match value.get(column) {
+                    Some(value) => Some(json_text(column, value)?),
+                    None => None,
+                },
+                Cells::Frame { columns, header, row } => {
+                    header.get(column).and_then(|place| columns[*place].get(*row)).map(Cow::Borrowed)
+                }
+            };
+        Ok(text.filter(|text| !text.is_empty()))
+    }
+
+    /// A value that must be there.
+    ///
+    /// # Errors
+    /// When it is missing or no text.
+    pub fn need(&self, column: &'static str, expected: &str) -> Result<Cow<'a, str>, FieldError> {
+        self.text(column)?.ok_or_else(|| FieldError::new(column, None, expected))
+    }
+
+    fn read<T>(
+        &self,
+        column: &str,
+        expected: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, FieldError> {
+        match self.text(column)? {
+            Some(text) => match read(&text) {
+                Some(value) => Ok(Some(value)),
+                None => Err(FieldError::new(column, Some(&text), expected)),
+            },
+            None => Ok(None),
+        }
+    }
+
+    /// A counter.
+    ///
+    /// # Errors
+    /// When the value is no unsigned number of 64 bits.
+    pub fn u64(&self, column: &str) -> Result<Option<u64>, FieldError> {
+        self.read(column, "an unsigned whole number of at most 64 bits", plain_number)
+    }
+
+    /// A small counter.
+    ///
+    /// # Errors
+    /// When the value is no unsigned number of 32 bits.
+    pub fn u32(&self, column: &str) -> Result<Option<u32>, FieldError> {
+        self.read(column, "an unsigned whole number of at most 32 bits", plain_number)
+    }
+
+    /// A time in epoch seconds.
+    ///
+    /// # Errors
+    /// When the value is no number of seconds.
+    pub fn time(&self, column: &str) -> Result<Option<Timestamp>, FieldError> {
+        self.read(column, "epoch seconds (at most 12 digits)", |text| {
+            let secs: i64 = plain_number(text)?;
+            (secs < 1_000_000_000_000).then_some(Timestamp::new(secs))
+        })
+    }
+
+    /// An amount in the smallest unit.
+    ///
+    /// # Errors
+    /// When the value is no unsigned whole number of at most 256 bits.
+    pub fn amount(&self, column: &str) -> Result<Option<Amount>, FieldError> {
+        self.read(column, "an unsigned whole number of at most 256 bits", |text| Amount::parse_raw(text).ok())
+    }
+
+    /// An address of the chain.
+    ///
+    /// # Errors
+    /// When the value is none.
+    pub fn address(&self, column: &str, chain: Chain) -> Result<Option<Address>, FieldError> {
+        self.read(column, &format!("an address of {chain}"), |text| Address::parse(chain, text).ok())
+    }
+
+    /// The hash of a transaction.
+    ///
+    /// # Errors
+    /// When the value is none.
+    pub fn transaction(&self, column: &str, chain: Chain) -> Result<Option<TxHash>, FieldError> {
+        self.read(column, "a transaction hash of 64 hex digits", |text| TxHash::parse(chain.family(), text).ok())
+    }
+
+    /// The hash of a block.
+    ///
+    /// # Errors
+    /// When the value is none.
+    pub fn block_hash(&self, column: &str, chain: Chain) -> Result<Option<BlockHash>, FieldError> {
+        self.read(column, "a block hash of 64 hex digits", |text| BlockHash::parse(chain.family(), text).ok())
+    }
+
+    /// Bytes written as `0x` hex.
+    ///
+    /// # Errors
+    /// When the value is anything else.
+    pub fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, FieldError> {
+        self.read(column, "bytes in hex after 0x", hex_bytes)
+    }
+}
+
+/// Bytes written as `0x` hex.
+pub(crate) fn hex_bytes(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("0x")?;
+    if digits.len() % 2 != 0 {
+        return None;
+    }
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    digits.as_bytes().chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
+}
+
+/// A number of digits alone: no sign, blank or exponent.
+pub(crate) fn plain_number<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+fn json_text<'a>(column: &str, value: &'a Value<'a>) -> Result<Cow<'a, str>, FieldError> {
+    Ok(match value {
+        Value::Null => Cow::Borrowed(""),
+        Value::Bool(true) => Cow::Borrowed("true"),
+        Value::Bool(false) => Cow::Borrowed("false"),
+        Value::Number(number) => Cow::Borrowed(*number),
+        Value::Text(text) => Cow::Borrowed(text),
+        Value::List(items) => {
+            let items: Result<Vec<_>, _> = items.iter().map(|item| json_text(column, item)).collect();
+            Cow::Owned(items?.join(","))
+        }
+        Value::Object(_) => return Err(FieldError::new(column, Some("{...}"), "a plain value")),
+    })
+}

@@ -1,0 +1,158 @@
+//! Tables row by row: CSV, JSON lines, Parquet and frames, each in bounded memory.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Fault, FieldError, Place, RowError};
+use crate::source::row::Header;
+use crate::source::{Content, Input, Row, columnar, json};
+use crate::{IngestError, Sink};
+
+/// What reads one row. A [`Fault::Field`] leaves the row out or stops, as the caller of the ingest chose.
+pub(crate) trait Handle: FnMut(&Row<'_>, &mut Sink<'_>) -> Result<(), Fault> {}
+impl<F: FnMut(&Row<'_>, &mut Sink<'_>) -> Result<(), Fault>> Handle for F {}
+
+/// Reads all rows of a file. Of a Parquet file only the named columns are read.
+pub(crate) fn each_row(
+    input: &Input,
+    content: &Content,
+    columns: &[&str],
+    sink: &mut Sink<'_>,
+    handle: impl Handle,
+) -> Result<(), IngestError> {
+    match content {
+        Content::Csv => each_csv_row(input, sink, handle),
+        Content::Json => each_json_row(input, sink, handle),
+        Content::Parquet => columnar::each_parquet_row(input, columns, sink, handle),
+        Content::Empty => Ok(()),
+        Content::Binary => Err(input.damaged(None, "it holds no rows of text")),
+    }
+}
+
+/// Counts one row, hands it on, and deals with what is wrong with it.
+pub(crate) fn one_row(
+    input: &Input,
+    row: &Row<'_>,
+    sink: &mut Sink<'_>,
+    handle: &mut impl Handle,
+) -> Result<(), IngestError> {
+    sink.count_row()?;
+    match handle(row, sink) {
+        Ok(()) => Ok(()),
+        Err(Fault::Field(field)) => sink.reject(RowError { file: input.path().to_owned(), place: row.place(), field }),
+        Err(Fault::Fatal(error)) => Err(error),
+    }
+}
+
+fn each_csv_row(input: &Input, sink: &mut Sink<'_>, mut handle: impl Handle) -> Result<(), IngestError> {
+    let allowed = Arc::new(AtomicU64::new(0));
+    let margin = u64::try_from(input.max_line_bytes()).unwrap_or(u64::MAX).saturating_add(1 << 17);
+    allowed.store(margin, Ordering::Relaxed);
+    let mut text =
+        Guarded { inner: input.open()?, read: 0, allowed: Arc::clone(&allowed), limit: input.max_line_bytes() };
+    let mark = Bom::skip(&mut text).map_err(|error| input.io(error))?;
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .buffer_capacity(1 << 16)
+        .from_reader(mark.chain(text));
+    let mut header = Header::new();
+    let mut width = 0;
+    let mut record = csv::ByteRecord::new();
+    loop {
+        match reader.read_byte_record(&mut record) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(error) => {
+                let line = error.position().map_or_else(|| reader.position().line(), csv::Position::line);
+                return Err(match error.into_kind() {
+                    csv::ErrorKind::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                        input.damaged(Some(Place::Line(line)), error.to_string())
+                    }
+                    csv::ErrorKind::Io(error) => input.io(error),
+                    other => input.damaged(Some(Place::Line(line)), format!("{other:?}")),
+                });
+            }
+        }
+        allowed.store(reader.position().byte().saturating_add(margin), Ordering::Relaxed);
+        if header.is_empty() {
+            width = record.len();
+            header = record
+                .iter()
+                .enumerate()
+                .map(|(place, name)| (String::from_utf8_lossy(name).trim().to_owned(), place))
+                .collect();
+            continue;
+        }
+        let line = record.position().map_or(0, csv::Position::line);
+        let row = Row::csv(&record, &header, line);
+        one_row(input, &row, sink, &mut |row: &Row<'_>, sink: &mut Sink<'_>| {
+            if record.len() != width {
+                let expected = format!("{width} fields, as the header has");
+                return Err(FieldError::new("row", Some(&format!("{} fields", record.len())), expected).into());
+            }
+            handle(row, sink)
+        })?;
+    }
+}
+
+fn each_json_row(input: &Input, sink: &mut Sink<'_>, mut handle: impl Handle) -> Result<(), IngestError> {
+    let mut lines = input.lines()?;
+    while let Some((number, line)) = lines.next_line()? {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let parsed = match std::str::from_utf8(line) {
+            Ok(text) => json::parse(text).map_err(|error| FieldError::new("row", Some(text), error.to_string())),
+            Err(_) => Err(FieldError::new("row", Some(&String::from_utf8_lossy(line)), "text in UTF-8")),
+        };
+        let value = match parsed {
+            Ok(value @ json::Value::Object(_)) => value,
+            Ok(_) => json::Value::Null,
+            Err(field) => {
+                sink.count_row()?;
+                sink.reject(RowError { file: input.path().to_owned(), place: Place::Line(number), field })?;
+                continue;
+            }
+        };
+        one_row(input, &Row::json(&value, number), sink, &mut |row: &Row<'_>, sink: &mut Sink<'_>| {
+            if value == json::Value::Null {
+                return Err(FieldError::new("row", None, "one JSON object per line").into());
+            }
+            handle(row, sink)
+        })?;
+    }
+    Ok(())
+}
+
+/// Stops a reader that would gather a record longer than the limit: the CSV reader itself knows no bound.
+struct Guarded {
+    inner: Box<dyn Read + Send>,
+    read: u64,
+    allowed: Arc<AtomicU64>,
+    limit: usize,
+}
+
+impl Read for Guarded {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.read > self.allowed.load(Ordering::Relaxed) {
+            let what = format!("the row is longer than {} bytes (is a quote left open?)", self.limit);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+        }
+        let count = self.inner.read(buffer)?;
+        self.read += u64::try_from(count).unwrap_or(0);
+        Ok(count)
+    }
+}
+
+/// What stands at the beginning of a text once a byte order mark is left out.
+struct Bom;
+
+impl Bom {
+    fn skip(reader: &mut impl Read) -> io::Result<io::Cursor<Vec<u8>>> {
+        let mut start = Vec::new();
+        reader.take(3).read_to_end(&mut start)?;
+        Ok(io::Cursor::new(super::lines::without_mark(&start).to_vec()))
+    }
+}

@@ -1,0 +1,87 @@
+//! Where facts go, and what may be looked up on the way.
+
+use headwater_ledger::facts::Batch;
+use headwater_ledger::store::{CommitReport, Writer};
+use headwater_ledger::{Cancel, LedgerError};
+use headwater_types::{Chain, Timestamp, TxHash};
+
+/// Takes batches in, and answers the two questions that some files leave open.
+pub trait Target {
+    /// Joins a batch with what is held. All of it, or nothing.
+    ///
+    /// # Errors
+    /// When the target refuses it.
+    fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport, LedgerError>;
+
+    /// The hash of the transaction at a place; `None` when it is not held.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TxHash>, LedgerError>;
+
+    /// The time of a block; `None` when it is not held.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    fn block_time(&self, chain: Chain, block: u64) -> Result<Option<Timestamp>, LedgerError>;
+}
+
+impl Target for Writer {
+    fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport, LedgerError> {
+        Self::commit(self, batch, cancel)
+    }
+
+    fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TxHash>, LedgerError> {
+        let ledger = self.snapshot();
+        match ledger.transaction_at(chain, block, index)? {
+            Some(transaction) => Ok(Some(ledger.transaction_head(transaction)?.hash)),
+            None => Ok(None),
+        }
+    }
+
+    fn block_time(&self, chain: Chain, block: u64) -> Result<Option<Timestamp>, LedgerError> {
+        Ok(self.snapshot().block(chain, block)?.map(|block| block.time))
+    }
+}
+
+/// Keeps the batches in memory, for a ledger without a disk and for tests.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// The batches, in order of commit.
+    pub batches: Vec<Batch>,
+}
+
+impl Gathered {
+    fn of(&self, chain: Chain) -> impl Iterator<Item = &Batch> {
+        self.batches.iter().filter(move |batch| batch.chain == chain)
+    }
+}
+
+impl Target for Gathered {
+    fn commit(&mut self, batch: Batch, _cancel: &Cancel) -> Result<CommitReport, LedgerError> {
+        let count = |number: usize| u64::try_from(number).expect("a length fits 64 bits");
+        let report = CommitReport {
+            generation: count(self.batches.len()) + 1,
+            added: count(batch.transactions.len()),
+            blocks: count(batch.blocks.len()),
+            ..CommitReport::default()
+        };
+        self.batches.push(batch);
+        Ok(report)
+    }
+
+    fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TxHash>, LedgerError> {
+        let mut all = self.of(chain).flat_map(|batch| &batch.transactions);
+        Ok(all.find(|facts| facts.block == block && facts.index == Some(index)).map(|facts| facts.hash))
+    }
+
+    fn block_time(&self, chain: Chain, block: u64) -> Result<Option<Timestamp>, LedgerError> {
+        Ok(self.of(chain).find_map(|batch| {
+            let of_blocks = batch.blocks.iter().find(|facts| facts.number == block).map(|facts| facts.time);
+            of_blocks.or_else(|| {
+                let stated = |facts: &&headwater_ledger::facts::TransactionFacts| facts.block == block;
+                batch.transactions.iter().filter(stated).find_map(|facts| facts.time)
+            })
+        }))
+    }
+}
