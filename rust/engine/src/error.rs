@@ -115,6 +115,10 @@ impl From<LedgerError> for Error {
             | LedgerError::UnknownTime { .. }
             | LedgerError::SegmentFull { .. }
             | LedgerError::UnknownVersion(_)
+            | LedgerError::InvalidPrice { .. }
+            | LedgerError::TailBlock { .. }
+            | LedgerError::TailBroken { .. }
+            | LedgerError::BelowTail { .. }
             | LedgerError::SumOverflow(_) => ErrorKind::Internal,
         };
         Self { source: Some(source), ..Self::new(kind, kind_text(kind)) }

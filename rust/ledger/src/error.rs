@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use headwater_types::{Chain, Network, SumOverflow};
+use headwater_types::{Chain, Network, SumOverflow, Timestamp};
 
 use crate::cancel::Cancelled;
 
@@ -107,6 +107,46 @@ pub enum LedgerError {
     /// A version of an import was named that is not there.
     #[error("there is no import version {0}")]
     UnknownVersion(u64),
+    /// A price that is negative, infinite or no number, or of no symbol.
+    #[error("{usd} is no price of {symbol:?} at {time}: expected a finite number of US dollars, not negative")]
+    InvalidPrice {
+        /// The rate symbol.
+        symbol: String,
+        /// The time of the price.
+        time: Timestamp,
+        /// What was offered.
+        usd: f64,
+    },
+    /// A batch is no block that the tail could take.
+    #[error("{chain} block cannot be followed: {what}")]
+    TailBlock {
+        /// The chain.
+        chain: Chain,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A followed block does not continue the chain that is held.
+    #[error("{chain} block {number} does not follow: its parent is {parent}, expected {expected}; roll back first")]
+    TailBroken {
+        /// The chain.
+        chain: Chain,
+        /// Number of the block offered.
+        number: u64,
+        /// The parent it names.
+        parent: String,
+        /// The newest block held: its number and hash.
+        expected: String,
+    },
+    /// Blocks below the tail are final and cannot be taken back.
+    #[error("{chain} cannot be rolled back to block {block}: the tail begins at block {lowest}")]
+    BelowTail {
+        /// The chain.
+        chain: Chain,
+        /// The block asked for.
+        block: u64,
+        /// Lowest block of the tail.
+        lowest: u64,
+    },
     /// A sum passed 256 bits.
     #[error(transparent)]
     SumOverflow(#[from] SumOverflow),

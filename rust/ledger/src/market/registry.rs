@@ -75,9 +75,18 @@ pub enum SymbolMatch<'a> {
 }
 
 /// All registry entries in force, native coins included.
+///
+/// ```
+/// use headwater_ledger::market::{Registry, SymbolMatch};
+/// use headwater_types::{Asset, Chain};
+/// let registry = Registry::default();
+/// let SymbolMatch::One(ether) = registry.symbol(Chain::ETHEREUM, "ETH") else { panic!() };
+/// assert_eq!((ether.asset, ether.decimals), (Asset::Native, 18));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Registry {
     entries: BTreeMap<(Chain, Asset), RegistryEntry>,
+    /// Assets of a lowercase symbol: verified first (the native coin before all), then by contract.
     by_symbol: BTreeMap<(Chain, String), Vec<Asset>>,
 }
 
@@ -88,6 +97,7 @@ impl Default for Registry {
 }
 
 impl Registry {
+<<<<<<< HEAD
     /// The union of listings, with the native coins. Of several listings of one contract a verified one stands before
     /// others, then the one that comes first; a CoinGecko id is taken from whichever has it.
     #[must_use]
@@ -122,10 +132,34 @@ impl Registry {
                 entry.usd_mode = UsdMode::Rate;
                 entry.rate_symbol = Some(symbol.clone());
             }
+=======
+    /// The union of listings, with the native coins. Of two listings of one contract a verified one stands before an
+    /// unverified one, then the later before the earlier.
+    #[must_use]
+    pub fn new(listings: impl IntoIterator<Item = TokenListing>) -> Self {
+        let mut entries: BTreeMap<_, _> =
+            Chain::all().map(|chain| ((chain, Asset::Native), native_entry(chain))).collect();
+        for listing in listings {
+            let key = (listing.chain, Asset::Token(listing.contract));
+            let stands = entries.get(&key).is_none_or(|held| listing.verified || !held.verified);
+            if stands {
+                entries.insert(key, listed_entry(listing));
+            }
+        }
+
+        let mut by_symbol: BTreeMap<_, Vec<Asset>> = BTreeMap::new();
+        for ((chain, asset), entry) in &entries {
+            by_symbol.entry((*chain, entry.symbol.clone())).or_default().push(*asset);
+        }
+        for ((chain, symbol), assets) in &mut by_symbol {
+            assets.sort_by_key(|asset| (!entries[&(*chain, *asset)].verified, *asset));
+            give_rate_symbol(&mut entries, *chain, symbol, assets);
+>>>>>>> 9772755 (Join facts field by field, and finish registry and prices)
         }
         Self { entries, by_symbol }
     }
 
+<<<<<<< HEAD
     /// The entry of an asset.
     #[must_use]
     pub fn get(&self, chain: Chain, asset: &Asset) -> Option<&RegistryEntry> {
@@ -158,10 +192,47 @@ impl Registry {
             [only] => SymbolMatch::One(only),
             [first, second, ..] if first.verified && !second.verified => SymbolMatch::One(first),
             [..] => SymbolMatch::Ambiguous(namesakes),
+=======
+    /// The entry of an asset; `None` when no list has it.
+    #[must_use]
+    pub fn entry(&self, chain: Chain, asset: &Asset) -> Option<&RegistryEntry> {
+        self.entries.get(&(chain, *asset))
+    }
+
+    /// All entries of a chain in the order of answers: the native coin, then by market capitalisation descending
+    /// (unknown last), then by symbol, then by contract.
+    #[must_use]
+    pub fn entries(&self, chain: Chain) -> Vec<&RegistryEntry> {
+        let mut entries: Vec<_> = self.entries.values().filter(|entry| entry.chain == chain).collect();
+        entries.sort_by(|a, b| {
+            let rank = |entry: &RegistryEntry| entry.market_cap_usd.unwrap_or(-1.0);
+            (a.asset != Asset::Native)
+                .cmp(&(b.asset != Asset::Native))
+                .then_with(|| rank(b).total_cmp(&rank(a)))
+                .then_with(|| (&a.symbol, a.asset).cmp(&(&b.symbol, b.asset)))
+        });
+        entries
+    }
+
+    /// What a symbol, in any case, stands for on a chain: its native coin before all, then the one verified entry,
+    /// then the only entry.
+    #[must_use]
+    pub fn symbol(&self, chain: Chain, symbol: &str) -> SymbolMatch<'_> {
+        let Some(assets) = self.by_symbol.get(&(chain, symbol.to_lowercase())) else {
+            return SymbolMatch::NotFound;
+        };
+        let matches: Vec<_> = assets.iter().map(|asset| &self.entries[&(chain, *asset)]).collect();
+        let verified = matches.iter().filter(|entry| entry.verified).count();
+        if matches[0].asset == Asset::Native || verified == 1 || matches.len() == 1 {
+            SymbolMatch::One(matches[0])
+        } else {
+            SymbolMatch::Ambiguous(matches)
+>>>>>>> 9772755 (Join facts field by field, and finish registry and prices)
         }
     }
 }
 
+<<<<<<< HEAD
 impl RegistryEntry {
     fn native(chain: Chain) -> Self {
         Self {
@@ -194,6 +265,52 @@ impl RegistryEntry {
             market_cap_usd: None,
             mcap_updated_at: None,
         }
+=======
+/// The first verified entry of a symbol may be valued by its price, where no other verified entry could be meant.
+fn give_rate_symbol(
+    entries: &mut BTreeMap<(Chain, Asset), RegistryEntry>,
+    chain: Chain,
+    symbol: &str,
+    assets: &[Asset],
+) {
+    let verified = assets.iter().filter(|asset| entries[&(chain, **asset)].verified).count();
+    if verified == 1 || assets[0] == Asset::Native {
+        let entry = entries.get_mut(&(chain, assets[0])).expect("the index names entries only");
+        entry.rate_symbol = Some(symbol.to_owned());
+        entry.usd_mode = UsdMode::Rate;
+    }
+}
+
+fn native_entry(chain: Chain) -> RegistryEntry {
+    RegistryEntry {
+        chain,
+        symbol: chain.native_symbol().to_owned(),
+        display_name: chain.native_name().to_owned(),
+        asset: Asset::Native,
+        decimals: chain.native_decimals(),
+        verified: true,
+        usd_mode: UsdMode::None,
+        rate_symbol: None,
+        cg_id: None,
+        market_cap_usd: None,
+        mcap_updated_at: None,
+    }
+}
+
+fn listed_entry(listing: TokenListing) -> RegistryEntry {
+    RegistryEntry {
+        chain: listing.chain,
+        symbol: listing.symbol.to_lowercase(),
+        display_name: listing.name,
+        asset: Asset::Token(listing.contract),
+        decimals: listing.decimals,
+        verified: listing.verified,
+        usd_mode: UsdMode::None,
+        rate_symbol: None,
+        cg_id: listing.coingecko_id,
+        market_cap_usd: None,
+        mcap_updated_at: None,
+>>>>>>> 9772755 (Join facts field by field, and finish registry and prices)
     }
 }
 
@@ -201,6 +318,7 @@ impl RegistryEntry {
 mod tests {
     use super::*;
 
+<<<<<<< HEAD
     fn listing(contract: u8, symbol: &str, verified: bool) -> TokenListing {
         TokenListing {
             chain: Chain::ETHEREUM,
@@ -208,11 +326,23 @@ mod tests {
             symbol: symbol.to_owned(),
             name: symbol.to_owned(),
             decimals: contract,
+=======
+    const CHAIN: Chain = Chain::ETHEREUM;
+
+    fn listing(contract: u8, symbol: &str, verified: bool) -> TokenListing {
+        TokenListing {
+            chain: CHAIN,
+            contract: Address::Evm([contract; 20]),
+            symbol: symbol.to_owned(),
+            name: format!("{symbol} {contract}"),
+            decimals: 6,
+>>>>>>> 9772755 (Join facts field by field, and finish registry and prices)
             verified,
             coingecko_id: None,
         }
     }
 
+<<<<<<< HEAD
     fn rate_symbol(registry: &Registry, contract: u8) -> Option<&str> {
         let asset = Asset::Token(Address::Evm([contract; 20]));
         registry.get(Chain::ETHEREUM, &asset).unwrap().rate_symbol.as_deref()
@@ -244,5 +374,59 @@ mod tests {
         let entries: Vec<_> = registry.entries_of(Chain::ETHEREUM).map(|entry| entry.symbol.as_str()).collect();
         assert_eq!(entries, ["eth", "new"]);
         assert_eq!(registry.entries().count(), 5);
+=======
+    fn entry(registry: &Registry, contract: u8) -> &RegistryEntry {
+        registry.entry(CHAIN, &Asset::Token(Address::Evm([contract; 20]))).unwrap()
+    }
+
+    #[test]
+    fn native_coins_are_always_there_and_come_first() {
+        let registry = Registry::new([listing(2, "AAA", true), listing(1, "AAA", false)]);
+        let symbols: Vec<_> = registry.entries(CHAIN).iter().map(|entry| (&*entry.symbol, entry.asset)).collect();
+        let token = |contract| Asset::Token(Address::Evm([contract; 20]));
+        assert_eq!(symbols, [("eth", Asset::Native), ("aaa", token(1)), ("aaa", token(2))]);
+        assert_eq!(registry.entries(Chain::BITCOIN).len(), 1);
+    }
+
+    #[test]
+    fn a_verified_listing_stands_before_an_unverified_one_then_the_later_one() {
+        let name = |listings: Vec<TokenListing>| entry(&Registry::new(listings), 1).symbol.clone();
+        assert_eq!(name(vec![listing(1, "Good", true), listing(1, "Bad", false)]), "good");
+        assert_eq!(name(vec![listing(1, "Bad", false), listing(1, "Good", true)]), "good");
+        assert_eq!(name(vec![listing(1, "Old", true), listing(1, "New", true)]), "new");
+        assert_eq!(name(vec![listing(1, "Old", false), listing(1, "New", false)]), "new");
+    }
+
+    #[test]
+    fn one_verified_match_resolves_though_namesakes_exist_and_two_are_ambiguous() {
+        let one = Registry::new([listing(1, "USDT", false), listing(2, "USDT", true), listing(3, "usdt", false)]);
+        assert_eq!(one.symbol(CHAIN, "uSdT"), SymbolMatch::One(entry(&one, 2)));
+        assert_eq!(one.symbol(Chain::BSC, "usdt"), SymbolMatch::NotFound);
+
+        let two = Registry::new([listing(1, "USDT", false), listing(3, "USDT", true), listing(2, "USDT", true)]);
+        let expected = vec![entry(&two, 2), entry(&two, 3), entry(&two, 1)];
+        assert_eq!(two.symbol(CHAIN, "usdt"), SymbolMatch::Ambiguous(expected), "verified first, then by contract");
+
+        let unverified = Registry::new([listing(1, "X", false), listing(2, "X", false), listing(3, "Y", false)]);
+        assert!(matches!(unverified.symbol(CHAIN, "x"), SymbolMatch::Ambiguous(entries) if entries.len() == 2));
+        assert_eq!(unverified.symbol(CHAIN, "y"), SymbolMatch::One(entry(&unverified, 3)));
+    }
+
+    #[test]
+    fn no_token_borrows_the_price_of_another() {
+        let registry = Registry::new([
+            listing(1, "usdt", true),
+            listing(2, "usdt", false),
+            listing(3, "twin", true),
+            listing(4, "twin", true),
+            listing(5, "eth", true),
+        ]);
+        let rate = |contract| entry(&registry, contract).rate_symbol.as_deref();
+        assert_eq!([rate(1), rate(2), rate(3), rate(4), rate(5)], [Some("usdt"), None, None, None, None]);
+        let ether = registry.entry(CHAIN, &Asset::Native).unwrap();
+        assert_eq!((ether.rate_symbol.as_deref(), ether.usd_mode), (Some("eth"), UsdMode::Rate));
+        assert_eq!(entry(&registry, 2).usd_mode, UsdMode::None);
+        assert_eq!(registry.symbol(CHAIN, "eth"), SymbolMatch::One(ether));
+>>>>>>> 9772755 (Join facts field by field, and finish registry and prices)
     }
 }
