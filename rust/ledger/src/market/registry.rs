@@ -1,7 +1,6 @@
 //! Which contracts are the tokens that people mean, as public registries say.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use headwater_types::{Address, Asset, Chain, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -97,42 +96,6 @@ impl Default for Registry {
 }
 
 impl Registry {
-<<<<<<< HEAD
-    /// The union of listings, with the native coins. Of several listings of one contract a verified one stands before
-    /// others, then the one that comes first; a CoinGecko id is taken from whichever has it.
-    #[must_use]
-    pub fn new(listings: impl IntoIterator<Item = TokenListing>) -> Self {
-        let mut entries: BTreeMap<_, _> =
-            Chain::all().map(|chain| ((chain, Asset::Native), RegistryEntry::native(chain))).collect();
-        for listing in listings {
-            match entries.entry((listing.chain, Asset::Token(listing.contract))) {
-                Entry::Vacant(place) => {
-                    place.insert(RegistryEntry::listed(listing));
-                }
-                Entry::Occupied(mut held) => {
-                    let held = held.get_mut();
-                    let cg_id = held.cg_id.take().or_else(|| listing.coingecko_id.clone());
-                    if listing.verified && !held.verified {
-                        *held = RegistryEntry::listed(listing);
-                    }
-                    held.cg_id = cg_id;
-                }
-            }
-        }
-        let mut by_symbol: BTreeMap<(Chain, String), Vec<Asset>> = BTreeMap::new();
-        for ((chain, asset), entry) in &entries {
-            by_symbol.entry((*chain, entry.symbol.clone())).or_default().push(*asset);
-        }
-        for ((chain, symbol), namesakes) in &mut by_symbol {
-            namesakes.sort_by_key(|asset| (!entries[&(*chain, *asset)].verified, *asset));
-            let verified: Vec<Asset> =
-                namesakes.iter().copied().filter(|asset| entries[&(*chain, *asset)].verified).collect();
-            if let [Asset::Token(_)] = verified[..] {
-                let entry = entries.get_mut(&(*chain, verified[0])).expect("listed above");
-                entry.usd_mode = UsdMode::Rate;
-                entry.rate_symbol = Some(symbol.clone());
-            }
-=======
     /// The union of listings, with the native coins. Of two listings of one contract a verified one stands before an
     /// unverified one, then the later before the earlier.
     #[must_use]
@@ -154,45 +117,10 @@ impl Registry {
         for ((chain, symbol), assets) in &mut by_symbol {
             assets.sort_by_key(|asset| (!entries[&(*chain, *asset)].verified, *asset));
             give_rate_symbol(&mut entries, *chain, symbol, assets);
->>>>>>> 9772755 (Join facts field by field, and finish registry and prices)
         }
         Self { entries, by_symbol }
     }
 
-<<<<<<< HEAD
-    /// The entry of an asset.
-    #[must_use]
-    pub fn get(&self, chain: Chain, asset: &Asset) -> Option<&RegistryEntry> {
-        self.entries.get(&(chain, *asset))
-    }
-
-    /// All entries, by chain; the native coin first, then by contract.
-    pub fn entries(&self) -> impl Iterator<Item = &RegistryEntry> {
-        self.entries.values()
-    }
-
-    /// The entries of one chain, the native coin first, then by contract.
-    pub fn entries_of(&self, chain: Chain) -> impl Iterator<Item = &RegistryEntry> {
-        self.entries.range((chain, Asset::Native)..).map_while(move |((of, _), entry)| (*of == chain).then_some(entry))
-    }
-
-    /// All entries of a symbol on a chain, in any case of letters: verified first, then by contract.
-    #[must_use]
-    pub fn namesakes(&self, chain: Chain, symbol: &str) -> Vec<&RegistryEntry> {
-        let assets = self.by_symbol.get(&(chain, symbol.to_lowercase()));
-        assets.into_iter().flatten().map(|asset| &self.entries[&(chain, *asset)]).collect()
-    }
-
-    /// What a symbol means on a chain: its one verified entry, even when unverified namesakes exist, or its only entry.
-    #[must_use]
-    pub fn resolve(&self, chain: Chain, symbol: &str) -> SymbolMatch<'_> {
-        let namesakes = self.namesakes(chain, symbol);
-        match namesakes[..] {
-            [] => SymbolMatch::NotFound,
-            [only] => SymbolMatch::One(only),
-            [first, second, ..] if first.verified && !second.verified => SymbolMatch::One(first),
-            [..] => SymbolMatch::Ambiguous(namesakes),
-=======
     /// The entry of an asset; `None` when no list has it.
     #[must_use]
     pub fn entry(&self, chain: Chain, asset: &Asset) -> Option<&RegistryEntry> {
@@ -227,45 +155,10 @@ impl Registry {
             SymbolMatch::One(matches[0])
         } else {
             SymbolMatch::Ambiguous(matches)
->>>>>>> 9772755 (Join facts field by field, and finish registry and prices)
         }
     }
 }
 
-<<<<<<< HEAD
-impl RegistryEntry {
-    fn native(chain: Chain) -> Self {
-        Self {
-            chain,
-            symbol: chain.native_symbol().to_owned(),
-            display_name: chain.native_name().to_owned(),
-            asset: Asset::Native,
-            decimals: chain.native_decimals(),
-            verified: true,
-            usd_mode: UsdMode::Rate,
-            rate_symbol: Some(chain.native_symbol().to_owned()),
-            cg_id: None,
-            market_cap_usd: None,
-            mcap_updated_at: None,
-        }
-    }
-
-    /// A listed token, not yet valued: that depends on its namesakes.
-    fn listed(listing: TokenListing) -> Self {
-        Self {
-            chain: listing.chain,
-            symbol: listing.symbol.to_lowercase(),
-            display_name: listing.name,
-            asset: Asset::Token(listing.contract),
-            decimals: listing.decimals,
-            verified: listing.verified,
-            usd_mode: UsdMode::None,
-            rate_symbol: None,
-            cg_id: listing.coingecko_id,
-            market_cap_usd: None,
-            mcap_updated_at: None,
-        }
-=======
 /// The first verified entry of a symbol may be valued by its price, where no other verified entry could be meant.
 fn give_rate_symbol(
     entries: &mut BTreeMap<(Chain, Asset), RegistryEntry>,
@@ -310,7 +203,6 @@ fn listed_entry(listing: TokenListing) -> RegistryEntry {
         cg_id: listing.coingecko_id,
         market_cap_usd: None,
         mcap_updated_at: None,
->>>>>>> 9772755 (Join facts field by field, and finish registry and prices)
     }
 }
 
@@ -318,15 +210,6 @@ fn listed_entry(listing: TokenListing) -> RegistryEntry {
 mod tests {
     use super::*;
 
-<<<<<<< HEAD
-    fn listing(contract: u8, symbol: &str, verified: bool) -> TokenListing {
-        TokenListing {
-            chain: Chain::ETHEREUM,
-            contract: Address::Evm([contract; 20]),
-            symbol: symbol.to_owned(),
-            name: symbol.to_owned(),
-            decimals: contract,
-=======
     const CHAIN: Chain = Chain::ETHEREUM;
 
     fn listing(contract: u8, symbol: &str, verified: bool) -> TokenListing {
@@ -336,45 +219,11 @@ mod tests {
             symbol: symbol.to_owned(),
             name: format!("{symbol} {contract}"),
             decimals: 6,
->>>>>>> 9772755 (Join facts field by field, and finish registry and prices)
             verified,
             coingecko_id: None,
         }
     }
 
-<<<<<<< HEAD
-    fn rate_symbol(registry: &Registry, contract: u8) -> Option<&str> {
-        let asset = Asset::Token(Address::Evm([contract; 20]));
-        registry.get(Chain::ETHEREUM, &asset).unwrap().rate_symbol.as_deref()
-    }
-
-    #[test]
-    fn a_symbol_with_one_verified_entry_means_it_whatever_its_namesakes() {
-        let registry = Registry::new([listing(1, "USDT", false), listing(2, "USDT", true), listing(3, "usdt", false)]);
-        let SymbolMatch::One(entry) = registry.resolve(Chain::ETHEREUM, "UsDt") else { panic!() };
-        assert_eq!((entry.decimals, entry.symbol.as_str(), entry.verified), (2, "usdt", true));
-        assert_eq!(rate_symbol(&registry, 2), Some("usdt"));
-        assert_eq!(rate_symbol(&registry, 1), None);
-        assert_eq!(registry.resolve(Chain::BSC, "usdt"), SymbolMatch::NotFound);
-    }
-
-    #[test]
-    fn verified_namesakes_borrow_no_price_and_the_native_coin_keeps_its_own() {
-        let registry = Registry::new([listing(1, "abc", true), listing(2, "ABC", true), listing(3, "eth", true)]);
-        assert_eq!(rate_symbol(&registry, 1), None);
-        assert_eq!(rate_symbol(&registry, 3), None);
-        let native = registry.get(Chain::ETHEREUM, &Asset::Native).unwrap();
-        assert_eq!(native.rate_symbol.as_deref(), Some("eth"));
-        assert!(matches!(registry.resolve(Chain::ETHEREUM, "abc"), SymbolMatch::Ambiguous(both) if both.len() == 2));
-    }
-
-    #[test]
-    fn a_verified_listing_stands_before_an_earlier_unverified_one() {
-        let registry = Registry::new([listing(1, "old", false), TokenListing { decimals: 9, ..listing(1, "new", true) }]);
-        let entries: Vec<_> = registry.entries_of(Chain::ETHEREUM).map(|entry| entry.symbol.as_str()).collect();
-        assert_eq!(entries, ["eth", "new"]);
-        assert_eq!(registry.entries().count(), 5);
-=======
     fn entry(registry: &Registry, contract: u8) -> &RegistryEntry {
         registry.entry(CHAIN, &Asset::Token(Address::Evm([contract; 20]))).unwrap()
     }
@@ -427,6 +276,5 @@ mod tests {
         assert_eq!((ether.rate_symbol.as_deref(), ether.usd_mode), (Some("eth"), UsdMode::Rate));
         assert_eq!(entry(&registry, 2).usd_mode, UsdMode::None);
         assert_eq!(registry.symbol(CHAIN, "eth"), SymbolMatch::One(ether));
->>>>>>> 9772755 (Join facts field by field, and finish registry and prices)
     }
 }
