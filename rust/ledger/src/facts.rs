@@ -10,6 +10,12 @@ use headwater_types::{Address, Amount, Asset, BlockHash, Chain, Network, Timesta
 
 use crate::read::{CoverageTable, Ordinal, ScriptType, Status};
 
+mod canonical;
+mod join;
+mod movements;
+
+pub(crate) use canonical::Canonical;
+
 /// All that one ingest step offers to a store; the unit of a commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {

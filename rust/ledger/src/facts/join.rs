@@ -1,0 +1,232 @@
+//! How facts of one thing from two sources become one.
+//!
+//! The join is field by field: what one source leaves out the other may state, and what both state must be equal, or
+//! the join fails and says where. Where it succeeds it is commutative, associative and idempotent, so the order and
+//! the number of sources do not matter. Three kinds of statement are no facts of the chain but wordings of a source,
+//! and never in conflict: the name of a method, the reason of a failure, and what is said of a token. Of two wordings
+//! the longer one stands, of equally long ones the greater; of two numbers of decimals the greater.
+//!
+//! Movements of a transaction are joined as [`Movement::ordinal`] says. A log that one source calls a token movement
+//! and another a non-fungible one is non-fungible, whatever amount it carries.
+
+use std::fmt::Debug;
+
+use headwater_types::Chain;
+
+use super::movements::join_movements;
+use super::{BlockFacts, Body, InputFacts, LogFacts, TokenFacts, TransactionFacts, UtxoFacts};
+use crate::LedgerError;
+use crate::read::Result;
+
+impl TransactionFacts {
+    /// These facts and others of the same transaction, as one. The result is canonical.
+    ///
+    /// # Errors
+    /// [`LedgerError::Conflict`] when both state a field and differ.
+    ///
+    /// # Panics
+    /// When the hashes differ: then these are no facts of one transaction.
+    pub fn join(self, other: Self, chain: Chain) -> Result<Self> {
+        assert_eq!(self.hash, other.hash, "only facts of one transaction can be joined");
+        let id = || self.hash.display(chain.family());
+        let at = Place { chain, what: "transaction", id: &id };
+        if self.block != other.block {
+            return Err(at.conflict("block", &self.block, &other.block));
+        }
+        Ok(Self {
+            hash: self.hash,
+            block: self.block,
+            time: at.same("time", self.time, other.time)?,
+            index: at.same("index", self.index, other.index)?,
+            body: join_bodies(&at, self.body, other.body)?,
+            created: at.same("created contract", self.created, other.created)?,
+            status: at.same("status", self.status, other.status)?,
+            failure_reason: wording(self.failure_reason, other.failure_reason),
+            nonce: at.same("nonce", self.nonce, other.nonce)?,
+            gas_limit: at.same("gas limit", self.gas_limit, other.gas_limit)?,
+            gas_used: at.same("gas used", self.gas_used, other.gas_used)?,
+            gas_price: at.same("gas price", self.gas_price, other.gas_price)?,
+            effective_gas_price: at.same("effective gas price", self.effective_gas_price, other.effective_gas_price)?,
+            fee: at.same("fee", self.fee, other.fee)?,
+            input: at.same("input", self.input.map(Bytes), other.input.map(Bytes))?.map(|bytes| bytes.0),
+            method_id: at.same("method id", self.method_id, other.method_id)?,
+            method: wording(self.method, other.method),
+            movements: join_movements(&at, self.movements, other.movements)?,
+            logs: join_logs(&at, self.logs, other.logs)?,
+            utxo: join_utxo(&at, self.utxo, other.utxo)?,
+        })
+    }
+
+    /// The same facts in the one form that equality compares: movements and logs in order, repeated indexed rows
+    /// once, unindexed rows without a number.
+    ///
+    /// # Errors
+    /// [`LedgerError::Conflict`] when two rows of one ordinal differ.
+    pub fn canonical(mut self, chain: Chain) -> Result<Self> {
+        let hash = self.hash;
+        let id = || hash.display(chain.family());
+        let at = Place { chain, what: "transaction", id: &id };
+        self.movements = join_movements(&at, self.movements, Vec::new())?;
+        self.logs = join_logs(&at, self.logs, Vec::new())?;
+        Ok(self)
+    }
+}
+
+impl BlockFacts {
+    /// These facts and others of the same block, as one.
+    ///
+    /// # Errors
+    /// [`LedgerError::Conflict`] when both state a field and differ.
+    ///
+    /// # Panics
+    /// When the numbers differ.
+    pub fn join(self, other: Self, chain: Chain) -> Result<Self> {
+        assert_eq!(self.number, other.number, "only facts of one block can be joined");
+        let id = || self.number.to_string();
+        let at = Place { chain, what: "block", id: &id };
+        if self.time != other.time {
+            return Err(at.conflict("time", &self.time.to_string(), &other.time.to_string()));
+        }
+        Ok(Self {
+            number: self.number,
+            hash: at.same("hash", self.hash, other.hash)?,
+            parent: at.same("parent", self.parent, other.parent)?,
+            time: self.time,
+        })
+    }
+}
+
+impl TokenFacts {
+    /// These facts and others of the same contract, as one. Never in conflict: what a token says of itself is a
+    /// wording, and nothing rests on it.
+    ///
+    /// # Panics
+    /// When the contracts differ.
+    #[must_use]
+    pub fn join(self, other: Self) -> Self {
+        assert_eq!(self.contract, other.contract, "only facts of one token can be joined");
+        Self {
+            contract: self.contract,
+            symbol: wording(self.symbol, other.symbol),
+            name: wording(self.name, other.name),
+            decimals: self.decimals.max(other.decimals),
+        }
+    }
+}
+
+/// What two sources disagree about.
+pub(super) struct Place<'a> {
+    chain: Chain,
+    what: &'static str,
+    id: &'a dyn Fn() -> String,
+}
+
+impl Place<'_> {
+    /// What either states; both must agree.
+    fn same<T: PartialEq + Debug>(
+        &self,
+        field: &'static str,
+        held: Option<T>,
+        offered: Option<T>,
+    ) -> Result<Option<T>> {
+        match (held, offered) {
+            (Some(held), Some(offered)) if held != offered => Err(self.conflict(field, &held, &offered)),
+            (held, offered) => Ok(held.or(offered)),
+        }
+    }
+
+    pub(super) fn conflict(&self, field: &'static str, held: &dyn Debug, offered: &dyn Debug) -> LedgerError {
+        LedgerError::Conflict {
+            chain: self.chain,
+            what: self.what,
+            id: (self.id)(),
+            field,
+            held: shown(held),
+            offered: shown(offered),
+        }
+    }
+}
+
+/// Long values must not fill an error message.
+fn shown(value: &dyn Debug) -> String {
+    const SHOWN: usize = 160;
+    let text = format!("{value:?}");
+    match text.char_indices().nth(SHOWN) {
+        Some((cut, _)) => format!("{}...", &text[..cut]),
+        None => text,
+    }
+}
+
+/// Bytes that an error message shows as hex.
+#[derive(PartialEq)]
+struct Bytes(Vec<u8>);
+
+impl Debug for Bytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("0x")?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        write!(f, " ({} bytes)", self.0.len())
+    }
+}
+
+/// Of two wordings the one that says more.
+fn wording(held: Option<String>, offered: Option<String>) -> Option<String> {
+    held.into_iter().chain(offered).max_by(|a, b| (a.len(), a).cmp(&(b.len(), b)))
+}
+
+fn join_bodies(at: &Place<'_>, held: Option<Body>, offered: Option<Body>) -> Result<Option<Body>> {
+    if let (Some(held), Some(offered)) = (&held, &offered) {
+        if held.from != offered.from {
+            return Err(at.conflict("sender", &held.from, &offered.from));
+        }
+        if held.to != offered.to {
+            return Err(at.conflict("receiver", &held.to, &offered.to));
+        }
+        if held.value != offered.value {
+            return Err(at.conflict("value", &held.value, &offered.value));
+        }
+    }
+    Ok(held.or(offered))
+}
+
+fn join_logs(at: &Place<'_>, held: Vec<LogFacts>, offered: Vec<LogFacts>) -> Result<Vec<LogFacts>> {
+    let mut logs = held;
+    logs.extend(offered);
+    logs.sort_by_key(|log| log.index);
+    if let Some(pair) = logs.windows(2).find(|pair| pair[0].index == pair[1].index && pair[0] != pair[1]) {
+        return Err(at.conflict("log", &pair[0], &pair[1]));
+    }
+    logs.dedup();
+    Ok(logs)
+}
+
+fn join_utxo(at: &Place<'_>, held: Option<UtxoFacts>, offered: Option<UtxoFacts>) -> Result<Option<UtxoFacts>> {
+    let (held, offered) = match (held, offered) {
+        (Some(held), Some(offered)) => (held, offered),
+        (held, offered) => return Ok(held.or(offered)),
+    };
+    if held.coinbase != offered.coinbase {
+        return Err(at.conflict("coinbase", &held.coinbase, &offered.coinbase));
+    }
+    if held.inputs.len() != offered.inputs.len() {
+        return Err(at.conflict("number of inputs", &held.inputs.len(), &offered.inputs.len()));
+    }
+    if held.outputs.len() != offered.outputs.len() {
+        return Err(at.conflict("number of outputs", &held.outputs.len(), &offered.outputs.len()));
+    }
+    if let Some((held, offered)) = held.outputs.iter().zip(&offered.outputs).find(|(held, offered)| held != offered) {
+        return Err(at.conflict("output", held, offered));
+    }
+    let inputs = held.inputs.into_iter().zip(offered.inputs).map(|(held, offered)| join_inputs(at, held, offered));
+    Ok(Some(UtxoFacts { coinbase: held.coinbase, inputs: inputs.collect::<Result<_>>()?, outputs: held.outputs }))
+}
+
+fn join_inputs(at: &Place<'_>, held: InputFacts, offered: InputFacts) -> Result<InputFacts> {
+    if held.previous != offered.previous {
+        return Err(at.conflict("output that an input spends", &held.previous, &offered.previous));
+    }
+    Ok(InputFacts { previous: held.previous, spent: at.same("spent output", held.spent, offered.spent)? })
+}
+
+#[cfg(test)]
+mod tests;

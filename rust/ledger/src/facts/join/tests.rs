@@ -1,0 +1,142 @@
+use headwater_types::{Address, Amount, Asset, Chain, Timestamp, TxHash};
+use proptest::prelude::*;
+
+use super::super::{Movement, MovementFact};
+use super::*;
+use crate::read::Ordinal;
+
+const CHAIN: Chain = Chain::ETHEREUM;
+
+fn address(number: u8) -> Address {
+    Address::Evm([number; 20])
+}
+
+fn token(ordinal: Ordinal, amount: u64) -> Movement {
+    Movement {
+        kind: MovementFact::Token,
+        ordinal,
+        from: Some(address(1)),
+        to: Some(address(2)),
+        asset: Asset::Token(address(9)),
+        amount: Amount::from(amount),
+    }
+}
+
+fn with_movements(movements: Vec<Movement>) -> TransactionFacts {
+    TransactionFacts { movements, ..TransactionFacts::new(TxHash::new([7; 32]), 5) }
+}
+
+const LOOSE: Ordinal = Ordinal::Unindexed(0);
+
+#[test]
+fn equal_unindexed_rows_of_one_source_are_separate_and_of_two_sources_the_same() {
+    let one = with_movements(vec![token(LOOSE, 10), token(LOOSE, 10), token(LOOSE, 3)]);
+    let other = with_movements(vec![token(LOOSE, 10), token(LOOSE, 4)]);
+    let joined = one.join(other, CHAIN).unwrap();
+    assert_eq!(
+        joined.movements,
+        [token(LOOSE, 3), token(LOOSE, 4), token(LOOSE, 10), token(LOOSE, 10)],
+        "two of 10 from the first source, 3 from the first, 4 from the second"
+    );
+}
+
+#[test]
+fn an_indexed_row_takes_the_place_of_an_unindexed_one_of_equal_content() {
+    let export = with_movements(vec![token(LOOSE, 10), token(LOOSE, 10)]);
+    let logs = with_movements(vec![token(Ordinal::Indexed(4), 10)]);
+    let joined = export.clone().join(logs.clone(), CHAIN).unwrap();
+    assert_eq!(joined.movements, [token(Ordinal::Indexed(4), 10), token(LOOSE, 10)]);
+    let more = with_movements(vec![token(Ordinal::Indexed(8), 10)]);
+    let complete = joined.join(more, CHAIN).unwrap().join(export, CHAIN).unwrap();
+    assert_eq!(complete.movements, [token(Ordinal::Indexed(4), 10), token(Ordinal::Indexed(8), 10)]);
+}
+
+#[test]
+fn a_log_that_one_source_knows_to_be_non_fungible_is_non_fungible() {
+    let transfer = with_movements(vec![token(Ordinal::Indexed(4), 77)]);
+    let log = with_movements(vec![Movement {
+        kind: MovementFact::NonFungible,
+        amount: Amount::from(1),
+        ..token(Ordinal::Indexed(4), 77)
+    }]);
+    let joined = transfer.clone().join(log.clone(), CHAIN).unwrap();
+    assert_eq!(joined.movements, log.movements);
+    assert_eq!(log.join(transfer, CHAIN).unwrap(), joined);
+}
+
+#[test]
+fn differing_statements_are_a_conflict_that_names_chain_transaction_field_and_both_values() {
+    let status = |nonce| TransactionFacts { nonce: Some(nonce), ..with_movements(vec![]) };
+    let error = status(1).join(status(2), CHAIN).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("ethereum transaction 0x{}: nonce is \"1\" in the store and \"2\" in the new data", "07".repeat(32))
+    );
+    let row = |amount| with_movements(vec![token(Ordinal::Indexed(1), amount)]);
+    assert!(matches!(row(1).join(row(2), CHAIN), Err(LedgerError::Conflict { field: "amount of a movement", .. })));
+    let block = |secs| BlockFacts { number: 3, hash: None, parent: None, time: Timestamp::new(secs) };
+    assert!(matches!(block(1).join(block(2), CHAIN), Err(LedgerError::Conflict { what: "block", field: "time", .. })));
+}
+
+#[test]
+fn wordings_are_never_in_conflict() {
+    let named = |method: &str| TransactionFacts { method: Some(method.into()), ..with_movements(vec![]) };
+    let joined = named("transfer").join(named("transfer(address,uint256)"), CHAIN).unwrap();
+    assert_eq!(joined.method.as_deref(), Some("transfer(address,uint256)"));
+}
+
+/// One truth, of which each source leaves things out.
+fn truth() -> impl Strategy<Value = Vec<Movement>> {
+    // Few amounts, so that contents repeat.
+    let kinds = prop::sample::select(vec![MovementFact::Internal, MovementFact::Token]);
+    prop::collection::vec((kinds, 1..4u64), 0..7).prop_map(|rows| {
+        let rows = rows.into_iter().zip(0..);
+        rows.map(|((kind, amount), number)| {
+            let asset = if kind == MovementFact::Internal { Asset::Native } else { Asset::Token(address(9)) };
+            Movement { kind, asset, ..token(Ordinal::Indexed(number), amount) }
+        })
+        .collect()
+    })
+}
+
+fn source(truth: Vec<Movement>) -> impl Strategy<Value = TransactionFacts> {
+    // 0: left out, 1: indexed, 2: unindexed, 3: known to be no fungible token
+    let says = prop::collection::vec(0..4u8, truth.len());
+    (says, prop::option::of(Just(3u64)), prop::option::of(prop::sample::select(vec!["a", "bb", "cc"]))).prop_map(
+        move |(says, nonce, method)| {
+            let movements = truth.iter().zip(says).filter(|(_, says)| *says > 0).map(|(row, says)| {
+                let ordinal = if says == 2 { LOOSE } else { row.ordinal };
+                let kind = match (says, row.kind) {
+                    (3, MovementFact::Token) => MovementFact::NonFungible,
+                    (_, kind) => kind,
+                };
+                Movement { ordinal, kind, ..row.clone() }
+            });
+            TransactionFacts { nonce, method: method.map(String::from), ..with_movements(movements.collect()) }
+        },
+    )
+}
+
+fn three_sources() -> impl Strategy<Value = [TransactionFacts; 3]> {
+    truth().prop_flat_map(|truth| [source(truth.clone()), source(truth.clone()), source(truth)])
+}
+
+proptest! {
+    #[test]
+    fn the_join_is_commutative_associative_and_idempotent([a, b, c] in three_sources()) {
+        let join = |a: &TransactionFacts, b: &TransactionFacts| a.clone().join(b.clone(), CHAIN).unwrap();
+        prop_assert_eq!(join(&a, &b), join(&b, &a));
+        prop_assert_eq!(join(&join(&a, &b), &c), join(&a, &join(&b, &c)));
+        let canonical = a.clone().canonical(CHAIN).unwrap();
+        prop_assert_eq!(&join(&a, &a), &canonical);
+        prop_assert_eq!(&join(&canonical, &a), &canonical);
+        let both = join(&a, &b);
+        prop_assert_eq!(&join(&both, &a), &both);
+    }
+
+    #[test]
+    fn what_conflicts_conflicts_in_either_order(a in 0..3u64, b in 0..3u64) {
+        let state = |nonce| TransactionFacts { nonce: Some(nonce), ..with_movements(vec![]) };
+        prop_assert_eq!(state(a).join(state(b), CHAIN).is_ok(), state(b).join(state(a), CHAIN).is_ok());
+    }
+}

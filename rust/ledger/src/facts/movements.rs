@@ -1,0 +1,156 @@
+//! The join of the movements of one transaction.
+//!
+//! Indexed rows form a map from ordinal to row. Unindexed rows are counted by content. With `n` the indexed and `u`
+//! the unindexed rows of a content, a source speaks of `n + u` movements of it; the join knows of the largest number
+//! that either source, or the union of the indexed rows, speaks of. As a maximum and a union of growing sets this is
+//! commutative, associative and idempotent; what the union of the indexed rows does not cover remains unindexed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use headwater_types::{Address, Amount, Asset};
+
+use super::join::Place;
+use super::{Movement, MovementFact};
+use crate::read::{Ordinal, Result};
+
+/// Token and non-fungible movements share the log index; internal movements have a trace ordinal of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Lane {
+    Trace,
+    Log,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Content {
+    lane: Lane,
+    asset: Asset,
+    from: Option<Address>,
+    to: Option<Address>,
+    amount: Amount,
+}
+
+impl Content {
+    const fn of(movement: &Movement) -> Self {
+        Self {
+            lane: lane(movement.kind),
+            asset: movement.asset,
+            from: movement.from,
+            to: movement.to,
+            amount: movement.amount,
+        }
+    }
+}
+
+const fn lane(kind: MovementFact) -> Lane {
+    match kind {
+        MovementFact::Internal => Lane::Trace,
+        MovementFact::Token | MovementFact::NonFungible => Lane::Log,
+    }
+}
+
+/// What one side says.
+struct Side {
+    indexed: BTreeMap<(Lane, u64), Movement>,
+    loose: BTreeMap<Content, usize>,
+    non_fungible: BTreeSet<Content>,
+}
+
+impl Side {
+    fn new(at: &Place<'_>, movements: Vec<Movement>) -> Result<Self> {
+        let mut side = Self { indexed: BTreeMap::new(), loose: BTreeMap::new(), non_fungible: BTreeSet::new() };
+        for movement in movements {
+            if movement.kind == MovementFact::NonFungible {
+                side.non_fungible.insert(Content::of(&movement));
+            }
+            match movement.ordinal {
+                Ordinal::Indexed(number) => {
+                    place(at, &mut side.indexed, (lane(movement.kind), number), movement)?;
+                }
+                Ordinal::Unindexed(_) => *side.loose.entry(Content::of(&movement)).or_default() += 1,
+            }
+        }
+        Ok(side)
+    }
+
+    /// How many movements of each content this side speaks of, its indexed rows as they stand after the join.
+    fn totals(&self, joined: &BTreeMap<(Lane, u64), Movement>) -> BTreeMap<Content, usize> {
+        let mut totals = self.loose.clone();
+        for key in self.indexed.keys() {
+            if let Some(total) = totals.get_mut(&Content::of(&joined[key])) {
+                *total += 1;
+            }
+        }
+        totals
+    }
+}
+
+/// Files an indexed row; a row that is there already must say the same.
+fn place(
+    at: &Place<'_>,
+    rows: &mut BTreeMap<(Lane, u64), Movement>,
+    key: (Lane, u64),
+    offered: Movement,
+) -> Result<()> {
+    let Some(held) = rows.get_mut(&key) else {
+        rows.insert(key, offered);
+        return Ok(());
+    };
+    if (held.from, held.to, held.asset) != (offered.from, offered.to, offered.asset) {
+        return Err(at.conflict("movement", held, &offered));
+    }
+    if held.kind == offered.kind && held.amount != offered.amount {
+        return Err(at.conflict("amount of a movement", held, &offered));
+    }
+    if offered.kind == MovementFact::NonFungible {
+        *held = offered;
+    }
+    Ok(())
+}
+
+pub(super) fn join_movements(at: &Place<'_>, held: Vec<Movement>, offered: Vec<Movement>) -> Result<Vec<Movement>> {
+    if held.is_empty() && offered.is_empty() {
+        return Ok(Vec::new());
+    }
+    let held = Side::new(at, held)?;
+    let offered = Side::new(at, offered)?;
+
+    let mut indexed = held.indexed.clone();
+    for (key, movement) in &offered.indexed {
+        place(at, &mut indexed, *key, movement.clone())?;
+    }
+
+    let mut loose = held.totals(&indexed);
+    for (content, total) in offered.totals(&indexed) {
+        let known = loose.entry(content).or_default();
+        *known = total.max(*known);
+    }
+    for movement in indexed.values() {
+        if let Some(total) = loose.get_mut(&Content::of(movement)) {
+            *total = total.saturating_sub(1);
+        }
+    }
+
+    // A contract is fungible or it is not: one row of a content known to be non-fungible tells it of all of them.
+    let kind = |content: &Content| match content.lane {
+        Lane::Trace => MovementFact::Internal,
+        Lane::Log if held.non_fungible.contains(content) || offered.non_fungible.contains(content) => {
+            MovementFact::NonFungible
+        }
+        Lane::Log => MovementFact::Token,
+    };
+    let rows = indexed.into_values().map(|movement| Movement { kind: kind(&Content::of(&movement)), ..movement });
+    let mut movements: Vec<_> = rows.collect();
+    for (content, count) in loose {
+        let row = Movement {
+            kind: kind(&content),
+            ordinal: Ordinal::Unindexed(0),
+            from: content.from,
+            to: content.to,
+            asset: content.asset,
+            amount: content.amount,
+        };
+        movements.extend(std::iter::repeat_n(row, count));
+    }
+    movements.sort_unstable();
+    Ok(movements)
+}
