@@ -18,11 +18,12 @@ help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 demo: ## build, load the demo economy, serve it, print what to try
-	cargo build --package headwater-server --bin headwater
+	cargo build --workspace --bin headwater
 	@HEADWATER_BIN="$(BIN)" HEADWATER_DEMO="$(DEMO)" sh scripts/demo.sh
 
 serve: ## serve the store of STORE=DIR
-	cargo run --package headwater-server --bin headwater -- serve --store "$(STORE)"
+	cargo build --workspace --bin headwater
+	"$(BIN)" serve --store "$(STORE)"
 
 test: test-rust test-python ## every test that needs no service; prints what it left out
 
