@@ -42,6 +42,8 @@ check: $(VENV)/ready ## formatting, lints, types
 	$(VENV_BIN)/ruff format --check python tests/python
 	$(VENV_BIN)/ruff check python tests/python
 	$(VENV_BIN)/mypy
+	@if command -v cargo-deny >/dev/null; then cargo deny check bans licenses sources; \
+	else echo "left out: licences and sources of the dependencies, because cargo-deny is not installed: make deny"; fi
 
 fmt: $(VENV)/ready ## format everything
 	cargo fmt --all
