@@ -263,7 +263,29 @@ impl Balance {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_printed_reads_back(bytes in any::<[u8; 32]>(), decimals in any::<u8>()) {
+            let amount = Amount::from_be_bytes(bytes);
+            prop_assert_eq!(Amount::parse_raw(&amount.to_string()), Ok(amount));
+            prop_assert_eq!(Amount::parse_decimal(&amount.to_decimal(decimals), decimals), Ok(amount));
+            prop_assert_eq!(amount.to_be_bytes(), bytes);
+        }
+
+        #[test]
+        fn a_balance_is_what_came_in_less_what_went_out(received in any::<u64>(), sent in any::<u64>()) {
+            let mut balance = Balance::default();
+            balance.receive(Amount::from(received)).unwrap();
+            balance.send(Amount::from(sent)).unwrap();
+            let net = i128::from(received) - i128::from(sent);
+            prop_assert_eq!(balance.net_decimal(0), net.to_string());
+            prop_assert_eq!(balance.shown().to_u128(), Some(u128::try_from(net).unwrap_or(0)));
+        }
+    }
 
     #[test]
     fn decimal_text_is_exact_at_both_ends_of_256_bits() {

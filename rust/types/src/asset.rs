@@ -1,5 +1,7 @@
 //! What moves: the native coin of a chain, or a token by its contract.
 
+use std::fmt;
+
 use crate::Address;
 
 /// An asset of one chain. Identity is the contract, never the symbol.
@@ -19,5 +21,30 @@ impl Asset {
             Self::Native => None,
             Self::Token(contract) => Some(contract),
         }
+    }
+}
+
+impl fmt::Display for Asset {
+    /// The contract, or `native`, as requests name the chain's own coin.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Native => f.write_str("native"),
+            Self::Token(contract) => fmt::Display::fmt(contract, f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chain;
+
+    #[test]
+    fn an_asset_is_named_by_its_contract() {
+        let contract = Address::parse(Chain::ETHEREUM, "0xdac17f958d2ee523a2206206994597c13d831ec7").unwrap();
+        assert_eq!(Asset::Token(contract).to_string(), contract.to_string());
+        assert_eq!(Asset::Token(contract).contract(), Some(&contract));
+        assert_eq!((Asset::Native.to_string().as_str(), Asset::Native.contract()), ("native", None));
+        assert!(Asset::Native < Asset::Token(contract), "the native coin comes first");
     }
 }

@@ -104,6 +104,16 @@ impl Chain {
         self.row().caip2
     }
 
+    /// The chain with a CAIP-2 identifier; for TRON also its hexadecimal alias `tron:0x2b6653dc`.
+    #[must_use]
+    pub fn from_caip2(text: &str) -> Option<Self> {
+        const TRON_ALIAS: &str = "tron:0x2b6653dc";
+        if text == TRON_ALIAS {
+            return Some(Self::TRON);
+        }
+        Self::all().find(|chain| chain.caip2() == text)
+    }
+
     /// Lowercase symbol of the native coin.
     #[must_use]
     pub fn native_symbol(self) -> &'static str {

@@ -63,12 +63,14 @@ impl TxHash {
     }
 
     fn made(kind: &[u8; 8], block: u32, receiver: &Address) -> Self {
+        Self::assembled(kind, block, &tail_of(receiver))
+    }
+
+    fn assembled(kind: &[u8; 8], block: u32, tail: &[u8; 20]) -> Self {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(kind);
         bytes[8..12].copy_from_slice(&block.to_be_bytes());
-        let key = receiver.key();
-        let tail = &key.as_slice()[key.as_slice().len().saturating_sub(20)..];
-        bytes[32 - tail.len()..].copy_from_slice(tail);
+        bytes[12..].copy_from_slice(tail);
         Self(bytes)
     }
 
@@ -78,17 +80,28 @@ impl TxHash {
         [GENESIS, REWARD, FORK].iter().any(|kind| self.0.starts_with(*kind))
     }
 
-    /// Reads the text of a hash: `0x` and 64 hex digits on EVM chains, 64 hex digits elsewhere (either form is read).
+    /// Reads the text of a hash: `0x` and 64 hex digits on EVM chains, 64 hex digits elsewhere (either form is read),
+    /// or an id that [`TxHash::display`] made for a movement without a transaction.
     ///
     /// # Errors
     /// When the text is anything else.
     pub fn parse(family: Family, text: &str) -> Result<Self, HashError> {
-        if let Some(receiver) = text.strip_prefix("GENESIS_") {
-            return Address::parse_in_family(family, receiver)
-                .map(|receiver| Self::genesis(&receiver))
-                .map_err(|_| hash_error(family, text));
+        let made = if let Some(receiver) = text.strip_prefix("GENESIS_") {
+            Some((GENESIS, Some(0), receiver))
+        } else if let Some((block, receiver)) = text.strip_prefix("REWARD_").and_then(|rest| rest.split_once('_')) {
+            Some((REWARD, block.parse().ok(), receiver))
+        } else if let Some((block, receiver)) = text.strip_prefix("FORK_").and_then(|rest| rest.split_once('_')) {
+            Some((FORK, block.parse().ok(), receiver))
+        } else {
+            None
+        };
+        match made {
+            None => parse_hash(family, text).map(Self),
+            Some((kind, block, receiver)) => block
+                .zip(receiver_tail(family, receiver))
+                .map(|(block, tail)| Self::assembled(kind, block, &tail))
+                .ok_or_else(|| hash_error(family, text)),
         }
-        parse_hash(family, text).map(Self)
     }
 
     /// The canonical text of the family.
@@ -135,6 +148,28 @@ impl BlockHash {
     }
 }
 
+/// The last 20 bytes of an address's key: all of it on account chains.
+fn tail_of(receiver: &Address) -> [u8; 20] {
+    let key = receiver.key();
+    let key = key.as_slice();
+    let mut tail = [0; 20];
+    let taken = key.len().min(20);
+    tail[20 - taken..].copy_from_slice(&key[key.len() - taken..]);
+    tail
+}
+
+/// The receiver in the id of a movement without a transaction: an address of the family, or 20 bytes of hex as ids
+/// are printed.
+fn receiver_tail(family: Family, text: &str) -> Option<[u8; 20]> {
+    match Address::parse_in_family(family, text) {
+        Ok(receiver) => Some(tail_of(&receiver)),
+        Err(_) => match Address::parse_in_family(Family::Evm, text) {
+            Ok(Address::Evm(bytes)) => Some(bytes),
+            Ok(Address::Tron(_) | Address::Utxo(_)) | Err(_) => None,
+        },
+    }
+}
+
 fn parse_hash(family: Family, text: &str) -> Result<[u8; 32], HashError> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let mut bytes = [0; 32];
@@ -172,6 +207,7 @@ impl fmt::Debug for BlockHash {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Chain;
 
     #[test]
     fn a_hash_prints_as_its_family_writes_it() {
@@ -191,5 +227,22 @@ mod tests {
         let id = TxHash::parse(Family::Evm, text).unwrap();
         assert!(id.is_made());
         assert_eq!(id.display(Family::Evm), text);
+    }
+
+    #[test]
+    fn the_id_of_a_movement_without_a_transaction_reads_back() {
+        for (chain, receiver) in [
+            (Chain::ETHEREUM, "0x000d836201318ec6899a67540690382780743280"),
+            (Chain::TRON, "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"),
+            (Chain::BITCOIN, "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0"),
+        ] {
+            let receiver = Address::parse(chain, receiver).unwrap();
+            for id in [TxHash::genesis(&receiver), TxHash::reward(17, &receiver), TxHash::fork(u32::MAX, &receiver)] {
+                assert_eq!(TxHash::parse(chain.family(), &id.display(chain.family())), Ok(id));
+            }
+        }
+        for wrong in ["GENESIS_", "REWARD_x_0x000d836201318ec6899a67540690382780743280", "REWARD_5", "FORK_"] {
+            assert!(TxHash::parse(Family::Evm, wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -18,4 +18,4 @@ pub use asset::Asset;
 pub use chain::{Chain, Family, UnknownChain};
 pub use hash::{BlockHash, HashError, TxHash};
 pub use network::{Network, UnknownNetwork};
-pub use time::{TimeError, TimeWindow, Timestamp};
+pub use time::{TimeError, TimeWindow, Timestamp, TimestampError};

@@ -28,6 +28,40 @@ impl Timestamp {
     }
 }
 
+/// The text is no time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no time: expected epoch seconds, or ISO 8601 such as 2009-01-03T18:15:05Z")]
+pub struct TimestampError(pub String);
+
+impl std::str::FromStr for Timestamp {
+    type Err = TimestampError;
+
+    /// Reads epoch seconds, ISO 8601 with a zone (`2009-01-03T18:15:05Z`, `...+02:00`), the UTC forms of table exports
+    /// (`2009-01-03 18:15:05`, also with ` UTC` behind it), or a date, which means its first second. Fractions of a
+    /// second are cut off.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
+        let error = || TimestampError(text.chars().take(96).collect());
+        if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+            && let Ok(secs) = text.parse()
+        {
+            return Ok(Self(secs));
+        }
+        if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+            return Ok(Self(time.timestamp()));
+        }
+        let plain = text.strip_suffix(" UTC").unwrap_or(text);
+        for format in ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f"] {
+            if let Ok(time) = NaiveDateTime::parse_from_str(plain, format) {
+                return Ok(Self(time.and_utc().timestamp()));
+            }
+        }
+        NaiveDate::parse_from_str(plain, "%Y-%m-%d")
+            .map(|date| Self(date.and_time(NaiveTime::MIN).and_utc().timestamp()))
+            .map_err(|_| error())
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match chrono::DateTime::from_timestamp(self.0, 0) {
@@ -109,6 +143,27 @@ mod tests {
         assert!(window.contains(Timestamp(10)) && window.contains(Timestamp(20)));
         assert!(!window.contains(Timestamp(9)) && !window.contains(Timestamp(21)));
         assert!(TimeWindow::ALL.contains(Timestamp(-5)));
+    }
+
+    #[test]
+    fn a_time_is_read_in_every_form_that_exports_use() {
+        for text in [
+            "1231006505",
+            "2009-01-03T18:15:05Z",
+            "2009-01-03T20:15:05+02:00",
+            "2009-01-03 18:15:05",
+            "2009-01-03 18:15:05 UTC",
+            "2009-01-03T18:15:05.999Z",
+            "2009-01-03 18:15:05.123456 UTC",
+        ] {
+            assert_eq!(text.parse(), Ok(Timestamp(1_231_006_505)), "{text}");
+        }
+        assert_eq!("2009-01-03".parse(), Ok(Timestamp(1_230_940_800)));
+        assert_eq!("-1".parse(), Ok(Timestamp(-1)));
+        assert_eq!(Timestamp(1_231_006_505).to_string().parse(), Ok(Timestamp(1_231_006_505)));
+        for wrong in ["", "-", "now", "2009-13-01", "2009-01-03T25:00:00Z", "18:15:05", "1e9", "99999999999999999999"] {
+            assert_eq!(wrong.parse::<Timestamp>(), Err(TimestampError(wrong.to_owned())), "{wrong}");
+        }
     }
 
     #[test]

@@ -1,10 +1,16 @@
 //! Addresses of the supported chains: parsed strictly, printed in canonical form.
 
+mod base58;
 mod evm;
+mod icap;
+pub mod inspect;
+mod segwit;
 mod tron;
 mod utxo;
 
 use std::fmt;
+
+use serde::{Serialize, Serializer};
 
 use crate::{Chain, Family, Network};
 
@@ -47,6 +53,12 @@ pub enum Reason {
     /// A character that the form does not have.
     #[error("it holds a character that the form does not have")]
     Alphabet,
+    /// Upper and lower case in one Bech32 text, which BIP 173 forbids.
+    #[error("it mixes upper and lower case")]
+    MixedCase,
+    /// Bits behind the witness program that are not zero, which BIP 173 forbids.
+    #[error("it holds more than a witness program")]
+    Padding,
     /// A version or prefix that the chain does not have.
     #[error("its version or prefix belongs to no address of this chain")]
     Version,
@@ -59,13 +71,13 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The code that answers carry.
+    /// The code that answers carry: one of six, so that some reasons share theirs.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
             Self::Checksum => "checksum",
-            Self::Length => "length",
-            Self::Alphabet => "alphabet",
+            Self::Length | Self::Padding => "length",
+            Self::Alphabet | Self::MixedCase => "alphabet",
             Self::Version => "version",
             Self::NetworkMismatch => "network_mismatch",
             Self::UnknownForm => "unknown_form",
@@ -73,19 +85,55 @@ impl Reason {
     }
 }
 
-/// The bytes under which a ledger files an address: at most 42, ordered like the addresses themselves.
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.code())
+    }
+}
+
+/// What a checksum inside an address says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Checksum {
+    /// It matches.
+    Ok,
+    /// It does not match.
+    Failed,
+    /// The text carries none.
+    None,
+}
+
+/// What EIP-55 says about the text of an EVM address: nothing when all letters have one case, or when the text is no
+/// `0x` and 40 hex digits.
+///
+/// ```
+/// use headwater_types::address::{Checksum, eip55};
+/// assert_eq!(eip55("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"), Checksum::Ok);
+/// assert_eq!(eip55("0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"), Checksum::Failed);
+/// assert_eq!(eip55("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"), Checksum::None);
+/// ```
+#[must_use]
+pub fn eip55(text: &str) -> Checksum {
+    match (text.strip_prefix("0x"), evm::parse(text)) {
+        (Some(digits), Ok(bytes)) => evm::checksum_of(digits, &bytes),
+        _ => Checksum::None,
+    }
+}
+
+/// The bytes under which a ledger files an address: at most 41, ordered like the addresses themselves.
 ///
 /// 20 bytes on EVM chains and TRON; on UTXO chains one byte of kind (0 P2PKH, 1 P2SH, 2 + witness version) and the
 /// payload. The network is not part of the key: a store holds one network per chain.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+// Bytes stand before their number: unused ones are zero, so the derived order is that of the byte strings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AddressKey {
-    length: u8,
     bytes: [u8; 42],
+    length: u8,
 }
 
 impl AddressKey {
     fn new(parts: [&[u8]; 2]) -> Self {
-        let mut key = Self { length: 0, bytes: [0; 42] };
+        let mut key = Self { bytes: [0; 42], length: 0 };
         for part in parts {
             let start = usize::from(key.length);
             key.bytes[start..start + part.len()].copy_from_slice(part);
@@ -104,8 +152,15 @@ impl AddressKey {
 impl Address {
     /// Reads an address of a chain, on the main network of that chain.
     ///
-    /// EVM: `0x` and 40 hex digits in any case. TRON: Base58Check `T...` or hex `41...`. Bitcoin: Base58Check,
-    /// Bech32 for witness version 0, Bech32m above (BIP 173, BIP 350).
+    /// EVM: `0x` and 40 hex digits in any case; the EIP-55 checksum is not looked at (see [`eip55`]). TRON:
+    /// Base58Check `T...` or hex `41...`. Bitcoin: Base58Check, Bech32 for witness version 0, Bech32m above
+    /// (BIP 173, BIP 350). Nothing is corrected; [`inspect::inspect`] does that.
+    ///
+    /// ```
+    /// use headwater_types::{Address, Chain};
+    /// let address = Address::parse(Chain::TRON, "41a614f803b6fd780986a42c78ec9c7f77e6ded13c").unwrap();
+    /// assert_eq!(address.to_string(), "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t");
+    /// ```
     ///
     /// # Errors
     /// When the text has not that form.
@@ -142,6 +197,21 @@ impl Address {
             Self::Evm(_) => Family::Evm,
             Self::Tron(_) => Family::Tron,
             Self::Utxo(_) => Family::Utxo,
+        }
+    }
+
+    /// The text with a checksum: mixed case by EIP-55 on EVM chains, the canonical text elsewhere, which has one.
+    ///
+    /// ```
+    /// use headwater_types::{Address, Chain};
+    /// let address = Address::parse(Chain::ETHEREUM, "0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359").unwrap();
+    /// assert_eq!(address.to_checksummed(), "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359");
+    /// ```
+    #[must_use]
+    pub fn to_checksummed(&self) -> String {
+        match self {
+            Self::Evm(bytes) => evm::checksum_text(bytes),
+            Self::Tron(_) | Self::Utxo(_) => self.to_string(),
         }
     }
 
@@ -188,8 +258,17 @@ impl fmt::Display for Address {
     }
 }
 
+impl Serialize for Address {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
+
+#[cfg(test)]
+mod tests;

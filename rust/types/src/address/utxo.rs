@@ -1,11 +1,8 @@
-//! Bitcoin addresses: Base58Check, Bech32 (BIP 173) and Bech32m (BIP 350).
+//! Bitcoin addresses: Base58Check (P2PKH, P2SH), Bech32 (BIP 173) and Bech32m (BIP 350).
 
 use std::fmt;
 
-use bech32::{Hrp, segwit};
-use sha2::{Digest, Sha256};
-
-use super::Reason;
+use super::{Reason, base58, segwit};
 use crate::Network;
 
 /// The owner of an output script on one network.
@@ -18,7 +15,7 @@ pub struct UtxoAddress {
 }
 
 /// What an output script commits to.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum UtxoPayload {
     /// The hash of a public key; the owner of a P2PK output is filed here too.
     PublicKeyHash([u8; 20]),
@@ -29,11 +26,12 @@ pub enum UtxoPayload {
 }
 
 /// A witness program: version 0 to 16 and 2 to 40 bytes (BIP 141).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+// Bytes stand before their number: unused ones are zero, so the derived order is that of the byte strings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WitnessProgram {
     version: u8,
-    length: u8,
     bytes: [u8; 40],
+    length: u8,
 }
 
 impl WitnessProgram {
@@ -45,7 +43,7 @@ impl WitnessProgram {
         (fits && version_0_fits).then(|| {
             let mut bytes = [0; 40];
             bytes[..program.len()].copy_from_slice(program);
-            Self { version, length: u8::try_from(program.len()).expect("at most 40"), bytes }
+            Self { version, bytes, length: u8::try_from(program.len()).expect("at most 40") }
         })
     }
 
@@ -62,7 +60,37 @@ impl WitnessProgram {
     }
 }
 
+const OP_DUP: u8 = 0x76;
+const OP_EQUAL: u8 = 0x87;
+const OP_EQUALVERIFY: u8 = 0x88;
+const OP_HASH160: u8 = 0xa9;
+const OP_CHECKSIG: u8 = 0xac;
+/// `OP_1` is 0x51, and the opcodes up to `OP_16` follow it.
+const OP_1_LESS_ONE: u8 = 0x50;
+
 impl UtxoAddress {
+    /// The output script that pays the address (`scriptPubKey`).
+    ///
+    /// ```
+    /// use headwater_types::{Address, Chain};
+    /// let Ok(Address::Utxo(address)) = Address::parse(Chain::BITCOIN, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4")
+    /// else { unreachable!() };
+    /// assert_eq!(address.script()[..2], [0x00, 0x14]);
+    /// ```
+    #[must_use]
+    pub fn script(&self) -> Vec<u8> {
+        match &self.payload {
+            UtxoPayload::PublicKeyHash(hash) => {
+                [&[OP_DUP, OP_HASH160, 20], &hash[..], &[OP_EQUALVERIFY, OP_CHECKSIG]].concat()
+            }
+            UtxoPayload::ScriptHash(hash) => [&[OP_HASH160, 20], &hash[..], &[OP_EQUAL]].concat(),
+            UtxoPayload::Witness(witness) => {
+                let version = if witness.version == 0 { 0 } else { OP_1_LESS_ONE + witness.version };
+                [&[version, witness.length], witness.program()].concat()
+            }
+        }
+    }
+
     pub(super) fn key_parts(&self) -> (u8, &[u8]) {
         match &self.payload {
             UtxoPayload::PublicKeyHash(hash) => (0, hash),
@@ -97,73 +125,61 @@ const fn human_part(network: Network) -> &'static str {
     }
 }
 
+const HUMAN_PARTS: [&str; 3] = ["bc", "tb", "bcrt"];
+const KEY_LENGTH: usize = 21;
+
+/// The human-readable part, in lower case, of a text that has the outer form of a witness address on some network.
+pub(super) fn segwit_human_part(text: &str) -> Option<&'static str> {
+    let (given, _) = text.rsplit_once('1')?;
+    HUMAN_PARTS.into_iter().find(|human| human.eq_ignore_ascii_case(given))
+}
+
 pub(super) fn parse(network: Network, text: &str) -> Result<UtxoAddress, Reason> {
-    let payload = if let Some((human, _)) = text.rsplit_once('1')
-        && ["bc", "tb", "bcrt"].contains(&human.to_ascii_lowercase().as_str())
-    {
-        if human.to_ascii_lowercase() != human_part(network) {
+    let payload = if let Some(human) = segwit_human_part(text) {
+        let program = segwit::decode(text)?;
+        if human != human_part(network) {
             return Err(Reason::NetworkMismatch);
         }
-        parse_segwit(text)?
+        UtxoPayload::Witness(program)
     } else {
         parse_base58(network, text)?
     };
     Ok(UtxoAddress { network, payload })
 }
 
-fn parse_segwit(text: &str) -> Result<UtxoPayload, Reason> {
-    let (_, version, program) = segwit::decode(text).map_err(|_| Reason::Checksum)?;
-    WitnessProgram::new(version.to_u8(), &program).map(UtxoPayload::Witness).ok_or(Reason::Length)
-}
-
 fn parse_base58(network: Network, text: &str) -> Result<UtxoPayload, Reason> {
-    if !(26..=35).contains(&text.len()) {
-        return Err(Reason::Length);
-    }
-    let payload = base58check(text)?;
+    let payload = base58::decode(text, KEY_LENGTH).map_err(|reason| match reason {
+        _ if segwit::has_checksum(text) => Reason::Version,
+        _ if looks_like_base58(text) => reason,
+        _ => Reason::UnknownForm,
+    })?;
     let (&version, hash) = payload.split_first().ok_or(Reason::Length)?;
-    let hash: [u8; 20] = hash.try_into().map_err(|_| Reason::Length)?;
     let (key_hash, script_hash) = base58_versions(network);
-    match version {
-        version if version == key_hash => Ok(UtxoPayload::PublicKeyHash(hash)),
-        version if version == script_hash => Ok(UtxoPayload::ScriptHash(hash)),
-        0x00 | 0x05 | 0x6f | 0xc4 => Err(Reason::NetworkMismatch),
-        _ => Err(Reason::Version),
+    let known = matches!(version, 0x00 | 0x05 | 0x6f | 0xc4);
+    match <[u8; 20]>::try_from(hash) {
+        Ok(hash) if version == key_hash => Ok(UtxoPayload::PublicKeyHash(hash)),
+        Ok(hash) if version == script_hash => Ok(UtxoPayload::ScriptHash(hash)),
+        Ok(_) if known => Err(Reason::NetworkMismatch),
+        Err(_) if known => Err(Reason::Length),
+        Ok(_) | Err(_) => Err(Reason::Version),
     }
 }
 
-/// The payload of Base58Check text, version byte included.
-pub(super) fn base58check(text: &str) -> Result<Vec<u8>, Reason> {
-    let bytes = bs58::decode(text).into_vec().map_err(|_| Reason::Alphabet)?;
-    let (payload, checksum) = bytes.split_last_chunk::<4>().ok_or(Reason::Length)?;
-    if checksum_of(payload) == *checksum { Ok(payload.to_vec()) } else { Err(Reason::Checksum) }
-}
-
-pub(super) fn base58check_text(version: u8, payload: &[u8]) -> String {
-    let mut bytes = Vec::with_capacity(payload.len() + 5);
-    bytes.push(version);
-    bytes.extend_from_slice(payload);
-    bytes.extend_from_slice(&checksum_of(&bytes));
-    bs58::encode(bytes).into_string()
-}
-
-fn checksum_of(payload: &[u8]) -> [u8; 4] {
-    let digest = Sha256::digest(Sha256::digest(payload));
-    [digest[0], digest[1], digest[2], digest[3]]
+/// Whether a text was probably meant as a Base58Check address: first character and about the length of one.
+pub(super) fn looks_like_base58(text: &str) -> bool {
+    text.starts_with(['1', '2', '3', 'm', 'n'])
+        && (25..=36).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 impl fmt::Display for UtxoAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (key_hash, script_hash) = base58_versions(self.network);
-        match &self.payload {
-            UtxoPayload::PublicKeyHash(hash) => f.write_str(&base58check_text(key_hash, hash)),
-            UtxoPayload::ScriptHash(hash) => f.write_str(&base58check_text(script_hash, hash)),
-            UtxoPayload::Witness(witness) => {
-                let human = Hrp::parse(human_part(self.network)).expect("our own human-readable part is valid");
-                let version = bech32::Fe32::try_from(witness.version).expect("a witness version is at most 16");
-                f.write_str(&segwit::encode(human, version, witness.program()).expect("the program was checked"))
-            }
-        }
+        f.write_str(&match &self.payload {
+            UtxoPayload::PublicKeyHash(hash) => base58::encode(key_hash, hash),
+            UtxoPayload::ScriptHash(hash) => base58::encode(script_hash, hash),
+            UtxoPayload::Witness(witness) => segwit::encode(human_part(self.network), witness),
+        })
     }
 }
 
