@@ -72,6 +72,7 @@ impl Chain {
     pub const TRON: Self = Self(3);
 
     /// Every supported chain, ordered by name.
+    #[must_use]
     pub fn all() -> impl ExactSizeIterator<Item = Self> {
         (0..TABLE.len()).map(|row| Self(u8::try_from(row).expect("the chain table is short")))
     }

@@ -27,9 +27,9 @@ pub struct TxHash([u8; 32]);
 pub struct BlockHash([u8; 32]);
 
 // Eight ASCII bytes that a real hash begins with once in 2^64.
-const GENESIS: &[u8; 8] = b"GENESIS_";
-const REWARD: &[u8; 8] = b"REWARD__";
-const FORK: &[u8; 8] = b"FORK____";
+const GENESIS: [u8; 8] = *b"GENESIS_";
+const REWARD: [u8; 8] = *b"REWARD__";
+const FORK: [u8; 8] = *b"FORK____";
 
 impl TxHash {
     /// From the 32 bytes in printed order.
@@ -62,13 +62,13 @@ impl TxHash {
         Self::made(FORK, block, receiver)
     }
 
-    fn made(kind: &[u8; 8], block: u32, receiver: &Address) -> Self {
+    fn made(kind: [u8; 8], block: u32, receiver: &Address) -> Self {
         Self::assembled(kind, block, &tail_of(receiver))
     }
 
-    fn assembled(kind: &[u8; 8], block: u32, tail: &[u8; 20]) -> Self {
+    fn assembled(kind: [u8; 8], block: u32, tail: &[u8; 20]) -> Self {
         let mut bytes = [0; 32];
-        bytes[..8].copy_from_slice(kind);
+        bytes[..8].copy_from_slice(&kind);
         bytes[8..12].copy_from_slice(&block.to_be_bytes());
         bytes[12..].copy_from_slice(tail);
         Self(bytes)
@@ -77,7 +77,7 @@ impl TxHash {
     /// Whether no transaction of the chain has this id.
     #[must_use]
     pub fn is_made(&self) -> bool {
-        [GENESIS, REWARD, FORK].iter().any(|kind| self.0.starts_with(*kind))
+        [GENESIS, REWARD, FORK].iter().any(|kind| self.0.starts_with(kind))
     }
 
     /// Reads the text of a hash: `0x` and 64 hex digits on EVM chains, 64 hex digits elsewhere (either form is read),

@@ -27,7 +27,7 @@ pub(super) fn read(family: Family, text: &str, asked: bool, network: Network) ->
     match family {
         Family::Evm => read_evm(text, asked, blank),
         Family::Tron => read_tron(text, asked, blank),
-        Family::Utxo => read_utxo(text, blank),
+        Family::Utxo => read_utxo(text, network),
     }
 }
 
@@ -110,19 +110,20 @@ fn read_hex(text: &str, blank: Reading) -> Result<Reading, Reading> {
     Ok(Reading { outcome: parsed.map(Address::Evm), format: Some(format), checksum, corrections, ..blank })
 }
 
-fn read_utxo(text: &str, blank: Reading) -> Reading {
-    let outcome = utxo::parse(blank.network, text);
+fn read_utxo(text: &str, network: Network) -> Reading {
+    let outcome = utxo::parse(network, text);
     let reason = outcome.as_ref().err().copied();
     let corrections = match &outcome {
         Ok(address) if address.to_string() != text => vec![Correction::CaseFixed],
         _ => Vec::new(),
     };
     Reading {
+        family: Family::Utxo,
+        network,
         format: (reason != Some(Reason::UnknownForm)).then(|| format_of(text)).flatten(),
         checksum: checksum_by(reason),
         outcome: outcome.map(Address::Utxo),
         corrections,
-        ..blank
     }
 }
 
