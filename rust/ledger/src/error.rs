@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use headwater_types::{Chain, Network, SumOverflow, Timestamp};
+use headwater_types::{Address, Chain, Network, SumOverflow, Timestamp};
 
 use crate::cancel::Cancelled;
 
@@ -89,6 +89,14 @@ pub enum LedgerError {
         held: Network,
         /// The network offered.
         offered: Network,
+    },
+    /// Facts of one chain name an address of another family.
+    #[error("{address} is no address of {chain}")]
+    ForeignAddress {
+        /// The chain.
+        chain: Chain,
+        /// The address.
+        address: Address,
     },
     /// The generation asked for is no longer readable.
     #[error("generation {generation} is no longer kept")]

@@ -1,0 +1,131 @@
+//! The order of rows: blocks by number, transactions by (block, index with unknown last, hash).
+
+use std::collections::HashMap;
+
+use headwater_types::Timestamp;
+use rayon::prelude::*;
+
+use super::columns::{OptionalBuilder, id};
+use crate::LedgerError;
+use crate::facts::{BlockFacts, TransactionFacts};
+use crate::read::Result;
+use crate::segment::SegmentInput;
+use crate::segment::container::ContainerWriter;
+use crate::segment::layout::{
+    BLOCK_HASHES, BLOCK_NUMBERS, BLOCK_PARENTS, BLOCK_TIMES, HASH_PREFIXES, HASH_ROWS, Summary, prefix,
+};
+
+/// A transaction at its place.
+pub(super) struct Row<'a> {
+    pub(super) facts: &'a TransactionFacts,
+    pub(super) block_row: u32,
+    pub(super) time: Timestamp,
+}
+
+/// Blocks by number, each once.
+pub(super) fn blocks(input: &SegmentInput) -> Result<Vec<&BlockFacts>> {
+    let mut blocks: Vec<_> = input.blocks.iter().collect();
+    blocks.par_sort_unstable_by_key(|block| (block.number, block.time, block.hash, block.parent));
+    blocks.dedup();
+    id(blocks.len(), "blocks")?;
+    match blocks.windows(2).find(|pair| pair[0].number == pair[1].number) {
+        None => Ok(blocks),
+        Some(pair) => Err(LedgerError::Conflict {
+            chain: input.chain,
+            what: "block",
+            id: pair[0].number.to_string(),
+            field: "facts",
+            held: format!("{:?}", pair[0]),
+            offered: format!("{:?}", pair[1]),
+        }),
+    }
+}
+
+/// Transactions in order, with the times of their blocks.
+pub(super) fn rows<'a>(input: &'a SegmentInput, blocks: &[&BlockFacts]) -> Result<Vec<Row<'a>>> {
+    id(input.transactions.len(), "transactions")?;
+    let places: HashMap<u64, usize> = blocks.iter().enumerate().map(|(place, block)| (block.number, place)).collect();
+    let mut rows = Vec::with_capacity(input.transactions.len());
+    for facts in &input.transactions {
+        let transaction = || facts.hash.display(input.chain.family());
+        let place = *places.get(&facts.block).ok_or_else(|| LedgerError::UnknownTime {
+            chain: input.chain,
+            block: facts.block,
+            transaction: transaction(),
+        })?;
+        let time = blocks[place].time;
+        if facts.time.is_some_and(|stated| stated != time) {
+            return Err(LedgerError::Conflict {
+                chain: input.chain,
+                what: "transaction",
+                id: transaction(),
+                field: "time",
+                held: time.to_string(),
+                offered: facts.time.map_or_else(String::new, |stated| stated.to_string()),
+            });
+        }
+        rows.push(Row { facts, block_row: id(place, "blocks")?, time });
+    }
+    rows.par_sort_unstable_by_key(|row| {
+        (row.facts.block, row.facts.index.map_or(u64::MAX, u64::from), *row.facts.hash.as_bytes())
+    });
+    Ok(rows)
+}
+
+/// The numbers about the whole segment that follow from the order.
+pub(super) fn summary(rows: &[Row<'_>]) -> Result<Summary> {
+    let mut summary: Summary = bytemuck::Zeroable::zeroed();
+    summary.transactions = rows.len() as u64;
+    summary.times_ordered = u64::from(rows.is_sorted_by_key(|row| row.time));
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(summary) };
+    summary.first_block = first.facts.block;
+    summary.last_block = last.facts.block;
+    summary.first_time = rows.iter().map(|row| row.time.secs()).min().unwrap_or_default();
+    summary.last_time = rows.iter().map(|row| row.time.secs()).max().unwrap_or_default();
+    summary.base_block = summary.first_block;
+    summary.base_time = summary.first_time;
+    let limit = u64::from(u32::MAX);
+    if summary.last_block - summary.base_block > limit {
+        return Err(LedgerError::SegmentFull { what: "blocks between its first and last", limit });
+    }
+    if summary.last_time.abs_diff(summary.base_time) > limit {
+        return Err(LedgerError::SegmentFull { what: "seconds between its first and last", limit });
+    }
+    Ok(summary)
+}
+
+pub(super) fn put_blocks(blocks: &[&BlockFacts], out: &mut ContainerWriter) {
+    let (mut hashes, mut parents) = (OptionalBuilder::new(), OptionalBuilder::new());
+    for block in blocks {
+        hashes.push(block.hash.map(|hash| *hash.as_bytes()));
+        parents.push(block.parent.map(|hash| *hash.as_bytes()));
+    }
+    out.put(BLOCK_NUMBERS, &blocks.iter().map(|block| block.number).collect::<Vec<_>>());
+    out.put(BLOCK_TIMES, &blocks.iter().map(|block| block.time.secs()).collect::<Vec<_>>());
+    hashes.put(out, BLOCK_HASHES);
+    parents.put(out, BLOCK_PARENTS);
+}
+
+/// Rows by hash.
+pub(super) fn put_hashes(input: &SegmentInput, rows: &[Row<'_>], out: &mut ContainerWriter) -> Result<()> {
+    let mut by_hash = (0..id(rows.len(), "transactions")?).collect::<Vec<_>>();
+    let hash = |row: u32| rows[row as usize].facts.hash;
+    by_hash.par_sort_unstable_by_key(|&row| *hash(row).as_bytes());
+    if let Some(pair) = by_hash.windows(2).find(|pair| hash(pair[0]) == hash(pair[1])) {
+        let place = |row: u32| {
+            let facts = rows[row as usize].facts;
+            format!("block {}, index {:?}", facts.block, facts.index)
+        };
+        return Err(LedgerError::Conflict {
+            chain: input.chain,
+            what: "transaction",
+            id: hash(pair[0]).display(input.chain.family()),
+            field: "place",
+            held: place(pair[0]),
+            offered: place(pair[1]),
+        });
+    }
+    out.put(HASH_PREFIXES, &by_hash.iter().map(|&row| prefix(hash(row).as_bytes())).collect::<Vec<_>>());
+    out.put(HASH_ROWS, &by_hash);
+    Ok(())
+}

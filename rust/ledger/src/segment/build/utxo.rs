@@ -1,0 +1,82 @@
+//! Inputs, outputs, and the index from an output to the input that spends it.
+
+use rayon::prelude::*;
+
+use super::columns::{BlobBuilder, OffsetBuilder, OptionalBuilder, id};
+use super::dictionary::Dictionary;
+use crate::facts::{OutputFacts, UtxoFacts};
+use crate::read::{Result, ScriptType};
+use crate::segment::column::NONE;
+use crate::segment::container::ContainerWriter;
+use crate::segment::layout::{
+    INPUT_HASHES, INPUT_INDEXES, INPUT_SPENT, OUTPUTS, Output, SPENDER_INPUTS, SPENDER_PREFIXES, TX_OUTPUTS, TX_SPENDS,
+    prefix,
+};
+
+pub(super) struct UtxoColumns {
+    input_offsets: OffsetBuilder,
+    hashes: Vec<[u8; 32]>,
+    indexes: Vec<u32>,
+    spent: OptionalBuilder<Output>,
+    output_offsets: OffsetBuilder,
+    outputs: Vec<Output>,
+}
+
+impl UtxoColumns {
+    pub(super) fn new() -> Self {
+        Self {
+            input_offsets: OffsetBuilder::new("inputs"),
+            hashes: Vec::new(),
+            indexes: Vec::new(),
+            spent: OptionalBuilder::new(),
+            output_offsets: OffsetBuilder::new("outputs"),
+            outputs: Vec::new(),
+        }
+    }
+
+    pub(super) fn add<'a>(
+        &mut self,
+        utxo: Option<&'a UtxoFacts>,
+        dictionary: &Dictionary,
+        blobs: &mut BlobBuilder<'a>,
+    ) -> Result<()> {
+        if let Some(utxo) = utxo {
+            for input in &utxo.inputs {
+                self.hashes.push(*input.previous.hash.as_bytes());
+                self.indexes.push(input.previous.index);
+                self.spent.push(input.spent.as_ref().map(|spent| output(spent, dictionary, blobs)).transpose()?);
+            }
+            for facts in &utxo.outputs {
+                self.outputs.push(output(facts, dictionary, blobs)?);
+            }
+        }
+        self.input_offsets.end_row(self.hashes.len())?;
+        self.output_offsets.end_row(self.outputs.len())
+    }
+
+    pub(super) fn put(&self, out: &mut ContainerWriter) {
+        self.input_offsets.put(out, TX_SPENDS);
+        out.put(INPUT_HASHES, &self.hashes);
+        out.put(INPUT_INDEXES, &self.indexes);
+        self.spent.put(out, INPUT_SPENT);
+        self.output_offsets.put(out, TX_OUTPUTS);
+        out.put(OUTPUTS, &self.outputs);
+        let mut inputs: Vec<u32> =
+            (0..id(self.hashes.len(), "inputs").expect("the offsets counted the inputs")).collect();
+        inputs.par_sort_unstable_by_key(|&input| (self.hashes[input as usize], self.indexes[input as usize], input));
+        let prefixes: Vec<u64> = inputs.iter().map(|&input| prefix(&self.hashes[input as usize])).collect();
+        out.put(SPENDER_PREFIXES, &prefixes);
+        out.put(SPENDER_INPUTS, &inputs);
+    }
+}
+
+fn output<'a>(facts: &'a OutputFacts, dictionary: &Dictionary, blobs: &mut BlobBuilder<'a>) -> Result<Output> {
+    let script = ScriptType::ALL.iter().position(|&form| form == facts.script).expect("all forms are listed");
+    Ok(Output {
+        amount: facts.amount,
+        owner: facts.owner.map_or(NONE, |address| dictionary.id(&address)),
+        data: blobs.optional(facts.data.as_deref())?.unwrap_or(NONE),
+        script: id(script, "script forms")?,
+        reserved: 0,
+    })
+}

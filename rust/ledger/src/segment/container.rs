@@ -1,0 +1,329 @@
+//! The container of a segment: named sections, and a CRC-32C for every 4 KiB page of them.
+//!
+//! ```text
+//! header, 64 bytes:   magic, format, network, chain, directory offset and count
+//! sections            each aligned to 64 bytes, to 4,096 when it is longer than a page
+//! directory           48 bytes per section: name, element size, offset, count
+//! checksums           CRC-32C of each 4,096 bytes of all before it (the last page may be shorter)
+//! trailer, 40 bytes:  where the checksums begin, length of the file, their CRC-32C, magic, own CRC-32C
+//! ```
+//!
+//! Opening checks the trailer, the checksums, the header and the directory. Every other page is checked when it is
+//! first touched, so a flipped bit is an error with its offset and never an answer, and opening does not read the
+//! data. Magic and trailer are to stay as they are in every later format, so that an old reader can tell a newer file
+//! from a damaged one. All numbers are little-endian.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytemuck::{Pod, Zeroable};
+use headwater_types::{Chain, Network};
+
+use super::column::Column;
+use super::layout::Section;
+use super::map::Bytes;
+use crate::LedgerError;
+use crate::read::Result;
+
+#[cfg(target_endian = "big")]
+compile_error!("segments are read in place and little-endian");
+
+/// The format written, and the newest one read.
+pub(crate) const FORMAT: u32 = 1;
+/// Bytes per checksum.
+pub(super) const PAGE: usize = 4096;
+
+const MAGIC: [u8; 8] = *b"HDWTRSEG";
+const END_MAGIC: [u8; 8] = *b"HDWTREND";
+const ALIGN: usize = 64;
+const NAME: usize = 24;
+const NETWORKS: [Network; 4] = [Network::Mainnet, Network::Testnet, Network::Signet, Network::Regtest];
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Header {
+    magic: [u8; 8],
+    format: u32,
+    network: u32,
+    chain: [u8; 16],
+    directory: u64,
+    sections: u64,
+    reserved: [u64; 2],
+}
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Entry {
+    name: [u8; NAME],
+    size: u64,
+    offset: u64,
+    count: u64,
+}
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Trailer {
+    checks: u64,
+    length: u64,
+    checks_crc: u32,
+    reserved: u32,
+    magic: [u8; 8],
+    reserved_too: u32,
+    own_crc: u32,
+}
+
+/// Collects sections and makes the bytes of a file.
+pub(super) struct ContainerWriter {
+    out: Vec<u8>,
+    chain: Chain,
+    network: Network,
+    entries: Vec<Entry>,
+}
+
+impl ContainerWriter {
+    pub(super) fn new(chain: Chain, network: Network) -> Self {
+        Self { out: vec![0; size_of::<Header>()], chain, network, entries: Vec::new() }
+    }
+
+    /// Adds a section. Empty ones are written too: a missing section is damage.
+    pub(super) fn put<T: Pod>(&mut self, section: Section<T>, values: &[T]) {
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        let align = if bytes.len() > PAGE { PAGE } else { ALIGN };
+        self.out.resize(self.out.len().next_multiple_of(align), 0);
+        let mut name = [0; NAME];
+        name[..section.name().len()].copy_from_slice(section.name().as_bytes());
+        self.entries.push(Entry {
+            name,
+            size: size_of::<T>() as u64,
+            offset: self.out.len() as u64,
+            count: values.len() as u64,
+        });
+        self.out.extend_from_slice(bytes);
+    }
+
+    pub(super) fn finish(self) -> Vec<u8> {
+        let Self { mut out, chain, network, entries } = self;
+        out.resize(out.len().next_multiple_of(ALIGN), 0);
+        let mut header = Header {
+            magic: MAGIC,
+            format: FORMAT,
+            network: NETWORKS.iter().position(|&known| known == network).map_or(0, |code| code as u32),
+            chain: [0; 16],
+            directory: out.len() as u64,
+            sections: entries.len() as u64,
+            reserved: [0; 2],
+        };
+        header.chain[..chain.name().len()].copy_from_slice(chain.name().as_bytes());
+        out[..size_of::<Header>()].copy_from_slice(bytemuck::bytes_of(&header));
+        out.extend_from_slice(bytemuck::cast_slice(&entries));
+        out.resize(out.len().next_multiple_of(ALIGN), 0);
+        let checks: Vec<u32> = out.chunks(PAGE).map(crc32c::crc32c).collect();
+        let checks_at = out.len();
+        out.extend_from_slice(bytemuck::cast_slice(&checks));
+        let mut trailer = Trailer {
+            checks: checks_at as u64,
+            length: (out.len() + size_of::<Trailer>()) as u64,
+            checks_crc: crc32c::crc32c(&out[checks_at..]),
+            reserved: 0,
+            magic: END_MAGIC,
+            reserved_too: 0,
+            own_crc: 0,
+        };
+        trailer.own_crc = trailer.crc();
+        out.extend_from_slice(bytemuck::bytes_of(&trailer));
+        out
+    }
+}
+
+impl Trailer {
+    fn crc(&self) -> u32 {
+        crc32c::crc32c(&bytemuck::bytes_of(self)[..size_of::<Self>() - size_of::<u32>()])
+    }
+}
+
+/// An open container.
+pub(super) struct Container {
+    file: PathBuf,
+    bytes: Bytes,
+    data: usize,
+    chain: Chain,
+    network: Network,
+    entries: Vec<Entry>,
+    checked: Vec<AtomicU64>,
+}
+
+impl Container {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        Self::read(path.to_path_buf(), Bytes::map(path)?)
+    }
+
+    pub(super) fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self> {
+        Self::read(PathBuf::from(name), Bytes::copy(bytes))
+    }
+
+    fn read(file: PathBuf, bytes: Bytes) -> Result<Self> {
+        let corrupt = |offset: usize, what: &str| LedgerError::Corrupt {
+            file: file.clone(),
+            offset: offset as u64,
+            what: what.to_owned(),
+        };
+        let all = bytes.as_slice();
+        if all.len() < size_of::<Header>() + size_of::<Trailer>() {
+            return Err(corrupt(all.len(), "the file is too short for a segment"));
+        }
+        if all[..MAGIC.len()] != MAGIC {
+            return Err(corrupt(0, "the file does not begin like a segment"));
+        }
+        let trailer_at = all.len() - size_of::<Trailer>();
+        let trailer: Trailer = bytemuck::pod_read_unaligned(&all[trailer_at..]);
+        if trailer.magic != END_MAGIC || trailer.own_crc != trailer.crc() || trailer.length != all.len() as u64 {
+            return Err(corrupt(trailer_at, "the file does not end like a segment: it was cut short, or changed"));
+        }
+        let data = usize::try_from(trailer.checks).unwrap_or(usize::MAX);
+        let pages = data.div_ceil(PAGE);
+        if data < size_of::<Header>() || !data.is_multiple_of(ALIGN) || data.checked_add(pages * 4) != Some(trailer_at)
+        {
+            return Err(corrupt(trailer_at, "the trailer names a wrong place for the checksums"));
+        }
+        if crc32c::crc32c(&all[data..trailer_at]) != trailer.checks_crc {
+            return Err(corrupt(data, "the checksums do not match their own checksum"));
+        }
+        let checked = (0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let mut this = Self {
+            file,
+            bytes,
+            data,
+            chain: Chain::BITCOIN,
+            network: Network::default(),
+            entries: Vec::new(),
+            checked,
+        };
+        this.read_directory()?;
+        Ok(this)
+    }
+
+    fn read_directory(&mut self) -> Result<()> {
+        let header: Header = bytemuck::pod_read_unaligned(self.range(0..size_of::<Header>())?);
+        if header.format > FORMAT {
+            return Err(LedgerError::NewerFormat { path: self.file.clone(), found: header.format, known: FORMAT });
+        }
+        let name = text(&header.chain);
+        self.chain = name.parse().map_err(|_| self.corrupt(16, format!("unknown chain {name:?}")))?;
+        self.network = usize::try_from(header.network)
+            .ok()
+            .and_then(|code| NETWORKS.get(code).copied())
+            .ok_or_else(|| self.corrupt(12, format!("unknown network code {}", header.network)))?;
+        let directory = self.checked_range(header.directory, header.sections, size_of::<Entry>() as u64)?;
+        let entries = self.range(directory)?.chunks_exact(size_of::<Entry>());
+        self.entries = entries.map(bytemuck::pod_read_unaligned).collect();
+        for entry in &self.entries {
+            self.checked_range(entry.offset, entry.count, entry.size)?;
+            if !entry.offset.is_multiple_of(ALIGN as u64) {
+                return Err(self.corrupt(0, format!("section {} is not aligned", text(&entry.name))));
+            }
+        }
+        Ok(())
+    }
+
+    /// The byte range of `count` elements, if it lies inside the data.
+    fn checked_range(&self, offset: u64, count: u64, size: u64) -> Result<Range<usize>> {
+        let range = || {
+            let start = usize::try_from(offset).ok()?;
+            let length = usize::try_from(count.checked_mul(size)?).ok()?;
+            let end = start.checked_add(length)?;
+            (end <= self.data).then_some(start..end)
+        };
+        range().ok_or_else(|| self.corrupt(0, format!("{count} elements at {offset} do not fit the file")))
+    }
+
+    pub(super) fn column<T: Pod>(self: &std::sync::Arc<Self>, section: Section<T>) -> Result<Column<T>> {
+        let entry = self
+            .entries
+            .iter()
+            .find(|entry| text(&entry.name) == section.name())
+            .ok_or_else(|| self.corrupt(0, format!("section {} is missing", section.name())))?;
+        if entry.size != size_of::<T>() as u64 {
+            return Err(self.corrupt(0, format!("section {} has elements of {} bytes", section.name(), entry.size)));
+        }
+        let range = self.checked_range(entry.offset, entry.count, entry.size)?;
+        Ok(Column::new(std::sync::Arc::clone(self), range, section.name()))
+    }
+
+    /// Bytes that were checked against their checksums.
+    pub(super) fn range(&self, range: Range<usize>) -> Result<&[u8]> {
+        if range.is_empty() {
+            return Ok(&[]);
+        }
+        for page in range.start / PAGE..=(range.end - 1) / PAGE {
+            if self.checked[page / 64].load(Ordering::Relaxed) & (1 << (page % 64)) == 0 {
+                self.check_page(page)?;
+            }
+        }
+        Ok(&self.bytes.as_slice()[range])
+    }
+
+    #[cold]
+    fn check_page(&self, page: usize) -> Result<()> {
+        let all = self.bytes.as_slice();
+        let start = page * PAGE;
+        let at = self.data + page * size_of::<u32>();
+        let stored: u32 = bytemuck::pod_read_unaligned(&all[at..at + size_of::<u32>()]);
+        if crc32c::crc32c(&all[start..self.data.min(start + PAGE)]) != stored {
+            return Err(self.corrupt(start, "the page does not match its checksum".to_owned()));
+        }
+        self.checked[page / 64].fetch_or(1 << (page % 64), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Checks every page anew, whether it was touched before or not.
+    pub(super) fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        const STEP: usize = 1024;
+        let pages = self.pages();
+        for first in (0..pages).step_by(STEP) {
+            let last = pages.min(first + STEP);
+            self.bytes.will_need(first * PAGE..self.data.min(last * PAGE));
+            for page in first..last {
+                self.check_page(page)?;
+            }
+            progress(last as u64, pages as u64);
+        }
+        Ok(())
+    }
+
+    pub(super) fn will_need(&self, range: Range<usize>) {
+        self.bytes.will_need(range);
+    }
+
+    pub(super) fn pages(&self) -> usize {
+        self.data.div_ceil(PAGE)
+    }
+
+    /// How many pages were read so far.
+    #[cfg(test)]
+    pub(super) fn touched(&self) -> u32 {
+        self.checked.iter().map(|word| word.load(Ordering::Relaxed).count_ones()).sum()
+    }
+
+    #[cold]
+    pub(super) fn corrupt(&self, offset: usize, what: String) -> LedgerError {
+        LedgerError::Corrupt { file: self.file.clone(), offset: offset as u64, what }
+    }
+
+    pub(super) fn chain(&self) -> Chain {
+        self.chain
+    }
+
+    pub(super) fn network(&self) -> Network {
+        self.network
+    }
+
+    pub(super) fn length(&self) -> u64 {
+        self.bytes.as_slice().len() as u64
+    }
+}
+
+fn text(padded: &[u8]) -> &str {
+    let end = padded.iter().position(|&byte| byte == 0).unwrap_or(padded.len());
+    std::str::from_utf8(&padded[..end]).unwrap_or("?")
+}

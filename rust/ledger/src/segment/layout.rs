@@ -1,0 +1,269 @@
+//! What a segment holds: the one list of its sections, and the records in them.
+//!
+//! Ids are local to the segment: accounts by their place in the dictionary, assets by theirs (0 is the native coin),
+//! transactions by their row. They never leave it.
+
+use std::marker::PhantomData;
+
+use bytemuck::{Pod, Zeroable};
+
+/// A section by name and element type.
+pub(super) struct Section<T> {
+    name: &'static str,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Section<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Section<T> {}
+
+impl<T> Section<T> {
+    const fn new(name: &'static str) -> Self {
+        Self { name, of: PhantomData }
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        self.name
+    }
+}
+
+/// The sections of a column that some rows have no value in.
+#[derive(Clone, Copy)]
+pub(super) struct OptionalSections<T> {
+    pub(super) presence: Section<Presence>,
+    pub(super) values: Section<T>,
+}
+
+/// The sections of a column of amounts.
+#[derive(Clone, Copy)]
+pub(super) struct AmountSections {
+    pub(super) values: Section<u128>,
+    pub(super) large_at: Section<u64>,
+    pub(super) large: Section<[u8; 32]>,
+}
+
+/// The sections of texts and bytes.
+#[derive(Clone, Copy)]
+pub(super) struct BlobSections {
+    pub(super) starts: Section<u64>,
+    pub(super) bytes: Section<u8>,
+}
+
+macro_rules! optional {
+    ($name:literal) => {
+        OptionalSections { presence: Section::new(concat!($name, "?")), values: Section::new($name) }
+    };
+}
+
+macro_rules! amounts {
+    ($name:literal) => {
+        AmountSections {
+            values: Section::new($name),
+            large_at: Section::new(concat!($name, "@")),
+            large: Section::new(concat!($name, "+")),
+        }
+    };
+}
+
+/// 64 rows of a column: which have a value, and how many values stand before theirs.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Presence {
+    pub(super) bits: u64,
+    pub(super) before: u64,
+}
+
+/// Numbers about the whole segment.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Summary {
+    pub(super) transactions: u64,
+    pub(super) movements: u64,
+    pub(super) accounts: u64,
+    pub(super) assets: u64,
+    /// Blocks and times below are stored as distances from these.
+    pub(super) base_block: u64,
+    pub(super) base_time: i64,
+    pub(super) first_block: u64,
+    pub(super) last_block: u64,
+    pub(super) first_time: i64,
+    pub(super) last_time: i64,
+    /// 1 when no later block has an earlier time, so that times can be searched by halving.
+    pub(super) times_ordered: u64,
+}
+
+/// Where a transaction stands and whom it concerns: 64 bytes, so that one page has all a list shows of it.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Head {
+    pub(super) hash: [u8; 32],
+    pub(super) block: u32,
+    pub(super) time: u32,
+    /// Row in the block table.
+    pub(super) block_row: u32,
+    pub(super) index: u32,
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) created: u32,
+    pub(super) flags: u32,
+}
+
+/// Bits of [`Head::flags`].
+pub(super) mod head {
+    pub(in super::super) const HAS_INDEX: u32 = 1;
+    pub(in super::super) const HAS_TIME: u32 = 1 << 1;
+    pub(in super::super) const HAS_BODY: u32 = 1 << 2;
+    pub(in super::super) const SUCCESS: u32 = 1 << 3;
+    pub(in super::super) const FAILED: u32 = 1 << 4;
+    pub(in super::super) const HAS_UTXO: u32 = 1 << 5;
+    pub(in super::super) const COINBASE: u32 = 1 << 6;
+}
+
+/// Bits of a stored movement.
+pub(super) mod movement {
+    pub(in super::super) const INTERNAL: u8 = 0;
+    pub(in super::super) const TOKEN: u8 = 1;
+    pub(in super::super) const NON_FUNGIBLE: u8 = 2;
+    pub(in super::super) const KIND: u8 = 3;
+    pub(in super::super) const UNINDEXED: u8 = 1 << 2;
+}
+
+/// Bits of a posting.
+pub(super) mod posting {
+    pub(in super::super) const KIND: u8 = 3;
+    pub(in super::super) const DIRECTION: u8 = 3 << 2;
+    pub(in super::super) const IN: u8 = 0;
+    pub(in super::super) const OUT: u8 = 1 << 2;
+    pub(in super::super) const OWN: u8 = 2 << 2;
+    pub(in super::super) const SUCCESS: u8 = 1 << 4;
+    pub(in super::super) const FAILED: u8 = 1 << 5;
+    pub(in super::super) const CREATES: u8 = 1 << 6;
+    pub(in super::super) const UNINDEXED: u8 = 1 << 7;
+}
+
+/// Bits of an account.
+pub(super) mod account {
+    /// A source states that it is a contract.
+    pub(in super::super) const STATED: u8 = 1;
+    /// It must be one: a token, the emitter of a log, or created by a transaction.
+    pub(in super::super) const IMPLIED: u8 = 2;
+}
+
+/// No decimals are known.
+pub(super) const NO_DECIMALS: u16 = u16::MAX;
+
+pub(super) const SUMMARY: Section<Summary> = Section::new("summary");
+
+/// Keys of the accounts in order, one behind the other.
+pub(super) const ACCOUNT_KEYS: Section<u8> = Section::new("account.keys");
+/// Where each key ends, when keys differ in length.
+pub(super) const ACCOUNT_KEY_STARTS: Section<u64> = Section::new("account.key_starts");
+/// The first eight bytes of every 128th key.
+pub(super) const ACCOUNT_FENCES: Section<u64> = Section::new("account.fences");
+pub(super) const ACCOUNT_FLAGS: Section<u8> = Section::new("account.flags");
+/// Accounts in order of their text; empty when that is the order of their keys.
+pub(super) const ACCOUNT_TEXT_ORDER: Section<u32> = Section::new("account.text_order");
+pub(super) const ACCOUNT_POSTINGS: Section<u64> = Section::new("account.postings");
+pub(super) const ACCOUNT_HOLDINGS: Section<u32> = Section::new("account.holdings");
+
+/// The contract of each asset, an account; the native coin comes first and has none.
+pub(super) const ASSET_CONTRACTS: Section<u32> = Section::new("asset.contracts");
+pub(super) const TOKEN_CONTRACTS: Section<u32> = Section::new("token.contracts");
+pub(super) const TOKEN_SYMBOLS: Section<u32> = Section::new("token.symbols");
+pub(super) const TOKEN_NAMES: Section<u32> = Section::new("token.names");
+pub(super) const TOKEN_DECIMALS: Section<u16> = Section::new("token.decimals");
+pub(super) const BLOBS: BlobSections =
+    BlobSections { starts: Section::new("blob.starts"), bytes: Section::new("blob.bytes") };
+
+pub(super) const BLOCK_NUMBERS: Section<u64> = Section::new("block.numbers");
+pub(super) const BLOCK_TIMES: Section<i64> = Section::new("block.times");
+pub(super) const BLOCK_HASHES: OptionalSections<[u8; 32]> = optional!("block.hashes");
+pub(super) const BLOCK_PARENTS: OptionalSections<[u8; 32]> = optional!("block.parents");
+
+pub(super) const HEADS: Section<Head> = Section::new("tx.heads");
+pub(super) const TX_VALUES: AmountSections = amounts!("tx.values");
+pub(super) const TX_HAS_VALUE: Section<Presence> = Section::new("tx.values?");
+pub(super) const TX_NONCES: OptionalSections<u64> = optional!("tx.nonces");
+pub(super) const TX_GAS_LIMITS: OptionalSections<u64> = optional!("tx.gas_limits");
+pub(super) const TX_GAS_USED: OptionalSections<u64> = optional!("tx.gas_used");
+pub(super) const TX_GAS_PRICES: AmountSections = amounts!("tx.gas_prices");
+pub(super) const TX_HAS_GAS_PRICE: Section<Presence> = Section::new("tx.gas_prices?");
+pub(super) const TX_PAID_PRICES: AmountSections = amounts!("tx.paid_prices");
+pub(super) const TX_HAS_PAID_PRICE: Section<Presence> = Section::new("tx.paid_prices?");
+pub(super) const TX_FEES: AmountSections = amounts!("tx.fees");
+pub(super) const TX_HAS_FEE: Section<Presence> = Section::new("tx.fees?");
+pub(super) const TX_INPUTS: OptionalSections<u32> = optional!("tx.call_data");
+pub(super) const TX_METHOD_IDS: OptionalSections<[u8; 4]> = optional!("tx.method_ids");
+pub(super) const TX_METHODS: OptionalSections<u32> = optional!("tx.methods");
+pub(super) const TX_FAILURES: OptionalSections<u32> = optional!("tx.failures");
+pub(super) const TX_MOVEMENTS: Section<u32> = Section::new("tx.movements");
+pub(super) const TX_LOGS: Section<u32> = Section::new("tx.logs");
+pub(super) const TX_SPENDS: Section<u32> = Section::new("tx.inputs");
+pub(super) const TX_OUTPUTS: Section<u32> = Section::new("tx.outputs");
+
+/// First eight bytes of the hashes in order of the hashes, and the row of each.
+pub(super) const HASH_PREFIXES: Section<u64> = Section::new("hash.prefixes");
+pub(super) const HASH_ROWS: Section<u32> = Section::new("hash.rows");
+
+pub(super) const MOVEMENT_FLAGS: Section<u8> = Section::new("movement.flags");
+pub(super) const MOVEMENT_ORDINALS: Section<u64> = Section::new("movement.ordinals");
+pub(super) const MOVEMENT_FROM: Section<u32> = Section::new("movement.from");
+pub(super) const MOVEMENT_TO: Section<u32> = Section::new("movement.to");
+pub(super) const MOVEMENT_ASSETS: Section<u32> = Section::new("movement.assets");
+pub(super) const MOVEMENT_AMOUNTS: AmountSections = amounts!("movement.amounts");
+
+pub(super) const LOG_INDEXES: Section<u64> = Section::new("log.indexes");
+pub(super) const LOG_ADDRESSES: Section<u32> = Section::new("log.addresses");
+pub(super) const LOG_TOPICS: Section<u32> = Section::new("log.topics");
+pub(super) const LOG_DATA: Section<u32> = Section::new("log.data");
+pub(super) const TOPICS: Section<[u8; 32]> = Section::new("topics");
+
+pub(super) const POSTING_ROWS: Section<u32> = Section::new("posting.rows");
+pub(super) const POSTING_BLOCKS: Section<u32> = Section::new("posting.blocks");
+pub(super) const POSTING_TIMES: Section<u32> = Section::new("posting.times");
+pub(super) const POSTING_OTHERS: Section<u32> = Section::new("posting.others");
+pub(super) const POSTING_ASSETS: Section<u32> = Section::new("posting.assets");
+pub(super) const POSTING_FLAGS: Section<u8> = Section::new("posting.flags");
+pub(super) const POSTING_ORDINALS: Section<u64> = Section::new("posting.ordinals");
+pub(super) const POSTING_AMOUNTS: AmountSections = amounts!("posting.amounts");
+
+pub(super) const HOLDING_ASSETS: Section<u32> = Section::new("holding.assets");
+pub(super) const HOLDING_RECEIVED: AmountSections = amounts!("holding.received");
+pub(super) const HOLDING_SENT: AmountSections = amounts!("holding.sent");
+pub(super) const HOLDING_FEES: AmountSections = amounts!("holding.fees");
+
+pub(super) const INPUT_HASHES: Section<[u8; 32]> = Section::new("input.hashes");
+pub(super) const INPUT_INDEXES: Section<u32> = Section::new("input.indexes");
+/// What each input spends, where it is known.
+pub(super) const INPUT_SPENT: OptionalSections<Output> = optional!("input.spent");
+pub(super) const OUTPUTS: Section<Output> = Section::new("outputs");
+/// Inputs in order of the output they spend: first eight bytes of its hash, and the input.
+pub(super) const SPENDER_PREFIXES: Section<u64> = Section::new("spender.prefixes");
+pub(super) const SPENDER_INPUTS: Section<u32> = Section::new("spender.inputs");
+
+/// An output.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Output {
+    pub(super) amount: u64,
+    pub(super) owner: u32,
+    pub(super) data: u32,
+    /// Place in [`crate::read::ScriptType::ALL`].
+    pub(super) script: u32,
+    pub(super) reserved: u32,
+}
+
+/// Keys per fence.
+pub(super) const FENCE_STEP: usize = 128;
+
+/// The first eight bytes of a key or hash as a number that orders like them.
+pub(super) fn prefix(bytes: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let length = bytes.len().min(8);
+    first[..length].copy_from_slice(&bytes[..length]);
+    u64::from_be_bytes(first)
+}

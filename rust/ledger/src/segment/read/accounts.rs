@@ -1,0 +1,144 @@
+//! The dictionary: account ids by address, addresses by id, and both in order of text.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use headwater_types::{Address, Amount, Chain, Family, Network};
+
+use super::super::column::{AmountColumn, Column, Offsets, search};
+use super::super::container::Container;
+use super::super::layout::{self, FENCE_STEP, prefix};
+use crate::read::Result;
+
+const FIXED_KEY: usize = 20;
+
+/// The accounts of a segment.
+pub(crate) struct Accounts {
+    chain: Chain,
+    network: Network,
+    length: usize,
+    keys: Column<u8>,
+    starts: Column<u64>,
+    fences: Column<u64>,
+    flags: Column<u8>,
+    text_order: Column<u32>,
+    holdings: Offsets,
+    holding_assets: Column<u32>,
+    received: AmountColumn,
+    sent: AmountColumn,
+    fees: AmountColumn,
+}
+
+/// Sums of one account and asset.
+pub(crate) struct Sums {
+    pub(crate) asset: u32,
+    pub(crate) received: Amount,
+    pub(crate) sent: Amount,
+    pub(crate) fees: Amount,
+}
+
+impl Accounts {
+    pub(super) fn open(file: &Arc<Container>) -> Result<Self> {
+        let flags = file.column(layout::ACCOUNT_FLAGS)?;
+        Ok(Self {
+            chain: file.chain(),
+            network: file.network(),
+            length: flags.len(),
+            keys: file.column(layout::ACCOUNT_KEYS)?,
+            starts: file.column(layout::ACCOUNT_KEY_STARTS)?,
+            fences: file.column(layout::ACCOUNT_FENCES)?,
+            flags,
+            text_order: file.column(layout::ACCOUNT_TEXT_ORDER)?,
+            holdings: Offsets(file.column(layout::ACCOUNT_HOLDINGS)?),
+            holding_assets: file.column(layout::HOLDING_ASSETS)?,
+            received: AmountColumn::open(file, layout::HOLDING_RECEIVED)?,
+            sent: AmountColumn::open(file, layout::HOLDING_SENT)?,
+            fees: AmountColumn::open(file, layout::HOLDING_FEES)?,
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    fn key(&self, id: usize) -> Result<&[u8]> {
+        match self.chain.family() {
+            Family::Evm | Family::Tron => {
+                let start = id.saturating_mul(FIXED_KEY);
+                self.keys.slice(start..start.saturating_add(FIXED_KEY))
+            }
+            Family::Utxo => {
+                let ends = self.starts.slice(id..id.saturating_add(2))?;
+                let place = |at: u64| usize::try_from(at).map_err(|_| self.starts.wrong(id, "lies outside"));
+                self.keys.slice(place(ends[0])?..place(ends[1])?)
+            }
+        }
+    }
+
+    pub(crate) fn address(&self, id: u32) -> Result<Address> {
+        Address::from_key(self.chain.family(), self.network, self.key(id as usize)?)
+            .ok_or_else(|| self.keys.wrong(id as usize, "is no address of the chain"))
+    }
+
+    pub(crate) fn find(&self, address: &Address) -> Result<Option<u32>> {
+        let foreign = match address {
+            Address::Utxo(utxo) => utxo.network != self.network,
+            Address::Evm(_) | Address::Tron(_) => false,
+        };
+        if foreign || address.family() != self.chain.family() {
+            return Ok(None);
+        }
+        let key = address.key();
+        let key = key.as_slice();
+        let first = prefix(key);
+        // A fence is the beginning of every 128th key; the key lies in the steps whose fences enclose it.
+        let low = self.fences.partition(0..self.fences.len(), |fence| fence < first)?.saturating_sub(1) * FENCE_STEP;
+        let high = self.fences.partition(0..self.fences.len(), |fence| fence <= first)? * FENCE_STEP;
+        let place = search(low..high.min(self.length), |id| Ok(self.key(id)? < key))?;
+        if place == self.length || self.key(place)? != key {
+            return Ok(None);
+        }
+        u32::try_from(place).map(Some).map_err(|_| self.keys.outside(place))
+    }
+
+    pub(crate) fn flags(&self, id: u32) -> Result<u8> {
+        self.flags.get(id as usize)
+    }
+
+    pub(crate) fn all_flags(&self) -> Result<&[u8]> {
+        self.flags.all()
+    }
+
+    /// Places in text order whose text begins with `start`.
+    pub(crate) fn with_prefix(&self, start: &str) -> Result<Range<usize>> {
+        let low = search(0..self.length, |place| Ok(self.text_at(place)?.as_str() < start))?;
+        let high = search(low..self.length, |place| Ok(self.text_at(place)?.starts_with(start)))?;
+        Ok(low..high)
+    }
+
+    /// The account at a place in text order.
+    pub(crate) fn at_text(&self, place: usize) -> Result<u32> {
+        if self.text_order.len() == 0 {
+            return u32::try_from(place).map_err(|_| self.text_order.outside(place));
+        }
+        self.text_order.get(place)
+    }
+
+    fn text_at(&self, place: usize) -> Result<String> {
+        Ok(self.address(self.at_text(place)?)?.to_string())
+    }
+
+    pub(crate) fn holdings(&self, id: u32) -> Result<Vec<Sums>> {
+        self.holdings
+            .get(id)?
+            .map(|place| {
+                Ok(Sums {
+                    asset: self.holding_assets.get(place)?,
+                    received: self.received.get(place)?,
+                    sent: self.sent.get(place)?,
+                    fees: self.fees.get(place)?,
+                })
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,170 @@
+//! Postings by account.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use headwater_types::Amount;
+
+use super::super::column::{AmountColumn, Column, NONE};
+use super::super::container::Container;
+use super::super::layout::{self, posting};
+use crate::read::{Direction, MovementKind, Ordinal, Result, Status};
+
+/// A posting as a segment files it: local ids, distances from the segment's first block and time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RawPosting {
+    pub(crate) row: u32,
+    pub(crate) block: u32,
+    pub(crate) time: u32,
+    pub(crate) other: Option<u32>,
+    pub(crate) asset: u32,
+    pub(crate) ordinal: u64,
+    pub(crate) amount: Amount,
+    flags: u8,
+}
+
+impl RawPosting {
+    pub(crate) fn kind(&self) -> MovementKind {
+        kind_of(self.flags)
+    }
+
+    pub(crate) fn ordinal(&self) -> Ordinal {
+        ordinal_of(self.flags, self.ordinal)
+    }
+
+    pub(crate) fn direction(&self) -> Direction {
+        match self.flags & posting::DIRECTION {
+            posting::IN => Direction::In,
+            posting::OUT => Direction::Out,
+            _ => Direction::Own,
+        }
+    }
+
+    pub(crate) fn status(&self) -> Option<Status> {
+        match self.flags & (posting::SUCCESS | posting::FAILED) {
+            posting::SUCCESS => Some(Status::Success),
+            posting::FAILED => Some(Status::Failed),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn creates_contract(&self) -> bool {
+        self.flags & posting::CREATES != 0
+    }
+}
+
+/// Where a posting stands inside its block: its transaction, and its place in there.
+pub(crate) type PlaceInRow = (u32, MovementKind, Ordinal);
+
+/// How postings are read, whatever the format that holds them. Postings of an account are numbered in their order.
+pub(crate) trait PostingsReader: Send + Sync {
+    /// The numbers of the postings of an account.
+    fn range(&self, account: u32) -> Result<Range<u64>>;
+
+    /// Distance of a posting's block from the segment's first.
+    fn block(&self, at: u64) -> Result<u32>;
+
+    /// Distance of a posting's time from the segment's first.
+    fn time(&self, at: u64) -> Result<u32>;
+
+    /// Row, kind and ordinal of a posting.
+    fn place(&self, at: u64) -> Result<PlaceInRow>;
+
+    /// Appends whole postings.
+    fn read(&self, range: Range<u64>, into: &mut Vec<RawPosting>) -> Result<()>;
+}
+
+/// Format 1: one column per field.
+pub(crate) struct RawPostings {
+    starts: Column<u64>,
+    rows: Column<u32>,
+    blocks: Column<u32>,
+    times: Column<u32>,
+    others: Column<u32>,
+    assets: Column<u32>,
+    flags: Column<u8>,
+    ordinals: Column<u64>,
+    amounts: AmountColumn,
+}
+
+impl RawPostings {
+    pub(super) fn open(file: &Arc<Container>) -> Result<Self> {
+        Ok(Self {
+            starts: file.column(layout::ACCOUNT_POSTINGS)?,
+            rows: file.column(layout::POSTING_ROWS)?,
+            blocks: file.column(layout::POSTING_BLOCKS)?,
+            times: file.column(layout::POSTING_TIMES)?,
+            others: file.column(layout::POSTING_OTHERS)?,
+            assets: file.column(layout::POSTING_ASSETS)?,
+            flags: file.column(layout::POSTING_FLAGS)?,
+            ordinals: file.column(layout::POSTING_ORDINALS)?,
+            amounts: AmountColumn::open(file, layout::POSTING_AMOUNTS)?,
+        })
+    }
+}
+
+impl PostingsReader for RawPostings {
+    fn range(&self, account: u32) -> Result<Range<u64>> {
+        let account = account as usize;
+        let pair = self.starts.slice(account..account.saturating_add(2))?;
+        if pair[0] > pair[1] || pair[1] > self.rows.len() as u64 {
+            return Err(self.starts.wrong(account, "lies outside the postings"));
+        }
+        Ok(pair[0]..pair[1])
+    }
+
+    fn block(&self, at: u64) -> Result<u32> {
+        self.blocks.get(index(at))
+    }
+
+    fn time(&self, at: u64) -> Result<u32> {
+        self.times.get(index(at))
+    }
+
+    fn place(&self, at: u64) -> Result<PlaceInRow> {
+        let flags = self.flags.get(index(at))?;
+        let ordinal = self.ordinals.get(index(at))?;
+        Ok((self.rows.get(index(at))?, kind_of(flags), ordinal_of(flags, ordinal)))
+    }
+
+    fn read(&self, range: Range<u64>, into: &mut Vec<RawPosting>) -> Result<()> {
+        let first = index(range.start);
+        let range = first..index(range.end);
+        let (rows, blocks) = (self.rows.slice(range.clone())?, self.blocks.slice(range.clone())?);
+        let (times, others) = (self.times.slice(range.clone())?, self.others.slice(range.clone())?);
+        let (assets, flags) = (self.assets.slice(range.clone())?, self.flags.slice(range.clone())?);
+        let (ordinals, amounts) = (self.ordinals.slice(range.clone())?, self.amounts.slice(range.clone())?);
+        into.reserve(range.len());
+        for at in 0..range.len() {
+            into.push(RawPosting {
+                row: rows[at],
+                block: blocks[at],
+                time: times[at],
+                other: (others[at] != NONE).then_some(others[at]),
+                asset: assets[at],
+                ordinal: ordinals[at],
+                amount: self.amounts.whole(first + at, amounts[at])?,
+                flags: flags[at],
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Numbers past the address space are past every column too, which then says so.
+fn index(at: u64) -> usize {
+    usize::try_from(at).unwrap_or(usize::MAX)
+}
+
+fn kind_of(flags: u8) -> MovementKind {
+    match flags & posting::KIND {
+        0 => MovementKind::Native,
+        1 => MovementKind::Internal,
+        2 => MovementKind::Token,
+        _ => MovementKind::Utxo,
+    }
+}
+
+fn ordinal_of(flags: u8, number: u64) -> Ordinal {
+    if flags & posting::UNINDEXED == 0 { Ordinal::Indexed(number) } else { Ordinal::Unindexed(number) }
+}

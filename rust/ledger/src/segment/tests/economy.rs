@@ -1,0 +1,178 @@
+//! Random facts for tests: few addresses, hashes and blocks, so that everything meets everything.
+
+use headwater_types::address::{UtxoAddress, UtxoPayload, WitnessProgram};
+use headwater_types::{Address, Amount, Asset, BlockHash, Chain, Network, Timestamp, TxHash};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+use crate::facts::{
+    BlockFacts, Body, InputFacts, LogFacts, Movement, MovementFact, OutPoint, OutputFacts, TokenFacts,
+    TransactionFacts, UtxoFacts,
+};
+use crate::read::{Ordinal, ScriptType, Status};
+use crate::segment::SegmentInput;
+
+pub(crate) fn address(chain: Chain, number: u8) -> Address {
+    let mut bytes = [number; 20];
+    bytes[0] = number.wrapping_mul(37);
+    match chain {
+        Chain::BITCOIN => {
+            let payload = match number % 3 {
+                0 => UtxoPayload::PublicKeyHash(if number == 0 { [0; 20] } else { bytes }),
+                1 => UtxoPayload::ScriptHash(bytes),
+                _ => UtxoPayload::Witness(
+                    WitnessProgram::new(number % 2, &[&bytes[..], &bytes[..12]].concat()).expect("32 bytes"),
+                ),
+            };
+            Address::Utxo(UtxoAddress { network: Network::Mainnet, payload })
+        }
+        Chain::TRON => Address::Tron(bytes),
+        _ => Address::Evm(bytes),
+    }
+}
+
+pub(crate) fn hash(number: u64) -> TxHash {
+    let mut bytes = [0x11; 32];
+    // Few different prefixes, so that hashes are told apart by their ends too.
+    bytes[0] = (number % 5) as u8;
+    bytes[24..].copy_from_slice(&number.to_be_bytes());
+    TxHash::new(bytes)
+}
+
+fn addresses(chain: Chain) -> impl Strategy<Value = Address> + Clone {
+    (0..9_u8).prop_map(move |number| address(chain, number))
+}
+
+fn amount() -> impl Strategy<Value = Amount> + Clone {
+    prop_oneof![
+        4 => (0..1000_u64).prop_map(Amount::from),
+        1 => Just(Amount::ZERO),
+        1 => Just(Amount::from_u128(u128::MAX)),
+        1 => Just(Amount::from_u128(u128::MAX - 1)),
+        1 => Just(Amount::MAX),
+        1 => any::<[u8; 32]>().prop_map(Amount::from_be_bytes),
+    ]
+}
+
+fn movement(chain: Chain) -> impl Strategy<Value = Movement> {
+    let kind = prop_oneof![Just(MovementFact::Internal), Just(MovementFact::Token), Just(MovementFact::NonFungible)];
+    let sides = (option::weighted(0.8, addresses(chain)), option::weighted(0.8, addresses(chain)));
+    (kind, any::<bool>(), sides, addresses(chain), amount()).prop_map(
+        |(kind, indexed, (from, to), contract, amount)| {
+            Movement {
+                kind,
+                // The place in the list makes indexes unique below.
+                ordinal: if indexed { Ordinal::Indexed(0) } else { Ordinal::Unindexed(0) },
+                from,
+                to,
+                asset: if kind == MovementFact::Internal { Asset::Native } else { Asset::Token(contract) },
+                amount,
+            }
+        },
+    )
+}
+
+fn log(chain: Chain) -> impl Strategy<Value = LogFacts> {
+    (0..1000_u64, addresses(chain), vec(any::<[u8; 32]>(), 0..4), vec(any::<u8>(), 0..40))
+        .prop_map(|(index, address, topics, data)| LogFacts { index, address, topics, data })
+}
+
+fn output(chain: Chain) -> impl Strategy<Value = OutputFacts> {
+    let script = (0..ScriptType::ALL.len()).prop_map(|form| ScriptType::ALL[form]);
+    (option::weighted(0.9, addresses(chain)), 0..50_u64, script, option::weighted(0.1, vec(any::<u8>(), 0..9)))
+        .prop_map(|(owner, amount, script, data)| OutputFacts { owner, amount, script, data })
+}
+
+fn utxo(chain: Chain) -> impl Strategy<Value = UtxoFacts> {
+    let input = (0..40_u64, 0..3_u32, option::weighted(0.8, output(chain)))
+        .prop_map(|(number, index, spent)| InputFacts { previous: OutPoint { hash: hash(number), index }, spent });
+    (any::<bool>(), vec(input, 0..5), vec(output(chain), 0..5)).prop_map(|(coinbase, inputs, outputs)| UtxoFacts {
+        coinbase,
+        inputs: if coinbase { Vec::new() } else { inputs },
+        outputs,
+    })
+}
+
+fn transaction(chain: Chain) -> BoxedStrategy<TransactionFacts> {
+    let status = option::weighted(0.8, prop_oneof![4 => Just(Status::Success), 1 => Just(Status::Failed)]);
+    let place = (0..12_u64, option::weighted(0.8, 0..20_u32), any::<bool>());
+    let text = || option::weighted(0.3, "[a-z]{0,6}");
+    let gas = (
+        option::weighted(0.7, any::<u64>()),
+        option::weighted(0.7, any::<u64>()),
+        option::weighted(0.7, 0..100_000_u64),
+        option::weighted(0.7, amount()),
+        option::weighted(0.3, amount()),
+        option::weighted(0.2, amount()),
+    );
+    let call =
+        (option::weighted(0.5, vec(any::<u8>(), 0..70)), option::weighted(0.5, any::<[u8; 4]>()), text(), text());
+    let sides = (option::weighted(0.9, addresses(chain)), option::weighted(0.9, addresses(chain)), amount());
+    let body = option::weighted(0.9, sides.prop_map(|(from, to, value)| Body { from, to, value }));
+    let created = option::weighted(0.1, addresses(chain));
+    let is_utxo = chain == Chain::BITCOIN;
+    let details = (vec(movement(chain), 0..5), vec(log(chain), 0..3), utxo(chain));
+    (place, body, created, status, gas, call, details)
+        .prop_map(move |((block, index, timed), body, created, status, gas, call, details)| {
+            let mut facts = TransactionFacts::new(hash(0), block);
+            facts.index = index;
+            facts.time = timed.then(|| time_of(chain, block));
+            if is_utxo {
+                facts.utxo = Some(details.2);
+                return facts;
+            }
+            (facts.body, facts.created, facts.status) = (body, created, status);
+            (facts.nonce, facts.gas_limit, facts.gas_used) = (gas.0, gas.1, gas.2);
+            (facts.gas_price, facts.effective_gas_price, facts.fee) = (gas.3, gas.4, gas.5);
+            (facts.input, facts.method_id, facts.method, facts.failure_reason) = call;
+            facts.movements = details.0;
+            for (movement, place) in facts.movements.iter_mut().zip(0..) {
+                if let Ordinal::Indexed(index) = &mut movement.ordinal {
+                    *index = place;
+                }
+            }
+            facts.logs = details.1;
+            facts
+        })
+        .boxed()
+}
+
+/// Times grow with blocks on account chains; on bitcoin they do not.
+pub(crate) fn time_of(chain: Chain, block: u64) -> Timestamp {
+    let jitter = if chain == Chain::BITCOIN { [0, 900, 100, 1500][(block % 4) as usize] } else { 0 };
+    Timestamp::new(1_600_000_000 + 600 * block.cast_signed() + jitter)
+}
+
+/// Everything of one chain, with unique transactions.
+pub(crate) fn input(chain: Chain, transactions: std::ops::Range<usize>) -> impl Strategy<Value = SegmentInput> {
+    let token = (addresses(chain), option::of("[A-Z]{0,4}"), option::of("[a-z ]{0,9}"), option::of(any::<u8>()));
+    let blocks = vec((option::of(any::<[u8; 32]>()), option::of(any::<[u8; 32]>())), 12);
+    (vec(transaction(chain), transactions), blocks, vec(addresses(chain), 0..3), vec(token, 0..4)).prop_map(
+        move |(mut transactions, blocks, mut contracts, tokens)| {
+            for (facts, number) in transactions.iter_mut().zip(0..) {
+                facts.hash = hash(number);
+            }
+            contracts.sort();
+            contracts.dedup();
+            let mut tokens: Vec<_> = tokens
+                .into_iter()
+                .map(|(contract, symbol, name, decimals)| TokenFacts { contract, symbol, name, decimals })
+                .collect();
+            tokens.sort();
+            tokens.dedup_by_key(|token| token.contract);
+            if chain == Chain::BITCOIN {
+                tokens.clear();
+                contracts.clear();
+            }
+            let block = |(number, (hash, parent)): (u64, (Option<[u8; 32]>, Option<[u8; 32]>))| BlockFacts {
+                number,
+                hash: hash.map(BlockHash::new),
+                parent: parent.map(BlockHash::new),
+                time: time_of(chain, number),
+            };
+            let blocks = (0..).zip(blocks).map(block).collect();
+            SegmentInput { chain, network: Network::Mainnet, blocks, transactions, contracts, tokens }
+        },
+    )
+}

@@ -1,0 +1,2 @@
+pub(crate) mod economy;
+mod round_trip;

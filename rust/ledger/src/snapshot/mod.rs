@@ -1,0 +1,244 @@
+//! One generation: segments of all chains, the registry and prices, read as one ledger.
+
+mod addresses;
+mod postings;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use headwater_types::{Address, Amount, Asset, Balance, Chain, TxHash};
+
+use crate::LedgerError;
+use crate::facts::{OutPoint, OutputFacts, TokenFacts};
+use crate::market::{PriceTable, Registry};
+use crate::read::{
+    Account, AccountRef, AddressMatches, AssetRef, Block, Coverage, Holding, Ledger, Postings, Result, Scan,
+    Transaction, TransactionHead, TransactionRef,
+};
+use crate::segment::{Segment, Unindexed, fee_of};
+
+/// One immutable generation of a store.
+pub struct Snapshot {
+    generation: u64,
+    coverage: BTreeMap<Chain, Coverage>,
+    registry: Arc<Registry>,
+    prices: Arc<PriceTable>,
+    segments: Vec<Arc<Segment>>,
+    by_chain: BTreeMap<Chain, Vec<u32>>,
+}
+
+impl Snapshot {
+    /// A generation over these segments. A transaction stands in one segment only.
+    ///
+    /// # Panics
+    /// When there are more segments than a handle can number (2^32).
+    #[must_use]
+    pub fn new(
+        generation: u64,
+        segments: Vec<Arc<Segment>>,
+        coverage: BTreeMap<Chain, Coverage>,
+        registry: Arc<Registry>,
+        prices: Arc<PriceTable>,
+    ) -> Self {
+        let mut by_chain: BTreeMap<Chain, Vec<u32>> = BTreeMap::new();
+        for (place, segment) in segments.iter().enumerate() {
+            let place = u32::try_from(place).expect("a generation has far fewer than 2^32 segments");
+            by_chain.entry(segment.chain()).or_default().push(place);
+        }
+        Self { generation, coverage, registry, prices, segments, by_chain }
+    }
+
+    /// The segments, in the order given.
+    #[must_use]
+    pub fn segments(&self) -> &[Arc<Segment>] {
+        &self.segments
+    }
+
+    /// The output that an input spends, where any segment holds it.
+    ///
+    /// # Errors
+    /// When a segment is damaged.
+    pub fn output(&self, chain: Chain, point: &OutPoint) -> Result<Option<OutputFacts>> {
+        self.first(chain, |_, segment| segment.output(point))
+    }
+
+    fn of_chain(&self, chain: Chain) -> impl Iterator<Item = (u32, &Segment)> {
+        let places = self.by_chain.get(&chain).map_or(&[][..], Vec::as_slice);
+        places.iter().map(|&place| (place, &*self.segments[place as usize]))
+    }
+
+    /// The first answer that a segment of the chain gives.
+    fn first<T>(&self, chain: Chain, mut ask: impl FnMut(u32, &Segment) -> Result<Option<T>>) -> Result<Option<T>> {
+        for (place, segment) in self.of_chain(chain) {
+            if let Some(found) = ask(place, segment)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The segment and the local id behind a handle.
+    fn behind(&self, handle: u64) -> (&Segment, u32) {
+        let (place, id) = unpack(handle);
+        (&self.segments[place as usize], id)
+    }
+}
+
+/// A handle: the segment and the id in it.
+pub(crate) fn pack(segment: u32, id: u32) -> u64 {
+    u64::from(segment) << 32 | u64::from(id)
+}
+
+fn unpack(handle: u64) -> (u32, u32) {
+    let low = u32::try_from(handle & u64::from(u32::MAX)).expect("32 bits were kept");
+    (u32::try_from(handle >> 32).expect("32 bits are left"), low)
+}
+
+impl Ledger for Snapshot {
+    fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    fn coverage(&self) -> &BTreeMap<Chain, Coverage> {
+        &self.coverage
+    }
+
+    fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    fn prices(&self) -> &Arc<PriceTable> {
+        &self.prices
+    }
+
+    fn account(&self, chain: Chain, address: &Address) -> Result<Option<Account>> {
+        let mut account = Account { chain, address: *address, postings: 0, is_contract: false, places: Vec::new() };
+        for (place, segment) in self.of_chain(chain) {
+            let Some(id) = segment.account(address)? else { continue };
+            let range = segment.postings().range(id)?;
+            account.postings += range.end - range.start;
+            account.is_contract |= segment.is_contract(id)?;
+            account.places.push((place, id));
+        }
+        Ok((!account.places.is_empty()).then_some(account))
+    }
+
+    fn postings<'a>(&'a self, account: &Account, scan: &Scan) -> Result<Postings<'a>> {
+        postings::scan(&self.segments, account, scan)
+    }
+
+    fn address(&self, account: AccountRef) -> Result<Address> {
+        let (segment, id) = self.behind(account.0);
+        segment.address(id)
+    }
+
+    fn asset(&self, asset: AssetRef) -> Result<Asset> {
+        let (segment, id) = self.behind(asset.0);
+        segment.asset(id)
+    }
+
+    fn transaction_head(&self, transaction: TransactionRef) -> Result<TransactionHead> {
+        let (segment, row) = self.behind(transaction.0);
+        segment.head(row)
+    }
+
+    fn transaction(&self, transaction: TransactionRef) -> Result<Transaction> {
+        let (segment, row) = self.behind(transaction.0);
+        let head = segment.head(row)?;
+        let mut facts = segment.facts_with(row, Unindexed::Numbered)?;
+        for input in facts.utxo.iter_mut().flat_map(|utxo| &mut utxo.inputs) {
+            if input.spent.is_none() {
+                input.spent = self.output(head.chain, &input.previous)?;
+            }
+        }
+        let block_hash = self.block(head.chain, head.block)?.and_then(|block| block.hash);
+        let fee = fee_of(&facts);
+        Ok(Transaction { head, block_hash, facts, fee })
+    }
+
+    fn find_transaction(&self, chain: Chain, hash: &TxHash) -> Result<Option<TransactionRef>> {
+        self.first(chain, |place, segment| Ok(segment.find(hash)?.map(|row| TransactionRef(pack(place, row)))))
+    }
+
+    fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TransactionRef>> {
+        self.first(chain, |place, segment| {
+            let held = segment.block_range().is_some_and(|(first, last)| (first..=last).contains(&block));
+            let row = if held { segment.row_at(block, index)? } else { None };
+            Ok(row.map(|row| TransactionRef(pack(place, row))))
+        })
+    }
+
+    fn spender(&self, chain: Chain, output: &OutPoint) -> Result<Option<(TxHash, u32)>> {
+        self.first(chain, |_, segment| {
+            let spends = segment.spenders_of(&output.hash)?;
+            let spend = spends.iter().find(|spend| spend.output == output.index);
+            spend.map(|spend| Ok((segment.hash(spend.row)?, spend.input))).transpose()
+        })
+    }
+
+    fn holdings(&self, account: &Account) -> Result<Vec<Holding>> {
+        // Sums past 256 bits stay at the largest amount, as inside a segment.
+        let add = |sum: &mut Amount, amount: Amount| *sum = sum.checked_add(amount).unwrap_or(Amount::MAX);
+        let mut sums: BTreeMap<Asset, [Amount; 3]> = BTreeMap::new();
+        for &(place, id) in &account.places {
+            let segment = &self.segments[place as usize];
+            for part in segment.holdings(id)? {
+                let [received, sent, fees] = sums.entry(segment.asset(part.asset)?).or_default();
+                add(received, part.received);
+                add(sent, part.sent);
+                add(fees, part.fees);
+            }
+        }
+        let holding = |(asset, [received, sent, fees]): (Asset, [Amount; 3])| {
+            let mut balance = Balance::default();
+            balance.receive(received)?;
+            balance.send(sent)?;
+            Ok(Holding { asset, balance, fees })
+        };
+        sums.into_iter().map(holding).collect::<std::result::Result<_, LedgerError>>()
+    }
+
+    fn token_facts(&self, chain: Chain, contract: &Address) -> Result<Option<TokenFacts>> {
+        let mut joined: Option<TokenFacts> = None;
+        for (_, segment) in self.of_chain(chain) {
+            let Some(facts) = segment.token(contract)? else { continue };
+            joined = Some(match joined {
+                None => facts,
+                // Where segments disagree the smaller text stands, so that their order is no matter.
+                Some(held) => TokenFacts {
+                    contract: held.contract,
+                    symbol: smaller(held.symbol, facts.symbol),
+                    name: smaller(held.name, facts.name),
+                    decimals: smaller(held.decimals, facts.decimals),
+                },
+            });
+        }
+        Ok(joined)
+    }
+
+    fn block(&self, chain: Chain, number: u64) -> Result<Option<Block>> {
+        let mut found: Option<Block> = None;
+        for (_, segment) in self.of_chain(chain) {
+            if let Some(block) = segment.block(number)? {
+                let hash = found.and_then(|found| found.hash).or(block.hash);
+                found = Some(Block { number, time: block.time, hash });
+                if hash.is_some() {
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn find_addresses(&self, chain: Chain, prefix: &str, limit: usize, count_limit: usize) -> Result<AddressMatches> {
+        let segments: Vec<_> = self.of_chain(chain).map(|(_, segment)| segment).collect();
+        addresses::find(&segments, prefix, limit, count_limit)
+    }
+}
+
+fn smaller<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
