@@ -2,31 +2,160 @@
 
 use std::sync::Arc;
 
+use headwater_types::Chain;
+
+use super::contents::{Contents, FileRef, Part, Shelf};
+use super::imports::Entries;
+use super::{CommitReport, LogicalDigest, digest};
 use crate::facts::Batch;
 use crate::market::{PricePoint, TokenListing};
 use crate::read::{Generations, Ledger, Result};
+use crate::segment::Segment;
+use crate::{Cancel, LedgerError, Snapshot};
 
-/// A store in memory.
-pub struct MemoryStore;
+/// A store in memory. It has one generation, the newest.
+pub struct MemoryStore {
+    contents: Contents,
+    snapshot: Arc<Snapshot>,
+}
+
+/// Keeps nothing but what is open.
+#[derive(Default)]
+struct Memory {
+    count: u64,
+}
+
+impl Memory {
+    fn next_file(&mut self, name: &str, length: usize) -> FileRef {
+        self.count += 1;
+        FileRef { name: format!("memory/{name}-{:04}", self.count), length: length as u64, digest: 0 }
+    }
+}
+
+impl Shelf for Memory {
+    fn keep_segment(&mut self, chain: Chain, bytes: Vec<u8>) -> Result<Arc<Part>> {
+        let file = self.next_file(chain.name(), bytes.len());
+        let segment = Arc::new(Segment::from_bytes(&file.name, bytes)?);
+        Ok(Arc::new(Part { file, segment }))
+    }
+
+    fn keep_file(&mut self, kind: &str, _extension: &str, bytes: Vec<u8>) -> Result<FileRef> {
+        Ok(self.next_file(kind, bytes.len()))
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::of(Contents { generation: 1, ..Contents::default() })
+    }
+}
+
+impl MemoryStore {
+    fn of(contents: Contents) -> Self {
+        let snapshot = Arc::new(contents.snapshot());
+        Self { contents, snapshot }
+    }
+
+    /// Joins a batch with what is held, as [`crate::store::Writer::commit`] does.
+    ///
+    /// # Errors
+    /// As a commit to disk, disk faults left out.
+    pub fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport> {
+        let (after, report) = self.contents.with_batch(batch, &mut self.shelf(), cancel)?;
+        self.replace(after);
+        Ok(CommitReport { generation: self.contents.generation, ..report })
+    }
+
+    /// Adds one followed block to the tail, as [`crate::store::Writer::append_tail_block`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn append_tail_block(&mut self, batch: Batch) -> Result<CommitReport> {
+        let (after, report) = self.contents.with_tail_block(batch, &mut self.shelf())?;
+        self.replace(Some(after));
+        Ok(CommitReport { generation: self.contents.generation, ..report })
+    }
+
+    /// Adds token listings.
+    ///
+    /// # Errors
+    /// None in memory.
+    pub fn import_tokens(&mut self, source: &str, listings: Vec<TokenListing>) -> Result<u64> {
+        self.import(source, Entries::Tokens(listings))
+    }
+
+    /// Adds prices.
+    ///
+    /// # Errors
+    /// [`LedgerError::InvalidPrice`].
+    pub fn import_prices(&mut self, source: &str, prices: Vec<PricePoint>) -> Result<u64> {
+        self.import(source, Entries::Prices(prices))
+    }
+
+    fn import(&mut self, source: &str, entries: Entries) -> Result<u64> {
+        let (imports, number) = self.contents.imports.with(source, entries, &mut self.shelf())?;
+        self.replace(Some(Contents { imports, ..self.contents.clone() }));
+        Ok(number)
+    }
+
+    /// What is held now.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot)
+    }
+
+    /// The digest of what is held; equal to that of a store on disk that holds the same.
+    ///
+    /// # Errors
+    /// When the work is cancelled.
+    pub fn digest(&self, cancel: &Cancel) -> Result<LogicalDigest> {
+        digest::digest(&self.contents, cancel)
+    }
+
+    fn shelf(&self) -> Memory {
+        Memory { count: self.contents.generation * 10_000 }
+    }
+
+    fn replace(&mut self, after: Option<Contents>) {
+        if let Some(mut after) = after {
+            after.generation = self.contents.generation + 1;
+            *self = Self::of(after);
+        }
+    }
+}
 
 impl Generations for MemoryStore {
     fn current(&self) -> Result<Arc<dyn Ledger>> {
-        todo!()
+        Ok(self.snapshot())
     }
 
-    fn generation(&self, _number: u64) -> Result<Arc<dyn Ledger>> {
-        todo!()
+    fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>> {
+        if number == self.contents.generation {
+            Ok(self.snapshot())
+        } else {
+            Err(LedgerError::GenerationGone { generation: number })
+        }
     }
 }
 
 /// Commits the batches one after the other into a store in memory.
 ///
 /// # Errors
-/// As a commit to disk would fail.
+/// As a commit to disk would fail, disk faults left out.
 pub fn in_memory(
-    _batches: Vec<Batch>,
-    _listings: Vec<TokenListing>,
-    _prices: Vec<PricePoint>,
+    batches: Vec<Batch>,
+    listings: Vec<TokenListing>,
+    prices: Vec<PricePoint>,
 ) -> Result<Arc<MemoryStore>> {
-    todo!()
+    let mut store = MemoryStore::default();
+    for batch in batches {
+        store.commit(batch, &Cancel::new())?;
+    }
+    if !listings.is_empty() {
+        store.import_tokens("memory", listings)?;
+    }
+    if !prices.is_empty() {
+        store.import_prices("memory", prices)?;
+    }
+    Ok(Arc::new(store))
 }

@@ -1,10 +1,24 @@
 //! The folder of segments: immutable files under numbered manifests.
 //!
-//! [`Store`] reads, [`Writer`] writes (one at a time), [`MemoryStore`] is the same without a disk.
+//! [`Store`] reads, [`Writer`] writes (one at a time), [`MemoryStore`] is the same without a disk. A commit joins a
+//! batch with what is held ([`crate::facts`]), so that what a store holds is a function of what sources said, and not
+//! of the order, the size or the repetition of the commits.
 
+mod change;
+mod claims;
+mod commit;
+mod contents;
+mod digest;
+pub mod disk;
+mod folder;
+mod imports;
+mod manifest;
 mod memory;
+mod merge;
 mod reader;
+mod rebuild;
 mod report;
+mod verify;
 mod writer;
 
 pub use memory::{MemoryStore, in_memory};

@@ -1,52 +1,82 @@
 //! The reading side of a store on disk.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
-use crate::read::{Generations, Ledger, Result};
-use crate::store::{LogicalDigest, StoreStats, VerifyReport};
-use crate::{Cancel, LedgerError};
+use super::contents::Contents;
+use super::manifest::{Manifest, OpenParts};
+use super::{ChainStats, LogicalDigest, StoreStats, VerifyReport, digest, folder, verify};
+use crate::read::{Generations, KEPT_SECS, Ledger, Result};
+use crate::{Cancel, LedgerError, Snapshot};
 
-/// A store on disk, for reading. Sees the commits of other processes; cheap to share.
-pub struct Store;
+/// A store on disk, for reading. Sees the commits of other processes; share one among all callers.
+///
+/// Each generation is immutable: a reader that holds a snapshot is not disturbed by commits, merges or the deletion
+/// of old files. Generations share the segments they have in common.
+pub struct Store {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    newest: Option<Arc<Loaded>>,
+    /// When the folder had changed last, as seen before it was listed.
+    folder_time: Option<SystemTime>,
+    /// Generations that were replaced while this reader looked on, or were asked for by number.
+    kept: BTreeMap<u64, (Arc<Loaded>, Instant)>,
+    open: OpenParts,
+}
+
+struct Loaded {
+    contents: Contents,
+    snapshot: Arc<Snapshot>,
+}
 
 impl Store {
-    /// Opens a store.
+    /// Opens a store. What it holds is read when it is first asked for.
     ///
     /// # Errors
-    /// [`LedgerError::NoStore`] when there is none at `path`; [`LedgerError::Corrupt`] when it is damaged.
+    /// [`LedgerError::NoStore`] when there is none at `path`.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Err(LedgerError::NoStore { path: path.as_ref().to_owned() })
+        let path = path.as_ref().to_owned();
+        if folder::generations(&path)?.is_empty() {
+            return Err(LedgerError::NoStore { path });
+        }
+        Ok(Self { path, state: Mutex::default() })
     }
 
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
-        todo!()
+        &self.path
     }
 
     /// The newest generation.
     ///
     /// # Errors
-    /// When the store cannot be read.
-    pub fn snapshot(&self) -> Result<Arc<dyn Ledger>> {
-        todo!()
+    /// When the store cannot be read; [`LedgerError::Corrupt`] when it is damaged.
+    pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
+        Ok(Arc::clone(&self.newest()?.snapshot))
     }
 
     /// Reads every byte of the newest generation against its checksums; `progress(done, total)` counts bytes.
     ///
     /// # Errors
     /// When the work is cancelled or the folder cannot be read. Damage is no error here: it stands in the report.
-    pub fn verify(&self, _progress: &dyn Fn(u64, u64), _cancel: &Cancel) -> Result<VerifyReport> {
-        todo!()
+    pub fn verify(&self, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> Result<VerifyReport> {
+        verify::verify(&self.path, progress, cancel)
     }
 
-    /// The digest of what the newest generation holds.
+    /// The digest of what the newest generation holds: the same for the same content, whatever the order, the
+    /// commits and the segments it came in. Reads everything.
     ///
     /// # Errors
     /// When the store cannot be read, or the work is cancelled.
-    pub fn digest(&self, _cancel: &Cancel) -> Result<LogicalDigest> {
-        todo!()
+    pub fn digest(&self, cancel: &Cancel) -> Result<LogicalDigest> {
+        digest::digest(&self.newest()?.contents, cancel)
     }
 
     /// What the newest generation holds.
@@ -54,16 +84,102 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn stats(&self) -> Result<StoreStats> {
-        todo!()
+        let newest = self.newest()?;
+        let contents = &newest.contents;
+        let manifest = self.path.join(folder::manifest_name(contents.generation));
+        let manifest_bytes = std::fs::metadata(&manifest).map_or(0, |file| file.len());
+        let chains = contents.chains.iter().map(|(chain, held)| {
+            let stats = ChainStats {
+                coverage: held.coverage(),
+                segments: held.sealed.len() as u64,
+                tail_blocks: held.tail.len() as u64,
+                bytes: held.parts().map(|part| part.file.length).sum(),
+            };
+            (*chain, stats)
+        });
+        Ok(StoreStats {
+            generation: contents.generation,
+            chains: chains.collect(),
+            files: contents.files().count() as u64 + 1,
+            bytes: contents.files().map(|file| file.length).sum::<u64>() + manifest_bytes,
+            imports: contents.imports.list(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic while loading leaves the state as it was before: nothing is half set.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn newest(&self) -> Result<Arc<Loaded>> {
+        let mut state = self.lock();
+        if let Some(newest) = &state.newest
+            && !self.may_have_changed(&state, newest.contents.generation)
+        {
+            return Ok(Arc::clone(newest));
+        }
+        // Looked at before the listing, so that a commit in between is seen next time.
+        let folder_time = self.folder_time();
+        let number =
+            *folder::generations(&self.path)?.last().ok_or_else(|| LedgerError::NoStore { path: self.path.clone() })?;
+        if state.newest.as_ref().is_none_or(|newest| newest.contents.generation != number) {
+            let loaded = self.load(&mut state, number)?;
+            if let Some(replaced) = state.newest.replace(loaded) {
+                state.kept.insert(replaced.contents.generation, (replaced, Instant::now()));
+            }
+        }
+        state.folder_time = folder_time;
+        state.kept.retain(|_, (_, since)| since.elapsed() <= Duration::from_secs(KEPT_SECS));
+        Ok(Arc::clone(state.newest.as_ref().expect("it was set above")))
+    }
+
+    /// A cheap look: two requests to the system. The time of the folder may be too coarse to tell two commits apart,
+    /// the name of the next manifest may be collected already; both at once cannot happen.
+    fn may_have_changed(&self, state: &State, generation: u64) -> bool {
+        self.path.join(folder::manifest_name(generation + 1)).exists() || self.folder_time() != state.folder_time
+    }
+
+    fn folder_time(&self) -> Option<SystemTime> {
+        std::fs::metadata(&self.path).and_then(|folder| folder.modified()).ok()
+    }
+
+    fn load(&self, state: &mut State, generation: u64) -> Result<Arc<Loaded>> {
+        let contents = Manifest::read(&self.path, generation)?.open(&self.path, &mut state.open)?;
+        let snapshot = Arc::new(contents.snapshot());
+        Ok(Arc::new(Loaded { contents, snapshot }))
+    }
+
+    /// Whether the manifest of a generation is so long replaced that it is no longer kept.
+    fn is_expired(&self, generation: u64) -> bool {
+        let next = self.path.join(folder::manifest_name(generation + 1));
+        let replaced = std::fs::metadata(next).and_then(|file| file.modified());
+        // Where the next manifest is collected, this one is about to be.
+        replaced.map_or(true, |replaced| {
+            SystemTime::now().duration_since(replaced).is_ok_and(|age| age > Duration::from_secs(KEPT_SECS))
+        })
     }
 }
 
 impl Generations for Store {
     fn current(&self) -> Result<Arc<dyn Ledger>> {
-        todo!()
+        Ok(self.snapshot()?)
     }
 
-    fn generation(&self, _number: u64) -> Result<Arc<dyn Ledger>> {
-        todo!()
+    fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>> {
+        let newest = self.newest()?;
+        if newest.contents.generation == number {
+            return Ok(Arc::clone(&newest.snapshot) as _);
+        }
+        let mut state = self.lock();
+        if let Some((loaded, _)) = state.kept.get(&number) {
+            return Ok(Arc::clone(&loaded.snapshot) as _);
+        }
+        if number > newest.contents.generation || self.is_expired(number) {
+            return Err(LedgerError::GenerationGone { generation: number });
+        }
+        let loaded = self.load(&mut state, number)?;
+        let snapshot = Arc::clone(&loaded.snapshot);
+        state.kept.insert(number, (loaded, Instant::now()));
+        Ok(snapshot)
     }
 }

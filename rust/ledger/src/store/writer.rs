@@ -1,115 +1,244 @@
 //! The writing side of a store on disk.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use headwater_types::Chain;
 
-use crate::Cancel;
+use super::contents::Contents;
+use super::disk::{Disk, SystemDisk};
+use super::folder::{self, Folder, io_error};
+use super::imports::Entries;
+use super::manifest::{self, Manifest, OpenParts};
+use super::{CommitReport, ImportVersion};
 use crate::facts::Batch;
 use crate::market::{PricePoint, TokenListing};
-use crate::read::{Ledger, Result};
-use crate::store::{CommitReport, ImportVersion};
+use crate::read::{KEPT_SECS, Result};
+use crate::{Cancel, LedgerError, Snapshot};
 
 /// The one writer of a store.
-pub struct Writer;
+///
+/// Every method that changes something makes one new generation, durable when the method returns, or none: files are
+/// written and synced first, and the rename of the manifest is the commit. After an error the store holds what it
+/// held before, with one exception: when a sync or rename fails, what is on the disk is unknown, and this writer
+/// refuses everything from then on ([`LedgerError::Latched`]).
+pub struct Writer {
+    folder: Folder,
+    contents: Contents,
+    snapshot: Arc<Snapshot>,
+    /// Released by the system when the process ends, however it ends.
+    _lock: File,
+}
 
 impl Writer {
     /// Opens a store for writing, making it where there is none, and takes its writer lock.
     ///
     /// # Errors
-    /// [`crate::LedgerError::Locked`] when another process writes.
-    pub fn open_or_create(_path: impl AsRef<Path>) -> Result<Self> {
-        todo!()
+    /// [`LedgerError::Locked`] when another writer has it; [`LedgerError::Corrupt`] when it is damaged.
+    pub fn open_or_create(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_on(path, Box::new(SystemDisk))
+    }
+
+    /// [`Writer::open_or_create`] on another disk than that of the system, for tests of faults.
+    ///
+    /// # Errors
+    /// As [`Writer::open_or_create`].
+    pub fn open_on(path: impl AsRef<Path>, disk: Box<dyn Disk>) -> Result<Self> {
+        let path = path.as_ref().to_owned();
+        let mut folder = Folder::new(path.clone(), disk);
+        folder.create()?;
+        let lock = take_lock(&path)?;
+        let contents = match folder::generations(&path)?.last() {
+            Some(newest) => Manifest::read(&path, *newest)?.open(&path, &mut OpenParts::default())?,
+            None => Contents::default(),
+        };
+        let snapshot = Arc::new(contents.snapshot());
+        let mut writer = Self { folder, contents, snapshot, _lock: lock };
+        if writer.contents.generation == 0 {
+            writer.change(|contents, _| Ok((Some(contents.clone()), ())))?;
+        }
+        Ok(writer)
     }
 
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
-        todo!()
-    }
-
-    /// Joins a batch with what is held and makes the result durable. All of it, or nothing.
-    ///
-    /// # Errors
-    /// See [`crate::LedgerError`]; after an error the store holds what it held before.
-    pub fn commit(&mut self, _batch: Batch, _cancel: &Cancel) -> Result<CommitReport> {
-        todo!()
+        self.folder.path()
     }
 
     /// What is held now.
     #[must_use]
-    pub fn snapshot(&self) -> Arc<dyn Ledger> {
-        todo!()
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot)
     }
 
-    /// Adds a version of token listings.
+    /// Joins a batch with what is held and makes the result durable: all of it, or nothing. A batch that says nothing
+    /// new makes no generation. Small segments are merged on the way when there are too many of them.
+    ///
+    /// # Errors
+    /// [`LedgerError::Conflict`] when sources contradict each other, [`LedgerError::UnknownTime`] when a transaction
+    /// stands in a block of which no source told the time, [`LedgerError::NetworkMismatch`], or when it cannot be
+    /// written.
+    pub fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport> {
+        let report = self.change(|contents, folder| contents.with_batch(batch, folder, cancel))?;
+        Ok(CommitReport { generation: self.contents.generation, ..report })
+    }
+
+    /// Adds a version of token listings and gives its number.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn import_tokens(&mut self, _source: &str, _listings: Vec<TokenListing>) -> Result<u64> {
-        todo!()
+    pub fn import_tokens(&mut self, source: &str, listings: Vec<TokenListing>) -> Result<u64> {
+        self.import(source, Entries::Tokens(listings))
     }
 
-    /// Adds a version of prices.
+    /// Adds a version of prices and gives its number.
     ///
     /// # Errors
-    /// When a price is negative or no number, or it cannot be written.
-    pub fn import_prices(&mut self, _source: &str, _prices: Vec<PricePoint>) -> Result<u64> {
-        todo!()
+    /// [`LedgerError::InvalidPrice`], or when it cannot be written.
+    pub fn import_prices(&mut self, source: &str, prices: Vec<PricePoint>) -> Result<u64> {
+        self.import(source, Entries::Prices(prices))
     }
 
-    /// All imports, in order.
+    fn import(&mut self, source: &str, entries: Entries) -> Result<u64> {
+        self.change(|contents, folder| {
+            let (imports, number) = contents.imports.with(source, entries, folder)?;
+            Ok((Some(Contents { imports, ..contents.clone() }), number))
+        })
+    }
+
+    /// All imports, in order, those rolled back included.
     #[must_use]
-    pub fn import_versions(&self) -> &[ImportVersion] {
-        todo!()
+    pub fn import_versions(&self) -> Vec<ImportVersion> {
+        self.contents.imports.list()
     }
 
     /// Takes a version of an import out of force.
     ///
     /// # Errors
-    /// [`crate::LedgerError::UnknownVersion`].
-    pub fn roll_back_import(&mut self, _version: u64) -> Result<()> {
-        todo!()
+    /// [`LedgerError::UnknownVersion`] when no such version is in force.
+    pub fn roll_back_import(&mut self, version: u64) -> Result<()> {
+        self.change(|contents, _| {
+            let imports = contents.imports.without(version)?;
+            Ok((Some(Contents { imports, ..contents.clone() }), ()))
+        })
     }
 
-    /// Adds one followed block, whose parent must be the newest block of the tail.
+    /// Adds one followed block to the tail. Its parent must be the newest block of the tail, or without a tail the
+    /// block below, where that is held with its hash.
     ///
     /// # Errors
-    /// When the block does not follow.
-    pub fn append_tail_block(&mut self, _batch: Batch) -> Result<CommitReport> {
-        todo!()
+    /// [`LedgerError::TailBroken`] when it does not follow, [`LedgerError::TailBlock`] when the batch is not one
+    /// block, and as [`Writer::commit`].
+    pub fn append_tail_block(&mut self, batch: Batch) -> Result<CommitReport> {
+        let report = self.change(|contents, folder| {
+            let (contents, report) = contents.with_tail_block(batch, folder)?;
+            Ok((Some(contents), report))
+        })?;
+        Ok(CommitReport { generation: self.contents.generation, ..report })
     }
 
-    /// Takes back the blocks of the tail above `to_block`.
+    /// Takes back the blocks of the tail above `to_block`, and tells how many those were.
     ///
     /// # Errors
-    /// When `to_block` lies below the tail.
-    pub fn roll_back_tail(&mut self, _chain: Chain, _to_block: u64) -> Result<u64> {
-        todo!()
+    /// [`LedgerError::BelowTail`] when final blocks would have to go.
+    pub fn roll_back_tail(&mut self, chain: Chain, to_block: u64) -> Result<u64> {
+        self.change(|contents, _| contents.without_tail_above(chain, to_block))
     }
 
-    /// Makes the blocks of the tail up to `up_to_block` ordinary data.
+    /// Makes the blocks of the tail up to `up_to_block` final, and tells how many those were.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn seal_tail(&mut self, _chain: Chain, _up_to_block: u64) -> Result<u64> {
-        todo!()
+    pub fn seal_tail(&mut self, chain: Chain, up_to_block: u64) -> Result<u64> {
+        self.change(|contents, folder| contents.with_tail_sealed(chain, up_to_block, folder))
     }
 
-    /// Merges the small segments of a chain. Changes no answer.
+    /// Merges the small segments of a chain where there are too many. Changes no answer.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub fn merge(&mut self, _chain: Chain, _cancel: &Cancel) -> Result<()> {
-        todo!()
+    /// When it cannot be written, or is cancelled.
+    pub fn merge(&mut self, chain: Chain, cancel: &Cancel) -> Result<()> {
+        self.change(|contents, folder| Ok((contents.merged(chain, folder, cancel)?, ())))
     }
 
-    /// Deletes replaced generations past their time, and files no generation lists.
+    /// Deletes generations that were replaced more than [`KEPT_SECS`] ago, and files that no remaining one lists.
+    /// Called by every change; the outcome of a change does not depend on it.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// When the folder cannot be read or a file cannot be deleted.
     pub fn collect_garbage(&mut self) -> Result<()> {
-        todo!()
+        self.collect_garbage_at(SystemTime::now())
+    }
+
+    pub(super) fn collect_garbage_at(&mut self, now: SystemTime) -> Result<()> {
+        let is_old = |path: &Path| {
+            let changed = std::fs::metadata(path).and_then(|file| file.modified());
+            let age = changed.ok().and_then(|changed| now.duration_since(changed).ok());
+            age.is_some_and(|age| age > Duration::from_secs(KEPT_SECS))
+        };
+        let root = self.folder.path().to_owned();
+        let mut listed: BTreeSet<PathBuf> = self.contents.files().map(|file| root.join(&file.name)).collect();
+        for pair in folder::generations(&root)?.windows(2) {
+            // A generation is as long replaced as its successor is old.
+            if is_old(&root.join(folder::manifest_name(pair[1]))) {
+                self.folder.remove(&root.join(folder::manifest_name(pair[0])))?;
+            } else {
+                let kept = Manifest::read(&root, pair[0])?.files();
+                listed.extend(kept.into_iter().flatten().map(|file| root.join(&file.name)));
+            }
+        }
+        let folders = folder::FOLDERS.iter().map(|folder| root.join(folder)).chain([root.clone()]);
+        for folder in folders {
+            let is_root = folder == root;
+            for entry in std::fs::read_dir(&folder).map_err(|source| io_error("cannot list", &folder, source))? {
+                let path = entry.map_err(|source| io_error("cannot list", &folder, source))?.path();
+                // In the root folder stand files of other owners; only our own leftovers are ours to delete.
+                let is_ours = !is_root || is_temporary_manifest(&path);
+                if is_ours && path.is_file() && !listed.contains(&path) && is_old(&path) {
+                    self.folder.remove(&path)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the next generation of what `step` gives; none when it gives none.
+    fn change<T>(&mut self, step: impl FnOnce(&Contents, &mut Folder) -> Result<(Option<Contents>, T)>) -> Result<T> {
+        let generation = self.contents.generation + 1;
+        self.folder.begin(generation)?;
+        let (after, outcome) = step(&self.contents, &mut self.folder)?;
+        let Some(mut after) = after else { return Ok(outcome) };
+        after.generation = generation;
+        let manifest = manifest::write(&mut after, &mut self.folder)?;
+        self.folder.publish(&manifest)?;
+        self.snapshot = Arc::new(after.snapshot());
+        self.contents = after;
+        // The commit stands; what could not be deleted now is found by the next collection.
+        let _ = self.collect_garbage();
+        Ok(outcome)
+    }
+}
+
+fn is_temporary_manifest(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.starts_with("manifest-") && name.ends_with(".tmp")
+}
+
+fn take_lock(root: &Path) -> Result<File> {
+    let path = root.join(folder::LOCK);
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(|source| io_error("cannot open", &path, source))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(LedgerError::Locked { path: root.to_owned() }),
+        Err(TryLockError::Error(source)) => Err(io_error("cannot lock", &path, source)),
     }
 }

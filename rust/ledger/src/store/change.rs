@@ -1,0 +1,144 @@
+//! From one generation to the next: commits, the tail, merges. Nothing here knows whether it happens on disk.
+
+use headwater_types::{Chain, Network};
+
+use super::CommitReport;
+use super::commit::{Destination, commit};
+use super::contents::{ChainContents, Contents, Shelf};
+use super::{merge, rebuild};
+use crate::facts::Batch;
+use crate::read::Result;
+use crate::{Cancel, LedgerError, segment};
+
+impl Contents {
+    /// With a batch among what is final; `None` when it says nothing new.
+    pub(super) fn with_batch(
+        &self,
+        batch: Batch,
+        shelf: &mut dyn Shelf,
+        cancel: &Cancel,
+    ) -> Result<(Option<Self>, CommitReport)> {
+        let chain = batch.chain;
+        let held = self.chain_for(&batch)?;
+        let (after, report) = commit(&held, batch, Destination::Sealed, shelf, cancel)?;
+        let Some(mut after) = after else { return Ok((None, report)) };
+        merge::merge_small(chain, &mut after, shelf, cancel)?;
+        Ok((Some(self.with_chain(chain, after)), report))
+    }
+
+    /// With one more block of the tail.
+    pub(super) fn with_tail_block(&self, batch: Batch, shelf: &mut dyn Shelf) -> Result<(Self, CommitReport)> {
+        let chain = batch.chain;
+        let held = self.chain_for(&batch)?;
+        let destination = follows(&held, &batch)?;
+        let (after, report) = commit(&held, batch, destination, shelf, &Cancel::new())?;
+        let after = after.expect("a block of the tail is always a change");
+        Ok((self.with_chain(chain, after), report))
+    }
+
+    /// Without the blocks of the tail above `to_block`, and how many those were; `None` when there are none.
+    pub(super) fn without_tail_above(&self, chain: Chain, to_block: u64) -> Result<(Option<Self>, u64)> {
+        let Some(held) = self.chains.get(&chain) else { return Ok((None, 0)) };
+        let Some(lowest) = held.tail.first() else { return Ok((None, 0)) };
+        if to_block.saturating_add(1) < lowest.number {
+            return Err(LedgerError::BelowTail { chain, block: to_block, lowest: lowest.number });
+        }
+        let mut after = held.clone();
+        after.tail.retain(|block| block.number <= to_block);
+        let removed = (held.tail.len() - after.tail.len()) as u64;
+        Ok(((removed > 0).then(|| self.with_chain(chain, after)), removed))
+    }
+
+    /// With the blocks of the tail up to `up_to_block` made final, and how many those were.
+    pub(super) fn with_tail_sealed(
+        &self,
+        chain: Chain,
+        up_to_block: u64,
+        shelf: &mut dyn Shelf,
+    ) -> Result<(Option<Self>, u64)> {
+        let Some(held) = self.chains.get(&chain) else { return Ok((None, 0)) };
+        let mut after = held.clone();
+        let kept = after.tail.split_off(after.tail.partition_point(|block| block.number <= up_to_block));
+        let blocks = std::mem::replace(&mut after.tail, kept);
+        if blocks.is_empty() {
+            return Ok((None, 0));
+        }
+        let cancel = Cancel::new();
+        let parts: Vec<_> = blocks.iter().map(|block| block.part.clone()).collect();
+        let input = rebuild::combined(chain, held.network, &parts, &cancel)?;
+        after.sealed.push(shelf.keep_segment(chain, segment::build(&input, &cancel)?)?);
+        blocks.iter().for_each(|block| after.claims.add(&block.claims));
+        if after.claims.accounts != held.claims.accounts {
+            after.accounts_file = None;
+        }
+        merge::merge_small(chain, &mut after, shelf, &cancel)?;
+        Ok((Some(self.with_chain(chain, after)), blocks.len() as u64))
+    }
+
+    /// With the small segments of a chain merged; `None` when there is nothing to merge.
+    pub(super) fn merged(&self, chain: Chain, shelf: &mut dyn Shelf, cancel: &Cancel) -> Result<Option<Self>> {
+        let Some(held) = self.chains.get(&chain) else { return Ok(None) };
+        let mut after = held.clone();
+        let is_changed = merge::merge_small(chain, &mut after, shelf, cancel)?;
+        Ok(is_changed.then(|| self.with_chain(chain, after)))
+    }
+
+    fn with_chain(&self, chain: Chain, after: ChainContents) -> Self {
+        let mut contents = self.clone();
+        contents.chains.insert(chain, after);
+        contents
+    }
+
+    /// What is held of the chain of a batch, which must be of the same network.
+    fn chain_for(&self, batch: &Batch) -> Result<ChainContents> {
+        let Some(held) = self.chains.get(&batch.chain) else {
+            return Ok(ChainContents::new(batch.network.unwrap_or(Network::Mainnet)));
+        };
+        match batch.network {
+            Some(offered) if offered != held.network => {
+                Err(LedgerError::NetworkMismatch { chain: batch.chain, held: held.network, offered })
+            }
+            _ => Ok(held.clone()),
+        }
+    }
+}
+
+/// Whether a batch is one block that continues the tail, or the final part where there is no tail.
+fn follows(held: &ChainContents, batch: &Batch) -> Result<Destination> {
+    let chain = batch.chain;
+    let fault = |what| LedgerError::TailBlock { chain, what };
+    let [block] = &batch.blocks[..] else { return Err(fault("expected exactly one block")) };
+    let hash = block.hash.ok_or_else(|| fault("its hash is missing"))?;
+    let parent = block.parent.ok_or_else(|| fault("the hash of its parent is missing"))?;
+    let number = block.number;
+    if batch.transactions.iter().any(|transaction| transaction.block != number) {
+        return Err(fault("a transaction of another block is with it"));
+    }
+    let before = match held.tail.last() {
+        Some(newest) => Some((newest.number, newest.hash)),
+        None => held_parent(held, number)?,
+    };
+    if let Some((before, expected)) = before
+        && (before.checked_add(1) != Some(number) || expected != parent)
+    {
+        let text = |hash: headwater_types::BlockHash| hash.display(chain.family());
+        return Err(LedgerError::TailBroken {
+            chain,
+            number,
+            parent: text(parent),
+            expected: format!("block {before} {}", text(expected)),
+        });
+    }
+    Ok(Destination::Tail { number, hash, parent })
+}
+
+/// The block below, when it is held with its hash.
+fn held_parent(held: &ChainContents, number: u64) -> Result<Option<(u64, headwater_types::BlockHash)>> {
+    let Some(before) = number.checked_sub(1) else { return Ok(None) };
+    for part in held.parts() {
+        if let Some(hash) = part.segment.block(before)?.and_then(|block| block.hash) {
+            return Ok(Some((before, hash)));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,398 @@
+//! The join of a batch with what is held of its chain.
+//!
+//! Every step asks only what the facts are, never which file or commit they came from, so the outcome of several
+//! commits does not depend on their order.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use headwater_types::{Address, BlockHash, Chain, TxHash};
+
+use super::CommitReport;
+use super::claims::Claims;
+use super::contents::{ChainContents, Part, Shelf, TailBlock};
+use super::rebuild::{self, Edits};
+use crate::facts::{Batch, BlockFacts, OutPoint, OutputFacts, TokenFacts, TransactionFacts};
+use crate::read::Result;
+use crate::segment::{self, SegmentInput};
+use crate::{Cancel, LedgerError};
+
+/// Where facts go that are not held yet.
+#[derive(Clone, Copy)]
+pub(super) enum Destination {
+    /// Among what is final.
+    Sealed,
+    /// A new block of the tail.
+    Tail { number: u64, hash: BlockHash, parent: BlockHash },
+}
+
+/// What the chain holds after the batch, and what that changed; `None` when it changes nothing.
+pub(super) fn commit(
+    held: &ChainContents,
+    batch: Batch,
+    destination: Destination,
+    shelf: &mut dyn Shelf,
+    cancel: &Cancel,
+) -> Result<(Option<ChainContents>, CommitReport)> {
+    let chain = batch.chain;
+    let claims = Claims::of(&batch.claims);
+    let mut plan = Plan::new(held, chain, destination);
+    plan.take_blocks(&batch)?;
+    plan.take_transactions(batch.transactions, cancel)?;
+    plan.take_contracts(&batch.contracts)?;
+    plan.take_tokens(batch.tokens)?;
+    plan.carry_out(claims, shelf, cancel)
+}
+
+struct Plan<'a> {
+    held: &'a ChainContents,
+    parts: Vec<&'a Arc<Part>>,
+    chain: Chain,
+    destination: Destination,
+    /// Blocks of the batch and of its transactions, joined with every copy held.
+    blocks: BTreeMap<u64, BlockFacts>,
+    /// What is to be written anew, by place of the part.
+    edits: BTreeMap<usize, Edits>,
+    /// What goes into a new segment.
+    new_blocks: BTreeSet<u64>,
+    new_transactions: Vec<TransactionFacts>,
+    new_contracts: BTreeSet<Address>,
+    new_tokens: BTreeMap<Address, TokenFacts>,
+    report: CommitReport,
+}
+
+impl<'a> Plan<'a> {
+    fn new(held: &'a ChainContents, chain: Chain, destination: Destination) -> Self {
+        Self {
+            held,
+            parts: held.parts().collect(),
+            chain,
+            destination,
+            blocks: BTreeMap::new(),
+            edits: BTreeMap::new(),
+            new_blocks: BTreeSet::new(),
+            new_transactions: Vec::new(),
+            new_contracts: BTreeSet::new(),
+            new_tokens: BTreeMap::new(),
+            report: CommitReport::default(),
+        }
+    }
+
+    /// Whether what this part holds stays when the tail is rolled back, as far as the destination cares.
+    fn is_kept(&self, place: usize) -> bool {
+        match self.destination {
+            Destination::Sealed => place < self.held.sealed.len(),
+            Destination::Tail { .. } => true,
+        }
+    }
+
+    /// Joins the blocks that are stated, and those whose time a transaction states, with every copy held.
+    fn take_blocks(&mut self, batch: &Batch) -> Result<()> {
+        let mut offered: BTreeMap<u64, BlockFacts> = BTreeMap::new();
+        let implied = batch.transactions.iter().filter_map(|transaction| {
+            transaction.time.map(|time| BlockFacts { number: transaction.block, hash: None, parent: None, time })
+        });
+        for block in batch.blocks.iter().cloned().chain(implied) {
+            let joined = match offered.remove(&block.number) {
+                Some(known) => known.join(block, self.chain)?,
+                None => block,
+            };
+            offered.insert(joined.number, joined);
+        }
+        for (number, block) in offered {
+            let joined = self.join_block(number, Some(block))?.expect("a block that is offered is known");
+            self.blocks.insert(number, joined);
+        }
+        let silent = batch.transactions.iter().filter(|transaction| transaction.time.is_none());
+        for transaction in silent {
+            if self.blocks.contains_key(&transaction.block) {
+                continue;
+            }
+            let Some(block) = self.join_block(transaction.block, None)? else {
+                return Err(LedgerError::UnknownTime {
+                    chain: self.chain,
+                    block: transaction.block,
+                    transaction: transaction.hash.display(self.chain.family()),
+                });
+            };
+            self.blocks.insert(block.number, block);
+        }
+        Ok(())
+    }
+
+    /// Joins an offered block with all copies held, and marks the copies that know less.
+    fn join_block(&mut self, number: u64, offered: Option<BlockFacts>) -> Result<Option<BlockFacts>> {
+        let mut copies = Vec::new();
+        for (place, part) in self.parts.iter().enumerate() {
+            if let Some(copy) = part.segment.block(number)? {
+                copies.push((place, copy));
+            }
+        }
+        let is_stated = offered.is_some();
+        let mut joined = copies.first().map(|(_, copy)| copy.clone());
+        if let Some(offered) = offered {
+            joined = Some(match joined {
+                Some(held) => held.join(offered, self.chain)?,
+                None => offered,
+            });
+        }
+        let Some(joined) = joined else { return Ok(None) };
+        let mut is_enriched = copies.is_empty();
+        for (place, copy) in &copies {
+            if *copy != joined {
+                is_enriched = true;
+                self.edits.entry(*place).or_default().blocks.insert(number, joined.clone());
+            }
+        }
+        self.report.blocks += u64::from(is_enriched);
+        if is_stated && !copies.iter().any(|(place, _)| self.is_kept(*place)) {
+            self.new_blocks.insert(number);
+        }
+        Ok(Some(joined))
+    }
+
+    fn take_transactions(&mut self, offered: Vec<TransactionFacts>, cancel: &Cancel) -> Result<()> {
+        let mut offered = joined_by_hash(offered, self.chain)?;
+        for facts in &mut offered {
+            facts.time = Some(self.blocks[&facts.block].time);
+        }
+        let offered_outputs: HashMap<TxHash, Vec<OutputFacts>> = offered
+            .iter()
+            .filter_map(|facts| facts.utxo.as_ref().map(|utxo| (facts.hash, utxo.outputs.clone())))
+            .collect();
+
+        let mut with_new_outputs = Vec::new();
+        for (count, mut facts) in offered.into_iter().enumerate() {
+            if count % 1024 == 0 {
+                cancel.check()?;
+            }
+            self.complete(&mut facts, &offered_outputs)?;
+            let hash = facts.hash;
+            if self.take_transaction(facts, &offered_outputs)? && offered_outputs.contains_key(&hash) {
+                with_new_outputs.push(hash);
+            }
+        }
+        with_new_outputs.into_iter().try_for_each(|hash| self.complete_spenders(&hash, &offered_outputs))
+    }
+
+    /// Files one transaction; tells whether anything in it was new.
+    fn take_transaction(
+        &mut self,
+        offered: TransactionFacts,
+        outputs: &HashMap<TxHash, Vec<OutputFacts>>,
+    ) -> Result<bool> {
+        let Some((place, row)) = self.find(&offered.hash)? else {
+            self.report.added += 1;
+            self.add(offered);
+            return Ok(true);
+        };
+        let stored = self.parts[place].segment.facts(row)?.canonical(self.chain)?;
+        let mut held = stored.clone();
+        self.complete(&mut held, outputs)?;
+        let joined = held.join(offered, self.chain)?;
+        let is_enriched = joined != stored;
+        *(if is_enriched { &mut self.report.enriched } else { &mut self.report.unchanged }) += 1;
+        if !self.is_kept(place) {
+            // What a final source states must outlive a roll-back of the tail.
+            self.edits.entry(place).or_default().rows.insert(row, None);
+            self.add(joined);
+        } else if is_enriched {
+            self.edits.entry(place).or_default().rows.insert(row, Some(joined));
+        }
+        Ok(is_enriched)
+    }
+
+    fn add(&mut self, facts: TransactionFacts) {
+        self.new_blocks.insert(facts.block);
+        self.new_transactions.push(facts);
+    }
+
+    fn find(&self, hash: &TxHash) -> Result<Option<(usize, u32)>> {
+        for (place, part) in self.parts.iter().enumerate() {
+            if let Some(row) = part.segment.find(hash)? {
+                return Ok(Some((place, row)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// An output that the batch or the ledger holds.
+    fn output(&self, point: &OutPoint, offered: &HashMap<TxHash, Vec<OutputFacts>>) -> Result<Option<OutputFacts>> {
+        if let Some(outputs) = offered.get(&point.hash) {
+            return Ok(outputs.get(point.index as usize).cloned());
+        }
+        for part in &self.parts {
+            if let Some(output) = part.segment.output(point)? {
+                return Ok(Some(output));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Completes inputs by the outputs they spend. The output itself stands before what its spender's source said of
+    /// it; only the amount must agree.
+    fn complete(&self, facts: &mut TransactionFacts, offered: &HashMap<TxHash, Vec<OutputFacts>>) -> Result<()> {
+        let Some(utxo) = &mut facts.utxo else { return Ok(()) };
+        for input in &mut utxo.inputs {
+            let Some(output) = self.output(&input.previous, offered)? else { continue };
+            if let Some(spent) = &input.spent
+                && spent.amount != output.amount
+            {
+                return Err(LedgerError::Conflict {
+                    chain: self.chain,
+                    what: "transaction",
+                    id: facts.hash.display(self.chain.family()),
+                    field: "amount of a spent output",
+                    held: output.amount.to_string(),
+                    offered: spent.amount.to_string(),
+                });
+            }
+            input.spent = Some(output);
+        }
+        Ok(())
+    }
+
+    /// Completes the transactions held already that spend an output which is new.
+    fn complete_spenders(&mut self, hash: &TxHash, offered: &HashMap<TxHash, Vec<OutputFacts>>) -> Result<()> {
+        for place in 0..self.parts.len() {
+            let segment = &self.parts[place].segment;
+            let rows: BTreeSet<u32> = segment.spenders_of(hash)?.into_iter().map(|spend| spend.row).collect();
+            for row in rows {
+                if self.edits.get(&place).is_some_and(|edits| edits.rows.contains_key(&row)) {
+                    continue; // Completed when it was joined.
+                }
+                let stored = segment.facts(row)?;
+                let mut completed = stored.clone();
+                self.complete(&mut completed, offered)?;
+                if completed != stored {
+                    self.report.enriched += 1;
+                    self.edits.entry(place).or_default().rows.insert(row, Some(completed));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take_contracts(&mut self, offered: &[Address]) -> Result<()> {
+        if offered.is_empty() {
+            return Ok(());
+        }
+        let mut new: BTreeSet<Address> = offered.iter().copied().collect();
+        for (place, part) in self.parts.iter().enumerate() {
+            if self.is_kept(place) {
+                part.segment.contracts()?.iter().for_each(|contract| {
+                    new.remove(contract);
+                });
+            }
+        }
+        self.new_contracts = new;
+        Ok(())
+    }
+
+    fn take_tokens(&mut self, offered: Vec<TokenFacts>) -> Result<()> {
+        for token in offered {
+            let token = match self.new_tokens.remove(&token.contract) {
+                Some(known) => known.join(token),
+                None => token,
+            };
+            self.new_tokens.insert(token.contract, token);
+        }
+        for (contract, token) in std::mem::take(&mut self.new_tokens) {
+            let mut copies = Vec::new();
+            for (place, part) in self.parts.iter().enumerate() {
+                if let Some(copy) = part.segment.token(&contract)? {
+                    copies.push((place, copy));
+                }
+            }
+            let joined = copies.iter().fold(token, |token, (_, copy)| token.join(copy.clone()));
+            let is_kept = copies.iter().any(|(place, _)| self.is_kept(*place));
+            for (place, copy) in copies {
+                if copy != joined {
+                    self.edits.entry(place).or_default().tokens.insert(contract, joined.clone());
+                }
+            }
+            if !is_kept {
+                self.new_tokens.insert(contract, joined);
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(
+        mut self,
+        claims: Claims,
+        shelf: &mut dyn Shelf,
+        cancel: &Cancel,
+    ) -> Result<(Option<ChainContents>, CommitReport)> {
+        let mut after = self.held.clone();
+        let has_edits = !self.edits.is_empty();
+        for (place, edits) in std::mem::take(&mut self.edits) {
+            let input = rebuild::edited(self.parts[place], edits, cancel)?;
+            let part = shelf.keep_segment(self.chain, segment::build(&input, cancel)?)?;
+            match place.checked_sub(after.sealed.len()) {
+                None => after.sealed[place] = part,
+                Some(place) => after.tail[place].part = part,
+            }
+        }
+        let has_new = match self.destination {
+            Destination::Sealed => self.seal_new(&mut after, &claims, shelf, cancel)?,
+            Destination::Tail { number, hash, parent } => {
+                self.new_blocks.insert(number);
+                let part = self.build_new(shelf, cancel)?;
+                after.tail.push(TailBlock { number, hash, parent, claims, part });
+                true
+            }
+        };
+        Ok(((has_edits || has_new).then_some(after), self.report))
+    }
+
+    fn seal_new(
+        &mut self,
+        after: &mut ChainContents,
+        claims: &Claims,
+        shelf: &mut dyn Shelf,
+        cancel: &Cancel,
+    ) -> Result<bool> {
+        let has_facts = !(self.new_blocks.is_empty()
+            && self.new_transactions.is_empty()
+            && self.new_contracts.is_empty()
+            && self.new_tokens.is_empty());
+        if has_facts {
+            after.sealed.push(self.build_new(shelf, cancel)?);
+        }
+        after.claims.add(claims);
+        let has_claims = after.claims != self.held.claims;
+        if after.claims.accounts != self.held.claims.accounts {
+            after.accounts_file = None;
+        }
+        Ok(has_facts || has_claims)
+    }
+
+    fn build_new(&mut self, shelf: &mut dyn Shelf, cancel: &Cancel) -> Result<Arc<Part>> {
+        // Every new transaction was looked up with its block.
+        let blocks = std::mem::take(&mut self.new_blocks).iter().map(|number| self.blocks[number].clone()).collect();
+        let input = SegmentInput {
+            chain: self.chain,
+            network: self.held.network,
+            blocks,
+            transactions: std::mem::take(&mut self.new_transactions),
+            contracts: std::mem::take(&mut self.new_contracts).into_iter().collect(),
+            tokens: std::mem::take(&mut self.new_tokens).into_values().collect(),
+        };
+        shelf.keep_segment(self.chain, segment::build(&input, cancel)?)
+    }
+}
+
+/// One entry per transaction, in order of hash.
+fn joined_by_hash(mut offered: Vec<TransactionFacts>, chain: Chain) -> Result<Vec<TransactionFacts>> {
+    offered.sort_by_key(|facts| facts.hash);
+    let mut joined: Vec<TransactionFacts> = Vec::with_capacity(offered.len());
+    for facts in offered {
+        let facts = match joined.pop_if(|last| last.hash == facts.hash) {
+            Some(last) => last.join(facts, chain)?,
+            None => facts.canonical(chain)?,
+        };
+        joined.push(facts);
+    }
+    Ok(joined)
+}

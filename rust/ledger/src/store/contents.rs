@@ -1,0 +1,138 @@
+//! What one generation of a store consists of, on disk or in memory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use headwater_types::{BlockHash, Chain, Network};
+
+use super::claims::Claims;
+use super::imports::Imports;
+use crate::Snapshot;
+use crate::read::{Coverage, Result};
+use crate::segment::Segment;
+
+/// A file by its name in the store, and how to know it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FileRef {
+    pub(super) name: String,
+    pub(super) length: u64,
+    pub(super) digest: u128,
+}
+
+/// One live segment.
+pub(super) struct Part {
+    pub(super) file: FileRef,
+    pub(super) segment: Arc<Segment>,
+}
+
+/// A followed block that may still be taken back.
+#[derive(Clone)]
+pub(super) struct TailBlock {
+    pub(super) number: u64,
+    pub(super) hash: BlockHash,
+    pub(super) parent: BlockHash,
+    pub(super) claims: Claims,
+    pub(super) part: Arc<Part>,
+}
+
+/// What is held of one chain.
+///
+/// A transaction stands in one part only. Blocks, contracts and tokens may stand in several, which then say the same
+/// of them: a commit that knows more rewrites every copy.
+#[derive(Clone)]
+pub(super) struct ChainContents {
+    pub(super) network: Network,
+    pub(super) sealed: Vec<Arc<Part>>,
+    /// By number, each the parent of the next.
+    pub(super) tail: Vec<TailBlock>,
+    /// What is complete, the tail left out.
+    pub(super) claims: Claims,
+    /// The file that lists the claimed accounts.
+    pub(super) accounts_file: Option<FileRef>,
+}
+
+impl ChainContents {
+    pub(super) const fn new(network: Network) -> Self {
+        Self {
+            network,
+            sealed: Vec::new(),
+            tail: Vec::new(),
+            claims: Claims { ranges: BTreeMap::new(), accounts: BTreeMap::new() },
+            accounts_file: None,
+        }
+    }
+
+    /// All parts, the sealed ones first; places in this order name a part during a commit.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Arc<Part>> {
+        self.sealed.iter().chain(self.tail.iter().map(|block| &block.part))
+    }
+
+    fn all_claims(&self) -> Claims {
+        let mut claims = self.claims.clone();
+        self.tail.iter().for_each(|block| claims.add(&block.claims));
+        claims
+    }
+
+    pub(super) fn coverage(&self) -> Coverage {
+        let claims = self.all_claims();
+        let segments = || self.parts().map(|part| &part.segment);
+        Coverage {
+            network: self.network,
+            ranges: claims.ranges,
+            accounts: claims.accounts.iter().map(|(table, accounts)| (*table, accounts.len() as u64)).collect(),
+            first_block: segments().filter_map(|segment| segment.block_range()).map(|range| range.0).min(),
+            last_block: segments().filter_map(|segment| segment.block_range()).map(|range| range.1).max(),
+            first_time: segments().filter_map(|segment| segment.time_range()).map(|range| range.0).min(),
+            last_time: segments().filter_map(|segment| segment.time_range()).map(|range| range.1).max(),
+            transactions: segments().map(|segment| u64::from(segment.transactions())).sum(),
+            movements: segments().map(|segment| segment.movements()).sum(),
+        }
+    }
+
+    /// What is claimed, tail included, for the digest.
+    pub(super) fn claimed(&self) -> Claims {
+        self.all_claims()
+    }
+}
+
+/// One generation.
+#[derive(Clone, Default)]
+pub(super) struct Contents {
+    pub(super) generation: u64,
+    pub(super) chains: BTreeMap<Chain, ChainContents>,
+    pub(super) imports: Imports,
+}
+
+impl Contents {
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let parts = self.chains.values().flat_map(ChainContents::parts);
+        Snapshot::new(
+            self.generation,
+            parts.map(|part| Arc::clone(&part.segment)).collect(),
+            self.chains.iter().map(|(chain, held)| (*chain, held.coverage())).collect(),
+            Arc::clone(&self.imports.registry),
+            Arc::clone(&self.imports.prices),
+        )
+    }
+
+    /// Every file but the manifest.
+    pub(super) fn files(&self) -> impl Iterator<Item = &FileRef> {
+        let of_chains =
+            self.chains.values().flat_map(|held| held.parts().map(|part| &part.file).chain(&held.accounts_file));
+        of_chains.chain(self.imports.versions.iter().map(|import| &import.file))
+    }
+}
+
+/// Where new files are put: a folder, or memory.
+pub(super) trait Shelf {
+    /// Keeps the bytes of a segment and opens it.
+    fn keep_segment(&mut self, chain: Chain, bytes: Vec<u8>) -> Result<Arc<Part>>;
+
+    /// Keeps another file; `kind` is its folder and `extension` its ending.
+    fn keep_file(&mut self, kind: &str, extension: &str, bytes: Vec<u8>) -> Result<FileRef>;
+}
+
+/// The digest that knows a file again.
+pub(super) fn file_digest(bytes: &[u8]) -> u128 {
+    xxhash_rust::xxh3::xxh3_128(bytes)
+}

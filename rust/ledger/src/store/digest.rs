@@ -1,0 +1,124 @@
+//! The digest of what a generation holds, whatever the order and the segments it came in.
+//!
+//! Every item (a transaction, a block, a contract, a token, a claim, a registry entry, a price) has canonical bytes
+//! that begin with what it is and its chain. Their XXH3-128 digests are added modulo 2^128, and the digest of the
+//! number of items is added last. Addition does not care for order; that no item counts twice is seen to before:
+//! a transaction stands in one segment, and copies of the others are taken once. The digest finds accidents and
+//! differences, it is no defence against forgers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use headwater_types::Chain;
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::LogicalDigest;
+use super::contents::{ChainContents, Contents};
+use crate::Cancel;
+use crate::facts::Canonical;
+use crate::market::{PriceTable, Registry};
+use crate::read::Result;
+
+#[derive(Default)]
+struct Sum {
+    digest: u128,
+    items: u64,
+    bytes: Vec<u8>,
+}
+
+impl Sum {
+    fn add(&mut self, what: &str, chain: Option<Chain>, write: impl FnOnce(&mut Vec<u8>)) {
+        self.bytes.clear();
+        what.write(&mut self.bytes);
+        chain.map_or("", Chain::name).write(&mut self.bytes);
+        write(&mut self.bytes);
+        self.digest = self.digest.wrapping_add(xxh3_128(&self.bytes));
+        self.items += 1;
+    }
+
+    fn finish(self) -> LogicalDigest {
+        LogicalDigest(self.digest.wrapping_add(xxh3_128(&self.items.to_le_bytes())))
+    }
+}
+
+pub(super) fn digest(contents: &Contents, cancel: &Cancel) -> Result<LogicalDigest> {
+    let mut sum = Sum::default();
+    for (chain, held) in &contents.chains {
+        add_chain(&mut sum, *chain, held, cancel)?;
+        add_claims(&mut sum, *chain, held);
+    }
+    add_registry(&mut sum, &contents.imports.registry);
+    add_prices(&mut sum, &contents.imports.prices);
+    Ok(sum.finish())
+}
+
+fn add_chain(sum: &mut Sum, chain: Chain, held: &ChainContents, cancel: &Cancel) -> Result<()> {
+    sum.add("network", Some(chain), |out| held.network.name().write(out));
+    let mut blocks = BTreeMap::new();
+    let mut contracts = BTreeSet::new();
+    let mut tokens = BTreeMap::new();
+    for part in held.parts() {
+        let segment = &part.segment;
+        for row in 0..segment.transactions() {
+            if row % 4096 == 0 {
+                cancel.check()?;
+            }
+            let facts = segment.facts(row)?.canonical(chain)?;
+            sum.add("transaction", Some(chain), |out| facts.write(out));
+        }
+        blocks.extend(segment.blocks()?.into_iter().map(|block| (block.number, block)));
+        contracts.extend(segment.contracts()?);
+        tokens.extend(segment.tokens()?.into_iter().map(|token| (token.contract, token)));
+    }
+    blocks.values().for_each(|block| sum.add("block", Some(chain), |out| block.write(out)));
+    contracts.iter().for_each(|contract| sum.add("contract", Some(chain), |out| contract.write(out)));
+    tokens.values().for_each(|token| sum.add("token", Some(chain), |out| token.write(out)));
+    Ok(())
+}
+
+fn add_claims(sum: &mut Sum, chain: Chain, held: &ChainContents) {
+    let claims = held.claimed();
+    for (table, ranges) in &claims.ranges {
+        for (first, last) in ranges {
+            sum.add("range", Some(chain), |out| {
+                format!("{table:?}").write(out);
+                first.write(out);
+                last.write(out);
+            });
+        }
+    }
+    for (table, accounts) in &claims.accounts {
+        for account in accounts {
+            sum.add("account", Some(chain), |out| {
+                format!("{table:?}").write(out);
+                account.write(out);
+            });
+        }
+    }
+}
+
+fn add_registry(sum: &mut Sum, registry: &Registry) {
+    for chain in Chain::all() {
+        for entry in registry.entries(chain) {
+            sum.add("registry", Some(chain), |out| {
+                entry.asset.write(out);
+                entry.symbol.write(out);
+                entry.display_name.write(out);
+                entry.decimals.write(out);
+                entry.verified.write(out);
+                entry.cg_id.write(out);
+            });
+        }
+    }
+}
+
+fn add_prices(sum: &mut Sum, prices: &PriceTable) {
+    for symbol in prices.symbols() {
+        for price in prices.series(symbol) {
+            sum.add("price", None, |out| {
+                symbol.write(out);
+                price.time.write(out);
+                price.usd.to_bits().write(out);
+            });
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! How a store is laid out in its folder, and how files get into it.
+//!
+//! ```text
+//! manifest-0000000007.json     one per generation; the highest number is the current one
+//! segments/  accounts/  tokens/  prices/     files that manifests list, never changed once written
+//! writer.lock                  held by the one writer
+//! ```
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use headwater_types::Chain;
+
+use super::contents::{FileRef, Part, Shelf, file_digest};
+use super::disk::{Disk, WriteFault};
+use crate::LedgerError;
+use crate::read::Result;
+use crate::segment::Segment;
+
+pub(super) const LOCK: &str = "writer.lock";
+pub(super) const SEGMENTS: &str = "segments";
+/// Folders of listed files.
+pub(super) const FOLDERS: [&str; 4] = [SEGMENTS, "accounts", "tokens", "prices"];
+const TEMPORARY: &str = ".tmp";
+
+pub(super) fn manifest_name(generation: u64) -> String {
+    format!("manifest-{generation:010}.json")
+}
+
+pub(super) fn manifest_generation(name: &str) -> Option<u64> {
+    name.strip_prefix("manifest-")?.strip_suffix(".json")?.parse().ok()
+}
+
+/// Generations whose manifests are there, ascending. A folder that is missing holds none.
+pub(super) fn generations(path: &Path) -> Result<Vec<u64>> {
+    let entries = match std::fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        Err(source) => return Err(io_error("cannot list", path, source)),
+    };
+    let mut generations = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|source| io_error("cannot list", path, source))?;
+        generations.extend(entry.file_name().to_str().and_then(manifest_generation));
+    }
+    generations.sort_unstable();
+    Ok(generations)
+}
+
+pub(super) fn io_error(action: &'static str, path: &Path, source: io::Error) -> LedgerError {
+    LedgerError::Io { action, path: path.to_owned(), source }
+}
+
+/// Reads a listed file whole, and checks that it is what was written.
+pub(super) fn read_listed(root: &Path, file: &FileRef) -> Result<Vec<u8>> {
+    let path = root.join(&file.name);
+    let bytes = std::fs::read(&path).map_err(|source| missing_or_io(&path, source))?;
+    check_length(&path, file, bytes.len() as u64)?;
+    if file_digest(&bytes) != file.digest {
+        return Err(LedgerError::Corrupt { file: path, offset: 0, what: "its digest is not the listed one".into() });
+    }
+    Ok(bytes)
+}
+
+/// Opens a listed segment. Its pages carry checksums of their own that are looked at when they are read.
+pub(super) fn open_listed(root: &Path, file: &FileRef) -> Result<Segment> {
+    let path = root.join(&file.name);
+    let length = std::fs::metadata(&path).map_err(|source| missing_or_io(&path, source))?.len();
+    check_length(&path, file, length)?;
+    Segment::open(&path)
+}
+
+/// A listed file that is gone is damage, not a fault of the system.
+pub(super) fn missing_or_io(path: &Path, source: io::Error) -> LedgerError {
+    match source.kind() {
+        io::ErrorKind::NotFound => {
+            LedgerError::Corrupt { file: path.to_owned(), offset: 0, what: "the file is missing".into() }
+        }
+        _ => io_error("cannot read", path, source),
+    }
+}
+
+fn check_length(path: &Path, file: &FileRef, length: u64) -> Result<()> {
+    if length == file.length {
+        return Ok(());
+    }
+    Err(LedgerError::Corrupt {
+        file: path.to_owned(),
+        offset: length.min(file.length),
+        what: format!("it has {length} bytes, expected {}", file.length),
+    })
+}
+
+/// The writing side of the folder. After a sync or rename that failed it refuses everything: what is on the disk is
+/// unknown then, and trying again would hide it.
+pub(super) struct Folder {
+    path: PathBuf,
+    disk: Box<dyn Disk>,
+    is_latched: bool,
+    /// The generation that is being prepared, and how many files it has so far: no two files share a name.
+    generation: u64,
+    count: u64,
+}
+
+impl Folder {
+    pub(super) fn new(path: PathBuf, disk: Box<dyn Disk>) -> Self {
+        Self { path, disk, is_latched: false, generation: 0, count: 0 }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the folders.
+    pub(super) fn create(&mut self) -> Result<()> {
+        for name in [""].iter().chain(&FOLDERS) {
+            let path = self.path.join(name);
+            self.disk.create_folder(&path).map_err(|source| io_error("cannot create", &path, source))?;
+        }
+        self.sync_folder("")
+    }
+
+    /// Called before the files of a generation are written.
+    pub(super) fn begin(&mut self, generation: u64) -> Result<()> {
+        if self.is_latched {
+            return Err(LedgerError::Latched { path: self.path.clone() });
+        }
+        self.generation = generation;
+        self.count = 0;
+        Ok(())
+    }
+
+    /// Writes a manifest: the commit. What it lists was written and synced before.
+    pub(super) fn publish(&mut self, bytes: &[u8]) -> Result<()> {
+        for folder in FOLDERS {
+            self.sync_folder(folder)?;
+        }
+        let name = manifest_name(self.generation);
+        self.write(&name, bytes)?;
+        self.sync_folder("")
+    }
+
+    pub(super) fn remove(&mut self, path: &Path) -> Result<()> {
+        self.disk.remove(path).map_err(|source| io_error("cannot delete", path, source))
+    }
+
+    fn keep(&mut self, name: String, bytes: &[u8]) -> Result<FileRef> {
+        self.write(&name, bytes)?;
+        Ok(FileRef { name, length: bytes.len() as u64, digest: file_digest(bytes) })
+    }
+
+    fn next_name(&mut self, folder: &str, stem: &str, extension: &str) -> String {
+        self.count += 1;
+        format!("{folder}/{stem}-{:010}-{:04}.{extension}", self.generation, self.count)
+    }
+
+    fn write(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+        if self.is_latched {
+            return Err(LedgerError::Latched { path: self.path.clone() });
+        }
+        let path = self.path.join(name);
+        let temporary = self.path.join(format!("{name}{TEMPORARY}"));
+        match self.disk.write_synced(&temporary, bytes) {
+            Ok(()) => {}
+            Err(WriteFault::Write(source)) => {
+                // What was written of it is garbage that a later collection would find too.
+                let _ = self.disk.remove(&temporary);
+                return Err(io_error("cannot write", &temporary, source));
+            }
+            Err(WriteFault::Sync(source)) => return Err(self.latch("cannot sync", &temporary, source)),
+        }
+        self.disk.rename(&temporary, &path).map_err(|source| self.latch("cannot rename to", &path, source))
+    }
+
+    fn sync_folder(&mut self, name: &str) -> Result<()> {
+        let path = self.path.join(name);
+        self.disk.sync_folder(&path).map_err(|source| self.latch("cannot sync", &path, source))
+    }
+
+    fn latch(&mut self, action: &'static str, path: &Path, source: io::Error) -> LedgerError {
+        self.is_latched = true;
+        io_error(action, path, source)
+    }
+}
+
+impl Shelf for Folder {
+    fn keep_segment(&mut self, chain: Chain, bytes: Vec<u8>) -> Result<Arc<Part>> {
+        let name = self.next_name(SEGMENTS, chain.name(), "segment");
+        let file = self.keep(name, &bytes)?;
+        drop(bytes);
+        let segment = Arc::new(Segment::open(&self.path.join(&file.name))?);
+        Ok(Arc::new(Part { file, segment }))
+    }
+
+    fn keep_file(&mut self, kind: &str, extension: &str, bytes: Vec<u8>) -> Result<FileRef> {
+        let name = self.next_name(kind, kind, extension);
+        self.keep(name, &bytes)
+    }
+}

@@ -1,0 +1,148 @@
+//! Versions of token listings and prices, each a file of JSON lines.
+
+use std::sync::Arc;
+
+use headwater_types::{Address, Chain, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::contents::{FileRef, Shelf};
+use super::{ImportKind, ImportVersion};
+use crate::LedgerError;
+use crate::market::{PricePoint, PriceTable, Registry, TokenListing};
+use crate::read::Result;
+
+/// One version and where its entries are.
+#[derive(Clone)]
+pub(super) struct Import {
+    pub(super) version: ImportVersion,
+    pub(super) file: FileRef,
+    pub(super) entries: Arc<Entries>,
+}
+
+/// What a version brought.
+pub(super) enum Entries {
+    Tokens(Vec<TokenListing>),
+    Prices(Vec<PricePoint>),
+}
+
+/// All versions, and what those in force come to.
+#[derive(Clone, Default)]
+pub(super) struct Imports {
+    pub(super) versions: Vec<Import>,
+    pub(super) registry: Arc<Registry>,
+    pub(super) prices: Arc<PriceTable>,
+}
+
+impl Imports {
+    pub(super) fn new(versions: Vec<Import>) -> Self {
+        let in_force = || versions.iter().filter(|import| import.version.in_force).map(|import| &*import.entries);
+        let listings = in_force().filter_map(|entries| match entries {
+            Entries::Tokens(listings) => Some(listings),
+            Entries::Prices(_) => None,
+        });
+        let registry = Registry::new(listings.flatten().cloned());
+        let points = in_force().filter_map(|entries| match entries {
+            Entries::Prices(points) => Some(points),
+            Entries::Tokens(_) => None,
+        });
+        let prices = PriceTable::new(points.flatten().cloned());
+        Self { registry: Arc::new(registry), prices: Arc::new(prices), versions }
+    }
+
+    /// With one more version, and its number.
+    pub(super) fn with(&self, source: &str, entries: Entries, shelf: &mut dyn Shelf) -> Result<(Self, u64)> {
+        let number = self.versions.last().map_or(0, |import| import.version.version) + 1;
+        let (kind, count, folder) = match &entries {
+            Entries::Tokens(listings) => (ImportKind::Tokens, listings.len(), "tokens"),
+            Entries::Prices(points) => {
+                points.iter().try_for_each(PricePoint::check)?;
+                (ImportKind::Prices, points.len(), "prices")
+            }
+        };
+        let file = shelf.keep_file(folder, "jsonl", entries.to_lines())?;
+        let version =
+            ImportVersion { version: number, kind, source: source.to_owned(), entries: count as u64, in_force: true };
+        let mut versions = self.versions.clone();
+        versions.push(Import { version, file, entries: Arc::new(entries) });
+        Ok((Self::new(versions), number))
+    }
+
+    /// Without a version that is in force.
+    pub(super) fn without(&self, version: u64) -> Result<Self> {
+        let mut versions = self.versions.clone();
+        let import = versions
+            .iter_mut()
+            .find(|import| import.version.version == version && import.version.in_force)
+            .ok_or(LedgerError::UnknownVersion(version))?;
+        import.version.in_force = false;
+        Ok(Self::new(versions))
+    }
+
+    pub(super) fn list(&self) -> Vec<ImportVersion> {
+        self.versions.iter().map(|import| import.version.clone()).collect()
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct ListingLine {
+    chain: Chain,
+    contract: String,
+    symbol: String,
+    name: String,
+    decimals: u8,
+    verified: bool,
+    coingecko_id: Option<String>,
+}
+
+/// The price is text, so that it comes back to the last bit.
+#[derive(Serialize, Deserialize)]
+struct PriceLine {
+    symbol: String,
+    time: Timestamp,
+    usd: String,
+}
+
+impl Entries {
+    fn to_lines(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Self::Tokens(listings) => listings.iter().for_each(|listing| {
+                let TokenListing { chain, contract, symbol, name, decimals, verified, coingecko_id } = listing.clone();
+                let contract = contract.to_string();
+                push_line(&mut out, &ListingLine { chain, contract, symbol, name, decimals, verified, coingecko_id });
+            }),
+            Self::Prices(points) => points.iter().for_each(|point| {
+                let PricePoint { symbol, time, usd } = point.clone();
+                push_line(&mut out, &PriceLine { symbol, time, usd: usd.to_string() });
+            }),
+        }
+        out
+    }
+
+    /// Reads what [`Entries::to_lines`] wrote; an error is the text of what is wrong.
+    pub(super) fn from_lines(kind: ImportKind, bytes: &[u8]) -> std::result::Result<Self, String> {
+        let lines = || bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        match kind {
+            ImportKind::Tokens => lines().map(read_listing).collect::<std::result::Result<_, _>>().map(Self::Tokens),
+            ImportKind::Prices => lines().map(read_price).collect::<std::result::Result<_, _>>().map(Self::Prices),
+        }
+    }
+}
+
+fn push_line(out: &mut Vec<u8>, line: &impl Serialize) {
+    serde_json::to_writer(&mut *out, line).expect("plain records always have a JSON form");
+    out.push(b'\n');
+}
+
+fn read_listing(line: &[u8]) -> std::result::Result<TokenListing, String> {
+    let ListingLine { chain, contract, symbol, name, decimals, verified, coingecko_id } =
+        serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let contract = Address::parse(chain, &contract).map_err(|error| error.to_string())?;
+    Ok(TokenListing { chain, contract, symbol, name, decimals, verified, coingecko_id })
+}
+
+fn read_price(line: &[u8]) -> std::result::Result<PricePoint, String> {
+    let PriceLine { symbol, time, usd } = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let usd = usd.parse().map_err(|_| format!("{usd:?} is no price"))?;
+    Ok(PricePoint { symbol, time, usd })
+}

@@ -1,0 +1,189 @@
+//! Reads every byte of a generation against its checksums, and its parts against each other.
+//!
+//! Nothing stops at the first problem: each file is judged by itself, and the report lists all of them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use headwater_types::Chain;
+
+use super::contents::{FileRef, file_digest};
+use super::manifest::{Manifest, SegmentEntry};
+use super::{FileProblem, VerifyReport, folder};
+use crate::facts::{BlockFacts, TokenFacts};
+use crate::read::Result;
+use crate::segment::Segment;
+use crate::{Cancel, LedgerError};
+
+pub(super) fn verify(root: &Path, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> Result<VerifyReport> {
+    let mut check = Check { root, progress, cancel, total: 0, report: VerifyReport::default() };
+    let generations = folder::generations(root)?;
+    let Some((newest, older)) = generations.split_last() else {
+        return Err(LedgerError::NoStore { path: root.to_owned() });
+    };
+    for generation in older {
+        check.manifest(*generation)?;
+    }
+    check.report.generation = *newest;
+    if let Some(manifest) = check.manifest(*newest)? {
+        check.contents(&manifest)?;
+    }
+    check.report.problems.sort();
+    check.report.problems.dedup();
+    Ok(check.report)
+}
+
+struct Check<'a> {
+    root: &'a Path,
+    progress: &'a dyn Fn(u64, u64),
+    cancel: &'a Cancel,
+    total: u64,
+    report: VerifyReport,
+}
+
+impl Check<'_> {
+    fn problem(&mut self, file: PathBuf, offset: u64, what: impl Into<String>) {
+        self.report.problems.push(FileProblem { file, offset, what: what.into() });
+    }
+
+    /// Puts damage into the report; other errors end the work.
+    fn noted<T>(&mut self, result: Result<T>, path: &Path) -> Result<Option<T>> {
+        match result {
+            Ok(value) => return Ok(Some(value)),
+            Err(LedgerError::Corrupt { file, offset, what }) => self.problem(file, offset, what),
+            Err(LedgerError::Cancelled(cancelled)) => return Err(cancelled.into()),
+            Err(error) => {
+                let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
+                self.problem(path.to_owned(), 0, format!("{error}{}", source.unwrap_or_default()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn manifest(&mut self, generation: u64) -> Result<Option<Manifest>> {
+        let path = self.root.join(folder::manifest_name(generation));
+        let manifest = match Manifest::read(self.root, generation) {
+            // Collected since the folder was listed.
+            Err(LedgerError::GenerationGone { .. }) => return Ok(None),
+            manifest => self.noted(manifest, &path)?,
+        };
+        self.report.files += 1;
+        self.report.bytes += std::fs::metadata(&path).map_or(0, |file| file.len());
+        Ok(manifest)
+    }
+
+    fn contents(&mut self, manifest: &Manifest) -> Result<()> {
+        let path = self.root.join(folder::manifest_name(manifest.generation));
+        let listed = manifest.files();
+        self.total = listed.iter().flatten().map(|file| file.length).sum::<u64>() + self.report.bytes;
+        for file in listed {
+            match file {
+                Ok(file) => self.file(&file)?,
+                Err(what) => self.problem(path.clone(), 0, what),
+            }
+        }
+        // What cannot be opened is in the report by now; what can is checked together.
+        for (chain, entry) in &manifest.chains {
+            let entries = entry.segments.iter().chain(entry.tail.iter().map(|block| &block.segment));
+            let mut segments = Vec::new();
+            for entry in entries {
+                segments.extend(self.segment(*chain, entry)?);
+            }
+            self.duplicates(&segments)?;
+            self.copies(&segments)?;
+        }
+        Ok(())
+    }
+
+    /// Length and digest of the whole file.
+    fn file(&mut self, file: &FileRef) -> Result<()> {
+        self.cancel.check()?;
+        let path = self.root.join(&file.name);
+        self.report.files += 1;
+        match std::fs::read(&path) {
+            Err(source) => {
+                self.noted::<()>(Err(folder::missing_or_io(&path, source)), &path)?;
+            }
+            Ok(bytes) => {
+                let length = bytes.len() as u64;
+                self.report.bytes += length;
+                if length != file.length {
+                    let what = format!("it has {length} bytes, expected {}", file.length);
+                    self.problem(path, length.min(file.length), what);
+                } else if file_digest(&bytes) != file.digest && !file.name.starts_with(folder::SEGMENTS) {
+                    self.problem(path, 0, "its digest is not the listed one");
+                }
+            }
+        }
+        (self.progress)(self.report.bytes, self.total.max(self.report.bytes));
+        Ok(())
+    }
+
+    /// Every page of a segment, and whether it is the one that was listed.
+    fn segment(&mut self, chain: Chain, entry: &SegmentEntry) -> Result<Option<(PathBuf, Segment)>> {
+        self.cancel.check()?;
+        let Ok(file) = entry.file.to_ref() else { return Ok(None) };
+        let path = self.root.join(&file.name);
+        let before = self.report.problems.len();
+        let Some(segment) = self.noted(folder::open_listed(self.root, &file), &path)? else { return Ok(None) };
+        let pages = segment.verify(&mut |_, _| {});
+        self.noted(pages, &path)?;
+        if self.report.problems.len() > before {
+            return Ok(None);
+        }
+        let digest = std::fs::read(&path).map(|bytes| file_digest(&bytes));
+        if digest.ok() != Some(file.digest) {
+            self.problem(path, 0, "its pages are sound, but it is not the file that was listed");
+            return Ok(None);
+        }
+        let counts = (segment.chain(), segment.transactions(), segment.movements());
+        if counts != (chain, entry.transactions, entry.movements) {
+            let what = format!(
+                "it holds {} with {} transactions and {} movements, listed is {chain} with {} and {}",
+                counts.0, counts.1, counts.2, entry.transactions, entry.movements
+            );
+            self.problem(path.clone(), 0, what);
+        }
+        Ok(Some((path, segment)))
+    }
+
+    /// A transaction stands in one segment only.
+    fn duplicates(&mut self, segments: &[(PathBuf, Segment)]) -> Result<()> {
+        for (place, (path, segment)) in segments.iter().enumerate() {
+            for row in 0..segment.transactions() {
+                if row % 4096 == 0 {
+                    self.cancel.check()?;
+                }
+                let Some(hash) = self.noted(segment.hash(row), path)? else { continue };
+                for (other, later) in &segments[place + 1..] {
+                    if self.noted(later.find(&hash), other)?.flatten().is_some() {
+                        let what = format!("transaction {hash:?} stands in {} too", path.display());
+                        self.problem(other.clone(), 0, what);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies of blocks and tokens say the same.
+    fn copies(&mut self, segments: &[(PathBuf, Segment)]) -> Result<()> {
+        let mut blocks: BTreeMap<u64, BlockFacts> = BTreeMap::new();
+        let mut tokens: BTreeMap<_, TokenFacts> = BTreeMap::new();
+        for (path, segment) in segments {
+            for block in self.noted(segment.blocks(), path)?.unwrap_or_default() {
+                let held = blocks.entry(block.number).or_insert_with(|| block.clone());
+                if *held != block {
+                    self.problem(path.clone(), 0, format!("block {} differs from another copy", block.number));
+                }
+            }
+            for token in self.noted(segment.tokens(), path)?.unwrap_or_default() {
+                let held = tokens.entry(token.contract).or_insert_with(|| token.clone());
+                if *held != token {
+                    self.problem(path.clone(), 0, format!("token {} differs from another copy", token.contract));
+                }
+            }
+        }
+        Ok(())
+    }
+}
