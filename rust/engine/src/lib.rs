@@ -7,14 +7,21 @@
 pub mod analyses;
 
 mod answer;
+mod asset_book;
 mod desk;
 mod endpoint;
 mod error;
 mod request;
+mod rows;
+mod scope;
+mod valuation;
+mod walk;
 
 pub use analyses::{Analysis, Description};
 pub use answer::{Answer, Pagination, Warning};
 pub use desk::Desk;
 pub use endpoint::{CostClass, ENDPOINTS, Endpoint, Method, endpoint};
 pub use error::{Error, ErrorKind, Reason};
+pub use rows::{Excluded, TransferRow};
+pub use scope::{Bound, FilterCriteria};
 pub use request::{Checks, DirectionFilter, PageInfo, RankingSort, Sign, SortOrder, TransactionSort, TransferSort, Warnings};

@@ -5,6 +5,8 @@
 //! tests. To add one: a file here, a line in [`ENTRIES`], a line in [`crate::ENDPOINTS`].
 
 mod rates;
+mod transactions;
+mod transfer_between;
 
 use headwater_ledger::{Cancel, Ledger};
 use serde::Serialize;
@@ -18,6 +20,8 @@ use crate::request::{Checks, Warnings, decode, fingerprint};
 use crate::{Answer, Endpoint, Error, ErrorKind};
 
 pub use rates::{Rate, Rates, RatesParams, RatesReport, RatesRequest};
+pub use transactions::{Transactions, TransactionsParams, TransactionsReport, TransactionsRequest};
+pub use transfer_between::{TransferBetween, TransferBetweenParams, TransferBetweenReport, TransferBetweenRequest};
 
 /// One analysis: request, parameters, report.
 pub trait Analysis {
@@ -84,6 +88,8 @@ impl Entry {
 #[rustfmt::skip]
 pub(crate) const ENTRIES: &[Entry] = &[
     Entry::new::<Rates>("rates"),
+    Entry::new::<Transactions>("transactions"),
+    Entry::new::<TransferBetween>("counterparty/transfer-between"),
 ];
 
 /// Finds the analysis of an endpoint.
@@ -110,4 +116,9 @@ fn describe<A: Analysis>() -> Description {
     components.sort_by(|one, other| one.0.cmp(&other.0));
     components.dedup_by(|one, other| one.0 == other.0);
     Description { request: A::Request::schema(), report: A::Report::schema(), components }
+}
+
+/// Says that a field waits for labels.
+fn labels_not_built(warnings: &mut Warnings, field: &str) {
+    warnings.add("not_built", Some(field), format!("{field} is empty: address labels are not built yet"));
 }

@@ -1,0 +1,130 @@
+//! The transaction list of an address.
+
+use headwater_ledger::{Cancel, Ledger};
+use serde::{Deserialize, Serialize};
+
+use super::{Analysis, labels_not_built};
+use crate::Error;
+use crate::request::{
+    Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransactionSort, TransferSort, Warnings,
+};
+use crate::rows::{Excluded, Listing, TransferRow};
+use crate::scope::{FilterCriteria, Scope, ScopeFields};
+use crate::valuation::{Output, amount_unit};
+
+/// `POST /v1/transactions`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct TransactionsRequest {
+    /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
+    #[schema(example = "ethereum")]
+    blockchain: String,
+    /// The address asked about.
+    #[schema(example = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")]
+    address: String,
+    /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
+    symbols: Option<Vec<String>>,
+    /// Only these contracts, null or `native` for the native coin; stands before `symbols`.
+    contracts: Option<Vec<Option<String>>>,
+    /// `all` (default), `in` or `out`.
+    direction: Option<DirectionFilter>,
+    /// First time, epoch seconds, included.
+    start_time: Option<i64>,
+    /// Last time, epoch seconds, included.
+    end_time: Option<i64>,
+    /// Adds `amount_out` in this unit: `usd` or a registry symbol.
+    output_asset: Option<String>,
+    /// Rows per page: default 20, at most 1000.
+    limit: Option<i64>,
+    /// Page from 1; 0 is page 1 too.
+    page: Option<i64>,
+    /// `next_cursor` of an answer: goes on behind its last row, however deep.
+    cursor: Option<String>,
+    /// Amount ranges by symbol.
+    filter_criterias: Option<Vec<FilterCriteria>>,
+    /// `timestamp` (default) or `amount_usd`.
+    sort: Option<TransactionSort>,
+    /// `desc` (default) or `asc`.
+    order: Option<SortOrder>,
+    /// Show tokens that no registry vouches for; default false.
+    include_unverified: Option<bool>,
+    /// Show movements of nothing; default false.
+    include_zero_value: Option<bool>,
+    /// Show failed transactions; default false.
+    include_failed: Option<bool>,
+}
+
+/// Checked parameters of a transaction list.
+#[derive(Debug)]
+pub struct TransactionsParams(Listing);
+
+/// One page of a transaction list.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TransactionsReport {
+    /// Chain.
+    pub blockchain: String,
+    /// The address asked about, canonical.
+    pub address: String,
+    /// Movements, newest first; those of one transaction stand together.
+    pub datas: Vec<TransferRow>,
+    /// Paging.
+    pub pagination: PageInfo,
+    /// Unit of the amounts: a symbol, `usd` or `mixed`.
+    pub amount_unit: String,
+    /// Last block of the data that was read; pages of one cursor share it.
+    pub as_of_block: Option<u64>,
+    /// What the default hiding left out.
+    pub excluded: Excluded,
+}
+
+/// The transaction list of an address.
+pub struct Transactions;
+
+impl Analysis for Transactions {
+    type Request = TransactionsRequest;
+    type Params = TransactionsParams;
+    type Report = TransactionsReport;
+
+    fn params(request: TransactionsRequest, checks: &mut Checks<'_>) -> Result<TransactionsParams, Error> {
+        let chain = checks.chain("blockchain", &request.blockchain)?;
+        let address = checks.address(chain, "address", &request.address)?;
+        let output = Output::new(checks, chain, request.output_asset.as_deref())?;
+        let paging = Paging::new(request.limit, request.page, request.cursor.as_deref(), checks.fingerprint)?;
+        let fields = ScopeFields {
+            symbols: request.symbols,
+            contracts: request.contracts,
+            direction: request.direction,
+            start_time: request.start_time,
+            end_time: request.end_time,
+            filter_criterias: request.filter_criterias,
+            include_unverified: request.include_unverified,
+            include_zero_value: request.include_zero_value,
+            include_failed: request.include_failed,
+        };
+        let sort = match request.sort.unwrap_or(TransactionSort::Timestamp) {
+            TransactionSort::Timestamp => TransferSort::Timestamp,
+            TransactionSort::AmountUsd => TransferSort::AmountUsd,
+        };
+        let order = request.order.unwrap_or(SortOrder::Desc);
+        let scope = Scope::new(checks, chain, fields)?;
+        Ok(TransactionsParams(Listing { scope, address, other: None, output, sort, order, paging }))
+    }
+
+    fn report(
+        ledger: &dyn Ledger,
+        TransactionsParams(listing): &TransactionsParams,
+        warnings: &mut Warnings,
+        cancel: &Cancel,
+    ) -> Result<TransactionsReport, Error> {
+        let page = listing.page(ledger, cancel)?;
+        labels_not_built(warnings, "counterparty_label");
+        Ok(TransactionsReport {
+            blockchain: listing.scope.chain.name().to_owned(),
+            address: listing.address.to_string(),
+            datas: page.rows,
+            pagination: page.pagination,
+            amount_unit: amount_unit(ledger, &listing.scope, &listing.output)?,
+            as_of_block: page.as_of_block,
+            excluded: page.excluded,
+        })
+    }
+}

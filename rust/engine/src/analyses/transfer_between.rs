@@ -1,0 +1,148 @@
+//! The transfers between two addresses.
+
+use headwater_ledger::{Cancel, Ledger};
+use headwater_types::{Address, Chain};
+use serde::{Deserialize, Serialize};
+
+use super::{Analysis, labels_not_built};
+use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransferSort, Warnings};
+use crate::rows::{Listing, TransferRow};
+use crate::scope::{Scope, ScopeFields};
+use crate::valuation::{Output, amount_unit};
+use crate::{Error, Reason};
+
+/// `POST /v1/counterparty/transfer-between`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct TransferBetweenRequest {
+    /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
+    #[schema(example = "ethereum")]
+    blockchain: String,
+    /// The main address; `address_a` is another name of it.
+    target: Option<String>,
+    /// Another name of `target`.
+    address_a: Option<String>,
+    /// The other address; `address_b` is another name of it.
+    counterparty: Option<String>,
+    /// Another name of `counterparty`.
+    address_b: Option<String>,
+    /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
+    symbols: Option<Vec<String>>,
+    /// Only these contracts, null or `native` for the native coin; stands before `symbols`.
+    contracts: Option<Vec<Option<String>>>,
+    /// `all` (default), `in` or `out`, as seen from `target`.
+    direction: Option<DirectionFilter>,
+    /// First time, epoch seconds, included.
+    start_time: Option<i64>,
+    /// Last time, epoch seconds, included.
+    end_time: Option<i64>,
+    /// Adds `amount_out` in this unit: `usd` or a registry symbol.
+    output_asset: Option<String>,
+    /// Rows per page: default 20, at most 1000.
+    limit: Option<i64>,
+    /// Page from 1; 0 is page 1 too.
+    page: Option<i64>,
+    /// `next_cursor` of an answer: goes on behind its last row, however deep.
+    cursor: Option<String>,
+    /// `timestamp` (default), `amount` or `amount_usd`.
+    sort: Option<TransferSort>,
+    /// `desc` (default) or `asc`.
+    order: Option<SortOrder>,
+    /// Show tokens that no registry vouches for; default false.
+    include_unverified: Option<bool>,
+    /// Show movements of nothing; default false.
+    include_zero_value: Option<bool>,
+    /// Show failed transactions; default false.
+    include_failed: Option<bool>,
+}
+
+/// Checked parameters of a list of transfers between two addresses.
+#[derive(Debug)]
+pub struct TransferBetweenParams {
+    listing: Listing,
+    counterparty: Address,
+}
+
+/// One page of the transfers between two addresses.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TransferBetweenReport {
+    /// Chain.
+    pub blockchain: String,
+    /// The main address, canonical.
+    pub target: String,
+    /// The other address, canonical.
+    pub counterparty: String,
+    /// Movements as seen from `target`.
+    pub datas: Vec<TransferRow>,
+    /// Paging.
+    pub pagination: PageInfo,
+    /// Unit of the amounts: a symbol, `usd` or `mixed`.
+    pub amount_unit: String,
+    /// Last block of the data that was read; pages of one cursor share it.
+    pub as_of_block: Option<u64>,
+}
+
+/// The transfers between two addresses.
+pub struct TransferBetween;
+
+impl Analysis for TransferBetween {
+    type Request = TransferBetweenRequest;
+    type Params = TransferBetweenParams;
+    type Report = TransferBetweenReport;
+
+    fn params(request: TransferBetweenRequest, checks: &mut Checks<'_>) -> Result<TransferBetweenParams, Error> {
+        let chain = checks.chain("blockchain", &request.blockchain)?;
+        let address = aliased(checks, chain, [("target", request.target), ("address_a", request.address_a)])?;
+        let counterparty =
+            aliased(checks, chain, [("counterparty", request.counterparty), ("address_b", request.address_b)])?;
+        let output = Output::new(checks, chain, request.output_asset.as_deref())?;
+        let paging = Paging::new(request.limit, request.page, request.cursor.as_deref(), checks.fingerprint)?;
+        let fields = ScopeFields {
+            symbols: request.symbols,
+            contracts: request.contracts,
+            direction: request.direction,
+            start_time: request.start_time,
+            end_time: request.end_time,
+            filter_criterias: None,
+            include_unverified: request.include_unverified,
+            include_zero_value: request.include_zero_value,
+            include_failed: request.include_failed,
+        };
+        let scope = Scope::new(checks, chain, fields)?;
+        let sort = request.sort.unwrap_or(TransferSort::Timestamp);
+        let order = request.order.unwrap_or(SortOrder::Desc);
+        let listing = Listing { scope, address, other: Some(counterparty), output, sort, order, paging };
+        Ok(TransferBetweenParams { listing, counterparty })
+    }
+
+    fn report(
+        ledger: &dyn Ledger,
+        TransferBetweenParams { listing, counterparty }: &TransferBetweenParams,
+        warnings: &mut Warnings,
+        cancel: &Cancel,
+    ) -> Result<TransferBetweenReport, Error> {
+        let page = listing.page(ledger, cancel)?;
+        labels_not_built(warnings, "counterparty_label");
+        Ok(TransferBetweenReport {
+            blockchain: listing.scope.chain.name().to_owned(),
+            target: listing.address.to_string(),
+            counterparty: counterparty.to_string(),
+            datas: page.rows,
+            pagination: page.pagination,
+            amount_unit: amount_unit(ledger, &listing.scope, &listing.output)?,
+            as_of_block: page.as_of_block,
+        })
+    }
+}
+
+/// An address that goes under two names, of which the first stands.
+pub(super) fn aliased(
+    checks: &mut Checks<'_>,
+    chain: Chain,
+    names: [(&str, Option<String>); 2],
+) -> Result<Address, Error> {
+    let [(name, _), (alias, _)] = &names;
+    let missing = Error::invalid(Reason::MissingField, *name, format!("{name} (or {alias}) is required"));
+    let given = names.into_iter().find_map(|(name, text)| Some((name, text?)));
+    let (name, text) = given.ok_or(missing)?;
+    checks.address(chain, name, &text)
+}

@@ -1,0 +1,152 @@
+//! What answers say of assets: symbol, decimals, verdict of the registry, warning signs. Each asset is looked up once.
+
+use std::collections::{HashMap, HashSet};
+
+use headwater_ledger::Ledger;
+use headwater_ledger::read::AssetRef;
+use headwater_types::{Asset, Chain};
+
+use crate::Error;
+
+/// An asset as answers show it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AssetView {
+    pub asset: Asset,
+    /// Lowercase; `None` when neither registry nor chain data names it.
+    pub symbol: Option<String>,
+    /// Canonical text, `None` for the native coin.
+    pub contract: Option<String>,
+    pub decimals: Option<u8>,
+    pub verified: bool,
+    pub rate_symbol: Option<String>,
+    /// An unverified token under the symbol of a verified one, or one that looks like it.
+    pub spoofed: bool,
+}
+
+impl AssetView {
+    /// The symbol, or the contract where there is none.
+    pub fn name(&self) -> &str {
+        self.symbol.as_deref().or(self.contract.as_deref()).unwrap_or_default()
+    }
+}
+
+/// The assets of one chain, by the number that this book gives them.
+pub(crate) struct AssetBook<'a> {
+    ledger: &'a dyn Ledger,
+    chain: Chain,
+    by_ref: HashMap<AssetRef, usize>,
+    by_asset: HashMap<Asset, usize>,
+    views: Vec<AssetView>,
+    trusted: HashSet<String>,
+}
+
+impl<'a> AssetBook<'a> {
+    pub fn new(ledger: &'a dyn Ledger, chain: Chain) -> Self {
+        let entries = ledger.registry().entries(chain);
+        let trusted = entries.iter().filter(|entry| entry.verified).map(|entry| skeleton(&entry.symbol)).collect();
+        Self { ledger, chain, by_ref: HashMap::new(), by_asset: HashMap::new(), views: Vec::new(), trusted }
+    }
+
+    /// The number of the asset behind a handle.
+    pub fn of_ref(&mut self, asset: AssetRef) -> Result<usize, Error> {
+        if let Some(number) = self.by_ref.get(&asset) {
+            return Ok(*number);
+        }
+        let number = self.of_asset(self.ledger.asset(asset)?)?;
+        self.by_ref.insert(asset, number);
+        Ok(number)
+    }
+
+    /// The number of an asset.
+    pub fn of_asset(&mut self, asset: Asset) -> Result<usize, Error> {
+        if let Some(number) = self.by_asset.get(&asset) {
+            return Ok(*number);
+        }
+        self.views.push(self.look_up(asset)?);
+        self.by_asset.insert(asset, self.views.len() - 1);
+        Ok(self.views.len() - 1)
+    }
+
+    /// What answers say of an asset.
+    pub fn view(&self, number: usize) -> &AssetView {
+        &self.views[number]
+    }
+
+    fn look_up(&self, asset: Asset) -> Result<AssetView, Error> {
+        let contract = asset.contract().map(ToString::to_string);
+        if let Some(entry) = self.ledger.registry().entry(self.chain, &asset) {
+            return Ok(AssetView {
+                asset,
+                symbol: Some(entry.symbol.clone()),
+                contract,
+                decimals: Some(entry.decimals),
+                verified: entry.verified,
+                rate_symbol: entry.rate_symbol.clone(),
+                spoofed: !entry.verified && self.trusted.contains(&skeleton(&entry.symbol)),
+            });
+        }
+        let facts = match asset.contract() {
+            Some(contract) => self.ledger.token_facts(self.chain, contract)?,
+            None => None,
+        };
+        let symbol = facts.as_ref().and_then(|facts| facts.symbol.as_deref()).map(str::to_lowercase);
+        Ok(AssetView {
+            asset,
+            contract,
+            decimals: facts.as_ref().and_then(|facts| facts.decimals),
+            verified: false,
+            rate_symbol: None,
+            spoofed: symbol.as_deref().is_some_and(|symbol| self.trusted.contains(&skeleton(symbol))),
+            symbol,
+        })
+    }
+}
+
+/// A symbol with look-alike letters made equal: case, width, invisible marks, punctuation, Cyrillic and Greek letters
+/// drawn like Latin ones.
+fn skeleton(symbol: &str) -> String {
+    symbol.chars().filter_map(plain).flat_map(char::to_lowercase).filter_map(plain).collect()
+}
+
+fn plain(letter: char) -> Option<char> {
+    Some(match letter {
+        // Full-width forms stand 0xFEE0 above ASCII.
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(letter) - 0xfee0)?.to_ascii_lowercase(),
+        'а' | 'α' | 'ɑ' => 'a',
+        'в' | 'β' => 'b',
+        'с' | 'ϲ' => 'c',
+        'ԁ' => 'd',
+        'е' | 'ε' | 'ё' => 'e',
+        'һ' | 'н' | 'η' => 'h',
+        'і' | 'ι' | 'ı' | 'ї' => 'i',
+        'ј' => 'j',
+        'к' | 'κ' => 'k',
+        'м' | 'μ' => 'm',
+        'о' | 'ο' | '0' => 'o',
+        'р' | 'ρ' => 'p',
+        'ѕ' | '$' => 's',
+        'т' | 'τ' | '₮' => 't',
+        'υ' => 'u',
+        'ν' => 'v',
+        'х' | 'χ' => 'x',
+        'у' | 'γ' => 'y',
+        'ζ' => 'z',
+        letter if letter.is_alphanumeric() => letter,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn look_alike_symbols_have_one_skeleton() {
+        for forged in ["USDT", "usdt", "U\u{200b}SDT", "USD\u{422}", "\u{ff35}SDT", "USD.T", "USD₮", "\u{405}"] {
+            let expected = if forged == "\u{405}" { "s" } else { "usdt" };
+            assert_eq!(skeleton(forged), expected, "{forged:?}");
+        }
+        assert_ne!(skeleton("usdc"), skeleton("usdt"));
+        assert_eq!(skeleton("Во"), "bo");
+    }
+}

@@ -1,0 +1,208 @@
+//! Lists of movements: one page, with what was hidden and how many pages there are.
+
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+use headwater_ledger::read::{PostingKey, Scan, ScanOrder};
+use headwater_ledger::{Cancel, Ledger};
+use headwater_types::Address;
+use serde::Serialize;
+
+use super::row::TransferRow;
+use super::seen::RowMaker;
+use crate::Error;
+use crate::asset_book::AssetBook;
+use crate::request::{CursorKey, PageInfo, Paging, SortOrder, TransferSort};
+use crate::scope::{Scope, Verdict};
+use crate::valuation::{Output, Valuer};
+use crate::walk::{Flow, Walk};
+
+/// Up to this many movements of an account, pages and hidden movements are counted; above it counting would cost more
+/// than the page.
+pub(crate) const COUNTED_POSTINGS: u64 = 50_000;
+
+/// Which list is wanted.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    pub scope: Scope,
+    pub address: Address,
+    pub other: Option<Address>,
+    pub output: Output,
+    pub sort: TransferSort,
+    pub order: SortOrder,
+    pub paging: Paging,
+}
+
+/// One page of a list.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub rows: Vec<TransferRow>,
+    pub pagination: PageInfo,
+    pub excluded: Excluded,
+    pub as_of_block: Option<u64>,
+}
+
+/// Movements that the default hiding left out under the same filters; null when they were not counted. One that is
+/// hidden for several reasons is counted under the first of failed, unverified, zero value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, utoipa::ToSchema)]
+pub struct Excluded {
+    /// Tokens that no registry vouches for.
+    pub unverified: Option<u64>,
+    /// Movements of nothing.
+    pub zero_value: Option<u64>,
+    /// Movements of failed transactions.
+    pub failed: Option<u64>,
+}
+
+#[derive(Default)]
+struct Counts {
+    shown: usize,
+    unverified: u64,
+    zero_value: u64,
+    failed: u64,
+}
+
+impl Counts {
+    fn add(&mut self, verdict: Verdict) {
+        match verdict {
+            Verdict::Shown => self.shown += 1,
+            Verdict::Unverified => self.unverified += 1,
+            Verdict::ZeroValue => self.zero_value += 1,
+            Verdict::Failed => self.failed += 1,
+            Verdict::Outside => {}
+        }
+    }
+}
+
+impl Listing {
+    /// Reads the page.
+    pub fn page(&self, ledger: &dyn Ledger, cancel: &Cancel) -> Result<Page, Error> {
+        let valuer = Valuer::new(ledger);
+        let mut walk = match self.other {
+            Some(other) => Walk::between(ledger, &self.scope, self.address, other)?,
+            None => Walk::new(ledger, &self.scope, self.address)?,
+        };
+        let counts = if walk.length() <= COUNTED_POSTINGS { Some(self.count(&mut walk, cancel)?) } else { None };
+        let (flows, more) = match self.sort {
+            TransferSort::Timestamp => self.in_order(&mut walk, cancel)?,
+            TransferSort::Amount | TransferSort::AmountUsd => self.by_value(&mut walk, &valuer, cancel)?,
+        };
+        let maker =
+            RowMaker { ledger, address: self.address, other: self.other, valuer: &valuer, output: &self.output };
+        let rows = flows.iter().map(|flow| maker.row(&walk.book, flow)).collect::<Result<Vec<_>, _>>()?;
+        let next = match (more, flows.last()) {
+            (true, Some(last)) => Some(CursorKey::Posting(key(ledger, last)?)),
+            _ => None,
+        };
+        let as_of_block = ledger.coverage().get(&self.scope.chain).and_then(|coverage| coverage.last_block);
+        let total_pages = counts.as_ref().map_or(-1, |counts| self.paging.pages(counts.shown));
+        let excluded = counts.map_or_else(Excluded::default, |counts| Excluded {
+            unverified: Some(counts.unverified),
+            zero_value: Some(counts.zero_value),
+            failed: Some(counts.failed),
+        });
+        let pagination = self.paging.info(next, total_pages, ledger.generation(), as_of_block);
+        Ok(Page { rows, pagination, excluded, as_of_block })
+    }
+
+    fn scan(&self) -> Scan {
+        let order = match self.order {
+            SortOrder::Desc => ScanOrder::NewestFirst,
+            SortOrder::Asc => ScanOrder::OldestFirst,
+        };
+        Scan { order, ..self.scope.scan() }
+    }
+
+    fn count(&self, walk: &mut Walk<'_>, cancel: &Cancel) -> Result<Counts, Error> {
+        let mut counts = Counts::default();
+        walk.visit(&self.scan(), cancel, &mut |_, _, verdict| {
+            counts.add(verdict);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(counts)
+    }
+
+    /// The page of a list in the order of the chain, and whether more follows: reads no further than that.
+    fn in_order(&self, walk: &mut Walk<'_>, cancel: &Cancel) -> Result<(Vec<Flow>, bool), Error> {
+        let after = match &self.paging.after {
+            Some(CursorKey::Posting(key)) => Some(*key),
+            Some(CursorKey::Counterparty { .. }) | None => None,
+        };
+        let mut left = self.paging.skipped();
+        let mut flows = Vec::with_capacity(self.paging.size());
+        let mut more = false;
+        walk.visit(&Scan { after, ..self.scan() }, cancel, &mut |_, flow, verdict| {
+            if verdict != Verdict::Shown {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if left > 0 {
+                left -= 1;
+            } else if flows.len() < self.paging.size() {
+                flows.push(flow);
+            } else {
+                more = true;
+                return Ok(ControlFlow::Break(()));
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok((flows, more))
+    }
+
+    /// The page of a list by value: all of it must be seen.
+    fn by_value(&self, walk: &mut Walk<'_>, valuer: &Valuer, cancel: &Cancel) -> Result<(Vec<Flow>, bool), Error> {
+        let mut ranked: Vec<(Option<f64>, Flow)> = Vec::new();
+        walk.visit(&self.scan(), cancel, &mut |book: &mut AssetBook<'_>, flow, verdict| {
+            if verdict == Verdict::Shown {
+                ranked.push((self.rank(valuer, book, &flow), flow));
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        // The sort is stable: ties stay in the order of the chain.
+        ranked.sort_by(|(one, _), (other, _)| by_rank(*one, *other, self.order));
+        let start = match &self.paging.after {
+            Some(CursorKey::Posting(after)) => place_behind(walk.ledger, &ranked, after)?,
+            Some(CursorKey::Counterparty { .. }) | None => self.paging.skipped(),
+        };
+        let rest = ranked.get(start..).unwrap_or_default();
+        let flows = rest.iter().take(self.paging.size()).map(|(_, flow)| *flow).collect();
+        Ok((flows, rest.len() > self.paging.size()))
+    }
+
+    fn rank(&self, valuer: &Valuer, book: &AssetBook<'_>, flow: &Flow) -> Option<f64> {
+        let asset = book.view(flow.asset);
+        match self.sort {
+            TransferSort::AmountUsd => valuer.usd(asset, flow.posting.amount, flow.posting.time),
+            TransferSort::Amount | TransferSort::Timestamp => {
+                asset.decimals.map(|decimals| flow.posting.amount.to_f64(decimals))
+            }
+        }
+    }
+}
+
+/// Known values first, in the order asked for; unknown ones last either way.
+pub(crate) fn by_rank(one: Option<f64>, other: Option<f64>, order: SortOrder) -> Ordering {
+    match (one, other) {
+        (Some(one), Some(other)) => match order {
+            SortOrder::Desc => other.total_cmp(&one),
+            SortOrder::Asc => one.total_cmp(&other),
+        },
+        (one, other) => other.is_some().cmp(&one.is_some()),
+    }
+}
+
+fn place_behind(ledger: &dyn Ledger, ranked: &[(Option<f64>, Flow)], after: &PostingKey) -> Result<usize, Error> {
+    for (place, (_, flow)) in ranked.iter().enumerate() {
+        let posting = &flow.posting;
+        let alike = (posting.block, posting.kind, posting.ordinal) == (after.block, after.kind, after.ordinal);
+        if alike && key(ledger, flow)? == *after {
+            return Ok(place + 1);
+        }
+    }
+    Ok(ranked.len())
+}
+
+fn key(ledger: &dyn Ledger, flow: &Flow) -> Result<PostingKey, Error> {
+    let head = ledger.transaction_head(flow.posting.transaction)?;
+    let posting = &flow.posting;
+    Ok(PostingKey { block: head.block, index: head.index, hash: head.hash, kind: posting.kind, ordinal: posting.ordinal })
+}

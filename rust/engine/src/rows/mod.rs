@@ -1,0 +1,11 @@
+//! Rows of movements: one record, one way to make it, one way to list it.
+
+mod listing;
+mod row;
+mod seen;
+
+pub use listing::Excluded;
+pub use row::TransferRow;
+
+pub(crate) use listing::{Listing, by_rank};
+pub(crate) use row::{RowParts, status_name};

@@ -1,0 +1,110 @@
+//! Rows as seen from one address.
+
+use headwater_ledger::Ledger;
+use headwater_ledger::read::{Direction, MovementKind};
+use headwater_types::{Address, Amount};
+
+use super::row::{RowParts, TransferRow};
+use crate::Error;
+use crate::asset_book::AssetBook;
+use crate::valuation::{Output, Valuer};
+use crate::walk::{Flow, attribution};
+
+/// Most counterparties that a Bitcoin row names.
+const SHOWN_COUNTERPARTIES: usize = 10;
+
+/// Makes rows of movements as seen from one address.
+pub(crate) struct RowMaker<'a> {
+    pub ledger: &'a dyn Ledger,
+    pub address: Address,
+    /// The counterparty, where all rows are with one.
+    pub other: Option<Address>,
+    pub valuer: &'a Valuer,
+    pub output: &'a Output,
+}
+
+impl RowMaker<'_> {
+    pub fn row(&self, book: &AssetBook<'_>, flow: &Flow) -> Result<TransferRow, Error> {
+        match flow.posting.kind {
+            MovementKind::Utxo => self.utxo_row(book, flow),
+            MovementKind::Native | MovementKind::Internal | MovementKind::Token => self.account_row(book, flow),
+        }
+    }
+
+    fn account_row(&self, book: &AssetBook<'_>, flow: &Flow) -> Result<TransferRow, Error> {
+        let posting = &flow.posting;
+        let counterparty = match (posting.direction, self.other, posting.counterparty) {
+            (Direction::Own, _, _) => Some(self.address),
+            (_, Some(other), _) => Some(other),
+            (_, None, Some(other)) => Some(self.ledger.address(other)?),
+            (_, None, None) => None,
+        };
+        Ok(self.parts(book, flow, counterparty, counterparty)?.row(self.valuer, self.output))
+    }
+
+    fn utxo_row(&self, book: &AssetBook<'_>, flow: &Flow) -> Result<TransferRow, Error> {
+        let transaction = self.ledger.transaction(flow.posting.transaction)?;
+        let attribution = attribution(&transaction);
+        let mut others: Vec<(Address, Amount)> = match flow.posting.direction {
+            Direction::Own => Vec::new(),
+            direction if attribution.has_pairs() => attribution
+                .of(&self.address)
+                .map(|pair| (if direction == Direction::Out { pair.to } else { pair.from }, pair.value))
+                .collect(),
+            direction => attribution
+                .changes()
+                .iter()
+                .map(|change| match direction {
+                    Direction::Out => (change.address, change.net_out()),
+                    Direction::In | Direction::Own => (change.address, change.net_in()),
+                })
+                .filter(|(address, net)| *net > 0 && *address != self.address)
+                .map(|(address, net)| (address, Amount::from_u128(net)))
+                .collect(),
+        };
+        others.sort_by_key(|(address, amount)| (std::cmp::Reverse(*amount), address.to_string()));
+        let sole = match (flow.posting.direction, &others[..]) {
+            (Direction::Own, _) => Some(self.address),
+            (_, [(only, _)]) => Some(*only),
+            _ => None,
+        };
+        let mut row = self.parts(book, flow, sole, self.other.or(sole))?.row(self.valuer, self.output);
+        if let Some(utxo) = &transaction.facts.utxo {
+            if utxo.coinbase {
+                row.transfer_type = "coinbase";
+            }
+            row.inputs_count = u64::try_from(utxo.inputs.len()).ok();
+            row.outputs_count = u64::try_from(utxo.outputs.len()).ok();
+        }
+        others.truncate(SHOWN_COUNTERPARTIES);
+        row.counterparties = Some(others.into_iter().map(|(address, _)| address.to_string()).collect());
+        Ok(row)
+    }
+
+    fn parts<'b>(
+        &self,
+        book: &'b AssetBook<'_>,
+        flow: &Flow,
+        side: Option<Address>,
+        counterparty: Option<Address>,
+    ) -> Result<RowParts<'b>, Error> {
+        let posting = &flow.posting;
+        let (from, to) = match posting.direction {
+            Direction::In => (side, Some(self.address)),
+            Direction::Out => (Some(self.address), side),
+            Direction::Own => (Some(self.address), Some(self.address)),
+        };
+        Ok(RowParts {
+            head: self.ledger.transaction_head(posting.transaction)?,
+            kind: posting.kind,
+            ordinal: posting.ordinal,
+            from,
+            to,
+            asset: book.view(flow.asset),
+            amount: posting.amount,
+            status: posting.status,
+            creates_contract: posting.creates_contract,
+            seen: Some((posting.direction, counterparty)),
+        })
+    }
+}

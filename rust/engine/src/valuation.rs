@@ -1,0 +1,146 @@
+//! Values in US dollars and in the unit that an answer is asked for.
+
+use std::sync::Arc;
+
+use headwater_ledger::Ledger;
+use headwater_ledger::market::PriceTable;
+use headwater_types::{Amount, Chain, Timestamp};
+
+use crate::asset_book::{AssetBook, AssetView};
+use crate::request::{Checks, refused};
+use crate::scope::Scope;
+use crate::{Error, Reason};
+
+/// The unit of the amounts of an answer (`output_asset`).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Output {
+    /// Own units; where several assets are summed, US dollars.
+    Own,
+    /// US dollars.
+    Usd,
+    /// Own units, one row per asset.
+    PerSymbol,
+    /// Units of this asset at transfer time.
+    Asset {
+        /// Lowercase symbol.
+        symbol: String,
+        /// Under which its price is found; `None` when it has none.
+        rate_symbol: Option<String>,
+    },
+}
+
+impl Output {
+    /// Checks `output_asset`.
+    pub fn new(checks: &Checks<'_>, chain: Chain, text: Option<&str>) -> Result<Self, Error> {
+        let Some(text) = text else { return Ok(Self::Own) };
+        match text.to_lowercase().as_str() {
+            "native" | "" => Ok(Self::Own),
+            "usd" => Ok(Self::Usd),
+            "per_symbol" | "split" => Ok(Self::PerSymbol),
+            symbol => match verified(checks.ledger, chain, symbol).first() {
+                Some(entry) => Ok(Self::Asset { symbol: symbol.to_owned(), rate_symbol: entry.rate_symbol.clone() }),
+                None => {
+                    let why = format!("expected usd, per_symbol or a symbol of the registry of {chain}, got {text:?}");
+                    Err(refused(Reason::UnknownSymbol, "output_asset", text, &why))
+                }
+            },
+        }
+    }
+}
+
+/// The verified entries of a symbol; the native coin alone where it has the symbol.
+pub(crate) fn verified<'a>(
+    ledger: &'a dyn Ledger,
+    chain: Chain,
+    symbol: &str,
+) -> Vec<&'a headwater_ledger::market::RegistryEntry> {
+    use headwater_ledger::market::SymbolMatch;
+    let mut entries = match ledger.registry().symbol(chain, symbol) {
+        SymbolMatch::One(entry) => vec![entry],
+        SymbolMatch::Ambiguous(entries) => entries,
+        SymbolMatch::NotFound => Vec::new(),
+    };
+    entries.retain(|entry| entry.verified);
+    entries
+}
+
+/// Values movements at the prices of their time.
+#[derive(Clone)]
+pub(crate) struct Valuer {
+    prices: Arc<PriceTable>,
+}
+
+impl Valuer {
+    pub fn new(ledger: &dyn Ledger) -> Self {
+        Self { prices: Arc::clone(ledger.prices()) }
+    }
+
+    /// US dollars per whole unit at a time.
+    pub fn price(&self, asset: &AssetView, time: Timestamp) -> Option<f64> {
+        self.prices.at(asset.rate_symbol.as_deref()?, time).map(|price| price.usd)
+    }
+
+    /// US dollars of an amount at a time; `None` when it has no price.
+    pub fn usd(&self, asset: &AssetView, amount: Amount, time: Timestamp) -> Option<f64> {
+        Some(amount.to_f64(asset.decimals?) * self.price(asset, time)?)
+    }
+
+    /// The value in the unit of the answer, where that is not the asset's own.
+    pub fn converted(
+        &self,
+        output: &Output,
+        asset: &AssetView,
+        amount: Amount,
+        usd: Option<f64>,
+        time: Timestamp,
+    ) -> Option<f64> {
+        match output {
+            Output::Own | Output::PerSymbol => None,
+            Output::Usd => usd,
+            Output::Asset { symbol, .. } if asset.verified && asset.symbol.as_ref() == Some(symbol) => {
+                Some(amount.to_f64(asset.decimals?))
+            }
+            Output::Asset { rate_symbol, .. } => {
+                let price = self.prices.at(rate_symbol.as_deref()?, time)?.usd;
+                let value = usd? / price;
+                value.is_finite().then_some(value)
+            }
+        }
+    }
+}
+
+/// `amount_unit` of a list: the unit of all its amounts.
+pub(crate) fn amount_unit(ledger: &dyn Ledger, scope: &Scope, output: &Output) -> Result<String, Error> {
+    Ok(match output {
+        Output::Usd => "usd".to_owned(),
+        Output::Asset { symbol, .. } => symbol.clone(),
+        Output::Own | Output::PerSymbol => match scope.only_asset() {
+            None => "mixed".to_owned(),
+            Some(asset) => {
+                let mut book = AssetBook::new(ledger, scope.chain);
+                let number = book.of_asset(asset)?;
+                book.view(number).name().to_owned()
+            }
+        },
+    })
+}
+
+/// A double as decimal text: the shortest that reads back the same, without exponent.
+pub(crate) fn decimal(value: f64) -> String {
+    // Adding zero turns minus zero into zero.
+    format!("{}", value + 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimal_text_has_no_exponent_and_no_trailing_zeros() {
+        assert_eq!(decimal(1e21), "1000000000000000000000");
+        assert_eq!(decimal(1e-7), "0.0000001");
+        assert_eq!(decimal(12.50), "12.5");
+        assert_eq!(decimal(-0.0), "0");
+        assert_eq!(decimal(3.0), "3");
+    }
+}

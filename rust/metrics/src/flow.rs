@@ -1,0 +1,217 @@
+//! Sums of movements as seen from one account: by direction, by counterparty, by asset.
+//!
+//! Amounts are added as integers of one asset; US dollars as doubles in the order in which movements arrive, so equal
+//! input gives equal bits. Distinct transactions are counted by adjacency: the movements of one transaction must
+//! arrive next to each other, as postings do.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use headwater_ledger::read::TransactionRef;
+use headwater_types::{Amount, Balance, SumOverflow, Timestamp};
+
+/// Which way a movement went, as seen from the account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Way {
+    /// Towards the account.
+    Received,
+    /// Away from it.
+    Sent,
+}
+
+/// One movement to be summed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Movement {
+    /// The transaction it belongs to.
+    pub transaction: TransactionRef,
+    /// Time of its block.
+    pub time: Timestamp,
+    /// Which way it went.
+    pub way: Way,
+    /// How much, in the smallest unit of its asset.
+    pub amount: Amount,
+    /// Its value in US dollars; `None` when it has no price.
+    pub usd: Option<f64>,
+    /// Its value in the unit of the answer; `None` when it cannot be converted.
+    pub converted: Option<f64>,
+}
+
+/// Counts and values of one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Side {
+    /// Distinct transactions.
+    pub transactions: u64,
+    /// Movements.
+    pub transfers: u64,
+    /// Movements without a price.
+    pub unpriced: u64,
+    /// US dollars of the priced movements.
+    pub usd: f64,
+    /// The unit of the answer, over the movements that could be converted.
+    pub converted: f64,
+    latest: Option<TransactionRef>,
+}
+
+impl Side {
+    fn add(&mut self, movement: &Movement) {
+        self.transactions += u64::from(self.latest.replace(movement.transaction) != Some(movement.transaction));
+        self.transfers += 1;
+        match movement.usd {
+            Some(usd) => self.usd += usd,
+            None => self.unpriced += 1,
+        }
+        self.converted += movement.converted.unwrap_or(0.0);
+    }
+
+    /// US dollars; `None` when there were movements and none had a price.
+    #[must_use]
+    pub fn known_usd(&self) -> Option<f64> {
+        (self.transfers == 0 || self.unpriced < self.transfers).then_some(self.usd)
+    }
+}
+
+/// Counts and values of movements of any assets.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Tally {
+    /// What came in.
+    pub received: Side,
+    /// What went out.
+    pub sent: Side,
+    /// Distinct transactions either way.
+    pub transactions: u64,
+    /// Time of the first movement.
+    pub first: Option<Timestamp>,
+    /// Time of the last movement.
+    pub last: Option<Timestamp>,
+    latest: Option<TransactionRef>,
+}
+
+impl Tally {
+    /// Adds a movement.
+    pub fn add(&mut self, movement: &Movement) {
+        self.note(movement.transaction, movement.time);
+        match movement.way {
+            Way::Received => self.received.add(movement),
+            Way::Sent => self.sent.add(movement),
+        }
+    }
+
+    /// Counts a transaction that belongs to neither direction, such as a transfer of an account to itself.
+    pub fn note(&mut self, transaction: TransactionRef, time: Timestamp) {
+        self.transactions += u64::from(self.latest.replace(transaction) != Some(transaction));
+        self.first = Some(self.first.map_or(time, |first| first.min(time)));
+        self.last = Some(self.last.map_or(time, |last| last.max(time)));
+    }
+
+    /// Movements either way.
+    #[must_use]
+    pub const fn transfers(&self) -> u64 {
+        self.received.transfers + self.sent.transfers
+    }
+
+    /// Movements without a price either way.
+    #[must_use]
+    pub const fn unpriced(&self) -> u64 {
+        self.received.unpriced + self.sent.unpriced
+    }
+
+    /// US dollars received less sent; `None` when there were movements and none had a price.
+    #[must_use]
+    pub fn known_net_usd(&self) -> Option<f64> {
+        (self.transfers() == 0 || self.unpriced() < self.transfers()).then_some(self.received.usd - self.sent.usd)
+    }
+}
+
+/// The movements of one asset.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct AssetTally {
+    /// Counts and values.
+    pub tally: Tally,
+    /// Exact sums.
+    pub balance: Balance,
+}
+
+impl AssetTally {
+    /// Adds a movement.
+    ///
+    /// # Errors
+    /// When a sum passes 256 bits.
+    pub fn add(&mut self, movement: &Movement) -> Result<(), SumOverflow> {
+        self.tally.add(movement);
+        match movement.way {
+            Way::Received => self.balance.receive(movement.amount),
+            Way::Sent => self.balance.send(movement.amount),
+        }
+    }
+
+    /// What moved either way.
+    ///
+    /// # Errors
+    /// When the sum passes 256 bits.
+    pub fn total(&self) -> Result<Amount, SumOverflow> {
+        self.balance.received().checked_add(self.balance.sent()).ok_or(SumOverflow)
+    }
+}
+
+/// Movements of any assets, together and by asset. `asset` is whatever number the caller gives an asset.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Group {
+    /// All of them.
+    pub all: Tally,
+    /// By asset, in the order they were first seen.
+    pub by_asset: Vec<(usize, AssetTally)>,
+}
+
+impl Group {
+    /// Adds a movement.
+    ///
+    /// # Errors
+    /// When a sum passes 256 bits.
+    pub fn add(&mut self, asset: usize, movement: &Movement) -> Result<(), SumOverflow> {
+        self.all.add(movement);
+        self.asset(asset).add(movement)
+    }
+
+    /// The sums of an asset, made when it is new.
+    pub fn asset(&mut self, asset: usize) -> &mut AssetTally {
+        // A counterparty deals in few assets: a scan beats a map.
+        let place = self.by_asset.iter().position(|(held, _)| *held == asset).unwrap_or_else(|| {
+            self.by_asset.push((asset, AssetTally::default()));
+            self.by_asset.len() - 1
+        });
+        &mut self.by_asset[place].1
+    }
+}
+
+/// Movements by counterparty. Time O(movements), memory O(counterparties).
+#[derive(Debug, Clone)]
+pub struct Counterparties<K> {
+    places: HashMap<K, usize>,
+    groups: Vec<(K, Group)>,
+}
+
+impl<K> Default for Counterparties<K> {
+    fn default() -> Self {
+        Self { places: HashMap::new(), groups: Vec::new() }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Counterparties<K> {
+    /// Adds a movement from or to a counterparty.
+    ///
+    /// # Errors
+    /// When a sum passes 256 bits.
+    pub fn add(&mut self, counterparty: K, asset: usize, movement: &Movement) -> Result<(), SumOverflow> {
+        let place = *self.places.entry(counterparty).or_insert_with(|| {
+            self.groups.push((counterparty, Group::default()));
+            self.groups.len() - 1
+        });
+        self.groups[place].1.add(asset, movement)
+    }
+
+    /// The counterparties in the order they were first seen.
+    #[must_use]
+    pub fn into_groups(self) -> Vec<(K, Group)> {
+        self.groups
+    }
+}
