@@ -132,6 +132,12 @@ impl<'a> Sink<'a> {
         self.current.skipped
     }
 
+    /// How many commits were made so far.
+    #[must_use]
+    pub fn commits(&self) -> u64 {
+        self.report.commits
+    }
+
     /// Says something about the current file that a reader of the answers should know. Said once.
     pub fn warn(&mut self, warning: impl Into<String>) {
         let warning = warning.into();

@@ -1,5 +1,9 @@
 //! The formats that are read: one file and one line in the table each.
 
+mod ethereum_etl;
+mod etherscan;
+mod evm_logs;
+
 use headwater_types::Chain;
 
 use crate::source::{Content, Input, Probe};
@@ -91,4 +95,4 @@ impl SniffedChain {
 }
 
 /// All formats, in the order in which they are asked.
-pub const FORMATS: &[&dyn Format] = &[];
+pub const FORMATS: &[&dyn Format] = &[&ethereum_etl::EthereumEtl, &etherscan::EtherscanExport];

@@ -10,58 +10,52 @@ use crate::IngestError;
 pub(crate) fn discover(paths: &[PathBuf]) -> Result<Vec<PathBuf>, IngestError> {
     let mut found = BTreeSet::new();
     for path in paths {
-        let before = found.len();
-        if path.is_dir() {
-            walk(path, &mut found)?;
+        let named = if path.is_dir() {
+            walk(path)?
         } else if path.is_file() {
-            found.insert(path.clone());
+            vec![path.clone()]
         } else {
-            expand(path, &mut found)?;
-        }
-        if found.len() == before && !found.contains(path) && !already_named(path, &found) {
+            expand(path)?
+        };
+        if named.is_empty() {
             return Err(IngestError::NoInput(path.display().to_string()));
         }
+        found.extend(named);
     }
     Ok(found.into_iter().collect())
 }
 
-fn already_named(path: &Path, found: &BTreeSet<PathBuf>) -> bool {
-    found.iter().any(|file| file.starts_with(path))
-}
-
-fn expand(pattern: &Path, found: &mut BTreeSet<PathBuf>) -> Result<(), IngestError> {
-    let Some(text) = pattern.to_str() else {
-        return Err(IngestError::NoInput(pattern.display().to_string()));
-    };
+fn expand(pattern: &Path) -> Result<Vec<PathBuf>, IngestError> {
+    let text = pattern.to_str().ok_or_else(|| IngestError::NoInput(pattern.display().to_string()))?;
     let matches = glob::glob(text)
         .map_err(|error| IngestError::Pattern { pattern: text.to_owned(), reason: error.msg.to_owned() })?;
-    let mut any = false;
+    let mut found = Vec::new();
     for entry in matches {
         let path = entry.map_err(|error| IngestError::Io { path: error.path().to_owned(), source: error.into() })?;
-        any = true;
         if path.is_dir() {
-            walk(&path, found)?;
+            found.extend(walk(&path)?);
         } else {
-            found.insert(path);
+            found.push(path);
         }
     }
-    if any { Ok(()) } else { Err(IngestError::NoInput(text.to_owned())) }
+    Ok(found)
 }
 
-fn walk(folder: &Path, found: &mut BTreeSet<PathBuf>) -> Result<(), IngestError> {
+fn walk(folder: &Path) -> Result<Vec<PathBuf>, IngestError> {
     let visible = |entry: &walkdir::DirEntry| {
         entry.depth() == 0 || !entry.file_name().to_str().is_some_and(|name| name.starts_with('.'))
     };
+    let mut found = Vec::new();
     for entry in walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().filter_entry(visible) {
         let entry = entry.map_err(|error| {
             let path = error.path().unwrap_or(folder).to_owned();
             IngestError::Io { path, source: error.into() }
         })?;
         if entry.file_type().is_file() {
-            found.insert(entry.into_path());
+            found.push(entry.into_path());
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -1,0 +1,26 @@
+//! The tables `contracts` and `tokens`.
+
+use headwater_ledger::facts::TokenFacts;
+use headwater_types::{Address, Chain};
+
+use super::needed;
+use crate::error::FieldError;
+use crate::source::Row;
+
+/// The address of a contract.
+pub(super) fn contract(row: &Row<'_>, chain: Chain) -> Result<Address, FieldError> {
+    needed(row.address("address", chain)?, "address")
+}
+
+/// What a token says of itself. A number of decimals that no amount can have says nothing.
+pub(super) fn token(row: &Row<'_>, chain: Chain) -> Result<TokenFacts, FieldError> {
+    Ok(TokenFacts {
+        contract: contract(row, chain)?,
+        symbol: row.text("symbol")?.map(std::borrow::Cow::into_owned),
+        name: row.text("name")?.map(std::borrow::Cow::into_owned),
+        decimals: row
+            .amount("decimals")?
+            .and_then(|decimals| decimals.to_u128())
+            .and_then(|decimals| decimals.try_into().ok()),
+    })
+}

@@ -1,0 +1,59 @@
+//! Which blocks a file is complete for.
+//!
+//! An export of ethereum-etl is made for a range of blocks and holds all rows of them, but does not name the range. It
+//! is taken as reaching from the first to the last block that has a row; of blocks themselves, where a gap shows, each
+//! run of consecutive numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use headwater_ledger::facts::Claim;
+use headwater_ledger::read::CoverageTable;
+
+use crate::Sink;
+
+#[derive(Debug, Default)]
+pub(super) struct Extent {
+    ranges: BTreeMap<CoverageTable, (u64, u64)>,
+    blocks: BTreeSet<u64>,
+}
+
+impl Extent {
+    pub(super) fn see(&mut self, table: CoverageTable, block: u64) {
+        if table == CoverageTable::Blocks {
+            self.blocks.insert(block);
+            return;
+        }
+        let range = self.ranges.entry(table).or_insert((block, block));
+        *range = (range.0.min(block), range.1.max(block));
+    }
+
+    pub(super) fn claim(&self, sink: &mut Sink<'_>) {
+        for (first, last) in runs(&self.blocks) {
+            sink.claim(Claim::Blocks { first, last, table: CoverageTable::Blocks });
+        }
+        for (table, (first, last)) in &self.ranges {
+            sink.claim(Claim::Blocks { first: *first, last: *last, table: *table });
+        }
+    }
+}
+
+fn runs(blocks: &BTreeSet<u64>) -> Vec<(u64, u64)> {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for block in blocks {
+        match runs.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(*block) => *last = *block,
+            _ => runs.push((*block, *block)),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_between_blocks_is_not_claimed() {
+        assert_eq!(runs(&[1, 2, 3, 7, u64::MAX].into()), [(1, 3), (7, 7), (u64::MAX, u64::MAX)]);
+    }
+}

@@ -1,0 +1,57 @@
+//! The tables `logs` and `token_transfers`.
+
+use headwater_ledger::facts::{LogFacts, Movement, MovementFact, TransactionFacts};
+use headwater_ledger::read::Ordinal;
+use headwater_types::{Asset, Chain};
+
+use super::super::evm_logs;
+use super::needed;
+use crate::error::FieldError;
+use crate::source::{Row, hex_bytes};
+
+fn head(row: &Row<'_>, chain: Chain) -> Result<TransactionFacts, FieldError> {
+    let hash = needed(row.transaction("transaction_hash", chain)?, "transaction_hash")?;
+    let mut facts = TransactionFacts::new(hash, needed(row.u64("block_number")?, "block_number")?);
+    facts.time = row.time("block_timestamp")?;
+    facts.index = row.u32("transaction_index")?;
+    Ok(facts)
+}
+
+/// A log, and the movement it stands for.
+pub(super) fn log(row: &Row<'_>, chain: Chain) -> Result<(TransactionFacts, LogFacts, Option<Movement>), FieldError> {
+    let head = head(row, chain)?;
+    let log = LogFacts {
+        index: needed(row.u64("log_index")?, "log_index")?,
+        address: needed(row.address("address", chain)?, "address")?,
+        topics: topics(row)?,
+        data: row.bytes("data")?.unwrap_or_default(),
+    };
+    let movement = evm_logs::movement(chain, &log);
+    Ok((head, log, movement))
+}
+
+fn topics(row: &Row<'_>) -> Result<Vec<[u8; 32]>, FieldError> {
+    let Some(text) = row.text("topics")? else { return Ok(Vec::new()) };
+    let topic = |topic: &str| hex_bytes(topic.trim()).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+    let topics: Option<Vec<_>> = text.split(',').map(topic).collect();
+    topics.filter(|topics| topics.len() <= 4).ok_or_else(|| {
+        FieldError::new("topics", Some(&text), "at most four topics of 32 bytes in hex, joined by commas")
+    })
+}
+
+/// A token transfer. The table does not tell fungible from non-fungible: the value of an ERC-721 row is its id.
+pub(super) fn token_transfer(row: &Row<'_>, chain: Chain) -> Result<(TransactionFacts, Movement), FieldError> {
+    let movement = Movement {
+        kind: MovementFact::Token,
+        ordinal: Ordinal::Indexed(needed(row.u64("log_index")?, "log_index")?),
+        from: Some(needed(row.address("from_address", chain)?, "from_address")?),
+        to: Some(needed(row.address("to_address", chain)?, "to_address")?),
+        asset: Asset::Token(needed(row.address("token_address", chain)?, "token_address")?),
+        amount: needed(row.amount("value")?, "value")?,
+    };
+    Ok((head(row, chain)?, movement))
+}
+
+pub(super) fn is_non_fungible(movement: &Movement) -> bool {
+    movement.kind == MovementFact::NonFungible
+}

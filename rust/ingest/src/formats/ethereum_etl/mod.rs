@@ -1,0 +1,187 @@
+//! The tables of ethereum-etl, as CSV and as JSON lines: one file per table.
+//!
+//! Columns are found by name, since old files lack the last ones. The JSON lines of its streaming mode carry the
+//! table's name in `type`, and may mix tables.
+
+mod contracts;
+mod extent;
+mod logs;
+mod traces;
+mod transactions;
+
+use headwater_ledger::facts::BlockFacts;
+use headwater_ledger::read::CoverageTable;
+use headwater_types::Chain;
+
+use super::{Format, Job, Sniffed, SniffedChain};
+use crate::error::{Fault, FieldError};
+use crate::source::{Content, Probe, Row, each_row};
+use crate::{IngestError, Sink};
+use extent::Extent;
+use traces::Traces;
+
+/// A table, with the name it has in `type` and the columns by which it is known.
+struct Table {
+    kind: Kind,
+    name: &'static str,
+    block: &'static str,
+    columns: &'static [&'static str],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Block,
+    Transaction,
+    Receipt,
+    Log,
+    TokenTransfer,
+    Trace,
+    Contract,
+    Token,
+}
+
+/// In order of rank: what others refer to comes first.
+#[rustfmt::skip]
+const TABLES: &[Table] = &[
+    Table { kind: Kind::Block, name: "block", block: "number", columns: &["number", "hash", "parent_hash", "timestamp", "gas_limit"] },
+    Table { kind: Kind::Transaction, name: "transaction", block: "block_number", columns: &["hash", "block_number", "from_address", "to_address", "value", "gas"] },
+    Table { kind: Kind::Receipt, name: "receipt", block: "block_number", columns: &["transaction_hash", "block_number", "cumulative_gas_used", "gas_used"] },
+    Table { kind: Kind::Log, name: "log", block: "block_number", columns: &["log_index", "transaction_hash", "address", "data", "topics", "block_number"] },
+    Table { kind: Kind::TokenTransfer, name: "token_transfer", block: "block_number", columns: &["token_address", "from_address", "to_address", "value", "transaction_hash", "log_index"] },
+    Table { kind: Kind::Trace, name: "trace", block: "block_number", columns: &["block_number", "from_address", "to_address", "value", "trace_type", "call_type"] },
+    Table { kind: Kind::Contract, name: "contract", block: "block_number", columns: &["address", "bytecode"] },
+    Table { kind: Kind::Token, name: "token", block: "block_number", columns: &["address", "symbol", "decimals", "total_supply"] },
+];
+
+pub(super) struct EthereumEtl;
+
+impl Format for EthereumEtl {
+    fn name(&self) -> &'static str {
+        "ethereum-etl"
+    }
+
+    fn describe(&self) -> &'static str {
+        "the tables of ethereum-etl (blocks, transactions, receipts, logs, token_transfers, traces, contracts, tokens), CSV or JSON lines"
+    }
+
+    fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
+        if !matches!(probe.content(), Content::Csv | Content::Json) {
+            return None;
+        }
+        let typed = probe.first("type").filter(|_| *probe.content() == Content::Json);
+        let place = TABLES.iter().position(|table| match typed {
+            // A long row may be cut at the end of what is looked at: its type and what it lies in tell enough.
+            Some(name) => table.name == name && (probe.has(table.columns) || probe.has(&["item_id"])),
+            None => probe.has(table.columns),
+        })?;
+        let place = u8::try_from(place).expect("the table of tables is short");
+        Some(Sniffed {
+            chain: SniffedChain::Usually(Chain::ETHEREUM),
+            table: place,
+            rank: place,
+            first_block: probe.first(TABLES[usize::from(place)].block).and_then(|text| text.parse().ok()),
+        })
+    }
+
+    fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let mut reader = Reader {
+            kind: TABLES[usize::from(job.sniffed.table)].kind,
+            extent: Extent::default(),
+            traces: Traces::new(job.input.path()),
+        };
+        each_row(&job.input, &job.content, &[], sink, |row: &Row<'_>, sink: &mut Sink<'_>| reader.row(row, sink))?;
+        reader.traces.resolve_all(sink)?;
+        if sink.skipped() == 0 {
+            reader.extent.claim(sink);
+        }
+        Ok(())
+    }
+}
+
+struct Reader {
+    kind: Kind,
+    extent: Extent,
+    traces: Traces,
+}
+
+impl Reader {
+    fn row(&mut self, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        let kind = match row.text("type")? {
+            Some(name) => {
+                let table = TABLES.iter().find(|table| table.name == name);
+                let names = || TABLES.iter().map(|table| table.name).collect::<Vec<_>>().join(", ");
+                table.ok_or_else(|| FieldError::new("type", Some(&name), format!("one of {}", names())))?.kind
+            }
+            None => self.kind,
+        };
+        match kind {
+            Kind::Block => {
+                let block = block(row, sink.chain())?;
+                self.extent.see(CoverageTable::Blocks, block.number);
+                sink.block(block);
+                if row.text("withdrawals").ok().flatten().is_some_and(|list| list != "[]") || has_withdrawals(row) {
+                    sink.warn("withdrawals of validators are not read: they are missing from balances");
+                }
+            }
+            Kind::Transaction => self.transaction(row, sink)?,
+            Kind::Receipt => {
+                let facts = transactions::receipt(row, sink.chain())?;
+                self.extent.see(CoverageTable::Receipts, facts.block);
+                sink.transaction(facts);
+            }
+            Kind::Log => {
+                let (head, log, movement) = logs::log(row, sink.chain())?;
+                self.extent.see(CoverageTable::Logs, head.block);
+                self.extent.see(CoverageTable::TokenTransfers, head.block);
+                if movement.as_ref().is_some_and(logs::is_non_fungible) {
+                    sink.count_non_fungible(1);
+                }
+                sink.log(head, log, movement);
+            }
+            Kind::TokenTransfer => {
+                let (head, movement) = logs::token_transfer(row, sink.chain())?;
+                self.extent.see(CoverageTable::TokenTransfers, head.block);
+                sink.movement(head, movement);
+            }
+            Kind::Trace => {
+                let block = self.traces.row(row, sink)?;
+                self.extent.see(CoverageTable::Traces, block);
+            }
+            Kind::Contract => sink.contract(contracts::contract(row, sink.chain())?),
+            Kind::Token => sink.token(contracts::token(row, sink.chain())?),
+        }
+        sink.boundary()?;
+        Ok(())
+    }
+
+    fn transaction(&mut self, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        let facts = transactions::transaction(row, sink.chain())?;
+        self.extent.see(CoverageTable::Transactions, facts.block);
+        if facts.gas_used.is_some() {
+            self.extent.see(CoverageTable::Receipts, facts.block);
+        }
+        sink.transaction(facts);
+        Ok(())
+    }
+}
+
+fn block(row: &Row<'_>, chain: Chain) -> Result<BlockFacts, FieldError> {
+    Ok(BlockFacts {
+        number: needed(row.u64("number")?, "number")?,
+        hash: row.block_hash("hash", chain)?,
+        parent: row.block_hash("parent_hash", chain)?,
+        time: needed(row.time("timestamp")?, "timestamp")?,
+    })
+}
+
+/// Withdrawals are a list of objects in JSON, which is no plain value.
+fn has_withdrawals(row: &Row<'_>) -> bool {
+    row.text("withdrawals").is_err()
+}
+
+fn needed<T>(value: Option<T>, column: &str) -> Result<T, FieldError> {
+    value.ok_or_else(|| FieldError::new(column, None, "a value"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,263 @@
+//! Account exports of Etherscan and its sisters: the transactions, or the token transfers, of one account.
+//!
+//! An export has no log index. Equal rows inside one export are separate movements, equal rows of two exports the
+//! same one: so the rows of one transaction are gathered per export, and the store keeps the larger count.
+
+use std::collections::{BTreeSet, HashMap};
+
+use headwater_ledger::facts::{Body, Claim, Movement, MovementFact, TokenFacts, TransactionFacts};
+use headwater_ledger::read::{CoverageTable, Ordinal, Status};
+use headwater_types::{Address, Asset, Chain};
+
+use super::{Format, Job, Sniffed, SniffedChain};
+use crate::error::{Fault, FieldError};
+use crate::source::{Content, Probe, Row, each_row, hex_bytes};
+use crate::{IngestError, Sink};
+
+/// Exports are cut at this many rows.
+const EXPORT_LIMIT: u64 = 10_000;
+
+const TRANSACTIONS: u8 = 0;
+const TOKENS: u8 = 1;
+
+const COLUMNS: &[&str] = &[
+    "blockNumber",
+    "timeStamp",
+    "hash",
+    "nonce",
+    "transactionIndex",
+    "from",
+    "to",
+    "value",
+    "gas",
+    "gasPrice",
+    "gasUsed",
+    "isError",
+    "input",
+    "contractAddress",
+    "methodId",
+    "functionName",
+    "tokenName",
+    "tokenSymbol",
+    "tokenDecimal",
+    "AccountId",
+];
+
+pub(super) struct EtherscanExport;
+
+impl Format for EtherscanExport {
+    fn name(&self) -> &'static str {
+        "etherscan-export"
+    }
+
+    fn describe(&self) -> &'static str {
+        "account exports of Etherscan, BscScan and the like (CSV or Parquet): transactions or token transfers"
+    }
+
+    fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
+        let rows = matches!(probe.content(), Content::Csv | Content::Parquet);
+        let both = ["blockNumber", "timeStamp", "hash", "from", "to", "value", "gasPrice", "gasUsed"];
+        let table = match () {
+            () if !rows || !probe.has(&both) => return None,
+            () if probe.has(&["contractAddress", "tokenDecimal"]) => TOKENS,
+            () if probe.has(&["isError"]) => TRANSACTIONS,
+            () => return None,
+        };
+        Some(Sniffed {
+            chain: SniffedChain::Usually(Chain::ETHEREUM),
+            table,
+            rank: if table == TOKENS { 4 } else { 1 },
+            first_block: probe.first("blockNumber").and_then(|text| text.parse().ok()),
+        })
+    }
+
+    fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let chain = sink.chain();
+        let mut export = Export { chain, named: account_in(chain, &job.input.name()), ..Export::default() };
+        let table = job.sniffed.table;
+        each_row(&job.input, &job.content, COLUMNS, sink, |row: &Row<'_>, sink: &mut Sink<'_>| match table {
+            TOKENS => export.token_row(row, sink),
+            _ => export.transaction_row(row, sink),
+        })?;
+        if job.content == Content::Csv {
+            export.claim(table, sink);
+        }
+        Ok(())
+    }
+}
+
+struct Export {
+    chain: Chain,
+    named: Option<Address>,
+    accounts: HashMap<Option<Address>, (u64, u64)>,
+    current: Option<Option<Address>>,
+    rows: u64,
+    tokens: BTreeSet<TokenFacts>,
+}
+
+impl Default for Export {
+    fn default() -> Self {
+        Self {
+            chain: Chain::ETHEREUM,
+            named: None,
+            accounts: HashMap::new(),
+            current: None,
+            rows: 0,
+            tokens: BTreeSet::new(),
+        }
+    }
+}
+
+impl Export {
+    /// Turns to the export that a row comes from. `false` when the row says that its account did nothing.
+    fn turn_to_account(&mut self, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<bool, Fault> {
+        let account = row.address("AccountId", self.chain)?.or(self.named);
+        if self.current != Some(account) {
+            // The rows of the account before are all in: what was gathered stands on its own.
+            sink.boundary()?;
+            let number = u64::try_from(self.accounts.len()).unwrap_or(u64::MAX);
+            let (number, commits) = *self.accounts.entry(account).or_insert((number, sink.commits()));
+            if commits != sink.commits() {
+                let shown = account.map(|account| account.to_string());
+                let expected = "the rows of one export together: sort the file by AccountId";
+                return Err(FieldError::new("AccountId", shown.as_deref(), expected).into());
+            }
+            sink.source(number);
+            self.current = Some(account);
+        }
+        let nothing = row.text("hash")?.is_none() && row.text("blockNumber")?.is_none() && row.text("from")?.is_none();
+        self.rows += u64::from(!nothing);
+        Ok(!nothing)
+    }
+
+    /// What both kinds of export say about a transaction.
+    fn head(&self, row: &Row<'_>) -> Result<TransactionFacts, FieldError> {
+        let needed = |column| FieldError::new(column, None, "a value");
+        let hash = row.transaction("hash", self.chain)?.ok_or_else(|| needed("hash"))?;
+        let block = row.u64("blockNumber")?.ok_or_else(|| needed("blockNumber"))?;
+        let mut facts = TransactionFacts::new(hash, block);
+        facts.time = Some(row.time("timeStamp")?.ok_or_else(|| needed("timeStamp"))?);
+        if hash.is_made() {
+            return Ok(facts);
+        }
+        facts.index = row.u32("transactionIndex")?;
+        facts.nonce = row.u64("nonce")?;
+        facts.gas_limit = row.u64("gas")?;
+        facts.gas_used = row.u64("gasUsed")?;
+        facts.gas_price = row.amount("gasPrice")?;
+        Ok(facts)
+    }
+
+    fn transaction_row(&mut self, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        if !self.turn_to_account(row, sink)? {
+            return Ok(());
+        }
+        let mut facts = self.head(row)?;
+        let from = match row.text("from")? {
+            Some(text) if text == "GENESIS" => None,
+            _ => {
+                let from = row.address("from", self.chain)?;
+                Some(from.ok_or_else(|| FieldError::new("from", None, "an address, or GENESIS"))?)
+            }
+        };
+        let to = row.address("to", self.chain)?;
+        let value = row.amount("value")?.ok_or_else(|| FieldError::new("value", None, "an amount in wei"))?;
+        facts.body = Some(Body { from, to, value });
+        facts.status = status(row)?;
+        if to.is_none() && facts.status != Some(Status::Failed) {
+            facts.created = row.address("contractAddress", self.chain)?;
+        }
+        if !facts.hash.is_made() {
+            self.call(row, &mut facts)?;
+        }
+        sink.transaction(facts);
+        sink.boundary()?;
+        Ok(())
+    }
+
+    fn call(&self, row: &Row<'_>, facts: &mut TransactionFacts) -> Result<(), FieldError> {
+        // Exports write "deprecated" where they no longer give the input.
+        let given = |column| Ok::<_, FieldError>(row.text(column)?.filter(|text| text != "deprecated"));
+        if let Some(input) = given("input")? {
+            let bytes = hex_bytes(&input);
+            facts.input = Some(bytes.ok_or_else(|| FieldError::new("input", Some(&input), "bytes in hex after 0x"))?);
+        }
+        if let Some(text) = given("methodId")?.filter(|text| text != "0x") {
+            let digits = if text.starts_with("0x") { text.into_owned() } else { format!("0x{text}") };
+            let id = hex_bytes(&digits).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
+            facts.method_id = Some(id.ok_or_else(|| FieldError::new("methodId", Some(&digits), "four bytes in hex"))?);
+        }
+        // Some exports cut the arguments: without them all agree.
+        let name = given("functionName")?.map(|text| text.split('(').next().unwrap_or_default().trim().to_owned());
+        facts.method = name.filter(|name| !name.is_empty());
+        Ok(())
+    }
+
+    fn token_row(&mut self, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        if !self.turn_to_account(row, sink)? {
+            return Ok(());
+        }
+        let head = self.head(row)?;
+        let needed = |column| FieldError::new(column, None, "a value");
+        let contract = row.address("contractAddress", self.chain)?.ok_or_else(|| needed("contractAddress"))?;
+        let movement = Movement {
+            kind: MovementFact::Token,
+            ordinal: Ordinal::Unindexed(0),
+            from: Some(row.address("from", self.chain)?.ok_or_else(|| needed("from"))?),
+            to: row.address("to", self.chain)?,
+            asset: Asset::Token(contract),
+            amount: row.amount("value")?.ok_or_else(|| needed("value"))?,
+        };
+        let text = |column| Ok::<_, FieldError>(row.text(column)?.map(std::borrow::Cow::into_owned));
+        let token = TokenFacts {
+            contract,
+            symbol: text("tokenSymbol")?,
+            name: text("tokenName")?,
+            // A token may claim any number of decimals; one that no amount can have says nothing.
+            decimals: row.text("tokenDecimal")?.and_then(|text| text.parse().ok()),
+        };
+        if self.tokens.insert(token.clone()) {
+            sink.token(token);
+        }
+        sink.movement(head, movement);
+        Ok(())
+    }
+
+    /// An export of one account is complete unless it was cut. A collection of exports may be a selection.
+    fn claim(&self, table: u8, sink: &mut Sink<'_>) {
+        let mut accounts = self.accounts.keys().flatten();
+        let (Some(address), None) = (accounts.next().or(self.named.as_ref()), accounts.next()) else { return };
+        if self.rows >= EXPORT_LIMIT {
+            sink.warn(format!(
+                "the export has {} rows and was cut at {EXPORT_LIMIT}: history is incomplete",
+                self.rows
+            ));
+        } else if sink.skipped() == 0 {
+            let tables: &[_] = match table {
+                TOKENS => &[CoverageTable::TokenTransfers],
+                _ => &[CoverageTable::Transactions, CoverageTable::Receipts],
+            };
+            for table in tables {
+                sink.claim(Claim::Account { address: *address, table: *table });
+            }
+        }
+    }
+}
+
+fn status(row: &Row<'_>) -> Result<Option<Status>, FieldError> {
+    match row.text("isError")?.as_deref() {
+        None => Ok(None),
+        Some("0" | "false") => Ok(Some(Status::Success)),
+        Some("1" | "true") => Ok(Some(Status::Failed)),
+        Some(other) => Err(FieldError::new("isError", Some(other), "0 or 1")),
+    }
+}
+
+/// The address that a file is named for, as in `0x..._normal_txn.csv` or `export-0x....csv`.
+fn account_in(chain: Chain, name: &str) -> Option<Address> {
+    name.match_indices("0x").find_map(|(start, _)| Address::parse(chain, name.get(start..start + 42)?).ok())
+}
+
+#[cfg(test)]
+#[path = "etherscan_tests.rs"]
+mod tests;

@@ -1,0 +1,147 @@
+//! What event logs of EVM contracts say about movements of tokens.
+
+use headwater_ledger::facts::{LogFacts, Movement, MovementFact};
+use headwater_ledger::read::Ordinal;
+use headwater_types::{Address, Amount, Asset, Chain};
+
+/// `Transfer(address,address,uint256)` of ERC-20 and ERC-721.
+const TRANSFER: [u8; 32] = topic(b"ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
+/// `TransferSingle(address,address,address,uint256,uint256)` of ERC-1155.
+const TRANSFER_SINGLE: [u8; 32] = topic(b"c3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62");
+/// `TransferBatch(address,address,address,uint256[],uint256[])` of ERC-1155.
+const TRANSFER_BATCH: [u8; 32] = topic(b"4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb");
+/// `Deposit(address,uint256)` of wrapped native coins.
+const DEPOSIT: [u8; 32] = topic(b"e1fffcc4923d04b559f4d29a8bfc6cda04eb5b0d3c460751c2402c5c5cc9109c");
+/// `Withdrawal(address,uint256)` of wrapped native coins.
+const WITHDRAWAL: [u8; 32] = topic(b"7fcf532c15f0a6db0bd6d0e038bea71d30d808c7d98cb3bf7268a95bf5081b65");
+
+/// The wrapped native coin of a chain, whose contract mints and burns without a `Transfer`. The events of the same
+/// name that other contracts emit mean other things.
+const WRAPPED: &[(Chain, Address)] = &[
+    (Chain::BSC, Address::Evm(account(b"bb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c"))),
+    (Chain::ETHEREUM, Address::Evm(account(b"c02aaa39b223fe8d0a0e5c4f27ead9083c756cc2"))),
+];
+
+/// The movement that a log stands for.
+///
+/// `Transfer` with three topics is ERC-20, with four ERC-721. Contracts older than the standards put the parties into
+/// the data instead of topics; as everywhere in the field those are read as ERC-20. Wrapping and unwrapping the native
+/// coin moves from and to the zero address, as a mint and a burn.
+pub(crate) fn movement(chain: Chain, log: &LogFacts) -> Option<Movement> {
+    let words: Vec<[u8; 32]> =
+        log.topics.iter().skip(1).copied().chain(log.data.chunks_exact(32).map(|word| array(word))).collect();
+    let first = log.topics.first()?;
+    let party = |word: &[u8; 32]| Some(Address::Evm(array(&word[12..])));
+    let amount = |word: &[u8; 32]| Amount::from_be_bytes(*word);
+    let zero = Some(Address::Evm([0; 20]));
+    let (kind, from, to, amount) = match (*first, words.as_slice(), log.topics.len()) {
+        (TRANSFER, [from, to, id, ..], 4) => (MovementFact::NonFungible, party(from), party(to), amount(id)),
+        (TRANSFER, [from, to, value], _) => (MovementFact::Token, party(from), party(to), amount(value)),
+        (TRANSFER, [from, to, value, ..], 3) => (MovementFact::Token, party(from), party(to), amount(value)),
+        (TRANSFER_SINGLE, [_, from, to, _, value, ..], 4) => {
+            (MovementFact::NonFungible, party(from), party(to), amount(value))
+        }
+        // Several ids in one log: no one amount tells of them, and none is counted.
+        (TRANSFER_BATCH, [_, from, to, ..], 4) => (MovementFact::NonFungible, party(from), party(to), Amount::ZERO),
+        (DEPOSIT, [owner, value], _) if is_wrapped(chain, log) => {
+            (MovementFact::Token, zero, party(owner), amount(value))
+        }
+        (WITHDRAWAL, [owner, value], _) if is_wrapped(chain, log) => {
+            (MovementFact::Token, party(owner), zero, amount(value))
+        }
+        _ => return None,
+    };
+    Some(Movement { kind, ordinal: Ordinal::Indexed(log.index), from, to, asset: Asset::Token(log.address), amount })
+}
+
+fn is_wrapped(chain: Chain, log: &LogFacts) -> bool {
+    WRAPPED.contains(&(chain, log.address))
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes.try_into().expect("the slice was cut to this length")
+}
+
+const fn topic(hex: &[u8; 64]) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    let mut at = 0;
+    while at < 32 {
+        bytes[at] = digit(hex[2 * at]) << 4 | digit(hex[2 * at + 1]);
+        at += 1;
+    }
+    bytes
+}
+
+const fn account(hex: &[u8; 40]) -> [u8; 20] {
+    let mut bytes = [0; 20];
+    let mut at = 0;
+    while at < 20 {
+        bytes[at] = digit(hex[2 * at]) << 4 | digit(hex[2 * at + 1]);
+        at += 1;
+    }
+    bytes
+}
+
+const fn digit(character: u8) -> u8 {
+    match character {
+        b'0'..=b'9' => character - b'0',
+        _ => character - b'a' + 10,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(last: u8) -> [u8; 32] {
+        let mut word = [0; 32];
+        word[31] = last;
+        word
+    }
+
+    fn log(address: &str, topics: Vec<[u8; 32]>, data: &[[u8; 32]]) -> LogFacts {
+        let address = Address::parse(Chain::ETHEREUM, address).unwrap();
+        LogFacts { index: 7, address, topics, data: data.concat() }
+    }
+
+    fn party(last: u8) -> Option<Address> {
+        Some(Address::Evm(array(&word(last)[12..])))
+    }
+
+    const WETH: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
+    const OTHER: &str = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
+
+    #[test]
+    fn three_topics_are_a_fungible_transfer_and_four_are_not() {
+        let fungible = movement(Chain::ETHEREUM, &log(OTHER, vec![TRANSFER, word(1), word(2)], &[word(3)])).unwrap();
+        assert_eq!(
+            (fungible.kind, fungible.ordinal, fungible.from, fungible.to, fungible.amount),
+            (MovementFact::Token, Ordinal::Indexed(7), party(1), party(2), Amount::from(3))
+        );
+        let single = movement(Chain::ETHEREUM, &log(OTHER, vec![TRANSFER, word(1), word(2), word(3)], &[])).unwrap();
+        assert_eq!((single.kind, single.amount), (MovementFact::NonFungible, Amount::from(3)));
+        let early = movement(Chain::ETHEREUM, &log(OTHER, vec![TRANSFER], &[word(1), word(2), word(3)])).unwrap();
+        assert_eq!((early.kind, early.from, early.amount), (MovementFact::Token, party(1), Amount::from(3)));
+        assert_eq!(movement(Chain::ETHEREUM, &log(OTHER, vec![TRANSFER, word(1), word(2)], &[])), None);
+        assert_eq!(movement(Chain::ETHEREUM, &log(OTHER, vec![], &[word(1)])), None);
+    }
+
+    #[test]
+    fn multi_tokens_are_kept_out_of_amounts() {
+        let topics = |first| vec![first, word(9), word(1), word(2)];
+        let single = movement(Chain::ETHEREUM, &log(OTHER, topics(TRANSFER_SINGLE), &[word(5), word(6)])).unwrap();
+        assert_eq!((single.kind, single.from, single.to), (MovementFact::NonFungible, party(1), party(2)));
+        let batch = movement(Chain::ETHEREUM, &log(OTHER, topics(TRANSFER_BATCH), &[word(5); 6])).unwrap();
+        assert_eq!((batch.kind, batch.amount), (MovementFact::NonFungible, Amount::ZERO));
+    }
+
+    #[test]
+    fn only_the_wrapped_coin_itself_mints_by_deposit() {
+        let minted = movement(Chain::ETHEREUM, &log(WETH, vec![DEPOSIT, word(1)], &[word(4)])).unwrap();
+        assert!(minted.from.unwrap().is_zero() && minted.to == party(1) && minted.amount == Amount::from(4));
+        let burnt = movement(Chain::ETHEREUM, &log(WETH, vec![WITHDRAWAL, word(1)], &[word(4)])).unwrap();
+        assert!(burnt.to.unwrap().is_zero() && burnt.from == party(1));
+        assert_eq!(movement(Chain::ETHEREUM, &log(OTHER, vec![DEPOSIT, word(1)], &[word(4)])), None);
+        assert_eq!(movement(Chain::BSC, &log(WETH, vec![DEPOSIT, word(1)], &[word(4)])), None);
+    }
+}
