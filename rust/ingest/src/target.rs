@@ -2,7 +2,7 @@
 
 use headwater_ledger::facts::Batch;
 use headwater_ledger::store::{CommitReport, Writer};
-use headwater_ledger::{Cancel, LedgerError};
+use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Chain, Timestamp, TxHash};
 
 /// Takes batches in, and answers the two questions that some files leave open.
