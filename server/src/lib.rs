@@ -1,1 +1,13 @@
-//! x
+//! The HTTP gateway of Headwater and the `headwater` command line.
+//!
+//! * [`gateway`]: the way of a request: id, key, reservation, arguments, work, settlement, audit.
+//! * [`routes`]: one handler per endpoint, with its part of the `OpenAPI` description.
+//! * [`state`]: keys, credits, ledger and audit on `SQLite`.
+//! * [`config`]: defaults, file, environment, flags.
+//! * [`cli`]: one file per command.
+
+pub mod cli;
+pub mod config;
+pub mod gateway;
+pub mod routes;
+pub mod state;

@@ -1,0 +1,122 @@
+//! The command line: one file per command.
+
+mod credits;
+mod error;
+mod ingest;
+mod interrupt;
+mod keys;
+mod output;
+mod progress;
+mod query;
+mod serve;
+mod stats;
+mod verify;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use error::Failure;
+use output::Output;
+
+/// Blockchain data in, answers out.
+#[derive(Debug, Parser)]
+#[command(name = "headwater", version, about, propagate_version = true, max_term_width = 110)]
+struct Arguments {
+    #[command(flatten)]
+    shared: Shared,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, clap::Args)]
+struct Shared {
+    /// Folder of the chain data.
+    #[arg(long, global = true, env = "HEADWATER_STORE", value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// Folder of keys, credits and audit [default: DIR.state beside the store].
+    #[arg(long, global = true, env = "HEADWATER_STATE", value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Print JSON, also on a terminal.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Read chain data from files into the store.
+    Ingest(ingest::Arguments),
+    /// Ask any data endpoint, without HTTP or billing.
+    Query(query::Arguments),
+    /// Run the HTTP gateway.
+    Serve(serve::Arguments),
+    /// API keys.
+    Keys(keys::Arguments),
+    /// Credits.
+    Credits(credits::Arguments),
+    /// What the store holds.
+    Stats,
+    /// Read every file of the store and compare it with its checksums.
+    Verify,
+}
+
+/// Runs the command line; `arguments` begin with the name of the program.
+///
+/// Gives the code to exit with: 0, 1 (failed) or 2 (wrong usage).
+pub fn run(arguments: impl IntoIterator<Item: Into<OsString> + Clone>) -> u8 {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Nobody may be there to read it.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
+    let Arguments { shared, command } = arguments;
+    let output = Output::new(shared.json);
+    let result = match command {
+        Command::Ingest(arguments) => ingest::run(&shared, arguments, &output),
+        Command::Query(arguments) => query::run(&shared, arguments, &output),
+        Command::Serve(arguments) => serve::run(&shared, arguments, &output),
+        Command::Keys(arguments) => keys::run(&shared, arguments, &output),
+        Command::Credits(arguments) => credits::run(&shared, &arguments, &output),
+        Command::Stats => stats::run(&shared, &output),
+        Command::Verify => verify::run(&shared, &output),
+    };
+    match result {
+        Ok(()) => 0,
+        Err(failure) => output.failure(&failure),
+    }
+}
+
+impl Shared {
+    fn store(&self) -> Result<PathBuf, Failure> {
+        self.store.clone().ok_or_else(|| Failure::usage("no store is named: give --store DIR or set HEADWATER_STORE"))
+    }
+
+    /// The state folder of commands that need no store but for its name.
+    fn state(&self) -> Result<PathBuf, Failure> {
+        match (&self.state, &self.store) {
+            (Some(state), _) => Ok(state.clone()),
+            (None, Some(store)) => Ok(crate::state::StateFolder::beside(store)),
+            (None, None) => Err(Failure::usage(
+                "neither a state folder nor a store is named: give --state DIR or --store DIR, or set HEADWATER_STATE \
+                 or HEADWATER_STORE",
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

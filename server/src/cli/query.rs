@@ -1,0 +1,121 @@
+//! `headwater query`.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use headwater_engine::{Desk, ENDPOINTS, Endpoint, Method};
+use headwater_ledger::{Cancel, Store};
+use serde_json::{Map, Value};
+
+use super::Shared;
+use super::error::Failure;
+use super::interrupt::on_interrupt;
+use super::output::Output;
+use crate::gateway::{Meta, Problem};
+
+/// What `query` takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The path of the endpoint without its version, such as `transactions` or `counterparty/overview`.
+    endpoint: String,
+    /// The request as a JSON object; `@FILE` reads it from a file, `-` from standard input.
+    #[arg(long, value_name = "JSON")]
+    body: Option<String>,
+    /// One parameter; of a POST endpoint, a field of the body (JSON where it is JSON, else text).
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    params: Vec<String>,
+    /// Write the answer to a file, by its ending: .json.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Asks an endpoint.
+pub(super) fn run(shared: &Shared, arguments: Arguments, output: &Output) -> Result<(), Failure> {
+    let endpoint = find(&arguments.endpoint)?;
+    let request = request(endpoint, arguments.body.as_deref(), &arguments.params)?;
+    if let Some(out) = &arguments.out {
+        check_ending(out)?;
+    }
+    let store = Store::open(shared.store()?)?;
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    let answer = Desk::new(Arc::new(store))
+        .answer(endpoint, &request, &cancel)
+        .map_err(|error| Failure::from_engine(&error))?;
+    let meta = Meta { pagination: answer.pagination, warnings: answer.warnings, ..Meta::default() };
+    let whole = Value::from_iter([
+        ("data".to_owned(), answer.data),
+        ("meta".to_owned(), serde_json::to_value(meta).map_err(|error| Failure::from_error(&error))?),
+    ]);
+    match arguments.out {
+        None => output.json(&whole),
+        Some(out) => fs::write(&out, whole.to_string() + "\n")
+            .map_err(|error| Failure::failed(format!("cannot write {}: {error}", out.display()))),
+    }
+}
+
+impl Failure {
+    /// What the desk refused, with the cause below it: here the caller may read it.
+    fn from_engine(error: &headwater_engine::Error) -> Self {
+        let problem = Problem::quietly_from_engine(error);
+        Self { message: crate::gateway::causes(error), ..Self::from(problem) }
+    }
+}
+
+fn find(name: &str) -> Result<&'static Endpoint, Failure> {
+    let bare = name.trim_matches('/');
+    let bare = bare.strip_prefix("v1/").or_else(|| bare.strip_prefix("v2/")).unwrap_or(bare);
+    let bare = bare.strip_suffix("/{hash}").unwrap_or(bare);
+    headwater_engine::endpoint(bare).ok_or_else(|| {
+        let names: Vec<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.name).collect();
+        Failure::usage(format!("there is no endpoint {name:?}: expected one of {}", names.join(", ")))
+    })
+}
+
+fn request(endpoint: &Endpoint, body: Option<&str>, params: &[String]) -> Result<Value, Failure> {
+    let mut fields = match body {
+        None => Map::new(),
+        Some(body) => read_body(body)?,
+    };
+    for param in params {
+        let (name, value) = param
+            .split_once('=')
+            .ok_or_else(|| Failure::usage(format!("--param {param:?} is not of the form NAME=VALUE")))?;
+        let text = || Value::String(value.to_owned());
+        let value = match endpoint.method {
+            Method::Get => text(),
+            Method::Post => serde_json::from_str(value).unwrap_or_else(|_| text()),
+        };
+        if fields.insert(name.to_owned(), value).is_some() {
+            return Err(Failure::usage(format!("the parameter {name:?} is given twice")));
+        }
+    }
+    Ok(Value::Object(fields))
+}
+
+fn read_body(body: &str) -> Result<Map<String, Value>, Failure> {
+    let (text, place) = if body == "-" {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map_err(|error| Failure::failed(format!("standard input: {error}")))?;
+        (text, "standard input".to_owned())
+    } else if let Some(path) = body.strip_prefix('@') {
+        let text = fs::read_to_string(path).map_err(|error| Failure::failed(format!("cannot read {path}: {error}")))?;
+        (text, path.to_owned())
+    } else {
+        (body.to_owned(), "--body".to_owned())
+    };
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(Failure::usage(format!("{place} must be a JSON object, such as {{\"blockchain\": \"ethereum\"}}"))),
+        Err(error) => Err(Failure::usage(format!("{place} is no JSON: {error}"))),
+    }
+}
+
+fn check_ending(out: &Path) -> Result<(), Failure> {
+    match out.extension().and_then(|ending| ending.to_str()) {
+        Some("json") => Ok(()),
+        _ => Err(Failure::usage(format!("{} has an ending that cannot be written: expected .json", out.display()))),
+    }
+}

@@ -1,0 +1,106 @@
+//! `headwater serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_ledger::Store;
+use tokio::net::TcpListener;
+use tracing_subscriber::EnvFilter;
+
+use super::Shared;
+use super::error::Failure;
+use super::interrupt::stop_signal;
+use super::output::Output;
+use crate::config::{Config, LogFormat};
+use crate::gateway::{self, Gateway, Settings};
+use crate::state::{State, StateFolder};
+
+/// What `serve` takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Address and port [default: 127.0.0.1:8080]; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// A TOML file of settings.
+    #[arg(long, env = "HEADWATER_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// One setting, such as auth.required=false; stands before file and environment.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+}
+
+/// Serves until SIGINT or SIGTERM.
+pub(super) fn run(shared: &Shared, arguments: Arguments, output: &Output) -> Result<(), Failure> {
+    let config = configuration(shared, &arguments)?;
+    let store = config.store.clone().ok_or_else(|| {
+        Failure::usage("no store is named: give --store DIR, set HEADWATER_STORE, or set store.path in the configuration")
+    })?;
+    let state = config.state.clone().unwrap_or_else(|| StateFolder::beside(&store));
+    start_log(&config);
+    let ledgers = Arc::new(Store::open(&store)?);
+    // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
+    let state = State::start(&StateFolder::open_or_create(&state)?, Box::new(|| std::process::abort()))?;
+    let settings = Settings { auth_required: config.auth_required, body_limit: config.body_bytes, ..Settings::default() };
+    let gateway = Gateway::new(ledgers, state, settings);
+    tracing::info!("configuration:\n{config}");
+    if !config.auth_required && !config.listen.ip().is_loopback() {
+        tracing::warn!("auth.required is false and {} is open to other machines: anybody there may call", config.listen);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let served = runtime.block_on(listen(&config, &gateway, *output));
+    // Work that no longer has anybody to answer is not waited for.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    match gateway.into_state() {
+        Some(state) => state.close(),
+        None => tracing::warn!("a request was still under way at the end: its audit row may be missing"),
+    }
+    served
+}
+
+async fn listen(config: &Config, gateway: &Gateway, output: Output) -> Result<(), Failure> {
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .map_err(|error| Failure::failed(format!("cannot listen on {}: {error}", config.listen)))?;
+    let address = listener.local_addr()?;
+    let url = format!("http://{address}");
+    output.report(&serde_json::json!({"url": url, "docs": format!("{url}/docs")}), || {
+        vec![format!("Headwater answers on {url}, documentation on {url}/docs; Ctrl-C stops it.")]
+    })?;
+    gateway::serve(listener, gateway, stop_signal(), Duration::from_secs(config.drain_secs)).await?;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Defaults, file, environment, flags.
+fn configuration(shared: &Shared, arguments: &Arguments) -> Result<Config, Failure> {
+    let mut config = Config::default();
+    if let Some(file) = &arguments.config {
+        config.read_file(file)?;
+    }
+    config.read_environment(std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))))?;
+    for setting in &arguments.settings {
+        config.assign(setting)?;
+    }
+    if let Some(listen) = arguments.listen {
+        config.listen = listen;
+    }
+    if let Some(store) = &shared.store {
+        config.store = Some(store.clone());
+    }
+    if let Some(state) = &shared.state {
+        config.state = Some(state.clone());
+    }
+    Ok(config)
+}
+
+/// Logs go to standard error. A second `serve` in one process keeps the first one's log.
+fn start_log(config: &Config) {
+    let filter = EnvFilter::new(&config.log_filter);
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let _ = match config.log_format {
+        LogFormat::Text => log.try_init(),
+        LogFormat::Json => log.json().try_init(),
+    };
+}

@@ -1,0 +1,375 @@
+//! The configuration of `serve`: compiled-in defaults, then a TOML file, then the environment, then flags.
+//!
+//! A key is `section.name` in the file, `HEADWATER_SECTION_NAME` in the environment, and `--set section.name=value` on
+//! the command line. It is refused whole at the start when one key is unknown or one value does not fit.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use toml::Value;
+
+/// Everything that can be set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// `server.listen`: address and port of the public listener; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// `server.drain_secs`: how long requests under way may take to end after a signal.
+    pub drain_secs: u64,
+    /// `store.path`: the folder of the chain data.
+    pub store: Option<PathBuf>,
+    /// `state.path`: the folder of keys, credits and audit; `DIR.state` beside the store when not set.
+    pub state: Option<PathBuf>,
+    /// `auth.required`: whether data endpoints need a key. `false` makes calls without one free: for local use.
+    pub auth_required: bool,
+    /// `limits.body_bytes`: largest body.
+    pub body_bytes: usize,
+    /// `log.format`: `text` or `json`.
+    pub log_format: LogFormat,
+    /// `log.filter`: what is logged, such as `info` or `headwater_server=debug`.
+    pub log_filter: String,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            drain_secs: 30,
+            store: None,
+            state: None,
+            auth_required: true,
+            body_bytes: 1 << 20,
+            log_format: LogFormat::Text,
+            log_filter: "info".to_owned(),
+        }
+    }
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Where a setting came from, for messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// A configuration file.
+    File(PathBuf),
+    /// An environment variable.
+    Environment(String),
+    /// `--set` or a flag of its own.
+    Flag,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Environment(name) => write!(f, "the environment variable {name}"),
+            Self::Flag => f.write_str("the command line"),
+        }
+    }
+}
+
+/// Why a configuration is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration {}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file is no TOML.
+    #[error("the configuration {} is no TOML", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// Line and column.
+        #[source]
+        source: Box<toml::de::Error>,
+    },
+    /// There is no such key.
+    #[error("{origin} sets {key:?}, which does not exist: the keys are {known}")]
+    UnknownKey {
+        /// Where it stands.
+        origin: Origin,
+        /// The key.
+        key: String,
+        /// All keys.
+        known: String,
+    },
+    /// A value that the key cannot have.
+    #[error("{origin} sets {key} to {value}: expected {expected}")]
+    BadValue {
+        /// Where it stands.
+        origin: Origin,
+        /// The key.
+        key: &'static str,
+        /// The value.
+        value: String,
+        /// What it could be.
+        expected: &'static str,
+    },
+    /// A `--set` without `=`.
+    #[error("--set {0:?} is not of the form section.name=value")]
+    NotAssigned(String),
+}
+
+/// One key: how it is set and how it is shown.
+struct Key {
+    name: &'static str,
+    expected: &'static str,
+    set: fn(&mut Config, &Value) -> Option<()>,
+    show: fn(&Config) -> String,
+}
+
+/// Every key, one entry each.
+const KEYS: &[Key] = &[
+    Key {
+        name: "server.listen",
+        expected: "an address with a port, such as \"127.0.0.1:8080\"",
+        set: |config, value| text(value)?.parse().ok().map(|listen| config.listen = listen),
+        show: |config| config.listen.to_string(),
+    },
+    Key {
+        name: "server.drain_secs",
+        expected: "a number of seconds up to 3600",
+        set: |config, value| number(value).filter(|secs| *secs <= 3600).map(|secs| config.drain_secs = secs),
+        show: |config| config.drain_secs.to_string(),
+    },
+    Key {
+        name: "store.path",
+        expected: "the path of a folder",
+        set: |config, value| path(value).map(|path| config.store = Some(path)),
+        show: |config| shown_path(config.store.as_deref()),
+    },
+    Key {
+        name: "state.path",
+        expected: "the path of a folder",
+        set: |config, value| path(value).map(|path| config.state = Some(path)),
+        show: |config| shown_path(config.state.as_deref()),
+    },
+    Key {
+        name: "auth.required",
+        expected: "true or false",
+        set: |config, value| truth(value).map(|required| config.auth_required = required),
+        show: |config| config.auth_required.to_string(),
+    },
+    Key {
+        name: "limits.body_bytes",
+        expected: "a number of bytes from 1024 to 16777216",
+        set: |config, value| {
+            let bytes = usize::try_from(number(value)?).ok().filter(|bytes| (1 << 10..=1 << 24).contains(bytes))?;
+            config.body_bytes = bytes;
+            Some(())
+        },
+        show: |config| config.body_bytes.to_string(),
+    },
+    Key {
+        name: "log.format",
+        expected: "\"text\" or \"json\"",
+        set: |config, value| {
+            config.log_format = match text(value)? {
+                "text" => LogFormat::Text,
+                "json" => LogFormat::Json,
+                _ => return None,
+            };
+            Some(())
+        },
+        show: |config| match config.log_format {
+            LogFormat::Text => "text".to_owned(),
+            LogFormat::Json => "json".to_owned(),
+        },
+    },
+    Key {
+        name: "log.filter",
+        expected: "a level or a list of targets with levels, such as \"info\" or \"headwater_server=debug\"",
+        set: |config, value| {
+            let filter = text(value)?;
+            filter.parse::<tracing_subscriber::EnvFilter>().ok()?;
+            filter.clone_into(&mut config.log_filter);
+            Some(())
+        },
+        show: |config| config.log_filter.clone(),
+    },
+];
+
+impl Config {
+    /// Sets the keys of a TOML file.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no TOML, or holds a key or value that does not exist.
+    pub fn read_file(&mut self, file: &Path) -> Result<(), ConfigError> {
+        let content =
+            std::fs::read_to_string(file).map_err(|source| ConfigError::Io { path: file.to_owned(), source })?;
+        let table: toml::Table = content
+            .parse()
+            .map_err(|source| ConfigError::Syntax { path: file.to_owned(), source: Box::new(source) })?;
+        let origin = Origin::File(file.to_owned());
+        for (section, value) in &table {
+            match value {
+                Value::Table(names) => {
+                    for (name, value) in names {
+                        self.set(&format!("{section}.{name}"), value, &origin)?;
+                    }
+                }
+                other => self.set(section, other, &origin)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the keys that environment variables name. Variables of other sections are other people's.
+    ///
+    /// # Errors
+    /// When a variable of one of our sections holds a key or value that does not exist.
+    pub fn read_environment(
+        &mut self,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<(), ConfigError> {
+        for (variable, value) in variables {
+            let Some((section, name)) = variable.strip_prefix("HEADWATER_").and_then(|rest| rest.split_once('_')) else {
+                continue;
+            };
+            let key = format!("{}.{}", section.to_lowercase(), name.to_lowercase());
+            let ours = KEYS.iter().any(|known| known.name.split_once('.').is_some_and(|(one, _)| key.starts_with(&format!("{one}."))));
+            if ours {
+                self.set(&key, &Value::String(value), &Origin::Environment(variable))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets one key from `section.name=value`.
+    ///
+    /// # Errors
+    /// When it is no assignment, or the key or value does not exist.
+    pub fn assign(&mut self, assignment: &str) -> Result<(), ConfigError> {
+        let (key, value) = assignment.split_once('=').ok_or_else(|| ConfigError::NotAssigned(assignment.to_owned()))?;
+        self.set(key.trim(), &Value::String(value.trim().to_owned()), &Origin::Flag)
+    }
+
+    fn set(&mut self, key: &str, value: &Value, origin: &Origin) -> Result<(), ConfigError> {
+        let known = KEYS.iter().find(|known| known.name == key).ok_or_else(|| ConfigError::UnknownKey {
+            origin: origin.clone(),
+            key: key.to_owned(),
+            known: KEYS.iter().map(|known| known.name).collect::<Vec<_>>().join(", "),
+        })?;
+        (known.set)(self, value).ok_or_else(|| ConfigError::BadValue {
+            origin: origin.clone(),
+            key: known.name,
+            value: value.to_string(),
+            expected: known.expected,
+        })
+    }
+}
+
+/// All keys with their values, one per line. There is no secret among them.
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, key) in KEYS.iter().enumerate() {
+            write!(f, "{}{} = {}", if place == 0 { "" } else { "\n" }, key.name, (key.show)(self))?;
+        }
+        Ok(())
+    }
+}
+
+fn text(value: &Value) -> Option<&str> {
+    value.as_str()
+}
+
+/// A number, or the text of one: the environment knows text only.
+fn number(value: &Value) -> Option<u64> {
+    match value {
+        Value::Integer(number) => u64::try_from(*number).ok(),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Boolean(truth) => Some(*truth),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+fn path(value: &Value) -> Option<PathBuf> {
+    text(value).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+fn shown_path(path: Option<&Path>) -> String {
+    path.map_or_else(|| "(beside the store)".to_owned(), |path| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from_file(content: &str) -> Result<Config, ConfigError> {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("headwater.toml");
+        std::fs::write(&file, content).unwrap();
+        let mut config = Config::default();
+        config.read_file(&file).map(|()| config)
+    }
+
+    #[test]
+    fn later_sources_stand_before_earlier_ones() {
+        let mut config = from_file("[server]\nlisten = \"127.0.0.1:1\"\ndrain_secs = 5\n[auth]\nrequired = false\n").unwrap();
+        let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        config
+            .read_environment([set("HEADWATER_SERVER_LISTEN", "127.0.0.1:2"), set("HEADWATER_STORE", "x"), set("PATH", "y")])
+            .unwrap();
+        assert_eq!(config.listen.port(), 2);
+        config.assign("server.listen=127.0.0.1:3").unwrap();
+        assert_eq!((config.listen.port(), config.drain_secs, config.auth_required), (3, 5, false));
+        assert_eq!(config.store, None);
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_by_name_with_its_place() {
+        for (content, named) in
+            [("[auth]\nrequire = false", "auth.require"), ("listen = 1", "\"listen\""), ("[x]\ny = 1", "x.y")]
+        {
+            let text = from_file(content).unwrap_err().to_string();
+            assert!(text.contains(named) && text.contains("headwater.toml"), "{text}");
+        }
+        let variable = ("HEADWATER_AUTH_REQUIRE".to_owned(), "false".to_owned());
+        let text = Config::default().read_environment([variable]).unwrap_err().to_string();
+        assert!(text.contains("HEADWATER_AUTH_REQUIRE"), "{text}");
+    }
+
+    #[test]
+    fn a_value_that_does_not_fit_is_refused_with_what_would() {
+        for (assignment, named) in [
+            ("auth.required=no", "true or false"),
+            ("server.listen=8080", "127.0.0.1:8080"),
+            ("limits.body_bytes=-1", "1024"),
+            ("log.format=xml", "json"),
+            ("store.path=", "folder"),
+        ] {
+            let text = Config::default().assign(assignment).unwrap_err().to_string();
+            assert!(text.contains(named), "{text}");
+        }
+        assert!(matches!(from_file("[auth]\nrequired = \"maybe\""), Err(ConfigError::BadValue { .. })));
+        assert!(matches!(from_file("[auth"), Err(ConfigError::Syntax { .. })));
+    }
+
+    #[test]
+    fn every_key_is_shown() {
+        let shown = Config::default().to_string();
+        for key in KEYS {
+            assert!(shown.contains(&format!("{} = ", key.name)), "{}", key.name);
+        }
+    }
+}

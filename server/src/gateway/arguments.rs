@@ -1,0 +1,244 @@
+//! Reads what a client sent into the JSON object that the desk takes.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::FromRequestParts;
+use axum::extract::RawPathParams;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use headwater_engine::{Reason, Warning};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::{Map, Value};
+
+use super::problem::{Details, Status};
+use super::{Problem, Settings};
+
+/// Longest path and query, in bytes.
+const URL_LIMIT: usize = 8 * 1024;
+/// Deepest nesting of a body.
+const DEPTH_LIMIT: usize = 32;
+/// How long a whole body may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(10);
+
+/// The arguments of a call.
+#[derive(Debug, Default)]
+pub(super) struct Arguments {
+    /// What the desk takes.
+    pub request: Value,
+    /// The bytes that the audit keeps a digest of.
+    pub raw: Vec<u8>,
+    /// Query parameters of a POST, which has none.
+    pub warnings: Vec<Warning>,
+}
+
+/// The arguments of a GET: the query and the parts of the path, all of them text.
+pub(super) async fn of_get(parts: &mut Parts) -> Result<Arguments, Problem> {
+    let query = parts.uri.query().unwrap_or_default().to_owned();
+    let mut fields = read_query(&query)?;
+    let path = RawPathParams::from_request_parts(parts, &()).await.map_err(|rejection| {
+        Problem::invalid(Reason::InvalidValue, None, format!("the path cannot be read: {}", rejection.body_text()))
+    })?;
+    for (name, value) in &path {
+        if fields.insert(name.to_owned(), Value::String(value.to_owned())).is_some() {
+            return Err(given_twice(name));
+        }
+    }
+    let raw = parts.uri.path_and_query().map(|whole| whole.as_str().as_bytes().to_vec()).unwrap_or_default();
+    Ok(Arguments { request: Value::Object(fields), raw, warnings: Vec::new() })
+}
+
+/// The arguments of a POST: its JSON body.
+pub(super) async fn of_post(parts: &Parts, body: Body, settings: &Settings) -> Result<Arguments, Problem> {
+    check_media_type(&parts.headers)?;
+    let raw = read_body(&parts.headers, body, settings.body_limit).await?;
+    if raw.iter().all(u8::is_ascii_whitespace) {
+        return Err(Problem::new(Status::UnsupportedMediaType, "the body is empty: a JSON object is expected"));
+    }
+    let warnings = read_query(parts.uri.query().unwrap_or_default())?
+        .into_iter()
+        .map(|(name, _)| Warning {
+            code: "unknown_field".to_owned(),
+            message: format!("the query parameter {name:?} has no meaning here: parameters go into the JSON body"),
+            field: Some(name),
+        })
+        .collect();
+    check_depth(&raw)?;
+    let request: Value = serde_json::from_slice(&raw).map_err(|error| {
+        Problem::invalid(Reason::InvalidJson, None, format!("the body is no JSON: {error}"))
+    })?;
+    if !request.is_object() {
+        return Err(Problem::invalid(Reason::InvalidType, None, "the body must be a JSON object, such as {\"blockchain\": \"ethereum\"}"));
+    }
+    Ok(Arguments { request, raw, warnings })
+}
+
+/// Refuses what is too long before anything else looks at it.
+pub(super) fn check_head(parts: &Parts) -> Result<(), Problem> {
+    let length = parts.uri.path_and_query().map_or(0, |whole| whole.as_str().len());
+    if length > URL_LIMIT {
+        let details = Details {
+            reason: "invalid_value".to_owned(),
+            limit: Some(URL_LIMIT as u64),
+            ..Details::default()
+        };
+        let message = format!("path and query have {length} bytes, at most {URL_LIMIT} are taken");
+        return Err(Problem { details: Some(details), ..Problem::new(Status::BadRequest, message) });
+    }
+    Ok(())
+}
+
+fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let refused = |message: String| Err(Problem::new(Status::UnsupportedMediaType, message));
+    let Some(value) = headers.get(header::CONTENT_TYPE) else {
+        return refused("a POST needs a JSON body with the header `Content-Type: application/json`".to_owned());
+    };
+    let text = value.to_str().unwrap_or("(no text)");
+    let mut parts = text.split(';').map(str::trim);
+    let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let json = kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"));
+    let utf8 = parts.all(|part| {
+        let (name, set) = part.split_once('=').unwrap_or((part, ""));
+        let set = set.trim().trim_matches('"');
+        !name.trim().eq_ignore_ascii_case("charset") || set.eq_ignore_ascii_case("utf-8") || set.eq_ignore_ascii_case("utf8")
+    });
+    if !json || !utf8 {
+        return refused(format!("{text:?} is not taken: send `Content-Type: application/json` in UTF-8"));
+    }
+    match headers.get(header::CONTENT_ENCODING) {
+        Some(encoding) if encoding != "identity" => refused(format!("{encoding:?} bodies are not taken: send plain JSON")),
+        _ => Ok(()),
+    }
+}
+
+async fn read_body(headers: &HeaderMap, body: Body, limit: usize) -> Result<Vec<u8>, Problem> {
+    let too_large = || {
+        let details = Details {
+            reason: "payload_too_large".to_owned(),
+            limit: Some(limit as u64),
+            ..Details::default()
+        };
+        let message = format!("the body is larger than the {limit} bytes that are taken");
+        Problem { details: Some(details), ..Problem::new(Status::PayloadTooLarge, message) }
+    };
+    let stated = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if stated.is_some_and(|length| length > limit as u64) {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(BODY_TIME, Limited::new(body, limit).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes().into()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(Problem::invalid(Reason::InvalidJson, None, "the body broke off before its end")),
+        Err(_) => {
+            let message = format!("the body did not arrive within {} seconds", BODY_TIME.as_secs());
+            Err(Problem::invalid(Reason::InvalidValue, None, message))
+        }
+    }
+}
+
+/// Counts brackets outside of strings; what is no JSON at all is left to the parser.
+fn check_depth(raw: &[u8]) -> Result<(), Problem> {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in raw {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                if depth > DEPTH_LIMIT {
+                    let message = format!("the body is nested deeper than {DEPTH_LIMIT} levels");
+                    return Err(Problem::invalid(Reason::InvalidJson, None, message));
+                }
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Reads `a=1&b=2`. Nothing is guessed: broken escapes, text that is not UTF-8 and names given twice are refused.
+fn read_query(query: &str) -> Result<Map<String, Value>, Problem> {
+    let mut fields = Map::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = decode(name).ok_or_else(|| broken_escape(name))?;
+        let value = decode(value).ok_or_else(|| broken_escape(&name))?;
+        if fields.contains_key(&name) {
+            return Err(given_twice(&name));
+        }
+        fields.insert(name, Value::String(value));
+    }
+    Ok(fields)
+}
+
+fn broken_escape(name: &str) -> Problem {
+    let message = format!("the query parameter {name:?} is not percent-encoded UTF-8");
+    Problem::invalid(Reason::InvalidValue, Some(name), message)
+}
+
+fn given_twice(name: &str) -> Problem {
+    let message = format!("the parameter {name:?} is given twice: give it once, lists with commas");
+    Problem::invalid(Reason::InvalidValue, Some(name), message)
+}
+
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+                digit(rest.next()?)? * 16 + digit(rest.next()?)?
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_decoded_and_never_guessed() {
+        let fields = read_query("q=0xAb%20+c&limit=5&&empty=&flag&%C3%A9=1").unwrap();
+        let expected = serde_json::json!({"q": "0xAb  c", "limit": "5", "empty": "", "flag": "", "é": "1"});
+        assert_eq!(Value::Object(fields), expected);
+        for query in ["q=%", "q=%2", "q=%zz", "q=%ff", "%ff=1", "q=1&q=2", "q=1&%71=2"] {
+            let problem = read_query(query).unwrap_err();
+            assert_eq!(problem.details.unwrap().reason, "invalid_value", "{query}");
+        }
+    }
+
+    #[test]
+    fn depth_counts_brackets_outside_of_strings() {
+        assert!(check_depth(&[b'['; 32]).is_ok());
+        assert!(check_depth(&[b'['; 33]).is_err());
+        let quoted = format!("{{\"a\": \"{}\\\"[\"}}", "[".repeat(100));
+        assert!(check_depth(quoted.as_bytes()).is_ok());
+        assert!(check_depth("[]".repeat(100).as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn a_post_must_say_that_it_is_json() {
+        let check = |name: &'static str, text: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::CONTENT_TYPE, "application/json".parse().unwrap());
+            headers.insert(name, text.parse().unwrap());
+            check_media_type(&headers).is_ok()
+        };
+        assert!(check_media_type(&HeaderMap::new()).is_err());
+        for text in ["application/json", "Application/JSON; charset=UTF-8", "application/json;charset=\"utf-8\"", "application/problem+json"] {
+            assert!(check("content-type", text), "{text}");
+        }
+        for text in ["text/plain", "application/x-www-form-urlencoded", "", "application/json; charset=latin1", "json"] {
+            assert!(!check("content-type", text), "{text}");
+        }
+        assert!(!check("content-encoding", "gzip"));
+        assert!(check("content-encoding", "identity"));
+    }
+}

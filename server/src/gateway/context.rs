@@ -1,0 +1,116 @@
+//! What is known of a request while it runs: its ids, its clock, whether its client is still there.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use axum::http::{HeaderMap, Method};
+use headwater_ledger::Cancel;
+use uuid::Uuid;
+
+use crate::state::{Account, AuditRow, now_ms};
+
+/// One request.
+#[derive(Debug)]
+pub struct Context {
+    /// `UUIDv7`, always made here: it keys ledger and audit, so a client must never choose it.
+    pub request_id: String,
+    /// The client's own id, where it is a proper one.
+    pub correlation_id: Option<String>,
+    /// Stops the work.
+    pub cancel: Cancel,
+    method: Method,
+    started: Instant,
+    started_ms: i64,
+    client_gone: AtomicBool,
+    facts: Mutex<Facts>,
+}
+
+/// What a request turns out to be.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Facts {
+    pub endpoint: Option<&'static str>,
+    pub key_id: Option<Arc<str>>,
+    pub account: Option<Arc<Account>>,
+    pub parameter_hash: Option<[u8; 32]>,
+    /// Cost and balance of a charge that is committed, audit row included.
+    pub charged: Option<(i64, i64)>,
+}
+
+impl Context {
+    pub(super) fn new(method: Method, headers: &HeaderMap) -> Self {
+        Self {
+            request_id: Uuid::now_v7().to_string(),
+            correlation_id: correlation_id(headers),
+            cancel: Cancel::new(),
+            method,
+            started: Instant::now(),
+            started_ms: now_ms(),
+            client_gone: AtomicBool::new(false),
+            facts: Mutex::default(),
+        }
+    }
+
+    pub(super) fn facts(&self) -> MutexGuard<'_, Facts> {
+        // No code panics while it holds the lock with half a change done.
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Names the route that the request met, for the audit.
+    pub fn set_endpoint(&self, path: &'static str) {
+        self.facts().endpoint = Some(path);
+    }
+
+    /// The client closed its connection: nothing can be delivered any more.
+    pub(super) fn client_left(&self) {
+        self.client_gone.store(true, Ordering::Relaxed);
+        self.cancel.cancel();
+    }
+
+    pub(super) fn is_client_gone(&self) -> bool {
+        self.client_gone.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn audit_row(&self, status: u16, cost: i64, bytes: u64) -> AuditRow {
+        let facts = self.facts().clone();
+        AuditRow {
+            request_id: self.request_id.clone(),
+            correlation_id: self.correlation_id.clone(),
+            key_id: facts.key_id,
+            method: self.method.to_string(),
+            endpoint: facts.endpoint,
+            status,
+            cost,
+            duration_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            bytes,
+            parameter_hash: facts.parameter_hash,
+            ts_ms: self.started_ms,
+        }
+    }
+}
+
+/// 1 to 64 characters `[A-Za-z0-9._-]`; anything else is passed over, so that it cannot reach a log or a header.
+fn correlation_id(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get("x-correlation-id")?.to_str().ok()?;
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    ((1..=64).contains(&text.len()) && text.bytes().all(fits)).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_correlation_id_that_could_do_harm_is_passed_over() {
+        let with = |text: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("x-correlation-id", text.parse().unwrap());
+            correlation_id(&headers)
+        };
+        assert_eq!(with("job-7.A_b").as_deref(), Some("job-7.A_b"));
+        assert_eq!(with(&"x".repeat(64)).map(|text| text.len()), Some(64));
+        for text in ["", "a b", "a\"b", "{}", &"x".repeat(65)] {
+            assert_eq!(with(text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The success envelope.
+
+use headwater_engine::{Pagination, Warning};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The `meta` of a success. Fields without a value are left out.
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+pub struct Meta {
+    /// Credits deducted by this request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credit_cost: Option<i64>,
+    /// Credit balance after this request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credit_remaining: Option<i64>,
+    /// Only on lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub pagination: Option<Pagination>,
+    /// Id of the request, the same as in `X-Request-Id`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b")]
+    pub request_id: Option<String>,
+    /// What the caller should know that is no error.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}
+
+impl Meta {
+    /// The envelope around data that is JSON text already.
+    #[must_use]
+    pub fn wrap(&self, data: &[u8]) -> Vec<u8> {
+        let meta = serde_json::to_vec(self).expect("meta is made of strings and numbers");
+        let mut body = Vec::with_capacity(data.len() + meta.len() + 18);
+        body.extend_from_slice(b"{\"data\":");
+        body.extend_from_slice(data);
+        body.extend_from_slice(b",\"meta\":");
+        body.extend_from_slice(&meta);
+        body.push(b'}');
+        body
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_envelope_is_data_and_meta_without_what_has_no_value() {
+        let meta = Meta { credit_cost: Some(5), request_id: Some("id".to_owned()), ..Meta::default() };
+        let body = String::from_utf8(meta.wrap(b"[1]")).unwrap();
+        assert_eq!(body, r#"{"data":[1],"meta":{"credit_cost":5,"request_id":"id"}}"#);
+    }
+}

@@ -1,0 +1,126 @@
+//! The way of a request through the gateway.
+//!
+//! `record` is outermost: it gives the request its id, sees every end of it (client gone and panic included) and writes
+//! the audit. `call` holds the order of checks of a data endpoint: key, limits, reservation, media type, size, syntax,
+//! values, work, settlement. Handlers only name their endpoint.
+
+mod accept;
+mod arguments;
+mod call;
+mod context;
+mod envelope;
+mod pool;
+mod problem;
+mod record;
+mod serve;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::Router;
+use headwater_engine::Desk;
+use headwater_ledger::read::Generations;
+
+use crate::routes;
+use crate::state::{Health, State};
+
+pub use envelope::Meta;
+pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
+pub use serve::serve;
+
+pub(crate) use context::Context;
+pub(crate) use problem::causes;
+use pool::Pool;
+
+/// What of the configuration a request meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Whether a data endpoint needs a key. Without one, calls are free and anonymous: for local use.
+    pub auth_required: bool,
+    /// Largest body in bytes.
+    pub body_limit: usize,
+    /// Stands in for the deadlines of the cost classes, in milliseconds: for tests.
+    pub budget_ms: Option<u64>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { auth_required: true, body_limit: 1 << 20, budget_ms: None }
+    }
+}
+
+/// Everything a request needs; cheap to clone.
+#[derive(Clone)]
+pub struct Gateway(Arc<Parts>);
+
+struct Parts {
+    desk: Desk,
+    ledgers: Arc<dyn Generations>,
+    state: State,
+    settings: Settings,
+    pool: Pool,
+    draining: AtomicBool,
+}
+
+/// Why the gateway cannot take traffic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotReady {
+    /// It is shutting down.
+    Draining,
+    /// The store cannot be read, or the state cannot be written.
+    StorageFailed,
+}
+
+impl NotReady {
+    /// The `details.reason`.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Draining => "draining",
+            Self::StorageFailed => "storage_failed",
+        }
+    }
+}
+
+impl Gateway {
+    /// A gateway over a store and its state.
+    #[must_use]
+    pub fn new(ledgers: Arc<dyn Generations>, state: State, settings: Settings) -> Self {
+        let desk = Desk::new(Arc::clone(&ledgers));
+        Self(Arc::new(Parts { desk, ledgers, state, settings, pool: Pool::new(), draining: AtomicBool::new(false) }))
+    }
+
+    /// Keys, credits and audit.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.0.state
+    }
+
+    /// All routes, with the description of the API.
+    pub fn router(&self) -> Router {
+        routes::router().layer(axum::middleware::from_fn_with_state(self.clone(), record::record)).with_state(self.clone())
+    }
+
+    /// Tells `/readyz` that no more traffic should come.
+    pub fn drain(&self) {
+        self.0.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether traffic may come.
+    ///
+    /// # Errors
+    /// When it may not, why.
+    pub async fn ready(&self) -> Result<(), NotReady> {
+        if self.0.draining.load(Ordering::Relaxed) {
+            return Err(NotReady::Draining);
+        }
+        let ledgers = Arc::clone(&self.0.ledgers);
+        let readable = tokio::task::spawn_blocking(move || ledgers.current().is_ok()).await.unwrap_or(false);
+        if readable && self.0.state.health() == Health::Good { Ok(()) } else { Err(NotReady::StorageFailed) }
+    }
+
+    /// Takes the gateway apart to close its state, once no request is under way any more.
+    pub fn into_state(self) -> Option<State> {
+        Arc::into_inner(self.0).map(|parts| parts.state)
+    }
+}

@@ -1,0 +1,288 @@
+//! The error envelope: every answer that is not 2xx is one.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use headwater_engine::{Error, ErrorKind, Reason};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Body of every error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ErrorEnvelope {
+    /// The error.
+    pub error: ErrorBody,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ErrorBody {
+    /// Stable and machine-readable; programs branch on it.
+    #[schema(example = "bad_request")]
+    pub code: String,
+    /// Text for people; its format is not stable.
+    #[schema(example = "address: \"0x12\" is no ethereum address: 40 hexadecimal digits are expected after 0x, 2 are there")]
+    pub message: String,
+    /// Place and reason, where there is more to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub details: Option<Details>,
+}
+
+/// Place and reason of an error.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Details {
+    /// Stable reason, finer than the code.
+    #[schema(example = "invalid_address")]
+    pub reason: String,
+    /// JSON path of the field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub field: Option<String>,
+    /// Position in a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub index: Option<u64>,
+    /// The limit that was passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub limit: Option<u64>,
+    /// The offending value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub value: Option<String>,
+}
+
+/// Every status of an error, with its code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// 400.
+    BadRequest,
+    /// 401.
+    Unauthorized,
+    /// 402.
+    InsufficientCredit,
+    /// 404.
+    NotFound,
+    /// 405.
+    MethodNotAllowed,
+    /// 406.
+    NotAcceptable,
+    /// 413.
+    PayloadTooLarge,
+    /// 415.
+    UnsupportedMediaType,
+    /// 500.
+    InternalServerError,
+    /// 502.
+    BadGateway,
+    /// 503, `/readyz` only.
+    ServiceUnavailable,
+    /// 504.
+    GatewayTimeout,
+    /// 499: the client went away. Never sent, only recorded.
+    ClientGone,
+}
+
+impl Status {
+    /// The HTTP status.
+    #[must_use]
+    pub const fn http(self) -> u16 {
+        match self {
+            Self::BadRequest => 400,
+            Self::Unauthorized => 401,
+            Self::InsufficientCredit => 402,
+            Self::NotFound => 404,
+            Self::MethodNotAllowed => 405,
+            Self::NotAcceptable => 406,
+            Self::PayloadTooLarge => 413,
+            Self::UnsupportedMediaType => 415,
+            Self::ClientGone => 499,
+            Self::InternalServerError => 500,
+            Self::BadGateway => 502,
+            Self::ServiceUnavailable => 503,
+            Self::GatewayTimeout => 504,
+        }
+    }
+
+    /// The stable code.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::BadRequest => "bad_request",
+            Self::Unauthorized => "unauthorized",
+            Self::InsufficientCredit => "insufficient_credit",
+            Self::NotFound => "not_found",
+            Self::MethodNotAllowed => "method_not_allowed",
+            Self::NotAcceptable => "not_acceptable",
+            Self::PayloadTooLarge => "payload_too_large",
+            Self::UnsupportedMediaType => "unsupported_media_type",
+            Self::ClientGone => "client_closed_request",
+            Self::InternalServerError => "internal_server_error",
+            Self::BadGateway => "bad_gateway",
+            Self::ServiceUnavailable => "service_unavailable",
+            Self::GatewayTimeout => "gateway_timeout",
+        }
+    }
+
+    const fn retry_after_secs(self) -> Option<u16> {
+        match self {
+            Self::BadGateway => Some(2),
+            Self::ServiceUnavailable => Some(5),
+            Self::GatewayTimeout => Some(30),
+            _ => None,
+        }
+    }
+}
+
+/// An error on its way to the client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Status and code.
+    pub status: Status,
+    /// Text for people.
+    pub message: String,
+    /// Place and reason.
+    pub details: Option<Details>,
+}
+
+impl Problem {
+    /// An error with a text.
+    #[must_use]
+    pub fn new(status: Status, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), details: None }
+    }
+
+    /// The same with a reason.
+    #[must_use]
+    pub fn because(mut self, reason: impl Into<String>) -> Self {
+        self.details.get_or_insert_default().reason = reason.into();
+        self
+    }
+
+    /// A 400 with its reason and field.
+    #[must_use]
+    pub fn invalid(reason: Reason, field: Option<&str>, message: impl Into<String>) -> Self {
+        let details = Details { reason: reason_name(reason), field: field.map(str::to_owned), ..Details::default() };
+        Self { details: Some(details), ..Self::new(Status::BadRequest, message) }
+    }
+
+    /// A defect: the cause is in the log, the client gets a fixed sentence.
+    #[must_use]
+    pub fn internal() -> Self {
+        Self::new(Status::InternalServerError, "an unexpected error happened: report it with the request id")
+    }
+
+    /// What became of a call at the desk. The text of unexpected errors goes to the log, here and only here.
+    #[must_use]
+    pub fn from_engine(error: &Error, request_id: &str) -> Self {
+        match error.kind {
+            ErrorKind::Storage | ErrorKind::Internal => {
+                tracing::error!(request_id, error = causes(error), "a call failed");
+            }
+            ErrorKind::InvalidInput(_) | ErrorKind::NotFound | ErrorKind::Cancelled => {}
+        }
+        Self::quietly_from_engine(error)
+    }
+
+    /// The same without a log, for a face whose caller reads the cause.
+    #[must_use]
+    pub fn quietly_from_engine(error: &Error) -> Self {
+        let status = match error.kind {
+            ErrorKind::InvalidInput(_) => Status::BadRequest,
+            ErrorKind::NotFound => Status::NotFound,
+            ErrorKind::Cancelled => Status::GatewayTimeout,
+            ErrorKind::Storage => Status::BadGateway,
+            ErrorKind::Internal => Status::InternalServerError,
+        };
+        Self { status, message: error.message.clone(), details: details_of(error) }
+    }
+
+    /// The body.
+    #[must_use]
+    pub fn envelope(&self) -> ErrorEnvelope {
+        let code = self.status.code().to_owned();
+        ErrorEnvelope { error: ErrorBody { code, message: self.message.clone(), details: self.details.clone() } }
+    }
+
+    /// The response, without the headers that every response gets.
+    #[must_use]
+    pub fn response(&self) -> Response<Body> {
+        let body = serde_json::to_vec(&self.envelope()).expect("an envelope of strings and numbers is JSON");
+        let mut response = Response::new(Body::from(body));
+        // 499 is for the audit alone: whoever could have read it is gone.
+        *response.status_mut() =
+            StatusCode::from_u16(self.status.http()).expect("every status is a number between 400 and 599");
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(seconds) = self.status.retry_after_secs() {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+/// The details of an engine error, as every face but Python writes them.
+#[must_use]
+pub(crate) fn details_of(error: &Error) -> Option<Details> {
+    let reason = match error.kind {
+        ErrorKind::InvalidInput(reason) => reason_name(reason),
+        ErrorKind::NotFound | ErrorKind::Cancelled | ErrorKind::Storage | ErrorKind::Internal => return None,
+    };
+    let (field, value) = (error.field.clone(), error.value.clone());
+    Some(Details { reason, field, index: error.index, limit: error.limit, value })
+}
+
+/// An error with all that lies below it, for the log.
+pub(crate) fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut below = error.source();
+    while let Some(cause) = below {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        below = cause.source();
+    }
+    text
+}
+
+fn reason_name(reason: Reason) -> String {
+    match serde_json::to_value(reason) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => unreachable!("a reason without fields serialises to its name"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_the_reason_phrases_in_snake_case_but_for_the_shown_exception() {
+        let all = [
+            Status::BadRequest,
+            Status::Unauthorized,
+            Status::NotFound,
+            Status::MethodNotAllowed,
+            Status::NotAcceptable,
+            Status::PayloadTooLarge,
+            Status::UnsupportedMediaType,
+            Status::InternalServerError,
+            Status::BadGateway,
+            Status::ServiceUnavailable,
+            Status::GatewayTimeout,
+        ];
+        for status in all {
+            let phrase = StatusCode::from_u16(status.http()).unwrap().canonical_reason().unwrap();
+            assert_eq!(status.code(), phrase.to_lowercase().replace(' ', "_"));
+        }
+        assert_eq!(Status::InsufficientCredit.code(), "insufficient_credit");
+    }
+
+    #[test]
+    fn the_text_of_a_failed_store_stays_in_the_log() {
+        let path = std::path::PathBuf::from("/secret/place");
+        let error = Error::from(headwater_ledger::LedgerError::Latched { path });
+        let problem = Problem::from_engine(&error, "id");
+        assert_eq!(problem.status, Status::BadGateway);
+        assert!(!problem.message.contains("secret"));
+    }
+}

@@ -1,0 +1,102 @@
+//! The outermost layer: every request gets an id, an end and a row in the audit.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Poll, ready};
+
+use axum::body::{Body, HttpBody};
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, Response, header};
+use axum::middleware::Next;
+
+use super::problem::Status;
+use super::{Context, Gateway, Problem};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
+const CREDIT_COST: HeaderName = HeaderName::from_static("x-credit-cost");
+const CREDIT_REMAINING: HeaderName = HeaderName::from_static("x-credit-remaining");
+
+/// Runs a request in a task of its own. The connection may drop its side at any moment, which means that the client
+/// went away; the task goes on to its end, so that holds are given back and the audit is written in every case.
+pub(super) async fn record(State(gateway): State<Gateway>, mut request: Request, next: Next) -> Response<Body> {
+    let context = Arc::new(Context::new(request.method().clone(), request.headers()));
+    request.extensions_mut().insert(Arc::clone(&context));
+    let mut connection = Connection(Some(Arc::clone(&context)));
+    let carried = tokio::spawn(carry(gateway, Arc::clone(&context), request, next)).await;
+    connection.0 = None;
+    carried.unwrap_or_else(|_| with_headers(Problem::internal().response(), &context))
+}
+
+/// The connection's side of a request.
+struct Connection(Option<Arc<Context>>);
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(context) = &self.0 {
+            context.client_left();
+        }
+    }
+}
+
+async fn carry(gateway: Gateway, context: Arc<Context>, request: Request, next: Next) -> Response<Body> {
+    let response = CatchPanic(Box::pin(next.run(request))).await.unwrap_or_else(|Panicked| {
+        tracing::error!(request_id = context.request_id, "a handler panicked");
+        Problem::internal().response()
+    });
+    let response = with_headers(response, &context);
+    if context.facts().charged.is_none() {
+        let status =
+            if context.is_client_gone() { Status::ClientGone.http() } else { response.status().as_u16() };
+        let row = context.audit_row(status, 0, body_length(&response));
+        if let Err(error) = gateway.state().record(row).await {
+            tracing::error!(%error, request_id = context.request_id, "an audit row could not be handed over");
+        }
+    }
+    response
+}
+
+fn with_headers(mut response: Response<Body>, context: &Context) -> Response<Body> {
+    let facts = context.facts().clone();
+    let (cost, remaining) = match facts.charged {
+        Some((cost, remaining)) => (cost, Some(remaining)),
+        None => (0, facts.account.map(|account| account.balance())),
+    };
+    let text = |text: &str| HeaderValue::from_str(text).expect("an id is made of letters, digits and marks");
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, text(&context.request_id));
+    if let Some(id) = &context.correlation_id {
+        headers.insert(CORRELATION_ID, text(id));
+    }
+    headers.insert(CREDIT_COST, HeaderValue::from(cost));
+    if let Some(remaining) = remaining {
+        headers.insert(CREDIT_REMAINING, HeaderValue::from(remaining));
+    }
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+fn body_length(response: &Response<Body>) -> u64 {
+    let stated = response.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    stated.unwrap_or_else(|| response.body().size_hint().lower())
+}
+
+/// A future whose panic is a value.
+struct CatchPanic<F>(Pin<Box<F>>);
+
+struct Panicked;
+
+impl<F: Future> Future for CatchPanic<F> {
+    type Output = Result<F::Output, Panicked>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
+        // After a panic the future is never polled again, so what it left half done is never seen.
+        match catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(cx))) {
+            Ok(polled) => Poll::Ready(Ok(ready!(polled))),
+            Err(_) => Poll::Ready(Err(Panicked)),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Every route: one file per noun, one handler of a line or two per endpoint. What a handler's comment and attribute
+//! do not say (parameters, bodies, errors, costs) the description takes from the engine's own types.
+
+mod addresses;
+mod assets;
+mod counterparty;
+mod docs;
+mod openapi;
+mod rates;
+mod system;
+mod transactions;
+mod wallet;
+
+use axum::Router;
+use axum::routing::get;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::gateway::Gateway;
+
+pub use openapi::document;
+
+/// The routes that the description describes.
+fn described() -> OpenApiRouter<Gateway> {
+    OpenApiRouter::with_openapi(openapi::head())
+        .routes(routes!(assets::chains))
+        .routes(routes!(assets::registry))
+        .routes(routes!(assets::assets))
+        .routes(routes!(assets::resolve))
+        .routes(routes!(rates::rates))
+        .routes(routes!(transactions::transactions))
+        .routes(routes!(transactions::transaction))
+        .routes(routes!(counterparty::counterparty))
+        .routes(routes!(counterparty::transfer_between))
+        .routes(routes!(counterparty::overview))
+        .routes(routes!(wallet::wallet_overview))
+        .routes(routes!(addresses::resolve))
+        .routes(routes!(addresses::autocomplete))
+        .routes(routes!(system::healthz))
+        .routes(routes!(system::readyz))
+        .routes(routes!(docs::index))
+        .routes(routes!(docs::openapi))
+}
+
+/// All routes.
+pub(crate) fn router() -> Router<Gateway> {
+    let (router, _) = described().split_for_parts();
+    router
+        .route("/docs/", get(docs::index))
+        .route("/docs/{*file}", get(docs::file))
+        .fallback(system::no_such_route)
+        .method_not_allowed_fallback(system::no_such_method)
+}

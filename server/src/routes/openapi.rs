@@ -1,0 +1,227 @@
+//! The `OpenAPI` 3.1 description: summaries from the handlers, everything else from the engine's table and types.
+
+use headwater_engine::{Description, Desk, ENDPOINTS, Endpoint, Method};
+use serde_json::{Map, Value, json};
+use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder};
+use utoipa::ToSchema;
+
+use crate::gateway::{ErrorEnvelope, Meta, Status};
+
+/// What stands before the routes.
+pub(super) fn head() -> OpenApi {
+    let license = LicenseBuilder::new().name("MIT OR Apache-2.0").identifier(Some("MIT OR Apache-2.0")).build();
+    let info = InfoBuilder::new()
+        .title("Headwater")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(
+            "Blockchain data and intelligence. Every data endpoint takes one API key in `X-API-Key`; a success is \
+             `{data, meta}`, an error `{error: {code, message, details?}}`. Credits are deducted for 2xx answers only.",
+        ))
+        .license(Some(license))
+        .build();
+    OpenApiBuilder::new().info(info).build()
+}
+
+/// The whole description, as served.
+#[must_use]
+pub fn document() -> Value {
+    let (_, api) = super::described().split_for_parts();
+    let mut document = serde_json::to_value(api).expect("a description is JSON");
+    let mut schemas = Map::new();
+    add_schema::<ErrorEnvelope>(&mut schemas);
+    add_schema::<Meta>(&mut schemas);
+    for endpoint in ENDPOINTS {
+        let method = match endpoint.method {
+            Method::Get => "get",
+            Method::Post => "post",
+        };
+        let operation = &mut document["paths"][endpoint.path][method];
+        // Every endpoint of the table has a route and an analysis; a test says so, and names the one that has not.
+        if let (Some(operation), Some(description)) = (operation.as_object_mut(), Desk::describe(endpoint)) {
+            complete(operation, endpoint, description, &mut schemas);
+        }
+    }
+    let components = &mut document["components"];
+    for (name, schema) in schemas {
+        components["schemas"][name] = schema;
+    }
+    if let Some(schemas) = components["schemas"].as_object_mut() {
+        schemas.sort_keys();
+    }
+    components["securitySchemes"] = json!({
+        "api_key": {
+            "type": "apiKey", "in": "header", "name": "X-API-Key",
+            "description": "`headwater keys create` makes one."
+        }
+    });
+    document["security"] = json!([{"api_key": []}]);
+    document
+}
+
+fn add_schema<T: ToSchema>(schemas: &mut Map<String, Value>) {
+    let mut below = Vec::new();
+    T::schemas(&mut below);
+    below.push((T::name().into_owned(), T::schema()));
+    schemas.extend(below.into_iter().map(|(name, schema)| (name, plain(schema))));
+}
+
+fn plain(schema: impl serde::Serialize) -> Value {
+    serde_json::to_value(schema).expect("a schema is JSON")
+}
+
+fn complete(operation: &mut Map<String, Value>, endpoint: &Endpoint, description: Description, schemas: &mut Map<String, Value>) {
+    schemas.extend(description.components.into_iter().map(|(name, schema)| (name, plain(schema))));
+    let noun = camel_case(endpoint.name);
+    let request = plain(description.request);
+    match endpoint.method {
+        Method::Get => operation["parameters"] = parameters(&request, endpoint.path),
+        Method::Post => {
+            let name = format!("{noun}Request");
+            schemas.insert(name.clone(), request);
+            let body = &mut operation["requestBody"];
+            body["required"] = json!(true);
+            body["content"]["application/json"]["schema"] = reference(&name);
+        }
+    }
+    let name = format!("{noun}Data");
+    schemas.insert(name.clone(), plain(description.report));
+    operation.insert("responses".to_owned(), responses(endpoint, &name));
+    operation.insert("x-credit-cost".to_owned(), json!(endpoint.cost));
+    let said = operation.get("description").and_then(Value::as_str).unwrap_or_default();
+    let budget = endpoint.class.budget_secs();
+    let text = format!("{said}\n\nCosts {} credits per success; ends within {budget} s or answers 504.", endpoint.cost);
+    operation.insert("description".to_owned(), Value::String(text.trim_start().to_owned()));
+}
+
+fn reference(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+/// The properties of a GET request as parameters.
+fn parameters(request: &Value, path: &str) -> Value {
+    let required = |name: &str| request["required"].as_array().is_some_and(|names| names.iter().any(|one| one == name));
+    let properties = request["properties"].as_object().into_iter().flatten();
+    let list = properties.map(|(name, property)| {
+        let mut schema = without_null(property.clone());
+        let taken = |schema: &mut Value, key: &str| schema.as_object_mut().and_then(|schema| schema.remove(key));
+        let description = taken(&mut schema, "description");
+        let example = taken(&mut schema, "example");
+        let in_path = path.contains(&format!("{{{name}}}"));
+        let mut parameter = json!({
+            "name": name, "in": if in_path { "path" } else { "query" }, "required": in_path || required(name)
+        });
+        if schema["type"] == "array" {
+            parameter["style"] = json!("form");
+            parameter["explode"] = json!(false);
+        }
+        for (key, value) in [("description", description), ("schema", Some(schema)), ("example", example)] {
+            if let Some(value) = value {
+                parameter[key] = value;
+            }
+        }
+        parameter
+    });
+    list.collect()
+}
+
+/// A parameter is left out rather than null.
+fn without_null(mut schema: Value) -> Value {
+    if let Some(types) = schema["type"].as_array() {
+        let types: Vec<Value> = types.iter().filter(|one| *one != "null").cloned().collect();
+        schema["type"] = if let [one] = types.as_slice() { one.clone() } else { Value::Array(types) };
+    }
+    let only = schema["oneOf"].as_array().and_then(|choices| {
+        let mut left = choices.iter().filter(|choice| choice["type"] != "null");
+        left.next().filter(|_| left.next().is_none()).cloned()
+    });
+    match (only, &mut schema) {
+        (Some(only), Value::Object(schema)) => {
+            schema.remove("oneOf");
+            let mut merged = only;
+            for (key, value) in schema {
+                merged[key.as_str()] = value.clone();
+            }
+            merged
+        }
+        _ => schema,
+    }
+}
+
+fn responses(endpoint: &Endpoint, data: &str) -> Value {
+    let success = json!({
+        "description": "The answer.",
+        "headers": headers(endpoint.cost),
+        "content": {"application/json": {"schema": {
+            "type": "object", "required": ["data", "meta"],
+            "properties": {"data": reference(data), "meta": reference("Meta")}
+        }}}
+    });
+    let mut responses = Map::from_iter([("200".to_owned(), success)]);
+    for (status, description, message, reason) in FAILURES {
+        let applies = match status {
+            Status::InsufficientCredit => endpoint.cost > 0,
+            Status::NotFound => endpoint.path.contains('{'),
+            Status::PayloadTooLarge | Status::UnsupportedMediaType => endpoint.method == Method::Post,
+            _ => true,
+        };
+        if applies {
+            responses.insert(status.http().to_string(), failure(*status, description, message, *reason));
+        }
+    }
+    Value::Object(responses)
+}
+
+fn failure(status: Status, description: &str, message: &str, reason: Option<&str>) -> Value {
+    let mut error = json!({"code": status.code(), "message": message});
+    if let Some(reason) = reason {
+        error["details"] = json!({"reason": reason, "field": "blockchain"});
+    }
+    let mut headers = headers(0);
+    if matches!(status, Status::BadGateway | Status::GatewayTimeout) {
+        headers["Retry-After"] = json!({"description": "Seconds to wait.", "schema": {"type": "integer"}});
+    }
+    json!({
+        "description": description,
+        "headers": headers,
+        "content": {"application/json": {"schema": reference("ErrorEnvelope"), "example": {"error": error}}}
+    })
+}
+
+/// Status, when it comes, an example of its message and reason.
+const FAILURES: &[(Status, &str, &str, Option<&str>)] = &[
+    (
+        Status::BadRequest,
+        "Something in the request cannot be understood or met; `details` names it.",
+        "blockchain: \"solana\" is not supported: expected one of bitcoin, bsc, ethereum, tron",
+        Some("unsupported_chain"),
+    ),
+    (Status::Unauthorized, "The key is missing, unknown, revoked or expired.", "the API key is not valid", None),
+    (Status::InsufficientCredit, "The balance does not cover the call.", "this call costs 5 credits", None),
+    (Status::NotFound, "What was named is not there.", "no transaction has this hash", None),
+    (Status::NotAcceptable, "`Accept` leaves JSON out.", "only application/json is given here", None),
+    (Status::PayloadTooLarge, "The body is too large.", "the body is larger than the 1048576 bytes that are taken", None),
+    (Status::UnsupportedMediaType, "The body is no JSON.", "a POST needs a JSON body", None),
+    (Status::InternalServerError, "A defect of the service.", "an unexpected error happened", None),
+    (Status::BadGateway, "Stored data cannot be read now; try again.", "stored data could not be read", None),
+    (Status::GatewayTimeout, "The query did not end in time.", "the query did not end within its 30 seconds", None),
+];
+
+fn headers(cost: u32) -> Value {
+    json!({
+        "X-Request-Id": {"description": "Id of the request, made by the server.", "schema": {"type": "string", "format": "uuid"}},
+        "X-Credit-Cost": {"description": "Credits deducted.", "schema": {"type": "integer", "format": "int64"}, "example": cost},
+        "X-Credit-Remaining": {
+            "description": "Credit balance after the request, where the key is known.",
+            "schema": {"type": "integer", "format": "int64"}
+        }
+    })
+}
+
+fn camel_case(name: &str) -> String {
+    name.split(['/', '-', '_'])
+        .flat_map(|word| {
+            let mut letters = word.chars();
+            letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters)
+        })
+        .collect()
+}
