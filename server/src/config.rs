@@ -236,11 +236,14 @@ impl Config {
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<(), ConfigError> {
         for (variable, value) in variables {
-            let Some((section, name)) = variable.strip_prefix("HEADWATER_").and_then(|rest| rest.split_once('_')) else {
+            let Some((section, name)) = variable.strip_prefix("HEADWATER_").and_then(|rest| rest.split_once('_'))
+            else {
                 continue;
             };
             let key = format!("{}.{}", section.to_lowercase(), name.to_lowercase());
-            let ours = KEYS.iter().any(|known| known.name.split_once('.').is_some_and(|(one, _)| key.starts_with(&format!("{one}."))));
+            let ours = KEYS
+                .iter()
+                .any(|known| known.name.split_once('.').is_some_and(|(one, _)| key.starts_with(&format!("{one}."))));
             if ours {
                 self.set(&key, &Value::String(value), &Origin::Environment(variable))?;
             }
@@ -325,10 +328,15 @@ mod tests {
 
     #[test]
     fn later_sources_stand_before_earlier_ones() {
-        let mut config = from_file("[server]\nlisten = \"127.0.0.1:1\"\ndrain_secs = 5\n[auth]\nrequired = false\n").unwrap();
+        let mut config =
+            from_file("[server]\nlisten = \"127.0.0.1:1\"\ndrain_secs = 5\n[auth]\nrequired = false\n").unwrap();
         let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         config
-            .read_environment([set("HEADWATER_SERVER_LISTEN", "127.0.0.1:2"), set("HEADWATER_STORE", "x"), set("PATH", "y")])
+            .read_environment([
+                set("HEADWATER_SERVER_LISTEN", "127.0.0.1:2"),
+                set("HEADWATER_STORE", "x"),
+                set("PATH", "y"),
+            ])
             .unwrap();
         assert_eq!(config.listen.port(), 2);
         config.assign("server.listen=127.0.0.1:3").unwrap();

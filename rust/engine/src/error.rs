@@ -113,6 +113,7 @@ impl From<LedgerError> for Error {
             | LedgerError::Latched { .. } => ErrorKind::Storage,
             LedgerError::Conflict { .. }
             | LedgerError::UnknownTime { .. }
+            | LedgerError::ForeignAddress { .. }
             | LedgerError::SegmentFull { .. }
             | LedgerError::UnknownVersion(_)
             | LedgerError::InvalidPrice { .. }

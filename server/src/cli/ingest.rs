@@ -69,7 +69,13 @@ fn lines(report: &IngestReport) -> Vec<String> {
     let mut notes = Vec::new();
     for file in &report.files {
         let path = file.path.display().to_string();
-        rows.push(vec![path.clone(), file.format.clone(), file.chain.clone(), grouped(file.rows), grouped(file.skipped)]);
+        rows.push(vec![
+            path.clone(),
+            file.format.clone(),
+            file.chain.clone(),
+            grouped(file.rows),
+            grouped(file.skipped),
+        ]);
         let reasons = file.skipped_reasons.iter().map(|reason| format!("  left out: {reason}"));
         notes.extend(reasons.chain(file.warnings.iter().map(|warning| format!("  note: {path}: {warning}"))));
     }

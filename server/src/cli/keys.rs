@@ -58,11 +58,19 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: &Output) -> Res
         Command::List => {
             let keys = office.list_keys()?;
             output.report(&json!({"keys": keys}), || {
-                let mut rows = vec![["id", "name", "kind", "credits", "created", "revoked"].map(str::to_owned).to_vec()];
+                let mut rows =
+                    vec![["id", "name", "kind", "credits", "created", "revoked"].map(str::to_owned).to_vec()];
                 rows.extend(keys.iter().map(|key| {
                     let revoked = key.revoked_at.map(date).unwrap_or_default();
                     let credits = grouped(key.credits.unsigned_abs());
-                    vec![key.id.clone(), key.name.clone(), key.environment.clone(), credits, date(key.created_at), revoked]
+                    vec![
+                        key.id.clone(),
+                        key.name.clone(),
+                        key.environment.clone(),
+                        credits,
+                        date(key.created_at),
+                        revoked,
+                    ]
                 }));
                 table(&rows)
             })

@@ -19,7 +19,6 @@ impl Output {
         Self { json, terminal: io::stdout().is_terminal() }
     }
 
-
     /// Prints a value for scripts, or `lines` for people.
     pub fn report(self, value: &impl Serialize, lines: impl FnOnce() -> Vec<String>) -> Result<(), Failure> {
         if self.json { self.json(value) } else { print(&(lines().join("\n") + "\n")) }
@@ -32,8 +31,7 @@ impl Output {
 
     /// JSON text, indented on a terminal.
     pub fn to_text(self, value: &impl Serialize) -> Result<String, Failure> {
-        let text =
-            if self.terminal { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+        let text = if self.terminal { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
         text.map_err(|error| Failure::from_error(&error))
     }
 

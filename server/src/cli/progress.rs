@@ -65,7 +65,8 @@ impl Drop for Bar {
 impl headwater_ingest::Progress for Bar {
     fn update(&self, state: headwater_ingest::ProgressState<'_>) {
         let name = state.file.file_name().unwrap_or_default().to_string_lossy();
-        let what = format!("{name} ({}/{}), {} rows", state.file_number, state.files, super::output::grouped(state.rows));
+        let what =
+            format!("{name} ({}/{}), {} rows", state.file_number, state.files, super::output::grouped(state.rows));
         Self::update(self, state.bytes_done, state.bytes_total, &what);
     }
 }

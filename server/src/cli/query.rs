@@ -41,9 +41,8 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: &Output) -> Res
     let store = Store::open(shared.store()?)?;
     let cancel = Cancel::new();
     on_interrupt(&cancel);
-    let answer = Desk::new(Arc::new(store))
-        .answer(endpoint, &request, &cancel)
-        .map_err(|error| Failure::from_engine(&error))?;
+    let answer =
+        Desk::new(Arc::new(store)).answer(endpoint, &request, &cancel).map_err(|error| Failure::from_engine(&error))?;
     let meta = Meta { pagination: answer.pagination, warnings: answer.warnings, ..Meta::default() };
     let whole = Value::from_iter([
         ("data".to_owned(), answer.data),
@@ -108,7 +107,9 @@ fn read_body(body: &str) -> Result<Map<String, Value>, Failure> {
     };
     match serde_json::from_str(&text) {
         Ok(Value::Object(fields)) => Ok(fields),
-        Ok(_) => Err(Failure::usage(format!("{place} must be a JSON object, such as {{\"blockchain\": \"ethereum\"}}"))),
+        Ok(_) => {
+            Err(Failure::usage(format!("{place} must be a JSON object, such as {{\"blockchain\": \"ethereum\"}}")))
+        }
         Err(error) => Err(Failure::usage(format!("{place} is no JSON: {error}"))),
     }
 }

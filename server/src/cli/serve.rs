@@ -35,18 +35,24 @@ pub(super) struct Arguments {
 pub(super) fn run(shared: &Shared, arguments: Arguments, output: &Output) -> Result<(), Failure> {
     let config = configuration(shared, &arguments)?;
     let store = config.store.clone().ok_or_else(|| {
-        Failure::usage("no store is named: give --store DIR, set HEADWATER_STORE, or set store.path in the configuration")
+        Failure::usage(
+            "no store is named: give --store DIR, set HEADWATER_STORE, or set store.path in the configuration",
+        )
     })?;
     let state = config.state.clone().unwrap_or_else(|| StateFolder::beside(&store));
     start_log(&config);
     let ledgers = Arc::new(Store::open(&store)?);
     // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
     let state = State::start(&StateFolder::open_or_create(&state)?, Box::new(|| std::process::abort()))?;
-    let settings = Settings { auth_required: config.auth_required, body_limit: config.body_bytes, ..Settings::default() };
+    let settings =
+        Settings { auth_required: config.auth_required, body_limit: config.body_bytes, ..Settings::default() };
     let gateway = Gateway::new(ledgers, state, settings);
     tracing::info!("configuration:\n{config}");
     if !config.auth_required && !config.listen.ip().is_loopback() {
-        tracing::warn!("auth.required is false and {} is open to other machines: anybody there may call", config.listen);
+        tracing::warn!(
+            "auth.required is false and {} is open to other machines: anybody there may call",
+            config.listen
+        );
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(listen(&config, &gateway, *output));
@@ -79,7 +85,9 @@ fn configuration(shared: &Shared, arguments: &Arguments) -> Result<Config, Failu
     if let Some(file) = &arguments.config {
         config.read_file(file)?;
     }
-    config.read_environment(std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))))?;
+    config.read_environment(
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
+    )?;
     for setting in &arguments.settings {
         config.assign(setting)?;
     }

@@ -14,7 +14,10 @@ pub(super) fn run(shared: &Shared, output: &Output) -> Result<(), Failure> {
     output.report(&stats, || {
         let head = format!(
             "{}: generation {}, {} files, {}",
-            path.display(), stats.generation, grouped(stats.files), size(stats.bytes)
+            path.display(),
+            stats.generation,
+            grouped(stats.files),
+            size(stats.bytes)
         );
         std::iter::once(head).chain(chains(&stats)).chain(imports(&stats)).collect()
     })

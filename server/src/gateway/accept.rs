@@ -20,7 +20,8 @@ pub(super) fn takes_json(headers: &HeaderMap) -> bool {
             };
             let refused = parts.any(|part| {
                 let (name, quality) = part.split_once('=').unwrap_or((part, ""));
-                name.trim().eq_ignore_ascii_case("q") && quality.trim().parse::<f32>().is_ok_and(|quality| quality <= 0.0)
+                name.trim().eq_ignore_ascii_case("q")
+                    && quality.trim().parse::<f32>().is_ok_and(|quality| quality <= 0.0)
             });
             if best.is_none_or(|(before, _)| specific > before) {
                 best = Some((specific, !refused));
@@ -42,12 +43,19 @@ mod tests {
             takes_json(&headers)
         };
         assert!(takes_json(&HeaderMap::new()));
-        for text in
-            ["*/*", "", "application/json", "text/html, */*;q=0.8", "APPLICATION/JSON; charset=utf-8", "application/*", "*"]
-        {
+        for text in [
+            "*/*",
+            "",
+            "application/json",
+            "text/html, */*;q=0.8",
+            "APPLICATION/JSON; charset=utf-8",
+            "application/*",
+            "*",
+        ] {
             assert!(takes(text), "{text}");
         }
-        for text in ["text/csv", "application/json;q=0", "application/json;q=0, */*", "text/html, image/*", "*/*;q=0.0"] {
+        for text in ["text/csv", "application/json;q=0", "application/json;q=0, */*", "text/html, image/*", "*/*;q=0.0"]
+        {
             assert!(!takes(text), "{text}");
         }
     }

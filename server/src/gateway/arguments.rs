@@ -64,11 +64,14 @@ pub(super) async fn of_post(parts: &Parts, body: Body, settings: &Settings) -> R
         })
         .collect();
     check_depth(&raw)?;
-    let request: Value = serde_json::from_slice(&raw).map_err(|error| {
-        Problem::invalid(Reason::InvalidJson, None, format!("the body is no JSON: {error}"))
-    })?;
+    let request: Value = serde_json::from_slice(&raw)
+        .map_err(|error| Problem::invalid(Reason::InvalidJson, None, format!("the body is no JSON: {error}")))?;
     if !request.is_object() {
-        return Err(Problem::invalid(Reason::InvalidType, None, "the body must be a JSON object, such as {\"blockchain\": \"ethereum\"}"));
+        return Err(Problem::invalid(
+            Reason::InvalidType,
+            None,
+            "the body must be a JSON object, such as {\"blockchain\": \"ethereum\"}",
+        ));
     }
     Ok(Arguments { request, raw, warnings })
 }
@@ -77,11 +80,8 @@ pub(super) async fn of_post(parts: &Parts, body: Body, settings: &Settings) -> R
 pub(super) fn check_head(parts: &Parts) -> Result<(), Problem> {
     let length = parts.uri.path_and_query().map_or(0, |whole| whole.as_str().len());
     if length > URL_LIMIT {
-        let details = Details {
-            reason: "invalid_value".to_owned(),
-            limit: Some(URL_LIMIT as u64),
-            ..Details::default()
-        };
+        let details =
+            Details { reason: "invalid_value".to_owned(), limit: Some(URL_LIMIT as u64), ..Details::default() };
         let message = format!("path and query have {length} bytes, at most {URL_LIMIT} are taken");
         return Err(Problem { details: Some(details), ..Problem::new(Status::BadRequest, message) });
     }
@@ -100,24 +100,25 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     let utf8 = parts.all(|part| {
         let (name, set) = part.split_once('=').unwrap_or((part, ""));
         let set = set.trim().trim_matches('"');
-        !name.trim().eq_ignore_ascii_case("charset") || set.eq_ignore_ascii_case("utf-8") || set.eq_ignore_ascii_case("utf8")
+        !name.trim().eq_ignore_ascii_case("charset")
+            || set.eq_ignore_ascii_case("utf-8")
+            || set.eq_ignore_ascii_case("utf8")
     });
     if !json || !utf8 {
         return refused(format!("{text:?} is not taken: send `Content-Type: application/json` in UTF-8"));
     }
     match headers.get(header::CONTENT_ENCODING) {
-        Some(encoding) if encoding != "identity" => refused(format!("{encoding:?} bodies are not taken: send plain JSON")),
+        Some(encoding) if encoding != "identity" => {
+            refused(format!("{encoding:?} bodies are not taken: send plain JSON"))
+        }
         _ => Ok(()),
     }
 }
 
 async fn read_body(headers: &HeaderMap, body: Body, limit: usize) -> Result<Vec<u8>, Problem> {
     let too_large = || {
-        let details = Details {
-            reason: "payload_too_large".to_owned(),
-            limit: Some(limit as u64),
-            ..Details::default()
-        };
+        let details =
+            Details { reason: "payload_too_large".to_owned(), limit: Some(limit as u64), ..Details::default() };
         let message = format!("the body is larger than the {limit} bytes that are taken");
         Problem { details: Some(details), ..Problem::new(Status::PayloadTooLarge, message) }
     };
@@ -232,10 +233,16 @@ mod tests {
             check_media_type(&headers).is_ok()
         };
         assert!(check_media_type(&HeaderMap::new()).is_err());
-        for text in ["application/json", "Application/JSON; charset=UTF-8", "application/json;charset=\"utf-8\"", "application/problem+json"] {
+        for text in [
+            "application/json",
+            "Application/JSON; charset=UTF-8",
+            "application/json;charset=\"utf-8\"",
+            "application/problem+json",
+        ] {
             assert!(check("content-type", text), "{text}");
         }
-        for text in ["text/plain", "application/x-www-form-urlencoded", "", "application/json; charset=latin1", "json"] {
+        for text in ["text/plain", "application/x-www-form-urlencoded", "", "application/json; charset=latin1", "json"]
+        {
             assert!(!check("content-type", text), "{text}");
         }
         assert!(!check("content-encoding", "gzip"));

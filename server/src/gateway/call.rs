@@ -32,7 +32,12 @@ impl Gateway {
     }
 
     /// The order of checks. Route and method were right, or the router would have answered.
-    async fn call(&self, endpoint: &'static Endpoint, context: &Arc<Context>, request: Request) -> Result<Response<Body>, Problem> {
+    async fn call(
+        &self,
+        endpoint: &'static Endpoint,
+        context: &Arc<Context>,
+        request: Request,
+    ) -> Result<Response<Body>, Problem> {
         let (mut parts, body) = request.into_parts();
         arguments::check_head(&parts)?;
         let caller = self.identify(&parts.headers, context)?;
@@ -76,8 +81,14 @@ impl Gateway {
     }
 
     /// Asks the desk, on a thread that may block, within the budget of the endpoint's class.
-    async fn work(&self, endpoint: &'static Endpoint, context: &Arc<Context>, arguments: Arguments) -> Result<Answered, Problem> {
-        let budget = self.0.settings.budget_ms.map_or(Duration::from_secs(endpoint.class.budget_secs()), Duration::from_millis);
+    async fn work(
+        &self,
+        endpoint: &'static Endpoint,
+        context: &Arc<Context>,
+        arguments: Arguments,
+    ) -> Result<Answered, Problem> {
+        let budget =
+            self.0.settings.budget_ms.map_or(Duration::from_secs(endpoint.class.budget_secs()), Duration::from_millis);
         let (desk, cancel) = (self.0.desk.clone(), context.cancel.clone());
         let Arguments { request, warnings, .. } = arguments;
         let done = self
@@ -182,7 +193,10 @@ fn not_settled(error: &StateError, context: &Context) -> Problem {
         StateError::Insufficient { cost } => insufficient(*cost),
         _ => {
             tracing::error!(request_id = context.request_id, error = causes(error), "a charge failed");
-            Problem::new(Status::BadGateway, "the answer could not be accounted for, so it is not given and costs nothing: try again")
+            Problem::new(
+                Status::BadGateway,
+                "the answer could not be accounted for, so it is not given and costs nothing: try again",
+            )
         }
     }
 }

@@ -29,8 +29,8 @@ pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
 pub use serve::serve;
 
 pub(crate) use context::Context;
-pub(crate) use problem::causes;
 use pool::Pool;
+pub(crate) use problem::causes;
 
 /// What of the configuration a request meets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +98,9 @@ impl Gateway {
 
     /// All routes, with the description of the API.
     pub fn router(&self) -> Router {
-        routes::router().layer(axum::middleware::from_fn_with_state(self.clone(), record::record)).with_state(self.clone())
+        routes::router()
+            .layer(axum::middleware::from_fn_with_state(self.clone(), record::record))
+            .with_state(self.clone())
     }
 
     /// Tells `/readyz` that no more traffic should come.

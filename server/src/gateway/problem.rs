@@ -20,7 +20,9 @@ pub struct ErrorBody {
     #[schema(example = "bad_request")]
     pub code: String,
     /// Text for people; its format is not stable.
-    #[schema(example = "address: \"0x12\" is no ethereum address: 40 hexadecimal digits are expected after 0x, 2 are there")]
+    #[schema(
+        example = "address: \"0x12\" is no ethereum address: 40 hexadecimal digits are expected after 0x, 2 are there"
+    )]
     pub message: String,
     /// Place and reason, where there is more to say.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -48,8 +48,7 @@ async fn carry(gateway: Gateway, context: Arc<Context>, request: Request, next: 
     });
     let response = with_headers(response, &context);
     if context.facts().charged.is_none() {
-        let status =
-            if context.is_client_gone() { Status::ClientGone.http() } else { response.status().as_u16() };
+        let status = if context.is_client_gone() { Status::ClientGone.http() } else { response.status().as_u16() };
         let row = context.audit_row(status, 0, body_length(&response));
         if let Err(error) = gateway.state().record(row).await {
             tracing::error!(%error, request_id = context.request_id, "an audit row could not be handed over");

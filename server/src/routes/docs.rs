@@ -16,7 +16,8 @@ use crate::gateway::{Context, Problem, Status};
 const DESCRIPTION: &str = "/api-docs/openapi.json";
 
 /// Browsers enforce what we promise: only this host, no frames around it.
-const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
+const POLICY: &str =
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
 static CONFIG: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| {
     // The badge of an outside validator is off; a key that was typed in stays for the next visit.

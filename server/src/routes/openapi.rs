@@ -2,8 +2,8 @@
 
 use headwater_engine::{Description, Desk, ENDPOINTS, Endpoint, Method};
 use serde_json::{Map, Value, json};
-use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder};
 use utoipa::ToSchema;
+use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder};
 
 use crate::gateway::{ErrorEnvelope, Meta, Status};
 
@@ -69,7 +69,12 @@ fn plain(schema: impl serde::Serialize) -> Value {
     serde_json::to_value(schema).expect("a schema is JSON")
 }
 
-fn complete(operation: &mut Map<String, Value>, endpoint: &Endpoint, description: Description, schemas: &mut Map<String, Value>) {
+fn complete(
+    operation: &mut Map<String, Value>,
+    endpoint: &Endpoint,
+    description: Description,
+    schemas: &mut Map<String, Value>,
+) {
     schemas.extend(description.components.into_iter().map(|(name, schema)| (name, plain(schema))));
     let noun = camel_case(endpoint.name);
     let request = plain(description.request);
@@ -199,7 +204,12 @@ const FAILURES: &[(Status, &str, &str, Option<&str>)] = &[
     (Status::InsufficientCredit, "The balance does not cover the call.", "this call costs 5 credits", None),
     (Status::NotFound, "What was named is not there.", "no transaction has this hash", None),
     (Status::NotAcceptable, "`Accept` leaves JSON out.", "only application/json is given here", None),
-    (Status::PayloadTooLarge, "The body is too large.", "the body is larger than the 1048576 bytes that are taken", None),
+    (
+        Status::PayloadTooLarge,
+        "The body is too large.",
+        "the body is larger than the 1048576 bytes that are taken",
+        None,
+    ),
     (Status::UnsupportedMediaType, "The body is no JSON.", "a POST needs a JSON body", None),
     (Status::InternalServerError, "A defect of the service.", "an unexpected error happened", None),
     (Status::BadGateway, "Stored data cannot be read now; try again.", "stored data could not be read", None),

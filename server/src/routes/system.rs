@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::response::{IntoResponse, Json, Response};
-use axum::Extension;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -45,18 +45,22 @@ pub(super) async fn readyz(State(gateway): State<Gateway>, Extension(context): E
     context.set_endpoint("/readyz");
     match gateway.ready().await {
         Ok(()) => Json(Liveness { status: "ready" }).into_response(),
-        Err(why) => Problem::new(Status::ServiceUnavailable, "the service takes no traffic now").because(why.reason()).response(),
+        Err(why) => Problem::new(Status::ServiceUnavailable, "the service takes no traffic now")
+            .because(why.reason())
+            .response(),
     }
 }
 
 /// 404 for what is no route.
 pub(super) async fn no_such_route(request: Request) -> Response {
-    Problem::new(Status::NotFound, format!("there is no route {}: /docs lists them", shown(request.uri().path()))).response()
+    Problem::new(Status::NotFound, format!("there is no route {}: /docs lists them", shown(request.uri().path())))
+        .response()
 }
 
 /// 405 for a route that has other methods; the router adds `Allow`.
 pub(super) async fn no_such_method(method: Method, request: Request) -> Response {
-    let message = format!("{} does not take {method}: the header Allow names what it takes", shown(request.uri().path()));
+    let message =
+        format!("{} does not take {method}: the header Allow names what it takes", shown(request.uri().path()));
     Problem::new(Status::MethodNotAllowed, message).response()
 }
 

@@ -26,7 +26,11 @@ impl StateFolder {
     /// # Errors
     /// When the folder cannot be made or read, or when its pepper does not belong to its database.
     pub fn open_or_create(path: &Path) -> Result<Self, StateError> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(io_error("cannot make the folder", path))?;
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .map_err(io_error("cannot make the folder", path))?;
         let database = path.join(DATABASE);
         let known = database.exists();
         // Made before SQLite opens it, so that it and its companions (which take its mode) are private from the start.
@@ -88,7 +92,10 @@ impl StateFolder {
         let database = self.database();
         let ours = self.pepper.digest(&[b"fingerprint"]);
         connection
-            .execute("INSERT INTO setting (name, value) VALUES ('pepper', ?1) ON CONFLICT DO NOTHING", [ours.as_slice()])
+            .execute(
+                "INSERT INTO setting (name, value) VALUES ('pepper', ?1) ON CONFLICT DO NOTHING",
+                [ours.as_slice()],
+            )
             .map_err(|source| StateError::Database { path: database.clone(), source })?;
         if fingerprint(connection, &database)?.as_deref() == Some(ours.as_slice()) {
             Ok(())

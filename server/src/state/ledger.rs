@@ -101,9 +101,9 @@ pub(super) fn book(connection: &Connection, entry: &Entry<'_>) -> rusqlite::Resu
 /// # Errors
 /// [`StateError::BrokenLedger`] naming the first entry that does not fit.
 pub fn check_ledger(connection: &Connection) -> Result<u64, StateError> {
-    let failed =
-        |source| StateError::Database { path: connection.path().map(Into::into).unwrap_or_default(), source };
-    let mut accounts = connection.prepare("SELECT id, balance, entries, head FROM account ORDER BY id").map_err(failed)?;
+    let failed = |source| StateError::Database { path: connection.path().map(Into::into).unwrap_or_default(), source };
+    let mut accounts =
+        connection.prepare("SELECT id, balance, entries, head FROM account ORDER BY id").map_err(failed)?;
     let accounts = accounts
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
         .and_then(Iterator::collect::<rusqlite::Result<Vec<(i64, i64, i64, [u8; 32])>>>)
@@ -127,8 +127,7 @@ pub fn check_ledger(connection: &Connection) -> Result<u64, StateError> {
 }
 
 fn check_chain(connection: &Connection, account: i64) -> Result<(i64, i64, [u8; 32]), StateError> {
-    let failed =
-        |source| StateError::Database { path: connection.path().map(Into::into).unwrap_or_default(), source };
+    let failed = |source| StateError::Database { path: connection.path().map(Into::into).unwrap_or_default(), source };
     let mut statement = connection
         .prepare_cached(
             "SELECT entry, request_id, kind, amount, balance_after, key_id, endpoint, ts_ms, hash
@@ -138,12 +137,20 @@ fn check_chain(connection: &Connection, account: i64) -> Result<(i64, i64, [u8; 
     let mut rows = statement.query([account]).map_err(failed)?;
     let (mut count, mut sum, mut head) = (0_i64, 0_i64, GENESIS);
     while let Some(row) = rows.next().map_err(failed)? {
-        let read = || -> rusqlite::Result<(i64, String, String, i64, i64, Option<String>, Option<String>, i64, [u8; 32])> {
-            Ok((
-                row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?, row.get(7)?,
-                row.get(8)?,
-            ))
-        };
+        let read =
+            || -> rusqlite::Result<(i64, String, String, i64, i64, Option<String>, Option<String>, i64, [u8; 32])> {
+                Ok((
+                    row.get(0)?,
+                    row.get(1)?,
+                    row.get(2)?,
+                    row.get(3)?,
+                    row.get(4)?,
+                    row.get(5)?,
+                    row.get(6)?,
+                    row.get(7)?,
+                    row.get(8)?,
+                ))
+            };
         let (number, request_id, kind, amount, after, key_id, endpoint, ts_ms, hash) = read().map_err(failed)?;
         let broken = |what| StateError::BrokenLedger { account, entry: number, what };
         count += 1;

@@ -56,12 +56,7 @@ impl BackOffice {
     ///
     /// # Errors
     /// When `credits` is negative or the database fails.
-    pub fn create_key(
-        &mut self,
-        name: &str,
-        environment: Environment,
-        credits: i64,
-    ) -> Result<NewKey, StateError> {
+    pub fn create_key(&mut self, name: &str, environment: Environment, credits: i64) -> Result<NewKey, StateError> {
         if credits < 0 {
             return Err(StateError::BadAmount { amount: credits });
         }
