@@ -112,6 +112,7 @@ impl From<LedgerError> for Error {
             | LedgerError::Locked { .. }
             | LedgerError::Latched { .. } => ErrorKind::Storage,
             LedgerError::Conflict { .. }
+            | LedgerError::ForeignAddress { .. }
             | LedgerError::UnknownTime { .. }
             | LedgerError::ForeignAddress { .. }
             | LedgerError::SegmentFull { .. }

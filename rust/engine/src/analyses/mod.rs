@@ -4,7 +4,11 @@
 //! documentation of the endpoint), checked parameters, a function from ledger and parameters to a `...Report`, and
 //! tests. To add one: a file here, a line in [`ENTRIES`], a line in [`crate::ENDPOINTS`].
 
+mod assets;
+mod chains;
 mod rates;
+mod registry;
+mod resolve;
 mod transactions;
 mod transfer_between;
 
@@ -19,6 +23,10 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::request::{Checks, Warnings, decode, fingerprint};
 use crate::{Answer, Endpoint, Error, ErrorKind};
 
+pub use assets::{Assets, AssetsParams, AssetsReport, AssetsRequest};
+pub use chains::{ChainEntry, Chains, ChainsParams, ChainsReport, ChainsRequest};
+pub use registry::{RegistryParams, RegistryReport, RegistryRequest, TokenEntry, WholeRegistry};
+pub use resolve::{Resolve, ResolveParams, ResolveReport, ResolveRequest, ResolvedAsset, Unresolved};
 pub use rates::{Rate, Rates, RatesParams, RatesReport, RatesRequest};
 pub use transactions::{Transactions, TransactionsParams, TransactionsReport, TransactionsRequest};
 pub use transfer_between::{TransferBetween, TransferBetweenParams, TransferBetweenReport, TransferBetweenRequest};
@@ -87,6 +95,10 @@ impl Entry {
 /// Every analysis, in the order of [`crate::ENDPOINTS`].
 #[rustfmt::skip]
 pub(crate) const ENTRIES: &[Entry] = &[
+    Entry::new::<Chains>("chains"),
+    Entry::new::<WholeRegistry>("registry"),
+    Entry::new::<Assets>("assets"),
+    Entry::new::<Resolve>("resolve"),
     Entry::new::<Rates>("rates"),
     Entry::new::<Transactions>("transactions"),
     Entry::new::<TransferBetween>("counterparty/transfer-between"),

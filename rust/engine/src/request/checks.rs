@@ -1,8 +1,8 @@
 //! Checks that many requests share: chain, address, window, lengths.
 
 use headwater_ledger::Ledger;
-use headwater_types::address::Reason as AddressReason;
-use headwater_types::{Address, Chain, Network, TimeError, TimeWindow};
+use headwater_types::address::{Checksum, Reason as AddressReason, eip55};
+use headwater_types::{Address, Chain, Family, Network, TimeError, TimeWindow};
 
 use crate::{Error, Reason};
 
@@ -53,6 +53,10 @@ impl Checks<'_> {
     }
 
     fn address_or(&mut self, otherwise: Reason, chain: Chain, field: &str, text: &str) -> Result<Address, Error> {
+        if chain.family() == Family::Evm && eip55(text) == Checksum::Failed {
+            let message = format!("{field}: the mixed case of {text} is no EIP-55 checksum of it: check for a typing error");
+            self.warnings.add("checksum", Some(field), message);
+        }
         let network = self.network(chain);
         Address::parse_on(chain, network, text).map_err(|error| match error.reason {
             AddressReason::NetworkMismatch => {

@@ -1,0 +1,120 @@
+//! The supported chains and what is held of them.
+
+use std::collections::BTreeMap;
+
+use headwater_ledger::{Cancel, Ledger};
+use headwater_types::{Chain, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::Analysis;
+use super::registry::{TokenEntry, entries};
+use crate::Error;
+use crate::endpoint::ENDPOINTS;
+use crate::request::{Checks, Warnings, refused};
+
+/// `GET /v1/chains`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct ChainsRequest {
+    /// Comma list: `tokens` (default), or `none` to leave the tokens out.
+    include: Option<Vec<String>>,
+}
+
+/// Whether tokens are listed.
+#[derive(Debug)]
+pub struct ChainsParams {
+    with_tokens: bool,
+}
+
+/// The supported chains.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct ChainsReport {
+    /// Ordered by name.
+    pub chains: Vec<ChainEntry>,
+}
+
+/// A supported chain.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct ChainEntry {
+    /// Identifier.
+    pub chain: String,
+    /// Name for people.
+    pub display_name: String,
+    /// `evm`, `tron` or `utxo`.
+    pub family: &'static str,
+    /// CAIP-2 identifier.
+    pub caip2: Option<String>,
+    /// Lowercase symbol of the native coin.
+    pub native_symbol: String,
+    /// Decimals of the native coin.
+    pub native_decimals: u8,
+    /// First block that holds a transaction.
+    pub indexed_from_block: Option<u64>,
+    /// Last block that holds a transaction.
+    pub indexed_to_block: Option<u64>,
+    /// Time of that block, epoch seconds.
+    pub indexed_to_ts: Option<i64>,
+    /// Newest block of the chain; null without a live source.
+    pub head_block: Option<u64>,
+    /// Seconds behind it; null without a live source.
+    pub lag_seconds: Option<i64>,
+    /// Blocks after which data counts as final.
+    pub finality_depth: u32,
+    /// Endpoint name to `full`, `partial` or `none`.
+    pub endpoints: BTreeMap<&'static str, &'static str>,
+    /// Tokens, native coin first; empty with `include=none`.
+    pub tokens: Vec<TokenEntry>,
+}
+
+/// The supported chains and what is held of them.
+pub struct Chains;
+
+impl Analysis for Chains {
+    type Request = ChainsRequest;
+    type Params = ChainsParams;
+    type Report = ChainsReport;
+
+    fn params(request: ChainsRequest, _: &mut Checks<'_>) -> Result<ChainsParams, Error> {
+        let include = request.include.unwrap_or_else(|| vec!["tokens".to_owned()]);
+        let mut with_tokens = false;
+        for (index, part) in include.iter().enumerate() {
+            match part.to_ascii_lowercase().as_str() {
+                "tokens" => with_tokens = true,
+                "none" => {}
+                _ => {
+                    let why = format!("expected tokens or none, got {part:?}");
+                    return Err(refused(crate::Reason::InvalidValue, &format!("include[{index}]"), part, &why));
+                }
+            }
+        }
+        Ok(ChainsParams { with_tokens })
+    }
+
+    fn report(ledger: &dyn Ledger, params: &ChainsParams, _: &mut Warnings, _: &Cancel) -> Result<ChainsReport, Error> {
+        let chains = Chain::all().map(|chain| chain_entry(ledger, chain, params.with_tokens)).collect();
+        Ok(ChainsReport { chains })
+    }
+}
+
+fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEntry {
+    let coverage = ledger.coverage().get(&chain);
+    // Everything works on every chain; where nothing is held there is nothing to say.
+    let support = if coverage.is_some_and(|coverage| coverage.transactions > 0) { "full" } else { "none" };
+    let of_chain = |name: &&str| name.starts_with("transaction") || name.starts_with("counterparty") || *name == "wallet-overview";
+    let support_of = |name| if of_chain(&name) { support } else { "full" };
+    ChainEntry {
+        chain: chain.name().to_owned(),
+        display_name: chain.display_name().to_owned(),
+        family: chain.family().name(),
+        caip2: Some(chain.caip2().to_owned()),
+        native_symbol: chain.native_symbol().to_owned(),
+        native_decimals: chain.native_decimals(),
+        indexed_from_block: coverage.and_then(|coverage| coverage.first_block),
+        indexed_to_block: coverage.and_then(|coverage| coverage.last_block),
+        indexed_to_ts: coverage.and_then(|coverage| coverage.last_time).map(Timestamp::secs),
+        head_block: None,
+        lag_seconds: None,
+        finality_depth: chain.finality_depth(),
+        endpoints: ENDPOINTS.iter().map(|endpoint| (endpoint.name, support_of(endpoint.name))).collect(),
+        tokens: if with_tokens { entries(ledger, chain) } else { Vec::new() },
+    }
+}

@@ -1,0 +1,146 @@
+//! Which assets symbols and contracts mean.
+
+use headwater_ledger::market::SymbolMatch;
+use headwater_ledger::{Cancel, Ledger};
+use headwater_types::{Asset, Chain};
+use serde::{Deserialize, Serialize};
+
+use super::Analysis;
+use super::registry::{TokenEntry, entries};
+use crate::Error;
+use crate::request::{Checks, MAX_ITEMS, Warnings, at_most};
+use crate::scope::named_contracts;
+
+/// Most candidates named for an ambiguous symbol.
+const MAX_CANDIDATES: usize = 5;
+
+/// `POST /v1/resolve`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct ResolveRequest {
+    /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
+    #[schema(example = "ethereum")]
+    blockchain: String,
+    /// Symbols; omitted, empty or with `all`: every asset of the chain.
+    symbols: Option<Vec<String>>,
+    /// Contracts, null or `native` for the native coin; stands before `symbols`.
+    contracts: Option<Vec<Option<String>>>,
+}
+
+/// What is to be resolved.
+#[derive(Debug)]
+pub struct ResolveParams {
+    chain: Chain,
+    wanted: Wanted,
+}
+
+#[derive(Debug)]
+enum Wanted {
+    All,
+    Symbols(Vec<String>),
+    Contracts(Vec<(Option<String>, Asset)>),
+}
+
+/// What was found and what was not.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct ResolveReport {
+    /// Chain.
+    pub blockchain: String,
+    /// Found, in the order of the request.
+    pub assets: Vec<ResolvedAsset>,
+    /// Not found, or found several times, in the order of the request.
+    pub unresolved: Vec<Unresolved>,
+}
+
+/// An asset that was found.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct ResolvedAsset {
+    /// The asset.
+    #[serde(flatten)]
+    pub token: TokenEntry,
+    /// What was asked; null for `all` and for a null contract.
+    pub query: Option<String>,
+    /// `symbol`, `contract` or `all`.
+    pub matched_by: &'static str,
+}
+
+/// What could not be resolved.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct Unresolved {
+    /// What was asked.
+    pub query: Option<String>,
+    /// `symbol` or `contract`.
+    pub kind: &'static str,
+    /// `not_found` or `ambiguous`.
+    pub reason: &'static str,
+    /// What it could be, verified first; at most 5.
+    pub candidates: Vec<TokenEntry>,
+}
+
+/// Which assets symbols and contracts mean.
+pub struct Resolve;
+
+impl Analysis for Resolve {
+    type Request = ResolveRequest;
+    type Params = ResolveParams;
+    type Report = ResolveReport;
+
+    fn params(request: ResolveRequest, checks: &mut Checks<'_>) -> Result<ResolveParams, Error> {
+        let chain = checks.chain("blockchain", &request.blockchain)?;
+        let symbols = request.symbols.unwrap_or_default();
+        let wanted = match request.contracts.filter(|contracts| !contracts.is_empty()) {
+            Some(contracts) => Wanted::Contracts(named_contracts(checks, chain, &contracts)?),
+            None if symbols.is_empty() || symbols.iter().any(|symbol| symbol.eq_ignore_ascii_case("all")) => Wanted::All,
+            None => Wanted::Symbols(symbols),
+        };
+        if let Wanted::Symbols(symbols) = &wanted {
+            at_most("symbols", symbols, MAX_ITEMS)?;
+        }
+        Ok(ResolveParams { chain, wanted })
+    }
+
+    fn report(ledger: &dyn Ledger, params: &ResolveParams, _: &mut Warnings, _: &Cancel) -> Result<ResolveReport, Error> {
+        let mut report =
+            ResolveReport { blockchain: params.chain.name().to_owned(), assets: Vec::new(), unresolved: Vec::new() };
+        match &params.wanted {
+            Wanted::All => {
+                let all = entries(ledger, params.chain).into_iter();
+                report.assets = all.map(|token| ResolvedAsset { token, query: None, matched_by: "all" }).collect();
+            }
+            Wanted::Symbols(symbols) => symbols.iter().for_each(|symbol| report.symbol(ledger, params.chain, symbol)),
+            Wanted::Contracts(contracts) => {
+                contracts.iter().for_each(|(query, asset)| report.contract(ledger, params.chain, query.as_ref(), asset));
+            }
+        }
+        Ok(report)
+    }
+}
+
+impl ResolveReport {
+    fn symbol(&mut self, ledger: &dyn Ledger, chain: Chain, symbol: &str) {
+        let query = Some(symbol.to_owned());
+        let unresolved = |reason, candidates| Unresolved { query: query.clone(), kind: "symbol", reason, candidates };
+        match ledger.registry().symbol(chain, symbol) {
+            SymbolMatch::One(entry) => {
+                self.assets.push(ResolvedAsset { token: TokenEntry::new(entry), query, matched_by: "symbol" });
+            }
+            SymbolMatch::Ambiguous(entries) => {
+                let candidates = entries.into_iter().take(MAX_CANDIDATES).map(TokenEntry::new).collect();
+                self.unresolved.push(unresolved("ambiguous", candidates));
+            }
+            SymbolMatch::NotFound => self.unresolved.push(unresolved("not_found", Vec::new())),
+        }
+    }
+
+    fn contract(&mut self, ledger: &dyn Ledger, chain: Chain, query: Option<&String>, asset: &Asset) {
+        let query = query.cloned();
+        match ledger.registry().entry(chain, asset) {
+            Some(entry) => {
+                self.assets.push(ResolvedAsset { token: TokenEntry::new(entry), query, matched_by: "contract" });
+            }
+            None => {
+                let candidates = Vec::new();
+                self.unresolved.push(Unresolved { query, kind: "contract", reason: "not_found", candidates });
+            }
+        }
+    }
+}
