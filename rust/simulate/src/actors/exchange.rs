@@ -1,0 +1,323 @@
+//! Exchanges: a deposit address per customer, sweeps with gas paid by the exchange, hot and cold wallets, withdrawals.
+
+use std::collections::BTreeMap;
+
+use headwater_ledger::read::ScriptType;
+use headwater_types::{Address, Amount, Chain, Family};
+
+use super::Actor;
+use crate::book::{AddressHabit, Habits, Holder, Insufficient, Receipt, WalletId};
+use crate::clock::{DAY, HOUR, START};
+use crate::random::Stream;
+use crate::truth::Role;
+use crate::world::{ACCOUNT_CHAINS, Coin, World};
+
+const NAMES: [&str; 3] = ["northgate", "lanternex", "orchid"];
+/// A hot wallet worth more than this sends most of it to the cold one, in cents.
+const HOT_HIGH: u64 = 350_000_000;
+/// One worth less is filled again.
+const HOT_LOW: u64 = 60_000_000;
+/// Outputs of one bitcoin payout.
+const BATCH_OUTPUTS: usize = 20;
+
+/// An exchange as others see it, with the post it has to work on.
+pub(crate) struct Exchange {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Its wallet for deposits and payouts on bitcoin.
+    pub(crate) wallet: WalletId,
+    cold_wallet: WalletId,
+    bitcoin_deposits: BTreeMap<usize, Address>,
+    withdrawals: Vec<Withdrawal>,
+    payouts: Vec<(Address, u64)>,
+    sweeps: BTreeMap<(Chain, Address, Coin), Sweep>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Withdrawal {
+    chain: Chain,
+    to: Address,
+    coin: Coin,
+    raw: u128,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sweep {
+    Waiting,
+    GasSent,
+}
+
+/// The places of an exchange on an account chain.
+#[derive(Debug, Clone, Copy)]
+struct Desk {
+    hot: Address,
+    cold: Address,
+    gas: Address,
+}
+
+impl World {
+    fn desk(&mut self, exchange: usize, family: Family) -> Desk {
+        let name = self.exchanges[exchange].name;
+        let owner = format!("exchange-{name}");
+        Desk {
+            hot: self.account(family, &format!("{owner}/hot"), Role::ExchangeHot, &owner),
+            cold: self.account(family, &format!("{owner}/cold"), Role::ExchangeCold, &owner),
+            gas: self.account(family, &format!("{owner}/gas"), Role::ExchangeGas, &owner),
+        }
+    }
+
+    /// Where an exchange pays from on an account chain.
+    pub(crate) fn hot_wallet(&mut self, exchange: usize, family: Family) -> Address {
+        self.desk(exchange, family).hot
+    }
+
+    /// Where an exchange keeps most.
+    pub(crate) fn cold_wallet(&mut self, exchange: usize, family: Family) -> Address {
+        self.desk(exchange, family).cold
+    }
+
+    /// Where a customer pays an exchange on an account chain.
+    pub(crate) fn deposit_address(&mut self, exchange: usize, family: Family, customer: &str) -> Address {
+        let name = self.exchanges[exchange].name;
+        let owner = format!("exchange-{name}");
+        self.account(family, &format!("{owner}/deposit/{customer}"), Role::ExchangeDeposit, &owner)
+    }
+
+    /// Pays into a customer's deposit address; the exchange will sweep it.
+    pub(crate) fn deposit(
+        &mut self,
+        exchange: usize,
+        chain: Chain,
+        now: i64,
+        (customer, from): (&str, Address),
+        (coin, raw): (Coin, u128),
+    ) -> Result<(Receipt, Address), Insufficient> {
+        let to = self.deposit_address(exchange, chain.family(), customer);
+        let receipt = self.transfer(chain, now, (from, to), coin, raw)?;
+        self.exchanges[exchange].sweeps.entry((chain, to, coin)).or_insert(Sweep::Waiting);
+        Ok((receipt, to))
+    }
+
+    /// Where a customer pays an exchange on bitcoin: one address of the exchange's own wallet.
+    pub(crate) fn bitcoin_deposit_address(&mut self, exchange: usize, customer: usize) -> Address {
+        if let Some(address) = self.exchanges[exchange].bitcoin_deposits.get(&customer) {
+            return *address;
+        }
+        let address = self.bitcoin.receiving(self.exchanges[exchange].wallet);
+        let owner = format!("exchange-{}", self.exchanges[exchange].name);
+        self.roles.insert(address, (Role::ExchangeDeposit, owner));
+        self.exchanges[exchange].bitcoin_deposits.insert(customer, address);
+        address
+    }
+
+    /// Asks an exchange to pay out. What the customer paid for it happens off chain.
+    pub(crate) fn withdraw(&mut self, exchange: usize, chain: Chain, to: Address, coin: Coin, raw: u128) {
+        self.exchanges[exchange].withdrawals.push(Withdrawal { chain, to, coin, raw });
+    }
+
+    /// Asks an exchange to pay out satoshis.
+    pub(crate) fn withdraw_bitcoin(&mut self, exchange: usize, to: Address, satoshis: u64) {
+        self.exchanges[exchange].payouts.push((to, satoshis));
+    }
+}
+
+/// Opens the exchanges with their first coins.
+pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
+    let mut actors: Vec<Box<dyn Actor>> = Vec::new();
+    for (place, name) in NAMES.into_iter().enumerate() {
+        let owner = format!("exchange-{name}");
+        let script = [ScriptType::P2wpkh, ScriptType::P2sh, ScriptType::P2wpkh][place];
+        let mut habits = Habits::service(script);
+        habits.change_last = place == 1;
+        let wallet = world.bitcoin.add_wallet(Holder::single(&owner, Role::ExchangeHot), habits);
+        let cold = Habits { address: AddressHabit::Reused, ..Habits::service(ScriptType::P2wsh) };
+        let cold_wallet = world.bitcoin.add_wallet(
+            Holder { wallet: format!("{owner}/cold"), owner: owner.clone(), role: Role::ExchangeCold },
+            cold,
+        );
+        world.exchanges.push(Exchange {
+            name,
+            wallet,
+            cold_wallet,
+            bitcoin_deposits: BTreeMap::new(),
+            withdrawals: Vec::new(),
+            payouts: Vec::new(),
+            sweeps: BTreeMap::new(),
+        });
+        for (chain, hot, cold, gas) in [
+            (Chain::ETHEREUM, 600_u64, 9_000_u64, 40_u64),
+            (Chain::BSC, 2_500, 30_000, 60),
+            (Chain::TRON, 6_000_000, 70_000_000, 900_000),
+        ] {
+            let desk = world.desk(place, chain.family());
+            let unit = 10_u128.pow(u32::from(chain.native_decimals()));
+            for (address, coins) in [(desk.hot, hot), (desk.cold, cold), (desk.gas, gas)] {
+                world.book(chain).allocate(address, Amount::from_u128(u128::from(coins) * unit));
+            }
+        }
+        actors.push(Box::new(Operations {
+            exchange: place,
+            stream: Stream::new(world.seed, &format!("{owner}/operations")),
+            next_sweep: START + 3 * HOUR,
+            next_review: START + DAY,
+        }));
+    }
+    actors
+}
+
+/// The back office of one exchange.
+struct Operations {
+    exchange: usize,
+    stream: Stream,
+    next_sweep: i64,
+    next_review: i64,
+}
+
+impl Actor for Operations {
+    fn first_wake(&self) -> i64 {
+        START + HOUR
+    }
+
+    fn wake(&mut self, world: &mut World, now: i64) -> Option<i64> {
+        self.pay_out(world, now);
+        self.pay_out_bitcoin(world, now);
+        if now >= self.next_sweep {
+            self.sweep(world, now);
+            self.next_sweep = now + self.stream.secs(2 * HOUR, 5 * HOUR);
+        }
+        if now >= self.next_review {
+            self.review(world, now);
+            self.review_bitcoin(world, now);
+            self.next_review = now + self.stream.secs(20 * HOUR, 28 * HOUR);
+        }
+        Some(now + self.stream.secs(600, 1_500))
+    }
+}
+
+impl Operations {
+    /// Pays what was asked for; what the hot wallet lacks waits.
+    fn pay_out(&self, world: &mut World, now: i64) {
+        let asked = std::mem::take(&mut world.exchanges[self.exchange].withdrawals);
+        let mut waiting = Vec::new();
+        for withdrawal in asked {
+            let Withdrawal { chain, to, coin, raw } = withdrawal;
+            let hot = world.hot_wallet(self.exchange, chain.family());
+            if world.transfer(chain, now, (hot, to), coin, raw).is_err() {
+                waiting.push(withdrawal);
+            }
+        }
+        world.exchanges[self.exchange].withdrawals.extend(waiting);
+    }
+
+    /// Pays bitcoin in batches, when enough are asked for or now and then.
+    fn pay_out_bitcoin(&mut self, world: &mut World, now: i64) {
+        let exchange = &mut world.exchanges[self.exchange];
+        let wallet = exchange.wallet;
+        if exchange.payouts.is_empty() || (exchange.payouts.len() < 6 && !self.stream.chance(0.25)) {
+            return;
+        }
+        let rest = exchange.payouts.split_off(exchange.payouts.len().min(BATCH_OUTPUTS));
+        let batch = std::mem::replace(&mut exchange.payouts, rest);
+        if world.bitcoin.pay(now, wallet, &batch).is_err() {
+            let mut batch = batch;
+            let exchange = &mut world.exchanges[self.exchange];
+            batch.append(&mut exchange.payouts);
+            exchange.payouts = batch;
+        }
+    }
+
+    /// Native coins move at once; a token first needs gas at its deposit address, and moves the next time.
+    fn sweep(&self, world: &mut World, now: i64) {
+        let sweeps: Vec<_> = world.exchanges[self.exchange].sweeps.iter().map(|(key, state)| (*key, *state)).collect();
+        for ((chain, address, coin), state) in sweeps {
+            let key = (chain, address, coin);
+            let desk = world.desk(self.exchange, chain.family());
+            let moved = (coin == Coin::Native || state == Sweep::GasSent)
+                .then(|| world.transfer_all(chain, now, (address, desk.hot), coin));
+            match moved {
+                Some(Ok(_)) => {
+                    world.exchanges[self.exchange].sweeps.remove(&key);
+                }
+                Some(Err(Insufficient)) if coin == Coin::Native => {
+                    // Less than the fee: left until more arrives.
+                    world.exchanges[self.exchange].sweeps.remove(&key);
+                }
+                Some(Err(Insufficient)) | None => {
+                    let cents = match chain {
+                        Chain::ETHEREUM => 900,
+                        Chain::BSC => 60,
+                        _ => 750,
+                    };
+                    let raw = world.raw(chain, Coin::Native, cents, now);
+                    if world.transfer(chain, now, (desk.gas, address), Coin::Native, raw).is_ok() {
+                        world.exchanges[self.exchange].sweeps.insert(key, Sweep::GasSent);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Once a day: too much goes to the cold wallet, too little is filled, and the gas wallet is fed.
+    fn review(&mut self, world: &mut World, now: i64) {
+        for chain in ACCOUNT_CHAINS {
+            let desk = world.desk(self.exchange, chain.family());
+            let mut coins = vec![Coin::Native];
+            coins.extend((0..world.tokens.len()).filter(|&place| world.tokens[place].chain == chain).map(Coin::Token));
+            for coin in coins {
+                let held = world.balance(chain, &desk.hot, coin);
+                let cents = world.cents(chain, coin, held, now);
+                if cents > HOT_HIGH {
+                    let _ = world.transfer(chain, now, (desk.hot, desk.cold), coin, held / 10 * 6);
+                } else if cents < HOT_LOW {
+                    let reserve = world.balance(chain, &desk.cold, coin);
+                    let raw = world.raw(chain, coin, HOT_HIGH / 3, now).min(reserve / 10 * 9);
+                    if raw > 0 {
+                        let _ = world.transfer(chain, now, (desk.cold, desk.hot), coin, raw);
+                    }
+                }
+            }
+            if world.worth(chain, &desk.gas, Coin::Native, now) < 2_000_000 {
+                let raw = world.raw(chain, Coin::Native, 4_000_000, now);
+                let _ = world.transfer(chain, now, (desk.hot, desk.gas), Coin::Native, raw);
+            }
+        }
+        self.arbitrage(world, now);
+    }
+
+    /// Exchanges now and then settle with each other.
+    fn arbitrage(&mut self, world: &mut World, now: i64) {
+        if !self.stream.chance(0.4) {
+            return;
+        }
+        let other = (self.exchange + 1 + self.stream.index(NAMES.len() - 1)) % NAMES.len();
+        let chain = *self.stream.pick(&ACCOUNT_CHAINS);
+        let from = world.hot_wallet(self.exchange, chain.family());
+        let to = world.hot_wallet(other, chain.family());
+        let coin = world.token(chain, "USDT");
+        let raw = world.raw(chain, coin, self.stream.cents(60_000.0, 0.7) / 100_000 * 100_000 + 100_000, now);
+        let _ = world.transfer(chain, now, (from, to), coin, raw);
+    }
+
+    /// Once a day: gathers small coins, and moves a surplus to the cold wallet.
+    fn review_bitcoin(&mut self, world: &mut World, now: i64) {
+        let exchange = &world.exchanges[self.exchange];
+        let (wallet, cold) = (exchange.wallet, exchange.cold_wallet);
+        if world.bitcoin.coin_count(wallet) > 45 {
+            let to = world.bitcoin.receiving(wallet);
+            let _ = world.bitcoin.gather(now, wallet, 40, to);
+        }
+        let surplus = world.bitcoin.spendable(wallet, now);
+        if surplus > 400 * 100_000_000 {
+            let to = world.bitcoin.receiving(cold);
+            let _ = world.bitcoin.pay(now, wallet, &[(to, surplus / 2 / 100_000_000 * 100_000_000)]);
+        }
+        if surplus < 40 * 100_000_000 {
+            let to = world.bitcoin.receiving(wallet);
+            let reserve = world.bitcoin.spendable(cold, now);
+            let amount = (reserve / 2).min(150 * 100_000_000);
+            if amount > 100_000_000 {
+                let _ = world.bitcoin.pay(now, cold, &[(to, amount)]);
+            }
+        }
+    }
+}

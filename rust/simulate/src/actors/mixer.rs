@@ -1,0 +1,160 @@
+//! A mixer: pools of one denomination each; who deposits gets a note, and a relayer pays the note out to a new address.
+
+use headwater_types::{Address, Amount, Asset, Chain, TxHash};
+
+use super::Actor;
+use crate::abi;
+use crate::book::{Call, Effect, Insufficient, Receipt};
+use crate::clock::{HOUR, START};
+use crate::identity::digest;
+use crate::random::Stream;
+use crate::truth::{MixerLink, Role};
+use crate::world::{Case, Coin, Flow, World};
+
+const OWNER: &str = "mixer-whirlpit";
+/// Share of a note that the relayer keeps, in thousandths.
+const RELAYER_FEE_PER_MILLE: u128 = 4;
+
+/// The pools and the notes that wait.
+#[derive(Default)]
+pub(crate) struct Mixer {
+    /// Pools in order of chain and denomination.
+    pub(crate) pools: Vec<Pool>,
+    notes: Vec<Note>,
+    deposits: u64,
+}
+
+/// One pool.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pool {
+    /// The chain.
+    pub(crate) chain: Chain,
+    /// The contract.
+    pub(crate) contract: Address,
+    /// What every deposit is, raw.
+    pub(crate) denomination: u128,
+}
+
+struct Note {
+    due: i64,
+    pool: Pool,
+    recipient: Address,
+    deposit: TxHash,
+    depositor: Address,
+    case: Option<Case>,
+}
+
+impl World {
+    /// Deposits one denomination; the note is paid out to `recipient` at about `due`.
+    pub(crate) fn mix(
+        &mut self,
+        now: i64,
+        pool: Pool,
+        (from, recipient): (Address, Address),
+        due: i64,
+        case: Option<Case>,
+    ) -> Result<Receipt, Insufficient> {
+        let number = self.mixer.deposits;
+        let commitment = digest(self.seed, "mixer commitment", &number.to_be_bytes());
+        let input = abi::call("deposit(bytes32)", &[commitment]);
+        let mut call = Call::contract(from, pool.contract, 950_000, input);
+        call.value = Amount::from_u128(pool.denomination);
+        let topics = vec![abi::topic("Deposit(bytes32,uint32,uint256)"), commitment];
+        let data = [abi::number(number), abi::number(now.unsigned_abs())].concat();
+        call.effects.push(Effect::Log { address: pool.contract, topics, data });
+        let receipt = self.book(pool.chain).send(now, call)?;
+        self.mixer.deposits += 1;
+        if let Some(case) = &case {
+            let flow = Flow::new(from, pool.contract, Asset::Native, pool.denomination);
+            self.step(case, "mix", pool.chain, receipt.hash, flow);
+        }
+        self.mixer.notes.push(Note { due, pool, recipient, deposit: receipt.hash, depositor: from, case });
+        Ok(receipt)
+    }
+
+    /// The largest pool of a chain that an amount fills.
+    pub(crate) fn pool_for(&self, chain: Chain, raw: u128) -> Option<Pool> {
+        let fits = |pool: &&Pool| pool.chain == chain && pool.denomination <= raw;
+        self.mixer.pools.iter().rev().find(fits).copied()
+    }
+}
+
+/// Opens the pools.
+pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
+    for (chain, tenths) in
+        [(Chain::ETHEREUM, 1_u128), (Chain::ETHEREUM, 10), (Chain::ETHEREUM, 100), (Chain::BSC, 10), (Chain::BSC, 100)]
+    {
+        let family = chain.family();
+        let contract = world.account(family, &format!("{OWNER}/{chain}/{tenths}"), Role::MixerPool, OWNER);
+        world.add_contract(chain, contract, Role::MixerPool, OWNER);
+        world.mixer.pools.push(Pool { chain, contract, denomination: tenths * 10_u128.pow(17) });
+    }
+    let relayer = world.account(Chain::ETHEREUM.family(), &format!("{OWNER}/relayer"), Role::MixerRelayer, OWNER);
+    for chain in [Chain::ETHEREUM, Chain::BSC] {
+        world.book(chain).allocate(relayer, Amount::from_u128(20 * 10_u128.pow(18)));
+    }
+    vec![Box::new(Relayer { relayer, stream: Stream::new(world.seed, OWNER) })]
+}
+
+struct Relayer {
+    relayer: Address,
+    stream: Stream,
+}
+
+impl Actor for Relayer {
+    fn first_wake(&self) -> i64 {
+        START + 2 * HOUR
+    }
+
+    fn wake(&mut self, world: &mut World, now: i64) -> Option<i64> {
+        let (due, waiting) = std::mem::take(&mut world.mixer.notes).into_iter().partition(|note| note.due <= now);
+        world.mixer.notes = waiting;
+        for note in due {
+            self.pay(world, now, note);
+        }
+        Some(now + self.stream.secs(HOUR / 2, HOUR))
+    }
+}
+
+impl Relayer {
+    fn pay(&self, world: &mut World, now: i64, note: Note) {
+        let Pool { chain, contract, denomination } = note.pool;
+        let fee = denomination * RELAYER_FEE_PER_MILLE / 1_000;
+        let nullifier = digest(world.seed, "mixer nullifier", note.deposit.as_bytes());
+        let words = [nullifier, abi::account(&note.recipient), abi::account(&self.relayer)];
+        let input = abi::call("withdraw(bytes,bytes32,bytes32,address,address,uint256,uint256)", &words);
+        let mut call = Call::contract(self.relayer, contract, 330_000, input);
+        call.effects = vec![
+            Effect::Internal(contract, note.recipient, Amount::from_u128(denomination - fee)),
+            Effect::Internal(contract, self.relayer, Amount::from_u128(fee)),
+            Effect::Log {
+                address: contract,
+                topics: vec![abi::topic("Withdrawal(address,bytes32,address,uint256)"), abi::account(&self.relayer)],
+                data: [abi::account(&note.recipient), nullifier, abi::amount(Amount::from_u128(fee))].concat(),
+            },
+        ];
+        let Ok(receipt) = world.book(chain).send(now, call) else {
+            world.mixer.notes.push(note);
+            return;
+        };
+        if let Some(case) = &note.case {
+            let flow = Flow::new(contract, note.recipient, Asset::Native, denomination - fee);
+            world.step(case, "mix", chain, receipt.hash, flow);
+        }
+        world.truth.mixer_links.push(MixerLink {
+            chain,
+            pool: contract,
+            deposit: note.deposit,
+            depositor: note.depositor,
+            withdrawal: receipt.hash,
+            recipient: note.recipient,
+        });
+    }
+}
+
+impl World {
+    /// Cents that one note of a pool is worth.
+    pub(crate) fn note_cents(&self, pool: &Pool, now: i64) -> u64 {
+        self.cents(pool.chain, Coin::Native, pool.denomination, now)
+    }
+}

@@ -1,0 +1,444 @@
+//! People: each with a life span, hours of the day, a purse, habits, friends, and accounts on some of the chains.
+
+use headwater_types::{Address, Amount, Asset, Chain, Family};
+
+use super::Actor;
+use super::bridge::Crossing;
+use crate::abi;
+use crate::book::{Call, Effect, Habits, Holder, Insufficient, WalletId};
+use crate::clock::{DAY, HOUR, Rhythm, START};
+use crate::market::rounded;
+use crate::random::{Stream, whole};
+use crate::truth::Role;
+use crate::world::{ACCOUNT_CHAINS, Coin, World};
+
+/// A person as others see them.
+#[derive(Debug, Clone)]
+pub(crate) struct Person {
+    /// Their name.
+    pub(crate) name: String,
+    /// Their account on both EVM chains.
+    pub(crate) evm: Address,
+    /// Their account on TRON.
+    pub(crate) tron: Address,
+    /// Their bitcoin wallet.
+    pub(crate) wallet: WalletId,
+    /// When they come and go.
+    pub(crate) life: (i64, i64),
+    /// How often others pay them.
+    pub(crate) popularity: u64,
+    /// Their exchange.
+    pub(crate) exchange: usize,
+}
+
+impl Person {
+    /// Their account on an account chain.
+    pub(crate) const fn account(&self, family: Family) -> Address {
+        match family {
+            Family::Tron => self.tron,
+            Family::Evm | Family::Utxo => self.evm,
+        }
+    }
+}
+
+/// One person out of this many is a shop.
+pub(crate) const PEOPLE_PER_MERCHANT: usize = 40;
+
+/// Lets everybody be born.
+pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
+    let count = world.preset.people();
+    let end = world.end();
+    let mut streams: Vec<_> = Vec::new();
+    for number in 0..count {
+        let name = format!("person-{number:04}");
+        let mut stream = Stream::new(world.seed, &name);
+        let merchant = number % PEOPLE_PER_MERCHANT == 0;
+        let (role, owner) =
+            if merchant { (Role::Merchant, format!("merchant-{number:04}")) } else { (Role::Person, name) };
+        let life = life_span(&mut stream, merchant, end);
+        let habits = Habits::draw(&mut stream);
+        let popularity = whole(stream.pareto(10.0, 1.1).min(4_000.0)) * if merchant { 12 } else { 1 };
+        let person = Person {
+            evm: world.account(Family::Evm, &owner, role, &owner),
+            tron: world.account(Family::Tron, &owner, role, &owner),
+            wallet: world.bitcoin.add_wallet(Holder::single(&owner, role), habits),
+            life,
+            popularity,
+            exchange: stream.weighted(&[5, 3, 2]),
+            name: owner,
+        };
+        world.people.push(person);
+        streams.push((number, merchant, stream));
+    }
+    let popularity: Vec<_> = world.people.iter().map(|person| person.popularity).collect();
+    let people = streams.into_iter().filter(|(_, merchant, _)| !merchant);
+    people
+        .map(|(number, _, stream)| -> Box<dyn Actor> { Box::new(Life::new(world, number, &popularity, stream)) })
+        .collect()
+}
+
+/// Many come early and stay; some stay for days only.
+fn life_span(stream: &mut Stream, merchant: bool, end: i64) -> (i64, i64) {
+    if merchant {
+        return (START + 6 * HOUR, end);
+    }
+    let early = stream.chance(0.4);
+    let latest = if early { 10 * DAY } else { end - START - 5 * DAY };
+    let from = START + 6 * HOUR + stream.secs(0, latest);
+    let days = stream.log_normal(45.0, 1.0).clamp(1.5, 400.0);
+    (from, (from + i64::try_from(whole(days * 86_400.0)).expect("less than two years")).min(end))
+}
+
+/// What a person does next.
+#[derive(Debug, Clone, Copy)]
+enum Deed {
+    Pay,
+    Deposit,
+    Withdraw,
+    Wrap,
+    Fail,
+    Cancel,
+    SelfTransfer,
+    PassOnOddToken,
+    Bridge,
+    Mix,
+}
+
+struct Life {
+    number: usize,
+    rhythm: Rhythm,
+    mean_gap_secs: f64,
+    /// How much they use ethereum, bsc, tron, bitcoin.
+    chains: [u64; 4],
+    median_usd: f64,
+    token_ratio: f64,
+    likes_round: bool,
+    friends: Vec<usize>,
+    weights: [u64; 10],
+    stream: Stream,
+}
+
+const DEEDS: [Deed; 10] = [
+    Deed::Pay,
+    Deed::Deposit,
+    Deed::Withdraw,
+    Deed::Wrap,
+    Deed::Fail,
+    Deed::Cancel,
+    Deed::SelfTransfer,
+    Deed::PassOnOddToken,
+    Deed::Bridge,
+    Deed::Mix,
+];
+
+impl Life {
+    fn new(world: &World, number: usize, popularity: &[u64], mut stream: Stream) -> Self {
+        let rhythm = Rhythm::draw(&mut stream);
+        let deeds_per_day = stream.log_normal(0.24, 1.05).min(14.0);
+        let mut chains = [0; 4];
+        for (chain, ratio) in chains.iter_mut().zip([0.62, 0.38, 0.46, 0.40]) {
+            *chain = if stream.chance(ratio) { stream.between(2, 10) } else { 0 };
+        }
+        if chains == [0; 4] {
+            chains[stream.weighted(&[4, 2, 3, 2])] = 1;
+        }
+        let friend_count = 3 + usize::try_from(whole(stream.exponential(6.0))).unwrap_or(0).min(60);
+        let friends =
+            (0..friend_count).map(|_| stream.weighted(popularity)).filter(|&friend| friend != number).collect();
+        let mut weights = [60, 15, 10, 4, 2, 1, 1, 3, 0, 0];
+        weights[8] = if stream.chance(0.16) { 9 } else { 0 };
+        weights[9] = if stream.chance(0.05) { 9 } else { 0 };
+        debug_assert!(number < world.people.len());
+        Self {
+            number,
+            rhythm,
+            mean_gap_secs: 86_400.0 / deeds_per_day,
+            chains,
+            median_usd: stream.log_normal(110.0, 1.25).clamp(4.0, 60_000.0),
+            token_ratio: stream.unit(),
+            likes_round: stream.chance(0.45),
+            friends,
+            weights,
+            stream,
+        }
+    }
+}
+
+impl Actor for Life {
+    fn first_wake(&self) -> i64 {
+        // The span is in the world; the first wake only finds out.
+        START + HOUR
+    }
+
+    fn wake(&mut self, world: &mut World, now: i64) -> Option<i64> {
+        let (from, until) = world.people[self.number].life;
+        if now < from {
+            return Some(self.rhythm.next(from, 60.0, &mut self.stream));
+        }
+        if now > until {
+            return None;
+        }
+        match self.stream.weighted(&self.chains) {
+            3 => self.use_bitcoin(world, now),
+            place => {
+                // What cannot be paid is not done; people try something else later.
+                let _ = self.use_account(world, now, ACCOUNT_CHAINS[place]);
+            }
+        }
+        Some(self.rhythm.next(now, self.mean_gap_secs, &mut self.stream))
+    }
+}
+
+impl Life {
+    fn cents(&mut self) -> u64 {
+        let cents = self.stream.cents(self.median_usd, 0.9);
+        if self.likes_round && cents > 2_000 {
+            return u64::try_from(rounded(u128::from(cents), 2)).unwrap_or(cents);
+        }
+        cents
+    }
+
+    fn friend(&mut self) -> Option<usize> {
+        // The first friends are the close ones.
+        let place = self.stream.index(self.friends.len().max(1)).min(self.stream.index(self.friends.len().max(1)));
+        self.friends.get(place).copied()
+    }
+
+    fn coin(&mut self, world: &World, chain: Chain) -> Coin {
+        let token_ratio = if chain == Chain::TRON { self.token_ratio.max(0.8) } else { self.token_ratio };
+        if !self.stream.chance(token_ratio) {
+            return Coin::Native;
+        }
+        let (symbols, weights): (&[&str], &[u64]) = match chain {
+            Chain::ETHEREUM => (&["USDT", "USDC", "DAI", "WETH", "LINK"], &[45, 30, 10, 7, 8]),
+            Chain::BSC => (&["USDT", "USDC", "WBNB", "BUSD", "Cake"], &[58, 14, 5, 13, 10]),
+            _ => (&["USDT", "USDC", "WTRX"], &[91, 7, 2]),
+        };
+        world.token(chain, symbols[self.stream.weighted(weights)])
+    }
+
+    fn use_account(&mut self, world: &mut World, now: i64, chain: Chain) -> Result<(), Insufficient> {
+        let person = world.people[self.number].clone();
+        let me = person.account(chain.family());
+        let reserve = if chain == Chain::BSC { 80 } else { 1_200 };
+        if world.worth(chain, &me, Coin::Native, now) < reserve {
+            let cents = self.stream.cents(60.0, 0.6) + reserve * 2;
+            let raw = world.raw(chain, Coin::Native, cents, now);
+            world.withdraw(person.exchange, chain, me, Coin::Native, raw);
+            return Ok(());
+        }
+        match DEEDS[self.stream.weighted(&self.weights)] {
+            Deed::Pay => self.pay(world, now, chain, &person)?,
+            Deed::Deposit => self.deposit(world, now, chain, &person)?,
+            Deed::Withdraw => {
+                let coin = self.coin(world, chain);
+                self.ask_for(world, now, (chain, coin), 1);
+            }
+            Deed::Wrap => self.wrap(world, now, chain, me)?,
+            Deed::Fail => self.fail(world, now, chain, me)?,
+            Deed::Cancel => {
+                world.book(chain).send(now, Call::plain(me, me, Amount::ZERO))?;
+            }
+            Deed::SelfTransfer => {
+                let coin = self.coin(world, chain);
+                let raw = world.balance(chain, &me, coin) / 3;
+                world.transfer(chain, now, (me, me), coin, raw)?;
+            }
+            Deed::PassOnOddToken => self.pass_on(world, now, chain, me)?,
+            Deed::Bridge => self.bridge(world, now, chain, &person)?,
+            Deed::Mix => self.mix(world, now, chain, me)?,
+        }
+        Ok(())
+    }
+
+    /// Buys more of a coin at the exchange.
+    fn ask_for(&mut self, world: &mut World, now: i64, (chain, coin): (Chain, Coin), times: u64) {
+        let person = &world.people[self.number];
+        let (exchange, me) = (person.exchange, person.account(chain.family()));
+        // Wrapped coins are wrapped, not bought.
+        let coin = if matches!(coin, Coin::Token(place) if world.tokens[place].symbol.starts_with('W')) {
+            Coin::Native
+        } else {
+            coin
+        };
+        let cents = (self.cents() * times).min(40_000_000);
+        let raw = rounded(world.raw(chain, coin, cents, now), 6);
+        world.withdraw(exchange, chain, me, coin, raw);
+    }
+
+    fn pay(&mut self, world: &mut World, now: i64, chain: Chain, person: &Person) -> Result<(), Insufficient> {
+        let me = person.account(chain.family());
+        let coin = self.coin(world, chain);
+        let cents = self.cents();
+        let mut raw = world.raw(chain, coin, cents, now);
+        if self.likes_round {
+            raw = rounded(raw, 3);
+        }
+        let reserve = if coin == Coin::Native { world.raw(chain, Coin::Native, 900, now) } else { 0 };
+        if world.balance(chain, &me, coin) < raw + reserve {
+            let times = self.stream.between(2, 6);
+            self.ask_for(world, now, (chain, coin), times);
+            return Ok(());
+        }
+        let Some(friend) = self.friend() else { return Ok(()) };
+        let to = world.people[friend].account(chain.family());
+        world.transfer(chain, now, (me, to), coin, raw)?;
+        Ok(())
+    }
+
+    fn deposit(&mut self, world: &mut World, now: i64, chain: Chain, person: &Person) -> Result<(), Insufficient> {
+        let me = person.account(chain.family());
+        let coin = self.coin(world, chain);
+        let held = world.balance(chain, &me, coin);
+        if world.cents(chain, coin, held, now) < 4_000 {
+            return Ok(());
+        }
+        let share = if self.stream.chance(0.3) { 95 } else { self.stream.between(20, 80) };
+        let raw = rounded(held / 100 * u128::from(share), 4);
+        // Most people have an account at one exchange, some also at another.
+        let exchange = if self.stream.chance(0.15) { (person.exchange + 1) % 3 } else { person.exchange };
+        world.deposit(exchange, chain, now, (&person.name, me), (coin, raw))?;
+        Ok(())
+    }
+
+    /// Wraps native coins, or unwraps them: the contract pays back by an internal call.
+    fn wrap(&mut self, world: &mut World, now: i64, chain: Chain, me: Address) -> Result<(), Insufficient> {
+        let symbol = match chain {
+            Chain::ETHEREUM => "WETH",
+            Chain::BSC => "WBNB",
+            _ => "WTRX",
+        };
+        let coin = world.token(chain, symbol);
+        let Asset::Token(contract) = world.asset(coin) else { return Ok(()) };
+        let wrapped = world.balance(chain, &me, coin);
+        let zero = world.book(chain).zero();
+        let call = if wrapped > 0 && self.stream.chance(0.6) {
+            let amount = Amount::from_u128(wrapped);
+            let input = abi::call("withdraw(uint256)", &[abi::amount(amount)]);
+            let mut call = Call::contract(me, contract, 36_000, input);
+            call.effects = vec![
+                Effect::Token { contract, from: me, to: zero, amount },
+                Effect::Internal(contract, me, amount),
+                Effect::Log {
+                    address: contract,
+                    topics: vec![abi::topic("Withdrawal(address,uint256)"), abi::account(&me)],
+                    data: abi::amount(amount).to_vec(),
+                },
+            ];
+            call
+        } else {
+            let amount = Amount::from_u128(rounded(world.balance(chain, &me, Coin::Native) / 2, 3));
+            let mut call = Call::contract(me, contract, 45_000, abi::call("deposit()", &[]));
+            call.value = amount;
+            call.effects = vec![
+                Effect::Token { contract, from: zero, to: me, amount },
+                Effect::Log {
+                    address: contract,
+                    topics: vec![abi::topic("Deposit(address,uint256)"), abi::account(&me)],
+                    data: abi::amount(amount).to_vec(),
+                },
+            ];
+            call
+        };
+        world.book(chain).send(now, call)?;
+        Ok(())
+    }
+
+    /// A transaction that is reverted or runs out of gas.
+    fn fail(&mut self, world: &mut World, now: i64, chain: Chain, me: Address) -> Result<(), Insufficient> {
+        let Some(friend) = self.friend() else { return Ok(()) };
+        let to = world.people[friend].account(chain.family());
+        let coin = world.token(chain, "USDT");
+        let cents = self.cents();
+        let raw = world.balance(chain, &me, coin) + world.raw(chain, coin, cents, now);
+        let mut call = world.transfer_call(me, to, coin, raw);
+        call.effects.clear();
+        call.failure = Some(if self.stream.chance(0.7) { "execution reverted" } else { "out of gas" });
+        if self.stream.chance(0.3) {
+            // Value offered to a contract that refuses it.
+            call.value = Amount::from_u128(world.balance(chain, &me, Coin::Native) / 50);
+        }
+        world.book(chain).send(now, call)?;
+        Ok(())
+    }
+
+    /// Hands an unverified token on, if there is one in the purse.
+    fn pass_on(&mut self, world: &mut World, now: i64, chain: Chain, me: Address) -> Result<(), Insufficient> {
+        let odd = (0..world.tokens.len())
+            .filter(|&place| world.tokens[place].chain == chain && !world.tokens[place].verified())
+            .map(Coin::Token);
+        let held: Vec<_> = odd.filter(|&coin| world.balance(chain, &me, coin) > 0).collect();
+        let Some(friend) = self.friend() else { return Ok(()) };
+        if held.is_empty() {
+            return Ok(());
+        }
+        let coin = *self.stream.pick(&held);
+        let raw = world.balance(chain, &me, coin) / u128::from(self.stream.between(1, 4));
+        let to = world.people[friend].account(chain.family());
+        world.transfer(chain, now, (me, to), coin, raw)?;
+        Ok(())
+    }
+
+    fn bridge(&mut self, world: &mut World, now: i64, chain: Chain, person: &Person) -> Result<(), Insufficient> {
+        let me = person.account(chain.family());
+        let symbol = if self.stream.chance(0.8) { "USDT" } else { "USDC" };
+        let coin = world.token(chain, symbol);
+        let held = world.balance(chain, &me, coin);
+        if world.cents(chain, coin, held, now) < 3_000 {
+            self.ask_for(world, now, (chain, coin), 3);
+            return Ok(());
+        }
+        let others: Vec<_> = ACCOUNT_CHAINS.into_iter().filter(|&other| other != chain).collect();
+        let to = *self.stream.pick(&others);
+        let raw = rounded(held / 100 * u128::from(self.stream.between(30, 95)), 4);
+        let users = (me, person.account(to.family()));
+        world.cross(now, Crossing { chains: (chain, to), symbol, users, raw, case: None })?;
+        Ok(())
+    }
+
+    /// Deposits into a mixer, and later receives at a new address that nobody can tell is theirs.
+    fn mix(&mut self, world: &mut World, now: i64, chain: Chain, me: Address) -> Result<(), Insufficient> {
+        let held = world.balance(chain, &me, Coin::Native);
+        let Some(pool) = world.pool_for(chain, held / 10 * 8) else {
+            if chain == Chain::TRON {
+                return Ok(());
+            }
+            let cents = self.stream.cents(900.0, 0.8);
+            let raw = world.raw(chain, Coin::Native, cents, now);
+            let exchange = world.people[self.number].exchange;
+            world.withdraw(exchange, chain, me, Coin::Native, raw);
+            return Ok(());
+        };
+        let name = world.people[self.number].name.clone();
+        let fresh = self.stream.between(0, 2);
+        let recipient = world.account(chain.family(), &format!("{name}/hidden/{fresh}"), Role::Person, &name);
+        let due = now + 2 * HOUR + self.stream.wait(30.0 * 3_600.0);
+        world.mix(now, pool, (me, recipient), due, None)?;
+        Ok(())
+    }
+
+    fn use_bitcoin(&mut self, world: &mut World, now: i64) {
+        let person = world.people[self.number].clone();
+        let cents = self.cents().max(500);
+        let satoshis = |world: &World, cents| u64::try_from(world.market.raw("btc", 8, cents, now)).unwrap_or(0);
+        let amount = satoshis(world, cents);
+        let held = world.bitcoin.spendable(person.wallet, now);
+        if held < amount + amount / 20 + 20_000 {
+            let wanted = satoshis(world, cents.min(20_000_000) * self.stream.between(2, 8));
+            let to = world.bitcoin.receiving(person.wallet);
+            world.withdraw_bitcoin(person.exchange, to, wanted.max(20_000));
+            return;
+        }
+        let to = if self.stream.chance(0.25) {
+            world.bitcoin_deposit_address(person.exchange, self.number)
+        } else {
+            let Some(friend) = self.friend() else { return };
+            let wallet = world.people[friend].wallet;
+            world.bitcoin.receiving(wallet)
+        };
+        let amount =
+            if self.likes_round { u64::try_from(rounded(u128::from(amount), 2)).unwrap_or(amount) } else { amount };
+        // Whoever is short pays later.
+        let _ = world.bitcoin.pay(now, person.wallet, &[(to, amount.max(2_000))]);
+    }
+}

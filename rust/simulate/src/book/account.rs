@@ -1,0 +1,383 @@
+//! The book of an account chain.
+
+use std::collections::BTreeMap;
+
+use headwater_ledger::facts::{Batch, Body, LogFacts, Movement, MovementFact, TransactionFacts};
+use headwater_ledger::read::{Ordinal, Status};
+use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
+
+use super::Insufficient;
+use super::chain::{batches, transaction_hash};
+use crate::abi;
+use crate::clock::Schedule;
+use crate::gas::{FeeMarket, PLAIN_GAS, Quote};
+use crate::identity::{created_contract, zero};
+
+/// A transaction before it is sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    /// Sender, who pays.
+    pub(crate) from: Address,
+    /// Receiver; `None` to create a contract.
+    pub(crate) to: Option<Address>,
+    /// Value in the native coin.
+    pub(crate) value: Amount,
+    /// Estimate of the gas.
+    pub(crate) gas: u64,
+    /// Call data.
+    pub(crate) input: Vec<u8>,
+    /// What happens inside, in order. Nothing of it when the transaction fails.
+    pub(crate) effects: Vec<Effect>,
+    /// Why it fails; `None` when it succeeds.
+    pub(crate) failure: Option<&'static str>,
+}
+
+/// Something that happens inside a transaction.
+#[derive(Debug, Clone)]
+pub(crate) enum Effect {
+    /// A call that carries native value.
+    Internal(Address, Address, Amount),
+    /// A token movement, with its `Transfer` event. From the zero address it mints, to it it burns.
+    Token {
+        /// The contract.
+        contract: Address,
+        /// Sender.
+        from: Address,
+        /// Receiver.
+        to: Address,
+        /// How much.
+        amount: Amount,
+    },
+    /// Another event.
+    Log {
+        /// Who emits it.
+        address: Address,
+        /// Topics.
+        topics: Vec<[u8; 32]>,
+        /// Data.
+        data: Vec<u8>,
+    },
+}
+
+impl Call {
+    /// A plain transfer of the native coin.
+    pub(crate) const fn plain(from: Address, to: Address, value: Amount) -> Self {
+        Self { from, to: Some(to), value, gas: PLAIN_GAS, input: Vec::new(), effects: Vec::new(), failure: None }
+    }
+
+    /// A call of a contract that does nothing yet.
+    pub(crate) const fn contract(from: Address, to: Address, gas: u64, input: Vec<u8>) -> Self {
+        Self { from, to: Some(to), value: Amount::ZERO, gas, input, effects: Vec::new(), failure: None }
+    }
+}
+
+/// What became of a transaction that was taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Receipt {
+    /// Its hash.
+    pub(crate) hash: TxHash,
+    /// The contract it created.
+    pub(crate) created: Option<Address>,
+}
+
+/// Balances and transactions of one account chain.
+pub(crate) struct AccountBook {
+    seed: u64,
+    schedule: Schedule,
+    fees: FeeMarket,
+    balances: BTreeMap<(Address, Asset), Amount>,
+    nonces: BTreeMap<Address, u64>,
+    transactions: Vec<TransactionFacts>,
+    contracts: Vec<Address>,
+    block: u64,
+    next_index: u32,
+    next_log: u64,
+}
+
+impl AccountBook {
+    /// An empty book.
+    pub(crate) fn new(seed: u64, chain: Chain, days: i64) -> Self {
+        Self {
+            seed,
+            schedule: Schedule::new(seed, chain, days),
+            fees: FeeMarket::new(seed, chain, days),
+            balances: BTreeMap::new(),
+            nonces: BTreeMap::new(),
+            transactions: Vec::new(),
+            contracts: Vec::new(),
+            block: 0,
+            next_index: 0,
+            next_log: 0,
+        }
+    }
+
+    /// What an address has.
+    pub(crate) fn balance(&self, address: &Address, asset: Asset) -> Amount {
+        self.balances.get(&(*address, asset)).copied().unwrap_or_default()
+    }
+
+    /// Makes it known that an address is a contract.
+    pub(crate) fn add_contract(&mut self, contract: Address) {
+        self.contracts.push(contract);
+    }
+
+    /// The cost of a transaction sent now.
+    pub(crate) fn quote(&mut self, now: i64, gas: u64) -> Quote {
+        self.fees.quote(now, gas)
+    }
+
+    /// Allocates coins in block 0.
+    pub(crate) fn allocate(&mut self, to: Address, amount: Amount) {
+        self.mint_native(TxHash::genesis(&to), 0, to, amount);
+    }
+
+    /// Pays a block reward.
+    pub(crate) fn reward(&mut self, now: i64, to: Address, amount: Amount) {
+        let block = self.schedule.block_at(now);
+        let Ok(number) = u32::try_from(block) else { return };
+        self.mint_native(TxHash::reward(number, &to), block, to, amount);
+    }
+
+    fn mint_native(&mut self, hash: TxHash, block: u64, to: Address, amount: Amount) {
+        let balance = self.balances.entry((to, Asset::Native)).or_default();
+        *balance = balance.checked_add(amount).expect("the coins of an economy fit 256 bits");
+        let mut facts = TransactionFacts::new(hash, block);
+        facts.time = Some(self.schedule.timestamp(block));
+        facts.body = Some(Body { from: None, to: Some(to), value: amount });
+        facts.status = Some(Status::Success);
+        self.transactions.push(facts);
+    }
+
+    /// Takes a transaction at the fee of now.
+    pub(crate) fn send(&mut self, now: i64, call: Call) -> Result<Receipt, Insufficient> {
+        let quote = self.quote(now, call.gas);
+        self.send_quoted(now, call, quote)
+    }
+
+    /// Takes a transaction at a fee that was asked for before, or nothing of it.
+    pub(crate) fn send_quoted(&mut self, now: i64, call: Call, quote: Quote) -> Result<Receipt, Insufficient> {
+        let nonce = self.nonces.get(&call.from).copied().unwrap_or(0);
+        let created = (call.to.is_none() && call.failure.is_none()).then(|| created_contract(&call.from, nonce));
+        let mut changed = Vec::new();
+        if let Err(insufficient) = self.pay(&call, created, quote.fee, &mut changed) {
+            for (key, balance) in changed.into_iter().rev() {
+                self.balances.insert(key, balance);
+            }
+            return Err(insufficient);
+        }
+        self.nonces.insert(call.from, nonce + 1);
+        self.contracts.extend(created);
+        let facts = self.facts(now, call, created, quote, nonce);
+        let hash = facts.hash;
+        self.transactions.push(facts);
+        Ok(Receipt { hash, created })
+    }
+
+    /// The contract that the next transaction of a sender would create.
+    pub(crate) fn next_contract(&self, sender: &Address) -> Address {
+        created_contract(sender, self.nonces.get(sender).copied().unwrap_or(0))
+    }
+
+    fn pay(
+        &mut self,
+        call: &Call,
+        created: Option<Address>,
+        fee: u128,
+        changed: &mut Vec<((Address, Asset), Amount)>,
+    ) -> Result<(), Insufficient> {
+        self.take(call.from, Asset::Native, Amount::from_u128(fee), changed)?;
+        if call.failure.is_some() {
+            // The value must be there to be offered, though it does not move.
+            let left = self.balance(&call.from, Asset::Native);
+            return if left >= call.value { Ok(()) } else { Err(Insufficient) };
+        }
+        let receiver = call.to.or(created).expect("a transaction has a receiver or creates one");
+        self.shift(call.from, receiver, Asset::Native, call.value, changed)?;
+        for effect in &call.effects {
+            match effect {
+                Effect::Internal(from, to, amount) => self.shift(*from, *to, Asset::Native, *amount, changed)?,
+                Effect::Token { contract, from, to, amount } => {
+                    self.shift(*from, *to, Asset::Token(*contract), *amount, changed)?;
+                }
+                Effect::Log { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn shift(
+        &mut self,
+        from: Address,
+        to: Address,
+        asset: Asset,
+        amount: Amount,
+        changed: &mut Vec<((Address, Asset), Amount)>,
+    ) -> Result<(), Insufficient> {
+        if asset == Asset::Native || !from.is_zero() {
+            self.take(from, asset, amount, changed)?;
+        }
+        if asset == Asset::Native || !to.is_zero() {
+            let held = self.balance(&to, asset);
+            changed.push(((to, asset), held));
+            self.balances.insert((to, asset), held.checked_add(amount).ok_or(Insufficient)?);
+        }
+        Ok(())
+    }
+
+    fn take(
+        &mut self,
+        from: Address,
+        asset: Asset,
+        amount: Amount,
+        changed: &mut Vec<((Address, Asset), Amount)>,
+    ) -> Result<(), Insufficient> {
+        let held = self.balance(&from, asset);
+        let left = held.checked_sub(amount).ok_or(Insufficient)?;
+        changed.push(((from, asset), held));
+        self.balances.insert((from, asset), left);
+        Ok(())
+    }
+
+    /// The next place in the chain for a transaction sent now.
+    fn place(&mut self, now: i64) -> (u64, u32) {
+        let block = self.schedule.block_at(now);
+        if block != self.block {
+            (self.block, self.next_index, self.next_log) = (block, 0, 0);
+        }
+        let index = self.next_index;
+        self.next_index += 1;
+        (block, index)
+    }
+
+    fn facts(&mut self, now: i64, call: Call, created: Option<Address>, quote: Quote, nonce: u64) -> TransactionFacts {
+        let chain = self.schedule.chain();
+        let (block, index) = self.place(now);
+        let hash = transaction_hash(self.seed, chain, self.transactions.len());
+        let mut facts = TransactionFacts::new(hash, block);
+        facts.time = Some(self.schedule.timestamp(block));
+        facts.index = Some(index);
+        facts.body = Some(Body { from: Some(call.from), to: call.to, value: call.value });
+        facts.created = created;
+        facts.status = Some(if call.failure.is_some() { Status::Failed } else { Status::Success });
+        facts.failure_reason = call.failure.map(str::to_owned);
+        match quote.gas {
+            Some(gas) => {
+                facts.nonce = Some(nonce);
+                facts.gas_limit = Some(gas.limit);
+                facts.gas_used = Some(gas.used);
+                facts.gas_price = Some(gas.named);
+                facts.effective_gas_price = Some(gas.paid);
+            }
+            None => facts.fee = Some(Amount::from_u128(quote.fee)),
+        }
+        facts.input = Some(call.input);
+        if call.failure.is_none() {
+            self.record(&mut facts, call.effects);
+        }
+        facts
+    }
+
+    /// Movements and logs of the effects; logs are numbered in the block, internal calls in the transaction (from 1:
+    /// the root is the transaction itself).
+    fn record(&mut self, facts: &mut TransactionFacts, effects: Vec<Effect>) {
+        let mut trace = 0;
+        for effect in effects {
+            match effect {
+                Effect::Internal(from, to, amount) => {
+                    trace += 1;
+                    facts.movements.push(Movement {
+                        kind: MovementFact::Internal,
+                        ordinal: Ordinal::Indexed(trace),
+                        from: Some(from),
+                        to: Some(to),
+                        asset: Asset::Native,
+                        amount,
+                    });
+                }
+                Effect::Token { contract, from, to, amount } => {
+                    facts.movements.push(Movement {
+                        kind: MovementFact::Token,
+                        ordinal: Ordinal::Indexed(self.next_log),
+                        from: Some(from),
+                        to: Some(to),
+                        asset: Asset::Token(contract),
+                        amount,
+                    });
+                    let signature = abi::topic("Transfer(address,address,uint256)");
+                    let topics = vec![signature, abi::account(&from), abi::account(&to)];
+                    self.log(facts, contract, topics, abi::amount(amount).to_vec());
+                }
+                Effect::Log { address, topics, data } => self.log(facts, address, topics, data),
+            }
+        }
+    }
+
+    fn log(&mut self, facts: &mut TransactionFacts, address: Address, topics: Vec<[u8; 32]>, data: Vec<u8>) {
+        facts.logs.push(LogFacts { index: self.next_log, address, topics, data });
+        self.next_log += 1;
+    }
+
+    /// The family of the chain.
+    pub(crate) fn family(&self) -> Family {
+        self.schedule.chain().family()
+    }
+
+    /// The zero address of the chain.
+    pub(crate) fn zero(&self) -> Address {
+        zero(self.family())
+    }
+
+    /// All of it as batches. Rewards stand behind the transactions of their block, as they have no position in it.
+    pub(crate) fn into_batches(mut self) -> Vec<Batch> {
+        self.transactions.sort_by_key(|facts| (facts.block, facts.index.map_or(u64::MAX, u64::from), facts.hash));
+        let mut batches = batches(self.seed, &self.schedule, self.transactions);
+        if let Some(first) = batches.first_mut() {
+            self.contracts.sort_unstable();
+            first.contracts = self.contracts;
+        }
+        batches
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::START;
+    use crate::identity::account;
+
+    #[test]
+    fn a_transaction_that_cannot_be_paid_whole_leaves_no_trace() {
+        let mut book = AccountBook::new(1, Chain::ETHEREUM, 2);
+        let [rich, poor, token] = ["rich", "poor", "token"].map(|name| account(1, Family::Evm, name));
+        book.allocate(rich, Amount::from_u128(10_u128.pow(18)));
+        let before = book.balances.clone();
+        let mut call = Call::contract(rich, token, 50_000, Vec::new());
+        call.value = Amount::from(5);
+        call.effects = vec![
+            Effect::Token { contract: token, from: book.zero(), to: poor, amount: Amount::from(7) },
+            Effect::Token { contract: token, from: poor, to: rich, amount: Amount::from(8) },
+        ];
+        assert!(book.send(START + 5, call.clone()).is_err());
+        assert_eq!(book.balance(&rich, Asset::Native), before[&(rich, Asset::Native)]);
+        assert!(book.balance(&poor, Asset::Token(token)).is_zero());
+        assert_eq!(book.transactions.len(), 1);
+
+        call.effects.pop();
+        book.send(START + 5, call).unwrap();
+        assert_eq!(book.balance(&poor, Asset::Token(token)), Amount::from(7));
+        assert_eq!(book.balance(&token, Asset::Native), Amount::from(5));
+    }
+
+    #[test]
+    fn a_failed_transaction_pays_its_fee_and_moves_nothing() {
+        let mut book = AccountBook::new(1, Chain::BSC, 2);
+        let [rich, other] = ["rich", "other"].map(|name| account(1, Family::Evm, name));
+        book.allocate(rich, Amount::from_u128(10_u128.pow(18)));
+        let mut call = Call::plain(rich, other, Amount::from(1000));
+        call.failure = Some("out of gas");
+        let quote = book.quote(START + 1, 21_000);
+        book.send_quoted(START + 1, call, quote).unwrap();
+        assert!(book.balance(&other, Asset::Native).is_zero());
+        assert_eq!(book.balance(&rich, Asset::Native), Amount::from_u128(10_u128.pow(18) - quote.fee));
+    }
+}

@@ -1,0 +1,16 @@
+//! What can go wrong when the economy is written to a store.
+
+use headwater_ledger::LedgerError;
+
+use crate::truth::TruthError;
+
+/// Everything that [`crate::simulate`] can fail with.
+#[derive(Debug, thiserror::Error)]
+pub enum SimulateError {
+    /// The store refused; a conflict means that it holds other data of the same chains.
+    #[error("the economy cannot be written to the store (use an empty store, or the seed it was made with)")]
+    Ledger(#[from] LedgerError),
+    /// The truth could not be written.
+    #[error(transparent)]
+    Truth(#[from] TruthError),
+}

@@ -1,0 +1,158 @@
+//! Who an address is, and what public lists say about it.
+
+use headwater_types::{Address, Chain};
+
+use super::table::{Cell, Cells, Kind, Row};
+
+macro_rules! roles {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+        /// What an address is for.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Role { $($(#[$doc])* $variant,)* }
+
+        impl Role {
+            /// All roles.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The name in truth tables.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+roles! {
+    /// The zero address: mints and burns.
+    Zero = "zero",
+    /// A private person.
+    Person = "person",
+    /// A shop that many people pay.
+    Merchant = "merchant",
+    /// From where an exchange pays.
+    ExchangeHot = "exchange_hot",
+    /// Where an exchange keeps most.
+    ExchangeCold = "exchange_cold",
+    /// Where one customer pays an exchange.
+    ExchangeDeposit = "exchange_deposit",
+    /// From where an exchange pays the fees of its deposit addresses.
+    ExchangeGas = "exchange_gas",
+    /// A token that people mean.
+    Token = "token",
+    /// A token that nobody vouches for.
+    UnverifiedToken = "unverified_token",
+    /// A token that carries the symbol of another.
+    SpoofedToken = "spoofed_token",
+    /// Who issues a token.
+    Issuer = "issuer",
+    /// Who made an unverified or spoofed token.
+    TokenDeployer = "token_deployer",
+    /// A mixer pool of one denomination.
+    MixerPool = "mixer_pool",
+    /// Who sends the withdrawals of a mixer.
+    MixerRelayer = "mixer_relayer",
+    /// The vault of a bridge.
+    BridgeVault = "bridge_vault",
+    /// Who pays out for a bridge.
+    BridgeRelayer = "bridge_relayer",
+    /// Who gets block rewards on an account chain.
+    Validator = "validator",
+    /// A mining pool.
+    MiningPool = "mining_pool",
+    /// Somebody a pool pays.
+    Miner = "miner",
+    /// Who runs a scam.
+    ScamOperator = "scam_operator",
+    /// The contract of a scam.
+    ScamContract = "scam_contract",
+    /// Where a scam collects.
+    ScamCollector = "scam_collector",
+    /// A stop on the way of the loot.
+    ScamLayer = "scam_layer",
+}
+
+/// What an address really is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AddressTruth {
+    /// The chain it occurs on.
+    pub chain: Chain,
+    /// The address.
+    pub address: Address,
+    /// What it is for.
+    pub role: Role,
+    /// Who holds its key. One owner may hold many addresses on several chains.
+    pub owner: String,
+}
+
+impl Row for AddressTruth {
+    const NAME: &'static str = "addresses";
+    const COLUMNS: &'static [(&'static str, Kind)] =
+        &[("blockchain", Kind::Text), ("address", Kind::Text), ("role", Kind::Text), ("owner", Kind::Text)];
+
+    fn cells(&self) -> Vec<Cell> {
+        vec![Cell::text(self.chain), Cell::text(self.address), Cell::text(self.role.name()), Cell::text(&self.owner)]
+    }
+
+    fn from_cells(cells: &mut Cells<'_>) -> Option<Self> {
+        let chain = cells.chain()?;
+        Some(Self {
+            chain,
+            address: cells.address(chain)?,
+            role: cells.parse(|text| Role::ALL.iter().copied().find(|role| role.name() == text))?,
+            owner: cells.text()?,
+        })
+    }
+}
+
+/// A claim of a public list.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PublicLabel {
+    /// The chain.
+    pub chain: Chain,
+    /// The address.
+    pub address: Address,
+    /// What the list says it is.
+    pub code: String,
+    /// Whom the list names; empty when it names nobody.
+    pub entity: String,
+    /// The list.
+    pub source: String,
+    /// Whether the claim is true. Not in the published form.
+    pub correct: bool,
+}
+
+impl Row for PublicLabel {
+    const NAME: &'static str = "labels";
+    const COLUMNS: &'static [(&'static str, Kind)] = &[
+        ("blockchain", Kind::Text),
+        ("address", Kind::Text),
+        ("code", Kind::Text),
+        ("entity", Kind::Text),
+        ("source", Kind::Text),
+        ("correct", Kind::Flag),
+    ];
+
+    fn cells(&self) -> Vec<Cell> {
+        vec![
+            Cell::text(self.chain),
+            Cell::text(self.address),
+            Cell::text(&self.code),
+            Cell::text(&self.entity),
+            Cell::text(&self.source),
+            Cell::Flag(self.correct),
+        ]
+    }
+
+    fn from_cells(cells: &mut Cells<'_>) -> Option<Self> {
+        let chain = cells.chain()?;
+        Some(Self {
+            chain,
+            address: cells.address(chain)?,
+            code: cells.text()?,
+            entity: cells.text()?,
+            source: cells.text()?,
+            correct: cells.flag(),
+        })
+    }
+}

@@ -1,0 +1,222 @@
+//! How money really went: scams, bridges, mixers.
+
+use headwater_types::{Address, Amount, Asset, Chain, TxHash};
+
+use super::table::{Cell, Cells, Kind, Row};
+
+/// One step of a case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaseStep {
+    /// The case.
+    pub case: String,
+    /// What kind of crime it is: `drainer`, `investment_fraud`, `theft`.
+    pub kind: String,
+    /// Number of the step in its case, from 0.
+    pub step: u64,
+    /// What the step is for: `setup`, `lure`, `loot`, `payout`, `collect`, `layer`, `mix`, `bridge`, `cash_out`.
+    pub stage: String,
+    /// The chain.
+    pub chain: Chain,
+    /// The transaction.
+    pub hash: TxHash,
+    /// Who lost the money in this step.
+    pub from: Address,
+    /// Who got it.
+    pub to: Address,
+    /// What moved.
+    pub asset: Asset,
+    /// How much, raw; 0 for steps that move nothing (an approval).
+    pub amount: Amount,
+}
+
+impl Row for CaseStep {
+    const NAME: &'static str = "cases";
+    const COLUMNS: &'static [(&'static str, Kind)] = &[
+        ("case", Kind::Text),
+        ("kind", Kind::Text),
+        ("step", Kind::Number),
+        ("stage", Kind::Text),
+        ("blockchain", Kind::Text),
+        ("tx_hash", Kind::Text),
+        ("from", Kind::Text),
+        ("to", Kind::Text),
+        ("contract", Kind::Text),
+        ("amount_raw", Kind::Text),
+    ];
+
+    fn cells(&self) -> Vec<Cell> {
+        vec![
+            Cell::text(&self.case),
+            Cell::text(&self.kind),
+            Cell::Number(self.step),
+            Cell::text(&self.stage),
+            Cell::text(self.chain),
+            Cell::text(self.hash.display(self.chain.family())),
+            Cell::text(self.from),
+            Cell::text(self.to),
+            Cell::maybe(self.asset.contract()),
+            Cell::text(self.amount),
+        ]
+    }
+
+    fn from_cells(cells: &mut Cells<'_>) -> Option<Self> {
+        let (case, kind) = (cells.text()?, cells.text()?);
+        let (step, stage, chain) = (cells.number(), cells.text()?, cells.chain()?);
+        Some(Self {
+            case,
+            kind,
+            step,
+            stage,
+            chain,
+            hash: cells.hash(chain)?,
+            from: cells.address(chain)?,
+            to: cells.address(chain)?,
+            asset: cells.asset(chain)?,
+            amount: cells.amount()?,
+        })
+    }
+}
+
+/// Both legs of one transfer over a bridge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BridgeTransfer {
+    /// The bridge.
+    pub bridge: String,
+    /// Its own number of the transfer.
+    pub id: u64,
+    /// The leg where the money goes in.
+    pub source: BridgeLeg,
+    /// The leg where it comes out, less the fee.
+    pub destination: BridgeLeg,
+}
+
+/// One leg of a bridge transfer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BridgeLeg {
+    /// The chain.
+    pub chain: Chain,
+    /// The transaction.
+    pub hash: TxHash,
+    /// The user's address on this side.
+    pub user: Address,
+    /// What moved.
+    pub asset: Asset,
+    /// How much, raw in the decimals of this side.
+    pub amount: Amount,
+    /// Time of the block, epoch seconds.
+    pub time_secs: u64,
+}
+
+impl BridgeLeg {
+    fn cells(&self) -> [Cell; 6] {
+        [
+            Cell::text(self.chain),
+            Cell::text(self.hash.display(self.chain.family())),
+            Cell::text(self.user),
+            Cell::maybe(self.asset.contract()),
+            Cell::text(self.amount),
+            Cell::Number(self.time_secs),
+        ]
+    }
+
+    fn from_cells(cells: &mut Cells<'_>) -> Option<Self> {
+        let chain = cells.chain()?;
+        Some(Self {
+            chain,
+            hash: cells.hash(chain)?,
+            user: cells.address(chain)?,
+            asset: cells.asset(chain)?,
+            amount: cells.amount()?,
+            time_secs: cells.number(),
+        })
+    }
+}
+
+impl Row for BridgeTransfer {
+    const NAME: &'static str = "bridge_transfers";
+    const COLUMNS: &'static [(&'static str, Kind)] = &[
+        ("bridge", Kind::Text),
+        ("id", Kind::Number),
+        ("source_blockchain", Kind::Text),
+        ("source_tx_hash", Kind::Text),
+        ("sender", Kind::Text),
+        ("source_contract", Kind::Text),
+        ("source_amount_raw", Kind::Text),
+        ("source_time", Kind::Number),
+        ("destination_blockchain", Kind::Text),
+        ("destination_tx_hash", Kind::Text),
+        ("recipient", Kind::Text),
+        ("destination_contract", Kind::Text),
+        ("destination_amount_raw", Kind::Text),
+        ("destination_time", Kind::Number),
+    ];
+
+    fn cells(&self) -> Vec<Cell> {
+        let mut cells = vec![Cell::text(&self.bridge), Cell::Number(self.id)];
+        cells.extend(self.source.cells());
+        cells.extend(self.destination.cells());
+        cells
+    }
+
+    fn from_cells(cells: &mut Cells<'_>) -> Option<Self> {
+        Some(Self {
+            bridge: cells.text()?,
+            id: cells.number(),
+            source: BridgeLeg::from_cells(cells)?,
+            destination: BridgeLeg::from_cells(cells)?,
+        })
+    }
+}
+
+/// A deposit into a mixer and the withdrawal that belongs to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MixerLink {
+    /// The chain.
+    pub chain: Chain,
+    /// The pool.
+    pub pool: Address,
+    /// The deposit.
+    pub deposit: TxHash,
+    /// Who deposited.
+    pub depositor: Address,
+    /// The withdrawal.
+    pub withdrawal: TxHash,
+    /// Who received.
+    pub recipient: Address,
+}
+
+impl Row for MixerLink {
+    const NAME: &'static str = "mixer_links";
+    const COLUMNS: &'static [(&'static str, Kind)] = &[
+        ("blockchain", Kind::Text),
+        ("pool", Kind::Text),
+        ("deposit_tx_hash", Kind::Text),
+        ("depositor", Kind::Text),
+        ("withdrawal_tx_hash", Kind::Text),
+        ("recipient", Kind::Text),
+    ];
+
+    fn cells(&self) -> Vec<Cell> {
+        let family = self.chain.family();
+        vec![
+            Cell::text(self.chain),
+            Cell::text(self.pool),
+            Cell::text(self.deposit.display(family)),
+            Cell::text(self.depositor),
+            Cell::text(self.withdrawal.display(family)),
+            Cell::text(self.recipient),
+        ]
+    }
+
+    fn from_cells(cells: &mut Cells<'_>) -> Option<Self> {
+        let chain = cells.chain()?;
+        Some(Self {
+            chain,
+            pool: cells.address(chain)?,
+            deposit: cells.hash(chain)?,
+            depositor: cells.address(chain)?,
+            withdrawal: cells.hash(chain)?,
+            recipient: cells.address(chain)?,
+        })
+    }
+}

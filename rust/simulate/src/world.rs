@@ -1,0 +1,298 @@
+//! The world that the actors live in: the books, the market, who is who, and the post between actors.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
+
+use crate::abi;
+use crate::actors::Actor;
+use crate::actors::bridge::Bridge;
+use crate::actors::exchange::Exchange;
+use crate::actors::mixer::Mixer;
+use crate::actors::people::Person;
+use crate::book::{AccountBook, Call, Effect, Insufficient, Receipt, UtxoBook};
+use crate::clock::{DAY, HOUR, START};
+use crate::gas::{PLAIN_GAS, TOKEN_GAS};
+use crate::identity::account;
+use crate::market::Market;
+use crate::preset::Preset;
+use crate::tokens::{Token, known};
+use crate::truth::{CaseStep, Role, Truth};
+
+/// The account chains of the economy.
+pub(crate) const ACCOUNT_CHAINS: [Chain; 3] = [Chain::ETHEREUM, Chain::BSC, Chain::TRON];
+
+/// A coin of an account chain: its own, or a token by its place in [`World::tokens`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Coin {
+    /// The native coin.
+    Native,
+    /// A token.
+    Token(usize),
+}
+
+/// Everything outside the heads of the actors.
+pub(crate) struct World {
+    /// The seed.
+    pub(crate) seed: u64,
+    /// The size.
+    pub(crate) preset: Preset,
+    ethereum: AccountBook,
+    bsc: AccountBook,
+    tron: AccountBook,
+    /// The UTXO chain.
+    pub(crate) bitcoin: UtxoBook,
+    /// Prices.
+    pub(crate) market: Market,
+    /// All tokens, the well-known ones first.
+    pub(crate) tokens: Vec<Token>,
+    /// All people.
+    pub(crate) people: Vec<Person>,
+    /// All exchanges.
+    pub(crate) exchanges: Vec<Exchange>,
+    /// The mixer.
+    pub(crate) mixer: Mixer,
+    /// The bridge.
+    pub(crate) bridge: Bridge,
+    /// What is really so, as it happens.
+    pub(crate) truth: Truth,
+    /// Who is who on account chains.
+    pub(crate) roles: BTreeMap<Address, (Role, String)>,
+    steps: BTreeMap<String, u64>,
+}
+
+impl World {
+    /// A world without people.
+    pub(crate) fn new(preset: Preset, seed: u64) -> Self {
+        let days = preset.days();
+        let mut world = Self {
+            seed,
+            preset,
+            ethereum: AccountBook::new(seed, Chain::ETHEREUM, days),
+            bsc: AccountBook::new(seed, Chain::BSC, days),
+            tron: AccountBook::new(seed, Chain::TRON, days),
+            bitcoin: UtxoBook::new(seed, days),
+            market: Market::new(seed, days),
+            tokens: Vec::new(),
+            people: Vec::new(),
+            exchanges: Vec::new(),
+            mixer: Mixer::default(),
+            bridge: Bridge::default(),
+            truth: Truth::default(),
+            roles: BTreeMap::new(),
+            steps: BTreeMap::new(),
+        };
+        for chain in ACCOUNT_CHAINS {
+            let zero = world.book(chain).zero();
+            world.roles.insert(zero, (Role::Zero, "nobody".to_owned()));
+        }
+        for token in known() {
+            world.add_contract(token.chain, token.contract, Role::Token, &format!("token-{}", token.symbol));
+            world.tokens.push(token);
+        }
+        world
+    }
+
+    /// The last second at which anybody acts.
+    pub(crate) fn end(&self) -> i64 {
+        START + self.preset.days() * DAY - HOUR
+    }
+
+    /// The book of an account chain.
+    pub(crate) fn book(&mut self, chain: Chain) -> &mut AccountBook {
+        match chain {
+            Chain::ETHEREUM => &mut self.ethereum,
+            Chain::BSC => &mut self.bsc,
+            _ => &mut self.tron,
+        }
+    }
+
+    /// The book of an account chain, to read.
+    fn read(&self, chain: Chain) -> &AccountBook {
+        match chain {
+            Chain::ETHEREUM => &self.ethereum,
+            Chain::BSC => &self.bsc,
+            _ => &self.tron,
+        }
+    }
+
+    /// The books, for the end.
+    pub(crate) fn into_books(self) -> ([AccountBook; 3], UtxoBook) {
+        ([self.ethereum, self.bsc, self.tron], self.bitcoin)
+    }
+
+    /// An account of a name, which gets a role.
+    pub(crate) fn account(&mut self, family: Family, name: &str, role: Role, owner: &str) -> Address {
+        let address = account(self.seed, family, name);
+        self.roles.entry(address).or_insert_with(|| (role, owner.to_owned()));
+        address
+    }
+
+    /// Makes a contract known.
+    pub(crate) fn add_contract(&mut self, chain: Chain, contract: Address, role: Role, owner: &str) {
+        self.roles.insert(contract, (role, owner.to_owned()));
+        self.book(chain).add_contract(contract);
+    }
+
+    /// The well-known token of this symbol.
+    pub(crate) fn token(&self, chain: Chain, symbol: &str) -> Coin {
+        let fits = |token: &Token| token.chain == chain && token.symbol == symbol && token.verified();
+        Coin::Token(self.tokens.iter().position(fits).expect("actors name tokens of the table"))
+    }
+
+    /// The asset of a coin.
+    pub(crate) fn asset(&self, coin: Coin) -> Asset {
+        match coin {
+            Coin::Native => Asset::Native,
+            Coin::Token(place) => self.tokens[place].asset(),
+        }
+    }
+
+    fn valuation(&self, chain: Chain, coin: Coin) -> Option<(&'static str, u8)> {
+        match coin {
+            Coin::Native => Some((chain.native_symbol(), chain.native_decimals())),
+            Coin::Token(place) => Some((self.tokens[place].price?, self.tokens[place].decimals)),
+        }
+    }
+
+    /// Raw units worth this many cents; of what has no price, as many whole units.
+    pub(crate) fn raw(&self, chain: Chain, coin: Coin, cents: u64, now: i64) -> u128 {
+        match (self.valuation(chain, coin), coin) {
+            (Some((symbol, decimals)), _) => self.market.raw(symbol, decimals, cents, now),
+            (None, Coin::Token(place)) => u128::from(cents) * 10_u128.pow(u32::from(self.tokens[place].decimals)),
+            (None, Coin::Native) => 0,
+        }
+    }
+
+    /// Cents that raw units are worth; nothing for what has no price.
+    pub(crate) fn cents(&self, chain: Chain, coin: Coin, raw: u128, now: i64) -> u64 {
+        self.valuation(chain, coin).map_or(0, |(symbol, decimals)| self.market.cents(symbol, decimals, raw, now))
+    }
+
+    /// What an address has; more than 128 bits count as the most that fits.
+    pub(crate) fn balance(&self, chain: Chain, address: &Address, coin: Coin) -> u128 {
+        self.read(chain).balance(address, self.asset(coin)).to_u128().unwrap_or(u128::MAX)
+    }
+
+    /// Cents that an address has of a coin.
+    pub(crate) fn worth(&self, chain: Chain, address: &Address, coin: Coin, now: i64) -> u64 {
+        let raw = self.balance(chain, address, coin);
+        self.cents(chain, coin, raw, now)
+    }
+
+    /// The call that transfers a coin.
+    pub(crate) fn transfer_call(&self, from: Address, to: Address, coin: Coin, raw: u128) -> Call {
+        let amount = Amount::from_u128(raw);
+        let Asset::Token(contract) = self.asset(coin) else { return Call::plain(from, to, amount) };
+        let input = abi::call("transfer(address,uint256)", &[abi::account(&to), abi::amount(amount)]);
+        let mut call = Call::contract(from, contract, TOKEN_GAS, input);
+        call.effects.push(Effect::Token { contract, from, to, amount });
+        call
+    }
+
+    /// Transfers a coin.
+    pub(crate) fn transfer(
+        &mut self,
+        chain: Chain,
+        now: i64,
+        (from, to): (Address, Address),
+        coin: Coin,
+        raw: u128,
+    ) -> Result<Receipt, Insufficient> {
+        let call = self.transfer_call(from, to, coin, raw);
+        self.book(chain).send(now, call)
+    }
+
+    /// Transfers all of a coin, of the native one less the fee. Gives what was moved.
+    pub(crate) fn transfer_all(
+        &mut self,
+        chain: Chain,
+        now: i64,
+        (from, to): (Address, Address),
+        coin: Coin,
+    ) -> Result<(Receipt, u128), Insufficient> {
+        let gas = if coin == Coin::Native { PLAIN_GAS } else { TOKEN_GAS };
+        let quote = self.book(chain).quote(now, gas);
+        let held = self.balance(chain, &from, coin);
+        let raw = if coin == Coin::Native { held.checked_sub(quote.fee).ok_or(Insufficient)? } else { held };
+        if raw == 0 {
+            return Err(Insufficient);
+        }
+        let call = self.transfer_call(from, to, coin, raw);
+        Ok((self.book(chain).send_quoted(now, call, quote)?, raw))
+    }
+
+    /// The call by which an owner allows a spender to take a token.
+    pub(crate) fn approve_call(&self, owner: Address, spender: Address, token: usize, amount: Amount) -> Call {
+        let contract = self.tokens[token].contract;
+        let words = [abi::account(&spender), abi::amount(amount)];
+        let mut call = Call::contract(owner, contract, TOKEN_GAS, abi::call("approve(address,uint256)", &words));
+        let topics =
+            vec![abi::topic("Approval(address,address,uint256)"), abi::account(&owner), abi::account(&spender)];
+        call.effects.push(Effect::Log { address: contract, topics, data: abi::amount(amount).to_vec() });
+        call
+    }
+
+    /// Writes down a step of a case.
+    pub(crate) fn step(&mut self, case: &Case, stage: &str, chain: Chain, hash: TxHash, flow: Flow) {
+        let next = self.steps.entry(case.name.clone()).or_insert(0);
+        self.truth.cases.push(CaseStep {
+            case: case.name.clone(),
+            kind: case.kind.to_owned(),
+            step: *next,
+            stage: stage.to_owned(),
+            chain,
+            hash,
+            from: flow.from,
+            to: flow.to,
+            asset: flow.asset,
+            amount: flow.amount,
+        });
+        *next += 1;
+    }
+
+    /// Lets the actors live until the end, in order of time, then of their place in the list.
+    pub(crate) fn run(&mut self, actors: &mut [Box<dyn Actor>]) {
+        let mut wakes: BinaryHeap<_> =
+            actors.iter().enumerate().map(|(place, actor)| Reverse((actor.first_wake(), place))).collect();
+        let end = self.end();
+        while let Some(Reverse((now, place))) = wakes.pop() {
+            if now > end {
+                break;
+            }
+            if let Some(next) = actors[place].wake(self, now) {
+                wakes.push(Reverse((next.max(now + 1), place)));
+            }
+        }
+    }
+}
+
+/// A case that steps belong to.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its kind.
+    pub(crate) kind: &'static str,
+}
+
+/// Money that moves in a step.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flow {
+    /// Who lost it.
+    pub(crate) from: Address,
+    /// Who got it.
+    pub(crate) to: Address,
+    /// What.
+    pub(crate) asset: Asset,
+    /// How much.
+    pub(crate) amount: Amount,
+}
+
+impl Flow {
+    /// A flow.
+    pub(crate) fn new(from: Address, to: Address, asset: Asset, raw: u128) -> Self {
+        Self { from, to, asset, amount: Amount::from_u128(raw) }
+    }
+}

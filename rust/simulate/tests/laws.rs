@@ -1,0 +1,450 @@
+//! The laws of the economy, judged from its facts alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::LazyLock;
+
+use headwater_ledger::facts::{Batch, MovementFact, OutPoint, TransactionFacts};
+use headwater_ledger::read::{Ordinal, ScriptType, Status};
+use headwater_simulate::truth::Role;
+use headwater_simulate::{Economy, Preset, Truth, economy};
+use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
+
+static DEMO: LazyLock<Economy> = LazyLock::new(|| economy(Preset::Demo, 7));
+
+fn digest(economy: &Economy) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    format!("{economy:?}").hash(&mut hasher);
+    hasher.finish()
+}
+
+fn of_chain(chain: Chain) -> impl Iterator<Item = &'static Batch> {
+    DEMO.batches.iter().filter(move |batch| batch.chain == chain)
+}
+
+fn transactions(chain: Chain) -> Vec<&'static TransactionFacts> {
+    of_chain(chain).flat_map(|batch| &batch.transactions).collect()
+}
+
+fn account_chains() -> impl Iterator<Item = Chain> {
+    Chain::all().filter(|chain| chain.family() != Family::Utxo)
+}
+
+fn fee(facts: &TransactionFacts) -> Amount {
+    let by_gas = facts.gas_used.zip(facts.effective_gas_price);
+    let by_gas = by_gas.map(|(used, price)| Amount::from(used).checked_mul(price).unwrap());
+    facts.fee.or(by_gas).unwrap_or_default()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
+    let expected = digest(&DEMO);
+    let again: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..2).map(|_| scope.spawn(|| digest(&economy(Preset::Demo, 7)))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(again, [expected, expected]);
+}
+
+#[test]
+fn another_seed_gives_another_economy() {
+    let other = economy(Preset::Demo, 8);
+    let hashes = |economy: &Economy| -> BTreeSet<TxHash> {
+        economy.batches.iter().flat_map(|batch| &batch.transactions).map(|facts| facts.hash).collect()
+    };
+    let (mine, others) = (hashes(&DEMO), hashes(&other));
+    assert_eq!(mine.intersection(&others).count(), 0);
+    assert_ne!(DEMO.prices, other.prices);
+}
+
+/// Replays every movement in order of block, position and ordinal: nobody may ever have less than nothing, and at the
+/// end every asset is where it must be: what came into being, less what was burned and paid as fees.
+#[test]
+fn nobody_spends_what_they_do_not_have_and_value_is_conserved() {
+    for chain in account_chains() {
+        let mut held: BTreeMap<(Address, Asset), Amount> = BTreeMap::new();
+        let mut made: BTreeMap<Asset, Amount> = BTreeMap::new();
+        let mut gone: BTreeMap<Asset, Amount> = BTreeMap::new();
+        let add = |map: &mut BTreeMap<Asset, Amount>, asset, amount: Amount| {
+            let sum = map.entry(asset).or_default();
+            *sum = sum.checked_add(amount).unwrap();
+        };
+        let mut all = transactions(chain);
+        all.sort_by_key(|facts| (facts.block, facts.index.map_or(u64::MAX, u64::from), facts.hash));
+        for facts in all {
+            let body = facts.body.as_ref().unwrap();
+            let mut flows: Vec<(Option<Address>, Option<Address>, Asset, Amount)> = Vec::new();
+            if let Some(from) = body.from {
+                flows.push((Some(from), None, Asset::Native, fee(facts)));
+            }
+            if facts.status == Some(Status::Success) {
+                flows.push((body.from, body.to.or(facts.created), Asset::Native, body.value));
+                for movement in &facts.movements {
+                    let real = |address: Option<Address>| {
+                        address.filter(|address| movement.kind == MovementFact::Internal || !address.is_zero())
+                    };
+                    flows.push((real(movement.from), real(movement.to), movement.asset, movement.amount));
+                }
+            } else {
+                assert!(facts.movements.is_empty() && facts.logs.is_empty());
+            }
+            for (from, to, asset, amount) in flows {
+                match from {
+                    Some(from) => {
+                        let balance = held.entry((from, asset)).or_default();
+                        *balance = balance.checked_sub(amount).unwrap_or_else(|| {
+                            panic!("{chain} {:?}: {from} has {balance} of {asset:?}, spends {amount}", facts.hash)
+                        });
+                    }
+                    None => add(&mut made, asset, amount),
+                }
+                match to {
+                    Some(to) => {
+                        let balance = held.entry((to, asset)).or_default();
+                        *balance = balance.checked_add(amount).unwrap();
+                    }
+                    None => add(&mut gone, asset, amount),
+                }
+            }
+        }
+        let mut left: BTreeMap<Asset, Amount> = BTreeMap::new();
+        for ((_, asset), balance) in held {
+            add(&mut left, asset, balance);
+        }
+        for (asset, made) in made {
+            let gone = gone.get(&asset).copied().unwrap_or_default();
+            assert_eq!(made, left[&asset].checked_add(gone).unwrap(), "{chain} {asset:?}");
+        }
+    }
+}
+
+#[test]
+fn a_wrapped_coin_is_backed_by_its_contract() {
+    for (chain, contract) in [
+        (Chain::ETHEREUM, "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2"),
+        (Chain::BSC, "0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c"),
+        (Chain::TRON, "TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFR"),
+    ] {
+        let contract = Address::parse(chain, contract).unwrap();
+        let (mut supply, mut backing, mut wraps) = (0_i128, 0_i128, 0);
+        let signed = |amount: Amount| i128::try_from(amount.to_u128().unwrap()).unwrap();
+        for facts in transactions(chain).into_iter().filter(|facts| facts.status == Some(Status::Success)) {
+            let body = facts.body.as_ref().unwrap();
+            if body.to == Some(contract) {
+                backing += signed(body.value);
+            }
+            for movement in &facts.movements {
+                if movement.asset == Asset::Token(contract) && movement.from.unwrap().is_zero() {
+                    supply += signed(movement.amount);
+                    wraps += 1;
+                } else if movement.asset == Asset::Token(contract) && movement.to.unwrap().is_zero() {
+                    supply -= signed(movement.amount);
+                } else if movement.from == Some(contract) {
+                    backing -= signed(movement.amount);
+                }
+            }
+        }
+        assert!(wraps > 5, "{chain}: {wraps}");
+        assert_eq!(supply, backing, "{chain}");
+    }
+}
+
+#[test]
+fn every_coin_of_bitcoin_is_spent_at_most_once_and_after_it_exists() {
+    let mut unspent: BTreeMap<OutPoint, (u64, u64, bool)> = BTreeMap::new();
+    let mut fees_of_block = 0_u64;
+    let mut coinbases = 0_u64;
+    // The coinbase of a block takes its fees, so it is looked at last; within a block spenders may follow at once.
+    let mut by_block: BTreeMap<u64, Vec<&TransactionFacts>> = BTreeMap::new();
+    for facts in transactions(Chain::BITCOIN) {
+        by_block.entry(facts.block).or_default().push(facts);
+    }
+    for (block, mut block_transactions) in by_block {
+        block_transactions.sort_by_key(|facts| facts.index);
+        assert_eq!(block_transactions[0].index, Some(0));
+        for facts in &block_transactions[1..] {
+            let utxo = facts.utxo.as_ref().unwrap();
+            let mut paid_in = 0;
+            for input in &utxo.inputs {
+                let (amount, made, coinbase) =
+                    unspent.remove(&input.previous).expect("a coin that exists and is unspent");
+                assert!(!coinbase || block >= made + 100, "a coinbase was spent before it matured");
+                assert_eq!(input.spent.as_ref().unwrap().amount, amount);
+                paid_in += amount;
+            }
+            let paid_out: u64 = utxo.outputs.iter().map(|output| output.amount).sum();
+            assert!(!utxo.coinbase && paid_out < paid_in);
+            fees_of_block += paid_in - paid_out;
+            add_outputs(&mut unspent, facts, false);
+        }
+        let coinbase = block_transactions[0].utxo.as_ref().unwrap();
+        assert!(coinbase.coinbase && coinbase.inputs.is_empty());
+        let reward: u64 = coinbase.outputs.iter().map(|output| output.amount).sum();
+        assert_eq!(reward, 50 * 100_000_000 + fees_of_block, "block {block}");
+        fees_of_block = 0;
+        coinbases += 1;
+        add_outputs(&mut unspent, block_transactions[0], true);
+    }
+    let left: u64 = unspent.values().map(|coin| coin.0).sum();
+    assert_eq!(left, coinbases * 50 * 100_000_000);
+}
+
+fn add_outputs(unspent: &mut BTreeMap<OutPoint, (u64, u64, bool)>, facts: &TransactionFacts, coinbase: bool) {
+    for (index, output) in (0..).zip(&facts.utxo.as_ref().unwrap().outputs) {
+        assert_eq!(output.script == ScriptType::OpReturn, output.data.is_some());
+        unspent.insert(OutPoint { hash: facts.hash, index }, (output.amount, facts.block, coinbase));
+    }
+}
+
+#[test]
+fn blocks_are_whole_chains_and_batches_cut_them_without_overlap() {
+    for chain in Chain::all() {
+        let blocks: Vec<_> = of_chain(chain).flat_map(|batch| &batch.blocks).collect();
+        assert!(blocks.len() > 5_000, "{chain}: {}", blocks.len());
+        for (number, block) in (0..).zip(&blocks) {
+            assert_eq!(block.number, number);
+            assert!(block.hash.is_some());
+        }
+        for pair in blocks.windows(2) {
+            assert_eq!(pair[1].parent, pair[0].hash);
+            assert!(pair[0].time < pair[1].time);
+        }
+        for batch in of_chain(chain) {
+            assert!(batch.transactions.len() <= 20_000);
+            let (first, last) = (batch.blocks[0].number, batch.blocks[batch.blocks.len() - 1].number);
+            for facts in &batch.transactions {
+                assert!((first..=last).contains(&facts.block));
+                let block = blocks[usize::try_from(facts.block).unwrap()];
+                assert_eq!(facts.time, Some(block.time));
+            }
+        }
+    }
+}
+
+#[test]
+fn positions_nonces_and_log_indexes_count_up_without_gaps() {
+    for chain in Chain::all() {
+        let mut next_index: BTreeMap<u64, u32> = BTreeMap::new();
+        let mut next_log: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut next_nonce: BTreeMap<Address, u64> = BTreeMap::new();
+        let mut hashes = BTreeSet::new();
+        for facts in transactions(chain) {
+            assert!(hashes.insert(facts.hash));
+            let Some(index) = facts.index else {
+                assert!(facts.hash.is_made());
+                continue;
+            };
+            let expected = next_index.entry(facts.block).or_default();
+            assert_eq!(index, *expected, "{chain} block {}", facts.block);
+            *expected += 1;
+            for log in &facts.logs {
+                let expected = next_log.entry(facts.block).or_default();
+                assert_eq!(log.index, *expected);
+                *expected += 1;
+            }
+            for movement in facts.movements.iter().filter(|movement| movement.kind == MovementFact::Token) {
+                let Ordinal::Indexed(index) = movement.ordinal else { panic!("the economy knows its log indexes") };
+                let log = facts.logs.iter().find(|log| log.index == index).unwrap();
+                assert_eq!(Some(&log.address), movement.asset.contract());
+                assert_eq!(log.data, movement.amount.to_be_bytes());
+            }
+            if let (Family::Evm, Some(from)) = (chain.family(), facts.body.as_ref().and_then(|body| body.from)) {
+                let expected = next_nonce.entry(from).or_default();
+                assert_eq!(facts.nonce, Some(*expected));
+                *expected += 1;
+            }
+        }
+    }
+}
+
+#[test]
+fn every_transaction_and_address_of_the_truth_exists_and_every_address_has_an_owner() {
+    let hashes: BTreeMap<Chain, BTreeSet<TxHash>> =
+        Chain::all().map(|chain| (chain, transactions(chain).iter().map(|facts| facts.hash).collect())).collect();
+    let exists = |chain: Chain, hash: &TxHash| assert!(hashes[&chain].contains(hash), "{chain} {hash:?}");
+    let truth = &DEMO.truth;
+    truth.cases.iter().for_each(|step| exists(step.chain, &step.hash));
+    truth.change_outputs.iter().for_each(|change| exists(Chain::BITCOIN, &change.hash));
+    for transfer in &truth.bridge_transfers {
+        exists(transfer.source.chain, &transfer.source.hash);
+        exists(transfer.destination.chain, &transfer.destination.hash);
+    }
+    for link in &truth.mixer_links {
+        exists(link.chain, &link.deposit);
+        exists(link.chain, &link.withdrawal);
+    }
+
+    let known: BTreeSet<_> = truth.addresses.iter().map(|row| (row.chain, row.address)).collect();
+    for chain in Chain::all() {
+        for facts in transactions(chain) {
+            let mut seen: Vec<Option<Address>> = vec![facts.created];
+            seen.extend(facts.body.iter().flat_map(|body| [body.from, body.to]));
+            seen.extend(facts.movements.iter().flat_map(|movement| [movement.from, movement.to]));
+            seen.extend(facts.utxo.iter().flat_map(|utxo| &utxo.outputs).map(|output| output.owner));
+            for address in seen.into_iter().flatten() {
+                assert!(known.contains(&(chain, address)), "{chain} {address} has no owner");
+            }
+        }
+    }
+    for step in &truth.cases {
+        assert!(known.contains(&(step.chain, step.from)) && known.contains(&(step.chain, step.to)));
+    }
+    for label in &truth.labels {
+        assert!(known.contains(&(label.chain, label.address)));
+    }
+}
+
+#[test]
+fn change_goes_back_to_the_wallet_that_pays() {
+    let wallet: BTreeMap<_, _> = DEMO.truth.clusters.iter().map(|row| (row.address, &row.wallet)).collect();
+    let by_hash: BTreeMap<_, _> = transactions(Chain::BITCOIN).into_iter().map(|facts| (facts.hash, facts)).collect();
+    let mut fresh = 0;
+    for change in &DEMO.truth.change_outputs {
+        let utxo = by_hash[&change.hash].utxo.as_ref().unwrap();
+        let payers: BTreeSet<_> =
+            utxo.inputs.iter().map(|input| wallet[&input.spent.as_ref().unwrap().owner.unwrap()]).collect();
+        let back = utxo.outputs[change.output_index as usize].owner.unwrap();
+        assert_eq!(payers.into_iter().collect::<Vec<_>>(), [wallet[&back]]);
+        fresh += usize::from(utxo.inputs.iter().all(|input| input.spent.as_ref().unwrap().owner != Some(back)));
+    }
+    let all = DEMO.truth.change_outputs.len();
+    assert!(all > 1_000 && fresh > all / 2 && fresh < all, "{fresh} of {all}");
+}
+
+#[test]
+fn both_legs_of_a_bridge_differ_by_the_fee_and_by_minutes() {
+    assert!(DEMO.truth.bridge_transfers.len() > 60, "{}", DEMO.truth.bridge_transfers.len());
+    let decimals: BTreeMap<_, _> =
+        DEMO.tokens.iter().map(|token| ((token.chain, Asset::Token(token.contract)), token.decimals)).collect();
+    for transfer in &DEMO.truth.bridge_transfers {
+        let whole = |leg: &headwater_simulate::truth::BridgeLeg| leg.amount.to_f64(decimals[&(leg.chain, leg.asset)]);
+        let (sent, received) = (whole(&transfer.source), whole(&transfer.destination));
+        assert!(received < sent && received > sent * 0.95 - 1.0, "{sent} {received}");
+        let delay = transfer.destination.time_secs.checked_sub(transfer.source.time_secs).expect("out after in");
+        assert!((1..4 * 3_600).contains(&delay), "{delay}");
+        assert_ne!(transfer.source.chain, transfer.destination.chain);
+    }
+}
+
+#[test]
+fn crimes_have_victims_and_a_way_out() {
+    for (case, victims) in [("drainer-1", 15), ("investment-1", 15), ("theft-1", 1)] {
+        let steps: Vec<_> = DEMO.truth.cases.iter().filter(|step| step.case == case).collect();
+        let count = |stage: &str| steps.iter().filter(|step| step.stage == stage).count();
+        assert!(count("loot") >= victims, "{case}: {}", count("loot"));
+        assert!(count("cash_out") >= 2 && count("layer") >= 2, "{case}");
+        assert!((0..).zip(&steps).all(|(number, step)| step.step == number));
+    }
+    let stages: BTreeSet<_> = DEMO.truth.cases.iter().map(|step| step.stage.as_str()).collect();
+    assert!(["mix", "bridge", "setup", "lure"].iter().all(|stage| stages.contains(stage)), "{stages:?}");
+    assert!(DEMO.truth.mixer_links.len() > 40, "{}", DEMO.truth.mixer_links.len());
+}
+
+#[test]
+fn the_demo_has_its_size_and_all_that_it_promises() {
+    let moved = |chain: Chain| -> usize {
+        let of = |facts: &&TransactionFacts| {
+            facts.body.iter().filter(|body| !body.value.is_zero()).count()
+                + facts.movements.len()
+                + facts.utxo.iter().flat_map(|utxo| &utxo.outputs).filter(|output| output.owner.is_some()).count()
+        };
+        transactions(chain).iter().map(of).sum()
+    };
+    let sizes: BTreeMap<_, _> = Chain::all().map(|chain| (chain, moved(chain))).collect();
+    let all: usize = sizes.values().sum();
+    assert!((42_000..60_000).contains(&all), "{sizes:?}");
+    assert!(sizes.values().all(|&size| size > 5_000), "{sizes:?}");
+
+    for chain in account_chains() {
+        let all = transactions(chain);
+        let count = |test: &dyn Fn(&TransactionFacts) -> bool| all.iter().filter(|facts| test(facts)).count();
+        assert!(count(&|facts| facts.status == Some(Status::Failed) && !fee_free(facts)) > 10, "{chain} failed");
+        assert!(count(&|facts| facts.created.is_some()) > 1, "{chain} created");
+        let own = |facts: &TransactionFacts| facts.body.as_ref().is_some_and(|body| body.from == body.to);
+        assert!(count(&own) > 5, "{chain} self");
+        let zero_value = |facts: &TransactionFacts| facts.body.as_ref().is_some_and(|body| body.value.is_zero());
+        assert!(count(&zero_value) > 100, "{chain} zero");
+        assert!(count(&|facts| facts.hash.is_made()) > 100, "{chain} rewards");
+        let internal =
+            |facts: &TransactionFacts| facts.movements.iter().any(|movement| movement.kind == MovementFact::Internal);
+        assert!(count(&internal) > 5, "{chain} internal");
+    }
+    let past_128_bits = transactions(Chain::ETHEREUM)
+        .iter()
+        .flat_map(|facts| &facts.movements)
+        .filter(|movement| movement.amount.to_u128().is_none())
+        .count();
+    assert!(past_128_bits > 10);
+    let roles: BTreeSet<_> = DEMO.truth.addresses.iter().map(|row| row.role).collect();
+    assert_eq!(roles.len(), Role::ALL.len(), "{roles:?}");
+}
+
+fn fee_free(facts: &TransactionFacts) -> bool {
+    fee(facts).is_zero()
+}
+
+#[test]
+fn degrees_have_a_heavy_tail_and_people_sleep() {
+    let mut friends: BTreeMap<Address, BTreeSet<Address>> = BTreeMap::new();
+    let mut by_hour = [0_u32; 24];
+    for facts in account_chains().flat_map(transactions) {
+        by_hour[usize::try_from(facts.time.unwrap().secs() / 3_600 % 24).unwrap()] += 1;
+        let body = facts.body.iter().flat_map(|body| body.from.zip(body.to));
+        let moved = facts.movements.iter().flat_map(|movement| movement.from.zip(movement.to));
+        for (from, to) in body.chain(moved) {
+            friends.entry(from).or_default().insert(to);
+            friends.entry(to).or_default().insert(from);
+        }
+    }
+    let mut degrees: Vec<_> = friends.values().map(BTreeSet::len).collect();
+    degrees.sort_unstable();
+    let (median, largest) = (degrees[degrees.len() / 2], degrees[degrees.len() - 1]);
+    assert!(median <= 8 && largest > 40 * median, "{median} {largest}");
+    let (quiet, busy) = (by_hour.iter().min().unwrap(), by_hour.iter().max().unwrap());
+    assert!(busy > &(quiet * 5 / 4), "{by_hour:?}");
+}
+
+#[test]
+fn every_rate_symbol_has_a_price_for_every_day_and_only_true_tokens_are_listed() {
+    let mut days: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
+    for point in &DEMO.prices {
+        assert!(point.usd > 0.0 && point.usd.is_finite());
+        assert_eq!(point.time.secs().rem_euclid(86_400), 86_399);
+        days.entry(&point.symbol).or_default().insert(point.time.secs().div_euclid(86_400));
+    }
+    let natives = Chain::all().map(Chain::native_symbol);
+    let tokens = DEMO.tokens.iter().map(|token| token.symbol.as_str());
+    for symbol in natives.chain(tokens) {
+        assert_eq!(days[symbol.to_lowercase().as_str()].len(), 121, "{symbol}");
+    }
+    assert!(DEMO.tokens.iter().all(|token| token.verified));
+    let listed: BTreeSet<_> = DEMO.tokens.iter().map(|token| token.contract).collect();
+    let unlisted =
+        DEMO.batches.iter().flat_map(|batch| &batch.tokens).filter(|token| !listed.contains(&token.contract));
+    let symbols: Vec<_> = unlisted.filter_map(|token| token.symbol.as_deref()).collect();
+    assert_eq!(symbols.len(), 9);
+    assert_eq!(symbols.iter().filter(|&&symbol| symbol == "USDT").count(), 2);
+}
+
+#[test]
+fn truth_reads_back_equal_and_the_public_labels_do_not_tell_which_are_right() {
+    let folder = tempfile::tempdir().unwrap();
+    DEMO.truth.write(folder.path()).unwrap();
+    assert_eq!(Truth::read(folder.path()).unwrap(), DEMO.truth);
+    let csv = std::fs::read_to_string(folder.path().join("labels.csv")).unwrap();
+    assert_eq!(csv.lines().next(), Some("blockchain,address,code,entity,source"));
+    assert_eq!(csv.lines().count(), DEMO.truth.labels.len() + 1);
+    let wrong = DEMO.truth.labels.iter().filter(|label| !label.correct).count();
+    assert!(wrong > 3 && wrong * 3 < DEMO.truth.labels.len(), "{wrong} of {}", DEMO.truth.labels.len());
+    let labelled: BTreeSet<_> = DEMO.truth.labels.iter().map(|label| (label.chain, label.address)).collect();
+    assert!(labelled.len() * 4 < DEMO.truth.addresses.len());
+}
+
+#[test]
+fn a_damaged_truth_names_file_row_and_column() {
+    let folder = tempfile::tempdir().unwrap();
+    DEMO.truth.write(folder.path()).unwrap();
+    std::fs::copy(folder.path().join("clusters.parquet"), folder.path().join("addresses.parquet")).unwrap();
+    let message = Truth::read(folder.path()).unwrap_err().to_string();
+    assert!(message.contains("addresses.parquet"), "{message}");
+}
