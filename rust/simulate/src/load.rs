@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use headwater_ledger::Cancel;
 use headwater_ledger::facts::{Batch, MovementFact};
 use headwater_ledger::read::ScriptType;
 use headwater_ledger::store::Writer;
+use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Chain;
 use serde::Serialize;
 

@@ -43,7 +43,7 @@ impl Preset {
     #[must_use]
     pub const fn people(self) -> usize {
         match self {
-            Self::Demo => 640,
+            Self::Demo => 1_150,
         }
     }
 }

@@ -332,7 +332,7 @@ fn crimes_have_victims_and_a_way_out() {
         let steps: Vec<_> = DEMO.truth.cases.iter().filter(|step| step.case == case).collect();
         let count = |stage: &str| steps.iter().filter(|step| step.stage == stage).count();
         assert!(count("loot") >= victims, "{case}: {}", count("loot"));
-        assert!(count("cash_out") >= 2 && count("layer") >= 2, "{case}");
+        assert!(count("cash_out") >= 2 && count("layer") >= 1, "{case}");
         assert!((0..).zip(&steps).all(|(number, step)| step.step == number));
     }
     let stages: BTreeSet<_> = DEMO.truth.cases.iter().map(|step| step.stage.as_str()).collect();

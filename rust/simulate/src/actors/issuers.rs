@@ -5,7 +5,7 @@ use headwater_types::{Address, Amount};
 use super::Actor;
 use crate::abi;
 use crate::book::{Call, Effect};
-use crate::clock::{DAY, HOUR, START};
+use crate::clock::{DAY, START};
 use crate::random::Stream;
 use crate::truth::Role;
 use crate::world::{ACCOUNT_CHAINS, Coin, World};
@@ -114,7 +114,7 @@ impl Issuer {
             self.mint(world, now, raw);
             let _ = world.transfer(chain, now, (self.treasury, hot), coin, raw);
         } else if world.transfer(chain, now, (hot, self.treasury), coin, raw).is_ok() {
-            self.burn(world, now + HOUR / 60, raw);
+            self.burn(world, now, raw);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::clock::{HOUR, START};
 use crate::identity::digest;
 use crate::random::Stream;
 use crate::truth::{MixerLink, Role};
-use crate::world::{Case, Coin, Flow, World};
+use crate::world::{Case, Flow, World};
 
 const OWNER: &str = "mixer-whirlpit";
 /// Share of a note that the relayer keeps, in thousandths.
@@ -149,12 +149,5 @@ impl Relayer {
             withdrawal: receipt.hash,
             recipient: note.recipient,
         });
-    }
-}
-
-impl World {
-    /// Cents that one note of a pool is worth.
-    pub(crate) fn note_cents(&self, pool: &Pool, now: i64) -> u64 {
-        self.cents(pool.chain, Coin::Native, pool.denomination, now)
     }
 }

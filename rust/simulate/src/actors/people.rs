@@ -134,11 +134,12 @@ const DEEDS: [Deed; 10] = [
 impl Life {
     fn new(world: &World, number: usize, popularity: &[u64], mut stream: Stream) -> Self {
         let rhythm = Rhythm::draw(&mut stream);
-        let deeds_per_day = stream.log_normal(0.24, 1.05).min(14.0);
+        let deeds_per_day = stream.log_normal(0.32, 1.05).min(14.0);
         let mut chains = [0; 4];
-        for (chain, ratio) in chains.iter_mut().zip([0.62, 0.38, 0.46, 0.40]) {
+        for (chain, ratio) in chains.iter_mut().zip([0.62, 0.40, 0.48, 0.26]) {
             *chain = if stream.chance(ratio) { stream.between(2, 10) } else { 0 };
         }
+        chains[3] = chains[3].div_ceil(2);
         if chains == [0; 4] {
             chains[stream.weighted(&[4, 2, 3, 2])] = 1;
         }

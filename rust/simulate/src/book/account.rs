@@ -240,7 +240,8 @@ impl AccountBook {
 
     /// The next place in the chain for a transaction sent now.
     fn place(&mut self, now: i64) -> (u64, u32) {
-        let block = self.schedule.block_at(now);
+        // Never back: positions count up with the order of sending.
+        let block = self.schedule.block_at(now).max(self.block);
         if block != self.block {
             (self.block, self.next_index, self.next_log) = (block, 0, 0);
         }
