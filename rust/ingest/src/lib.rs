@@ -2,10 +2,12 @@
 //!
 //! * [`ingest`]: files, folders and patterns into a store; says aloud what each file was taken for.
 //! * [`FORMATS`]: the formats; a further one is one file and one line.
+//! * [`bitcoin`]: blocks, block files and the node's JSON, decoded into facts.
 //! * `read_token_registry`, `read_prices`: token lists and prices.
 //! * `frames`: tables in memory, as Python hands them over.
 #![forbid(unsafe_code)]
 
+pub mod bitcoin;
 mod driver;
 mod error;
 mod formats;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use headwater_ledger::facts::{Batch, BlockFacts, Claim, LogFacts, Movement, TokenFacts, TransactionFacts};
 use headwater_ledger::{Cancel, LedgerError};
-use headwater_types::{Address, Chain, Network, Timestamp, TxHash};
+use headwater_types::{Address, BlockHash, Chain, Network, Timestamp, TxHash};
 
 use crate::IngestError;
 use crate::error::RowError;
@@ -240,6 +240,36 @@ impl<'a> Sink<'a> {
             Some(hash) => Ok(Some(*hash)),
             None => Ok(self.target.transaction_at(self.pending.chain, block, index)?),
         }
+    }
+
+    /// The hash of a block that was read before or that the target holds.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    pub fn block_hash(&self, number: u64) -> Result<Option<BlockHash>, IngestError> {
+        match self.pending.blocks.iter().find(|block| block.number == number).and_then(|block| block.hash) {
+            Some(hash) => Ok(Some(hash)),
+            None => Ok(self.target.block_hash(self.pending.chain, number)?),
+        }
+    }
+
+    /// The number of a block that was read before or that the target holds, by its hash. May be slow.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    pub fn block_number(&self, hash: &BlockHash) -> Result<Option<u64>, IngestError> {
+        match self.pending.blocks.iter().find(|block| block.hash == Some(*hash)) {
+            Some(block) => Ok(Some(block.number)),
+            None => Ok(self.target.block_number(self.pending.chain, hash)?),
+        }
+    }
+
+    /// Ends work that was cancelled, where no rows are counted.
+    ///
+    /// # Errors
+    /// When the work was cancelled.
+    pub fn check(&self) -> Result<(), IngestError> {
+        Ok(self.cancel.check()?)
     }
 
     /// A point where what was handed over stands on its own: commits it when it has grown enough.

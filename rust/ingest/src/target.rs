@@ -1,9 +1,10 @@
 //! Where facts go, and what may be looked up on the way.
 
 use headwater_ledger::facts::Batch;
+use headwater_ledger::read::CoverageTable;
 use headwater_ledger::store::{CommitReport, Writer};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
-use headwater_types::{Chain, Timestamp, TxHash};
+use headwater_types::{BlockHash, Chain, Timestamp, TxHash};
 
 /// Takes batches in, and answers the two questions that some files leave open.
 pub trait Target {
@@ -24,6 +25,19 @@ pub trait Target {
     /// # Errors
     /// When the target cannot be read.
     fn block_time(&self, chain: Chain, block: u64) -> Result<Option<Timestamp>, LedgerError>;
+
+    /// The hash of a block; `None` when it is not held.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    fn block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError>;
+
+    /// The number of a block of this hash; `None` when it is not held. Looks at every block that is covered: asked
+    /// only for blocks of which nothing else tells the height.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    fn block_number(&self, chain: Chain, hash: &BlockHash) -> Result<Option<u64>, LedgerError>;
 }
 
 impl Target for Writer {
@@ -41,6 +55,22 @@ impl Target for Writer {
 
     fn block_time(&self, chain: Chain, block: u64) -> Result<Option<Timestamp>, LedgerError> {
         Ok(self.snapshot().block(chain, block)?.map(|block| block.time))
+    }
+
+    fn block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError> {
+        Ok(self.snapshot().block(chain, block)?.and_then(|block| block.hash))
+    }
+
+    fn block_number(&self, chain: Chain, hash: &BlockHash) -> Result<Option<u64>, LedgerError> {
+        let ledger = self.snapshot();
+        let covered = ledger.coverage().get(&chain).and_then(|coverage| coverage.ranges.get(&CoverageTable::Blocks));
+        // The newest first: files mostly go on where the last ones ended.
+        for number in covered.into_iter().flatten().rev().flat_map(|(first, last)| (*first..=*last).rev()) {
+            if ledger.block(chain, number)?.and_then(|block| block.hash) == Some(*hash) {
+                return Ok(Some(number));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -83,5 +113,15 @@ impl Target for Gathered {
                 batch.transactions.iter().filter(stated).find_map(|facts| facts.time)
             })
         }))
+    }
+
+    fn block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError> {
+        let mut all = self.of(chain).flat_map(|batch| &batch.blocks);
+        Ok(all.find(|facts| facts.number == block).and_then(|facts| facts.hash))
+    }
+
+    fn block_number(&self, chain: Chain, hash: &BlockHash) -> Result<Option<u64>, LedgerError> {
+        let mut all = self.of(chain).flat_map(|batch| &batch.blocks);
+        Ok(all.find(|facts| facts.hash == Some(*hash)).map(|facts| facts.number))
     }
 }

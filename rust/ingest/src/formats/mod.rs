@@ -1,5 +1,6 @@
 //! The formats that are read: one file and one line in the table each.
 
+mod bitcoin_blocks;
 mod ethereum_etl;
 mod etherscan;
 mod evm_logs;
@@ -95,4 +96,5 @@ impl SniffedChain {
 }
 
 /// All formats, in the order in which they are asked.
-pub const FORMATS: &[&dyn Format] = &[&ethereum_etl::EthereumEtl, &etherscan::EtherscanExport];
+pub const FORMATS: &[&dyn Format] =
+    &[&ethereum_etl::EthereumEtl, &etherscan::EtherscanExport, &bitcoin_blocks::BitcoinBlocks];

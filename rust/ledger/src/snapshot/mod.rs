@@ -2,8 +2,6 @@
 
 mod addresses;
 mod postings;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

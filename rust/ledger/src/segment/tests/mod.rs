@@ -1,3 +1,2 @@
-mod damage;
 pub(crate) mod economy;
 mod round_trip;
