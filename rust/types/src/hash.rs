@@ -17,8 +17,8 @@ pub struct HashError {
 /// The id of a transaction: 32 bytes in the order they are printed.
 ///
 /// A chain also moves value outside transactions: the allocation of the first block, block rewards, forks. Such a
-/// movement gets an id of its own that is made from its block and receiver and prints as `GENESIS_0x...`,
-/// `REWARD_<block>_0x...` or `FORK_<block>_0x...`.
+/// movement gets an id of its own that is made from its block and receiver and prints as `GENESIS_<address>`,
+/// `REWARD_<block>_<address>` or `FORK_<block>_<address>`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TxHash([u8; 32]);
 
@@ -109,7 +109,8 @@ impl TxHash {
     pub fn display(&self, family: Family) -> String {
         if self.is_made() {
             let block = u32::from_be_bytes([self.0[8], self.0[9], self.0[10], self.0[11]]);
-            let receiver = format!("0x{}", hex::encode(&self.0[12..]));
+            // As account exports write an allocation: the bare digits.
+            let receiver = hex::encode(&self.0[12..]);
             return match &self.0[..8] {
                 kind if kind == GENESIS => format!("GENESIS_{receiver}"),
                 kind if kind == REWARD => format!("REWARD_{block}_{receiver}"),
@@ -161,6 +162,10 @@ fn tail_of(receiver: &Address) -> [u8; 20] {
 /// The receiver in the id of a movement without a transaction: an address of the family, or 20 bytes of hex as ids
 /// are printed.
 fn receiver_tail(family: Family, text: &str) -> Option<[u8; 20]> {
+    let mut bytes = [0; 20];
+    if hex::decode_to_slice(text, &mut bytes).is_ok() {
+        return Some(bytes);
+    }
     match Address::parse_in_family(family, text) {
         Ok(receiver) => Some(tail_of(&receiver)),
         Err(_) => match Address::parse_in_family(Family::Evm, text) {
@@ -223,10 +228,11 @@ mod tests {
 
     #[test]
     fn an_allocation_of_the_first_block_keeps_the_id_of_its_source() {
-        let text = "GENESIS_0x000d836201318ec6899a67540690382780743280";
+        let text = "GENESIS_0fee81ac331efd8f81161c57382bb4507bb9ebec";
         let id = TxHash::parse(Family::Evm, text).unwrap();
         assert!(id.is_made());
         assert_eq!(id.display(Family::Evm), text);
+        assert_eq!(TxHash::parse(Family::Evm, "GENESIS_0x0fee81ac331efd8f81161c57382bb4507bb9ebec"), Ok(id));
     }
 
     #[test]

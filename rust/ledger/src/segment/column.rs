@@ -49,6 +49,9 @@ impl<T: Pod> Column<T> {
         if range.start > range.end || range.end > self.length {
             return Err(self.outside(range.start.max(range.end)));
         }
+        if range.is_empty() {
+            return Ok(&[]);
+        }
         let start = self.bytes.start + range.start * size_of::<T>();
         Ok(bytemuck::cast_slice(self.file.range(start..start + range.len() * size_of::<T>())?))
     }

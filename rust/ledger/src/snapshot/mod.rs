@@ -2,6 +2,8 @@
 
 mod addresses;
 mod postings;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,2 +1,3 @@
+mod damage;
 pub(crate) mod economy;
 mod round_trip;

@@ -1,0 +1,136 @@
+//! Damaged files: whatever happens to the bytes, wrong facts are never served and nothing panics.
+
+use headwater_types::Chain;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+use super::economy::input;
+use crate::segment::{Segment, SegmentInput, build};
+use crate::{Cancel, LedgerError};
+
+/// One input, always the same.
+fn fixed(chain: Chain) -> SegmentInput {
+    input(chain, 12..13).new_tree(&mut TestRunner::deterministic()).unwrap().current()
+}
+
+/// Everything a segment can be asked, by the answers that came.
+fn read_all(segment: &Segment, input: &SegmentInput) -> Result<(), LedgerError> {
+    for facts in &input.transactions {
+        let row = segment.find(&facts.hash)?.expect("a page that checks out is as it was written");
+        assert_eq!(segment.facts(row)?, *facts);
+        for place in 0..segment.addresses() {
+            let account = u32::try_from(place).unwrap();
+            let address = segment.address(account)?;
+            assert_eq!(segment.account(&address)?, Some(account));
+            segment.holdings(account)?;
+            let postings = segment.postings();
+            postings.read(postings.range(account)?, &mut Vec::new())?;
+        }
+        segment.spenders_of(&facts.hash)?;
+    }
+    assert_eq!(segment.blocks()?, input.blocks);
+    assert_eq!(segment.contracts()?, input.contracts);
+    assert_eq!(segment.tokens()?, input.tokens);
+    segment.unresolved_inputs()?;
+    Ok(())
+}
+
+#[test]
+fn every_flipped_bit_is_reported_with_its_file_and_place_and_never_served() {
+    for chain in [Chain::ETHEREUM, Chain::BITCOIN] {
+        let input = fixed(chain);
+        let mut bytes = build(&input, &Cancel::new()).unwrap();
+        read_all(&Segment::from_bytes("small", &bytes).unwrap(), &input).unwrap();
+        for at in 0..bytes.len() {
+            bytes[at] ^= 1 << (at % 8);
+            let verified = Segment::from_bytes("small", &bytes).and_then(|segment| segment.verify(&mut |_, _| {}));
+            let Err(LedgerError::Corrupt { file, offset, .. }) = verified else {
+                panic!("a flip at byte {at} of {} is not reported: {verified:?}", bytes.len());
+            };
+            assert_eq!(file.to_str(), Some("small"));
+            let is_near = offset == 0 || offset.abs_diff(at as u64) <= 4096 || at + 4096 > bytes.len();
+            assert!(is_near, "flip at {at} reported at {offset}");
+            if at % 41 == 0 {
+                let served = Segment::from_bytes("small", &bytes).and_then(|segment| read_all(&segment, &input));
+                assert!(matches!(served, Ok(()) | Err(LedgerError::Corrupt { .. })), "{served:?}");
+            }
+            bytes[at] ^= 1 << (at % 8);
+        }
+    }
+}
+
+#[test]
+fn a_file_cut_anywhere_is_refused() {
+    let bytes = build(&fixed(Chain::ETHEREUM), &Cancel::new()).unwrap();
+    for length in 0..bytes.len() {
+        let opened = Segment::from_bytes("cut", &bytes[..length]);
+        assert!(matches!(opened, Err(LedgerError::Corrupt { .. })), "cut to {length}");
+    }
+    let longer = [&bytes[..], &[0; 8]].concat();
+    assert!(matches!(Segment::from_bytes("longer", longer), Err(LedgerError::Corrupt { .. })));
+}
+
+#[test]
+fn foreign_files_are_refused_by_what_they_lack() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("foreign");
+    for content in [&b""[..], b"PK\x03\x04", &[0; 5000], &[0xff; 4096]] {
+        std::fs::write(&path, content).unwrap();
+        let error = Segment::open(&path).unwrap_err();
+        assert!(matches!(&error, LedgerError::Corrupt { file, .. } if *file == path), "{error}");
+    }
+    assert!(matches!(Segment::open(&folder.path().join("absent")), Err(LedgerError::Io { .. })));
+}
+
+/// Whoever forges a file can forge its checksums too: then any answer may come, but bounded and without a panic.
+fn resealed(mut bytes: Vec<u8>, at: usize, value: u8) -> Vec<u8> {
+    let trailer = bytes.len() - 40;
+    let checks = usize::try_from(u64::from_le_bytes(bytes[trailer..trailer + 8].try_into().unwrap())).unwrap();
+    bytes[at % checks] = value;
+    let page = at % checks / 4096;
+    let crc = crc32c::crc32c(&bytes[page * 4096..checks.min((page + 1) * 4096)]);
+    bytes[checks + page * 4..checks + page * 4 + 4].copy_from_slice(&crc.to_le_bytes());
+    let of_checks = crc32c::crc32c(&bytes[checks..trailer]);
+    bytes[trailer + 16..trailer + 20].copy_from_slice(&of_checks.to_le_bytes());
+    let own = crc32c::crc32c(&bytes[trailer..trailer + 36]);
+    bytes[trailer + 36..].copy_from_slice(&own.to_le_bytes());
+    bytes
+}
+
+fn ask_everything(segment: &Segment, input: &SegmentInput) {
+    for facts in &input.transactions {
+        let _ = segment.find(&facts.hash);
+        let _ = segment.spenders_of(&facts.hash);
+        let _ = segment.row_at(facts.block, 0);
+        let _ = segment.block(facts.block);
+    }
+    for id in 0..40 {
+        let _ = segment.facts(id);
+        let _ = segment.asset(id);
+        let _ = segment.holdings(id);
+        if let Ok(address) = segment.address(id) {
+            let _ = segment.account(&address);
+            let _ = segment.token(&address);
+        }
+        let postings = segment.postings();
+        if let Ok(range) = postings.range(id) {
+            let _ = postings.read(range, &mut Vec::new());
+        }
+    }
+    let _ = segment.with_prefix("0x").map(|range| range.take(99).map(|place| segment.at_text(place)).count());
+    let _ = (segment.contracts(), segment.tokens(), segment.unresolved_inputs());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn a_forged_file_with_right_checksums_never_panics(at in any::<usize>(), value in any::<u8>(), utxo in any::<bool>()) {
+        let input = fixed(if utxo { Chain::BITCOIN } else { Chain::ETHEREUM });
+        let bytes = build(&input, &Cancel::new()).unwrap();
+        if let Ok(segment) = Segment::from_bytes("forged", resealed(bytes, at, value)) {
+            ask_everything(&segment, &input);
+        }
+    }
+}
