@@ -7,6 +7,7 @@ use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_types::{Address, Chain};
 
 use crate::actors;
+use crate::book::Ending;
 use crate::labels::public_labels;
 use crate::preset::Preset;
 use crate::tokens::Token;
@@ -28,7 +29,7 @@ pub struct Economy {
 
 /// Makes the economy of a seed. Pure: the same preset and seed give equal facts, whatever the machine's load.
 ///
-/// Takes about two seconds and 150 MB for [`Preset::Demo`].
+/// Takes about a second and 150 MB for [`Preset::Demo`].
 #[must_use]
 pub fn economy(preset: Preset, seed: u64) -> Economy {
     let mut world = World::new(preset, seed);
@@ -41,8 +42,8 @@ pub fn economy(preset: Preset, seed: u64) -> Economy {
     let prices = world.market.points();
     let (books, bitcoin) = world.into_books();
 
-    let (mut batches, changes, wallets) = bitcoin.finish();
-    for (address, holder) in wallets {
+    let Ending { mut batches, changes, owners } = bitcoin.finish();
+    for (address, holder) in owners {
         roles.entry(address).or_insert((holder.role, holder.owner));
         truth.clusters.push(ClusterMember { address, wallet: holder.wallet });
     }
@@ -57,9 +58,9 @@ pub fn economy(preset: Preset, seed: u64) -> Economy {
     }
     batches.sort_by_key(|batch| batch.chain);
 
-    let seen = addresses(&batches);
-    truth.clusters.retain(|member| seen.contains(&(Chain::BITCOIN, member.address)));
-    truth.addresses = with_roles(seen, &roles);
+    let occurring = addresses(&batches);
+    truth.clusters.retain(|member| occurring.contains(&(Chain::BITCOIN, member.address)));
+    truth.addresses = with_roles(occurring, &roles);
     truth.cases.sort_by(|left, right| (&left.case, left.step).cmp(&(&right.case, right.step)));
     truth.bridge_transfers.sort_by_key(|transfer| transfer.id);
     truth.mixer_links.sort_by_key(|link| (link.chain, link.deposit));

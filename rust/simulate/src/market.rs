@@ -116,6 +116,6 @@ mod tests {
         let btc: Vec<_> = points.iter().filter(|point| point.symbol == "btc").collect();
         assert_eq!(btc.len(), 11);
         assert_eq!(btc[0].time.to_string(), "2024-12-31T23:59:59Z");
-        assert!((btc[3].usd * 1e6 - market.micros("btc", START + 3 * DAY) as f64).abs() < 1.0);
+        assert_eq!(whole((btc[3].usd * 1e6).round()), market.micros("btc", START + 3 * DAY));
     }
 }

@@ -77,7 +77,7 @@ impl Stream {
 
     /// An amount of money in US cents, log-normal around a median, never nothing.
     pub(crate) fn cents(&mut self, median_usd: f64, sigma: f64) -> u64 {
-        whole(self.log_normal(median_usd * 100.0, sigma)).clamp(1, 1_000_000_000_00)
+        whole(self.log_normal(median_usd * 100.0, sigma)).clamp(1, 100_000_000_000)
     }
 
     /// Seconds between two bounds, both included.

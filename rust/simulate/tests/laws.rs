@@ -389,8 +389,8 @@ fn degrees_have_a_heavy_tail_and_people_sleep() {
     let mut by_hour = [0_u32; 24];
     for facts in account_chains().flat_map(transactions) {
         by_hour[usize::try_from(facts.time.unwrap().secs() / 3_600 % 24).unwrap()] += 1;
-        let body = facts.body.iter().flat_map(|body| body.from.zip(body.to));
-        let moved = facts.movements.iter().flat_map(|movement| movement.from.zip(movement.to));
+        let body = facts.body.iter().filter_map(|body| body.from.zip(body.to));
+        let moved = facts.movements.iter().filter_map(|movement| movement.from.zip(movement.to));
         for (from, to) in body.chain(moved) {
             friends.entry(from).or_default().insert(to);
             friends.entry(to).or_default().insert(from);

@@ -31,6 +31,16 @@ pub(crate) struct Paid {
     pub(crate) from: Vec<Address>,
 }
 
+/// A UTXO chain at its end.
+pub(crate) struct Ending {
+    /// All of it.
+    pub(crate) batches: Vec<Batch>,
+    /// Position of the change of every transaction that has some, in order of hash.
+    pub(crate) changes: Vec<(TxHash, u32)>,
+    /// The addresses of every wallet.
+    pub(crate) owners: Vec<(Address, Holder)>,
+}
+
 /// Coins, wallets and transactions of a UTXO chain.
 pub(crate) struct UtxoBook {
     seed: u64,
@@ -262,15 +272,18 @@ impl UtxoBook {
         self.open_block += 1;
     }
 
-    /// All of it: batches, the change of every transaction that has some, and the addresses of every wallet.
-    pub(crate) fn finish(mut self) -> (Vec<Batch>, Vec<(TxHash, u32)>, Vec<(Address, Holder)>) {
+    /// Closes the last blocks.
+    pub(crate) fn finish(mut self) -> Ending {
         while self.open_block <= self.schedule.last_block() {
             self.close_block();
         }
-        let owners = self.owners.iter().map(|(address, wallet)| (*address, self.wallets[wallet.0].holder.clone()));
-        let owners = owners.collect();
         self.changes.sort_unstable();
-        (batches(self.seed, &self.schedule, self.transactions), self.changes, owners)
+        let owner = |(address, wallet): (&Address, &WalletId)| (*address, self.wallets[wallet.0].holder.clone());
+        Ending {
+            owners: self.owners.iter().map(owner).collect(),
+            batches: batches(self.seed, &self.schedule, self.transactions),
+            changes: self.changes,
+        }
     }
 }
 

@@ -91,7 +91,7 @@ impl Row for AddressTruth {
         &[("blockchain", Kind::Text), ("address", Kind::Text), ("role", Kind::Text), ("owner", Kind::Text)];
 
     fn cells(&self) -> Vec<Cell> {
-        vec![Cell::text(self.chain), Cell::text(self.address), Cell::text(self.role.name()), Cell::text(&self.owner)]
+        vec![Cell::text(&self.chain), Cell::text(&self.address), Cell::text(self.role.name()), Cell::text(&self.owner)]
     }
 
     fn from_cells(cells: &mut Cells<'_>) -> Option<Self> {
@@ -135,8 +135,8 @@ impl Row for PublicLabel {
 
     fn cells(&self) -> Vec<Cell> {
         vec![
-            Cell::text(self.chain),
-            Cell::text(self.address),
+            Cell::text(&self.chain),
+            Cell::text(&self.address),
             Cell::text(&self.code),
             Cell::text(&self.entity),
             Cell::text(&self.source),

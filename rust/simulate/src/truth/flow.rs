@@ -50,12 +50,12 @@ impl Row for CaseStep {
             Cell::text(&self.kind),
             Cell::Number(self.step),
             Cell::text(&self.stage),
-            Cell::text(self.chain),
-            Cell::text(self.hash.display(self.chain.family())),
-            Cell::text(self.from),
-            Cell::text(self.to),
+            Cell::text(&self.chain),
+            Cell::text(&self.hash.display(self.chain.family())),
+            Cell::text(&self.from),
+            Cell::text(&self.to),
             Cell::maybe(self.asset.contract()),
-            Cell::text(self.amount),
+            Cell::text(&self.amount),
         ]
     }
 
@@ -110,11 +110,11 @@ pub struct BridgeLeg {
 impl BridgeLeg {
     fn cells(&self) -> [Cell; 6] {
         [
-            Cell::text(self.chain),
-            Cell::text(self.hash.display(self.chain.family())),
-            Cell::text(self.user),
+            Cell::text(&self.chain),
+            Cell::text(&self.hash.display(self.chain.family())),
+            Cell::text(&self.user),
             Cell::maybe(self.asset.contract()),
-            Cell::text(self.amount),
+            Cell::text(&self.amount),
             Cell::Number(self.time_secs),
         ]
     }
@@ -199,12 +199,12 @@ impl Row for MixerLink {
     fn cells(&self) -> Vec<Cell> {
         let family = self.chain.family();
         vec![
-            Cell::text(self.chain),
-            Cell::text(self.pool),
-            Cell::text(self.deposit.display(family)),
-            Cell::text(self.depositor),
-            Cell::text(self.withdrawal.display(family)),
-            Cell::text(self.recipient),
+            Cell::text(&self.chain),
+            Cell::text(&self.pool),
+            Cell::text(&self.deposit.display(family)),
+            Cell::text(&self.depositor),
+            Cell::text(&self.withdrawal.display(family)),
+            Cell::text(&self.recipient),
         ]
     }
 

@@ -72,7 +72,7 @@ impl Truth {
         let mut text = String::from("blockchain,address,code,entity,source\n");
         for label in &self.labels {
             let PublicLabel { chain, address, code, entity, source, .. } = label;
-            text.push_str(&format!("{chain},{address},{code},{entity},{source}\n"));
+            text.extend([chain.name(), ",", &address.to_string(), ",", code, ",", entity, ",", source, "\n"]);
         }
         text
     }

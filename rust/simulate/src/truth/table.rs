@@ -84,7 +84,7 @@ pub(super) enum Cell {
 }
 
 impl Cell {
-    pub(super) fn text(text: impl ToString) -> Self {
+    pub(super) fn text(text: &(impl ToString + ?Sized)) -> Self {
         Self::Text(Some(text.to_string()))
     }
 

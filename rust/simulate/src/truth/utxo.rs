@@ -18,7 +18,7 @@ impl Row for ChangeOutput {
     const COLUMNS: &'static [(&'static str, Kind)] = &[("tx_hash", Kind::Text), ("output_index", Kind::Number)];
 
     fn cells(&self) -> Vec<Cell> {
-        vec![Cell::text(self.hash.display(Chain::BITCOIN.family())), Cell::Number(u64::from(self.output_index))]
+        vec![Cell::text(&self.hash.display(Chain::BITCOIN.family())), Cell::Number(u64::from(self.output_index))]
     }
 
     fn from_cells(cells: &mut Cells<'_>) -> Option<Self> {
@@ -40,7 +40,7 @@ impl Row for ClusterMember {
     const COLUMNS: &'static [(&'static str, Kind)] = &[("address", Kind::Text), ("wallet", Kind::Text)];
 
     fn cells(&self) -> Vec<Cell> {
-        vec![Cell::text(self.address), Cell::text(&self.wallet)]
+        vec![Cell::text(&self.address), Cell::text(&self.wallet)]
     }
 
     fn from_cells(cells: &mut Cells<'_>) -> Option<Self> {

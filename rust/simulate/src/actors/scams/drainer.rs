@@ -125,9 +125,9 @@ impl Drainer {
             return now + 8 * HOUR;
         }
         if self.stream.chance(0.3) {
-            self.false_claim(world, now)
+            self.false_claim(world, now);
         } else {
-            self.drain(world, now)
+            self.drain(world, now);
         }
         now + HOUR / 2 + self.stream.wait(20.0 * 3_600.0)
     }

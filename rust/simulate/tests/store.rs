@@ -1,0 +1,111 @@
+//! The economy in a store: what the store answers follows from the facts.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use headwater_ledger::Ledger;
+use headwater_ledger::facts::{MovementFact, TransactionFacts};
+use headwater_ledger::read::{CoverageTable, Status};
+use headwater_ledger::store::Writer;
+use headwater_simulate::{Preset, Truth, economy, simulate};
+use headwater_types::{Address, Amount, Asset, Balance, Chain};
+
+const SEED: u64 = 3;
+
+#[test]
+fn a_store_holds_the_economy_and_loading_it_again_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open_or_create(folder.path().join("store")).unwrap();
+    let truth = folder.path().join("truth");
+    let last = Cell::new((0, 0));
+    let report =
+        simulate(Preset::Demo, SEED, &mut writer, Some(&truth), &|done, total| last.set((done, total))).unwrap();
+    let total: u64 = report.chains.iter().map(|chain| chain.transactions).sum();
+    assert_eq!(last.get(), (total, total));
+    assert!((42_000..60_000).contains(&report.transfers), "{}", report.transfers);
+    assert_eq!(writer.snapshot().generation(), report.generation);
+
+    let snapshot = writer.snapshot();
+    for summary in &report.chains {
+        let coverage = &snapshot.coverage()[&summary.chain];
+        assert_eq!(coverage.transactions, summary.transactions, "{}", summary.chain);
+        assert_eq!(coverage.ranges[&CoverageTable::Transactions], [(0, summary.blocks - 1)], "{}", summary.chain);
+    }
+    assert!(report.highlights.len() >= 4 * 3);
+    for highlight in &report.highlights {
+        let address = Address::parse(highlight.chain, &highlight.address).unwrap();
+        assert!(snapshot.account(highlight.chain, &address).unwrap().is_some(), "{highlight:?}");
+    }
+    assert_eq!(Truth::read(&truth).unwrap(), economy(Preset::Demo, SEED).truth);
+
+    let again = simulate(Preset::Demo, SEED, &mut writer, None, &|_, _| {}).unwrap();
+    assert_eq!(again, report);
+    assert_eq!(writer.snapshot().generation(), report.generation);
+    let other = simulate(Preset::Demo, SEED + 1, &mut writer, None, &|_, _| {}).unwrap_err();
+    assert!(other.to_string().contains("use an empty store"), "{other}");
+    assert_eq!(writer.snapshot().generation(), report.generation);
+}
+
+/// Balances of every address from the facts, by a few lines that know nothing of the store.
+#[test]
+fn the_holdings_of_every_address_are_those_of_the_facts() {
+    let economy = economy(Preset::Demo, SEED);
+    let mut expected: BTreeMap<(Chain, Address), BTreeMap<Asset, Balance>> = BTreeMap::new();
+    for batch in &economy.batches {
+        for facts in &batch.transactions {
+            for (from, to, asset, amount) in flows(facts) {
+                let mut at = |address: Address| {
+                    let of_address = expected.entry((batch.chain, address)).or_default();
+                    let balance = of_address.entry(asset).or_default();
+                    let sum = if from == Some(address) { Balance::send } else { Balance::receive };
+                    sum(balance, amount).unwrap();
+                };
+                // A transfer to oneself changes nothing.
+                if from != to {
+                    from.into_iter().chain(to).for_each(&mut at);
+                }
+            }
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open_or_create(folder.path()).unwrap();
+    simulate(Preset::Demo, SEED, &mut writer, None, &|_, _| {}).unwrap();
+    let snapshot = writer.snapshot();
+    for ((chain, address), assets) in expected {
+        let account = snapshot.account(chain, &address).unwrap().expect("an address of the facts");
+        let nonzero = |asset: Asset, balance: &Balance| {
+            let net = balance.net_decimal(0);
+            (net != "0").then_some((asset, net))
+        };
+        let held: Vec<_> = snapshot.holdings(&account).unwrap();
+        let held: BTreeMap<_, _> = held.iter().filter_map(|held| nonzero(held.asset, &held.balance)).collect();
+        let wanted: BTreeMap<_, _> = assets.iter().filter_map(|(asset, balance)| nonzero(*asset, balance)).collect();
+        assert_eq!(held, wanted, "{chain} {address}");
+    }
+}
+
+type FlowOf = (Option<Address>, Option<Address>, Asset, Amount);
+
+fn flows(facts: &TransactionFacts) -> Vec<FlowOf> {
+    let mut flows: Vec<FlowOf> = Vec::new();
+    if let Some(body) = &facts.body {
+        let by_gas = facts.gas_used.zip(facts.effective_gas_price);
+        let by_gas = by_gas.map(|(used, price)| Amount::from(used).checked_mul(price).unwrap());
+        flows.push((body.from, None, Asset::Native, facts.fee.or(by_gas).unwrap_or_default()));
+        if facts.status == Some(Status::Success) {
+            flows.push((body.from, body.to.or(facts.created), Asset::Native, body.value));
+        }
+    }
+    for movement in facts.movements.iter().filter(|movement| movement.kind != MovementFact::NonFungible) {
+        flows.push((movement.from, movement.to, movement.asset, movement.amount));
+    }
+    if let Some(utxo) = &facts.utxo {
+        for spent in utxo.inputs.iter().filter_map(|input| input.spent.as_ref()) {
+            flows.push((spent.owner, None, Asset::Native, spent.amount.into()));
+        }
+        for output in &utxo.outputs {
+            flows.push((None, output.owner, Asset::Native, output.amount.into()));
+        }
+    }
+    flows
+}
