@@ -89,10 +89,19 @@ impl Format for EtherscanExport {
 struct Export {
     chain: Chain,
     named: Option<Address>,
-    accounts: HashMap<Option<Address>, (u64, u64)>,
-    current: Option<Option<Address>>,
+    accounts: HashMap<Option<Address>, Account>,
+    current: Option<Address>,
+    block: Option<u64>,
     rows: u64,
     tokens: BTreeSet<TokenFacts>,
+}
+
+/// One export inside a file.
+#[derive(Default)]
+struct Account {
+    number: u64,
+    /// The block of its last row, and how many commits there were at that time.
+    seen: (Option<u64>, u64),
 }
 
 impl Default for Export {
@@ -102,6 +111,7 @@ impl Default for Export {
             named: None,
             accounts: HashMap::new(),
             current: None,
+            block: None,
             rows: 0,
             tokens: BTreeSet::new(),
         }
@@ -110,24 +120,31 @@ impl Default for Export {
 
 impl Export {
     /// Turns to the export that a row comes from. `false` when the row says that its account did nothing.
-    fn turn_to_account(&mut self, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<bool, Fault> {
+    fn turn_to_account(&mut self, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<bool, FieldError> {
         let account = row.address("AccountId", self.chain)?.or(self.named);
-        if self.current != Some(account) {
-            // The rows of the account before are all in: what was gathered stands on its own.
-            sink.boundary()?;
-            let number = u64::try_from(self.accounts.len()).unwrap_or(u64::MAX);
-            let (number, commits) = *self.accounts.entry(account).or_insert((number, sink.commits()));
-            if commits != sink.commits() {
-                let shown = account.map(|account| account.to_string());
-                let expected = "the rows of one export together: sort the file by AccountId";
-                return Err(FieldError::new("AccountId", shown.as_deref(), expected).into());
-            }
-            sink.source(number);
-            self.current = Some(account);
-        }
+        let number = u64::try_from(self.accounts.len()).unwrap_or(u64::MAX);
+        sink.source(self.accounts.entry(account).or_insert(Account { number, ..Account::default() }).number);
+        self.current = account;
         let nothing = row.text("hash")?.is_none() && row.text("blockNumber")?.is_none() && row.text("from")?.is_none();
         self.rows += u64::from(!nothing);
         Ok(!nothing)
+    }
+
+    /// Allows a commit between blocks: there it parts no rows of one transaction, whether a file is in order of blocks
+    /// or of accounts. An account whose last block goes on after a commit is told, rather than counted wrong.
+    fn turn_to_block(&mut self, block: u64, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        if self.block != Some(block) {
+            sink.boundary()?;
+            self.block = Some(block);
+        }
+        let account = self.accounts.entry(self.current).or_default();
+        let seen = (Some(block), sink.commits());
+        if account.seen.0 == seen.0 && account.seen != seen {
+            let expected = "the rows of one export in order of blocks: sort the file by blockNumber";
+            return Err(FieldError::new("blockNumber", Some(&block.to_string()), expected).into());
+        }
+        account.seen = seen;
+        Ok(())
     }
 
     /// What both kinds of export say about a transaction.
@@ -184,8 +201,11 @@ impl Export {
         }
         if let Some(text) = given("methodId")?.filter(|text| text != "0x") {
             let digits = if text.starts_with("0x") { text.into_owned() } else { format!("0x{text}") };
-            let id = hex_bytes(&digits).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
-            facts.method_id = Some(id.ok_or_else(|| FieldError::new("methodId", Some(&digits), "four bytes in hex"))?);
+            let bytes = hex_bytes(&digits)
+                .filter(|bytes| bytes.len() <= 4)
+                .ok_or_else(|| FieldError::new("methodId", Some(&digits), "at most four bytes in hex"))?;
+            // Call data of fewer bytes stands here as it is, and calls no method.
+            facts.method_id = bytes.try_into().ok();
         }
         // Some exports cut the arguments: without them all agree.
         let name = given("functionName")?.map(|text| text.split('(').next().unwrap_or_default().trim().to_owned());
@@ -198,6 +218,7 @@ impl Export {
             return Ok(());
         }
         let head = self.head(row)?;
+        self.turn_to_block(head.block, sink)?;
         let needed = |column| FieldError::new(column, None, "a value");
         let contract = row.address("contractAddress", self.chain)?.ok_or_else(|| needed("contractAddress"))?;
         let movement = Movement {
