@@ -114,7 +114,6 @@ impl From<LedgerError> for Error {
             LedgerError::Conflict { .. }
             | LedgerError::ForeignAddress { .. }
             | LedgerError::UnknownTime { .. }
-            | LedgerError::ForeignAddress { .. }
             | LedgerError::SegmentFull { .. }
             | LedgerError::UnknownVersion(_)
             | LedgerError::InvalidPrice { .. }

@@ -11,6 +11,7 @@ mod asset_book;
 mod desk;
 mod endpoint;
 mod error;
+mod flows;
 mod request;
 mod rows;
 mod scope;
@@ -22,6 +23,8 @@ pub use answer::{Answer, Pagination, Warning};
 pub use desk::Desk;
 pub use endpoint::{CostClass, ENDPOINTS, Endpoint, Method, endpoint};
 pub use error::{Error, ErrorKind, Reason};
+pub use request::{
+    Checks, DirectionFilter, PageInfo, RankingSort, Sign, SortOrder, TransactionSort, TransferSort, Warnings,
+};
 pub use rows::{Excluded, TransferRow};
 pub use scope::{Bound, FilterCriteria};
-pub use request::{Checks, DirectionFilter, PageInfo, RankingSort, Sign, SortOrder, TransactionSort, TransferSort, Warnings};

@@ -46,7 +46,9 @@ impl<'de> Deserialize<'de> for Bound {
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Bound, E> {
                 match Amount::parse_decimal(text, u8::MAX) {
-                    Ok(_) | Err(AmountError::TooLarge(_) | AmountError::TooPrecise { .. }) => Ok(Bound(text.to_owned())),
+                    Ok(_) | Err(AmountError::TooLarge(_) | AmountError::TooPrecise { .. }) => {
+                        Ok(Bound(text.to_owned()))
+                    }
                     Err(AmountError::NotANumber(_)) => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
                 }
             }
@@ -212,11 +214,16 @@ impl Scope {
             Verdict::Failed
         } else if !asset.verified && !named && !self.include_unverified {
             Verdict::Unverified
-        } else if posting.amount.is_zero() && !self.include_zero_value {
+        } else if self.hides(posting.amount) {
             Verdict::ZeroValue
         } else {
             Verdict::Shown
         }
+    }
+
+    /// Whether an amount is hidden because it is nothing.
+    pub fn hides(&self, amount: Amount) -> bool {
+        amount.is_zero() && !self.include_zero_value
     }
 
     /// A listed symbol must meet one of its criteria; symbols that are not listed are free. A namesake that is neither
@@ -226,7 +233,8 @@ impl Scope {
             return true;
         }
         let Some(symbol) = &asset.symbol else { return true };
-        let mut of_symbol = self.criteria.iter().filter(|criterion| criterion.symbol.to_lowercase() == *symbol).peekable();
+        let mut of_symbol =
+            self.criteria.iter().filter(|criterion| criterion.symbol.to_lowercase() == *symbol).peekable();
         of_symbol.peek().is_none() || of_symbol.any(|criterion| criterion.met(posting, asset.decimals))
     }
 }
@@ -275,9 +283,8 @@ fn selection(
     contracts: Option<&[Option<String>]>,
 ) -> Result<Selection, Error> {
     if let Some(contracts) = contracts.filter(|contracts| !contracts.is_empty()) {
-        return named_contracts(checks, chain, contracts).map(|named| {
-            Selection::Contracts(named.into_iter().map(|(_, asset)| asset).collect())
-        });
+        return named_contracts(checks, chain, contracts)
+            .map(|named| Selection::Contracts(named.into_iter().map(|(_, asset)| asset).collect()));
     }
     let symbols = symbols.unwrap_or_default();
     at_most("symbols", symbols, MAX_ITEMS)?;

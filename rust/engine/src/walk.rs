@@ -142,6 +142,7 @@ pub(crate) fn counterparties(
     address: &Address,
 ) -> Result<Vec<(Address, Amount)>, Error> {
     let attribution = attribution(&ledger.transaction(transaction)?);
-    let other = |pair: headwater_metrics::utxo_attribution::Pair| if pair.from == *address { pair.to } else { pair.from };
+    let other =
+        |pair: headwater_metrics::utxo_attribution::Pair| if pair.from == *address { pair.to } else { pair.from };
     Ok(attribution.of(address).map(|pair| (other(pair), pair.value)).collect())
 }

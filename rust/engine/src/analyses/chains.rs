@@ -99,7 +99,8 @@ fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEnt
     let coverage = ledger.coverage().get(&chain);
     // Everything works on every chain; where nothing is held there is nothing to say.
     let support = if coverage.is_some_and(|coverage| coverage.transactions > 0) { "full" } else { "none" };
-    let of_chain = |name: &&str| name.starts_with("transaction") || name.starts_with("counterparty") || *name == "wallet-overview";
+    let of_chain =
+        |name: &&str| name.starts_with("transaction") || name.starts_with("counterparty") || *name == "wallet-overview";
     let support_of = |name| if of_chain(&name) { support } else { "full" };
     ChainEntry {
         chain: chain.name().to_owned(),

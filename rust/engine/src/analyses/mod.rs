@@ -6,11 +6,15 @@
 
 mod assets;
 mod chains;
+mod counterparty;
+mod overview;
 mod rates;
 mod registry;
 mod resolve;
+mod transaction;
 mod transactions;
 mod transfer_between;
+mod wallet_overview;
 
 use headwater_ledger::{Cancel, Ledger};
 use serde::Serialize;
@@ -25,11 +29,22 @@ use crate::{Answer, Endpoint, Error, ErrorKind};
 
 pub use assets::{Assets, AssetsParams, AssetsReport, AssetsRequest};
 pub use chains::{ChainEntry, Chains, ChainsParams, ChainsReport, ChainsRequest};
+pub use counterparty::{
+    BelowCutoff, Counterparty, CounterpartyParams, CounterpartyReport, CounterpartyRequest, CounterpartyRow,
+};
+pub use overview::{
+    CounterpartyOverview, CounterpartyOverviewParams, CounterpartyOverviewReport, CounterpartyOverviewRequest,
+    SymbolSum, TransferSum,
+};
+pub use rates::{Rate, Rates, RatesParams, RatesReport, RatesRequest};
 pub use registry::{RegistryParams, RegistryReport, RegistryRequest, TokenEntry, WholeRegistry};
 pub use resolve::{Resolve, ResolveParams, ResolveReport, ResolveRequest, ResolvedAsset, Unresolved};
-pub use rates::{Rate, Rates, RatesParams, RatesReport, RatesRequest};
+pub use transaction::{Gas, Log, TransactionDetail, TransactionParams, TransactionReport, TransactionRequest, Utxo};
 pub use transactions::{Transactions, TransactionsParams, TransactionsReport, TransactionsRequest};
 pub use transfer_between::{TransferBetween, TransferBetweenParams, TransferBetweenReport, TransferBetweenRequest};
+pub use wallet_overview::{
+    AsOf, AssetOverview, FirstFunder, WalletOverview, WalletOverviewParams, WalletOverviewReport, WalletOverviewRequest,
+};
 
 /// One analysis: request, parameters, report.
 pub trait Analysis {
@@ -101,7 +116,11 @@ pub(crate) const ENTRIES: &[Entry] = &[
     Entry::new::<Resolve>("resolve"),
     Entry::new::<Rates>("rates"),
     Entry::new::<Transactions>("transactions"),
+    Entry::new::<TransactionDetail>("transaction"),
+    Entry::new::<Counterparty>("counterparty"),
     Entry::new::<TransferBetween>("counterparty/transfer-between"),
+    Entry::new::<CounterpartyOverview>("counterparty/overview"),
+    Entry::new::<WalletOverview>("wallet-overview"),
 ];
 
 /// Finds the analysis of an endpoint.

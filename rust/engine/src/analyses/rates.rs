@@ -61,13 +61,22 @@ impl Analysis for Rates {
 
     fn params(request: RatesRequest, checks: &mut Checks<'_>) -> Result<RatesParams, Error> {
         at_most("symbols", &request.symbols, MAX_ITEMS)?;
-        let symbols: Vec<String> =
-            request.symbols.iter().map(|symbol| symbol.trim().to_lowercase()).filter(|symbol| !symbol.is_empty()).collect();
+        let symbols: Vec<String> = request
+            .symbols
+            .iter()
+            .map(|symbol| symbol.trim().to_lowercase())
+            .filter(|symbol| !symbol.is_empty())
+            .collect();
         if symbols.is_empty() {
             return Err(Error::invalid(Reason::EmptyList, "symbols", "symbols: name at least one rate symbol"));
         }
         if let Some(quote) = request.quote.filter(|quote| !quote.eq_ignore_ascii_case("usd")) {
-            return Err(refused(Reason::InvalidValue, "quote", &quote, &format!("no rates of {quote:?} are held: available are USD")));
+            return Err(refused(
+                Reason::InvalidValue,
+                "quote",
+                &quote,
+                &format!("no rates of {quote:?} are held: available are USD"),
+            ));
         }
         checks.window(None, request.at).map_err(|error| Error { field: Some("at".to_owned()), ..error })?;
         Ok(RatesParams { symbols, at: request.at.map(Timestamp::new) })

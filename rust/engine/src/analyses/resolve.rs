@@ -89,7 +89,9 @@ impl Analysis for Resolve {
         let symbols = request.symbols.unwrap_or_default();
         let wanted = match request.contracts.filter(|contracts| !contracts.is_empty()) {
             Some(contracts) => Wanted::Contracts(named_contracts(checks, chain, &contracts)?),
-            None if symbols.is_empty() || symbols.iter().any(|symbol| symbol.eq_ignore_ascii_case("all")) => Wanted::All,
+            None if symbols.is_empty() || symbols.iter().any(|symbol| symbol.eq_ignore_ascii_case("all")) => {
+                Wanted::All
+            }
             None => Wanted::Symbols(symbols),
         };
         if let Wanted::Symbols(symbols) = &wanted {
@@ -98,7 +100,12 @@ impl Analysis for Resolve {
         Ok(ResolveParams { chain, wanted })
     }
 
-    fn report(ledger: &dyn Ledger, params: &ResolveParams, _: &mut Warnings, _: &Cancel) -> Result<ResolveReport, Error> {
+    fn report(
+        ledger: &dyn Ledger,
+        params: &ResolveParams,
+        _: &mut Warnings,
+        _: &Cancel,
+    ) -> Result<ResolveReport, Error> {
         let mut report =
             ResolveReport { blockchain: params.chain.name().to_owned(), assets: Vec::new(), unresolved: Vec::new() };
         match &params.wanted {
@@ -108,7 +115,9 @@ impl Analysis for Resolve {
             }
             Wanted::Symbols(symbols) => symbols.iter().for_each(|symbol| report.symbol(ledger, params.chain, symbol)),
             Wanted::Contracts(contracts) => {
-                contracts.iter().for_each(|(query, asset)| report.contract(ledger, params.chain, query.as_ref(), asset));
+                contracts
+                    .iter()
+                    .for_each(|(query, asset)| report.contract(ledger, params.chain, query.as_ref(), asset));
             }
         }
         Ok(report)

@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
 use crate::Error;
-use crate::request::{
-    Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransactionSort, TransferSort, Warnings,
-};
+use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransactionSort, TransferSort, Warnings};
 use crate::rows::{Excluded, Listing, TransferRow};
 use crate::scope::{FilterCriteria, Scope, ScopeFields};
 use crate::valuation::{Output, amount_unit};

@@ -54,7 +54,8 @@ impl Checks<'_> {
 
     fn address_or(&mut self, otherwise: Reason, chain: Chain, field: &str, text: &str) -> Result<Address, Error> {
         if chain.family() == Family::Evm && eip55(text) == Checksum::Failed {
-            let message = format!("{field}: the mixed case of {text} is no EIP-55 checksum of it: check for a typing error");
+            let message =
+                format!("{field}: the mixed case of {text} is no EIP-55 checksum of it: check for a typing error");
             self.warnings.add("checksum", Some(field), message);
         }
         let network = self.network(chain);
@@ -73,7 +74,9 @@ impl Checks<'_> {
     /// `time_range` or `milliseconds`.
     pub fn window(&self, start: Option<i64>, end: Option<i64>) -> Result<TimeWindow, Error> {
         TimeWindow::new(start, end).map_err(|error| match error {
-            TimeError::StartAfterEnd { start, .. } => refused(Reason::TimeRange, "start_time", &start.to_string(), &error),
+            TimeError::StartAfterEnd { start, .. } => {
+                refused(Reason::TimeRange, "start_time", &start.to_string(), &error)
+            }
             TimeError::Milliseconds(secs) => {
                 let field = if start == Some(secs) { "start_time" } else { "end_time" };
                 refused(Reason::Milliseconds, field, &secs.to_string(), &error)

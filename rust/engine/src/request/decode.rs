@@ -419,7 +419,8 @@ mod tests {
 
     #[test]
     fn a_null_item_stays_and_unknown_fields_are_told() {
-        let request = json!({"blockchain": "x", "contracts": [null], "symbol": 1, "criteria": [{"symbol": "a", "min": 1}]});
+        let request =
+            json!({"blockchain": "x", "contracts": [null], "symbol": 1, "criteria": [{"symbol": "a", "min": 1}]});
         let mut warnings = Warnings::default();
         let got: Outer = decode(&request, Method::Post, &mut warnings).unwrap();
         assert_eq!(got.contracts, Some(vec![None]));

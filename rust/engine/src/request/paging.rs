@@ -57,7 +57,12 @@ impl Paging {
         let page = match page.unwrap_or(0) {
             0 => 1,
             page => u64::try_from(page).map_err(|_| {
-                refused(Reason::InvalidValue, "page", &page.to_string(), &"expected 0 or more (0 and 1 are the first page)")
+                refused(
+                    Reason::InvalidValue,
+                    "page",
+                    &page.to_string(),
+                    &"expected 0 or more (0 and 1 are the first page)",
+                )
             })?,
         };
         match u32::try_from(page) {
@@ -92,7 +97,13 @@ impl Paging {
 
     /// The paging record of an answer. `next` is the key of its last row when more rows follow, `total_pages` -1 when
     /// they were not counted.
-    pub fn info(&self, next: Option<CursorKey>, total_pages: i64, generation: u64, as_of_block: Option<u64>) -> PageInfo {
+    pub fn info(
+        &self,
+        next: Option<CursorKey>,
+        total_pages: i64,
+        generation: u64,
+        as_of_block: Option<u64>,
+    ) -> PageInfo {
         let next_cursor = next.map(|key| {
             Cursor { generation, as_of_block, fingerprint: self.fingerprint, page: self.page.saturating_add(1), key }
                 .to_text()
@@ -190,7 +201,12 @@ impl Cursor {
 
     fn parse(text: &str) -> Result<Self, Error> {
         Self::read(text).ok_or_else(|| {
-            refused(Reason::InvalidValue, "cursor", text, &"this is no cursor: give `next_cursor` of an answer unchanged")
+            refused(
+                Reason::InvalidValue,
+                "cursor",
+                text,
+                &"this is no cursor: give `next_cursor` of an answer unchanged",
+            )
         })
     }
 

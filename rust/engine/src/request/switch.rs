@@ -71,8 +71,6 @@ macro_rules! switch {
     };
 }
 
-pub(crate) use switch;
-
 switch! {
     /// Which movements count, relative to the address asked about.
     DirectionFilter {

@@ -204,5 +204,11 @@ fn place_behind(ledger: &dyn Ledger, ranked: &[(Option<f64>, Flow)], after: &Pos
 fn key(ledger: &dyn Ledger, flow: &Flow) -> Result<PostingKey, Error> {
     let head = ledger.transaction_head(flow.posting.transaction)?;
     let posting = &flow.posting;
-    Ok(PostingKey { block: head.block, index: head.index, hash: head.hash, kind: posting.kind, ordinal: posting.ordinal })
+    Ok(PostingKey {
+        block: head.block,
+        index: head.index,
+        hash: head.hash,
+        kind: posting.kind,
+        ordinal: posting.ordinal,
+    })
 }

@@ -7,5 +7,5 @@ mod seen;
 pub use listing::Excluded;
 pub use row::TransferRow;
 
-pub(crate) use listing::{Listing, by_rank};
+pub(crate) use listing::Listing;
 pub(crate) use row::{RowParts, status_name};

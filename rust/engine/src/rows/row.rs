@@ -155,7 +155,9 @@ impl RowParts<'_> {
     fn flags(&self, usd: Option<f64>) -> Vec<&'static str> {
         let dust = match self.kind {
             MovementKind::Utxo => self.amount <= Amount::from(DUST_SATOSHI),
-            MovementKind::Native | MovementKind::Internal | MovementKind::Token => usd.is_some_and(|usd| usd < DUST_USD),
+            MovementKind::Native | MovementKind::Internal | MovementKind::Token => {
+                usd.is_some_and(|usd| usd < DUST_USD)
+            }
         };
         let status_unknown = self.status.is_none() && self.kind != MovementKind::Utxo;
         [

@@ -1,0 +1,385 @@
+//! The ranking of those an address deals with.
+
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+use headwater_ledger::{Cancel, Ledger};
+use headwater_metrics::flow::{Counterparties, Group, Side};
+use headwater_types::{Address, Amount, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{Analysis, labels_not_built};
+use crate::asset_book::AssetBook;
+use crate::flows::{Others, SumUnit, Sums, movement, names, overflow};
+use crate::request::{Checks, CursorKey, DirectionFilter, PageInfo, Paging, RankingSort, SortOrder, Warnings, refused};
+use crate::scope::{Scope, ScopeFields, Verdict};
+use crate::valuation::{Output, Valuer};
+use crate::walk::Walk;
+use crate::{Error, Reason};
+
+/// `POST /v1/counterparty`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct CounterpartyRequest {
+    /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
+    #[schema(example = "ethereum")]
+    blockchain: String,
+    /// The address asked about.
+    #[schema(example = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")]
+    address: String,
+    /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
+    symbols: Option<Vec<String>>,
+    /// Only these contracts, null or `native` for the native coin; stands before `symbols`.
+    contracts: Option<Vec<Option<String>>>,
+    /// `all` (default), `in` or `out`: which movements are summed.
+    direction: Option<DirectionFilter>,
+    /// First time, epoch seconds, included.
+    start_time: Option<i64>,
+    /// Last time, epoch seconds, included.
+    end_time: Option<i64>,
+    /// Unit of the amounts. Null: own units of the one symbol in scope, US dollars where there are several. Else `usd`,
+    /// a registry symbol (converted at transfer time), or `per_symbol` for one row per counterparty and asset.
+    output_asset: Option<String>,
+    /// Rows per page: default 20, at most 1000.
+    limit: Option<i64>,
+    /// Page from 1; 0 is page 1 too.
+    page: Option<i64>,
+    /// `next_cursor` of an answer: goes on behind its last row, however deep.
+    cursor: Option<String>,
+    /// Only rows of at least this many transactions.
+    min_interactions: Option<i64>,
+    /// `total_amount` (default) or another column; ties by address.
+    sort: Option<RankingSort>,
+    /// `desc` (default) or `asc`.
+    order: Option<SortOrder>,
+    /// Count tokens that no registry vouches for; default false.
+    include_unverified: Option<bool>,
+    /// Count movements of nothing; default false.
+    include_zero_value: Option<bool>,
+    /// Count failed transactions; default false.
+    include_failed: Option<bool>,
+}
+
+/// Checked parameters of a ranking.
+#[derive(Debug)]
+pub struct CounterpartyParams {
+    scope: Scope,
+    address: Address,
+    output: Output,
+    sort: RankingSort,
+    order: SortOrder,
+    min_interactions: u64,
+    paging: Paging,
+}
+
+/// One page of a ranking.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct CounterpartyReport {
+    /// Counterparties in order. Transfers to itself, minting and burning have none.
+    pub datas: Vec<CounterpartyRow>,
+    /// Paging.
+    pub pagination: PageInfo,
+    /// Distinct senders to the address under the same filters, over all pages.
+    pub received_address_count: u64,
+    /// Distinct receivers from the address under the same filters, over all pages.
+    pub sent_address_count: u64,
+    /// Unit of the amounts: a symbol, `usd` or `mixed`.
+    pub amount_unit: String,
+    /// Last block of the data that was read; pages of one cursor share it.
+    pub as_of_block: Option<u64>,
+    /// Rows that follow the last one given; null when there are none.
+    pub below_cutoff: Option<BelowCutoff>,
+}
+
+/// Rows that follow the last one given.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct BelowCutoff {
+    /// How many.
+    pub count: u64,
+    /// Their US dollars together.
+    pub total_amount_usd: f64,
+}
+
+/// One counterparty (with `per_symbol` one counterparty and asset).
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct CounterpartyRow {
+    /// The counterparty.
+    pub address: String,
+    /// Chain.
+    pub blockchain: String,
+    /// Time of the first movement, epoch seconds.
+    pub first_activity: i64,
+    /// Time of the last movement, epoch seconds.
+    pub last_activity: i64,
+    /// Received from the counterparty.
+    pub received_amount: Option<String>,
+    /// Received in US dollars, over the priced movements.
+    pub received_amount_usd: f64,
+    /// Distinct transactions that came in.
+    pub received_count: u64,
+    /// Sent to the counterparty.
+    pub sent_amount: Option<String>,
+    /// Sent in US dollars, over the priced movements.
+    pub sent_amount_usd: f64,
+    /// Distinct transactions that went out.
+    pub sent_count: u64,
+    /// Symbol of the amounts' asset; `all` when several are summed.
+    pub symbol: String,
+    /// Symbols that moved.
+    pub symbols: Vec<String>,
+    /// Received and sent together; null only where decimals are unknown.
+    pub total_amount: Option<String>,
+    /// Both in US dollars, over the priced movements.
+    pub total_amount_usd: f64,
+    /// Distinct transactions either way.
+    pub total_count: u64,
+    /// Movements.
+    pub total_transfers: u64,
+    /// Received less sent; may be negative.
+    pub net_amount: Option<String>,
+    /// Received less sent in US dollars; null when nothing had a price.
+    pub net_amount_usd: Option<f64>,
+    /// Labels; empty until they are built.
+    pub labels: Vec<String>,
+    /// Who it is; null until labels are built.
+    pub entity_name: Option<String>,
+    /// Movements that the US dollar sums do not hold.
+    pub unpriced_count: u64,
+}
+
+/// The ranking of those an address deals with.
+pub struct Counterparty;
+
+impl Analysis for Counterparty {
+    type Request = CounterpartyRequest;
+    type Params = CounterpartyParams;
+    type Report = CounterpartyReport;
+
+    fn params(request: CounterpartyRequest, checks: &mut Checks<'_>) -> Result<CounterpartyParams, Error> {
+        let chain = checks.chain("blockchain", &request.blockchain)?;
+        let address = checks.address(chain, "address", &request.address)?;
+        let output = Output::new(checks, chain, request.output_asset.as_deref())?;
+        let paging = Paging::new(request.limit, request.page, request.cursor.as_deref(), checks.fingerprint)?;
+        let least = request.min_interactions.unwrap_or(0);
+        let min_interactions = u64::try_from(least).map_err(|_| {
+            refused(Reason::InvalidValue, "min_interactions", &least.to_string(), &"expected 0 or more")
+        })?;
+        let fields = ScopeFields {
+            symbols: request.symbols,
+            contracts: request.contracts,
+            direction: request.direction,
+            start_time: request.start_time,
+            end_time: request.end_time,
+            filter_criterias: None,
+            include_unverified: request.include_unverified,
+            include_zero_value: request.include_zero_value,
+            include_failed: request.include_failed,
+        };
+        let sort = request.sort.unwrap_or(RankingSort::TotalAmount);
+        let order = request.order.unwrap_or(SortOrder::Desc);
+        let scope = Scope::new(checks, chain, fields)?;
+        Ok(CounterpartyParams { scope, address, output, sort, order, min_interactions, paging })
+    }
+
+    fn report(
+        ledger: &dyn Ledger,
+        params: &CounterpartyParams,
+        warnings: &mut Warnings,
+        cancel: &Cancel,
+    ) -> Result<CounterpartyReport, Error> {
+        labels_not_built(warnings, "labels");
+        labels_not_built(warnings, "entity_name");
+        let mut walk = Walk::new(ledger, &params.scope, params.address)?;
+        let mut others = Others::new(ledger, params.address);
+        let groups = params.groups(&mut walk, &mut others, cancel)?;
+        let with = |side: fn(&Group) -> &Side| {
+            let count = groups.iter().filter(|(_, group)| side(group).transfers > 0).count();
+            u64::try_from(count).expect("a count fits")
+        };
+        let received_address_count = with(|group| &group.all.received);
+        let sent_address_count = with(|group| &group.all.sent);
+
+        let unit = SumUnit::new(&params.scope, &params.output);
+        let rows = params.ranked(groups, &others, &walk.book)?;
+        let start = params.start(&rows, &walk.book);
+        let rest = rows.get(start..).unwrap_or_default();
+        let (given, below) = rest.split_at(rest.len().min(params.paging.size()));
+        let datas = given.iter().map(|row| params.row(unit, row, &walk.book)).collect::<Result<_, _>>()?;
+        let next = given.last().filter(|_| !below.is_empty()).map(|row| row.key(&walk.book));
+        let as_of_block = ledger.coverage().get(&params.scope.chain).and_then(|coverage| coverage.last_block);
+        Ok(CounterpartyReport {
+            datas,
+            pagination: params.paging.info(next, params.paging.pages(rows.len()), ledger.generation(), as_of_block),
+            received_address_count,
+            sent_address_count,
+            amount_unit: unit.name(&params.scope, &params.output, &mut walk.book)?,
+            as_of_block,
+            below_cutoff: (!below.is_empty()).then(|| BelowCutoff {
+                count: u64::try_from(below.len()).expect("a count fits"),
+                total_amount_usd: below.iter().map(Ranked::total_usd).sum(),
+            }),
+        })
+    }
+}
+
+/// A row before it is written out.
+struct Ranked {
+    address: String,
+    /// The asset, where rows are split by asset.
+    asset: Option<usize>,
+    group: Group,
+    /// The exact sum that amounts are compared by, where all rows are of one asset.
+    exact: Option<Amount>,
+}
+
+impl Ranked {
+    fn total_usd(&self) -> f64 {
+        self.group.all.received.usd + self.group.all.sent.usd
+    }
+
+    fn key(&self, book: &AssetBook<'_>) -> CursorKey {
+        let asset = self.asset.map(|asset| book.view(asset).contract.clone().unwrap_or_default());
+        CursorKey::Counterparty { address: self.address.clone(), asset }
+    }
+}
+
+impl CounterpartyParams {
+    fn groups(
+        &self,
+        walk: &mut Walk<'_>,
+        others: &mut Others<'_>,
+        cancel: &Cancel,
+    ) -> Result<Vec<(usize, Group)>, Error> {
+        let valuer = Valuer::new(walk.ledger);
+        let mut groups = Counterparties::default();
+        walk.visit(&self.scope.scan(), cancel, &mut |book, flow, verdict| {
+            if verdict == Verdict::Shown {
+                for (other, amount) in others.of(&flow)? {
+                    // A share in a UTXO transaction may round to nothing.
+                    if self.scope.hides(amount) {
+                        continue;
+                    }
+                    if let Some(movement) = movement(&valuer, &self.output, book.view(flow.asset), &flow, amount) {
+                        groups.add(other, flow.asset, &movement).map_err(overflow)?;
+                    }
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(groups.into_groups())
+    }
+
+    /// All rows in order.
+    fn ranked(
+        &self,
+        groups: Vec<(usize, Group)>,
+        others: &Others<'_>,
+        book: &AssetBook<'_>,
+    ) -> Result<Vec<Ranked>, Error> {
+        let own_units = SumUnit::new(&self.scope, &self.output) == SumUnit::Own;
+        let mut rows = Vec::with_capacity(groups.len());
+        for (other, group) in groups {
+            let address = others.address(other).to_string();
+            if self.output == Output::PerSymbol {
+                for (asset, tally) in group.by_asset {
+                    let group = Group { all: tally.tally, by_asset: vec![(asset, tally)] };
+                    rows.push(Ranked { address: address.clone(), asset: Some(asset), group, exact: None });
+                }
+            } else {
+                let exact = match &group.by_asset[..] {
+                    [(_, tally)] if own_units => Some(match self.sort {
+                        RankingSort::ReceivedAmount => tally.balance.received(),
+                        RankingSort::SentAmount => tally.balance.sent(),
+                        _ => tally.total().map_err(overflow)?,
+                    }),
+                    _ => None,
+                };
+                rows.push(Ranked { address, asset: None, group, exact });
+            }
+        }
+        rows.retain(|row| row.group.all.transactions >= self.min_interactions);
+        let contract = |row: &Ranked| row.asset.map(|asset| book.view(asset).contract.clone());
+        rows.sort_by(|one, other| {
+            let by_value = match self.order {
+                SortOrder::Desc => self.compare(other, one),
+                SortOrder::Asc => self.compare(one, other),
+            };
+            by_value.then_with(|| one.address.cmp(&other.address)).then_with(|| contract(one).cmp(&contract(other)))
+        });
+        Ok(rows)
+    }
+
+    fn compare(&self, one: &Ranked, other: &Ranked) -> Ordering {
+        let converted = SumUnit::new(&self.scope, &self.output) == SumUnit::Converted;
+        let amount = |side: &Side| if converted { side.converted } else { side.usd };
+        let amounts = |value: fn(f64, f64) -> f64| {
+            let of = |row: &Ranked| value(amount(&row.group.all.received), amount(&row.group.all.sent));
+            match (one.exact, other.exact) {
+                (Some(one), Some(other)) => one.cmp(&other),
+                _ => of(one).total_cmp(&of(other)),
+            }
+        };
+        let dollars = |value: fn(f64, f64) -> f64| {
+            let of = |row: &Ranked| value(row.group.all.received.usd, row.group.all.sent.usd);
+            of(one).total_cmp(&of(other))
+        };
+        let count = |count: fn(&Group) -> u64| count(&one.group).cmp(&count(&other.group));
+        match self.sort {
+            RankingSort::TotalAmount => amounts(|received, sent| received + sent),
+            RankingSort::ReceivedAmount => amounts(|received, _| received),
+            RankingSort::SentAmount => amounts(|_, sent| sent),
+            RankingSort::TotalAmountUsd => dollars(|received, sent| received + sent),
+            RankingSort::ReceivedAmountUsd => dollars(|received, _| received),
+            RankingSort::SentAmountUsd => dollars(|_, sent| sent),
+            RankingSort::TotalCount => count(|group| group.all.transactions),
+            RankingSort::ReceivedCount => count(|group| group.all.received.transactions),
+            RankingSort::SentCount => count(|group| group.all.sent.transactions),
+            RankingSort::TotalTransfers => count(|group| group.all.transfers()),
+            RankingSort::FirstActivity => one.group.all.first.cmp(&other.group.all.first),
+            RankingSort::LastActivity => one.group.all.last.cmp(&other.group.all.last),
+        }
+    }
+
+    /// Where the page begins.
+    fn start(&self, rows: &[Ranked], book: &AssetBook<'_>) -> usize {
+        match &self.paging.after {
+            Some(after) => rows.iter().position(|row| row.key(book) == *after).map_or(rows.len(), |place| place + 1),
+            None => self.paging.skipped(),
+        }
+    }
+
+    fn row(&self, unit: SumUnit, row: &Ranked, book: &AssetBook<'_>) -> Result<CounterpartyRow, Error> {
+        let all = &row.group.all;
+        let sums = match (row.asset, &row.group.by_asset[..]) {
+            (Some(asset), [(_, tally)]) => Sums::of_asset(&self.output, tally, book.view(asset).decimals)?,
+            _ => Sums::of_group(unit, &row.group, book)?,
+        };
+        let symbols = names(&row.group, book);
+        let symbol = match (row.asset.is_some() || self.scope.only_asset().is_some(), symbols.first()) {
+            (true, Some(only)) => only.clone(),
+            _ => "all".to_owned(),
+        };
+        Ok(CounterpartyRow {
+            address: row.address.clone(),
+            blockchain: self.scope.chain.name().to_owned(),
+            first_activity: all.first.map_or(0, Timestamp::secs),
+            last_activity: all.last.map_or(0, Timestamp::secs),
+            received_amount: sums.received,
+            received_amount_usd: all.received.usd,
+            received_count: all.received.transactions,
+            sent_amount: sums.sent,
+            sent_amount_usd: all.sent.usd,
+            sent_count: all.sent.transactions,
+            symbol,
+            symbols,
+            total_amount: sums.total,
+            total_amount_usd: row.total_usd(),
+            total_count: all.transactions,
+            total_transfers: all.transfers(),
+            net_amount: sums.net,
+            net_amount_usd: all.known_net_usd(),
+            labels: Vec::new(),
+            entity_name: None,
+            unpriced_count: all.unpriced(),
+        })
+    }
+}

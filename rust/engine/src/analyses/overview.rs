@@ -1,0 +1,232 @@
+//! What two addresses moved between them, summed.
+
+use std::ops::ControlFlow;
+
+use headwater_ledger::{Cancel, Ledger};
+use headwater_metrics::flow::{Group, Side};
+use headwater_types::{Address, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::Analysis;
+use super::transfer_between::aliased;
+use crate::Error;
+use crate::asset_book::AssetBook;
+use crate::flows::{SumUnit, Sums, movement, names, overflow};
+use crate::request::{Checks, Warnings};
+use crate::scope::{Scope, ScopeFields, Verdict};
+use crate::valuation::{Output, Valuer, decimal};
+use crate::walk::Walk;
+
+/// `POST /v1/counterparty/overview`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct CounterpartyOverviewRequest {
+    /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
+    #[schema(example = "ethereum")]
+    blockchain: String,
+    /// The main address; `address_a` is another name of it.
+    target: Option<String>,
+    /// Another name of `target`.
+    address_a: Option<String>,
+    /// The other address; `address_b` is another name of it.
+    counterparty: Option<String>,
+    /// Another name of `counterparty`.
+    address_b: Option<String>,
+    /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
+    symbols: Option<Vec<String>>,
+    /// Only these contracts, null or `native` for the native coin; stands before `symbols`.
+    contracts: Option<Vec<Option<String>>>,
+    /// First time, epoch seconds, included.
+    start_time: Option<i64>,
+    /// Last time, epoch seconds, included.
+    end_time: Option<i64>,
+    /// Unit of the amounts. Null: own units of the one symbol in scope, US dollars where there are several; the entries
+    /// by symbol are in own units. Else `usd` or a registry symbol (converted at transfer time).
+    output_asset: Option<String>,
+    /// Count tokens that no registry vouches for; default false.
+    include_unverified: Option<bool>,
+    /// Count movements of nothing; default false.
+    include_zero_value: Option<bool>,
+    /// Count failed transactions; default false.
+    include_failed: Option<bool>,
+}
+
+/// Checked parameters of an overview.
+#[derive(Debug)]
+pub struct CounterpartyOverviewParams {
+    scope: Scope,
+    target: Address,
+    counterparty: Address,
+    output: Output,
+}
+
+/// What two addresses moved between them.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct CounterpartyOverviewReport {
+    /// Symbols that moved.
+    pub assets_transferred: Vec<String>,
+    /// Chain.
+    pub blockchain: String,
+    /// The other address, canonical.
+    pub counterparty: String,
+    /// The main address, canonical.
+    pub target: String,
+    /// Time of the first movement, epoch seconds; 0 without any.
+    pub first_interaction: i64,
+    /// Time of the last movement, epoch seconds; 0 without any.
+    pub last_interaction: i64,
+    /// Sent and received together.
+    pub total_amount: Option<String>,
+    /// US dollars of the priced movements.
+    pub total_amount_usd: String,
+    /// Distinct transactions either way.
+    pub total_count: u64,
+    /// Sent, then received, as seen from `target`.
+    pub transfer_betweens: Vec<TransferSum>,
+    /// Unit of `total_amount` and of the amounts by direction: a symbol or `usd`.
+    pub amount_unit: String,
+    /// Movements that the US dollar sums do not hold.
+    pub unpriced_count: u64,
+}
+
+/// One direction.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TransferSum {
+    /// `send` or `receive`.
+    pub action: &'static str,
+    /// Summed amount.
+    pub amount: Option<String>,
+    /// US dollars of the priced movements.
+    pub amount_usd: String,
+    /// Distinct transactions.
+    pub count: u64,
+    /// `To` for sent, `From` for received.
+    pub direction: &'static str,
+    /// By symbol, in order of symbol.
+    pub symbols: Vec<SymbolSum>,
+}
+
+/// One symbol in one direction.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct SymbolSum {
+    /// Summed amount.
+    pub amount: Option<String>,
+    /// US dollars of the priced movements.
+    pub amount_usd: String,
+    /// Distinct transactions.
+    pub count: u64,
+    /// Lowercase symbol; the contract where it has none.
+    pub symbol: String,
+}
+
+/// What two addresses moved between them, summed.
+pub struct CounterpartyOverview;
+
+impl Analysis for CounterpartyOverview {
+    type Request = CounterpartyOverviewRequest;
+    type Params = CounterpartyOverviewParams;
+    type Report = CounterpartyOverviewReport;
+
+    fn params(
+        request: CounterpartyOverviewRequest,
+        checks: &mut Checks<'_>,
+    ) -> Result<CounterpartyOverviewParams, Error> {
+        let chain = checks.chain("blockchain", &request.blockchain)?;
+        let target = aliased(checks, chain, [("target", request.target), ("address_a", request.address_a)])?;
+        let counterparty =
+            aliased(checks, chain, [("counterparty", request.counterparty), ("address_b", request.address_b)])?;
+        let output = Output::new(checks, chain, request.output_asset.as_deref())?;
+        let fields = ScopeFields {
+            symbols: request.symbols,
+            contracts: request.contracts,
+            start_time: request.start_time,
+            end_time: request.end_time,
+            include_unverified: request.include_unverified,
+            include_zero_value: request.include_zero_value,
+            include_failed: request.include_failed,
+            ..ScopeFields::default()
+        };
+        Ok(CounterpartyOverviewParams { scope: Scope::new(checks, chain, fields)?, target, counterparty, output })
+    }
+
+    fn report(
+        ledger: &dyn Ledger,
+        params: &CounterpartyOverviewParams,
+        _: &mut Warnings,
+        cancel: &Cancel,
+    ) -> Result<CounterpartyOverviewReport, Error> {
+        let valuer = Valuer::new(ledger);
+        let mut walk = Walk::between(ledger, &params.scope, params.target, params.counterparty)?;
+        let mut group = Group::default();
+        walk.visit(&params.scope.scan(), cancel, &mut |book, flow, verdict| {
+            let asset = book.view(flow.asset);
+            if verdict == Verdict::Shown
+                && let Some(movement) = movement(&valuer, &params.output, asset, &flow, flow.posting.amount)
+            {
+                group.add(flow.asset, &movement).map_err(overflow)?;
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        let unit = SumUnit::new(&params.scope, &params.output);
+        let all = &group.all;
+        let sums = Sums::of_group(unit, &group, &walk.book)?;
+        let side = |way: Way, amount: Option<String>| params.direction(&group, &walk.book, way, amount);
+        Ok(CounterpartyOverviewReport {
+            assets_transferred: names(&group, &walk.book),
+            blockchain: params.scope.chain.name().to_owned(),
+            counterparty: params.counterparty.to_string(),
+            target: params.target.to_string(),
+            first_interaction: all.first.map_or(0, Timestamp::secs),
+            last_interaction: all.last.map_or(0, Timestamp::secs),
+            total_amount: sums.total,
+            total_amount_usd: decimal(all.received.usd + all.sent.usd),
+            total_count: all.transactions,
+            transfer_betweens: vec![side(Way::Send, sums.sent)?, side(Way::Receive, sums.received)?],
+            unpriced_count: all.unpriced(),
+            amount_unit: unit.name(&params.scope, &params.output, &mut walk.book)?,
+        })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Send,
+    Receive,
+}
+
+impl Way {
+    fn side(self, tally: &headwater_metrics::flow::Tally) -> &Side {
+        match self {
+            Self::Send => &tally.sent,
+            Self::Receive => &tally.received,
+        }
+    }
+}
+
+impl CounterpartyOverviewParams {
+    fn direction(
+        &self,
+        group: &Group,
+        book: &AssetBook<'_>,
+        way: Way,
+        amount: Option<String>,
+    ) -> Result<TransferSum, Error> {
+        let mut assets: Vec<_> =
+            group.by_asset.iter().filter(|(_, tally)| way.side(&tally.tally).transfers > 0).collect();
+        assets.sort_by_key(|(asset, _)| (book.view(*asset).name(), book.view(*asset).asset));
+        let mut symbols = Vec::with_capacity(assets.len());
+        for (asset, tally) in assets {
+            let sums = Sums::of_asset(&self.output, tally, book.view(*asset).decimals)?;
+            let side = way.side(&tally.tally);
+            symbols.push(SymbolSum {
+                amount: if way == Way::Send { sums.sent } else { sums.received },
+                amount_usd: decimal(side.usd),
+                count: side.transactions,
+                symbol: book.view(*asset).name().to_owned(),
+            });
+        }
+        let side = way.side(&group.all);
+        let (action, direction) = if way == Way::Send { ("send", "To") } else { ("receive", "From") };
+        let amount_usd = decimal(side.usd);
+        Ok(TransferSum { action, amount, amount_usd, count: side.transactions, direction, symbols })
+    }
+}

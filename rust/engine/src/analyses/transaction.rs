@@ -1,0 +1,467 @@
+//! One transaction with all that is known of it.
+
+use std::collections::BTreeMap;
+
+use headwater_ledger::facts::{InputFacts, MovementFact, OutPoint, OutputFacts};
+use headwater_ledger::read::{MovementKind, Ordinal, Transaction, TransactionHead, TransactionRef};
+use headwater_ledger::{Cancel, Ledger};
+use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
+use serde::{Deserialize, Serialize};
+
+use super::Analysis;
+use crate::asset_book::AssetBook;
+use crate::request::{Checks, Warnings, refused};
+use crate::rows::{RowParts, TransferRow, status_name};
+use crate::valuation::{Output, Valuer};
+use crate::walk::attribution;
+use crate::{Error, ErrorKind, Reason};
+
+/// `GET /v1/transaction/{hash}`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct TransactionRequest {
+    /// Hash: `0x` and 64 hex digits on EVM chains, 64 hex digits on Bitcoin and TRON.
+    hash: String,
+    /// Chain; omitted: found by the form of the hash.
+    blockchain: Option<String>,
+    /// Comma list of `logs`, `input`, `labels`.
+    include: Option<Vec<String>>,
+}
+
+/// Checked parameters of a transaction look-up.
+#[derive(Debug)]
+pub struct TransactionParams {
+    text: String,
+    /// Where to look, with the hash as that chain reads it.
+    places: Vec<(Chain, TxHash)>,
+    logs: bool,
+    input: bool,
+    labels: bool,
+}
+
+/// One transaction.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TransactionReport {
+    /// Chain.
+    pub blockchain: String,
+    /// Hash.
+    pub tx_hash: String,
+    /// Hash of the block; null where no source told it.
+    pub block_hash: Option<String>,
+    /// Block number.
+    pub block_number: u64,
+    /// Time of the block, epoch seconds.
+    pub timestamp: i64,
+    /// Position in the block.
+    pub tx_index: Option<u32>,
+    /// Blocks from this one to the last one held, both counted.
+    pub confirmations: u64,
+    /// Whether it lies deeper than the chain's finality depth.
+    pub finalized: bool,
+    /// `success`, `failed` or `unknown`.
+    pub status: &'static str,
+    /// Why it failed.
+    pub failure_reason: Option<String>,
+    /// Sender; null on Bitcoin.
+    pub from_address: Option<String>,
+    /// Receiver; null on Bitcoin, and where a contract was created.
+    pub to_address: Option<String>,
+    /// Native value of the top call; on Bitcoin the sum of outputs.
+    pub amount: Option<String>,
+    /// The same in the smallest unit.
+    pub amount_raw: Option<String>,
+    /// The same in US dollars at that time.
+    pub amount_usd: Option<f64>,
+    /// Symbol of the native coin.
+    pub symbol: String,
+    /// Fee; null when it is not known.
+    pub fee: Option<String>,
+    /// The same in the smallest unit.
+    pub fee_raw: Option<String>,
+    /// The same in US dollars at that time.
+    pub fee_usd: Option<f64>,
+    /// Symbol of the coin that fees are paid in.
+    pub fee_symbol: String,
+    /// Counter of the sender.
+    pub nonce: Option<u64>,
+    /// First four bytes of the call data.
+    pub method_id: Option<String>,
+    /// Name of the method as the source gives it.
+    pub method: Option<String>,
+    /// Contract that was created.
+    pub contract_created: Option<String>,
+    /// Gas; null when nothing is known of it.
+    pub gas: Option<Gas>,
+    /// All movements: the native value, internal ones, tokens; on Bitcoin the net change of every address.
+    pub transfers: Vec<TransferRow>,
+    /// Inputs; Bitcoin only.
+    pub inputs: Option<Vec<Utxo>>,
+    /// Outputs; Bitcoin only.
+    pub outputs: Option<Vec<Utxo>>,
+    /// Whether it mints the block reward; Bitcoin only.
+    pub is_coinbase: Option<bool>,
+    /// Address to label, with `include=labels`; empty until labels are built.
+    #[schema(value_type = Option<Object>)]
+    pub labels: Option<BTreeMap<String, serde_json::Value>>,
+    /// Whether a bridge is recognised; null until bridges are known.
+    pub cross_chain: Option<bool>,
+    /// Event logs, with `include=logs`.
+    pub logs: Option<Vec<Log>>,
+    /// Call data as hex, with `include=input`; null when no source gave it.
+    pub input: Option<String>,
+}
+
+/// Gas, or on TRON energy and bandwidth.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+#[serde(untagged)]
+pub enum Gas {
+    /// EVM chains.
+    Evm {
+        /// Gas used.
+        used: Option<u64>,
+        /// Gas it might use.
+        limit: Option<u64>,
+        /// Price paid per gas, in wei.
+        price_raw: Option<String>,
+    },
+    /// TRON.
+    Tron {
+        /// Energy used.
+        energy_used: Option<u64>,
+        /// Bandwidth used.
+        bandwidth_used: Option<u64>,
+    },
+}
+
+/// One input or output.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, utoipa::ToSchema)]
+pub struct Utxo {
+    /// Position.
+    pub index: u64,
+    /// Owner; null for scripts without one.
+    pub address: Option<String>,
+    /// Whole coins; null where the previous output is not held.
+    pub amount: Option<String>,
+    /// Satoshis.
+    pub amount_raw: Option<String>,
+    /// `p2pk`, `p2pkh`, `p2sh`, `p2wpkh`, `p2wsh`, `p2tr`, `multisig`, `op_return` or `nonstandard`.
+    pub script_type: Option<&'static str>,
+    /// Transaction of the output that an input spends.
+    pub prev_tx_hash: Option<String>,
+    /// Position of the output that an input spends.
+    pub prev_index: Option<u64>,
+    /// Transaction that spends an output.
+    pub spent_by_tx: Option<String>,
+    /// Position of the input that spends an output.
+    pub spent_by_index: Option<u64>,
+    /// Pushed bytes of an `OP_RETURN`, as hex.
+    pub op_return: Option<String>,
+}
+
+/// One event log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct Log {
+    /// Index in the block.
+    pub log_index: u64,
+    /// Who emitted it.
+    pub address: String,
+    /// Topics as hex.
+    pub topics: Vec<String>,
+    /// Data as hex.
+    pub data: String,
+}
+
+/// One transaction with all that is known of it.
+pub struct TransactionDetail;
+
+impl Analysis for TransactionDetail {
+    type Request = TransactionRequest;
+    type Params = TransactionParams;
+    type Report = TransactionReport;
+
+    fn params(request: TransactionRequest, checks: &mut Checks<'_>) -> Result<TransactionParams, Error> {
+        let text = request.hash.trim().to_owned();
+        let chains: Vec<Chain> = match &request.blockchain {
+            Some(name) => vec![checks.chain("blockchain", name)?],
+            // EVM chains write `0x` (and their allocations by name), the others do not.
+            None => Chain::all()
+                .filter(|chain| (chain.family() == Family::Evm) == (text.starts_with("0x") || text.contains('_')))
+                .collect(),
+        };
+        let mut places = Vec::with_capacity(chains.len());
+        for chain in chains {
+            let hash = TxHash::parse(chain.family(), &text)
+                .map_err(|error| refused(Reason::InvalidHash, "hash", &text, &error))?;
+            places.push((chain, hash));
+        }
+        let mut params = TransactionParams { text, places, logs: false, input: false, labels: false };
+        for (index, part) in request.include.unwrap_or_default().iter().enumerate() {
+            match part.to_ascii_lowercase().as_str() {
+                "logs" => params.logs = true,
+                "input" => params.input = true,
+                "labels" => params.labels = true,
+                _ => {
+                    let why = format!("expected logs, input or labels, got {part:?}");
+                    return Err(refused(Reason::InvalidValue, &format!("include[{index}]"), part, &why));
+                }
+            }
+        }
+        Ok(params)
+    }
+
+    fn report(
+        ledger: &dyn Ledger,
+        params: &TransactionParams,
+        warnings: &mut Warnings,
+        _: &Cancel,
+    ) -> Result<TransactionReport, Error> {
+        let transaction = ledger.transaction(params.find(ledger)?)?;
+        warnings.add("not_built", Some("cross_chain"), "cross_chain is empty: bridges are not known yet");
+        if params.labels {
+            warnings.add("not_built", Some("labels"), "labels is empty: address labels are not built yet");
+        }
+        Detail::new(ledger, &transaction)?.report(params)
+    }
+}
+
+impl TransactionParams {
+    fn find(&self, ledger: &dyn Ledger) -> Result<TransactionRef, Error> {
+        let mut found = Vec::new();
+        for (chain, hash) in &self.places {
+            if let Some(transaction) = ledger.find_transaction(*chain, hash)? {
+                found.push((*chain, transaction));
+            }
+        }
+        match found[..] {
+            [(_, transaction)] => Ok(transaction),
+            [] => {
+                let chains: Vec<_> = self.places.iter().map(|(chain, _)| chain.name()).collect();
+                let message = format!("no transaction {} is held of {}", self.text, chains.join(" or "));
+                Err(Error {
+                    field: Some("hash".to_owned()),
+                    value: Some(self.text.clone()),
+                    ..Error::new(ErrorKind::NotFound, message)
+                })
+            }
+            _ => {
+                let chains: Vec<_> = found.iter().map(|(chain, _)| chain.name()).collect();
+                let why = format!("the hash is on {}: name one in `blockchain`", chains.join(" and "));
+                Err(refused(Reason::AmbiguousChain, "blockchain", &self.text, &why))
+            }
+        }
+    }
+}
+
+struct Detail<'a> {
+    ledger: &'a dyn Ledger,
+    transaction: &'a Transaction,
+    book: AssetBook<'a>,
+    valuer: Valuer,
+    native: usize,
+}
+
+impl<'a> Detail<'a> {
+    fn new(ledger: &'a dyn Ledger, transaction: &'a Transaction) -> Result<Self, Error> {
+        let mut book = AssetBook::new(ledger, transaction.head.chain);
+        let native = book.of_asset(Asset::Native)?;
+        Ok(Self { ledger, transaction, book, valuer: Valuer::new(ledger), native })
+    }
+
+    fn report(mut self, params: &TransactionParams) -> Result<TransactionReport, Error> {
+        let transfers = self.transfers()?;
+        let TransactionHead { chain, hash, block, time, index } = self.transaction.head;
+        let facts = &self.transaction.facts;
+        let utxo = facts.utxo.as_ref();
+        let head = self.ledger.coverage().get(&chain).and_then(|coverage| coverage.last_block).unwrap_or(block);
+        let depth = head.saturating_sub(block);
+        let value = match utxo {
+            Some(utxo) => Some(Amount::from_u128(utxo.outputs.iter().map(|output| u128::from(output.amount)).sum())),
+            None => facts.body.map(|body| body.value),
+        };
+        let native = self.book.view(self.native);
+        let text = |amount: Amount| amount.to_decimal(chain.native_decimals());
+        let usd = |amount: Amount| self.valuer.usd(native, amount, time);
+        let fee = self.transaction.fee;
+        let method_id = facts.method_id.or_else(|| facts.input.as_ref()?.first_chunk::<4>().copied());
+        Ok(TransactionReport {
+            blockchain: chain.name().to_owned(),
+            tx_hash: hash.display(chain.family()),
+            block_hash: self.transaction.block_hash.map(|hash| hash.display(chain.family())),
+            block_number: block,
+            timestamp: time.secs(),
+            tx_index: index,
+            confirmations: depth + 1,
+            finalized: depth >= u64::from(chain.finality_depth()),
+            status: status_name(if utxo.is_some() { MovementKind::Utxo } else { MovementKind::Native }, facts.status),
+            failure_reason: facts.failure_reason.clone(),
+            from_address: facts.body.and_then(|body| body.from).map(|address| address.to_string()),
+            to_address: facts.body.and_then(|body| body.to).map(|address| address.to_string()),
+            amount: value.map(text),
+            amount_raw: value.map(|value| value.to_string()),
+            amount_usd: value.and_then(usd),
+            symbol: chain.native_symbol().to_owned(),
+            fee: fee.map(text),
+            fee_raw: fee.map(|fee| fee.to_string()),
+            fee_usd: fee.and_then(usd),
+            fee_symbol: chain.native_symbol().to_owned(),
+            nonce: facts.nonce,
+            method_id: method_id.map(|bytes| hex(&bytes)),
+            method: facts.method.clone(),
+            contract_created: facts.created.map(|address| address.to_string()),
+            gas: self.gas(),
+            transfers,
+            inputs: utxo.map(|utxo| numbered(&utxo.inputs, |index, input| Self::input(index, input))),
+            outputs: match utxo {
+                Some(utxo) => Some(self.outputs(&utxo.outputs)?),
+                None => None,
+            },
+            is_coinbase: utxo.map(|utxo| utxo.coinbase),
+            labels: params.labels.then(BTreeMap::new),
+            cross_chain: None,
+            logs: params.logs.then(|| self.logs()),
+            input: facts.input.as_deref().filter(|_| params.input).map(hex),
+        })
+    }
+
+    fn gas(&self) -> Option<Gas> {
+        let facts = &self.transaction.facts;
+        let (used, limit) = (facts.gas_used, facts.gas_limit);
+        match self.transaction.head.chain.family() {
+            Family::Evm => {
+                let price = facts.effective_gas_price.or(facts.gas_price);
+                let known = used.is_some() || limit.is_some() || price.is_some();
+                known.then(|| Gas::Evm { used, limit, price_raw: price.map(|price| price.to_string()) })
+            }
+            Family::Tron => used.map(|used| Gas::Tron { energy_used: Some(used), bandwidth_used: None }),
+            Family::Utxo => None,
+        }
+    }
+
+    fn logs(&self) -> Vec<Log> {
+        let log = |log: &headwater_ledger::facts::LogFacts| Log {
+            log_index: log.index,
+            address: log.address.to_string(),
+            topics: log.topics.iter().map(|topic| hex(topic)).collect(),
+            data: hex(&log.data),
+        };
+        self.transaction.logs().iter().map(log).collect()
+    }
+
+    fn transfers(&mut self) -> Result<Vec<TransferRow>, Error> {
+        let facts = &self.transaction.facts;
+        if let Some(utxo) = &facts.utxo {
+            return Ok(self.net_changes(utxo.coinbase));
+        }
+        let mut rows = Vec::new();
+        if let Some(body) = facts.body {
+            let to = body.to.or(facts.created);
+            let creates = body.to.is_none() && facts.created.is_some();
+            rows.push(self.row(
+                MovementKind::Native,
+                Ordinal::Indexed(0),
+                (body.from, to),
+                self.native,
+                body.value,
+                creates,
+            ));
+        }
+        let mut movements = Vec::with_capacity(facts.movements.len());
+        for movement in &facts.movements {
+            let kind = match movement.kind {
+                MovementFact::Internal => MovementKind::Internal,
+                MovementFact::Token => MovementKind::Token,
+                MovementFact::NonFungible => continue,
+            };
+            movements.push((kind, movement.ordinal, movement));
+        }
+        movements.sort_by_key(|(kind, ordinal, _)| (*kind, *ordinal));
+        for (kind, ordinal, movement) in movements {
+            let asset = self.book.of_asset(movement.asset)?;
+            rows.push(self.row(kind, ordinal, (movement.from, movement.to), asset, movement.amount, false));
+        }
+        Ok(rows)
+    }
+
+    fn row(
+        &self,
+        kind: MovementKind,
+        ordinal: Ordinal,
+        (from, to): (Option<Address>, Option<Address>),
+        asset: usize,
+        amount: Amount,
+        creates_contract: bool,
+    ) -> TransferRow {
+        let asset = self.book.view(asset);
+        let status = self.transaction.facts.status;
+        let head = self.transaction.head;
+        RowParts { head, kind, ordinal, from, to, asset, amount, status, creates_contract, seen: None }
+            .row(&self.valuer, &Output::Own)
+    }
+
+    /// One row per address: what it lost, or what it gained.
+    fn net_changes(&self, coinbase: bool) -> Vec<TransferRow> {
+        let attribution = attribution(self.transaction);
+        numbered(attribution.changes(), |index, change| {
+            let sides = match (change.net_in(), change.net_out()) {
+                (0, 0) => (Some(change.address), Some(change.address)),
+                (0, _) => (None, Some(change.address)),
+                _ => (Some(change.address), None),
+            };
+            let amount = Amount::from_u128(change.net_in().max(change.net_out()));
+            let mut row = self.row(MovementKind::Utxo, Ordinal::Indexed(index), sides, self.native, amount, false);
+            if coinbase {
+                row.transfer_type = "coinbase";
+            }
+            row
+        })
+    }
+
+    fn input(index: u64, input: &InputFacts) -> Utxo {
+        Utxo {
+            prev_tx_hash: Some(input.previous.hash.display(Family::Utxo)),
+            prev_index: Some(u64::from(input.previous.index)),
+            ..input.spent.as_ref().map_or(Utxo { index, ..Utxo::default() }, |spent| Utxo::owned(index, spent))
+        }
+    }
+
+    fn outputs(&self, outputs: &[OutputFacts]) -> Result<Vec<Utxo>, Error> {
+        let head = &self.transaction.head;
+        let mut utxos = Vec::with_capacity(outputs.len());
+        for (index, output) in (0_u32..).zip(outputs) {
+            let spender = self.ledger.spender(head.chain, &OutPoint { hash: head.hash, index })?;
+            utxos.push(Utxo {
+                spent_by_tx: spender.map(|(hash, _)| hash.display(Family::Utxo)),
+                spent_by_index: spender.map(|(_, input)| u64::from(input)),
+                op_return: output.data.as_deref().map(|data| hex(data)[2..].to_owned()),
+                ..Utxo::owned(u64::from(index), output)
+            });
+        }
+        Ok(utxos)
+    }
+}
+
+impl Utxo {
+    fn owned(index: u64, output: &OutputFacts) -> Self {
+        let amount = Amount::from(output.amount);
+        Self {
+            index,
+            address: output.owner.map(|owner| owner.to_string()),
+            amount: Some(amount.to_decimal(Chain::BITCOIN.native_decimals())),
+            amount_raw: Some(amount.to_string()),
+            script_type: Some(output.script.name()),
+            ..Self::default()
+        }
+    }
+}
+
+fn numbered<T, R>(items: &[T], make: impl Fn(u64, &T) -> R) -> Vec<R> {
+    (0_u64..).zip(items).map(|(index, item)| make(index, item)).collect()
+}
+
+/// `0x` and lowercase hex digits.
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold("0x".to_owned(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to text cannot fail");
+        text
+    })
+}

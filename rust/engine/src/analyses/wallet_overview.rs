@@ -1,0 +1,392 @@
+//! One address at a glance: what it holds, what passed through it, when.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use headwater_ledger::read::{Account, Direction, Holding, MovementKind, Scan, ScanOrder};
+use headwater_ledger::{Cancel, Ledger};
+use headwater_metrics::flow::{AssetTally, Group};
+use headwater_types::{Address, Amount, Family, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{Analysis, labels_not_built};
+use crate::Error;
+use crate::asset_book::AssetBook;
+use crate::flows::{Others, Sums, movement, overflow};
+use crate::request::{Checks, Warnings};
+use crate::scope::{Scope, ScopeFields, Verdict};
+use crate::valuation::{Output, Valuer, amount_unit};
+use crate::walk::{Flow, Walk};
+
+/// `POST /v1/wallet-overview`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct WalletOverviewRequest {
+    /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
+    #[schema(example = "ethereum")]
+    blockchain: String,
+    /// The address asked about.
+    #[schema(example = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")]
+    address: String,
+    /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
+    symbols: Option<Vec<String>>,
+    /// Only these contracts, null or `native` for the native coin; stands before `symbols`.
+    contracts: Option<Vec<Option<String>>>,
+    /// Unit of `received_amount` and `sent_amount`: null for own units, `usd`, or a registry symbol (converted at
+    /// transfer time).
+    output_asset: Option<String>,
+    /// Count tokens that no registry vouches for; default false.
+    include_unverified: Option<bool>,
+    /// Count movements of nothing; default false.
+    include_zero_value: Option<bool>,
+    /// Count failed transactions; default false.
+    include_failed: Option<bool>,
+}
+
+/// Checked parameters of a wallet overview.
+#[derive(Debug)]
+pub struct WalletOverviewParams {
+    scope: Scope,
+    address: Address,
+    output: Output,
+}
+
+/// One address at a glance. Counts and times are those of the rows that the transaction list shows.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct WalletOverviewReport {
+    /// Chain.
+    pub blockchain: String,
+    /// The address, canonical.
+    pub address: String,
+    /// `eoa`, `contract`, `utxo` or `unknown`.
+    pub address_type: &'static str,
+    /// Time of the first movement, epoch seconds.
+    pub first_activity: Option<i64>,
+    /// Time of the last movement, epoch seconds.
+    pub last_activity: Option<i64>,
+    /// Distinct transactions.
+    pub tx_count: u64,
+    /// Movements.
+    pub transfer_count: u64,
+    /// Distinct transactions that came in.
+    pub received_count: u64,
+    /// Distinct transactions that went out.
+    pub sent_count: u64,
+    /// Distinct senders.
+    pub received_address_count: u64,
+    /// Distinct receivers.
+    pub sent_address_count: u64,
+    /// Received at transfer time; null when nothing of it had a price.
+    pub total_received_usd: Option<f64>,
+    /// Sent at transfer time; null when nothing of it had a price.
+    pub total_sent_usd: Option<f64>,
+    /// Balances at the price of the last block held; null when none has a price.
+    pub total_balance_usd: Option<f64>,
+    /// Movements that the sums of received and sent do not hold.
+    pub unpriced_count: u64,
+    /// What it holds and held: by US dollars descending, unknown last.
+    pub balances: Vec<AssetOverview>,
+    /// What the address is known as; null until labels are built.
+    #[schema(value_type = Option<Object>)]
+    pub label: Option<serde_json::Value>,
+    /// Who first paid in.
+    pub first_funder: Option<FirstFunder>,
+    /// The cluster of a Bitcoin address; null until clusters are built.
+    #[schema(value_type = Option<Object>)]
+    pub cluster: Option<serde_json::Value>,
+    /// The last block held; null when nothing is held of the chain.
+    pub as_of: Option<AsOf>,
+    /// Unit of `received_amount` and `sent_amount`: a symbol, `usd` or `mixed`.
+    pub amount_unit: String,
+}
+
+/// One asset of an address.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct AssetOverview {
+    /// Lowercase symbol; null when neither registry nor source names it.
+    pub symbol: Option<String>,
+    /// Contract; null for the native coin.
+    pub contract: Option<String>,
+    /// Decimals; null when unknown.
+    pub decimals: Option<u8>,
+    /// Received less sent and fees, over all time; `0` where that is negative.
+    pub balance: Option<String>,
+    /// The same in the smallest unit.
+    pub balance_raw: String,
+    /// Price at the last block held.
+    pub price_usd: Option<f64>,
+    /// The balance at that price.
+    pub balance_usd: Option<f64>,
+    /// Whether a registry vouches for it.
+    pub verified: bool,
+    /// Received, fees and transfers to itself left out.
+    pub received_amount: Option<String>,
+    /// Sent, fees and transfers to itself left out.
+    pub sent_amount: Option<String>,
+    /// Received at transfer time; null when nothing of it had a price.
+    pub received_amount_usd: Option<f64>,
+    /// Sent at transfer time; null when nothing of it had a price.
+    pub sent_amount_usd: Option<f64>,
+    /// Distinct transactions that came in.
+    pub received_count: u64,
+    /// Distinct transactions that went out.
+    pub sent_count: u64,
+    /// Time of the first movement, epoch seconds.
+    pub first_activity: Option<i64>,
+    /// Time of the last movement, epoch seconds.
+    pub last_activity: Option<i64>,
+}
+
+/// Who first paid in.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct FirstFunder {
+    /// The sender; of several on Bitcoin the one with the largest share.
+    pub address: String,
+    /// The transaction.
+    pub tx_hash: String,
+    /// Its time, epoch seconds.
+    pub timestamp: i64,
+    /// What was paid.
+    pub symbol: Option<String>,
+    /// How much, in whole units.
+    pub amount: Option<String>,
+    /// US dollars at that time; null without a price.
+    pub amount_usd: Option<f64>,
+}
+
+/// The last block held.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct AsOf {
+    /// Its number.
+    pub block_number: u64,
+    /// Its time, epoch seconds.
+    pub timestamp: i64,
+}
+
+/// One address at a glance.
+pub struct WalletOverview;
+
+impl Analysis for WalletOverview {
+    type Request = WalletOverviewRequest;
+    type Params = WalletOverviewParams;
+    type Report = WalletOverviewReport;
+
+    fn params(request: WalletOverviewRequest, checks: &mut Checks<'_>) -> Result<WalletOverviewParams, Error> {
+        let chain = checks.chain("blockchain", &request.blockchain)?;
+        let address = checks.address(chain, "address", &request.address)?;
+        let output = Output::new(checks, chain, request.output_asset.as_deref())?;
+        let fields = ScopeFields {
+            symbols: request.symbols,
+            contracts: request.contracts,
+            include_unverified: request.include_unverified,
+            include_zero_value: request.include_zero_value,
+            include_failed: request.include_failed,
+            ..ScopeFields::default()
+        };
+        Ok(WalletOverviewParams { scope: Scope::new(checks, chain, fields)?, address, output })
+    }
+
+    fn report(
+        ledger: &dyn Ledger,
+        params: &WalletOverviewParams,
+        warnings: &mut Warnings,
+        cancel: &Cancel,
+    ) -> Result<WalletOverviewReport, Error> {
+        labels_not_built(warnings, "label");
+        if params.scope.chain.family() == Family::Utxo {
+            warnings.add("not_built", Some("cluster"), "cluster is empty: clusters are not built yet");
+        }
+        let chain = params.scope.chain;
+        let account = ledger.account(chain, &params.address)?;
+        let valuer = Valuer::new(ledger);
+        let mut walk = Walk::new(ledger, &params.scope, params.address)?;
+        let mut activity = Activity::default();
+        let mut others = Others::new(ledger, params.address);
+        params.gather(&mut walk, &valuer, &mut others, &mut activity, cancel)?;
+
+        let head = ledger.coverage().get(&chain).and_then(|coverage| Some((coverage.last_block?, coverage.last_time?)));
+        let holdings = match &account {
+            Some(account) => ledger.holdings(account)?,
+            None => Vec::new(),
+        };
+        let now = head.map(|(_, time)| time);
+        let balances = params.balances(&mut walk.book, &valuer, now, &holdings, &mut activity.group, warnings)?;
+        let priced: Vec<f64> = balances.iter().filter_map(|balance| balance.balance_usd).collect();
+        let all = &activity.group.all;
+        let count = |numbers: &HashSet<usize>| u64::try_from(numbers.len()).expect("a count fits");
+        Ok(WalletOverviewReport {
+            blockchain: chain.name().to_owned(),
+            address: params.address.to_string(),
+            address_type: address_type(chain.family(), account.as_ref(), activity.signs),
+            first_activity: all.first.map(Timestamp::secs),
+            last_activity: all.last.map(Timestamp::secs),
+            tx_count: all.transactions,
+            transfer_count: activity.rows,
+            received_count: all.received.transactions,
+            sent_count: all.sent.transactions,
+            received_address_count: count(&activity.senders),
+            sent_address_count: count(&activity.receivers),
+            total_received_usd: all.received.known_usd(),
+            total_sent_usd: all.sent.known_usd(),
+            total_balance_usd: (balances.is_empty() || !priced.is_empty()).then(|| priced.iter().sum()),
+            unpriced_count: all.unpriced(),
+            balances,
+            label: None,
+            first_funder: params.first_funder(&walk.book, &valuer, &others, activity.first_funding, ledger)?,
+            cluster: None,
+            as_of: head.map(|(block_number, time)| AsOf { block_number, timestamp: time.secs() }),
+            amount_unit: amount_unit(ledger, &params.scope, &params.output)?,
+        })
+    }
+}
+
+/// What a walk over all movements finds.
+#[derive(Default)]
+struct Activity {
+    group: Group,
+    rows: u64,
+    senders: HashSet<usize>,
+    receivers: HashSet<usize>,
+    /// Whether it signed a transaction, which contracts cannot.
+    signs: bool,
+    first_funding: Option<(Flow, usize)>,
+}
+
+impl WalletOverviewParams {
+    fn gather(
+        &self,
+        walk: &mut Walk<'_>,
+        valuer: &Valuer,
+        others: &mut Others<'_>,
+        activity: &mut Activity,
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let scan = Scan { order: ScanOrder::OldestFirst, ..self.scope.scan() };
+        walk.visit(&scan, cancel, &mut |book, flow, verdict| {
+            let posting = &flow.posting;
+            activity.signs |= posting.kind == MovementKind::Native && posting.direction != Direction::In;
+            if verdict != Verdict::Shown {
+                return Ok(ControlFlow::Continue(()));
+            }
+            activity.rows += 1;
+            let asset = book.view(flow.asset);
+            let Some(movement) = movement(valuer, &self.output, asset, &flow, posting.amount) else {
+                activity.group.all.note(posting.transaction, posting.time);
+                activity.group.asset(flow.asset).tally.note(posting.transaction, posting.time);
+                return Ok(ControlFlow::Continue(()));
+            };
+            activity.group.add(flow.asset, &movement).map_err(overflow)?;
+            let mut sides = others.of(&flow)?;
+            sides.retain(|(_, amount)| !self.scope.hides(*amount));
+            let incoming = posting.direction == Direction::In;
+            let known = if incoming { &mut activity.senders } else { &mut activity.receivers };
+            known.extend(sides.iter().map(|(other, _)| *other));
+            if incoming && activity.first_funding.is_none() {
+                let largest = sides
+                    .iter()
+                    .max_by_key(|(other, amount)| (*amount, std::cmp::Reverse(others.address(*other).to_string())));
+                activity.first_funding = largest.map(|(other, _)| (flow, *other));
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    fn first_funder(
+        &self,
+        book: &AssetBook<'_>,
+        valuer: &Valuer,
+        others: &Others<'_>,
+        funding: Option<(Flow, usize)>,
+        ledger: &dyn Ledger,
+    ) -> Result<Option<FirstFunder>, Error> {
+        let Some((flow, other)) = funding else { return Ok(None) };
+        let asset = book.view(flow.asset);
+        let posting = &flow.posting;
+        let head = ledger.transaction_head(posting.transaction)?;
+        Ok(Some(FirstFunder {
+            address: others.address(other).to_string(),
+            tx_hash: head.hash.display(self.scope.chain.family()),
+            timestamp: posting.time.secs(),
+            symbol: asset.symbol.clone(),
+            amount: asset.decimals.map(|decimals| posting.amount.to_decimal(decimals)),
+            amount_usd: valuer.usd(asset, posting.amount, posting.time),
+        }))
+    }
+
+    /// Every asset in scope that moved or is held.
+    fn balances(
+        &self,
+        book: &mut AssetBook<'_>,
+        valuer: &Valuer,
+        now: Option<Timestamp>,
+        holdings: &[Holding],
+        group: &mut Group,
+        warnings: &mut Warnings,
+    ) -> Result<Vec<AssetOverview>, Error> {
+        let mut overviews = Vec::new();
+        for holding in holdings {
+            let asset = book.of_asset(holding.asset)?;
+            let held = holding.balance.shown();
+            let moved = group.by_asset.iter().any(|(number, _)| *number == asset);
+            if !self.scope.has_asset(book.view(asset)) || (held.is_zero() && !moved) {
+                continue;
+            }
+            if holding.balance.is_negative() {
+                let name = book.view(asset).name();
+                let message =
+                    format!("more {name} went out than came in: history is incomplete, the balance is shown as 0");
+                warnings.add("history_incomplete", Some("balances"), message);
+            }
+            let tally = *group.asset(asset);
+            overviews.push(self.overview(book, asset, held, &tally, valuer, now)?);
+        }
+        overviews.sort_by(|one, other| {
+            let usd = |overview: &AssetOverview| overview.balance_usd.unwrap_or(-1.0);
+            usd(other)
+                .total_cmp(&usd(one))
+                .then_with(|| (&one.symbol, &one.contract).cmp(&(&other.symbol, &other.contract)))
+        });
+        Ok(overviews)
+    }
+
+    fn overview(
+        &self,
+        book: &AssetBook<'_>,
+        asset: usize,
+        held: Amount,
+        sums: &AssetTally,
+        valuer: &Valuer,
+        now: Option<Timestamp>,
+    ) -> Result<AssetOverview, Error> {
+        let view = book.view(asset);
+        let price_usd = now.and_then(|now| valuer.price(view, now));
+        let amounts = Sums::of_asset(&self.output, sums, view.decimals)?;
+        let tally = &sums.tally;
+        Ok(AssetOverview {
+            symbol: view.symbol.clone(),
+            contract: view.contract.clone(),
+            decimals: view.decimals,
+            balance: view.decimals.map(|decimals| held.to_decimal(decimals)),
+            balance_raw: held.to_string(),
+            price_usd,
+            balance_usd: view.decimals.zip(price_usd).map(|(decimals, price)| held.to_f64(decimals) * price),
+            verified: view.verified,
+            received_amount: amounts.received,
+            sent_amount: amounts.sent,
+            received_amount_usd: tally.received.known_usd(),
+            sent_amount_usd: tally.sent.known_usd(),
+            received_count: tally.received.transactions,
+            sent_count: tally.sent.transactions,
+            first_activity: tally.first.map(Timestamp::secs),
+            last_activity: tally.last.map(Timestamp::secs),
+        })
+    }
+}
+
+fn address_type(family: Family, account: Option<&Account>, signs: bool) -> &'static str {
+    match (family, account) {
+        (Family::Utxo, _) => "utxo",
+        (Family::Evm | Family::Tron, Some(account)) if account.is_contract => "contract",
+        (Family::Evm | Family::Tron, _) if signs => "eoa",
+        (Family::Evm | Family::Tron, _) => "unknown",
+    }
+}

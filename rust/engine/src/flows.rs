@@ -1,0 +1,182 @@
+//! Sums over the movements that a scope shows: what rankings, overviews and wallets have in common.
+
+use std::collections::HashMap;
+
+use headwater_ledger::Ledger;
+use headwater_ledger::read::{AccountRef, Direction, MovementKind};
+use headwater_metrics::flow::{AssetTally, Group, Movement, Side, Way};
+use headwater_types::{Address, Amount, SumOverflow};
+
+use crate::Error;
+use crate::asset_book::{AssetBook, AssetView};
+use crate::scope::Scope;
+use crate::valuation::{Output, Valuer, decimal};
+use crate::walk::{Flow, counterparties};
+
+/// The movement of a flow, valued; `None` for a transfer of the account to itself, which is in no sum.
+pub(crate) fn movement(
+    valuer: &Valuer,
+    output: &Output,
+    asset: &AssetView,
+    flow: &Flow,
+    amount: Amount,
+) -> Option<Movement> {
+    let way = match flow.posting.direction {
+        Direction::In => Way::Received,
+        Direction::Out => Way::Sent,
+        Direction::Own => return None,
+    };
+    let time = flow.posting.time;
+    let usd = valuer.usd(asset, amount, time);
+    let converted = valuer.converted(output, asset, amount, usd, time);
+    Some(Movement { transaction: flow.posting.transaction, time, way, amount, usd, converted })
+}
+
+/// The counterparties of flows, each under one number however many handles it has.
+pub(crate) struct Others<'a> {
+    ledger: &'a dyn Ledger,
+    address: Address,
+    by_ref: HashMap<AccountRef, usize>,
+    by_address: HashMap<Address, usize>,
+    addresses: Vec<Address>,
+}
+
+impl<'a> Others<'a> {
+    pub fn new(ledger: &'a dyn Ledger, address: Address) -> Self {
+        Self { ledger, address, by_ref: HashMap::new(), by_address: HashMap::new(), addresses: Vec::new() }
+    }
+
+    pub fn address(&self, number: usize) -> Address {
+        self.addresses[number]
+    }
+
+    /// Who is on the other side, with what moved between the two: nobody for minting, burning and rewards; several in
+    /// a UTXO transaction.
+    pub fn of(&mut self, flow: &Flow) -> Result<Vec<(usize, Amount)>, Error> {
+        let posting = &flow.posting;
+        if posting.kind == MovementKind::Utxo {
+            let shares = counterparties(self.ledger, posting.transaction, &self.address)?;
+            return Ok(shares.into_iter().map(|(address, amount)| (self.number(address), amount)).collect());
+        }
+        let Some(counterparty) = posting.counterparty else { return Ok(Vec::new()) };
+        let number = match self.by_ref.get(&counterparty) {
+            Some(number) => *number,
+            None => {
+                let number = self.number(self.ledger.address(counterparty)?);
+                self.by_ref.insert(counterparty, number);
+                number
+            }
+        };
+        let somebody = !self.addresses[number].is_zero();
+        Ok(if somebody { vec![(number, posting.amount)] } else { Vec::new() })
+    }
+
+    fn number(&mut self, address: Address) -> usize {
+        *self.by_address.entry(address).or_insert_with(|| {
+            self.addresses.push(address);
+            self.addresses.len() - 1
+        })
+    }
+}
+
+/// The unit of summed amounts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SumUnit {
+    /// Exact units of the one asset in scope.
+    Own,
+    /// US dollars.
+    Usd,
+    /// Units of the `output_asset`, at transfer time.
+    Converted,
+}
+
+impl SumUnit {
+    pub fn new(scope: &Scope, output: &Output) -> Self {
+        match output {
+            Output::Own if scope.only_asset().is_some() => Self::Own,
+            Output::Own | Output::Usd | Output::PerSymbol => Self::Usd,
+            Output::Asset { .. } => Self::Converted,
+        }
+    }
+
+    /// The sum of one direction, where it is no exact sum of one asset.
+    fn value(self, side: &Side) -> f64 {
+        match self {
+            Self::Own | Self::Usd => side.usd,
+            Self::Converted => side.converted,
+        }
+    }
+
+    /// `amount_unit` of the answer.
+    pub fn name(self, scope: &Scope, output: &Output, book: &mut AssetBook<'_>) -> Result<String, Error> {
+        Ok(match (self, output, scope.only_asset()) {
+            (Self::Own, _, Some(asset)) => {
+                let number = book.of_asset(asset)?;
+                book.view(number).name().to_owned()
+            }
+            (Self::Converted, Output::Asset { symbol, .. }, _) => symbol.clone(),
+            (_, Output::PerSymbol, _) => "mixed".to_owned(),
+            _ => "usd".to_owned(),
+        })
+    }
+}
+
+/// Summed amounts as decimal text, with the number they are sorted by; null where decimals are unknown.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Sums {
+    pub received: Option<String>,
+    pub sent: Option<String>,
+    pub total: Option<String>,
+    pub net: Option<String>,
+}
+
+impl Sums {
+    /// Sums of a group in a unit: exact ones of its only asset, else values.
+    pub fn of_group(unit: SumUnit, group: &Group, book: &AssetBook<'_>) -> Result<Self, Error> {
+        match (unit, &group.by_asset[..]) {
+            (SumUnit::Own, [(asset, tally)]) => Self::exact(tally, book.view(*asset).decimals),
+            (SumUnit::Own, _) => Ok(Self::values(0.0, 0.0)),
+            (SumUnit::Usd | SumUnit::Converted, _) => {
+                Ok(Self::values(unit.value(&group.all.received), unit.value(&group.all.sent)))
+            }
+        }
+    }
+
+    /// Sums of one asset under an `output_asset`: its own units unless another is asked for.
+    pub fn of_asset(output: &Output, tally: &AssetTally, decimals: Option<u8>) -> Result<Self, Error> {
+        let (received, sent) = (&tally.tally.received, &tally.tally.sent);
+        match output {
+            Output::Own | Output::PerSymbol => Self::exact(tally, decimals),
+            Output::Usd => Ok(Self::values(received.usd, sent.usd)),
+            Output::Asset { .. } => Ok(Self::values(received.converted, sent.converted)),
+        }
+    }
+
+    fn exact(tally: &AssetTally, decimals: Option<u8>) -> Result<Self, Error> {
+        let Some(decimals) = decimals else { return Ok(Self::default()) };
+        Ok(Self {
+            received: Some(tally.balance.received().to_decimal(decimals)),
+            sent: Some(tally.balance.sent().to_decimal(decimals)),
+            total: Some(tally.total().map_err(overflow)?.to_decimal(decimals)),
+            net: Some(tally.balance.net_decimal(decimals)),
+        })
+    }
+
+    fn values(received: f64, sent: f64) -> Self {
+        let text = |value| Some(decimal(value));
+        Self { received: text(received), sent: text(sent), total: text(received + sent), net: text(received - sent) }
+    }
+}
+
+/// The names of the assets of a group, in order.
+pub(crate) fn names(group: &Group, book: &AssetBook<'_>) -> Vec<String> {
+    let mut names: Vec<_> = group.by_asset.iter().map(|(asset, _)| book.view(*asset).name().to_owned()).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// A sum past 256 bits, as the ledger reports it.
+pub(crate) fn overflow(error: SumOverflow) -> Error {
+    headwater_ledger::LedgerError::from(error).into()
+}
