@@ -204,7 +204,11 @@ fn header(bytes: &[u8]) -> Option<(u32, u128, usize)> {
     let comma = rest.iter().take(12).position(|byte| *byte == b',')?;
     let format = std::str::from_utf8(&rest[..comma]).ok()?.parse().ok()?;
     let rest = rest[comma..].strip_prefix(b",\"checksum\":\"")?;
+    // Only the text that was written: with capitals it would be the same number, and still not the same file.
     let checksum = u128::from_str_radix(std::str::from_utf8(rest.get(..32)?).ok()?, 16).ok()?;
+    if format!("{checksum:032x}").as_bytes() != &rest[..32] {
+        return None;
+    }
     let body = rest[32..].strip_prefix(b"\",\"body\":")?;
     Some((format, checksum, bytes.len() - body.len()))
 }

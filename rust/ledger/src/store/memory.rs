@@ -6,6 +6,7 @@ use headwater_types::Chain;
 
 use super::contents::{Contents, FileRef, Part, Shelf};
 use super::imports::Entries;
+use super::segmentation::{self, Segmentation};
 use super::{CommitReport, LogicalDigest, digest};
 use crate::facts::Batch;
 use crate::market::{PricePoint, TokenListing};
@@ -110,6 +111,21 @@ impl MemoryStore {
     /// When the work is cancelled.
     pub fn digest(&self, cancel: &Cancel) -> Result<LogicalDigest> {
         digest::digest(&self.contents, cancel)
+    }
+
+    /// The same content in other segments: nothing that reads a ledger may tell the difference.
+    ///
+    /// The segments stand in an order of their own, so that nothing may lean on theirs either; the last blocks form
+    /// the tail, each with a made hash where it has none.
+    ///
+    /// # Errors
+    /// When a segment cannot be built.
+    pub fn in_segments(&self, segmentation: Segmentation) -> Result<Self> {
+        let mut contents = self.contents.clone();
+        for (chain, held) in &mut contents.chains {
+            *held = segmentation::segmented(*chain, held, segmentation, &mut self.shelf())?;
+        }
+        Ok(Self::of(contents))
     }
 
     fn shelf(&self) -> Memory {

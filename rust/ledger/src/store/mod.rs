@@ -18,6 +18,7 @@ mod merge;
 mod reader;
 mod rebuild;
 mod report;
+mod segmentation;
 mod verify;
 mod writer;
 
@@ -26,4 +27,5 @@ pub use reader::Store;
 pub use report::{
     ChainStats, CommitReport, FileProblem, ImportKind, ImportVersion, LogicalDigest, StoreStats, VerifyReport,
 };
+pub use segmentation::{Segmentation, Split};
 pub use writer::Writer;

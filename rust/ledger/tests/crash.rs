@@ -1,0 +1,112 @@
+//! kill -9 at random moments: the store opens and holds exactly the acknowledged commits.
+//!
+//! The test starts itself as the process to be killed. That process commits in a loop and prints a line after each
+//! acknowledged commit; what is held afterwards must be what was acknowledged, or one commit more, whose
+//! acknowledgement the kill came before.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use headwater_ledger::facts::Batch;
+use headwater_ledger::read::Generations;
+use headwater_ledger::store::{MemoryStore, Writer};
+use headwater_ledger::{Cancel, Store};
+use headwater_testkit::Chainlet;
+use headwater_types::Chain;
+
+const FOLDER: &str = "HEADWATER_CRASH_FOLDER";
+const PER_COMMIT: u64 = 20;
+
+/// Commit `number`: new transactions, and more about those of the commit before, so that segments are rewritten.
+fn batch(number: u64) -> Batch {
+    let first = 1 + number * PER_COMMIT;
+    let full = |first: u64| {
+        let chain = Chainlet::ethereum().at_block(first);
+        (first..first + PER_COMMIT).fold(chain, |chain, block| chain.transfer(block % 9, 7, block).fee(block)).batch()
+    };
+    let mut batch = full(first);
+    batch.transactions.iter_mut().for_each(|facts| facts.fee = None);
+    if number > 0 {
+        let before = full(first - PER_COMMIT);
+        batch.blocks.extend(before.blocks);
+        batch.transactions.extend(before.transactions);
+    }
+    batch
+}
+
+/// The process that is killed; does nothing when run as an ordinary test.
+#[test]
+fn victim() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let mut writer = Writer::open_or_create(Path::new(&folder)).unwrap();
+    let held = writer.snapshot();
+    let held = headwater_ledger::Ledger::coverage(&*held).get(&Chain::ETHEREUM).map_or(0, |held| held.transactions);
+    for number in held / PER_COMMIT.. {
+        writer.commit(batch(number), &Cancel::new()).unwrap();
+        println!("acknowledged {number}");
+        std::io::stdout().flush().unwrap();
+    }
+}
+
+fn acknowledged(line: &str) -> Option<u64> {
+    line.split("acknowledged ").nth(1)?.trim().parse().ok()
+}
+
+#[test]
+fn kill_9_at_any_moment_leaves_exactly_the_acknowledged_commits() {
+    let moments = if std::env::var_os("HEADWATER_FULL").is_some() { 200 } else { 20 };
+    let mut seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
+    println!("seed {seed}");
+    let folder = tempfile::tempdir().unwrap();
+    let mut known = 0;
+    for moment in 0..moments {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let mut victim = Command::new(std::env::current_exe().unwrap())
+            .args(["victim", "--exact", "--nocapture", "--test-threads=1"])
+            .env(FOLDER, folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(victim.stdout.take().unwrap()).lines();
+        if moment % 4 != 0 {
+            // Let it come into the loop first; every fourth is killed while it opens the store.
+            let first = lines.by_ref().map_while(Result::ok).find_map(|line| acknowledged(&line));
+            known = known.max(first.expect("the victim commits") + 1);
+        }
+        std::thread::sleep(Duration::from_micros((seed >> 33) % 60_000));
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+        known = lines
+            .map_while(Result::ok)
+            .filter_map(|line| acknowledged(&line))
+            .map(|last| last + 1)
+            .fold(known, u64::max);
+
+        if !folder.path().join("writer.lock").exists() || Store::open(folder.path()).is_err() {
+            assert_eq!(known, 0, "a store is there once a commit was acknowledged");
+            continue;
+        }
+        let store = Store::open(folder.path()).unwrap();
+        let coverage = store.current().unwrap().coverage().get(&Chain::ETHEREUM).cloned().unwrap_or_default();
+        assert_eq!(coverage.transactions % PER_COMMIT, 0, "no commit is there in part");
+        let held = coverage.transactions / PER_COMMIT;
+        assert!(held == known || held == known + 1, "{held} held, {known} acknowledged, seed {seed}");
+        known = held;
+        let report = store.verify(&|_, _| {}, &Cancel::new()).unwrap();
+        assert!(report.is_sound(), "seed {seed}: {report:?}");
+        if moment % 5 == 0 || moment + 1 == moments {
+            let mut straight = MemoryStore::default();
+            for number in 0..held {
+                straight.commit(batch(number), &Cancel::new()).unwrap();
+            }
+            let digest = store.digest(&Cancel::new()).unwrap();
+            if held > 0 {
+                assert_eq!(digest, straight.digest(&Cancel::new()).unwrap(), "seed {seed}");
+            }
+        }
+    }
+    assert!(known > 0, "the victim never came to a commit");
+}

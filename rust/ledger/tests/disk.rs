@@ -1,0 +1,365 @@
+//! A store on disk: commits of one process seen by others, locks, generations, the tail, damage.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use headwater_ledger::facts::{Batch, BlockFacts, Claim};
+use headwater_ledger::market::{PricePoint, TokenListing};
+use headwater_ledger::read::{CoverageTable, Generations, Ledger};
+use headwater_ledger::store::disk::{Disk, SystemDisk, WriteFault};
+use headwater_ledger::store::{MemoryStore, Writer};
+use headwater_ledger::{Cancel, LedgerError, Store};
+use headwater_testkit::{Chainlet, address, hash};
+use headwater_types::{Asset, BlockHash, Chain, Timestamp};
+
+const CHAIN: Chain = Chain::ETHEREUM;
+
+fn transfers(first: u64, count: u64) -> Batch {
+    let chain = Chainlet::ethereum().at_block(first);
+    (first..first + count).fold(chain, |chain, number| chain.transfer(number % 5, 7, number).fee(1)).batch()
+}
+
+fn writer(path: &Path) -> Writer {
+    Writer::open_or_create(path).unwrap()
+}
+
+fn digest(path: &Path) -> String {
+    Store::open(path).unwrap().digest(&Cancel::new()).unwrap().to_string()
+}
+
+#[test]
+fn a_folder_without_a_store_is_no_store() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(matches!(Store::open(folder.path()), Err(LedgerError::NoStore { .. })));
+    assert!(matches!(Store::open(folder.path().join("none")), Err(LedgerError::NoStore { .. })));
+    drop(writer(&folder.path().join("new/store")));
+    let store = Store::open(folder.path().join("new/store")).unwrap();
+    assert!(store.current().unwrap().coverage().is_empty());
+}
+
+#[test]
+fn a_second_writer_is_locked_out_until_the_first_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = writer(folder.path());
+    assert!(matches!(Writer::open_or_create(folder.path()), Err(LedgerError::Locked { .. })));
+    drop(first);
+    drop(writer(folder.path()));
+}
+
+#[test]
+fn a_reader_sees_each_commit_and_keeps_the_generation_it_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    let store = Store::open(folder.path()).unwrap();
+    let before = store.snapshot().unwrap();
+    for round in 0..12 {
+        let report = writer.commit(transfers(1 + 10 * round, 10), &Cancel::new()).unwrap();
+        let snapshot = store.snapshot().unwrap();
+        assert_eq!(snapshot.generation(), report.generation);
+        assert_eq!(snapshot.coverage()[&CHAIN].transactions, 10 * (round + 1));
+    }
+    assert!(before.coverage().is_empty());
+    let early = store.generation(before.generation() + 3).unwrap();
+    assert_eq!(early.coverage()[&CHAIN].transactions, 30);
+    let fresh = Store::open(folder.path()).unwrap();
+    assert_eq!(fresh.generation(before.generation() + 3).unwrap().coverage()[&CHAIN].transactions, 30);
+    assert!(matches!(store.generation(1000), Err(LedgerError::GenerationGone { generation: 1000 })));
+}
+
+#[test]
+fn what_was_committed_is_there_after_the_writer_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut first = writer(folder.path());
+    let mut batch = transfers(1, 5);
+    batch.claims = vec![
+        Claim::Blocks { first: 1, last: 5, table: CoverageTable::Blocks },
+        Claim::Account { address: address(CHAIN, 3), table: CoverageTable::Transactions },
+    ];
+    first.commit(batch.clone(), &Cancel::new()).unwrap();
+    let held = digest(folder.path());
+    drop(first);
+    let mut again = writer(folder.path());
+    assert_eq!(again.commit(batch.clone(), &Cancel::new()).unwrap().unchanged, 5);
+    assert_eq!(digest(folder.path()), held);
+    let mut memory = MemoryStore::default();
+    memory.commit(batch, &Cancel::new()).unwrap();
+    assert_eq!(memory.digest(&Cancel::new()).unwrap().to_string(), held, "disk and memory hold the same");
+    let stats = Store::open(folder.path()).unwrap().stats().unwrap();
+    assert_eq!((stats.chains[&CHAIN].segments, stats.chains[&CHAIN].coverage.transactions), (1, 5));
+}
+
+#[test]
+fn readers_find_sound_generations_while_a_writer_commits() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    let store = Store::open(folder.path()).unwrap();
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut last = 0;
+                while !is_done.load(Ordering::Relaxed) {
+                    let ledger = store.current().unwrap();
+                    assert!(ledger.generation() >= last);
+                    last = ledger.generation();
+                    let Some(coverage) = ledger.coverage().get(&CHAIN) else { continue };
+                    assert_eq!(coverage.transactions % 3, 0, "commits are seen whole");
+                    for block in 1..=coverage.transactions {
+                        assert!(ledger.find_transaction(CHAIN, &hash(block, 0)).unwrap().is_some());
+                    }
+                }
+            });
+        }
+        for round in 0..30 {
+            writer.commit(transfers(1 + 3 * round, 3), &Cancel::new()).unwrap();
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(store.current().unwrap().coverage()[&CHAIN].transactions, 90);
+}
+
+#[test]
+fn imports_are_versions_that_can_be_rolled_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    let listing = |name: &str| TokenListing {
+        chain: CHAIN,
+        contract: address(CHAIN, 9),
+        symbol: "ABC".to_owned(),
+        name: name.to_owned(),
+        decimals: 6,
+        verified: true,
+        coingecko_id: Some("abc".to_owned()),
+    };
+    let price = |usd| PricePoint { symbol: "abc".to_owned(), time: Timestamp::new(1000), usd };
+    writer.import_tokens("first.json", vec![listing("Old")]).unwrap();
+    let second = writer.import_tokens("second.json", vec![listing("New")]).unwrap();
+    writer.import_prices("prices.csv", vec![price(0.1 + 0.2)]).unwrap();
+    assert!(matches!(writer.import_prices("bad.csv", vec![price(f64::NAN)]), Err(LedgerError::InvalidPrice { .. })));
+    let name = || {
+        let ledger = Store::open(folder.path()).unwrap().current().unwrap();
+        let entry = ledger.registry().entry(CHAIN, &Asset::Token(address(CHAIN, 9))).unwrap();
+        (entry.display_name.clone(), ledger.prices().latest("abc").unwrap().usd.to_bits())
+    };
+    assert_eq!(name(), ("New".to_owned(), (0.1_f64 + 0.2).to_bits()));
+    writer.roll_back_import(second).unwrap();
+    assert_eq!(name().0, "Old");
+    assert!(matches!(writer.roll_back_import(second), Err(LedgerError::UnknownVersion(_))));
+    let versions = writer.import_versions();
+    assert_eq!(versions.iter().map(|version| version.in_force).collect::<Vec<_>>(), [true, false, true]);
+    assert_eq!(versions[1].source, "second.json");
+}
+
+fn block_hash(number: u64, fork: u8) -> BlockHash {
+    let mut bytes = [fork; 32];
+    bytes[..8].copy_from_slice(&number.to_be_bytes());
+    BlockHash::new(bytes)
+}
+
+/// One followed block with one transfer; the fork decides its hash, that of its parent is of `parent_fork`.
+fn tail_block(number: u64, fork: u8, parent_fork: u8) -> Batch {
+    let mut batch = Chainlet::ethereum().at_block(number).transfer(u64::from(fork), 7, number).batch();
+    batch.blocks = vec![BlockFacts {
+        hash: Some(block_hash(number, fork)),
+        parent: Some(block_hash(number - 1, parent_fork)),
+        ..batch.blocks[0].clone()
+    }];
+    batch.transactions[0].hash = headwater_types::TxHash::new({
+        let mut bytes = [fork; 32];
+        bytes[24..].copy_from_slice(&number.to_be_bytes());
+        bytes
+    });
+    batch.claims = vec![Claim::Blocks { first: number, last: number, table: CoverageTable::Transactions }];
+    batch
+}
+
+#[test]
+fn the_tail_grows_is_rolled_back_and_sealed_and_ends_as_a_straight_ingest() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut live = writer(folder.path());
+    live.commit(transfers(1, 4), &Cancel::new()).unwrap();
+    let reader = Store::open(folder.path()).unwrap();
+    for number in 5..=9 {
+        live.append_tail_block(tail_block(number, 1, 1)).unwrap();
+    }
+    let coverage = || reader.current().unwrap().coverage()[&CHAIN].clone();
+    assert_eq!(coverage().ranges[&CoverageTable::Transactions], [(5, 9)]);
+    let stranger = live.append_tail_block(tail_block(10, 2, 2)).unwrap_err();
+    assert!(matches!(stranger, LedgerError::TailBroken { number: 10, .. }), "{stranger}");
+    assert!(matches!(live.append_tail_block(tail_block(12, 1, 1)), Err(LedgerError::TailBroken { .. })));
+
+    assert_eq!(live.roll_back_tail(CHAIN, 7).unwrap(), 2);
+    assert_eq!((coverage().last_block, coverage().transactions), (Some(7), 7));
+    live.append_tail_block(tail_block(8, 2, 1)).unwrap();
+    live.append_tail_block(tail_block(9, 2, 2)).unwrap();
+    assert!(matches!(live.roll_back_tail(CHAIN, 3), Err(LedgerError::BelowTail { lowest: 5, .. })));
+    let with_tail = digest(folder.path());
+    assert_eq!(live.seal_tail(CHAIN, 8).unwrap(), 4);
+    assert_eq!(digest(folder.path()), with_tail, "sealing changes nothing that can be read");
+    assert!(matches!(live.roll_back_tail(CHAIN, 7), Err(LedgerError::BelowTail { lowest: 9, .. })));
+    drop(live);
+    let mut again = writer(folder.path());
+    again.append_tail_block(tail_block(10, 2, 2)).unwrap();
+
+    let straight = tempfile::tempdir().unwrap();
+    let mut ingest = writer(straight.path());
+    ingest.commit(transfers(1, 4), &Cancel::new()).unwrap();
+    for (number, fork, parent) in [(5, 1, 1), (6, 1, 1), (7, 1, 1), (8, 2, 1), (9, 2, 2), (10, 2, 2)] {
+        ingest.commit(tail_block(number, fork, parent), &Cancel::new()).unwrap();
+    }
+    assert_eq!(digest(folder.path()), digest(straight.path()));
+    let report = Store::open(folder.path()).unwrap().verify(&|_, _| {}, &Cancel::new()).unwrap();
+    assert!(report.is_sound(), "{report:?}");
+}
+
+#[test]
+fn what_history_states_outlives_a_roll_back_of_the_tail() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    for number in 5..=6 {
+        writer.append_tail_block(tail_block(number, 1, 1)).unwrap();
+    }
+    let history = Batch { claims: vec![], ..tail_block(6, 1, 1) };
+    assert_eq!(writer.commit(history, &Cancel::new()).unwrap().unchanged, 1);
+    assert_eq!(writer.roll_back_tail(CHAIN, 4).unwrap(), 2);
+    let snapshot = writer.snapshot();
+    let coverage = &snapshot.coverage()[&CHAIN];
+    assert_eq!((coverage.first_block, coverage.transactions), (Some(6), 1));
+    assert!(coverage.ranges.is_empty());
+}
+
+/// Every byte of every file, flipped: never served, always reported.
+#[test]
+fn a_flipped_bit_is_reported_with_file_and_offset_and_never_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    let mut batch = transfers(1, 3);
+    batch.claims = vec![Claim::Account { address: address(CHAIN, 1), table: CoverageTable::Transactions }];
+    writer.commit(batch, &Cancel::new()).unwrap();
+    writer.import_prices("p", vec![PricePoint { symbol: "eth".into(), time: Timestamp::new(5), usd: 2.5 }]).unwrap();
+    drop(writer);
+    let sound = digest(folder.path());
+    let newest = Store::open(folder.path()).unwrap().stats().unwrap().generation;
+    let mut files = vec![folder.path().join(format!("manifest-{newest:010}.json"))];
+    for kind in ["segments", "accounts", "prices"] {
+        files.extend(std::fs::read_dir(folder.path().join(kind)).unwrap().map(|entry| entry.unwrap().path()));
+    }
+    assert_eq!(files.len(), 4);
+    let mut seed = 0x9e37_79b9_u64;
+    for file in &files {
+        let good = std::fs::read(file).unwrap();
+        for _ in 0..40 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let place = usize::try_from(seed >> 33).unwrap() % good.len();
+            let mut bad = good.clone();
+            bad[place] ^= 1 << (seed >> 29 & 7);
+            std::fs::write(file, &bad).unwrap();
+            let store = Store::open(folder.path()).unwrap();
+            let report = store.verify(&|_, _| {}, &Cancel::new()).unwrap();
+            let named = report.problems.iter().any(|problem| problem.file == *file);
+            assert!(named, "{} byte {place}: {report:?}", file.display());
+            // Padding between sections is read by nobody: then the content is what it was.
+            match store.digest(&Cancel::new()) {
+                Ok(digest) => assert_eq!(digest.to_string(), sound, "{} byte {place}", file.display()),
+                Err(error) => assert!(
+                    matches!(&error, LedgerError::Corrupt { file: damaged, .. } if damaged == file)
+                        || matches!(error, LedgerError::NewerFormat { .. }),
+                    "{error}"
+                ),
+            }
+        }
+        for cut in [0, 1, good.len() / 2, good.len() - 1] {
+            std::fs::write(file, &good[..cut]).unwrap();
+            let store = Store::open(folder.path()).unwrap();
+            assert!(matches!(store.snapshot(), Err(LedgerError::Corrupt { .. })), "{} cut to {cut}", file.display());
+            assert!(!store.verify(&|_, _| {}, &Cancel::new()).unwrap().is_sound());
+        }
+        std::fs::write(file, &good).unwrap();
+    }
+    for file in &files[1..] {
+        let good = std::fs::read(file).unwrap();
+        std::fs::remove_file(file).unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        assert!(matches!(store.snapshot(), Err(LedgerError::Corrupt { .. })), "{} is missing", file.display());
+        std::fs::write(file, &good).unwrap();
+    }
+    let report = Store::open(folder.path()).unwrap().verify(&|_, _| {}, &Cancel::new()).unwrap();
+    assert!(report.is_sound(), "{report:?}");
+}
+
+/// A disk whose n-th operation fails.
+struct Faulty {
+    left: u32,
+    disk: SystemDisk,
+}
+
+impl Faulty {
+    fn step(&mut self) -> std::io::Result<()> {
+        self.left = self.left.wrapping_sub(1);
+        if self.left == u32::MAX { Err(std::io::Error::other("a fault made by the test")) } else { Ok(()) }
+    }
+}
+
+impl Disk for Faulty {
+    fn create_folder(&mut self, path: &Path) -> std::io::Result<()> {
+        self.disk.create_folder(path)
+    }
+
+    fn write_synced(&mut self, path: &Path, bytes: &[u8]) -> Result<(), WriteFault> {
+        self.step().map_err(WriteFault::Write)?;
+        self.disk.write_synced(path, bytes)?;
+        self.step().map_err(WriteFault::Sync)
+    }
+
+    fn rename(&mut self, from: &Path, to: &Path) -> std::io::Result<()> {
+        self.step()?;
+        self.disk.rename(from, to)
+    }
+
+    fn sync_folder(&mut self, path: &Path) -> std::io::Result<()> {
+        self.step()?;
+        self.disk.sync_folder(path)
+    }
+
+    fn remove(&mut self, path: &Path) -> std::io::Result<()> {
+        self.disk.remove(path)
+    }
+}
+
+#[test]
+fn a_fault_at_any_step_leaves_a_store_of_whole_commits_and_a_failed_sync_latches_the_writer() {
+    let mut outcomes = [0_u32; 3];
+    for fault in 0..60 {
+        let folder = tempfile::tempdir().unwrap();
+        drop(writer(folder.path()));
+        let disk = Faulty { left: fault, disk: SystemDisk };
+        let Ok(mut faulty) = Writer::open_on(folder.path(), Box::new(disk)) else { continue };
+        let mut acknowledged = 0;
+        for round in 0..3 {
+            match faulty.commit(transfers(1 + 2 * round, 2), &Cancel::new()) {
+                Ok(_) => acknowledged += 1,
+                Err(LedgerError::Io { action: "cannot write", .. }) => {
+                    outcomes[0] += 1;
+                    faulty.commit(transfers(1 + 2 * round, 2), &Cancel::new()).expect("space came back");
+                    acknowledged += 1;
+                }
+                Err(LedgerError::Io { .. }) => {
+                    outcomes[1] += 1;
+                    let again = faulty.commit(transfers(100, 2), &Cancel::new());
+                    assert!(matches!(again, Err(LedgerError::Latched { .. })));
+                    break;
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        outcomes[2] += u32::from(acknowledged == 3);
+        drop(faulty);
+        let store = Store::open(folder.path()).unwrap();
+        let held = store.current().unwrap().coverage().get(&CHAIN).map_or(0, |coverage| coverage.transactions);
+        // A manifest whose name could not be synced may be there or not; nothing else is in between.
+        assert!(held == 2 * acknowledged || held == 2 * (acknowledged + 1), "{held} of {acknowledged}");
+        assert!(store.verify(&|_, _| {}, &Cancel::new()).unwrap().is_sound());
+        drop(Writer::open_or_create(folder.path()).unwrap());
+    }
+    assert!(outcomes.iter().all(|count| *count > 0), "each outcome occurs: {outcomes:?}");
+}

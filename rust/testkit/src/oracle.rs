@@ -1,0 +1,151 @@
+//! What a ledger must answer, worked out from facts without any index: slow, short, and independent of the store.
+
+use std::collections::BTreeMap;
+
+use headwater_ledger::facts::{MovementFact, TransactionFacts};
+use headwater_ledger::read::{Direction, MovementKind, Status};
+use headwater_types::{Address, Amount, Asset, TxHash};
+
+/// One movement of an account as the oracle sees it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OracleRow {
+    /// Block number.
+    pub block: u64,
+    /// Position in the block; unknown sorts last.
+    pub index: u32,
+    /// The transaction.
+    pub hash: TxHash,
+    /// Kind of movement.
+    pub kind: MovementKind,
+    /// Log index or trace ordinal; `u64::MAX` where the source gave none.
+    pub ordinal: u64,
+    /// What moved.
+    pub asset: Asset,
+    /// Which way it went.
+    pub direction: Direction,
+    /// The other side.
+    pub counterparty: Option<Address>,
+    /// How much.
+    pub amount: Amount,
+    /// Whether the transaction is known to have failed.
+    pub failed: bool,
+}
+
+/// What an account holds of one asset as the oracle sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OracleHolding {
+    /// All that came in.
+    pub received: Amount,
+    /// All that went out, fees included.
+    pub sent: Amount,
+    /// The fees among it.
+    pub fees: Amount,
+}
+
+/// The movements of an account, oldest first. Rows without an ordinal are in order of content.
+///
+/// # Panics
+/// When sums of a transaction pass 256 bits.
+#[must_use]
+pub fn rows_of(transactions: &[TransactionFacts], account: &Address) -> Vec<OracleRow> {
+    let mut rows: Vec<_> = transactions.iter().flat_map(|facts| rows_in(facts, account)).collect();
+    rows.sort();
+    rows
+}
+
+/// The holdings of an account by asset: failed transactions count only by their fee, self transfers not at all.
+///
+/// # Panics
+/// When a sum passes 256 bits.
+#[must_use]
+pub fn holdings_of(transactions: &[TransactionFacts], account: &Address) -> BTreeMap<Asset, OracleHolding> {
+    let mut holdings: BTreeMap<Asset, OracleHolding> = BTreeMap::new();
+    let add = |sum: &mut Amount, amount| *sum = sum.checked_add(amount).expect("sums of a test fit");
+    for row in rows_of(transactions, account).iter().filter(|row| !row.failed) {
+        let holding = holdings.entry(row.asset).or_default();
+        match row.direction {
+            Direction::In => add(&mut holding.received, row.amount),
+            Direction::Out => add(&mut holding.sent, row.amount),
+            Direction::Own => {}
+        }
+    }
+    for facts in transactions {
+        let pays = facts.body.is_some_and(|body| body.from == Some(*account));
+        let price = facts.effective_gas_price.or(facts.gas_price);
+        let by_gas = price.zip(facts.gas_used).and_then(|(price, gas)| price.checked_mul(Amount::from(gas)));
+        if let Some(fee) = facts.fee.or(by_gas).filter(|_| pays) {
+            let holding = holdings.entry(Asset::Native).or_default();
+            add(&mut holding.sent, fee);
+            add(&mut holding.fees, fee);
+        }
+    }
+    holdings
+}
+
+fn rows_in(facts: &TransactionFacts, account: &Address) -> Vec<OracleRow> {
+    let row = |kind, ordinal, asset, direction, counterparty, amount| OracleRow {
+        block: facts.block,
+        index: facts.index.unwrap_or(u32::MAX),
+        hash: facts.hash,
+        kind,
+        ordinal,
+        asset,
+        direction,
+        counterparty,
+        amount,
+        failed: facts.status == Some(Status::Failed),
+    };
+    let sides = |from: Option<Address>, to: Option<Address>| match (from == Some(*account), to == Some(*account)) {
+        (true, true) => Some((Direction::Own, Some(*account))),
+        (true, false) => Some((Direction::Out, to)),
+        (false, true) => Some((Direction::In, from)),
+        (false, false) => None,
+    };
+
+    let mut rows = Vec::new();
+    if let Some(body) = &facts.body
+        && let Some((direction, other)) = sides(body.from, body.to.or(facts.created))
+    {
+        rows.push(row(MovementKind::Native, 0, Asset::Native, direction, other, body.value));
+    }
+    for movement in &facts.movements {
+        let kind = match movement.kind {
+            MovementFact::Internal => MovementKind::Internal,
+            MovementFact::Token => MovementKind::Token,
+            MovementFact::NonFungible => continue,
+        };
+        if let Some((direction, other)) = sides(movement.from, movement.to) {
+            let ordinal = movement.ordinal.shown().unwrap_or(u64::MAX);
+            rows.push(row(kind, ordinal, movement.asset, direction, other, movement.amount));
+        }
+    }
+    rows.extend(
+        net_change(facts, account).map(|(ordinal, direction, amount)| {
+            row(MovementKind::Utxo, ordinal, Asset::Native, direction, None, amount)
+        }),
+    );
+    rows
+}
+
+/// Place of the address among those of the transaction, direction and size of its net change.
+fn net_change(facts: &TransactionFacts, account: &Address) -> Option<(u64, Direction, Amount)> {
+    let utxo = facts.utxo.as_ref()?;
+    let spent = || utxo.inputs.iter().filter_map(|input| input.spent.as_ref());
+    let owners = spent().chain(&utxo.outputs).filter_map(|output| output.owner);
+    let mut seen = Vec::new();
+    owners.for_each(|owner| {
+        if !seen.contains(&owner) {
+            seen.push(owner);
+        }
+    });
+    let place = seen.iter().position(|owner| owner == account)?;
+    let mine = |output: &&headwater_ledger::facts::OutputFacts| output.owner == Some(*account);
+    let sent: u64 = spent().filter(mine).map(|output| output.amount).sum();
+    let received: u64 = utxo.outputs.iter().filter(mine).map(|output| output.amount).sum();
+    let direction = match received.cmp(&sent) {
+        std::cmp::Ordering::Greater => Direction::In,
+        std::cmp::Ordering::Less => Direction::Out,
+        std::cmp::Ordering::Equal => Direction::Own,
+    };
+    Some((place as u64, direction, Amount::from(received.abs_diff(sent))))
+}

@@ -1,0 +1,116 @@
+//! Random chains for property tests: few accounts and small amounts, so that things meet.
+
+use headwater_ledger::facts::{Batch, Movement, MovementFact, TransactionFacts};
+use headwater_ledger::read::Ordinal;
+use headwater_types::Amount;
+use proptest::prelude::*;
+
+use crate::Chainlet;
+
+/// A chain of accounts with native, internal and token movements, fees, failures, self transfers, crowded blocks,
+/// rows without an ordinal and amounts past 128 bits.
+pub fn account_chain() -> impl Strategy<Value = Batch> {
+    let step = (0..6u64, 0..6u64, 0..50u64, 0..10u8, any::<bool>(), prop::collection::vec(movement(), 0..4));
+    prop::collection::vec(step, 1..40).prop_map(|steps| {
+        let chain = steps.into_iter().fold(Chainlet::ethereum(), |chain, (from, to, value, luck, same, movements)| {
+            let chain = if same { chain.same_block() } else { chain };
+            let chain = chain.transfer(from, to, value).fee(u64::from(luck));
+            let chain = match luck {
+                0 => chain.failed(),
+                1 => chain.status_unknown(),
+                2 => chain.with(|facts| facts.index = None),
+                _ => chain,
+            };
+            let chain = movements.into_iter().fold(chain, |chain, (kind, from, to, amount)| match kind {
+                0 => chain.internal(from, to, amount),
+                kind => chain.token_movement(u64::from(kind), from, to, amount),
+            });
+            match luck {
+                3 => chain.unindexed(),
+                4 => chain.with(enlarge),
+                _ => chain,
+            }
+        });
+        chain.batch()
+    })
+}
+
+fn movement() -> impl Strategy<Value = (u8, u64, u64, u64)> {
+    (0..3u8, 0..6u64, 0..6u64, 0..4u64)
+}
+
+/// Amounts past 128 bits.
+fn enlarge(facts: &mut TransactionFacts) {
+    let mut bytes = [0; 32];
+    bytes[10] = 1;
+    for movement in &mut facts.movements {
+        if movement.kind == MovementFact::Token {
+            movement.amount = Amount::from_be_bytes(bytes).checked_add(movement.amount).expect("far below 256 bits");
+        }
+    }
+}
+
+/// A chain of outputs: each transaction spends outputs made before and pays to a few accounts, some to itself.
+pub fn utxo_chain() -> impl Strategy<Value = Batch> {
+    let step = (prop::collection::vec(0..1000usize, 0..3), prop::collection::vec(0..6u64, 1..4), any::<bool>());
+    prop::collection::vec(step, 1..30).prop_map(|steps| {
+        let mut chain = Chainlet::bitcoin();
+        let mut unspent: Vec<(u64, u32, u32, u64)> = Vec::new();
+        let (mut block, mut index) = (0, 0);
+        for (picks, payees, same) in steps {
+            let same = same && block > 0;
+            (block, index) = if same { (block, index + 1) } else { (block + 1, 0) };
+            chain = if same { chain.same_block() } else { chain };
+            let spent: Vec<_> = picks
+                .into_iter()
+                .filter_map(|pick| (!unspent.is_empty()).then(|| unspent.swap_remove(pick % unspent.len())))
+                .collect();
+            let total: u64 = spent.iter().map(|output| output.3).sum();
+            if spent.is_empty() || total < payees.len() as u64 {
+                chain = chain.mine(payees[0], 1_000 + block);
+                unspent.push((block, index, 0, 1_000 + block));
+                continue;
+            }
+            let share = total / payees.len() as u64;
+            let to: Vec<_> = payees.iter().map(|payee| (*payee, share)).collect();
+            let points: Vec<_> = spent.iter().map(|&(block, index, output, _)| (block, index, output)).collect();
+            chain = chain.spend(&points, &to);
+            unspent.extend((0..).zip(&to).map(|(output, _)| (block, index, output, share)));
+        }
+        chain.batch()
+    })
+}
+
+/// Several overlapping sources of one chain: what they say together is what the chain holds, and each leaves things
+/// out.
+pub fn sources_of(batch: Batch, sources: usize) -> impl Strategy<Value = Vec<Batch>> {
+    let says = prop::collection::vec(0..6u8, batch.transactions.len());
+    prop::collection::vec(says, sources).prop_map(move |sources| {
+        let mut parts: Vec<_> = sources
+            .into_iter()
+            .map(|says| {
+                let transactions = batch.transactions.iter().zip(says);
+                let transactions = transactions.filter_map(|(facts, says)| partial(facts, says)).collect();
+                Batch { transactions, ..batch.clone() }
+            })
+            .collect();
+        parts.push(batch.clone());
+        parts
+    })
+}
+
+/// Part of what is known of a transaction.
+fn partial(facts: &TransactionFacts, says: u8) -> Option<TransactionFacts> {
+    let bare = TransactionFacts::new(facts.hash, facts.block);
+    match says {
+        0 => None,
+        1 => Some(TransactionFacts { body: facts.body, utxo: facts.utxo.clone(), ..bare }),
+        2 => Some(TransactionFacts { status: facts.status, fee: facts.fee, index: facts.index, ..bare }),
+        3 => Some(TransactionFacts { movements: facts.movements.clone(), ..bare }),
+        4 => {
+            let unindexed = |movement: &Movement| Movement { ordinal: Ordinal::Unindexed(0), ..movement.clone() };
+            Some(TransactionFacts { movements: facts.movements.iter().map(unindexed).collect(), ..bare })
+        }
+        _ => Some(facts.clone()),
+    }
+}
