@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use headwater_ledger::facts::TransactionFacts;
-use headwater_types::{Address, Chain};
+use headwater_types::{Address, Asset, Chain};
 use serde::Serialize;
 
 use crate::economy::Economy;
-use crate::truth::{AddressTruth, Role};
+use crate::truth::{AddressTruth, CaseStep, Role};
 
 /// One address worth looking at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -26,6 +26,7 @@ pub struct Highlight {
 /// Picks a few addresses of every chain, in order of chain.
 pub(crate) fn highlights(economy: &Economy) -> Vec<Highlight> {
     let activity = activity(economy);
+    let values = Values::of(economy);
     let mut found = Vec::new();
     for chain in Chain::all() {
         let busiest = |role: Role| {
@@ -61,8 +62,9 @@ pub(crate) fn highlights(economy: &Economy) -> Vec<Highlight> {
             economy.truth.addresses.iter().any(|truth| truth.address == *address && truth.role == Role::Person)
         };
         let loot = economy.truth.cases.iter().filter(|step| step.chain == chain && step.stage == "loot");
-        if let Some(step) = loot.clone().filter(|step| person(&step.from)).max_by_key(|step| step.amount) {
-            add(step.from, "victim", format!("lost the most raw units of one asset to {}", step.case));
+        let robbed = loot.clone().filter(|step| person(&step.from));
+        if let Some(step) = robbed.max_by(|left, right| values.usd(left).total_cmp(&values.usd(right))) {
+            add(step.from, "victim", format!("lost more than anybody else to {}", step.case));
         }
         if let Some(step) = loot.clone().find(|step| step.kind == "theft") {
             add(step.to, "peel chain", "stolen coins leave here, a little peeled off at every hop".to_owned());
@@ -71,8 +73,38 @@ pub(crate) fn highlights(economy: &Economy) -> Vec<Highlight> {
         if let Some(link) = mixed.clone().find(|link| person(&link.depositor)) {
             add(link.depositor, "mixer user", "an ordinary person who used the mixer".to_owned());
         }
+        let crossed = economy.truth.bridge_transfers.iter().filter(|transfer| transfer.source.chain == chain);
+        if let Some(transfer) = crossed.clone().find(|transfer| person(&transfer.source.user)) {
+            let there = &transfer.destination;
+            let why = format!("crossed to {} over the bridge, to {}", there.chain, there.user);
+            add(transfer.source.user, "bridge user", why);
+        }
     }
     found
+}
+
+/// What assets are worth, by their first price: good enough to compare losses.
+struct Values<'a>(BTreeMap<(Chain, Asset), (u8, &'a str)>, BTreeMap<&'a str, f64>);
+
+impl<'a> Values<'a> {
+    fn of(economy: &'a Economy) -> Self {
+        let natives =
+            Chain::all().map(|chain| ((chain, Asset::Native), (chain.native_decimals(), chain.native_symbol())));
+        let tokens = economy.tokens.iter();
+        let tokens =
+            tokens.map(|token| ((token.chain, Asset::Token(token.contract)), (token.decimals, &*token.symbol)));
+        let mut prices = BTreeMap::new();
+        for point in &economy.prices {
+            prices.entry(&*point.symbol).or_insert(point.usd);
+        }
+        Self(natives.chain(tokens).collect(), prices)
+    }
+
+    fn usd(&self, step: &CaseStep) -> f64 {
+        let Some((decimals, symbol)) = self.0.get(&(step.chain, step.asset)) else { return 0.0 };
+        let price = self.1.get(&*symbol.to_lowercase()).copied().unwrap_or(0.0);
+        step.amount.to_f64(*decimals) * price
+    }
 }
 
 /// How many transactions name an address.

@@ -128,7 +128,11 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
         let owner = format!("exchange-{name}");
         let script = [ScriptType::P2wpkh, ScriptType::P2sh, ScriptType::P2wpkh][place];
         let mut habits = Habits::service(script);
+        // Two of them keep one hot address, one makes a new address for every change.
         habits.change_last = place == 1;
+        if place != 1 {
+            habits.address = AddressHabit::OneForChange;
+        }
         let wallet = world.bitcoin.add_wallet(Holder::single(&owner, Role::ExchangeHot), habits);
         let cold = Habits { address: AddressHabit::Reused, ..Habits::service(ScriptType::P2wsh) };
         let cold_wallet = world.bitcoin.add_wallet(
@@ -303,7 +307,7 @@ impl Operations {
         let exchange = &world.exchanges[self.exchange];
         let (wallet, cold) = (exchange.wallet, exchange.cold_wallet);
         if world.bitcoin.coin_count(wallet) > 45 {
-            let to = world.bitcoin.receiving(wallet);
+            let to = world.bitcoin.own(wallet);
             let _ = world.bitcoin.gather(now, wallet, 40, to);
         }
         let surplus = world.bitcoin.spendable(wallet, now);
@@ -312,7 +316,7 @@ impl Operations {
             let _ = world.bitcoin.pay(now, wallet, &[(to, surplus / 2 / 100_000_000 * 100_000_000)]);
         }
         if surplus < 40 * 100_000_000 {
-            let to = world.bitcoin.receiving(wallet);
+            let to = world.bitcoin.own(wallet);
             let reserve = world.bitcoin.spendable(cold, now);
             let amount = (reserve / 2).min(150 * 100_000_000);
             if amount > 100_000_000 {

@@ -102,6 +102,13 @@ impl UtxoBook {
         address
     }
 
+    /// An address at which a wallet gathers what is its own.
+    pub(crate) fn own(&mut self, wallet: WalletId) -> Address {
+        let address = self.wallets[wallet.0].change(self.seed);
+        self.owners.insert(address, wallet);
+        address
+    }
+
     /// Satoshis that a wallet could spend now.
     pub(crate) fn spendable(&self, wallet: WalletId, now: i64) -> u64 {
         let block = self.schedule.block_at(now);

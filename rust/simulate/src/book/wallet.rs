@@ -21,6 +21,8 @@ pub(crate) enum AddressHabit {
     Fresh,
     /// One address for everything: change goes back to where it came from.
     Reused,
+    /// New addresses for payments, one address for all change: the hot wallet of a service.
+    OneForChange,
     /// New addresses; change uses another script form than receiving (a wallet half way to a new form).
     OtherFormForChange(ScriptType),
 }
@@ -109,8 +111,10 @@ impl Wallet {
     /// An address to be paid at.
     pub(crate) fn receiving(&mut self, seed: u64) -> Address {
         match self.habits.address {
-            AddressHabit::Reused => script_address(seed, self.habits.script, &format!("{}/0", self.holder.wallet)),
-            AddressHabit::Fresh | AddressHabit::OtherFormForChange(_) => self.fresh(seed, self.habits.script),
+            AddressHabit::Reused => self.first(seed),
+            AddressHabit::Fresh | AddressHabit::OneForChange | AddressHabit::OtherFormForChange(_) => {
+                self.fresh(seed, self.habits.script)
+            }
         }
     }
 
@@ -118,8 +122,13 @@ impl Wallet {
     pub(crate) fn change(&mut self, seed: u64) -> Address {
         match self.habits.address {
             AddressHabit::OtherFormForChange(script) => self.fresh(seed, script),
+            AddressHabit::OneForChange => self.first(seed),
             AddressHabit::Fresh | AddressHabit::Reused => self.receiving(seed),
         }
+    }
+
+    fn first(&self, seed: u64) -> Address {
+        script_address(seed, self.habits.script, &format!("{}/0", self.holder.wallet))
     }
 
     fn fresh(&mut self, seed: u64, script: ScriptType) -> Address {
