@@ -68,9 +68,6 @@ pub fn simulate(
 ) -> Result<SimulateReport, SimulateError> {
     let mut economy = economy(preset, seed);
     let mut report = report(preset, seed, &economy);
-    if let Some(folder) = truth_dir {
-        economy.truth.write(folder)?;
-    }
     let total = economy.batches.iter().map(|batch| batch.transactions.len() as u64).sum();
     let mut done = 0;
     progress(done, total);
@@ -84,6 +81,9 @@ pub fn simulate(
         writer.import_tokens(&source, economy.tokens)?;
         writer.import_prices(&source, economy.prices)?;
         report.generation = writer.snapshot().generation();
+    }
+    if let Some(folder) = truth_dir {
+        economy.truth.write(folder)?;
     }
     Ok(report)
 }

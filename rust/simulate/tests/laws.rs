@@ -448,3 +448,21 @@ fn a_damaged_truth_names_file_row_and_column() {
     let message = Truth::read(folder.path()).unwrap_err().to_string();
     assert!(message.contains("addresses.parquet"), "{message}");
 }
+
+#[test]
+fn every_seed_gives_an_economy_of_this_size_with_all_its_crimes() {
+    for seed in [0, 1, 2, u64::MAX] {
+        let economy = economy(Preset::Demo, seed);
+        let rows = |batch: &Batch| -> usize {
+            let inside = |facts: &TransactionFacts| {
+                facts.movements.len() + facts.utxo.as_ref().map_or(0, |utxo| utxo.outputs.len())
+            };
+            batch.transactions.iter().map(|facts| 1 + inside(facts)).sum()
+        };
+        let all: usize = economy.batches.iter().map(rows).sum();
+        assert!((60_000..100_000).contains(&all), "seed {seed}: {all} transactions and movements");
+        let ends: BTreeSet<_> =
+            economy.truth.cases.iter().filter(|step| step.stage == "cash_out").map(|step| step.case.as_str()).collect();
+        assert_eq!(ends.len(), 3, "seed {seed}: {ends:?}");
+    }
+}
