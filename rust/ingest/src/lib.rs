@@ -3,14 +3,16 @@
 //! * [`ingest`]: files, folders and patterns into a store; says aloud what each file was taken for.
 //! * [`FORMATS`]: the formats; a further one is one file and one line.
 //! * [`bitcoin`]: blocks, block files and the node's JSON, decoded into facts.
-//! * `read_token_registry`, `read_prices`: token lists and prices.
-//! * `frames`: tables in memory, as Python hands them over.
+//! * [`read_token_registry`], [`read_prices`]: token lists and prices.
+//! * [`frames`]: tables in memory, as Python hands them over.
 #![forbid(unsafe_code)]
 
 pub mod bitcoin;
 mod driver;
 mod error;
 mod formats;
+pub mod frames;
+mod market;
 mod options;
 mod report;
 mod sink;
@@ -20,6 +22,7 @@ mod target;
 pub use driver::{ingest, ingest_into};
 pub use error::{Fault, FieldError, IngestError, Place, RowError};
 pub use formats::{FORMATS, Format, Job, Sniffed, SniffedChain};
+pub use market::{Listed, list_prices, list_tokens, read_prices, read_token_registry};
 pub use options::{OnError, Options, Progress, ProgressState, Silent};
 pub use report::{ChainSource, FileReport, IngestReport};
 pub use sink::Sink;

@@ -11,7 +11,7 @@ use crate::IngestError;
 use crate::error::RowError;
 use crate::options::{OnError, Options, Progress, ProgressState};
 use crate::report::{FileReport, IngestReport, QUOTED};
-use crate::source::Input;
+use crate::source::{Counts, Input};
 use crate::target::Target;
 
 /// Rows between two looks at the cancel token and two words to the progress.
@@ -394,6 +394,16 @@ impl<'a> Sink<'a> {
             bytes_total: self.bytes_total,
             rows: self.report.rows,
         });
+    }
+}
+
+impl Counts for Sink<'_> {
+    fn count_row(&mut self) -> Result<(), IngestError> {
+        Sink::count_row(self)
+    }
+
+    fn reject(&mut self, error: RowError) -> Result<(), IngestError> {
+        Sink::reject(self, error)
     }
 }
 

@@ -12,11 +12,11 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
 use polars::prelude::{DataType as PolarsType, StringChunked};
 
+use crate::IngestError;
 use crate::error::{FieldError, Place, RowError};
 use crate::source::row::Header;
-use crate::source::table::{Handle, one_row};
+use crate::source::table::{Counts, Handle, one_row};
 use crate::source::{Input, Row};
-use crate::{IngestError, Sink};
 
 /// Rows that are held at once.
 const BATCH_ROWS: usize = 8192;
@@ -30,11 +30,11 @@ pub(crate) fn parquet_columns(input: &Input) -> Result<Vec<String>, IngestError>
 }
 
 /// Reads the named columns of all rows.
-pub(crate) fn each_parquet_row(
+pub(crate) fn each_parquet_row<C: Counts>(
     input: &Input,
     columns: &[&str],
-    sink: &mut Sink<'_>,
-    mut handle: impl Handle,
+    sink: &mut C,
+    mut handle: impl Handle<C>,
 ) -> Result<(), IngestError> {
     let builder = open(input)?;
     check_lengths(input, builder.metadata())?;

@@ -16,4 +16,4 @@ pub use lines::Lines;
 pub use probe::{Content, Probe};
 pub use row::Row;
 pub(crate) use row::{hex_bytes, plain_number};
-pub(crate) use table::each_row;
+pub(crate) use table::{Counts, each_row};

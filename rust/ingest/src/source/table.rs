@@ -4,22 +4,31 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::IngestError;
 use crate::error::{Fault, FieldError, Place, RowError};
 use crate::source::row::Header;
 use crate::source::{Content, Input, Row, columnar, json};
-use crate::{IngestError, Sink};
 
-/// What reads one row. A [`Fault::Field`] leaves the row out or stops, as the caller of the ingest chose.
-pub(crate) trait Handle: FnMut(&Row<'_>, &mut Sink<'_>) -> Result<(), Fault> {}
-impl<F: FnMut(&Row<'_>, &mut Sink<'_>) -> Result<(), Fault>> Handle for F {}
+/// Counts rows, and decides about those that are wrong.
+pub(crate) trait Counts {
+    /// Counts a row read.
+    fn count_row(&mut self) -> Result<(), IngestError>;
+
+    /// Leaves a row out, or gives its error back to stop.
+    fn reject(&mut self, error: RowError) -> Result<(), IngestError>;
+}
+
+/// What reads one row. A [`Fault::Field`] leaves the row out or stops, as the counter says.
+pub(crate) trait Handle<C>: FnMut(&Row<'_>, &mut C) -> Result<(), Fault> {}
+impl<C, F: FnMut(&Row<'_>, &mut C) -> Result<(), Fault>> Handle<C> for F {}
 
 /// Reads all rows of a file. Of a Parquet file only the named columns are read.
-pub(crate) fn each_row(
+pub(crate) fn each_row<C: Counts>(
     input: &Input,
     content: &Content,
     columns: &[&str],
-    sink: &mut Sink<'_>,
-    handle: impl Handle,
+    sink: &mut C,
+    handle: impl Handle<C>,
 ) -> Result<(), IngestError> {
     match content {
         Content::Csv => each_csv_row(input, sink, handle),
@@ -31,11 +40,11 @@ pub(crate) fn each_row(
 }
 
 /// Counts one row, hands it on, and deals with what is wrong with it.
-pub(crate) fn one_row(
+pub(crate) fn one_row<C: Counts>(
     input: &Input,
     row: &Row<'_>,
-    sink: &mut Sink<'_>,
-    handle: &mut impl Handle,
+    sink: &mut C,
+    handle: &mut impl Handle<C>,
 ) -> Result<(), IngestError> {
     sink.count_row()?;
     match handle(row, sink) {
@@ -45,7 +54,7 @@ pub(crate) fn one_row(
     }
 }
 
-fn each_csv_row(input: &Input, sink: &mut Sink<'_>, mut handle: impl Handle) -> Result<(), IngestError> {
+fn each_csv_row<C: Counts>(input: &Input, sink: &mut C, mut handle: impl Handle<C>) -> Result<(), IngestError> {
     let allowed = Arc::new(AtomicU64::new(0));
     let margin = u64::try_from(input.max_line_bytes()).unwrap_or(u64::MAX).saturating_add(1 << 17);
     allowed.store(margin, Ordering::Relaxed);
@@ -87,7 +96,7 @@ fn each_csv_row(input: &Input, sink: &mut Sink<'_>, mut handle: impl Handle) -> 
         }
         let line = record.position().map_or(0, csv::Position::line);
         let row = Row::csv(&record, &header, line);
-        one_row(input, &row, sink, &mut |row: &Row<'_>, sink: &mut Sink<'_>| {
+        one_row(input, &row, sink, &mut |row: &Row<'_>, sink: &mut C| {
             if record.len() != width {
                 let expected = format!("{width} fields, as the header has");
                 return Err(FieldError::new("row", Some(&format!("{} fields", record.len())), expected).into());
@@ -97,7 +106,7 @@ fn each_csv_row(input: &Input, sink: &mut Sink<'_>, mut handle: impl Handle) -> 
     }
 }
 
-fn each_json_row(input: &Input, sink: &mut Sink<'_>, mut handle: impl Handle) -> Result<(), IngestError> {
+fn each_json_row<C: Counts>(input: &Input, sink: &mut C, mut handle: impl Handle<C>) -> Result<(), IngestError> {
     let mut lines = input.lines()?;
     while let Some((number, line)) = lines.next_line()? {
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -116,7 +125,7 @@ fn each_json_row(input: &Input, sink: &mut Sink<'_>, mut handle: impl Handle) ->
                 continue;
             }
         };
-        one_row(input, &Row::json(&value, number), sink, &mut |row: &Row<'_>, sink: &mut Sink<'_>| {
+        one_row(input, &Row::json(&value, number), sink, &mut |row: &Row<'_>, sink: &mut C| {
             if value == json::Value::Null {
                 return Err(FieldError::new("row", None, "one JSON object per line").into());
             }

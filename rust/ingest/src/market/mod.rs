@@ -1,0 +1,98 @@
+//! Token registries and prices: small files that are read whole.
+
+mod prices;
+mod tokens;
+
+use std::path::Path;
+
+use headwater_ledger::market::{PricePoint, TokenListing};
+use headwater_types::Chain;
+
+use crate::error::RowError;
+use crate::report::QUOTED;
+use crate::source::{Counts, Input, Probe};
+use crate::{IngestError, Options};
+
+pub(crate) use prices::price_of;
+pub(crate) use tokens::listing_of;
+
+/// What a file lists, and what of it was left out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed<T> {
+    /// The entries.
+    pub entries: Vec<T>,
+    /// What the file was taken for.
+    pub format: &'static str,
+    /// Rows that list nothing: no price on that day, another chain, no fungible token, a malformed entry.
+    pub skipped: u64,
+    /// Why, for the first few of them.
+    pub skipped_reasons: Vec<String>,
+}
+
+impl<T> Listed<T> {
+    fn new(format: &'static str) -> Self {
+        Self { entries: Vec::new(), format, skipped: 0, skipped_reasons: Vec::new() }
+    }
+
+    fn skip(&mut self, reason: impl FnOnce() -> String) {
+        self.skipped += 1;
+        if self.skipped_reasons.len() < QUOTED {
+            self.skipped_reasons.push(reason());
+        }
+    }
+}
+
+/// Reads a token registry: the lists of ethereum-lists (an array, or one token per file), the contract map of
+/// `MetaMask`, a token list in the form of Uniswap, or CSV and Parquet with `address`, `symbol` and `decimals`.
+///
+/// The chain of a token is what its entry says (`chainId`), else `chain`, else what the name of the file says, else
+/// Ethereum. Bad entries and those of other chains are left out: see [`list_tokens`] for their number.
+///
+/// # Errors
+/// When the file cannot be read or is none of these.
+pub fn read_token_registry(path: &Path, chain: Option<Chain>) -> Result<Vec<TokenListing>, IngestError> {
+    Ok(list_tokens(path, chain)?.entries)
+}
+
+/// [`read_token_registry`], with the number of entries that were left out and why.
+///
+/// # Errors
+/// When the file cannot be read or is no token registry.
+pub fn list_tokens(path: &Path, chain: Option<Chain>) -> Result<Listed<TokenListing>, IngestError> {
+    tokens::list(&probe(path)?, chain)
+}
+
+/// Reads prices in US dollars from CSV or Parquet: daily rows (`Date`, `Close`), hourly rows (`Unix`, `Close`), or
+/// `symbol`, `ts`, `price_usd`. The symbol is `symbol`, else what its column says, else what the name of the file
+/// begins with (`ETH-USD-1d.csv`).
+///
+/// A price of a day or an hour is the one of its end and carries its last second, so that nothing looks ahead. Rows
+/// with an empty price list none.
+///
+/// # Errors
+/// When the file cannot be read, is none of these, names no symbol, or a price is negative or no number.
+pub fn read_prices(path: &Path, symbol: Option<&str>) -> Result<Vec<PricePoint>, IngestError> {
+    Ok(list_prices(path, symbol)?.entries)
+}
+
+/// [`read_prices`], with the number of rows without a price.
+///
+/// # Errors
+/// As [`read_prices`].
+pub fn list_prices(path: &Path, symbol: Option<&str>) -> Result<Listed<PricePoint>, IngestError> {
+    prices::list(&probe(path)?, symbol)
+}
+
+fn probe(path: &Path) -> Result<Probe, IngestError> {
+    Probe::new(Input::new(path, Options::default().max_line_bytes)?)
+}
+
+impl<T> Counts for Listed<T> {
+    fn count_row(&mut self) -> Result<(), IngestError> {
+        Ok(())
+    }
+
+    fn reject(&mut self, error: RowError) -> Result<(), IngestError> {
+        Err(IngestError::Row(Box::new(error)))
+    }
+}
