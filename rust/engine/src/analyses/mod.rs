@@ -4,6 +4,8 @@
 //! documentation of the endpoint), checked parameters, a function from ledger and parameters to a `...Report`, and
 //! tests. To add one: a file here, a line in [`ENTRIES`], a line in [`crate::ENDPOINTS`].
 
+mod address_autocomplete;
+mod address_resolve;
 mod assets;
 mod chains;
 mod counterparty;
@@ -27,6 +29,12 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::request::{Checks, Warnings, decode, fingerprint};
 use crate::{Answer, Endpoint, Error, ErrorKind};
 
+pub use address_autocomplete::{
+    AddressAutocomplete, AddressAutocompleteParams, AddressAutocompleteReport, AddressAutocompleteRequest,
+};
+pub use address_resolve::{
+    AddressCandidate, AddressResolve, AddressResolveParams, AddressResolveReport, AddressResolveRequest,
+};
 pub use assets::{Assets, AssetsParams, AssetsReport, AssetsRequest};
 pub use chains::{ChainEntry, Chains, ChainsParams, ChainsReport, ChainsRequest};
 pub use counterparty::{
@@ -121,6 +129,8 @@ pub(crate) const ENTRIES: &[Entry] = &[
     Entry::new::<TransferBetween>("counterparty/transfer-between"),
     Entry::new::<CounterpartyOverview>("counterparty/overview"),
     Entry::new::<WalletOverview>("wallet-overview"),
+    Entry::new::<AddressResolve>("addresses/resolve"),
+    Entry::new::<AddressAutocomplete>("addresses/autocomplete"),
 ];
 
 /// Finds the analysis of an endpoint.
