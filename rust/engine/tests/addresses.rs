@@ -188,6 +188,11 @@ fn a_transaction_hash_is_told_and_looked_up() {
         (&seen["valid"], &seen["kind"], &seen["chain"], &seen["active"]),
         (&json!(false), &json!("tx_hash"), &json!("ethereum"), &json!(true))
     );
+    let request = json!({"q": format!("{hash:?}"), "chain": "bsc"});
+    let elsewhere = answer(&desk(), "addresses/resolve", &request).0;
+    assert_eq!((&elsewhere["chain"], &elsewhere["active"]), (&Value::Null, &json!(false)));
+    let request = json!({"q": format!("{hash:?}"), "chain": "ethereum"});
+    assert_eq!(answer(&desk(), "addresses/resolve", &request).0["chain"], "ethereum");
     let unseen = resolve(&"ab".repeat(32));
     assert_eq!((&unseen["chains"], &unseen["active"]), (&json!(["bitcoin", "tron"]), &json!(false)));
 }

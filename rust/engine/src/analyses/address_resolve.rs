@@ -118,7 +118,9 @@ impl Analysis for AddressResolve {
             warnings.add("checksum", Some("q"), message);
         }
         let found_on = chains_where_seen(ledger, params.chain, &seen)?;
-        if let (Some(found_on), None) = (&found_on, params.chain) {
+        if let Some(found_on) = &found_on
+            && (params.chain.is_none() || seen.kind == Kind::TxHash)
+        {
             prefer(&mut seen, found_on);
         }
         let active = found_on.map(|chains| !chains.is_empty());
