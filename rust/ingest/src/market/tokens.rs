@@ -1,5 +1,7 @@
 //! Token registries.
 
+use std::collections::HashMap;
+
 use headwater_ledger::market::TokenListing;
 use headwater_types::{Address, Chain};
 
@@ -28,11 +30,17 @@ const CHAIN_WORDS: &[(&str, Chain)] = &[
 
 pub(super) fn list(probe: &Probe, chain: Option<Chain>) -> Result<Listed<TokenListing>, IngestError> {
     let assumed = chain.or_else(|| named_chain(probe.input())).unwrap_or(Chain::ETHEREUM);
-    match probe.content() {
-        Content::Json => list_json(probe.input(), chain, assumed),
-        Content::Csv | Content::Parquet => list_rows(probe, chain, assumed),
-        Content::Empty | Content::Binary => Err(unknown(probe.input(), probe.seen())),
-    }
+    let mut listed = match probe.content() {
+        Content::Json => list_json(probe.input(), chain, assumed)?,
+        Content::Csv | Content::Parquet => list_rows(probe, chain, assumed)?,
+        Content::Empty | Content::Binary => return Err(unknown(probe.input(), probe.seen())),
+    };
+    // Real lists name a token twice; the last entry counts, as of a name in a JSON object.
+    let last: HashMap<(Chain, Address), usize> =
+        listed.entries.iter().enumerate().map(|(place, entry)| ((entry.chain, entry.contract), place)).collect();
+    let mut place = 0..;
+    listed.entries.retain(|entry| place.next() == last.get(&(entry.chain, entry.contract)).copied());
+    Ok(listed)
 }
 
 fn unknown(input: &Input, seen: String) -> IngestError {
