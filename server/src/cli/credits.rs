@@ -22,12 +22,13 @@ enum Command {
         /// Id of the key.
         id: String,
         /// How many.
+        #[arg(value_parser = clap::value_parser!(i64).range(1..))]
         amount: i64,
     },
 }
 
 /// Adds credits.
-pub(super) fn run(shared: &Shared, arguments: &Arguments, output: &Output) -> Result<(), Failure> {
+pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let Command::Add { id, amount } = &arguments.command;
     let mut office = BackOffice::open(StateFolder::open_or_create(&shared.state()?)?)?;
     let balance = office.add_credits(id, *amount)?;

@@ -43,7 +43,7 @@ enum Broken {
 }
 
 /// Reads files into the store.
-pub(super) fn run(shared: &Shared, arguments: Arguments, output: &Output) -> Result<(), Failure> {
+pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
     let options = Options {
         chain: arguments.chain,
         format: arguments.format,

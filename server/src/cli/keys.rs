@@ -23,7 +23,7 @@ enum Command {
         #[arg(long, default_value = "default")]
         name: String,
         /// Credits to begin with.
-        #[arg(long, default_value_t = 0)]
+        #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
         credits: i64,
         /// Make a `hw_test_` key.
         #[arg(long)]
@@ -39,7 +39,7 @@ enum Command {
 }
 
 /// Makes, lists and revokes keys.
-pub(super) fn run(shared: &Shared, arguments: Arguments, output: &Output) -> Result<(), Failure> {
+pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
     let mut office = BackOffice::open(StateFolder::open_or_create(&shared.state()?)?)?;
     match arguments.command {
         Command::Create { name, credits, test } => {

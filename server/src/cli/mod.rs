@@ -6,10 +6,13 @@ mod ingest;
 mod interrupt;
 mod keys;
 mod output;
+mod prices;
 mod progress;
 mod query;
 mod serve;
+mod simulate;
 mod stats;
+mod tokens;
 mod verify;
 
 use std::ffi::OsString;
@@ -46,8 +49,14 @@ struct Shared {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Write a seeded economy on four chains.
+    Simulate(simulate::Arguments),
     /// Read chain data from files into the store.
     Ingest(ingest::Arguments),
+    /// Token registries.
+    Tokens(tokens::Arguments),
+    /// Prices.
+    Prices(prices::Arguments),
     /// Ask any data endpoint, without HTTP or billing.
     Query(query::Arguments),
     /// Run the HTTP gateway.
@@ -77,13 +86,16 @@ pub fn run(arguments: impl IntoIterator<Item: Into<OsString> + Clone>) -> u8 {
     let Arguments { shared, command } = arguments;
     let output = Output::new(shared.json);
     let result = match command {
-        Command::Ingest(arguments) => ingest::run(&shared, arguments, &output),
-        Command::Query(arguments) => query::run(&shared, arguments, &output),
-        Command::Serve(arguments) => serve::run(&shared, arguments, &output),
-        Command::Keys(arguments) => keys::run(&shared, arguments, &output),
-        Command::Credits(arguments) => credits::run(&shared, &arguments, &output),
-        Command::Stats => stats::run(&shared, &output),
-        Command::Verify => verify::run(&shared, &output),
+        Command::Simulate(arguments) => simulate::run(&shared, &arguments, output),
+        Command::Ingest(arguments) => ingest::run(&shared, arguments, output),
+        Command::Tokens(arguments) => tokens::run(&shared, arguments, output),
+        Command::Prices(arguments) => prices::run(&shared, arguments, output),
+        Command::Query(arguments) => query::run(&shared, arguments, output),
+        Command::Serve(arguments) => serve::run(&shared, arguments, output),
+        Command::Keys(arguments) => keys::run(&shared, arguments, output),
+        Command::Credits(arguments) => credits::run(&shared, &arguments, output),
+        Command::Stats => stats::run(&shared, output),
+        Command::Verify => verify::run(&shared, output),
     };
     match result {
         Ok(()) => 0,

@@ -32,7 +32,7 @@ pub(super) struct Arguments {
 }
 
 /// Asks an endpoint.
-pub(super) fn run(shared: &Shared, arguments: Arguments, output: &Output) -> Result<(), Failure> {
+pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
     let endpoint = find(&arguments.endpoint)?;
     let request = request(endpoint, arguments.body.as_deref(), &arguments.params)?;
     if let Some(out) = &arguments.out {

@@ -32,7 +32,7 @@ pub(super) struct Arguments {
 }
 
 /// Serves until SIGINT or SIGTERM.
-pub(super) fn run(shared: &Shared, arguments: Arguments, output: &Output) -> Result<(), Failure> {
+pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
     let config = configuration(shared, &arguments)?;
     let store = config.store.clone().ok_or_else(|| {
         Failure::usage(
@@ -55,7 +55,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: &Output) -> Res
         );
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let served = runtime.block_on(listen(&config, &gateway, *output));
+    let served = runtime.block_on(listen(&config, &gateway, output));
     // Work that no longer has anybody to answer is not waited for.
     runtime.shutdown_timeout(Duration::from_secs(1));
     match gateway.into_state() {

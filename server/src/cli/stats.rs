@@ -8,7 +8,7 @@ use super::error::Failure;
 use super::output::{Output, date, grouped, size, table};
 
 /// Shows what the store holds.
-pub(super) fn run(shared: &Shared, output: &Output) -> Result<(), Failure> {
+pub(super) fn run(shared: &Shared, output: Output) -> Result<(), Failure> {
     let path = shared.store()?;
     let stats = Store::open(&path)?.stats()?;
     output.report(&stats, || {

@@ -9,7 +9,7 @@ use super::output::{Output, grouped, size};
 use super::progress::{Bar, Unit};
 
 /// Reads every file and compares it with its checksums; fails when one does not fit.
-pub(super) fn run(shared: &Shared, output: &Output) -> Result<(), Failure> {
+pub(super) fn run(shared: &Shared, output: Output) -> Result<(), Failure> {
     let path = shared.store()?;
     let store = Store::open(&path)?;
     let cancel = Cancel::new();

@@ -79,11 +79,13 @@ fn complete(
     let noun = camel_case(endpoint.name);
     let request = plain(description.request);
     match endpoint.method {
-        Method::Get => operation["parameters"] = parameters(&request, endpoint.path),
+        Method::Get => {
+            operation.insert("parameters".to_owned(), parameters(&request, endpoint.path));
+        }
         Method::Post => {
             let name = format!("{noun}Request");
             schemas.insert(name.clone(), request);
-            let body = &mut operation["requestBody"];
+            let body = operation.entry("requestBody").or_insert_with(|| json!({}));
             body["required"] = json!(true);
             body["content"]["application/json"]["schema"] = reference(&name);
         }
@@ -91,6 +93,7 @@ fn complete(
     let name = format!("{noun}Data");
     schemas.insert(name.clone(), plain(description.report));
     operation.insert("responses".to_owned(), responses(endpoint, &name));
+    operation.insert("operationId".to_owned(), json!(endpoint.name.replace(['/', '-'], "_")));
     operation.insert("x-credit-cost".to_owned(), json!(endpoint.cost));
     let said = operation.get("description").and_then(Value::as_str).unwrap_or_default();
     let budget = endpoint.class.budget_secs();

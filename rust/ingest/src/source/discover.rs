@@ -7,7 +7,10 @@ use crate::IngestError;
 
 /// The files that the arguments name: each once, in order of path. Folders are walked to their depth; hidden files
 /// inside folders and symbolic links out of them are left alone.
-pub(crate) fn discover(paths: &[PathBuf]) -> Result<Vec<PathBuf>, IngestError> {
+///
+/// # Errors
+/// When a path or pattern names nothing, or a folder cannot be read.
+pub fn discover(paths: &[PathBuf]) -> Result<Vec<PathBuf>, IngestError> {
     let mut found = BTreeSet::new();
     for path in paths {
         let named = if path.is_dir() {

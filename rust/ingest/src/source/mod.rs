@@ -10,7 +10,7 @@ mod row;
 mod table;
 
 pub(crate) use columnar::text_columns;
-pub(crate) use discover::discover;
+pub use discover::discover;
 pub use input::{Compression, Input};
 pub use lines::Lines;
 pub use probe::{Content, Probe};

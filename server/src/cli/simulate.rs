@@ -1,0 +1,62 @@
+//! `headwater simulate`.
+
+use std::path::PathBuf;
+
+use headwater_ledger::store::Writer;
+use headwater_simulate::{Preset, SimulateReport};
+
+use super::Shared;
+use super::error::Failure;
+use super::output::{Output, grouped, table};
+use super::progress::{Bar, Unit};
+
+/// What `simulate` takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Size of the economy.
+    #[arg(long, default_value_t = Preset::Demo)]
+    preset: Preset,
+    /// Seed of all chance: the same seed gives the same economy.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Folder for the ground truth.
+    #[arg(long, value_name = "DIR")]
+    truth: Option<PathBuf>,
+}
+
+/// Writes the economy of a seed into the store.
+pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Result<(), Failure> {
+    let mut writer = Writer::open_or_create(shared.store()?)?;
+    let bar = Bar::new(Unit::Steps);
+    let truth = arguments.truth.as_deref();
+    let report = headwater_simulate::simulate(arguments.preset, arguments.seed, &mut writer, truth, &|done, total| {
+        bar.update(done, total, "transactions");
+    });
+    drop(bar);
+    let report = report.map_err(|error| Failure::from_error(&error))?;
+    output.report(&report, || lines(&report))
+}
+
+fn lines(report: &SimulateReport) -> Vec<String> {
+    let mut rows = vec![["chain", "blocks", "transactions", "transfers", "addresses"].map(str::to_owned).to_vec()];
+    rows.extend(report.chains.iter().map(|chain| {
+        let counts = [chain.blocks, chain.transactions, chain.transfers, chain.addresses].map(grouped);
+        std::iter::once(chain.chain.to_string()).chain(counts).collect()
+    }));
+    let mut lines = table(&rows);
+    lines.push(format!(
+        "{} days, {} transfers, {} tokens, {} prices; generation {}",
+        report.days,
+        grouped(report.transfers),
+        grouped(report.tokens),
+        grouped(report.prices),
+        report.generation
+    ));
+    lines.push("worth looking at:".to_owned());
+    let shown = report
+        .highlights
+        .iter()
+        .map(|one| vec![format!("  {}", one.chain), one.title.to_owned(), one.address.clone(), one.why.clone()]);
+    lines.extend(table(&shown.collect::<Vec<_>>()));
+    lines
+}

@@ -1,0 +1,117 @@
+//! `headwater tokens`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use headwater_ingest::Listed;
+use headwater_ledger::store::Writer;
+use headwater_types::Chain;
+use serde_json::{Value, json};
+
+use super::Shared;
+use super::error::Failure;
+use super::output::{Output, grouped};
+
+/// What `tokens` takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Read token registries: each path is a version that can be rolled back.
+    Import {
+        /// The chain, for files that do not name one.
+        #[arg(long)]
+        chain: Option<Chain>,
+        /// Name of the source [default: the name of the file or folder].
+        #[arg(long)]
+        source: Option<String>,
+        /// Files, folders or patterns.
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
+    },
+}
+
+/// Imports registries.
+pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
+    let Command::Import { chain, source, paths } = arguments.command;
+    let imports = read_all(&paths, source.as_deref(), |file| headwater_ingest::list_tokens(file, chain))?;
+    let mut writer = Writer::open_or_create(shared.store()?)?;
+    let mut said = Said::default();
+    for import in imports {
+        let entries = import.entries.len();
+        let version = writer.import_tokens(&import.source, import.entries)?;
+        said.add("tokens", &import.path, &import.source, version, entries, import.skipped, &import.reasons);
+    }
+    said.report(output)
+}
+
+/// What one path gave.
+pub(super) struct Import<T> {
+    pub path: PathBuf,
+    pub source: String,
+    pub entries: Vec<T>,
+    pub skipped: u64,
+    pub reasons: Vec<String>,
+}
+
+/// Reads all paths before the store is touched: a file that is broken leaves nothing half done.
+pub(super) fn read_all<T>(
+    paths: &[PathBuf],
+    source: Option<&str>,
+    read: impl Fn(&Path) -> Result<Listed<T>, headwater_ingest::IngestError>,
+) -> Result<Vec<Import<T>>, Failure> {
+    let mut imports = Vec::new();
+    for path in paths {
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let source = source.map_or(name, str::to_owned);
+        let mut import = Import { path: path.clone(), source, entries: Vec::new(), skipped: 0, reasons: Vec::new() };
+        for file in headwater_ingest::source::discover(std::slice::from_ref(path))? {
+            let listed = read(&file)?;
+            import.entries.extend(listed.entries);
+            import.skipped += listed.skipped;
+            import.reasons.extend(listed.skipped_reasons);
+        }
+        imports.push(import);
+    }
+    Ok(imports)
+}
+
+/// What is told of imports.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    values: Vec<Value>,
+    lines: Vec<String>,
+}
+
+impl Said {
+    /// Notes one import.
+    #[expect(clippy::too_many_arguments, reason = "each is one column of what is printed")]
+    pub fn add(
+        &mut self,
+        what: &str,
+        path: &Path,
+        source: &str,
+        version: u64,
+        entries: usize,
+        skipped: u64,
+        reasons: &[String],
+    ) {
+        const QUOTED: usize = 5;
+        let shown = path.display();
+        self.values.push(json!({
+            "path": path, "source": source, "version": version, "entries": entries, "skipped": skipped
+        }));
+        let left_out = if skipped == 0 { String::new() } else { format!(", {} left out", grouped(skipped)) };
+        self.lines.push(format!("{shown}: {} {what}{left_out}, version {version}", grouped(entries as u64)));
+        self.lines.extend(reasons.iter().take(QUOTED).map(|reason| format!("  left out: {reason}")));
+    }
+
+    /// Prints it.
+    pub fn report(self, output: Output) -> Result<(), Failure> {
+        output.report(&json!({"imports": self.values}), || self.lines)
+    }
+}

@@ -1,0 +1,92 @@
+//! Every request leaves one row, and the rows of what was paid for agree with the ledger.
+
+use crate::support::{Mood, QUIET, Server};
+
+#[test]
+fn every_request_has_one_row_whatever_became_of_it() {
+    let server = Server::start();
+    let (id, key) = server.key(10);
+    server.flush();
+    let before = server.count("SELECT count(*) FROM audit");
+    let mut ids = Vec::new();
+    let mut note = |reply: crate::support::Reply| ids.push((reply.header("x-request-id").to_owned(), reply.status));
+    note(server.client().post("/v1/transactions", &key, QUIET).unwrap());
+    note(server.client().post("/v1/transactions", &key, "{").unwrap());
+    note(server.client().post("/v1/transactions", "wrong", QUIET).unwrap());
+    note(server.send("POST", "/v1/transactions", &[("X-API-Key", &key)], QUIET));
+    note(server.send("GET", "/v1/chains", &[("X-API-Key", &key)], ""));
+    note(server.send("GET", "/nothing", &[], ""));
+    note(server.send("PUT", "/healthz", &[], ""));
+    note(server.send("GET", "/healthz", &[], ""));
+    note(server.send("GET", "/docs", &[], ""));
+    server.moody.set(Mood::Panics);
+    note(server.client().post("/v1/transactions", &key, QUIET).unwrap());
+    server.flush();
+    let database = server.database();
+    for (request_id, status) in &ids {
+        let found: u16 = database
+            .query_row("SELECT status FROM audit WHERE request_id = ?1", [request_id], |row| row.get(0))
+            .unwrap_or_else(|error| panic!("{request_id} with {status}: {error}"));
+        assert_eq!(found, *status);
+    }
+    assert_eq!(server.count("SELECT count(*) FROM audit") - before, ids.len() as i64);
+    let (key_id, endpoint, cost, hash): (String, String, i64, Vec<u8>) = database
+        .query_row(
+            "SELECT key_id, endpoint, cost, parameter_hash FROM audit WHERE request_id = ?1",
+            [&ids[0].0],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+        )
+        .unwrap();
+    assert_eq!((key_id, endpoint.as_str(), cost, hash.len()), (id, "/v1/transactions", 5, 32));
+}
+
+#[test]
+fn the_row_of_a_paid_answer_counts_the_bytes_of_its_body() {
+    let server = Server::start();
+    // The digits of the balance are part of the body: 105, 100, 95.
+    let (_, key) = server.key(110);
+    for _ in 0..3 {
+        let reply = server.client().post("/v1/transactions", &key, QUIET).unwrap();
+        let sql = format!("SELECT bytes FROM audit WHERE request_id = '{}'", reply.header("x-request-id"));
+        assert_eq!(server.count(&sql), reply.body.len() as i64);
+    }
+    let free = server.send("GET", "/v1/chains", &[("X-API-Key", &key)], "");
+    let sql = format!("SELECT bytes FROM audit WHERE request_id = '{}'", free.header("x-request-id"));
+    assert_eq!(server.count(&sql), free.body.len() as i64);
+}
+
+#[test]
+fn parameters_are_kept_as_a_digest_only() {
+    let server = Server::start();
+    let (_, key) = server.key(100);
+    for _ in 0..2 {
+        server.client().post("/v1/transactions", &key, QUIET).unwrap();
+    }
+    server.client().post("/v1/transactions", &key, &QUIET.replace("aa\"", "ab\"")).unwrap();
+    assert_eq!(server.count("SELECT count(DISTINCT parameter_hash) FROM audit WHERE endpoint = '/v1/transactions'"), 2);
+    server.flush();
+    let rows = std::fs::read(server.database().path().unwrap()).unwrap();
+    assert!(!String::from_utf8_lossy(&rows).contains("00000000aa"));
+}
+
+#[test]
+fn the_ledger_refuses_to_be_edited_and_a_forged_entry_is_found() {
+    let server = Server::start();
+    let (_, key) = server.key(100);
+    for _ in 0..5 {
+        assert_eq!(server.client().post("/v1/transactions", &key, QUIET).unwrap().status, 200);
+    }
+    server.flush();
+    assert_eq!(headwater_server::state::check_ledger(&server.database()).unwrap(), 6);
+    let writer = rusqlite::Connection::open(server.database().path().unwrap()).unwrap();
+    writer.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
+    for sql in ["UPDATE credit_ledger SET amount = 0", "DELETE FROM credit_ledger"] {
+        assert!(writer.execute(sql, []).unwrap_err().to_string().contains("append only"));
+    }
+    assert!(writer.execute("UPDATE account SET balance = -1", []).is_err());
+    writer
+        .execute_batch("DROP TRIGGER credit_ledger_no_update; UPDATE credit_ledger SET endpoint = '/x' WHERE entry = 3")
+        .unwrap();
+    let error = headwater_server::state::check_ledger(&server.database()).unwrap_err().to_string();
+    assert!(error.contains("entry 3"), "{error}");
+}

@@ -1,0 +1,235 @@
+//! Each check of the order of checks, alone and in its place.
+
+use headwater_server::gateway::Settings;
+
+use crate::support::{Mood, QUIET, Server};
+
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+
+#[test]
+fn a_success_is_data_and_meta_with_the_same_numbers_in_the_headers() {
+    let server = Server::start();
+    let (_, key) = server.key(12);
+    let reply =
+        server.send("POST", "/v1/transactions", &[JSON, ("X-API-Key", &key), ("X-Correlation-Id", "job-1")], QUIET);
+    assert_eq!(reply.status, 200, "{}", String::from_utf8_lossy(&reply.body));
+    let json = reply.json();
+    assert_eq!(json["data"]["datas"], serde_json::json!([]));
+    assert_eq!((json["meta"]["credit_cost"].as_i64(), json["meta"]["credit_remaining"].as_i64()), (Some(5), Some(7)));
+    assert_eq!((reply.header("x-credit-cost"), reply.header("x-credit-remaining")), ("5", "7"));
+    assert_eq!(json["meta"]["request_id"], reply.header("x-request-id"));
+    assert_eq!(reply.header("x-correlation-id"), "job-1");
+    assert_eq!(reply.header("content-type"), "application/json");
+    let free = server.send("GET", "/v1/chains", &[("X-API-Key", &key)], "").json();
+    assert_eq!((free["meta"]["credit_cost"].as_i64(), free["meta"]["credit_remaining"].as_i64()), (Some(0), Some(7)));
+    assert!(free["meta"].get("pagination").is_none());
+}
+
+#[test]
+fn a_request_id_is_never_the_clients() {
+    let server = Server::start();
+    let mine = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b";
+    let reply = server.send("GET", "/healthz", &[("X-Request-Id", mine), ("X-Correlation-Id", "a b")], "");
+    assert_ne!(reply.header("x-request-id"), mine);
+    // The version nibble of UUIDv7.
+    assert_eq!(reply.header("x-request-id").as_bytes()[14], b'7');
+    assert!(!reply.headers.contains_key("x-correlation-id"));
+}
+
+#[test]
+fn route_and_method_come_before_the_key() {
+    let server = Server::start();
+    let reply = server.send("GET", "/v1/nothing", &[], "");
+    assert_eq!((reply.status, reply.error().0.as_str()), (404, "not_found"));
+    for (method, path, allow) in [
+        ("GET", "/v1/transactions", "POST"),
+        ("POST", "/v1/chains", "GET,HEAD"),
+        ("DELETE", "/healthz", "GET,HEAD"),
+        ("OPTIONS", "/v1/chains", "GET,HEAD"),
+        ("TRACE", "/docs", "GET,HEAD"),
+    ] {
+        let reply = server.send(method, path, &[], "");
+        assert_eq!((reply.status, reply.error().0.as_str()), (405, "method_not_allowed"), "{method} {path}");
+        assert_eq!(reply.header("allow"), allow, "{method} {path}");
+    }
+}
+
+#[test]
+fn the_key_comes_before_credits_and_body() {
+    let server = Server::start();
+    let (id, key) = server.key(0);
+    let wrong_secret = format!("{}0", &key[..key.len() - 1]);
+    let other = headwater_server::state::KeyText::generate(headwater_server::state::Environment::Live).unwrap();
+    for headers in [
+        &[][..],
+        &[("X-API-Key", "")][..],
+        &[("X-API-Key", "nonsense")][..],
+        &[("X-API-Key", wrong_secret.as_str())][..],
+        &[("X-API-Key", other.expose())][..],
+        &[("X-API-Key", key.as_str()), ("X-API-Key", key.as_str())][..],
+    ] {
+        let reply = server.send("POST", "/v1/transactions", headers, "no json");
+        assert_eq!((reply.status, reply.error().0.as_str()), (401, "unauthorized"), "{headers:?}");
+        assert!(!reply.headers.contains_key("x-credit-remaining"));
+    }
+    server.office().revoke_key(&id).unwrap();
+    crate::support::within(std::time::Duration::from_secs(2), "the key is refused", || {
+        server.send("GET", "/v1/chains", &[("X-API-Key", &key)], "").status == 401
+    });
+}
+
+#[test]
+fn credits_come_before_the_body_and_only_where_the_call_costs() {
+    let server = Server::start();
+    let (_, key) = server.key(4);
+    let reply = server.send("POST", "/v1/transactions", &[("X-API-Key", &key)], "no json");
+    assert_eq!((reply.status, reply.error().0.as_str()), (402, "insufficient_credit"));
+    assert_eq!(reply.header("x-credit-remaining"), "4");
+    assert_eq!(server.send("GET", "/v1/registry", &[("X-API-Key", &key)], "").status, 200);
+}
+
+#[test]
+fn the_media_type_comes_before_size_and_syntax() {
+    let server = Server::start();
+    let (_, key) = server.key(1000);
+    let large = "x".repeat((1 << 20) + 1);
+    let send = |headers: &[(&str, &str)], body: &str| {
+        let mut all = vec![("X-API-Key", key.as_str())];
+        all.extend_from_slice(headers);
+        let reply = server.send("POST", "/v1/transactions", &all, body);
+        (reply.status, reply.error().0)
+    };
+    let is = |status: u16, code: &str| (status, code.to_owned());
+    assert_eq!(send(&[], QUIET), is(415, "unsupported_media_type"));
+    assert_eq!(send(&[("Content-Type", "text/plain")], &large), is(415, "unsupported_media_type"));
+    assert_eq!(send(&[JSON], ""), is(415, "unsupported_media_type"));
+    assert_eq!(send(&[JSON, ("Content-Encoding", "gzip")], QUIET), is(415, "unsupported_media_type"));
+    assert_eq!(send(&[JSON], &large), is(413, "payload_too_large"));
+    assert_eq!(send(&[JSON, ("Accept", "text/csv")], QUIET), is(406, "not_acceptable"));
+    assert_eq!(server.gateway.state().book().held(), 0);
+}
+
+#[test]
+fn a_chunked_body_is_counted_as_it_comes() {
+    let server = Server::start();
+    let (_, key) = server.key(1000);
+    let mut client = server.client();
+    let chunk = format!("{:x}\r\n{}\r\n", 1 << 16, " ".repeat(1 << 16)).repeat(17) + "0\r\n\r\n";
+    let headers = [JSON, ("X-API-Key", key.as_str()), ("Transfer-Encoding", "chunked")];
+    let head =
+        headers.iter().fold("POST /v1/transactions HTTP/1.1\r\nHost: x\r\n".to_owned(), |head, (name, value)| {
+            head + &format!("{name}: {value}\r\n")
+        });
+    client.raw((head + "\r\n" + &chunk).as_bytes());
+    assert_eq!(client.read(false).unwrap().status, 413);
+}
+
+#[test]
+fn a_body_that_is_no_json_object_is_refused_with_its_reason() {
+    let server = Server::start();
+    let (_, key) = server.key(1000);
+    let deep = format!("{{\"a\":{}1{}}}", "[".repeat(40), "]".repeat(40));
+    for (body, reason) in [
+        ("{", "invalid_json"),
+        ("{\"blockchain\": NaN}", "invalid_json"),
+        ("\u{FEFF}{}", "invalid_json"),
+        (deep.as_str(), "invalid_json"),
+        ("[]", "invalid_type"),
+        ("\"text\"", "invalid_type"),
+        ("{}", "missing_field"),
+        ("{\"blockchain\": 5, \"address\": \"x\"}", "invalid_type"),
+        ("{\"blockchain\": \"solana\", \"address\": \"x\"}", "unsupported_chain"),
+        ("{\"blockchain\": \"ethereum\", \"address\": \"0x12\"}", "invalid_address"),
+    ] {
+        let reply = server.client().post("/v1/transactions", &key, body).unwrap();
+        assert_eq!(reply.status, 400, "{body}");
+        assert_eq!(reply.error(), ("bad_request".to_owned(), reason.to_owned()), "{body}");
+    }
+    assert_eq!(server.gateway.state().book().held(), 0);
+}
+
+#[test]
+fn query_strings_are_never_guessed() {
+    let server = Server::start();
+    let (_, key) = server.key(1000);
+    let get = |path: &str| server.send("GET", path, &[("X-API-Key", &key)], "");
+    for path in
+        ["/v1/assets?chain=%zz", "/v1/assets?chain=%ff", "/v1/assets?chain=tron&chain=bsc", "/v1/transaction/%ff"]
+    {
+        let reply = get(path);
+        assert_eq!((reply.status, reply.error().1.as_str()), (400, "invalid_value"), "{path}");
+    }
+    let long = format!("/v1/assets?chain={}", "x".repeat(9000));
+    assert_eq!((get(&long).status, get(&long).error().1.as_str()), (400, "invalid_value"));
+    let warned = get("/v1/registry?typo=1").json();
+    assert_eq!(warned["meta"]["warnings"][0]["code"], "unknown_field");
+    let posted = server.client().post("/v1/transactions?limit=3", &key, QUIET).unwrap().json();
+    assert_eq!(posted["meta"]["warnings"][0]["field"], "limit");
+    assert_eq!(get("/v1/assets?chain=%74ron").status, 200);
+}
+
+#[test]
+fn a_transaction_that_is_not_there_is_404_and_free() {
+    let server = Server::start();
+    let (_, key) = server.key(10);
+    let path = format!("/v1/transaction/0x{}", "ab".repeat(32));
+    let reply = server.send("GET", &path, &[("X-API-Key", &key)], "");
+    assert_eq!((reply.status, reply.error().0.as_str()), (404, "not_found"));
+    assert_eq!(reply.header("x-credit-remaining"), "10");
+}
+
+#[test]
+fn unexpected_errors_keep_their_text() {
+    let server = Server::start();
+    let (_, key) = server.key(10);
+    for (mood, status, code) in [(Mood::Panics, 500, "internal_server_error"), (Mood::Broken, 502, "bad_gateway")] {
+        server.moody.set(mood);
+        let reply = server.client().post("/v1/transactions", &key, QUIET).unwrap();
+        assert_eq!((reply.status, reply.error().0.as_str()), (status, code));
+        assert!(!String::from_utf8_lossy(&reply.body).contains("secret"));
+        assert_eq!(reply.header("x-credit-remaining"), "10");
+        assert_eq!(reply.headers.get("retry-after").map(String::as_str), (status == 502).then_some("2"));
+        assert_eq!(server.send("GET", "/healthz", &[], "").status, 200);
+        let ready = server.send("GET", "/readyz", &[], "");
+        assert_eq!((ready.status, ready.error().1.as_str()), (503, "storage_failed"));
+        assert_eq!(ready.header("retry-after"), "5");
+    }
+    server.moody.set(Mood::Good);
+    assert_eq!(server.send("GET", "/readyz", &[], "").json(), serde_json::json!({"status": "ready"}));
+    assert_eq!(server.send("GET", "/healthz", &[], "").json(), serde_json::json!({"status": "ok"}));
+}
+
+#[test]
+fn past_the_deadline_the_answer_is_504_and_free() {
+    let server = Server::with(Settings { budget_ms: Some(100), ..Settings::default() });
+    let (_, key) = server.key(10);
+    server.moody.set(Mood::Slow);
+    let started = std::time::Instant::now();
+    let reply = server.client().post("/v1/transactions", &key, QUIET).unwrap();
+    assert_eq!((reply.status, reply.error().0.as_str()), (504, "gateway_timeout"));
+    assert_eq!((reply.header("retry-after"), reply.header("x-credit-remaining")), ("30", "10"));
+    assert!(started.elapsed() < std::time::Duration::from_millis(250));
+    assert_eq!(server.gateway.state().book().held(), 0);
+}
+
+#[test]
+fn without_required_keys_calls_are_free_but_a_shown_key_must_be_good() {
+    let server = Server::with(Settings { auth_required: false, ..Settings::default() });
+    let reply = server.send("POST", "/v1/transactions", &[JSON], QUIET);
+    assert_eq!((reply.status, reply.header("x-credit-cost")), (200, "0"));
+    assert!(!reply.headers.contains_key("x-credit-remaining"));
+    assert_eq!(reply.json()["meta"]["credit_cost"], 0);
+    assert_eq!(server.send("POST", "/v1/transactions", &[JSON, ("X-API-Key", "bad")], QUIET).status, 401);
+    let (_, key) = server.key(5);
+    assert_eq!(server.client().post("/v1/transactions", &key, QUIET).unwrap().header("x-credit-remaining"), "0");
+}
+
+#[test]
+fn head_is_get_without_a_body() {
+    let server = Server::start();
+    let (_, key) = server.key(10);
+    let reply = server.client().send("HEAD", "/v1/addresses/resolve?q=x", &[("X-API-Key", &key)], b"").unwrap();
+    assert_eq!((reply.status, reply.header("x-credit-cost"), reply.body.len()), (200, "5", 0));
+    assert_ne!(reply.header("content-length"), "0");
+    assert_eq!(server.client().send("HEAD", "/docs", &[], b"").unwrap().status, 200);
+}

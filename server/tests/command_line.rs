@@ -1,0 +1,146 @@
+//! The command line: what it prints, and how it exits.
+
+use serde_json::{Value, json};
+
+use crate::support::{headwater, run, run_json, small_store};
+
+const SENDER: &str = "0xa1e4380a3b1f749673e270229993ee55f35663b4";
+
+fn stderr(output: &std::process::Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn exit_codes_tell_wrong_usage_from_failure() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let at = store.to_str().unwrap();
+    let nowhere = place.path().join("nowhere");
+    let nowhere = nowhere.to_str().unwrap();
+    for (code, arguments, named) in [
+        (0, vec!["--version"], ""),
+        (0, vec!["stats", "--store", at], ""),
+        (0, vec!["verify", "--store", at], ""),
+        (2, vec![], "Usage"),
+        (2, vec!["fly"], "fly"),
+        (2, vec!["stats"], "--store"),
+        (2, vec!["query", "nothing", "--store", at], "expected one of chains"),
+        (2, vec!["query", "transactions", "--store", at, "--body", "{"], "--body"),
+        (2, vec!["query", "transactions", "--store", at, "--param", "x"], "NAME=VALUE"),
+        (2, vec!["query", "chains", "--store", at, "--out", "x.pdf"], ".json"),
+        (2, vec!["serve", "--store", at, "--set", "auth.require=false"], "auth.require"),
+        (2, vec!["serve"], "--store"),
+        (1, vec!["stats", "--store", nowhere], "nowhere"),
+        (1, vec!["serve", "--store", nowhere], "nowhere"),
+        (1, vec!["query", "transactions", "--store", at], "blockchain"),
+        (1, vec!["ingest", "--store", at, nowhere], "nowhere"),
+        (1, vec!["keys", "revoke", "AAAAAAAA", "--store", at], "AAAAAAAA"),
+        (1, vec!["credits", "add", "AAAAAAAA", "5", "--store", at], "keys list"),
+    ] {
+        let output = run(&arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(named), "{arguments:?}: {}", stderr(&output));
+        assert!(code == 0 || output.stdout.is_empty(), "{arguments:?}");
+    }
+    // A store that is not there must not be left behind as a folder by a command that only asked.
+    assert!(!std::path::Path::new(nowhere).exists());
+}
+
+#[test]
+fn a_query_gives_what_http_gives_without_credits() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let at = store.to_str().unwrap();
+    let body = json!({"blockchain": "ethereum", "address": SENDER, "typo": 1}).to_string();
+    let answer = run_json(&["query", "transactions", "--store", at, "--body", &body]);
+    assert_eq!(answer["data"]["datas"][0]["amount_raw"], "31337");
+    assert_eq!(answer["meta"]["warnings"][0]["field"], "typo");
+    assert!(answer["meta"].get("credit_cost").is_none());
+    let params = run_json(&[
+        "query",
+        "transactions",
+        "--store",
+        at,
+        "--param",
+        "blockchain=ethereum",
+        "--param",
+        &format!("address={SENDER}"),
+        "--param",
+        "limit=1",
+    ]);
+    assert_eq!(params["data"]["datas"], answer["data"]["datas"]);
+    let file = place.path().join("body.json");
+    std::fs::write(&file, &body).unwrap();
+    let from_file = run_json(&["query", "transactions", "--store", at, "--body", &format!("@{}", file.display())]);
+    assert_eq!(from_file, answer);
+    let out = place.path().join("answer.json");
+    assert!(
+        run(&["query", "/v1/transactions", "--store", at, "--body", &body, "--out", out.to_str().unwrap()])
+            .stdout
+            .is_empty()
+    );
+    assert_eq!(serde_json::from_slice::<Value>(&std::fs::read(&out).unwrap()).unwrap(), answer);
+    let detail = run_json(&[
+        "query",
+        "transaction",
+        "--store",
+        at,
+        "--param",
+        "hash=0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060",
+    ]);
+    assert_eq!(detail["data"]["block_number"], 46147);
+    let from_environment = headwater(&["query", "chains"]).env("HEADWATER_STORE", at).output().unwrap();
+    assert!(from_environment.status.success());
+}
+
+#[test]
+fn with_json_a_refusal_is_the_error_envelope() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let output = run(&[
+        "query",
+        "transactions",
+        "--json",
+        "--store",
+        store.to_str().unwrap(),
+        "--param",
+        "blockchain=solana",
+        "--param",
+        "address=x",
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    let envelope: Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!(envelope["error"]["code"], "bad_request");
+    assert_eq!(envelope["error"]["details"]["reason"], "unsupported_chain");
+}
+
+#[test]
+fn a_key_is_shown_once_and_listed_without_its_secret() {
+    let place = tempfile::tempdir().unwrap();
+    let state = place.path().join("s");
+    let at = state.to_str().unwrap();
+    let made = run_json(&["keys", "create", "--state", at, "--name", "N", "--credits", "7", "--json"]);
+    let key = made["key"].as_str().unwrap();
+    assert!(key.starts_with("hw_live_") && key.len() == 66, "{key}");
+    let listed = run(&["keys", "list", "--state", at, "--json"]);
+    let text = String::from_utf8(listed.stdout).unwrap();
+    assert!(text.contains(made["id"].as_str().unwrap()) && !text.contains(&key[17..]), "{text}");
+    let human = String::from_utf8(run(&["keys", "list", "--state", at]).stdout).unwrap();
+    assert!(human.starts_with("id "), "{human}");
+    assert_eq!(run(&["keys", "create", "--state", at, "--credits=-1"]).status.code(), Some(2));
+}
+
+#[test]
+fn what_serve_logs_names_its_settings() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let file = place.path().join("headwater.toml");
+    std::fs::write(&file, "[auth]\nrequired = \"maybe\"\n").unwrap();
+    let output = run(&["serve", "--store", store.to_str().unwrap(), "--config", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("auth.required") && stderr(&output).contains("headwater.toml"),
+        "{}",
+        stderr(&output)
+    );
+}

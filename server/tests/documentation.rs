@@ -1,0 +1,122 @@
+//! The description is made from the code, and the page loads nothing from outside.
+
+use std::collections::BTreeSet;
+
+use headwater_engine::{ENDPOINTS, Method};
+use headwater_server::routes::document;
+use serde_json::Value;
+
+use crate::support::Server;
+
+fn verb(method: Method) -> &'static str {
+    match method {
+        Method::Get => "get",
+        Method::Post => "post",
+    }
+}
+
+#[test]
+fn every_endpoint_of_the_table_is_described_whole() {
+    let document = document();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+    assert_eq!(document["info"]["version"], "0.1.0");
+    for endpoint in ENDPOINTS {
+        let operation = &document["paths"][endpoint.path][verb(endpoint.method)];
+        let at = endpoint.path;
+        assert!(operation["summary"].is_string(), "{at} has no route");
+        assert!(operation["operationId"].is_string(), "{at}");
+        let success = &operation["responses"]["200"]["content"]["application/json"]["schema"];
+        assert!(success["properties"]["data"]["$ref"].is_string(), "{at} has no analysis");
+        for status in ["400", "401", "406", "500", "502", "504"] {
+            let body = &operation["responses"][status]["content"]["application/json"];
+            assert_eq!(body["schema"]["$ref"], "#/components/schemas/ErrorEnvelope", "{at} {status}");
+            assert!(body["example"]["error"]["code"].is_string(), "{at} {status}");
+        }
+        assert_eq!(operation["responses"].get("402").is_some(), endpoint.cost > 0, "{at}");
+        match endpoint.method {
+            Method::Get => {
+                for part in at.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
+                    let parameters = operation["parameters"].as_array().unwrap();
+                    assert!(parameters.iter().any(|one| one["name"] == part && one["in"] == "path"), "{at} {part}");
+                }
+            }
+            Method::Post => {
+                let body = &operation["requestBody"]["content"]["application/json"];
+                assert!(body["schema"]["$ref"].is_string() && body["example"].is_object(), "{at}");
+                assert!(operation["responses"].get("415").is_some(), "{at}");
+            }
+        }
+    }
+    assert_eq!(document["components"]["securitySchemes"]["api_key"]["name"], "X-API-Key");
+}
+
+#[test]
+fn the_description_names_no_data_endpoint_that_the_table_has_not() {
+    let document = document();
+    let described: BTreeSet<&str> = document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
+    let mut expected: BTreeSet<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.path).collect();
+    expected.extend(["/healthz", "/readyz", "/docs", "/api-docs/openapi.json"]);
+    assert_eq!(described, expected);
+}
+
+#[test]
+fn every_reference_leads_somewhere_and_operation_ids_are_unique() {
+    fn walk(value: &Value, references: &mut BTreeSet<String>, ids: &mut Vec<String>) {
+        match value {
+            Value::Object(fields) => {
+                references.extend(fields.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                ids.extend(fields.get("operationId").and_then(Value::as_str).map(str::to_owned));
+                fields.values().for_each(|value| walk(value, references, ids));
+            }
+            Value::Array(items) => items.iter().for_each(|value| walk(value, references, ids)),
+            _ => {}
+        }
+    }
+    let document = document();
+    let (mut references, mut ids) = (BTreeSet::new(), Vec::new());
+    walk(&document, &mut references, &mut ids);
+    for reference in references {
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(document.pointer(pointer).is_some(), "{reference} leads nowhere");
+    }
+    let distinct: BTreeSet<&String> = ids.iter().collect();
+    assert_eq!(distinct.len(), ids.len(), "{ids:?}");
+}
+
+#[test]
+fn every_described_route_answers() {
+    let server = Server::start();
+    for endpoint in ENDPOINTS {
+        let path = endpoint.path.replace("{hash}", "x");
+        let reply = server.send(&verb(endpoint.method).to_uppercase(), &path, &[], "");
+        assert_eq!((reply.status, reply.error().0.as_str()), (401, "unauthorized"), "{path}");
+    }
+    let served = server.send("GET", "/api-docs/openapi.json", &[], "");
+    assert_eq!(served.header("content-type"), "application/json");
+    assert_eq!(served.json(), document());
+}
+
+#[test]
+fn the_page_comes_from_the_binary_alone() {
+    let server = Server::start();
+    for path in ["/docs", "/docs/"] {
+        let page = server.send("GET", path, &[], "");
+        assert_eq!(page.status, 200);
+        assert!(page.header("content-security-policy").starts_with("default-src 'self'"));
+        let html = String::from_utf8(page.body).unwrap();
+        assert!(html.contains("<base href=\"/docs/\">"), "{html}");
+        assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("src=\"//"), "{html}");
+        for link in html
+            .split(['"', '\''])
+            .filter(|text| text.ends_with(".js") || text.ends_with(".css") || text.ends_with(".png"))
+        {
+            let asset = server.send("GET", &format!("/docs/{}", link.trim_start_matches("./")), &[], "");
+            assert_eq!(asset.status, 200, "{link}");
+        }
+    }
+    let settings = server.send("GET", "/docs/swagger-initializer.js", &[], "");
+    let script = String::from_utf8(settings.body).unwrap();
+    assert!(script.contains("\"/api-docs/openapi.json\"") && script.contains("\"validatorUrl\": \"none\""), "{script}");
+    assert!(!script.contains("http"), "{script}");
+    assert_eq!(server.send("GET", "/docs/no-such-file.js", &[], "").error().0, "not_found");
+}

@@ -1,0 +1,123 @@
+//! Credits: exact under load, nothing for anything but a delivered success.
+
+use std::collections::BTreeSet;
+use std::net::Shutdown;
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use headwater_server::gateway::Settings;
+
+use crate::support::{Mood, QUIET, Server, within};
+
+#[test]
+fn a_balance_for_exactly_100_calls_gives_exactly_100_successes() {
+    let server = Server::start();
+    let (_, key) = server.key(500);
+    let seen = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..50 {
+            scope.spawn(|| {
+                let mut client = server.client();
+                for _ in 0..40 {
+                    let reply = client.post("/v1/transactions", &key, QUIET).unwrap();
+                    let remaining: i64 = reply.header("x-credit-remaining").parse().unwrap();
+                    seen.lock().unwrap().push((reply.status, remaining));
+                }
+            });
+        }
+    });
+    let seen = seen.into_inner().unwrap();
+    assert_eq!(seen.len(), 2000);
+    let paid: Vec<i64> = seen.iter().filter(|(status, _)| *status == 200).map(|(_, left)| *left).collect();
+    assert_eq!(paid.len(), 100);
+    assert!(seen.iter().all(|(status, left)| matches!(status, 200 | 402) && *left >= 0));
+    // Every answer saw the balance of its own commit: no gap and no repeat.
+    assert_eq!(paid.iter().copied().collect::<BTreeSet<_>>(), (0..100).map(|call| call * 5).collect());
+    assert_eq!(server.count("SELECT balance FROM account"), 0);
+    assert_eq!(server.count("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'"), 500);
+    assert_eq!(server.count("SELECT sum(cost) FROM audit WHERE status = 200"), 500);
+    assert_eq!(server.gateway.state().book().held(), 0);
+    headwater_server::state::check_ledger(&server.database()).unwrap();
+}
+
+#[test]
+fn only_a_success_costs() {
+    let server = Server::with(Settings { budget_ms: Some(100), ..Settings::default() });
+    let (_, key) = server.key(1000);
+    let (_, poor) = server.key(4);
+    let mut client = server.client();
+    for _ in 0..20 {
+        let mut statuses = vec![
+            client.post("/v1/transactions", "no key", QUIET).unwrap().status,
+            client.post("/v1/transactions", &poor, QUIET).unwrap().status,
+            client.post("/v1/transactions", &key, "{}").unwrap().status,
+            client.send("POST", "/v1/transactions", &[("X-API-Key", &key)], b"{}").unwrap().status,
+        ];
+        for mood in [Mood::Broken, Mood::Panics, Mood::Slow] {
+            server.moody.set(mood);
+            statuses.push(client.post("/v1/transactions", &key, QUIET).unwrap().status);
+        }
+        server.moody.set(Mood::Good);
+        assert_eq!(statuses, [401, 402, 400, 415, 502, 500, 504]);
+    }
+    within(Duration::from_secs(1), "nothing is held", || server.gateway.state().book().held() == 0);
+    assert_eq!(server.count("SELECT balance FROM account ORDER BY id LIMIT 1"), 1000);
+    assert_eq!(server.count("SELECT count(*) FROM credit_ledger WHERE kind = 'charge'"), 0);
+    assert_eq!(
+        server.count("SELECT count(*) FROM audit WHERE status >= 400 AND cost = 0 AND endpoint = '/v1/transactions'"),
+        140
+    );
+}
+
+#[test]
+fn a_client_that_leaves_before_the_answer_pays_nothing() {
+    let server = Server::start();
+    let (_, key) = server.key(1000);
+    server.moody.set(Mood::Slow);
+    for _ in 0..5 {
+        let mut client = server.client();
+        let headers = [("X-API-Key", key.as_str()), ("Content-Type", "application/json")];
+        client.write("POST", "/v1/transactions", &headers, QUIET.as_bytes()).unwrap();
+        within(Duration::from_secs(1), "the call is under way", || server.gateway.state().book().held() == 5);
+        client.shutdown(Shutdown::Both);
+        within(Duration::from_secs(2), "nothing is held", || server.gateway.state().book().held() == 0);
+    }
+    within(Duration::from_secs(2), "the rows are there", || {
+        server.count("SELECT count(*) FROM audit WHERE status = 499 AND cost = 0") == 5
+    });
+    assert_eq!(server.count("SELECT balance FROM account"), 1000);
+    server.moody.set(Mood::Good);
+    assert_eq!(server.client().post("/v1/transactions", &key, QUIET).unwrap().header("x-credit-remaining"), "995");
+}
+
+#[test]
+fn credits_that_arrive_while_calls_run_are_neither_lost_nor_doubled() {
+    let server = Server::start();
+    let (id, key) = server.key(50);
+    let paid = thread::scope(|scope| {
+        let callers: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut client = server.client();
+                    let mut call = |_: &i32| client.post("/v1/transactions", &key, QUIET).unwrap().status == 200;
+                    (0..100).collect::<Vec<i32>>().iter().filter(|turn| call(turn)).count()
+                })
+            })
+            .collect();
+        let mut office = server.office();
+        for _ in 0..20 {
+            office.add_credits(&id, 7).unwrap();
+            thread::sleep(Duration::from_millis(5));
+        }
+        callers.into_iter().map(|caller| caller.join().unwrap()).sum::<usize>()
+    });
+    let charged = paid as i64 * 5;
+    assert_eq!(server.count("SELECT balance FROM account"), 50 + 140 - charged);
+    assert_eq!(server.count("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'"), charged);
+    headwater_server::state::check_ledger(&server.database()).unwrap();
+    let left = (50 + 140 - charged).to_string();
+    within(Duration::from_secs(2), "the balance in memory is the one on disk", || {
+        server.send("GET", "/v1/chains", &[("X-API-Key", &key)], "").header("x-credit-remaining") == left
+    });
+}

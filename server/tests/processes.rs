@@ -1,0 +1,58 @@
+//! A serving process beside commands of other processes.
+
+use std::time::Duration;
+
+use crate::support::{Process, QUIET, TRANSACTIONS, run, run_json, small_store, within};
+
+#[test]
+fn keys_credits_and_commits_of_other_processes_are_seen() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let at = store.to_str().unwrap();
+    let server = Process::start(&store, &[]);
+    let made = run_json(&["keys", "create", "--json", "--store", at, "--name", "late", "--credits", "5"]);
+    let (id, key) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
+    let mut client = server.client().unwrap();
+    let mut call = || client.post("/v1/transactions", key, QUIET).unwrap();
+    within(Duration::from_secs(1), "the new key is known", || call().status != 401);
+    within(Duration::from_secs(1), "its credits are spent", || call().status == 402);
+    assert_eq!(run_json(&["credits", "add", id, "20", "--json", "--store", at])["credits"], 20);
+    within(Duration::from_secs(1), "the new credits are known", || call().status == 200);
+    let held = |client: &mut crate::support::Client| {
+        let body = r#"{"blockchain":"ethereum","address":"0xa1e4380a3b1f749673e270229993ee55f35663b4"}"#;
+        let reply = client.post("/v1/transactions", key, body).unwrap();
+        (reply.status, reply.json()["data"]["datas"].as_array().map_or(0, Vec::len))
+    };
+    let mut second = server.client().unwrap();
+    assert_eq!(held(&mut second), (200, 1));
+    let more = TRANSACTIONS
+        .replace("0x5c504ed4", "0x6c504ed4")
+        .replace(",0,0x4e3a", ",1,0x4e3a")
+        .replace(",46147,0,", ",46147,1,");
+    std::fs::write(place.path().join("more.csv"), more).unwrap();
+    run_json(&["ingest", "--json", "--store", at, place.path().join("more.csv").to_str().unwrap()]);
+    assert_eq!(held(&mut second), (200, 2));
+    assert_eq!(run_json(&["keys", "list", "--json", "--store", at])["keys"][0]["credits"], 5);
+    assert!(run(&["keys", "revoke", id, "--store", at]).status.success());
+    within(Duration::from_secs(1), "the key is refused", || {
+        second.post("/v1/transactions", key, QUIET).unwrap().status == 401
+    });
+}
+
+#[test]
+fn a_signal_ends_the_process_once_all_rows_are_written() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let mut server = Process::start(&store, &["--set", "auth.required=false"]);
+    let mut client = server.client().unwrap();
+    for _ in 0..50 {
+        assert_eq!(client.send("GET", "/healthz", &[], b"").unwrap().status, 200);
+    }
+    server.terminate();
+    assert_eq!(server.wait(), Some(0));
+    let folder =
+        headwater_server::state::StateFolder::open_or_create(&headwater_server::state::StateFolder::beside(&store))
+            .unwrap();
+    let rows: i64 = folder.reader().unwrap().query_row("SELECT count(*) FROM audit", [], |row| row.get(0)).unwrap();
+    assert_eq!(rows, 50);
+}

@@ -1,0 +1,10 @@
+//! The gateway and the command line as their users meet them. One binary, because linking takes longer than running.
+
+mod audit;
+mod checks;
+mod command_line;
+mod crash;
+mod documentation;
+mod metering;
+mod processes;
+mod support;

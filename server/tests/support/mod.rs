@@ -1,0 +1,345 @@
+//! A gateway in this process or in its own, and a small HTTP client that hides nothing.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use headwater_ledger::LedgerError;
+use headwater_ledger::read::{Generations, Ledger};
+use headwater_ledger::store::MemoryStore;
+use headwater_server::gateway::{Gateway, Settings, serve};
+use headwater_server::state::{BackOffice, Environment, State, StateFolder};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+
+/// The address that tests ask about; it never did anything, which is an answer like any other.
+pub const QUIET: &str = r#"{"blockchain":"ethereum","address":"0x00000000000000000000000000000000000000aa"}"#;
+
+/// What the store does when it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mood {
+    /// Answers.
+    Good,
+    /// Panics.
+    Panics,
+    /// Cannot be read.
+    Broken,
+    /// Takes 300 ms, then answers.
+    Slow,
+}
+
+/// An empty store with moods.
+pub struct Moody {
+    store: MemoryStore,
+    mood: AtomicU8,
+}
+
+impl Moody {
+    pub fn set(&self, mood: Mood) {
+        self.mood.store(mood as u8, Ordering::SeqCst);
+    }
+}
+
+impl Generations for Moody {
+    fn current(&self) -> Result<Arc<dyn Ledger>, LedgerError> {
+        match self.mood.load(Ordering::SeqCst) {
+            0 => {}
+            1 => panic!("secret of the store"),
+            2 => return Err(LedgerError::Latched { path: "/secret/place".into() }),
+            _ => thread::sleep(Duration::from_millis(300)),
+        }
+        self.store.current()
+    }
+
+    fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>, LedgerError> {
+        self.store.generation(number)
+    }
+}
+
+/// A gateway in this process, on a port of its own.
+pub struct Server {
+    pub address: SocketAddr,
+    pub moody: Arc<Moody>,
+    pub gateway: Gateway,
+    state: PathBuf,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<thread::JoinHandle<()>>,
+    _place: TempDir,
+}
+
+impl Server {
+    pub fn start() -> Self {
+        Self::with(Settings::default())
+    }
+
+    pub fn with(settings: Settings) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let state = place.path().join("demo.state");
+        let moody = Arc::new(Moody { store: MemoryStore::default(), mood: AtomicU8::new(0) });
+        let (ledgers, folder) = (Arc::clone(&moody), state.clone());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (started, ready) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            let folder = StateFolder::open_or_create(&folder).unwrap();
+            let gateway = Gateway::new(ledgers, State::start(&folder, Box::new(|| {})).unwrap(), settings);
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+                started.send((listener.local_addr().unwrap(), gateway.clone())).unwrap();
+                let stop = async {
+                    let _ = stopped.await;
+                };
+                serve(listener, &gateway, stop, Duration::from_secs(5)).await.unwrap();
+            });
+        });
+        let (address, gateway) = ready.recv().unwrap();
+        Self { address, moody, gateway, state, stop: Some(stop), thread: Some(thread), _place: place }
+    }
+
+    pub fn client(&self) -> Client {
+        Client::connect(self.address).unwrap()
+    }
+
+    /// Sends one request on a connection of its own.
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        self.client().send(method, path, headers, body.as_bytes()).unwrap()
+    }
+
+    pub fn office(&self) -> BackOffice {
+        BackOffice::open(StateFolder::open_or_create(&self.state).unwrap()).unwrap()
+    }
+
+    /// Makes a key and waits until the gateway knows it.
+    pub fn key(&self, credits: i64) -> (String, String) {
+        let made = self.office().create_key("test", Environment::Test, credits).unwrap();
+        let key = made.key.expose().to_owned();
+        within(Duration::from_secs(2), "the key is known", || {
+            self.send("GET", "/v1/chains", &[("X-API-Key", &key)], "").status == 200
+        });
+        (made.id, key)
+    }
+
+    pub fn database(&self) -> rusqlite::Connection {
+        StateFolder::open_or_create(&self.state).unwrap().reader().unwrap()
+    }
+
+    /// A number that the database gives, once all that was handed over is written.
+    pub fn count(&self, sql: &str) -> i64 {
+        self.flush();
+        self.database().query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    pub fn flush(&self) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(self.gateway.state().flush()).unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.stop.take().map(|stop| stop.send(()));
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Waits for something that happens by itself.
+pub fn within(time: Duration, what: &str, mut happened: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !happened() {
+        assert!(started.elapsed() < time, "not within {time:?}: {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: BTreeMap<String, String>,
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", String::as_str)
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error} in {:?}", String::from_utf8_lossy(&self.body)))
+    }
+
+    /// Code and reason of the error envelope, which must be whole.
+    pub fn error(&self) -> (String, String) {
+        let json = self.json();
+        assert_eq!(self.header("content-type"), "application/json");
+        assert!(!json["error"]["message"].as_str().unwrap().is_empty());
+        assert_eq!(self.header("x-credit-cost"), "0");
+        assert_eq!(self.header("x-request-id").len(), 36);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        (text(&json["error"]["code"]), text(&json["error"]["details"]["reason"]))
+    }
+}
+
+/// A connection that is kept.
+pub struct Client(BufReader<TcpStream>);
+
+impl Client {
+    pub fn connect(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+        Ok(Self(BufReader::new(stream)))
+    }
+
+    pub fn post(&mut self, path: &str, key: &str, body: &str) -> io::Result<Reply> {
+        self.send("POST", path, &[("X-API-Key", key), ("Content-Type", "application/json")], body.as_bytes())
+    }
+
+    pub fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> io::Result<Reply> {
+        self.write(method, path, headers, body)?;
+        self.read(method == "HEAD")
+    }
+
+    pub fn write(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> io::Result<()> {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length")) {
+            head += &format!("Content-Length: {}\r\n", body.len());
+        }
+        let mut whole = (head + "\r\n").into_bytes();
+        whole.extend_from_slice(body);
+        self.0.get_mut().write_all(&whole)
+    }
+
+    /// Writes bytes as they are.
+    pub fn raw(&mut self, bytes: &[u8]) {
+        // The server may answer and close before it has read all of them.
+        let _ = self.0.get_mut().write_all(bytes);
+    }
+
+    pub fn shutdown(&self, how: std::net::Shutdown) {
+        self.0.get_ref().shutdown(how).unwrap();
+    }
+
+    pub fn read(&mut self, without_body: bool) -> io::Result<Reply> {
+        let mut lines = Vec::new();
+        loop {
+            let mut line = String::new();
+            if self.0.read_line(&mut line)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            if line == "\r\n" {
+                break;
+            }
+            lines.push(line.trim_end().to_owned());
+        }
+        let status = lines[0].split(' ').nth(1).unwrap().parse().unwrap();
+        let headers: BTreeMap<String, String> = lines[1..]
+            .iter()
+            .map(|line| line.split_once(": ").unwrap_or((line.trim_end_matches(':'), "")))
+            .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+            .collect();
+        let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
+        let mut body = vec![0; if without_body { 0 } else { length }];
+        self.0.read_exact(&mut body)?;
+        Ok(Reply { status, headers, body })
+    }
+}
+
+/// The `headwater` command with a clean environment.
+pub fn headwater(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_headwater"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HEADWATER_")) {
+        command.env_remove(name);
+    }
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+pub fn run(arguments: &[&str]) -> Output {
+    headwater(arguments).output().unwrap()
+}
+
+/// Runs a command that must succeed and reads its JSON.
+pub fn run_json(arguments: &[&str]) -> Value {
+    let output = run(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A store with one transaction in it.
+pub fn small_store(place: &Path) -> PathBuf {
+    let store = place.join("demo");
+    let file = place.join("transactions.csv");
+    std::fs::write(&file, TRANSACTIONS).unwrap();
+    run_json(&["ingest", "--json", "--store", store.to_str().unwrap(), file.to_str().unwrap()]);
+    store
+}
+
+/// One transaction in the form of ethereum-etl.
+pub const TRANSACTIONS: &str = "\
+hash,nonce,block_hash,block_number,transaction_index,from_address,to_address,value,gas,gas_price,input,block_timestamp,max_fee_per_gas,max_priority_fee_per_gas,transaction_type
+0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060,0,0x4e3a3754410177e6937ef1f84bba68ea139e8d1a2258c5f85db9f1cd715a1bdd,46147,0,0xa1e4380a3b1f749673e270229993ee55f35663b4,0x5df9b87991262f6ba471f09758cde1c0fc1de734,31337,21000,50000000000000,0x,1438918233,,,0
+";
+
+/// A serving process.
+pub struct Process {
+    child: Child,
+    pub address: SocketAddr,
+}
+
+impl Process {
+    pub fn start(store: &Path, more: &[&str]) -> Self {
+        let mut arguments = vec!["serve", "--json", "--store", store.to_str().unwrap(), "--listen", "127.0.0.1:0"];
+        arguments.extend_from_slice(more);
+        let mut child = headwater(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"));
+        let address = said["url"].as_str().unwrap().strip_prefix("http://").unwrap().parse().unwrap();
+        Self { child, address }
+    }
+
+    pub fn client(&self) -> io::Result<Client> {
+        Client::connect(self.address)
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends SIGTERM.
+    pub fn terminate(&self) {
+        assert!(Command::new("kill").arg(self.child.id().to_string()).status().unwrap().success());
+    }
+
+    /// Waits for the end; gives the exit code.
+    pub fn wait(&mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+
+    /// kill -9.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
