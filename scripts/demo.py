@@ -11,7 +11,7 @@ highlights = report["highlights"]
 
 print(f"\nThe demo economy is in {store}. Addresses worth a look:\n")
 for each in highlights:
-    print(f"  {each['chain']:<9} {each['address']:<44} {each['why']}")
+    print(f"  {each['blockchain']:<9} {each['address']:<44} {each['why']}")
 first = highlights[0]
 body = json.dumps({"blockchain": first["chain"], "address": first["address"], "limit": 5})
 print(f"""
@@ -26,7 +26,7 @@ in the shell, without a server:
 in Python, after `pip install` of the wheel that `make wheel` builds:
 
   import headwater as hw
-  hw.open("{store}").counterparties("{first['address']}", blockchain="{first['chain']}").frame
+  hw.open("{store}").counterparties("{first['address']}", blockchain="{first['blockchain']}").frame
 
 or in a browser: http://{listen}/docs
 
