@@ -19,6 +19,10 @@ use crate::market::{PriceTable, Registry};
 pub type Result<T> = std::result::Result<T, LedgerError>;
 
 /// The primitives that every analysis reads through. One value is one immutable generation.
+///
+/// # Errors
+/// Every primitive fails only when stored data cannot be read or is damaged; that something is not held is `None`.
+#[expect(clippy::missing_errors_doc, reason = "said once, for all of them")]
 pub trait Ledger: Send + Sync {
     /// Number of the generation; grows with every commit.
     fn generation(&self) -> u64;

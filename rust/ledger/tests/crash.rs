@@ -3,6 +3,7 @@
 //! The test starts itself as the process to be killed. That process commits in a loop and prints a line after each
 //! acknowledged commit; what is held afterwards must be what was acknowledged, or one commit more, whose
 //! acknowledgement the kill came before.
+#![expect(clippy::disallowed_methods, reason = "the test tells the process it starts where to write")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -57,7 +58,8 @@ fn acknowledged(line: &str) -> Option<u64> {
 #[test]
 fn kill_9_at_any_moment_leaves_exactly_the_acknowledged_commits() {
     let moments = if std::env::var_os("HEADWATER_FULL").is_some() { 200 } else { 20 };
-    let mut seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_micros();
+    let mut seed = u64::try_from(seed).unwrap();
     println!("seed {seed}");
     let folder = tempfile::tempdir().unwrap();
     let mut known = 0;

@@ -363,3 +363,48 @@ fn a_fault_at_any_step_leaves_a_store_of_whole_commits_and_a_failed_sync_latches
     }
     assert!(outcomes.iter().all(|count| *count > 0), "each outcome occurs: {outcomes:?}");
 }
+
+/// Makes every file look as if it had been written so long ago.
+fn age(folder: &Path, secs: u64) {
+    let past = std::time::SystemTime::now() - std::time::Duration::from_secs(secs);
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            age(&entry, secs);
+        } else {
+            std::fs::File::options().write(true).open(entry).unwrap().set_modified(past).unwrap();
+        }
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_replaced_generation_and_unlisted_files_stay_for_15_minutes_and_go_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    for round in 0..9 {
+        writer.commit(transfers(1 + round, 1), &Cancel::new()).unwrap();
+    }
+    let segments = folder.path().join("segments");
+    std::fs::write(segments.join("left-by-a-crash.segment"), b"half a segm").unwrap();
+    std::fs::write(folder.path().join("notes.txt"), b"of somebody else").unwrap();
+    let early = Store::open(folder.path()).unwrap();
+    let pinned = early.generation(4).unwrap();
+    assert_eq!(names(&segments).len(), 11, "nine commits, one merge, one leftover: {:?}", names(&segments));
+
+    age(folder.path(), 16 * 60);
+    assert!(matches!(Store::open(folder.path()).unwrap().generation(4), Err(LedgerError::GenerationGone { .. })));
+    writer.commit(transfers(20, 1), &Cancel::new()).unwrap();
+    let manifests =
+        || names(folder.path()).into_iter().filter(|name| name.starts_with("manifest-")).collect::<Vec<_>>();
+    assert_eq!(manifests(), ["manifest-0000000010.json", "manifest-0000000011.json"], "the one replaced now is kept");
+    assert_eq!(names(&segments).len(), 2, "the merged one and the new one: {:?}", names(&segments));
+    assert!(folder.path().join("notes.txt").exists());
+    assert!(pinned.find_transaction(CHAIN, &hash(1, 0)).unwrap().is_some(), "who holds a generation goes on reading");
+    assert_eq!(early.current().unwrap().coverage()[&CHAIN].transactions, 10);
+}

@@ -130,8 +130,8 @@ fn rows_in(facts: &TransactionFacts, account: &Address) -> Vec<OracleRow> {
 /// Place of the address among those of the transaction, direction and size of its net change.
 fn net_change(facts: &TransactionFacts, account: &Address) -> Option<(u64, Direction, Amount)> {
     let utxo = facts.utxo.as_ref()?;
-    let spent = || utxo.inputs.iter().filter_map(|input| input.spent.as_ref());
-    let owners = spent().chain(&utxo.outputs).filter_map(|output| output.owner);
+    let inputs = || utxo.inputs.iter().filter_map(|input| input.spent.as_ref());
+    let owners = inputs().chain(&utxo.outputs).filter_map(|output| output.owner);
     let mut seen = Vec::new();
     owners.for_each(|owner| {
         if !seen.contains(&owner) {
@@ -140,7 +140,7 @@ fn net_change(facts: &TransactionFacts, account: &Address) -> Option<(u64, Direc
     });
     let place = seen.iter().position(|owner| owner == account)?;
     let mine = |output: &&headwater_ledger::facts::OutputFacts| output.owner == Some(*account);
-    let sent: u64 = spent().filter(mine).map(|output| output.amount).sum();
+    let sent: u64 = inputs().filter(mine).map(|output| output.amount).sum();
     let received: u64 = utxo.outputs.iter().filter(mine).map(|output| output.amount).sum();
     let direction = match received.cmp(&sent) {
         std::cmp::Ordering::Greater => Direction::In,

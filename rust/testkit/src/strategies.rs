@@ -61,10 +61,12 @@ pub fn utxo_chain() -> impl Strategy<Value = Batch> {
             let same = same && block > 0;
             (block, index) = if same { (block, index + 1) } else { (block + 1, 0) };
             chain = if same { chain.same_block() } else { chain };
-            let spent: Vec<_> = picks
-                .into_iter()
-                .filter_map(|pick| (!unspent.is_empty()).then(|| unspent.swap_remove(pick % unspent.len())))
-                .collect();
+            let mut spent = Vec::new();
+            for pick in picks {
+                if !unspent.is_empty() {
+                    spent.push(unspent.swap_remove(pick % unspent.len()));
+                }
+            }
             let total: u64 = spent.iter().map(|output| output.3).sum();
             if spent.is_empty() || total < payees.len() as u64 {
                 chain = chain.mine(payees[0], 1_000 + block);

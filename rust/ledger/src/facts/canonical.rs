@@ -70,7 +70,9 @@ impl<T: Canonical> Canonical for Option<T> {
 impl<T: Canonical> Canonical for Vec<T> {
     fn write(&self, out: &mut Vec<u8>) {
         (self.len() as u64).write(out);
-        self.iter().for_each(|value| value.write(out));
+        for value in self {
+            value.write(out);
+        }
     }
 }
 

@@ -80,7 +80,7 @@ impl BlockFacts {
     ///
     /// # Panics
     /// When the numbers differ.
-    pub fn join(self, other: Self, chain: Chain) -> Result<Self> {
+    pub fn join(self, other: &Self, chain: Chain) -> Result<Self> {
         assert_eq!(self.number, other.number, "only facts of one block can be joined");
         let id = || self.number.to_string();
         let at = Place { chain, what: "block", id: &id };
@@ -193,8 +193,10 @@ fn join_logs(at: &Place<'_>, held: Vec<LogFacts>, offered: Vec<LogFacts>) -> Res
     let mut logs = held;
     logs.extend(offered);
     logs.sort_by_key(|log| log.index);
-    if let Some(pair) = logs.windows(2).find(|pair| pair[0].index == pair[1].index && pair[0] != pair[1]) {
-        return Err(at.conflict("log", &pair[0], &pair[1]));
+    for [held, offered] in logs.array_windows() {
+        if held.index == offered.index && held != offered {
+            return Err(at.conflict("log", held, offered));
+        }
     }
     logs.dedup();
     Ok(logs)

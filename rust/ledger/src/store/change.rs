@@ -4,7 +4,7 @@ use headwater_types::{Chain, Network};
 
 use super::CommitReport;
 use super::commit::{Destination, commit};
-use super::contents::{ChainContents, Contents, Shelf};
+use super::contents::{ChainContents, Contents, Storage};
 use super::{merge, rebuild};
 use crate::facts::Batch;
 use crate::read::Result;
@@ -15,23 +15,23 @@ impl Contents {
     pub(super) fn with_batch(
         &self,
         batch: Batch,
-        shelf: &mut dyn Shelf,
+        storage: &mut dyn Storage,
         cancel: &Cancel,
     ) -> Result<(Option<Self>, CommitReport)> {
         let chain = batch.chain;
         let held = self.chain_for(&batch)?;
-        let (after, report) = commit(&held, batch, Destination::Sealed, shelf, cancel)?;
+        let (after, report) = commit(&held, batch, Destination::Sealed, storage, cancel)?;
         let Some(mut after) = after else { return Ok((None, report)) };
-        merge::merge_small(chain, &mut after, shelf, cancel)?;
+        merge::merge_small(chain, &mut after, storage, cancel)?;
         Ok((Some(self.with_chain(chain, after)), report))
     }
 
     /// With one more block of the tail.
-    pub(super) fn with_tail_block(&self, batch: Batch, shelf: &mut dyn Shelf) -> Result<(Self, CommitReport)> {
+    pub(super) fn with_tail_block(&self, batch: Batch, storage: &mut dyn Storage) -> Result<(Self, CommitReport)> {
         let chain = batch.chain;
         let held = self.chain_for(&batch)?;
         let destination = follows(&held, &batch)?;
-        let (after, report) = commit(&held, batch, destination, shelf, &Cancel::new())?;
+        let (after, report) = commit(&held, batch, destination, storage, &Cancel::new())?;
         let after = after.expect("a block of the tail is always a change");
         Ok((self.with_chain(chain, after), report))
     }
@@ -54,7 +54,7 @@ impl Contents {
         &self,
         chain: Chain,
         up_to_block: u64,
-        shelf: &mut dyn Shelf,
+        storage: &mut dyn Storage,
     ) -> Result<(Option<Self>, u64)> {
         let Some(held) = self.chains.get(&chain) else { return Ok((None, 0)) };
         let mut after = held.clone();
@@ -66,20 +66,22 @@ impl Contents {
         let cancel = Cancel::new();
         let parts: Vec<_> = blocks.iter().map(|block| block.part.clone()).collect();
         let input = rebuild::combined(chain, held.network, &parts, &cancel)?;
-        after.sealed.push(shelf.keep_segment(chain, segment::build(&input, &cancel)?)?);
-        blocks.iter().for_each(|block| after.claims.add(&block.claims));
+        after.sealed.push(storage.keep_segment(chain, segment::build(&input, &cancel)?)?);
+        for block in &blocks {
+            after.claims.add(&block.claims);
+        }
         if after.claims.accounts != held.claims.accounts {
             after.accounts_file = None;
         }
-        merge::merge_small(chain, &mut after, shelf, &cancel)?;
+        merge::merge_small(chain, &mut after, storage, &cancel)?;
         Ok((Some(self.with_chain(chain, after)), blocks.len() as u64))
     }
 
     /// With the small segments of a chain merged; `None` when there is nothing to merge.
-    pub(super) fn merged(&self, chain: Chain, shelf: &mut dyn Shelf, cancel: &Cancel) -> Result<Option<Self>> {
+    pub(super) fn merged(&self, chain: Chain, storage: &mut dyn Storage, cancel: &Cancel) -> Result<Option<Self>> {
         let Some(held) = self.chains.get(&chain) else { return Ok(None) };
         let mut after = held.clone();
-        let is_changed = merge::merge_small(chain, &mut after, shelf, cancel)?;
+        let is_changed = merge::merge_small(chain, &mut after, storage, cancel)?;
         Ok(is_changed.then(|| self.with_chain(chain, after)))
     }
 

@@ -35,7 +35,9 @@ impl Claims {
     pub(super) fn add(&mut self, other: &Self) {
         for (table, ranges) in &other.ranges {
             let held = self.ranges.entry(*table).or_default();
-            ranges.iter().for_each(|range| insert(held, *range));
+            for range in ranges {
+                insert(held, *range);
+            }
         }
         for (table, accounts) in &other.accounts {
             self.accounts.entry(*table).or_default().extend(accounts);

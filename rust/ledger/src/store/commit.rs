@@ -10,7 +10,7 @@ use headwater_types::{Address, BlockHash, Chain, TxHash};
 
 use super::CommitReport;
 use super::claims::Claims;
-use super::contents::{ChainContents, Part, Shelf, TailBlock};
+use super::contents::{ChainContents, Part, Storage, TailBlock};
 use super::rebuild::{self, Edits};
 use crate::facts::{Batch, BlockFacts, OutPoint, OutputFacts, TokenFacts, TransactionFacts};
 use crate::read::Result;
@@ -31,7 +31,7 @@ pub(super) fn commit(
     held: &ChainContents,
     batch: Batch,
     destination: Destination,
-    shelf: &mut dyn Shelf,
+    storage: &mut dyn Storage,
     cancel: &Cancel,
 ) -> Result<(Option<ChainContents>, CommitReport)> {
     let chain = batch.chain;
@@ -41,7 +41,7 @@ pub(super) fn commit(
     plan.take_transactions(batch.transactions, cancel)?;
     plan.take_contracts(&batch.contracts)?;
     plan.take_tokens(batch.tokens)?;
-    plan.carry_out(claims, shelf, cancel)
+    plan.carry_out(claims, storage, cancel)
 }
 
 struct Plan<'a> {
@@ -94,7 +94,7 @@ impl<'a> Plan<'a> {
         });
         for block in batch.blocks.iter().cloned().chain(implied) {
             let joined = match offered.remove(&block.number) {
-                Some(known) => known.join(block, self.chain)?,
+                Some(known) => known.join(&block, self.chain)?,
                 None => block,
             };
             offered.insert(joined.number, joined);
@@ -132,7 +132,7 @@ impl<'a> Plan<'a> {
         let mut joined = copies.first().map(|(_, copy)| copy.clone());
         if let Some(offered) = offered {
             joined = Some(match joined {
-                Some(held) => held.join(offered, self.chain)?,
+                Some(held) => held.join(&offered, self.chain)?,
                 None => offered,
             });
         }
@@ -321,24 +321,24 @@ impl<'a> Plan<'a> {
     fn carry_out(
         mut self,
         claims: Claims,
-        shelf: &mut dyn Shelf,
+        storage: &mut dyn Storage,
         cancel: &Cancel,
     ) -> Result<(Option<ChainContents>, CommitReport)> {
         let mut after = self.held.clone();
         let has_edits = !self.edits.is_empty();
         for (place, edits) in std::mem::take(&mut self.edits) {
             let input = rebuild::edited(self.parts[place], edits, cancel)?;
-            let part = shelf.keep_segment(self.chain, segment::build(&input, cancel)?)?;
+            let part = storage.keep_segment(self.chain, segment::build(&input, cancel)?)?;
             match place.checked_sub(after.sealed.len()) {
                 None => after.sealed[place] = part,
                 Some(place) => after.tail[place].part = part,
             }
         }
         let has_new = match self.destination {
-            Destination::Sealed => self.seal_new(&mut after, &claims, shelf, cancel)?,
+            Destination::Sealed => self.seal_new(&mut after, &claims, storage, cancel)?,
             Destination::Tail { number, hash, parent } => {
                 self.new_blocks.insert(number);
-                let part = self.build_new(shelf, cancel)?;
+                let part = self.build_new(storage, cancel)?;
                 after.tail.push(TailBlock { number, hash, parent, claims, part });
                 true
             }
@@ -350,7 +350,7 @@ impl<'a> Plan<'a> {
         &mut self,
         after: &mut ChainContents,
         claims: &Claims,
-        shelf: &mut dyn Shelf,
+        storage: &mut dyn Storage,
         cancel: &Cancel,
     ) -> Result<bool> {
         let has_facts = !(self.new_blocks.is_empty()
@@ -358,7 +358,7 @@ impl<'a> Plan<'a> {
             && self.new_contracts.is_empty()
             && self.new_tokens.is_empty());
         if has_facts {
-            after.sealed.push(self.build_new(shelf, cancel)?);
+            after.sealed.push(self.build_new(storage, cancel)?);
         }
         after.claims.add(claims);
         let has_claims = after.claims != self.held.claims;
@@ -368,7 +368,7 @@ impl<'a> Plan<'a> {
         Ok(has_facts || has_claims)
     }
 
-    fn build_new(&mut self, shelf: &mut dyn Shelf, cancel: &Cancel) -> Result<Arc<Part>> {
+    fn build_new(&mut self, storage: &mut dyn Storage, cancel: &Cancel) -> Result<Arc<Part>> {
         // Every new transaction was looked up with its block.
         let blocks = std::mem::take(&mut self.new_blocks).iter().map(|number| self.blocks[number].clone()).collect();
         let input = SegmentInput {
@@ -379,7 +379,7 @@ impl<'a> Plan<'a> {
             contracts: std::mem::take(&mut self.new_contracts).into_iter().collect(),
             tokens: std::mem::take(&mut self.new_tokens).into_values().collect(),
         };
-        shelf.keep_segment(self.chain, segment::build(&input, cancel)?)
+        storage.keep_segment(self.chain, segment::build(&input, cancel)?)
     }
 }
 

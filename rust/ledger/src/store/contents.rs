@@ -124,7 +124,7 @@ impl Contents {
 }
 
 /// Where new files are put: a folder, or memory.
-pub(super) trait Shelf {
+pub(super) trait Storage {
     /// Keeps the bytes of a segment and opens it.
     fn keep_segment(&mut self, chain: Chain, bytes: Vec<u8>) -> Result<Arc<Part>>;
 

@@ -69,9 +69,15 @@ fn add_chain(sum: &mut Sum, chain: Chain, held: &ChainContents, cancel: &Cancel)
         contracts.extend(segment.contracts()?);
         tokens.extend(segment.tokens()?.into_iter().map(|token| (token.contract, token)));
     }
-    blocks.values().for_each(|block| sum.add("block", Some(chain), |out| block.write(out)));
-    contracts.iter().for_each(|contract| sum.add("contract", Some(chain), |out| contract.write(out)));
-    tokens.values().for_each(|token| sum.add("token", Some(chain), |out| token.write(out)));
+    for block in blocks.values() {
+        sum.add("block", Some(chain), |out| block.write(out));
+    }
+    for contract in &contracts {
+        sum.add("contract", Some(chain), |out| contract.write(out));
+    }
+    for token in tokens.values() {
+        sum.add("token", Some(chain), |out| token.write(out));
+    }
     Ok(())
 }
 

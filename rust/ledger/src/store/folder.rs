@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use headwater_types::Chain;
 
-use super::contents::{FileRef, Part, Shelf, file_digest};
+use super::contents::{FileRef, Part, Storage, file_digest};
 use super::disk::{Disk, WriteFault};
 use crate::LedgerError;
 use crate::read::Result;
@@ -22,7 +22,7 @@ pub(super) const LOCK: &str = "writer.lock";
 pub(super) const SEGMENTS: &str = "segments";
 /// Folders of listed files.
 pub(super) const FOLDERS: [&str; 4] = [SEGMENTS, "accounts", "tokens", "prices"];
-const TEMPORARY: &str = ".tmp";
+pub(super) const TEMPORARY: &str = ".tmp";
 
 pub(super) fn manifest_name(generation: u64) -> String {
     format!("manifest-{generation:010}.json")
@@ -186,7 +186,7 @@ impl Folder {
     }
 }
 
-impl Shelf for Folder {
+impl Storage for Folder {
     fn keep_segment(&mut self, chain: Chain, bytes: Vec<u8>) -> Result<Arc<Part>> {
         let name = self.next_name(SEGMENTS, chain.name(), "segment");
         let file = self.keep(name, &bytes)?;

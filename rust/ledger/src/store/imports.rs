@@ -5,7 +5,7 @@ use std::sync::Arc;
 use headwater_types::{Address, Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::contents::{FileRef, Shelf};
+use super::contents::{FileRef, Storage};
 use super::{ImportKind, ImportVersion};
 use crate::LedgerError;
 use crate::market::{PricePoint, PriceTable, Registry, TokenListing};
@@ -50,7 +50,7 @@ impl Imports {
     }
 
     /// With one more version, and its number.
-    pub(super) fn with(&self, source: &str, entries: Entries, shelf: &mut dyn Shelf) -> Result<(Self, u64)> {
+    pub(super) fn with(&self, source: &str, entries: Entries, storage: &mut dyn Storage) -> Result<(Self, u64)> {
         let number = self.versions.last().map_or(0, |import| import.version.version) + 1;
         let (kind, count, folder) = match &entries {
             Entries::Tokens(listings) => (ImportKind::Tokens, listings.len(), "tokens"),
@@ -59,7 +59,7 @@ impl Imports {
                 (ImportKind::Prices, points.len(), "prices")
             }
         };
-        let file = shelf.keep_file(folder, "jsonl", entries.to_lines())?;
+        let file = storage.keep_file(folder, "jsonl", entries.to_lines())?;
         let version =
             ImportVersion { version: number, kind, source: source.to_owned(), entries: count as u64, in_force: true };
         let mut versions = self.versions.clone();

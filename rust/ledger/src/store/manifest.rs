@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ImportVersion;
 use super::claims::Claims;
-use super::contents::{ChainContents, Contents, FileRef, Part, Shelf, TailBlock, file_digest};
+use super::contents::{ChainContents, Contents, FileRef, Part, Storage, TailBlock, file_digest};
 use super::folder;
 use super::imports::{Entries, Import, Imports};
 use crate::LedgerError;
@@ -112,11 +112,11 @@ impl SegmentEntry {
 }
 
 /// Lists contents, writing the files of claimed accounts that have none yet, and gives the bytes of the manifest.
-pub(super) fn write(contents: &mut Contents, shelf: &mut dyn Shelf) -> Result<Vec<u8>> {
+pub(super) fn write(contents: &mut Contents, storage: &mut dyn Storage) -> Result<Vec<u8>> {
     for held in contents.chains.values_mut() {
         if held.accounts_file.is_none() && !held.claims.accounts.is_empty() {
             let bytes = serde_json::to_vec(&accounts_text(&held.claims)).expect("plain records have a JSON form");
-            held.accounts_file = Some(shelf.keep_file("accounts", "json", bytes)?);
+            held.accounts_file = Some(storage.keep_file("accounts", "json", bytes)?);
         }
     }
     let body = serde_json::to_string(&Manifest::of(contents)).expect("plain records always have a JSON form");

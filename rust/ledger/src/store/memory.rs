@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use headwater_types::Chain;
 
-use super::contents::{Contents, FileRef, Part, Shelf};
+use super::contents::{Contents, FileRef, Part, Storage};
 use super::imports::Entries;
 use super::segmentation::{self, Segmentation};
 use super::{CommitReport, LogicalDigest, digest};
@@ -33,7 +33,7 @@ impl Memory {
     }
 }
 
-impl Shelf for Memory {
+impl Storage for Memory {
     fn keep_segment(&mut self, chain: Chain, bytes: Vec<u8>) -> Result<Arc<Part>> {
         let file = self.next_file(chain.name(), bytes.len());
         let segment = Arc::new(Segment::from_bytes(&file.name, bytes)?);
@@ -62,7 +62,7 @@ impl MemoryStore {
     /// # Errors
     /// As a commit to disk, disk faults left out.
     pub fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport> {
-        let (after, report) = self.contents.with_batch(batch, &mut self.shelf(), cancel)?;
+        let (after, report) = self.contents.with_batch(batch, &mut self.storage(), cancel)?;
         self.replace(after);
         Ok(CommitReport { generation: self.contents.generation, ..report })
     }
@@ -72,7 +72,7 @@ impl MemoryStore {
     /// # Errors
     /// As there.
     pub fn append_tail_block(&mut self, batch: Batch) -> Result<CommitReport> {
-        let (after, report) = self.contents.with_tail_block(batch, &mut self.shelf())?;
+        let (after, report) = self.contents.with_tail_block(batch, &mut self.storage())?;
         self.replace(Some(after));
         Ok(CommitReport { generation: self.contents.generation, ..report })
     }
@@ -94,7 +94,7 @@ impl MemoryStore {
     }
 
     fn import(&mut self, source: &str, entries: Entries) -> Result<u64> {
-        let (imports, number) = self.contents.imports.with(source, entries, &mut self.shelf())?;
+        let (imports, number) = self.contents.imports.with(source, entries, &mut self.storage())?;
         self.replace(Some(Contents { imports, ..self.contents.clone() }));
         Ok(number)
     }
@@ -123,12 +123,12 @@ impl MemoryStore {
     pub fn in_segments(&self, segmentation: Segmentation) -> Result<Self> {
         let mut contents = self.contents.clone();
         for (chain, held) in &mut contents.chains {
-            *held = segmentation::segmented(*chain, held, segmentation, &mut self.shelf())?;
+            *held = segmentation::segmented(*chain, held, segmentation, &mut self.storage())?;
         }
         Ok(Self::of(contents))
     }
 
-    fn shelf(&self) -> Memory {
+    fn storage(&self) -> Memory {
         Memory { count: self.contents.generation * 10_000 }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use headwater_types::Chain;
 
-use super::contents::{ChainContents, Part, Shelf};
+use super::contents::{ChainContents, Part, Storage};
 use super::rebuild;
 use crate::read::Result;
 use crate::{Cancel, segment};
@@ -26,7 +26,7 @@ fn weight(part: &Part) -> u64 {
 pub(super) fn merge_small(
     chain: Chain,
     held: &mut ChainContents,
-    shelf: &mut dyn Shelf,
+    storage: &mut dyn Storage,
     cancel: &Cancel,
 ) -> Result<bool> {
     let is_small = |part: &Arc<Part>| part.segment.movements() < SMALL_MOVEMENTS;
@@ -44,7 +44,7 @@ pub(super) fn merge_small(
     let rest = small.split_off(taken);
     let input = rebuild::combined(chain, held.network, &small, cancel)?;
     sealed.extend(rest);
-    sealed.push(shelf.keep_segment(chain, segment::build(&input, cancel)?)?);
+    sealed.push(storage.keep_segment(chain, segment::build(&input, cancel)?)?);
     held.sealed = sealed;
     Ok(true)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use headwater_types::{BlockHash, Chain};
 
 use super::claims::Claims;
-use super::contents::{ChainContents, Part, Shelf, TailBlock};
+use super::contents::{ChainContents, Part, Storage, TailBlock};
 use super::rebuild;
 use crate::Cancel;
 use crate::facts::{BlockFacts, TransactionFacts};
@@ -37,7 +37,7 @@ pub(super) fn segmented(
     chain: Chain,
     held: &ChainContents,
     segmentation: Segmentation,
-    shelf: &mut dyn Shelf,
+    storage: &mut dyn Storage,
 ) -> Result<ChainContents> {
     let parts: Vec<_> = held.parts().cloned().collect();
     let mut input = rebuild::combined(chain, held.network, &parts, &Cancel::new())?;
@@ -88,14 +88,14 @@ pub(super) fn segmented(
         input.blocks = of_input.iter().map(|number| blocks[number].clone()).collect();
     }
     for input in inputs.iter().rev() {
-        after.sealed.push(keep(input, shelf)?);
+        after.sealed.push(keep(input, storage)?);
     }
-    append_tail(&mut after, &tail, tail_transactions, &blocks, &inputs[0], shelf)?;
+    append_tail(&mut after, &tail, tail_transactions, &blocks, &inputs[0], storage)?;
     Ok(after)
 }
 
-fn keep(input: &SegmentInput, shelf: &mut dyn Shelf) -> Result<Arc<Part>> {
-    shelf.keep_segment(input.chain, segment::build(input, &Cancel::new())?)
+fn keep(input: &SegmentInput, storage: &mut dyn Storage) -> Result<Arc<Part>> {
+    storage.keep_segment(input.chain, segment::build(input, &Cancel::new())?)
 }
 
 fn append_tail(
@@ -104,7 +104,7 @@ fn append_tail(
     mut transactions: Vec<TransactionFacts>,
     blocks: &BTreeMap<u64, BlockFacts>,
     like: &SegmentInput,
-    shelf: &mut dyn Shelf,
+    storage: &mut dyn Storage,
 ) -> Result<()> {
     for &number in tail {
         let rest = transactions.split_off(transactions.partition_point(|facts| facts.block <= number));
@@ -126,7 +126,7 @@ fn append_tail(
             hash: blocks[&number].hash.unwrap_or_else(|| made(number)),
             parent: blocks[&number].parent.unwrap_or_else(|| made(number.saturating_sub(1))),
             claims: Claims::default(),
-            part: keep(&input, shelf)?,
+            part: keep(&input, storage)?,
         });
     }
     Ok(())

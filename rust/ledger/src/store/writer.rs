@@ -225,7 +225,7 @@ impl Writer {
 
 fn is_temporary_manifest(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    name.starts_with("manifest-") && name.ends_with(".tmp")
+    name.starts_with("manifest-") && name.ends_with(folder::TEMPORARY)
 }
 
 fn take_lock(root: &Path) -> Result<File> {

@@ -75,7 +75,7 @@ fn differing_statements_are_a_conflict_that_names_chain_transaction_field_and_bo
     let row = |amount| with_movements(vec![token(Ordinal::Indexed(1), amount)]);
     assert!(matches!(row(1).join(row(2), CHAIN), Err(LedgerError::Conflict { field: "amount of a movement", .. })));
     let block = |secs| BlockFacts { number: 3, hash: None, parent: None, time: Timestamp::new(secs) };
-    assert!(matches!(block(1).join(block(2), CHAIN), Err(LedgerError::Conflict { what: "block", field: "time", .. })));
+    assert!(matches!(block(1).join(&block(2), CHAIN), Err(LedgerError::Conflict { what: "block", field: "time", .. })));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn source(truth: Vec<Movement>) -> impl Strategy<Value = TransactionFacts> {
                     (3, MovementFact::Token) => MovementFact::NonFungible,
                     (_, kind) => kind,
                 };
-                Movement { ordinal, kind, ..row.clone() }
+                Movement { kind, ordinal, ..row.clone() }
             });
             TransactionFacts { nonce, method: method.map(String::from), ..with_movements(movements.collect()) }
         },
