@@ -22,6 +22,20 @@ use crate::target::Target;
 /// with what is offered, so the same call repeated changes nothing, and one that was stopped midway goes on where it
 /// stopped.
 ///
+/// ```
+/// use headwater_ingest::{Options, Silent, ingest};
+/// use headwater_ledger::Cancel;
+/// use headwater_ledger::store::Writer;
+///
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("blocks.csv");
+/// std::fs::write(&file, "number,hash,parent_hash,timestamp,gas_limit\n7,,,1438270000,5000\n")?;
+/// let mut writer = Writer::open_or_create(folder.path().join("store"))?;
+/// let report = ingest(&[file], &Options::default(), &mut writer, &Silent, &Cancel::new())?;
+/// assert_eq!((report.files[0].format.as_str(), report.blocks), ("ethereum-etl", 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// At the first row that is not understood (unless [`OnError::Skip`]), at a file that is damaged or in no known format,
 /// when the store refuses, or when the work is cancelled. What was committed before stays; nothing of the batch that

@@ -145,7 +145,7 @@ impl Reading {
 
         let log_index = row.u64("log_index")?;
         let kind = row.text("kind")?;
-        let facts = self.transaction(chain, head);
+        let facts = self.transaction(chain, &head);
         let kind = match (kind.as_deref(), contract) {
             (None | Some("token"), Some(_)) => Some(MovementFact::Token),
             (Some("internal"), None) => Some(MovementFact::Internal),
@@ -176,7 +176,7 @@ impl Reading {
         Ok(())
     }
 
-    fn transaction(&mut self, chain: Chain, head: TransactionFacts) -> &mut TransactionFacts {
+    fn transaction(&mut self, chain: Chain, head: &TransactionFacts) -> &mut TransactionFacts {
         let batch = self.batches.entry(chain).or_insert_with(|| Batch::new(chain));
         let place = *self.places.entry((chain, head.hash)).or_insert_with(|| {
             batch.transactions.push(TransactionFacts::new(head.hash, head.block));

@@ -97,7 +97,7 @@ impl<'a> Sink<'a> {
     pub fn count_row(&mut self) -> Result<(), IngestError> {
         self.current.rows += 1;
         self.report.rows += 1;
-        if self.current.rows % ROWS_BETWEEN_LOOKS == 0 {
+        if self.current.rows.is_multiple_of(ROWS_BETWEEN_LOOKS) {
             self.cancel.check()?;
             self.tell();
         }

@@ -185,31 +185,10 @@ impl Export {
             facts.created = row.address("contractAddress", self.chain)?;
         }
         if !facts.hash.is_made() {
-            self.call(row, &mut facts)?;
+            call(row, &mut facts)?;
         }
         sink.transaction(facts);
         sink.boundary()?;
-        Ok(())
-    }
-
-    fn call(&self, row: &Row<'_>, facts: &mut TransactionFacts) -> Result<(), FieldError> {
-        // Exports write "deprecated" where they no longer give the input.
-        let given = |column| Ok::<_, FieldError>(row.text(column)?.filter(|text| text != "deprecated"));
-        if let Some(input) = given("input")? {
-            let bytes = hex_bytes(&input);
-            facts.input = Some(bytes.ok_or_else(|| FieldError::new("input", Some(&input), "bytes in hex after 0x"))?);
-        }
-        if let Some(text) = given("methodId")?.filter(|text| text != "0x") {
-            let digits = if text.starts_with("0x") { text.into_owned() } else { format!("0x{text}") };
-            let bytes = hex_bytes(&digits)
-                .filter(|bytes| bytes.len() <= 4)
-                .ok_or_else(|| FieldError::new("methodId", Some(&digits), "at most four bytes in hex"))?;
-            // Call data of fewer bytes stands here as it is, and calls no method.
-            facts.method_id = bytes.try_into().ok();
-        }
-        // Some exports cut the arguments: without them all agree.
-        let name = given("functionName")?.map(|text| text.split('(').next().unwrap_or_default().trim().to_owned());
-        facts.method = name.filter(|name| !name.is_empty());
         Ok(())
     }
 
@@ -263,6 +242,28 @@ impl Export {
             }
         }
     }
+}
+
+/// What the row says of the call.
+fn call(row: &Row<'_>, facts: &mut TransactionFacts) -> Result<(), FieldError> {
+    // Exports write "deprecated" where they no longer give the input.
+    let given = |column| Ok::<_, FieldError>(row.text(column)?.filter(|text| text != "deprecated"));
+    if let Some(input) = given("input")? {
+        let bytes = hex_bytes(&input);
+        facts.input = Some(bytes.ok_or_else(|| FieldError::new("input", Some(&input), "bytes in hex after 0x"))?);
+    }
+    if let Some(text) = given("methodId")?.filter(|text| text != "0x") {
+        let digits = if text.starts_with("0x") { text.into_owned() } else { format!("0x{text}") };
+        let bytes = hex_bytes(&digits)
+            .filter(|bytes| bytes.len() <= 4)
+            .ok_or_else(|| FieldError::new("methodId", Some(&digits), "at most four bytes in hex"))?;
+        // Call data of fewer bytes stands here as it is, and calls no method.
+        facts.method_id = bytes.try_into().ok();
+    }
+    // Some exports cut the arguments: without them all agree.
+    let name = given("functionName")?.map(|text| text.split('(').next().unwrap_or_default().trim().to_owned());
+    facts.method = name.filter(|name| !name.is_empty());
+    Ok(())
 }
 
 fn status(row: &Row<'_>) -> Result<Option<Status>, FieldError> {

@@ -28,16 +28,16 @@ const WRAPPED: &[(Chain, Address)] = &[
 /// the data instead of topics; as everywhere in the field those are read as ERC-20. Wrapping and unwrapping the native
 /// coin moves from and to the zero address, as a mint and a burn.
 pub(crate) fn movement(chain: Chain, log: &LogFacts) -> Option<Movement> {
-    let words: Vec<[u8; 32]> =
-        log.topics.iter().skip(1).copied().chain(log.data.chunks_exact(32).map(|word| array(word))).collect();
+    let words: Vec<[u8; 32]> = log.topics.iter().skip(1).copied().chain(log.data.chunks_exact(32).map(array)).collect();
     let first = log.topics.first()?;
     let party = |word: &[u8; 32]| Some(Address::Evm(array(&word[12..])));
     let amount = |word: &[u8; 32]| Amount::from_be_bytes(*word);
     let zero = Some(Address::Evm([0; 20]));
     let (kind, from, to, amount) = match (*first, words.as_slice(), log.topics.len()) {
         (TRANSFER, [from, to, id, ..], 4) => (MovementFact::NonFungible, party(from), party(to), amount(id)),
-        (TRANSFER, [from, to, value], _) => (MovementFact::Token, party(from), party(to), amount(value)),
-        (TRANSFER, [from, to, value, ..], 3) => (MovementFact::Token, party(from), party(to), amount(value)),
+        (TRANSFER, [from, to, value], _) | (TRANSFER, [from, to, value, ..], 3) => {
+            (MovementFact::Token, party(from), party(to), amount(value))
+        }
         (TRANSFER_SINGLE, [_, from, to, _, value, ..], 4) => {
             (MovementFact::NonFungible, party(from), party(to), amount(value))
         }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     fn party(last: u8) -> Option<Address> {
-        Some(Address::Evm(array(&word(last)[12..])))
+        Some(word(last)).map(|word| Address::Evm(array(&word[12..])))
     }
 
     const WETH: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";

@@ -10,6 +10,8 @@ use crate::source::{Content, Probe, Row, each_row, plain_number};
 
 const DAY_SECS: i64 = 86_400;
 const HOUR_SECS: i64 = 3_600;
+/// Days from 0001-01-01 to 1970-01-01.
+const EPOCH_DAYS: i64 = 719_162;
 
 /// The columns of a price file, under the names it gives them.
 struct Layout {
@@ -137,9 +139,7 @@ fn day(text: &str) -> Option<i64> {
     let before = year - 1;
     let years = before * 365 + before / 4 - before / 100 + before / 400;
     let months: i64 = lengths[..usize::try_from(month - 1).ok()?].iter().sum();
-    /// Days from 0001-01-01 to 1970-01-01.
-    const EPOCH: i64 = 719_162;
-    Some(years + months + day - 1 - EPOCH)
+    Some(years + months + day - 1 - EPOCH_DAYS)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The tables `contracts` and `tokens`.
 
 use headwater_ledger::facts::TokenFacts;
-use headwater_types::{Address, Chain};
+use headwater_types::{Address, Amount, Chain};
 
 use super::needed;
 use crate::error::FieldError;
@@ -18,9 +18,6 @@ pub(super) fn token(row: &Row<'_>, chain: Chain) -> Result<TokenFacts, FieldErro
         contract: contract(row, chain)?,
         symbol: row.text("symbol")?.map(std::borrow::Cow::into_owned),
         name: row.text("name")?.map(std::borrow::Cow::into_owned),
-        decimals: row
-            .amount("decimals")?
-            .and_then(|decimals| decimals.to_u128())
-            .and_then(|decimals| decimals.try_into().ok()),
+        decimals: row.amount("decimals")?.and_then(Amount::to_u128).and_then(|decimals| decimals.try_into().ok()),
     })
 }

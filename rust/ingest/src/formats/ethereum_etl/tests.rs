@@ -224,7 +224,7 @@ fn a_transaction_waits_for_the_time_of_its_block() {
     assert!(error.contains("block 5 has no known time"), "{error}");
     // The file of blocks begins later, so it is read later.
     let (name, blocks) = block(6);
-    let blocks = blocks + &block(5).1.lines().nth(1).unwrap();
+    let blocks = blocks + block(5).1.lines().nth(1).unwrap();
     let wide = Options { batch_movements: 1, ..Options::default() };
     let (report, batches) = read(&[("t.csv", transactions), (name, blocks)], &wide);
     assert_eq!(report.unwrap().commits, u64::try_from(batches.len()).unwrap());

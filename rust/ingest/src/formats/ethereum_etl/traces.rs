@@ -153,9 +153,8 @@ impl Traces {
                 sink.transaction(facts);
             }
             for (key, (index, frames)) in frames.transactions {
-                match self.hash(key, block, &frames, sink)? {
-                    Some(hash) => transaction(hash, block, index, frames, sink),
-                    None => continue,
+                if let Some(hash) = self.hash(key, block, &frames, sink)? {
+                    transaction(hash, block, index, frames, sink);
                 }
             }
             sink.boundary()?;
