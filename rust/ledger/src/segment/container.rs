@@ -108,7 +108,7 @@ impl ContainerWriter {
         let mut header = Header {
             magic: MAGIC,
             format: FORMAT,
-            network: NETWORKS.iter().position(|&known| known == network).map_or(0, |code| code as u32),
+            network: (0..).zip(NETWORKS).find(|&(_, known)| known == network).map_or(0, |(code, _)| code),
             chain: [0; 16],
             directory: out.len() as u64,
             sections: entries.len() as u64,

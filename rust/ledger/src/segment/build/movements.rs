@@ -120,11 +120,11 @@ impl<'a> Movements<'a> {
                 sums.push((owner, 0, 0));
                 sums.len() - 1
             });
-            let (_, sent, received) = &mut sums[place];
-            *(if is_spent { sent } else { received }) += u128::from(output.amount);
+            let (_, gone, come) = &mut sums[place];
+            *(if is_spent { gone } else { come }) += u128::from(output.amount);
         }
-        for (ordinal, (owner, sent, received)) in sums.into_iter().enumerate() {
-            let direction = match received.cmp(&sent) {
+        for (ordinal, (owner, gone, come)) in sums.into_iter().enumerate() {
+            let direction = match come.cmp(&gone) {
                 std::cmp::Ordering::Greater => posting::IN,
                 std::cmp::Ordering::Less => posting::OUT,
                 std::cmp::Ordering::Equal => posting::OWN,
@@ -137,7 +137,7 @@ impl<'a> Movements<'a> {
                 asset: 0,
                 flags: kind_bits(MovementKind::Utxo) | status | direction,
                 ordinal: ordinal as u64,
-                amount: Amount::from_u128(received.abs_diff(sent)),
+                amount: Amount::from_u128(come.abs_diff(gone)),
             });
         }
     }

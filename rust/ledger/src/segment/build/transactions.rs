@@ -64,7 +64,7 @@ impl<'a, 'b> TransactionColumns<'a, 'b> {
 
     pub(super) fn add(&mut self, row: &Row<'a>) -> Result<()> {
         let facts = row.facts;
-        self.heads.push(self.head(row)?);
+        self.heads.push(self.head(row));
         self.values.push(facts.body.map(|body| body.value));
         self.nonces.push(facts.nonce);
         self.gas_limits.push(facts.gas_limit);
@@ -81,7 +81,7 @@ impl<'a, 'b> TransactionColumns<'a, 'b> {
         self.utxo.add(facts.utxo.as_ref(), self.dictionary, &mut self.blobs)
     }
 
-    fn head(&self, row: &Row<'_>) -> Result<Head> {
+    fn head(&self, row: &Row<'_>) -> Head {
         let facts = row.facts;
         let body = facts.body.as_ref();
         let account =
@@ -99,17 +99,17 @@ impl<'a, 'b> TransactionColumns<'a, 'b> {
             flags |= if is_set { bit } else { 0 };
         }
         let distance = |distance: u64| u32::try_from(distance).expect("the summary refused wider segments");
-        Ok(Head {
+        Head {
             hash: *facts.hash.as_bytes(),
             block: distance(facts.block - self.summary.base_block),
             time: distance(row.time.secs().abs_diff(self.summary.base_time)),
-            block_row: row.block_row,
+            block_row: row.block_place,
             index: facts.index.unwrap_or(0),
             from: account(body.and_then(|body| body.from)),
             to: account(body.and_then(|body| body.to)),
             created: account(facts.created),
             flags,
-        })
+        }
     }
 
     pub(super) fn put(&self, out: &mut ContainerWriter) {

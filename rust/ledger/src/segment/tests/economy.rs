@@ -165,13 +165,13 @@ pub(crate) fn input(chain: Chain, transactions: std::ops::Range<usize>) -> impl 
                 tokens.clear();
                 contracts.clear();
             }
-            let block = |(number, (hash, parent)): (u64, (Option<[u8; 32]>, Option<[u8; 32]>))| BlockFacts {
+            let blocks = (0..).zip(blocks).map(|(number, (hash, parent))| BlockFacts {
                 number,
                 hash: hash.map(BlockHash::new),
                 parent: parent.map(BlockHash::new),
                 time: time_of(chain, number),
-            };
-            let blocks = (0..).zip(blocks).map(block).collect();
+            });
+            let blocks = blocks.collect();
             SegmentInput { chain, network: Network::Mainnet, blocks, transactions, contracts, tokens }
         },
     )
