@@ -1,3 +1,4 @@
 mod damage;
 pub(crate) mod economy;
 mod round_trip;
+mod rules;
