@@ -228,6 +228,18 @@ fn what_history_states_outlives_a_roll_back_of_the_tail() {
     assert!(coverage.ranges.is_empty());
 }
 
+#[test]
+fn a_chain_whose_only_blocks_are_rolled_back_is_absent_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    let empty = digest(folder.path());
+    writer.append_tail_block(tail_block(5, 1, 1)).unwrap();
+    assert_ne!(digest(folder.path()), empty);
+    assert_eq!(writer.roll_back_tail(CHAIN, 4).unwrap(), 1);
+    assert!(writer.snapshot().coverage().is_empty());
+    assert_eq!(digest(folder.path()), empty);
+}
+
 /// Every byte of every file, flipped: never served, always reported.
 #[test]
 fn a_flipped_bit_is_reported_with_file_and_offset_and_never_served() {

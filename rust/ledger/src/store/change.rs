@@ -87,7 +87,12 @@ impl Contents {
 
     fn with_chain(&self, chain: Chain, after: ChainContents) -> Self {
         let mut contents = self.clone();
-        contents.chains.insert(chain, after);
+        // A tail that was taken back whole leaves nothing: the chain is absent again.
+        if after.parts().next().is_none() && after.claims.is_empty() {
+            contents.chains.remove(&chain);
+        } else {
+            contents.chains.insert(chain, after);
+        }
         contents
     }
 

@@ -32,6 +32,10 @@ impl Claims {
         union
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranges.is_empty() && self.accounts.is_empty()
+    }
+
     pub(super) fn add(&mut self, other: &Self) {
         for (table, ranges) in &other.ranges {
             let held = self.ranges.entry(*table).or_default();
