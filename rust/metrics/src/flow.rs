@@ -215,3 +215,72 @@ impl<K: Copy + Eq + Hash> Counterparties<K> {
         self.groups
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use headwater_ledger::facts::{Batch, BlockFacts, TransactionFacts};
+    use headwater_ledger::read::Generations;
+    use headwater_ledger::store::in_memory;
+    use headwater_types::{Chain, TxHash};
+
+    use super::*;
+
+    /// Handles of two transactions; only a ledger can make them.
+    fn two_transactions() -> [TransactionRef; 2] {
+        let mut batch = Batch::new(Chain::ETHEREUM);
+        batch.blocks = vec![BlockFacts { number: 1, hash: None, parent: None, time: Timestamp::new(10) }];
+        batch.transactions = [1, 2].map(|byte| TransactionFacts::new(TxHash::new([byte; 32]), 1)).to_vec();
+        let ledger = in_memory(vec![batch], vec![], vec![]).unwrap().current().unwrap();
+        [1, 2].map(|byte| ledger.find_transaction(Chain::ETHEREUM, &TxHash::new([byte; 32])).unwrap().unwrap())
+    }
+
+    fn movement(transaction: TransactionRef, way: Way, amount: u64, usd: Option<f64>) -> Movement {
+        let time = Timestamp::new(10);
+        Movement { transaction, time, way, amount: Amount::from(amount), usd, converted: usd }
+    }
+
+    #[test]
+    fn transactions_are_counted_once_and_movements_each() {
+        let [one, two] = two_transactions();
+        let mut parties = Counterparties::default();
+        for (who, asset, movement) in [
+            ("bob", 0, movement(one, Way::Sent, 5, Some(5.0))),
+            ("bob", 1, movement(one, Way::Sent, 7, None)),
+            ("bob", 0, movement(one, Way::Received, 1, Some(1.0))),
+            ("carol", 0, movement(one, Way::Sent, 2, None)),
+            ("bob", 0, movement(two, Way::Received, 9, Some(9.0))),
+        ] {
+            parties.add(who, asset, &movement).unwrap();
+        }
+        let groups = parties.into_groups();
+        let (_, bob) = &groups[0];
+        assert_eq!((bob.all.transactions, bob.all.transfers(), bob.all.unpriced()), (2, 4, 1));
+        assert_eq!((bob.all.sent.transactions, bob.all.received.transactions), (1, 2));
+        let (asset, ether) = &bob.by_asset[0];
+        assert_eq!((*asset, ether.balance.received(), ether.balance.sent()), (0, Amount::from(10), Amount::from(5)));
+        assert_eq!(ether.total(), Ok(Amount::from(15)));
+        assert_eq!((groups[1].0, groups[1].1.all.transactions), ("carol", 1));
+    }
+
+    #[test]
+    fn dollars_are_unknown_when_nothing_has_a_price_and_zero_when_nothing_moved() {
+        let [one, _] = two_transactions();
+        let mut tally = Tally::default();
+        assert_eq!((tally.received.known_usd(), tally.known_net_usd()), (Some(0.0), Some(0.0)));
+        tally.add(&movement(one, Way::Received, 5, None));
+        assert_eq!((tally.received.known_usd(), tally.known_net_usd()), (None, None));
+        tally.add(&movement(one, Way::Received, 5, Some(2.0)));
+        assert_eq!(tally.received.known_usd(), Some(2.0));
+    }
+
+    #[test]
+    fn a_sum_past_256_bits_is_an_error_not_a_wrong_number() {
+        let [one, _] = two_transactions();
+        let mut sums = AssetTally::default();
+        let all = Movement { amount: Amount::MAX, ..movement(one, Way::Received, 0, None) };
+        sums.add(&all).unwrap();
+        assert_eq!(sums.add(&movement(one, Way::Received, 1, None)), Err(SumOverflow));
+        sums.add(&movement(one, Way::Sent, 1, None)).unwrap();
+        assert_eq!(sums.total(), Err(SumOverflow));
+    }
+}

@@ -1,0 +1,195 @@
+//! Small ledgers in memory, and a desk over them.
+#![allow(dead_code, reason = "each test file uses its part of the town")]
+
+use headwater_engine::{Answer, Desk, Error, ErrorKind, Reason, endpoint};
+use headwater_ledger::Cancel;
+use headwater_ledger::facts::{
+    Batch, BlockFacts, Body, InputFacts, Movement, MovementFact, OutPoint, OutputFacts, TokenFacts, TransactionFacts,
+    UtxoFacts,
+};
+use headwater_ledger::market::{PricePoint, TokenListing};
+use headwater_ledger::read::{Ordinal, ScriptType, Status};
+use headwater_ledger::store::in_memory;
+use headwater_types::{Address, Amount, Asset, Chain, Timestamp, TxHash};
+use serde_json::{Value, json};
+
+/// The account whose address repeats one byte.
+pub fn person(byte: u8) -> Address {
+    Address::Evm([byte; 20])
+}
+
+pub const ALICE: u8 = 0x11;
+pub const BOB: u8 = 0x22;
+pub const CAROL: u8 = 0x33;
+/// A verified token, 6 decimals.
+pub const USDT: u8 = 0xdd;
+/// Calls itself USDT; no registry knows it.
+pub const FAKE: u8 = 0xee;
+
+pub fn hash(number: u8) -> TxHash {
+    TxHash::new([number; 32])
+}
+
+/// Block `n` was made at second `1000 + 10 n`.
+pub fn time(block: u64) -> Timestamp {
+    Timestamp::new(1000 + 10 * i64::try_from(block).unwrap())
+}
+
+/// A transaction of wei in a block.
+pub fn send(number: u8, block: u64, index: u32, from: u8, to: u8, wei: u128) -> TransactionFacts {
+    TransactionFacts {
+        time: Some(time(block)),
+        index: Some(index),
+        body: Some(Body { from: Some(person(from)), to: Some(person(to)), value: Amount::from_u128(wei) }),
+        status: Some(Status::Success),
+        ..TransactionFacts::new(hash(number), block)
+    }
+}
+
+pub fn token(log: u64, contract: u8, from: u8, to: u8, raw: u64) -> Movement {
+    Movement {
+        kind: MovementFact::Token,
+        ordinal: Ordinal::Indexed(log),
+        from: Some(person(from)),
+        to: Some(person(to)),
+        asset: Asset::Token(person(contract)),
+        amount: Amount::from(raw),
+    }
+}
+
+pub fn listing(contract: u8, symbol: &str) -> TokenListing {
+    TokenListing {
+        chain: Chain::ETHEREUM,
+        contract: person(contract),
+        symbol: symbol.to_owned(),
+        name: format!("{symbol} coin"),
+        decimals: 6,
+        verified: true,
+        coingecko_id: None,
+    }
+}
+
+pub fn price(symbol: &str, usd: f64) -> PricePoint {
+    PricePoint { symbol: symbol.to_owned(), time: Timestamp::new(1000), usd }
+}
+
+pub const ETHER: u128 = 1_000_000_000_000_000_000;
+
+/// What Alice, Bob and Carol did in six blocks of Ethereum. An ether is worth two dollars, a USDT one.
+pub fn transactions() -> Vec<TransactionFacts> {
+    let mut gift = send(1, 1, 0, ALICE, BOB, 3 * ETHER / 2);
+    gift.gas_used = Some(21_000);
+    gift.gas_limit = Some(30_000);
+    gift.gas_price = Some(Amount::from(1_000_000_000));
+    let mut payment = send(2, 2, 0, ALICE, USDT, 0);
+    payment.movements = vec![token(0, USDT, ALICE, BOB, 100_000_000), token(1, FAKE, BOB, ALICE, 5_000_000)];
+    payment.input = Some(vec![0xa9, 0x05, 0x9c, 0xbb, 0x01]);
+    let mut failed = send(3, 3, 0, BOB, ALICE, ETHER / 2);
+    failed.status = Some(Status::Failed);
+    let change = send(4, 4, 1, BOB, ALICE, ETHER / 4);
+    let own = send(5, 4, 0, ALICE, ALICE, ETHER);
+    let mut unknown = send(6, 5, 0, CAROL, ALICE, 2 * ETHER);
+    unknown.status = None;
+    let mut mint = send(7, 6, 0, CAROL, USDT, 0);
+    mint.movements = vec![token(0, USDT, 0, ALICE, 7_000_000)];
+    vec![gift, payment, failed, change, own, unknown, mint]
+}
+
+pub fn batch(transactions: Vec<TransactionFacts>) -> Batch {
+    let mut batch = Batch::new(Chain::ETHEREUM);
+    let mut blocks: Vec<u64> = transactions.iter().map(|transaction| transaction.block).collect();
+    blocks.dedup();
+    batch.blocks =
+        blocks.into_iter().map(|number| BlockFacts { number, hash: None, parent: None, time: time(number) }).collect();
+    batch.transactions = transactions;
+    batch.tokens = vec![TokenFacts {
+        contract: person(FAKE),
+        symbol: Some("USD\u{422}".to_owned()),
+        name: None,
+        decimals: Some(6),
+    }];
+    batch
+}
+
+pub fn desk(batches: Vec<Batch>) -> Desk {
+    let prices = vec![price("eth", 2.0), price("usdt", 1.0), price("btc", 10.0)];
+    Desk::new(in_memory(batches, vec![listing(USDT, "USDT")], prices).unwrap())
+}
+
+pub fn town() -> Desk {
+    desk(vec![batch(transactions())])
+}
+
+pub fn ask(desk: &Desk, name: &str, request: &Value) -> Result<Answer, Error> {
+    desk.answer(endpoint(name).unwrap(), request, &Cancel::new())
+}
+
+pub fn data(desk: &Desk, name: &str, request: &Value) -> Value {
+    ask(desk, name, request).unwrap_or_else(|error| panic!("{name} {request}: {error:?}")).data
+}
+
+pub fn reason(desk: &Desk, name: &str, request: &Value) -> (Reason, Option<String>) {
+    match ask(desk, name, request) {
+        Err(Error { kind: ErrorKind::InvalidInput(reason), field, .. }) => (reason, field),
+        other => panic!("{name} {request}: {other:?}"),
+    }
+}
+
+/// A request about an Ethereum account with further fields.
+pub fn about(who: u8, more: Value) -> Value {
+    let mut request = json!({"blockchain": "ethereum", "address": person(who).to_string()});
+    request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    request
+}
+
+/// A request about two Ethereum accounts with further fields.
+pub fn between(target: u8, counterparty: u8, more: Value) -> Value {
+    let mut request = json!({
+        "blockchain": "ethereum",
+        "target": person(target).to_string(),
+        "counterparty": person(counterparty).to_string(),
+    });
+    request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    request
+}
+
+/// One field of every row.
+pub fn column<'a>(data: &'a Value, field: &str) -> Vec<&'a Value> {
+    data["datas"].as_array().unwrap().iter().map(|row| &row[field]).collect()
+}
+
+/// Four Bitcoin addresses: two that pay together, two that are paid.
+pub const PAYERS: [&str; 2] = ["1FDCgJ8m2xDyVmYuankk13XReVC2Zvs5cz", "1HxbaBMF2jXBVnagoHvaA6rLxmaYL8gb8T"];
+pub const PAID: [&str; 2] = ["1231PgW8KbpwKkvACPhp13fcL6fM5sKGvy", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"];
+
+fn output(owner: &str, amount: u64) -> OutputFacts {
+    let owner = Some(Address::parse(Chain::BITCOIN, owner).unwrap());
+    OutputFacts { owner, amount, script: ScriptType::P2pkh, data: None }
+}
+
+/// Two coinbases, and one transaction that spends both: 1,480,000 and 2,500,000 satoshis become 1,325,000 and
+/// 2,350,000, of which each payer's share is published (`methods.md` 6.1).
+pub fn bitcoin() -> Desk {
+    let transaction = |number: u8, block: u64, utxo: UtxoFacts| TransactionFacts {
+        time: Some(time(block)),
+        index: Some(0),
+        utxo: Some(utxo),
+        ..TransactionFacts::new(hash(number), block)
+    };
+    let coinbase =
+        |owner: &str, amount: u64| UtxoFacts { coinbase: true, inputs: vec![], outputs: vec![output(owner, amount)] };
+    let spend = |number: u8| InputFacts { previous: OutPoint { hash: hash(number), index: 0 }, spent: None };
+    let joint = UtxoFacts {
+        coinbase: false,
+        inputs: vec![spend(1), spend(2)],
+        outputs: vec![output(PAID[0], 1_325_000), output(PAID[1], 2_350_000)],
+    };
+    let mut batch = Batch::new(Chain::BITCOIN);
+    batch.transactions = vec![
+        transaction(1, 1, coinbase(PAYERS[0], 1_480_000)),
+        transaction(2, 2, coinbase(PAYERS[1], 2_500_000)),
+        transaction(3, 3, joint),
+    ];
+    batch.blocks = (1..=3).map(|number| BlockFacts { number, hash: None, parent: None, time: time(number) }).collect();
+    desk(vec![batch])
+}
