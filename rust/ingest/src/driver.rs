@@ -9,14 +9,15 @@ use headwater_types::Chain;
 use crate::IngestError;
 use crate::formats::{FORMATS, Format, Job, Sniffed, SniffedChain};
 use crate::options::{OnError, Options, Progress};
-use crate::report::{ChainSource, FileReport, IngestReport};
+use crate::report::{ChainSource, FileReport, IngestReport, LeftOut};
 use crate::sink::Sink;
-use crate::source::{Content, Input, Probe, discover};
+use crate::source::{Content, Input, Origin, Probe, discover_with_origin};
 use crate::target::Target;
 
 /// Reads files, folders and patterns into a store.
 ///
-/// The format and the chain of each file are told from its content. Files are read in order of the first block they
+/// The format and the chain of each file are told from its content. What is found in folders or by patterns and is in
+/// no known format is left out and listed in the report; a file named itself must be understood. Files are read in order of the first block they
 /// hold, blocks before transactions before what refers to them, so that facts about one range of blocks come
 /// together; they are gathered over files and committed in batches of bounded size. The store joins what it holds
 /// with what is offered, so the same call repeated changes nothing, and one that was stopped midway goes on where it
@@ -62,11 +63,25 @@ pub fn ingest_into(
     cancel: &Cancel,
 ) -> Result<IngestReport, IngestError> {
     let mut plans = Vec::new();
-    for path in discover(paths)? {
+    let mut left_out = Vec::new();
+    let mut first_unread = None;
+    for (path, origin) in discover_with_origin(paths)? {
         cancel.check()?;
-        if let Some(plan) = plan(&path, options)? {
-            plans.push(plan);
+        match plan(&path, options) {
+            Ok(Some(plan)) => plans.push(plan),
+            Ok(None) => left_out.push(LeftOut { path, reason: "it is empty".to_owned() }),
+            // What lies in a folder may be there for another reason; what was named itself is meant.
+            Err(error @ (IngestError::Unrecognised { .. } | IngestError::WrongFormat { .. }))
+                if origin == Origin::Found || options.on_error == OnError::Skip =>
+            {
+                left_out.push(LeftOut { path, reason: error.to_string() });
+                first_unread.get_or_insert(error);
+            }
+            Err(error) => return Err(error),
         }
+    }
+    if let (true, Some(error)) = (plans.is_empty(), first_unread) {
+        return Err(error);
     }
     plans.sort_by(|a, b| a.order().cmp(&b.order()));
     let bytes_total = plans.iter().map(|plan| plan.job.input.bytes()).sum();
@@ -84,7 +99,7 @@ pub fn ingest_into(
         rest = after;
         read(group, &mut sink)?;
     }
-    sink.finish()
+    Ok(IngestReport { left_out, ..sink.finish()? })
 }
 
 /// One file, and how it will be read.
@@ -134,7 +149,6 @@ fn detect(probe: &Probe, options: &Options) -> Result<Option<(&'static dyn Forma
         (None, Some(name)) => {
             Err(IngestError::WrongFormat { path: probe.path().to_owned(), name: name.clone(), known: known() })
         }
-        (None, None) if options.on_error == OnError::Skip => Ok(None),
         (None, None) => {
             Err(IngestError::Unrecognised { path: probe.path().to_owned(), seen: probe.seen(), known: known() })
         }

@@ -12,6 +12,8 @@ pub(crate) const QUOTED: usize = 5;
 pub struct IngestReport {
     /// Per file, in the order they were read.
     pub files: Vec<FileReport>,
+    /// Files that were found in folders or by patterns and are empty or in no known format.
+    pub left_out: Vec<LeftOut>,
     /// The generation that holds all of it.
     pub generation: Option<u64>,
     /// Commits that were made.
@@ -30,6 +32,15 @@ pub struct IngestReport {
     pub blocks: u64,
     /// Movements of non-fungible tokens, which are in no amount.
     pub non_fungible: u64,
+}
+
+/// A file that was not read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
 }
 
 /// What was read from one file.

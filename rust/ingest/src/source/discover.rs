@@ -1,31 +1,48 @@
 //! From paths, folders and patterns to the files they name.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::IngestError;
 
-/// The files that the arguments name: each once, in order of path. Folders are walked to their depth; hidden files
-/// inside folders and symbolic links out of them are left alone.
+/// The files that paths, folders and patterns name: each once, in order of path. Folders are walked to their depth;
+/// hidden files inside folders and symbolic links out of them are left alone.
 ///
 /// # Errors
-/// When a path or pattern names nothing, or a folder cannot be read.
+/// When an argument names nothing, a pattern is malformed, or a folder cannot be read.
 pub fn discover(paths: &[PathBuf]) -> Result<Vec<PathBuf>, IngestError> {
-    let mut found = BTreeSet::new();
+    Ok(discover_with_origin(paths)?.into_iter().map(|(path, _)| path).collect())
+}
+
+/// [`discover`], with how each file was come by.
+pub(crate) fn discover_with_origin(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Origin)>, IngestError> {
+    let mut found = BTreeMap::new();
     for path in paths {
-        let named = if path.is_dir() {
-            walk(path)?
+        let (named, origin) = if path.is_dir() {
+            (walk(path)?, Origin::Found)
         } else if path.is_file() {
-            vec![path.clone()]
+            (vec![path.clone()], Origin::Named)
         } else {
-            expand(path)?
+            (expand(path)?, Origin::Found)
         };
         if named.is_empty() {
             return Err(IngestError::NoInput(path.display().to_string()));
         }
-        found.extend(named);
+        for path in named {
+            let held = found.entry(path).or_insert(origin);
+            *held = origin.max(*held);
+        }
     }
     Ok(found.into_iter().collect())
+}
+
+/// How a file was come by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Origin {
+    /// In a folder or by a pattern: it may be there for another reason.
+    Found,
+    /// By its own name: it is meant.
+    Named,
 }
 
 fn expand(pattern: &Path) -> Result<Vec<PathBuf>, IngestError> {
@@ -73,8 +90,9 @@ mod tests {
         for name in ["b.csv", "a.csv", "sub/c.csv", ".hidden"] {
             std::fs::write(at(name), "x").unwrap();
         }
-        let files = discover(&[at("a.csv"), folder.path().to_owned(), at("*.csv"), at("sub")]).unwrap();
-        assert_eq!(files, [at("a.csv"), at("b.csv"), at("sub/c.csv")]);
+        let files = discover_with_origin(&[at("a.csv"), folder.path().to_owned(), at("*.csv"), at("sub")]).unwrap();
+        let expected = [("a.csv", Origin::Named), ("b.csv", Origin::Found), ("sub/c.csv", Origin::Found)];
+        assert_eq!(files, expected.map(|(name, origin)| (at(name), origin)));
         assert!(matches!(discover(&[at("nothing.csv")]), Err(IngestError::NoInput(_))));
         assert!(matches!(discover(&[at("[")]), Err(IngestError::Pattern { .. })));
     }

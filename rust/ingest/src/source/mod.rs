@@ -11,6 +11,7 @@ mod table;
 
 pub(crate) use columnar::text_columns;
 pub use discover::discover;
+pub(crate) use discover::{Origin, discover_with_origin};
 pub use input::{Compression, Input};
 pub use lines::Lines;
 pub use probe::{Content, Probe};
