@@ -22,6 +22,12 @@ pub struct Config {
     pub state: Option<PathBuf>,
     /// `auth.required`: whether data endpoints need a key. `false` makes calls without one free: for local use.
     pub auth_required: bool,
+    /// `limits.enabled`: whether rates are limited. The limiter is not built yet: `true` is taken with a warning.
+    pub limits_enabled: bool,
+    /// `limits.overflow`: what becomes of requests above the limit. Without a limiter it has no effect.
+    pub limits_overflow: Overflow,
+    /// `webhooks.allow_private_targets`: for local use. Without webhooks it has no effect.
+    pub webhooks_allow_private_targets: bool,
     /// `limits.body_bytes`: largest body.
     pub body_bytes: usize,
     /// `log.format`: `text` or `json`.
@@ -38,11 +44,23 @@ impl Default for Config {
             store: None,
             state: None,
             auth_required: true,
+            limits_enabled: false,
+            limits_overflow: Overflow::Reject,
+            webhooks_allow_private_targets: false,
             body_bytes: 1 << 20,
             log_format: LogFormat::Text,
             log_filter: "info".to_owned(),
         }
     }
+}
+
+/// What becomes of a request above a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overflow {
+    /// It is refused with 429.
+    Reject,
+    /// It waits for a while.
+    Queue,
 }
 
 /// How log lines look.
@@ -162,6 +180,34 @@ const KEYS: &[Key] = &[
         expected: "true or false",
         set: |config, value| truth(value).map(|required| config.auth_required = required),
         show: |config| config.auth_required.to_string(),
+    },
+    Key {
+        name: "limits.enabled",
+        expected: "true or false",
+        set: |config, value| truth(value).map(|enabled| config.limits_enabled = enabled),
+        show: |config| config.limits_enabled.to_string(),
+    },
+    Key {
+        name: "limits.overflow",
+        expected: "\"reject\" or \"queue\"",
+        set: |config, value| {
+            config.limits_overflow = match text(value)? {
+                "reject" => Overflow::Reject,
+                "queue" => Overflow::Queue,
+                _ => return None,
+            };
+            Some(())
+        },
+        show: |config| match config.limits_overflow {
+            Overflow::Reject => "reject".to_owned(),
+            Overflow::Queue => "queue".to_owned(),
+        },
+    },
+    Key {
+        name: "webhooks.allow_private_targets",
+        expected: "true or false",
+        set: |config, value| truth(value).map(|allowed| config.webhooks_allow_private_targets = allowed),
+        show: |config| config.webhooks_allow_private_targets.to_string(),
     },
     Key {
         name: "limits.body_bytes",

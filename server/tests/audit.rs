@@ -29,7 +29,7 @@ fn every_request_has_one_row_whatever_became_of_it() {
             .unwrap_or_else(|error| panic!("{request_id} with {status}: {error}"));
         assert_eq!(found, *status);
     }
-    assert_eq!(server.count("SELECT count(*) FROM audit") - before, ids.len() as i64);
+    assert_eq!(server.count("SELECT count(*) FROM audit") - before, i64::try_from(ids.len()).unwrap());
     let (key_id, endpoint, cost, hash): (String, String, i64, Vec<u8>) = database
         .query_row(
             "SELECT key_id, endpoint, cost, parameter_hash FROM audit WHERE request_id = ?1",
@@ -48,11 +48,11 @@ fn the_row_of_a_paid_answer_counts_the_bytes_of_its_body() {
     for _ in 0..3 {
         let reply = server.client().post("/v1/transactions", &key, QUIET).unwrap();
         let sql = format!("SELECT bytes FROM audit WHERE request_id = '{}'", reply.header("x-request-id"));
-        assert_eq!(server.count(&sql), reply.body.len() as i64);
+        assert_eq!(server.count(&sql), i64::try_from(reply.body.len()).unwrap());
     }
     let free = server.send("GET", "/v1/chains", &[("X-API-Key", &key)], "");
     let sql = format!("SELECT bytes FROM audit WHERE request_id = '{}'", free.header("x-request-id"));
-    assert_eq!(server.count(&sql), free.body.len() as i64);
+    assert_eq!(server.count(&sql), i64::try_from(free.body.len()).unwrap());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::support::{Process, QUIET, run_json, small_store};
 
 #[test]
 fn no_answer_without_its_row_after_kill_9() {
-    const KILLS: u64 = 5;
+    const KILLS: i64 = 5;
     const CONNECTIONS: usize = 32;
     const CREDITS: i64 = 10_000_000;
     let place = tempfile::tempdir().unwrap();
@@ -59,9 +59,9 @@ fn no_answer_without_its_row_after_kill_9() {
     let charged = number("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'");
     assert_eq!(CREDITS - number("SELECT balance FROM account"), charged);
     assert_eq!(number("SELECT sum(cost) FROM audit WHERE status = 200"), charged);
-    let undelivered = charged / 5 - received.len() as i64;
+    let undelivered = charged / 5 - i64::try_from(received.len()).unwrap();
     eprintln!("{} answers received, {undelivered} paid for and not received", received.len());
-    assert!((0..=i64::try_from(CONNECTIONS).unwrap() * KILLS as i64).contains(&undelivered));
+    assert!((0..=i64::try_from(CONNECTIONS).unwrap() * KILLS).contains(&undelivered));
     check_ledger(&database).unwrap();
     assert_eq!(database.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)).unwrap(), "ok");
     // After the last kill nothing is held, and the balance is the one on disk.

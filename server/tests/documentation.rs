@@ -91,9 +91,9 @@ fn every_described_route_answers() {
         let reply = server.send(&verb(endpoint.method).to_uppercase(), &path, &[], "");
         assert_eq!((reply.status, reply.error().0.as_str()), (401, "unauthorized"), "{path}");
     }
-    let served = server.send("GET", "/api-docs/openapi.json", &[], "");
-    assert_eq!(served.header("content-type"), "application/json");
-    assert_eq!(served.json(), document());
+    let description = server.send("GET", "/api-docs/openapi.json", &[], "");
+    assert_eq!(description.header("content-type"), "application/json");
+    assert_eq!(description.json(), document());
 }
 
 #[test]
@@ -106,10 +106,8 @@ fn the_page_comes_from_the_binary_alone() {
         let html = String::from_utf8(page.body).unwrap();
         assert!(html.contains("<base href=\"/docs/\">"), "{html}");
         assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("src=\"//"), "{html}");
-        for link in html
-            .split(['"', '\''])
-            .filter(|text| text.ends_with(".js") || text.ends_with(".css") || text.ends_with(".png"))
-        {
+        let is_file = |text: &&str| [".js", ".css", ".png"].iter().any(|ending| text.ends_with(ending));
+        for link in html.split('"').filter(is_file) {
             let asset = server.send("GET", &format!("/docs/{}", link.trim_start_matches("./")), &[], "");
             assert_eq!(asset.status, 200, "{link}");
         }

@@ -112,7 +112,7 @@ fn credits_that_arrive_while_calls_run_are_neither_lost_nor_doubled() {
         }
         callers.into_iter().map(|caller| caller.join().unwrap()).sum::<usize>()
     });
-    let charged = paid as i64 * 5;
+    let charged = i64::try_from(paid).unwrap() * 5;
     assert_eq!(server.count("SELECT balance FROM account"), 50 + 140 - charged);
     assert_eq!(server.count("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'"), charged);
     headwater_server::state::check_ledger(&server.database()).unwrap();

@@ -15,7 +15,7 @@ pub(super) struct Failure {
     /// Text for people, naming place and remedy.
     pub message: String,
     /// The error envelope, where a data endpoint refused.
-    pub problem: Option<Problem>,
+    pub problem: Option<Box<Problem>>,
 }
 
 impl Failure {
@@ -37,7 +37,7 @@ impl Failure {
 
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
-        Self { code: 1, message: problem.message.clone(), problem: Some(problem) }
+        Self { code: 1, message: problem.message.clone(), problem: Some(Box::new(problem)) }
     }
 }
 

@@ -91,7 +91,7 @@ pub fn run(arguments: impl IntoIterator<Item: Into<OsString> + Clone>) -> u8 {
         Command::Tokens(arguments) => tokens::run(&shared, arguments, output),
         Command::Prices(arguments) => prices::run(&shared, arguments, output),
         Command::Query(arguments) => query::run(&shared, arguments, output),
-        Command::Serve(arguments) => serve::run(&shared, arguments, output),
+        Command::Serve(arguments) => serve::run(&shared, &arguments, output),
         Command::Keys(arguments) => keys::run(&shared, arguments, output),
         Command::Credits(arguments) => credits::run(&shared, &arguments, output),
         Command::Stats => stats::run(&shared, output),

@@ -24,12 +24,12 @@ pub(super) struct Bar {
     unit: Unit,
     started: Instant,
     shown: bool,
-    bar: OnceLock<ProgressBar>,
+    drawn: OnceLock<ProgressBar>,
 }
 
 impl Bar {
     pub fn new(unit: Unit) -> Self {
-        Self { unit, started: Instant::now(), shown: std::io::stderr().is_terminal(), bar: OnceLock::new() }
+        Self { unit, started: Instant::now(), shown: std::io::stderr().is_terminal(), drawn: OnceLock::new() }
     }
 
     /// Tells how far the work is.
@@ -37,7 +37,7 @@ impl Bar {
         if !self.shown || self.started.elapsed() < PATIENCE {
             return;
         }
-        let bar = self.bar.get_or_init(|| {
+        let bar = self.drawn.get_or_init(|| {
             let counts = match self.unit {
                 Unit::Bytes => "{bytes}/{total_bytes}  {bytes_per_sec}",
                 Unit::Steps => "{human_pos}/{human_len}  {per_sec}",
@@ -56,7 +56,7 @@ impl Bar {
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        if let Some(bar) = self.bar.get() {
+        if let Some(bar) = self.drawn.get() {
             bar.finish_and_clear();
         }
     }

@@ -32,8 +32,8 @@ pub(super) struct Arguments {
 }
 
 /// Serves until SIGINT or SIGTERM.
-pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
-    let config = configuration(shared, &arguments)?;
+pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Result<(), Failure> {
+    let config = configuration(shared, arguments)?;
     let store = config.store.clone().ok_or_else(|| {
         Failure::usage(
             "no store is named: give --store DIR, set HEADWATER_STORE, or set store.path in the configuration",
@@ -54,13 +54,17 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
             config.listen
         );
     }
+    if config.limits_enabled {
+        tracing::warn!("limits.enabled is set, but this version limits no rates yet");
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(listen(&config, &gateway, output));
     // Work that no longer has anybody to answer is not waited for.
     runtime.shutdown_timeout(Duration::from_secs(1));
-    match gateway.into_state() {
-        Some(state) => state.close(),
-        None => tracing::warn!("a request was still under way at the end: its audit row may be missing"),
+    if let Some(state) = gateway.into_state() {
+        state.close();
+    } else {
+        tracing::warn!("a request was still under way at the end of the drain");
     }
     served
 }
@@ -75,6 +79,7 @@ async fn listen(config: &Config, gateway: &Gateway, output: Output) -> Result<()
         vec![format!("Headwater answers on {url}, documentation on {url}/docs; Ctrl-C stops it.")]
     })?;
     gateway::serve(listener, gateway, stop_signal(), Duration::from_secs(config.drain_secs)).await?;
+    gateway.state().flush().await?;
     tracing::info!("stopped");
     Ok(())
 }

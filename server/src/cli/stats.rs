@@ -1,7 +1,7 @@
 //! `headwater stats`.
 
 use headwater_ledger::Store;
-use headwater_ledger::store::StoreStats;
+use headwater_ledger::store::{ImportKind, ImportVersion, StoreStats};
 
 use super::Shared;
 use super::error::Failure;
@@ -45,13 +45,13 @@ fn chains(stats: &StoreStats) -> Vec<String> {
 }
 
 fn imports(stats: &StoreStats) -> Vec<String> {
-    let line = |import: &headwater_ledger::store::ImportVersion| {
+    let line = |import: &ImportVersion| {
         let kind = match import.kind {
-            headwater_ledger::store::ImportKind::Tokens => "tokens",
-            headwater_ledger::store::ImportKind::Prices => "prices",
+            ImportKind::Tokens => "tokens",
+            ImportKind::Prices => "prices",
         };
-        let state = if import.in_force { "" } else { " (rolled back)" };
-        format!("import {}: {} {kind} from {}{state}", import.version, grouped(import.entries), import.source)
+        let note = if import.in_force { "" } else { " (rolled back)" };
+        format!("import {}: {} {kind} from {}{note}", import.version, grouped(import.entries), import.source)
     };
     stats.imports.iter().map(line).collect()
 }

@@ -83,7 +83,7 @@ pub(super) fn check_head(parts: &Parts) -> Result<(), Problem> {
         let details =
             Details { reason: "invalid_value".to_owned(), limit: Some(URL_LIMIT as u64), ..Details::default() };
         let message = format!("path and query have {length} bytes, at most {URL_LIMIT} are taken");
-        return Err(Problem { details: Some(details), ..Problem::new(Status::BadRequest, message) });
+        return Err(Problem { details: Some(Box::new(details)), ..Problem::new(Status::BadRequest, message) });
     }
     Ok(())
 }
@@ -120,7 +120,7 @@ async fn read_body(headers: &HeaderMap, body: Body, limit: usize) -> Result<Vec<
         let details =
             Details { reason: "payload_too_large".to_owned(), limit: Some(limit as u64), ..Details::default() };
         let message = format!("the body is larger than the {limit} bytes that are taken");
-        Problem { details: Some(details), ..Problem::new(Status::PayloadTooLarge, message) }
+        Problem { details: Some(Box::new(details)), ..Problem::new(Status::PayloadTooLarge, message) }
     };
     let stated = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if stated.is_some_and(|length| length > limit as u64) {

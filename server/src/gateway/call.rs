@@ -95,9 +95,9 @@ impl Gateway {
             .0
             .pool
             .run(endpoint.class, budget, &context.cancel, move || {
-                let answer = desk.answer(endpoint, &request, &cancel)?;
+                let answer = desk.answer(endpoint, &request, &cancel).map_err(Box::new)?;
                 let data = serde_json::to_vec(&answer.data).expect("a JSON value is JSON");
-                Ok((data, answer.pagination, answer.warnings))
+                Ok::<_, Box<headwater_engine::Error>>((data, answer.pagination, answer.warnings))
             })
             .await;
         match done {
@@ -189,14 +189,10 @@ fn explain(error: &headwater_engine::Error, endpoint: &Endpoint, context: &Conte
 }
 
 fn not_settled(error: &StateError, context: &Context) -> Problem {
-    match error {
-        StateError::Insufficient { cost } => insufficient(*cost),
-        _ => {
-            tracing::error!(request_id = context.request_id, error = causes(error), "a charge failed");
-            Problem::new(
-                Status::BadGateway,
-                "the answer could not be accounted for, so it is not given and costs nothing: try again",
-            )
-        }
+    if let StateError::Insufficient { cost } = error {
+        return insufficient(*cost);
     }
+    tracing::error!(request_id = context.request_id, error = causes(error), "a charge failed");
+    let message = "the answer could not be accounted for, so it is not given and costs nothing: try again";
+    Problem::new(Status::BadGateway, message)
 }

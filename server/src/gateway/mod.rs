@@ -122,6 +122,7 @@ impl Gateway {
     }
 
     /// Takes the gateway apart to close its state, once no request is under way any more.
+    #[must_use]
     pub fn into_state(self) -> Option<State> {
         Arc::into_inner(self.0).map(|parts| parts.state)
     }

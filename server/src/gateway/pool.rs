@@ -50,12 +50,9 @@ impl Pool {
             });
             done.await.map_err(|_| Stopped::Panicked)
         };
-        match tokio::time::timeout(budget, run).await {
-            Ok(result) => result,
-            Err(_) => {
-                cancel.cancel();
-                Err(Stopped::Deadline)
-            }
-        }
+        tokio::time::timeout(budget, run).await.unwrap_or_else(|_| {
+            cancel.cancel();
+            Err(Stopped::Deadline)
+        })
     }
 }

@@ -144,7 +144,7 @@ pub struct Problem {
     /// Text for people.
     pub message: String,
     /// Place and reason.
-    pub details: Option<Details>,
+    pub details: Option<Box<Details>>,
 }
 
 impl Problem {
@@ -165,7 +165,7 @@ impl Problem {
     #[must_use]
     pub fn invalid(reason: Reason, field: Option<&str>, message: impl Into<String>) -> Self {
         let details = Details { reason: reason_name(reason), field: field.map(str::to_owned), ..Details::default() };
-        Self { details: Some(details), ..Self::new(Status::BadRequest, message) }
+        Self { details: Some(Box::new(details)), ..Self::new(Status::BadRequest, message) }
     }
 
     /// A defect: the cause is in the log, the client gets a fixed sentence.
@@ -196,14 +196,16 @@ impl Problem {
             ErrorKind::Storage => Status::BadGateway,
             ErrorKind::Internal => Status::InternalServerError,
         };
-        Self { status, message: error.message.clone(), details: details_of(error) }
+        Self { status, message: error.message.clone(), details: details_of(error).map(Box::new) }
     }
 
     /// The body.
     #[must_use]
     pub fn envelope(&self) -> ErrorEnvelope {
         let code = self.status.code().to_owned();
-        ErrorEnvelope { error: ErrorBody { code, message: self.message.clone(), details: self.details.clone() } }
+        ErrorEnvelope {
+            error: ErrorBody { code, message: self.message.clone(), details: self.details.as_deref().cloned() },
+        }
     }
 
     /// The response, without the headers that every response gets.
@@ -223,9 +225,7 @@ impl Problem {
     }
 }
 
-/// The details of an engine error, as every face but Python writes them.
-#[must_use]
-pub(crate) fn details_of(error: &Error) -> Option<Details> {
+fn details_of(error: &Error) -> Option<Details> {
     let reason = match error.kind {
         ErrorKind::InvalidInput(reason) => reason_name(reason),
         ErrorKind::NotFound | ErrorKind::Cancelled | ErrorKind::Storage | ErrorKind::Internal => return None,

@@ -50,6 +50,13 @@ async fn carry(gateway: Gateway, context: Arc<Context>, request: Request, next: 
     if context.facts().charged.is_none() {
         let status = if context.is_client_gone() { Status::ClientGone.http() } else { response.status().as_u16() };
         let row = context.audit_row(status, 0, body_length(&response));
+        tracing::debug!(
+            request_id = row.request_id,
+            endpoint = row.endpoint,
+            status,
+            millis = row.duration_ms,
+            "answered"
+        );
         if let Err(error) = gateway.state().record(row).await {
             tracing::error!(%error, request_id = context.request_id, "an audit row could not be handed over");
         }

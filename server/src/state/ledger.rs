@@ -1,6 +1,6 @@
 //! The credit ledger: every change of a balance is one entry, chained by hash to the one before it.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, Row, params};
 use sha2::{Digest, Sha256};
 
 use super::StateError;
@@ -126,72 +126,72 @@ pub fn check_ledger(connection: &Connection) -> Result<u64, StateError> {
     Ok(checked)
 }
 
+/// An entry as it is stored.
+struct Stored {
+    number: i64,
+    request_id: String,
+    kind: String,
+    amount: i64,
+    after: i64,
+    key_id: Option<String>,
+    endpoint: Option<String>,
+    ts_ms: i64,
+    hash: [u8; 32],
+}
+
+impl Stored {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            number: row.get("entry")?,
+            request_id: row.get("request_id")?,
+            kind: row.get("kind")?,
+            amount: row.get("amount")?,
+            after: row.get("balance_after")?,
+            key_id: row.get("key_id")?,
+            endpoint: row.get("endpoint")?,
+            ts_ms: row.get("ts_ms")?,
+            hash: row.get("hash")?,
+        })
+    }
+
+    fn entry(&self, account: i64) -> Entry<'_> {
+        Entry {
+            request_id: &self.request_id,
+            account,
+            kind: if self.kind == Kind::Charge.name() { Kind::Charge } else { Kind::Grant },
+            amount: self.amount,
+            key_id: self.key_id.as_deref(),
+            endpoint: self.endpoint.as_deref(),
+            ts_ms: self.ts_ms,
+        }
+    }
+}
+
+/// Number of entries, their sum and the last hash of one account.
 fn check_chain(connection: &Connection, account: i64) -> Result<(i64, i64, [u8; 32]), StateError> {
     let failed = |source| StateError::Database { path: connection.path().map(Into::into).unwrap_or_default(), source };
     let mut statement = connection
-        .prepare_cached(
-            "SELECT entry, request_id, kind, amount, balance_after, key_id, endpoint, ts_ms, hash
-             FROM credit_ledger WHERE account_id = ?1 ORDER BY entry",
-        )
+        .prepare_cached("SELECT * FROM credit_ledger WHERE account_id = ?1 ORDER BY entry")
         .map_err(failed)?;
-    let mut rows = statement.query([account]).map_err(failed)?;
+    let stored = statement.query_map([account], Stored::read).map_err(failed)?;
     let (mut count, mut sum, mut head) = (0_i64, 0_i64, GENESIS);
-    while let Some(row) = rows.next().map_err(failed)? {
-        let read =
-            || -> rusqlite::Result<(i64, String, String, i64, i64, Option<String>, Option<String>, i64, [u8; 32])> {
-                Ok((
-                    row.get(0)?,
-                    row.get(1)?,
-                    row.get(2)?,
-                    row.get(3)?,
-                    row.get(4)?,
-                    row.get(5)?,
-                    row.get(6)?,
-                    row.get(7)?,
-                    row.get(8)?,
-                ))
-            };
-        let (number, request_id, kind, amount, after, key_id, endpoint, ts_ms, hash) = read().map_err(failed)?;
-        let broken = |what| StateError::BrokenLedger { account, entry: number, what };
+    for stored in stored {
+        let stored = stored.map_err(failed)?;
+        let broken = |what| StateError::BrokenLedger { account, entry: stored.number, what };
         count += 1;
-        sum = sum.checked_add(amount).ok_or_else(|| broken("the sum passes 2^63"))?;
-        let kind = if kind == Kind::Charge.name() { Kind::Charge } else { Kind::Grant };
-        let entry = Entry {
-            request_id: &request_id,
-            account,
-            kind,
-            amount,
-            key_id: key_id.as_deref(),
-            endpoint: endpoint.as_deref(),
-            ts_ms,
-        };
-        if number != count {
+        sum = sum.checked_add(stored.amount).ok_or_else(|| broken("the sum passes 2^63"))?;
+        if stored.number != count {
             return Err(broken("an entry is missing before it"));
         }
-        if sum != after {
+        if sum != stored.after {
             return Err(broken("the balance after it is not the sum so far"));
         }
-        if link(&head, &entry, number, after) != hash {
+        if link(&head, &stored.entry(account), count, sum) != stored.hash {
             return Err(broken("its hash does not fit"));
         }
-        head = hash;
+        head = stored.hash;
     }
     Ok((count, sum, head))
-}
-
-/// Sum of what was charged to an account, for reports and tests.
-///
-/// # Errors
-/// When the database fails.
-pub fn charged(connection: &Connection, account: i64) -> rusqlite::Result<i64> {
-    connection
-        .query_row(
-            "SELECT -sum(amount) FROM credit_ledger WHERE account_id = ?1 AND kind = 'charge'",
-            [account],
-            |row| row.get::<_, Option<i64>>(0),
-        )
-        .optional()
-        .map(|sum| sum.flatten().unwrap_or(0))
 }
 
 fn link(head: &[u8; 32], entry: &Entry<'_>, number: i64, after: i64) -> [u8; 32] {

@@ -22,7 +22,7 @@ pub use book::{Account, Book, Caller, Hold, Refusal};
 pub use error::StateError;
 pub use folder::StateFolder;
 pub use keys::{Environment, KeyText, Pepper};
-pub use ledger::{charged, check_ledger};
+pub use ledger::check_ledger;
 pub use office::{BackOffice, KeyListing, NewKey};
 pub use writer::{Health, OnLatch};
 

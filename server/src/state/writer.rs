@@ -200,7 +200,9 @@ impl Writer {
                         }
                     }
                 } else {
-                    charges.into_iter().for_each(|charge| charge.fail(failure.told()));
+                    for charge in charges {
+                        charge.fail(failure.told());
+                    }
                 }
             }
         }

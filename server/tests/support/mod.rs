@@ -1,6 +1,7 @@
 //! A gateway in this process or in its own, and a small HTTP client that hides nothing.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -213,10 +214,10 @@ impl Client {
     pub fn write(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> io::Result<()> {
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
         for (name, value) in headers {
-            head += &format!("{name}: {value}\r\n");
+            write!(head, "{name}: {value}\r\n").unwrap();
         }
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length")) {
-            head += &format!("Content-Length: {}\r\n", body.len());
+            write!(head, "Content-Length: {}\r\n", body.len()).unwrap();
         }
         let mut whole = (head + "\r\n").into_bytes();
         whole.extend_from_slice(body);
