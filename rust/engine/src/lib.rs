@@ -8,6 +8,7 @@ pub mod analyses;
 
 mod answer;
 mod asset_book;
+mod completeness;
 mod desk;
 mod endpoint;
 mod error;

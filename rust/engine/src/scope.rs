@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use headwater_ledger::read::{Direction, Posting, Scan, Status};
-use headwater_types::{Amount, AmountError, Asset, Chain, TimeWindow};
+use headwater_types::{Amount, AmountError, Asset, Chain, Family, TimeWindow};
 use serde::{Deserialize, Deserializer, de};
 
 use crate::asset_book::AssetView;
@@ -176,10 +176,10 @@ impl Scope {
     /// The one asset that can be in scope; `None` when there may be several.
     pub fn only_asset(&self) -> Option<Asset> {
         match &self.assets {
-            Selection::All if self.chain.family() == headwater_types::Family::Utxo => Some(Asset::Native),
-            Selection::All => None,
-            Selection::Symbols(assets) | Selection::Contracts(assets) if assets.len() == 1 => assets.first().copied(),
-            Selection::Symbols(_) | Selection::Contracts(_) => None,
+            Selection::All => (self.chain.family() == Family::Utxo).then_some(Asset::Native),
+            Selection::Symbols(assets) | Selection::Contracts(assets) => {
+                assets.first().copied().filter(|_| assets.len() == 1)
+            }
         }
     }
 

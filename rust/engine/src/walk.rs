@@ -23,6 +23,9 @@ pub(crate) struct Flow {
     pub asset: usize,
 }
 
+/// What is done with each movement; breaking ends the walk.
+pub(crate) type Visit<'v, 'a> = &'v mut dyn FnMut(&mut AssetBook<'a>, Flow, Verdict) -> Result<ControlFlow<()>, Error>;
+
 /// The movements of one account under one scope.
 pub(crate) struct Walk<'a> {
     pub ledger: &'a dyn Ledger,
@@ -68,12 +71,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Shows every movement to `visit`, with its verdict, in the order of the scan, until it breaks off.
-    pub fn visit(
-        &mut self,
-        scan: &Scan,
-        cancel: &Cancel,
-        visit: &mut dyn FnMut(&mut AssetBook<'a>, Flow, Verdict) -> Result<ControlFlow<()>, Error>,
-    ) -> Result<(), Error> {
+    pub fn visit(&mut self, scan: &Scan, cancel: &Cancel, visit: Visit<'_, 'a>) -> Result<(), Error> {
         let Some(account) = self.account.clone() else { return Ok(()) };
         for (count, posting) in self.ledger.postings(&account, scan)?.enumerate() {
             if count % CANCEL_EVERY == 0 {

@@ -1,4 +1,5 @@
 //! Laws that hold on any ledger: pages, cursors and segments change nothing; sums over rankings are sums over rows.
+#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
 
 mod town;
 

@@ -1,4 +1,5 @@
 //! Bitcoin answers, against shares published for a transaction of two payers (`methods.md` 6.1).
+#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
 
 mod town;
 

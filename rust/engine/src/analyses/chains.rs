@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Analysis;
 use super::registry::{TokenEntry, entries};
 use crate::Error;
+use crate::completeness::lacking;
 use crate::endpoint::ENDPOINTS;
 use crate::request::{Checks, Warnings, refused};
 
@@ -97,8 +98,12 @@ impl Analysis for Chains {
 
 fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEntry {
     let coverage = ledger.coverage().get(&chain);
-    // Everything works on every chain; where nothing is held there is nothing to say.
-    let support = if coverage.is_some_and(|coverage| coverage.transactions > 0) { "full" } else { "none" };
+    // Every call works on every chain; what it can say depends on what is held.
+    let support = match coverage.filter(|coverage| coverage.transactions > 0) {
+        None => "none",
+        Some(coverage) if lacking(chain, coverage).is_empty() => "full",
+        Some(_) => "partial",
+    };
     let of_chain =
         |name: &&str| name.starts_with("transaction") || name.starts_with("counterparty") || *name == "wallet-overview";
     let support_of = |name| if of_chain(&name) { support } else { "full" };

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
 use crate::asset_book::AssetBook;
+use crate::completeness;
 use crate::flows::{Others, SumUnit, Sums, movement, names, overflow};
 use crate::request::{Checks, CursorKey, DirectionFilter, PageInfo, Paging, RankingSort, SortOrder, Warnings, refused};
 use crate::scope::{Scope, ScopeFields, Verdict};
@@ -186,6 +187,7 @@ impl Analysis for Counterparty {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<CounterpartyReport, Error> {
+        completeness::warn(ledger, params.scope.chain, warnings);
         labels_not_built(warnings, "labels");
         labels_not_built(warnings, "entity_name");
         let mut walk = Walk::new(ledger, &params.scope, params.address)?;

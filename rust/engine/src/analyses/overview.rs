@@ -11,6 +11,7 @@ use super::Analysis;
 use super::transfer_between::aliased;
 use crate::Error;
 use crate::asset_book::AssetBook;
+use crate::completeness;
 use crate::flows::{SumUnit, Sums, movement, names, overflow};
 use crate::request::{Checks, Warnings};
 use crate::scope::{Scope, ScopeFields, Verdict};
@@ -151,9 +152,10 @@ impl Analysis for CounterpartyOverview {
     fn report(
         ledger: &dyn Ledger,
         params: &CounterpartyOverviewParams,
-        _: &mut Warnings,
+        warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<CounterpartyOverviewReport, Error> {
+        completeness::warn(ledger, params.scope.chain, warnings);
         let valuer = Valuer::new(ledger);
         let mut walk = Walk::between(ledger, &params.scope, params.target, params.counterparty)?;
         let mut group = Group::default();

@@ -1,7 +1,7 @@
 //! Prices of rate symbols, latest or at a time.
 
 use headwater_ledger::{Cancel, Ledger};
-use headwater_types::Timestamp;
+use headwater_types::{TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Analysis;
@@ -59,7 +59,7 @@ impl Analysis for Rates {
     type Params = RatesParams;
     type Report = RatesReport;
 
-    fn params(request: RatesRequest, checks: &mut Checks<'_>) -> Result<RatesParams, Error> {
+    fn params(request: RatesRequest, _: &mut Checks<'_>) -> Result<RatesParams, Error> {
         at_most("symbols", &request.symbols, MAX_ITEMS)?;
         let symbols: Vec<String> = request
             .symbols
@@ -78,7 +78,10 @@ impl Analysis for Rates {
                 &format!("no rates of {quote:?} are held: available are USD"),
             ));
         }
-        checks.window(None, request.at).map_err(|error| Error { field: Some("at".to_owned()), ..error })?;
+        if let Some(at) = request.at {
+            TimeWindow::new(None, Some(at))
+                .map_err(|error| refused(Reason::Milliseconds, "at", &at.to_string(), &error))?;
+        }
         Ok(RatesParams { symbols, at: request.at.map(Timestamp::new) })
     }
 

@@ -113,11 +113,15 @@ impl Analysis for Resolve {
                 let all = entries(ledger, params.chain).into_iter();
                 report.assets = all.map(|token| ResolvedAsset { token, query: None, matched_by: "all" }).collect();
             }
-            Wanted::Symbols(symbols) => symbols.iter().for_each(|symbol| report.symbol(ledger, params.chain, symbol)),
+            Wanted::Symbols(symbols) => {
+                for symbol in symbols {
+                    report.symbol(ledger, params.chain, symbol);
+                }
+            }
             Wanted::Contracts(contracts) => {
-                contracts
-                    .iter()
-                    .for_each(|(query, asset)| report.contract(ledger, params.chain, query.as_ref(), asset));
+                for (query, asset) in contracts {
+                    report.contract(ledger, params.chain, query.as_ref(), asset);
+                }
             }
         }
         Ok(report)

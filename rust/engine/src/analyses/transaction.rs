@@ -309,7 +309,7 @@ impl<'a> Detail<'a> {
             contract_created: facts.created.map(|address| address.to_string()),
             gas: self.gas(),
             transfers,
-            inputs: utxo.map(|utxo| numbered(&utxo.inputs, |index, input| Self::input(index, input))),
+            inputs: utxo.map(|utxo| numbered(&utxo.inputs, Self::input)),
             outputs: match utxo {
                 Some(utxo) => Some(self.outputs(&utxo.outputs)?),
                 None => None,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
 use crate::Error;
+use crate::completeness;
 use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransactionSort, TransferSort, Warnings};
 use crate::rows::{Excluded, Listing, TransferRow};
 use crate::scope::{FilterCriteria, Scope, ScopeFields};
@@ -114,6 +115,7 @@ impl Analysis for Transactions {
         cancel: &Cancel,
     ) -> Result<TransactionsReport, Error> {
         let page = listing.page(ledger, cancel)?;
+        completeness::warn(ledger, listing.scope.chain, warnings);
         labels_not_built(warnings, "counterparty_label");
         Ok(TransactionsReport {
             blockchain: listing.scope.chain.name().to_owned(),

@@ -5,6 +5,7 @@ use headwater_types::{Address, Chain};
 use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
+use crate::completeness;
 use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransferSort, Warnings};
 use crate::rows::{Listing, TransferRow};
 use crate::scope::{Scope, ScopeFields};
@@ -121,6 +122,7 @@ impl Analysis for TransferBetween {
         cancel: &Cancel,
     ) -> Result<TransferBetweenReport, Error> {
         let page = listing.page(ledger, cancel)?;
+        completeness::warn(ledger, listing.scope.chain, warnings);
         labels_not_built(warnings, "counterparty_label");
         Ok(TransferBetweenReport {
             blockchain: listing.scope.chain.name().to_owned(),

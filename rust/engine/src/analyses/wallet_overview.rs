@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Analysis, labels_not_built};
 use crate::Error;
 use crate::asset_book::AssetBook;
+use crate::completeness;
 use crate::flows::{Others, Sums, movement, overflow};
 use crate::request::{Checks, Warnings};
 use crate::scope::{Scope, ScopeFields, Verdict};
@@ -192,6 +193,7 @@ impl Analysis for WalletOverview {
         cancel: &Cancel,
     ) -> Result<WalletOverviewReport, Error> {
         labels_not_built(warnings, "label");
+        completeness::warn(ledger, params.scope.chain, warnings);
         if params.scope.chain.family() == Family::Utxo {
             warnings.add("not_built", Some("cluster"), "cluster is empty: clusters are not built yet");
         }
@@ -227,7 +229,7 @@ impl Analysis for WalletOverview {
             sent_address_count: count(&activity.receivers),
             total_received_usd: all.received.known_usd(),
             total_sent_usd: all.sent.known_usd(),
-            total_balance_usd: (balances.is_empty() || !priced.is_empty()).then(|| priced.iter().sum()),
+            total_balance_usd: (balances.is_empty() || !priced.is_empty()).then(|| sum(&priced)),
             unpriced_count: all.unpriced(),
             balances,
             label: None,
@@ -380,6 +382,11 @@ impl WalletOverviewParams {
             last_activity: tally.last.map(Timestamp::secs),
         })
     }
+}
+
+/// Unlike `Iterator::sum`, the sum of nothing is not minus zero.
+fn sum(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |sum, value| sum + value)
 }
 
 fn address_type(family: Family, account: Option<&Account>, signs: bool) -> &'static str {
