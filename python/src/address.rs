@@ -26,7 +26,9 @@ pub fn address_valid(py: Python<'_>, addresses: Vec<Option<String>>, chain: &str
 pub fn address_checksum(py: Python<'_>, addresses: Vec<Option<String>>, chain: &str) -> PyResult<Vec<Option<String>>> {
     let chain = chain_of(py, chain)?;
     Ok(py.detach(|| {
-        let checksummed = |text: Option<String>| text.and_then(|text| Address::parse(chain, &text).ok()).map(|address| address.checksum_text());
+        let checksummed = |text: Option<String>| {
+            text.and_then(|text| Address::parse(chain, &text).ok()).map(|address| address.to_checksummed())
+        };
         addresses.into_iter().map(checksummed).collect()
     }))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use headwater_engine::{Answer, Desk, endpoint};
+use headwater_ingest::frames::{Transfers, transfers_batch};
 use headwater_ledger::Store;
 use headwater_ledger::store::in_memory;
 use pyo3::prelude::*;
@@ -58,9 +59,8 @@ fn envelope(answer: &Answer) -> String {
 #[pyfunction]
 pub fn open_store(py: Python<'_>, path: PathBuf) -> PyResult<NativeLedger> {
     let source = path.display().to_string();
-    let store = py
-        .detach(|| Store::open(&path))
-        .map_err(|error| raise(py, "StorageError", &error.to_string(), None, None))?;
+    let store =
+        py.detach(|| Store::open(&path)).map_err(|error| raise(py, "StorageError", &error.to_string(), None, None))?;
     Ok(NativeLedger { desk: Desk::new(Arc::new(store)), source })
 }
 
@@ -80,10 +80,10 @@ pub fn from_frames(
     let rows: usize = transfers.iter().map(RecordBatch::num_rows).sum();
     let desk = interruptible(py, move |_| -> Result<Desk, (&'static str, String)> {
         let input = |error: headwater_ingest::IngestError| ("InvalidInput", error.to_string());
-        let (chains, mut listings) = headwater_ingest::frames::transfers(&transfers).map_err(input)?;
+        let Transfers { batches, tokens: mut listings, .. } = transfers_batch(&transfers).map_err(input)?;
         listings.extend(headwater_ingest::frames::tokens(&tokens).map_err(input)?);
         let points = headwater_ingest::frames::prices(&prices).map_err(input)?;
-        let memory = in_memory(chains, listings, points).map_err(|error| ("InvalidInput", error.to_string()))?;
+        let memory = in_memory(batches, listings, points).map_err(|error| ("InvalidInput", error.to_string()))?;
         Ok(Desk::new(memory))
     })?
     .map_err(|(class, message)| raise(py, class, &message, None, None))?;
