@@ -1,6 +1,6 @@
 //! The desk all faces stand at: a request as a client writes it goes in, a report comes out.
 //!
-//! One file per analysis under `analyses/`. Each turns its serde request into checked parameters (`TryFrom`, the only
+//! One file per analysis under `analyses/`. Each turns its serde request into checked parameters (the only
 //! validation there is), reads through [`headwater_ledger::Ledger`], and returns plain data that serialises to the
 //! `data` of an answer. HTTP, Python and the command line only translate.
 

@@ -422,3 +422,13 @@ fn registry_family_answers_symbols_and_contracts() {
     assert_eq!(reason(&desk, "rates", &json!({"symbols": "eth", "quote": "EUR"})).0, Reason::InvalidValue);
     assert_eq!(reason(&desk, "rates", &json!({})).0, Reason::MissingField);
 }
+
+#[test]
+fn a_call_that_was_cancelled_is_not_answered() {
+    let cancel = headwater_ledger::Cancel::new();
+    cancel.cancel();
+    for endpoint in ENDPOINTS {
+        let error = town().answer(endpoint, &about(ALICE, json!({})), &cancel).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Cancelled, "{}", endpoint.name);
+    }
+}
