@@ -77,6 +77,12 @@ pub fn ingest_into(
                 left_out.push(LeftOut { path, reason: error.to_string() });
                 first_unread.get_or_insert(error);
             }
+            Err(error @ (IngestError::Damaged { .. } | IngestError::Encoding { .. }))
+                if options.on_error == OnError::Skip =>
+            {
+                left_out.push(LeftOut { path, reason: error.to_string() });
+                first_unread.get_or_insert(error);
+            }
             Err(error) => return Err(error),
         }
     }

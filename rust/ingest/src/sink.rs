@@ -5,7 +5,7 @@ use std::path::Path;
 
 use headwater_ledger::facts::{Batch, BlockFacts, Claim, LogFacts, Movement, TokenFacts, TransactionFacts};
 use headwater_ledger::{Cancel, LedgerError};
-use headwater_types::{Address, BlockHash, Chain, Network, Timestamp, TxHash};
+use headwater_types::{Address, BlockHash, Chain, Family, Network, Timestamp, TxHash};
 
 use crate::IngestError;
 use crate::error::RowError;
@@ -359,8 +359,8 @@ impl<'a> Sink<'a> {
             self.commit(Last::Yes)?;
             self.pending = Batch::new(chain);
         }
-        if let Some(network) = self.options.network {
-            self.pending.network = Some(network);
+        if chain.family() == Family::Utxo && self.options.network.is_some() {
+            self.pending.network = self.options.network;
         }
         self.file = Some(input.clone());
         self.current = report;

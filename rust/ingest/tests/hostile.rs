@@ -186,6 +186,11 @@ fn a_parquet_file_that_is_cut_is_an_error() {
     let (report, batches) = ingest(&path, &Options::default());
     assert_eq!((report.unwrap().rows, batches[0].transactions.len()), (500, 500));
     let whole = std::fs::read(&path).unwrap();
+    std::fs::write(folder.path().join("cut.parquet"), &whole[..whole.len() / 2]).unwrap();
+    let (report, batches) = ingest(folder.path(), &skip());
+    let report = report.unwrap();
+    assert_eq!((report.rows, batches[0].transactions.len()), (500, 500), "the files beside it are read");
+    assert!(report.left_out[0].reason.contains("cut.parquet"));
     for length in [4, 5, 12, whole.len() / 2, whole.len() - 1] {
         refused("cut.parquet", &whole[..length]);
     }
