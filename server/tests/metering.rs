@@ -121,3 +121,43 @@ fn credits_that_arrive_while_calls_run_are_neither_lost_nor_doubled() {
         server.send("GET", "/v1/chains", &[("X-API-Key", &key)], "").header("x-credit-remaining") == left
     });
 }
+
+#[test]
+fn without_a_commit_there_is_no_success() {
+    let server = Server::start();
+    let (_, key) = server.key(100);
+    let writer = rusqlite::Connection::open(server.database().path().unwrap()).unwrap();
+    writer.busy_timeout(Duration::from_secs(5)).unwrap();
+    writer.execute_batch("ALTER TABLE credit_ledger RENAME TO hidden").unwrap();
+    let mut client = server.client();
+    for _ in 0..3 {
+        let reply = client.post("/v1/transactions", &key, QUIET).unwrap();
+        assert_eq!((reply.status, reply.error().0.as_str()), (502, "bad_gateway"));
+        assert_eq!(reply.header("x-credit-remaining"), "100");
+        assert!(!String::from_utf8_lossy(&reply.body).contains("credit_ledger"));
+    }
+    assert_eq!(server.gateway.state().book().held(), 0);
+    writer.execute_batch("ALTER TABLE hidden RENAME TO credit_ledger").unwrap();
+    let reply = client.post("/v1/transactions", &key, QUIET).unwrap();
+    assert_eq!((reply.status, reply.header("x-credit-remaining")), (200, "95"));
+    assert_eq!(server.count("SELECT count(*) FROM audit WHERE status = 502 AND cost = 0"), 3);
+    assert_eq!(server.send("GET", "/readyz", &[], "").status, 200);
+    headwater_server::state::check_ledger(&server.database()).unwrap();
+}
+
+#[test]
+fn a_balance_that_another_process_took_away_is_never_overdrawn() {
+    let server = Server::start();
+    let (_, key) = server.key(100);
+    server.moody.set(Mood::Slow);
+    thread::scope(|scope| {
+        let call = scope.spawn(|| server.client().post("/v1/transactions", &key, QUIET).unwrap());
+        within(Duration::from_secs(1), "the call is under way", || server.gateway.state().book().held() == 5);
+        let writer = rusqlite::Connection::open(server.database().path().unwrap()).unwrap();
+        writer.busy_timeout(Duration::from_secs(5)).unwrap();
+        writer.execute("UPDATE account SET balance = 3", []).unwrap();
+        assert_eq!(call.join().unwrap().error().0, "insufficient_credit");
+    });
+    assert_eq!(server.count("SELECT balance FROM account"), 3);
+    assert_eq!(server.gateway.state().book().held(), 0);
+}

@@ -1,5 +1,6 @@
 //! `headwater serve`.
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -111,7 +112,8 @@ fn configuration(shared: &Shared, arguments: &Arguments) -> Result<Config, Failu
 /// Logs go to standard error. A second `serve` in one process keeps the first one's log.
 fn start_log(config: &Config) {
     let filter = EnvFilter::new(&config.log_filter);
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let colours = std::io::stderr().is_terminal();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
     let _ = match config.log_format {
         LogFormat::Text => log.try_init(),
         LogFormat::Json => log.json().try_init(),

@@ -20,8 +20,8 @@ const POLICY: &str =
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
 static CONFIG: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| {
-    // The badge of an outside validator is off; a key that was typed in stays for the next visit.
-    Arc::new(Config::from(DESCRIPTION).validator_url("none").persist_authorization(true).display_request_duration(true))
+    // The badge of an outside validator is off, and a key that was typed in is not kept in the browser.
+    Arc::new(Config::from(DESCRIPTION).validator_url("none").display_request_duration(true))
 });
 
 static DOCUMENT: LazyLock<Vec<u8>> =
