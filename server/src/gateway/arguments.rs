@@ -49,7 +49,7 @@ pub(super) async fn of_get(parts: &mut Parts) -> Result<Arguments, Problem> {
 }
 
 /// The arguments of a POST: its JSON body.
-pub(super) async fn of_post(parts: &Parts, body: Body, settings: &Settings) -> Result<Arguments, Problem> {
+pub(super) async fn of_post(parts: &Parts, body: &mut Body, settings: &Settings) -> Result<Arguments, Problem> {
     check_media_type(&parts.headers)?;
     let raw = read_body(&parts.headers, body, settings.body_limit).await?;
     if raw.iter().all(u8::is_ascii_whitespace) {
@@ -115,7 +115,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-async fn read_body(headers: &HeaderMap, body: Body, limit: usize) -> Result<Vec<u8>, Problem> {
+async fn read_body(headers: &HeaderMap, body: &mut Body, limit: usize) -> Result<Vec<u8>, Problem> {
     let too_large = || {
         let details =
             Details { reason: "payload_too_large".to_owned(), limit: Some(limit as u64), ..Details::default() };
@@ -134,6 +134,26 @@ async fn read_body(headers: &HeaderMap, body: Body, limit: usize) -> Result<Vec<
             let message = format!("the body did not arrive within {} seconds", BODY_TIME.as_secs());
             Err(Problem::invalid(Reason::InvalidValue, None, message))
         }
+    }
+}
+
+/// Takes what a refused request still sends, within bounds, so that its client reads the refusal and not a broken
+/// connection. A client that waits for a go-ahead before it sends anything needs none of it.
+pub(crate) async fn drain(headers: &HeaderMap, body: &mut Body) {
+    const BYTES: usize = 4 << 20;
+    const TIME: Duration = Duration::from_millis(500);
+    if !headers.contains_key(header::EXPECT) {
+        let rest = async {
+            let mut taken = 0;
+            while let Some(Ok(frame)) = body.frame().await {
+                taken += frame.data_ref().map_or(0, |data| data.len());
+                if taken > BYTES {
+                    break;
+                }
+            }
+        };
+        // What is left after that is the client's own risk.
+        let _ = tokio::time::timeout(TIME, rest).await;
     }
 }
 

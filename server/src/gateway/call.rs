@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Response, header};
 use headwater_engine::{Endpoint, ErrorKind, Method, Pagination, Warning};
 
@@ -28,7 +29,14 @@ impl Gateway {
         let context =
             request.extensions().get::<Arc<Context>>().cloned().expect("the outermost layer gives every request one");
         context.set_endpoint(endpoint.path);
-        self.call(endpoint, &context, request).await.unwrap_or_else(|problem| problem.response())
+        let (mut parts, mut body) = request.into_parts();
+        match self.call(endpoint, &context, &mut parts, &mut body).await {
+            Ok(response) => response,
+            Err(problem) => {
+                arguments::drain(&parts.headers, &mut body).await;
+                problem.response()
+            }
+        }
     }
 
     /// The order of checks. Route and method were right, or the router would have answered.
@@ -36,10 +44,10 @@ impl Gateway {
         &self,
         endpoint: &'static Endpoint,
         context: &Arc<Context>,
-        request: Request,
+        parts: &mut Parts,
+        body: &mut Body,
     ) -> Result<Response<Body>, Problem> {
-        let (mut parts, body) = request.into_parts();
-        arguments::check_head(&parts)?;
+        arguments::check_head(parts)?;
         let caller = self.identify(&parts.headers, context)?;
         // The limits of rate and concurrency (429) have their place here.
         let hold = reserve(endpoint, caller.as_ref())?;
@@ -48,8 +56,8 @@ impl Gateway {
             return Err(Problem::new(Status::NotAcceptable, message));
         }
         let arguments = match endpoint.method {
-            Method::Get => arguments::of_get(&mut parts).await?,
-            Method::Post => arguments::of_post(&parts, body, &self.0.settings).await?,
+            Method::Get => arguments::of_get(parts).await?,
+            Method::Post => arguments::of_post(parts, body, &self.0.settings).await?,
         };
         context.facts().parameter_hash = Some(self.0.state.book().parameter_hash(endpoint.path, &arguments.raw));
         let answered = self.work(endpoint, context, arguments).await?;

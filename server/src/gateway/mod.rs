@@ -28,6 +28,7 @@ pub use envelope::Meta;
 pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
 pub use serve::serve;
 
+pub(crate) use arguments::drain;
 pub(crate) use context::Context;
 use pool::Pool;
 pub(crate) use problem::causes;

@@ -39,7 +39,7 @@ pub(super) async fn index(Extension(context): Extension<Arc<Context>>) -> Respon
     asset("index.html")
 }
 
-/// `OpenAPI` 3.1 description
+/// This description
 ///
 /// Made from the code that answers. Needs no key.
 #[utoipa::path(

@@ -54,6 +54,8 @@ pub fn document() -> Value {
             "description": "`headwater keys create` makes one."
         }
     });
+    let tags = ["Assets and market data", "On-chain data", "Address utilities", "System"];
+    document["tags"] = tags.iter().map(|name| json!({"name": name})).collect();
     document["security"] = json!([{"api_key": []}]);
     document
 }

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Json, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::gateway::{Context, ErrorEnvelope, Gateway, Problem, Status};
+use crate::gateway::{Context, ErrorEnvelope, Gateway, Problem, Status, drain};
 
 /// How the service is.
 #[derive(Debug, Serialize, ToSchema)]
@@ -53,14 +53,17 @@ pub(super) async fn readyz(State(gateway): State<Gateway>, Extension(context): E
 
 /// 404 for what is no route.
 pub(super) async fn no_such_route(request: Request) -> Response {
-    Problem::new(Status::NotFound, format!("there is no route {}: /docs lists them", shown(request.uri().path())))
+    let (request, mut body) = request.into_parts();
+    drain(&request.headers, &mut body).await;
+    Problem::new(Status::NotFound, format!("there is no route {}: /docs lists them", shown(request.uri.path())))
         .response()
 }
 
 /// 405 for a route that has other methods; the router adds `Allow`.
 pub(super) async fn no_such_method(method: Method, request: Request) -> Response {
-    let message =
-        format!("{} does not take {method}: the header Allow names what it takes", shown(request.uri().path()));
+    let (request, mut body) = request.into_parts();
+    drain(&request.headers, &mut body).await;
+    let message = format!("{} does not take {method}: the header Allow names what it takes", shown(request.uri.path()));
     Problem::new(Status::MethodNotAllowed, message).response()
 }
 
