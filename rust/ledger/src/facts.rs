@@ -248,6 +248,18 @@ pub struct OutPoint {
     pub index: u32,
 }
 
+impl OutPoint {
+    /// Stands for the output of an input whose source tells owner and amount but not which output it spends. It is
+    /// what a coinbase names on chain, so no transaction has it.
+    pub const UNKNOWN: Self = Self { hash: TxHash::new([0; 32]), index: u32::MAX };
+
+    /// Whether the output is not told.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::UNKNOWN
+    }
+}
+
 /// One input. `spent` is what the source knows of the output it spends; the store completes it when it holds that
 /// output, now or by a later commit.
 #[derive(Debug, Clone, PartialEq, Eq)]

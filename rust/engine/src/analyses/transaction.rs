@@ -416,9 +416,10 @@ impl<'a> Detail<'a> {
     }
 
     fn input(index: u64, input: &InputFacts) -> Utxo {
+        let known = (!input.previous.is_unknown()).then_some(input.previous);
         Utxo {
-            prev_tx_hash: Some(input.previous.hash.display(Family::Utxo)),
-            prev_index: Some(u64::from(input.previous.index)),
+            prev_tx_hash: known.map(|previous| previous.hash.display(Family::Utxo)),
+            prev_index: known.map(|previous| u64::from(previous.index)),
             ..input.spent.as_ref().map_or(Utxo { index, ..Utxo::default() }, |spent| Utxo::owned(index, spent))
         }
     }

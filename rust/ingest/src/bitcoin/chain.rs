@@ -70,11 +70,12 @@ pub trait Held {
 /// Places blocks, in whatever order they come: one seat per link.
 ///
 /// Blocks linked by parent hash form trees. In a tree the branch of most work is the chain and the rest is stale; of
-/// two branches of equal work the tip of lower hash wins, since files do not tell which one nodes saw first. The height
-/// of a tree is 0 at a first block, else what coinbases of its chain state (the last one that does: they are checked by
-/// nodes only since BIP 34), else one above a parent that is held, else what a file is named. Trees that cannot both be
-/// on one chain, because they share heights or touch without being linked, are settled by work too, and a tree whose
-/// parent is not the block held below it is stale.
+/// two branches of equal work the tip of lower hash wins, since files do not tell which one nodes saw first.
+///
+/// The height of a tree is known at the first block of a chain and above that of a network; else it is what coinbases
+/// of its chain state (the last one that does: nodes check them only since BIP 34), else one above a parent that is
+/// held, else what a file is named. Trees that cannot both be on one chain, because they share heights or touch without
+/// being linked, are settled by work too, and a tree whose parent is not the block held below it is stale.
 ///
 /// Time and memory are linear in the number of blocks.
 ///
@@ -172,6 +173,9 @@ impl Tree {
         let parent = links[self.chain[0]].parent;
         if parent.as_bytes() == &[0; 32] {
             return Ok(Base::Height(0));
+        }
+        if genesis_of(&parent).is_some() {
+            return Ok(Base::Height(1));
         }
         let told = |height: fn(&Link) -> Option<u64>| {
             let mut with_steps = self.chain.iter().enumerate().rev();

@@ -107,6 +107,14 @@ fn trees_that_cannot_both_be_on_one_chain_are_settled_by_work() {
 }
 
 #[test]
+fn a_block_above_the_first_of_a_network_needs_no_first_block() {
+    let mut parent = [0; 32];
+    hex::decode_to_slice(GENESIS[0].1, &mut parent).unwrap();
+    let second = Link { parent: BlockHash::new(parent), ..link(1, 0) };
+    assert_eq!(placed(&[link(2, 1), second]), [Seat::Main(2), Seat::Main(1)]);
+}
+
+#[test]
 fn the_first_blocks_are_those_that_nodes_are_built_with() {
     use bitcoin::blockdata::constants::genesis_block;
     use bitcoin::hashes::Hash;

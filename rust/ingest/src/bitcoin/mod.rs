@@ -10,6 +10,7 @@ pub mod chain;
 pub mod facts;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub(crate) mod object;
 mod reader;
 pub mod script;
 

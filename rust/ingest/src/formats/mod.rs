@@ -1,9 +1,13 @@
 //! The formats that are read: one file and one line in the table each.
 
 mod bitcoin_blocks;
+mod bitcoin_core;
+mod bitcoin_etl;
+mod bitcoin_json;
 mod ethereum_etl;
 mod etherscan;
 mod evm_logs;
+mod graphsense_bitcoin;
 
 use headwater_types::Chain;
 
@@ -96,5 +100,11 @@ impl SniffedChain {
 }
 
 /// All formats, in the order in which they are asked.
-pub const FORMATS: &[&dyn Format] =
-    &[&ethereum_etl::EthereumEtl, &etherscan::EtherscanExport, &bitcoin_blocks::BitcoinBlocks];
+pub const FORMATS: &[&dyn Format] = &[
+    &ethereum_etl::EthereumEtl,
+    &etherscan::EtherscanExport,
+    &bitcoin_etl::BitcoinEtl,
+    &bitcoin_core::BitcoinCore,
+    &graphsense_bitcoin::GraphsenseBitcoin,
+    &bitcoin_blocks::BitcoinBlocks,
+];

@@ -224,10 +224,12 @@ fn join_utxo(at: &Place<'_>, held: Option<UtxoFacts>, offered: Option<UtxoFacts>
 }
 
 fn join_inputs(at: &Place<'_>, held: InputFacts, offered: InputFacts) -> Result<InputFacts> {
-    if held.previous != offered.previous {
-        return Err(at.conflict("output that an input spends", &held.previous, &offered.previous));
-    }
-    Ok(InputFacts { previous: held.previous, spent: at.same("spent output", held.spent, offered.spent)? })
+    let previous = match (held.previous, offered.previous) {
+        (held, offered) if held == offered || offered.is_unknown() => held,
+        (held, offered) if held.is_unknown() => offered,
+        (held, offered) => return Err(at.conflict("output that an input spends", &held, &offered)),
+    };
+    Ok(InputFacts { previous, spent: at.same("spent output", held.spent, offered.spent)? })
 }
 
 #[cfg(test)]

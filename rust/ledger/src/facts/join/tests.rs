@@ -140,3 +140,19 @@ proptest! {
         prop_assert_eq!(state(a).join(state(b), CHAIN).is_ok(), state(b).join(state(a), CHAIN).is_ok());
     }
 }
+
+#[test]
+fn an_output_that_one_source_leaves_open_is_the_one_that_another_names() {
+    use crate::facts::{InputFacts, OutPoint, UtxoFacts};
+    let named = OutPoint { hash: TxHash::new([3; 32]), index: 1 };
+    let spending = |previous| {
+        let utxo = UtxoFacts { coinbase: false, inputs: vec![InputFacts { previous, spent: None }], outputs: vec![] };
+        TransactionFacts { utxo: Some(utxo), ..TransactionFacts::new(TxHash::new([7; 32]), 5) }
+    };
+    let (open, told) = (spending(OutPoint::UNKNOWN), spending(named));
+    assert_eq!(open.clone().join(told.clone(), Chain::BITCOIN).unwrap(), told);
+    assert_eq!(told.clone().join(open.clone(), Chain::BITCOIN).unwrap(), told);
+    assert_eq!(open.clone().join(open.clone(), Chain::BITCOIN).unwrap(), open);
+    let other = spending(OutPoint { index: 2, ..named });
+    assert!(told.join(other, Chain::BITCOIN).is_err());
+}

@@ -1,0 +1,224 @@
+//! Typed values out of JSON objects, with errors that name the way to the value.
+
+use headwater_types::{Address, Amount, BlockHash, Chain, Family, Network, Timestamp, TxHash};
+
+use crate::error::FieldError;
+use crate::source::json::Value;
+
+/// Satoshis are the eighth decimal of a bitcoin.
+const DECIMALS: u8 = 8;
+/// Exponents beyond this make no amount of bitcoin.
+const MAX_EXPONENT: usize = 32;
+
+/// An object inside a document, and the way to it.
+pub(crate) struct Object<'v> {
+    value: &'v Value<'v>,
+    way: String,
+}
+
+impl<'v> Object<'v> {
+    /// The document itself.
+    pub(crate) fn whole(value: &'v Value<'v>) -> Self {
+        Self { value, way: String::new() }
+    }
+
+    fn column(&self, name: &str) -> String {
+        format!("{}{name}", self.way)
+    }
+
+    /// An error about one of its values.
+    pub(crate) fn wrong(&self, name: &str, expected: impl Into<String>) -> FieldError {
+        FieldError::new(&self.column(name), self.value.get(name).and_then(Value::text), expected)
+    }
+
+    /// A nested object.
+    pub(crate) fn object(&self, name: &str) -> Option<Self> {
+        let value = self.value.get(name).filter(|value| matches!(value, Value::Object(_)))?;
+        Some(Self { value, way: format!("{}{name}.", self.way) })
+    }
+
+    /// The objects of a list.
+    pub(crate) fn list(&self, name: &str) -> Result<Vec<Self>, FieldError> {
+        let Some(Value::List(items)) = self.value.get(name) else {
+            return Err(self.wrong(name, "a list of objects"));
+        };
+        (0..)
+            .zip(items)
+            .map(|(number, value): (usize, _)| match value {
+                Value::Object(_) => Ok(Self { value, way: format!("{}{name}[{number}].", self.way) }),
+                other => Err(FieldError::new(&format!("{}{name}[{number}]", self.way), other.text(), "an object")),
+            })
+            .collect()
+    }
+
+    /// The texts of a list; a missing list has none.
+    pub(crate) fn texts(&self, name: &str) -> Result<Vec<&'v str>, FieldError> {
+        let items = self.value.get(name).map_or(&[][..], Value::items);
+        items.iter().map(|item| item.text().ok_or_else(|| self.wrong(name, "a list of texts"))).collect()
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.value.get(name).is_some()
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+        match self.value.get(name) {
+            Some(Value::Bool(flag)) => Some(*flag),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&'v str> {
+        self.value.get(name).and_then(Value::text)
+    }
+
+    fn read<T>(
+        &self,
+        name: &str,
+        expected: &str,
+        read: impl FnOnce(&'v str) -> Option<T>,
+    ) -> Result<Option<T>, FieldError> {
+        match self.value.get(name) {
+            None => Ok(None),
+            Some(value) => match value.text().and_then(read) {
+                Some(read) => Ok(Some(read)),
+                None => Err(self.wrong(name, expected)),
+            },
+        }
+    }
+
+    pub(crate) fn need<T>(&self, name: &str, value: Option<T>, expected: &str) -> Result<T, FieldError> {
+        value.ok_or_else(|| self.wrong(name, expected))
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, FieldError> {
+        self.read(name, "an unsigned whole number of at most 64 bits", whole)
+    }
+
+    pub(crate) fn needed_number(&self, name: &str) -> Result<u64, FieldError> {
+        self.need(name, self.number(name)?, "an unsigned whole number of at most 64 bits")
+    }
+
+    pub(crate) fn small_number(&self, name: &str) -> Result<Option<u32>, FieldError> {
+        self.read(name, "an unsigned whole number of at most 32 bits", |text| u32::try_from(whole(text)?).ok())
+    }
+
+    pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, FieldError> {
+        // Header times have 32 bits; more are milliseconds.
+        self.read(name, "epoch seconds of at most 32 bits", |text| {
+            u32::try_from(whole(text)?).ok().map(|secs| Timestamp::new(i64::from(secs)))
+        })
+    }
+
+    pub(crate) fn transaction(&self, name: &str) -> Result<TxHash, FieldError> {
+        let hash =
+            self.read(name, HASH, |text| TxHash::parse(Family::Utxo, text).ok().filter(|hash| !hash.is_made()))?;
+        self.need(name, hash, HASH)
+    }
+
+    pub(crate) fn block_hash(&self, name: &str) -> Result<Option<BlockHash>, FieldError> {
+        self.read(name, HASH, |text| BlockHash::parse(Family::Utxo, text).ok())
+    }
+
+    /// A script in plain hex.
+    pub(crate) fn script(&self, name: &str) -> Result<Option<Vec<u8>>, FieldError> {
+        // An empty script is the empty text.
+        self.read(name, "a script in hex", |text| hex::decode(text).ok())
+    }
+
+    /// Whole satoshis.
+    pub(crate) fn satoshis(&self, name: &str) -> Result<Option<u64>, FieldError> {
+        self.read(name, "satoshis, at most all that can exist", |text| {
+            whole(text).filter(|satoshis| *satoshis <= super::block::MAX_MONEY)
+        })
+    }
+
+    /// An amount in bitcoin, exactly, in satoshis.
+    pub(crate) fn bitcoins(&self, name: &str) -> Result<Option<u64>, FieldError> {
+        self.read(name, "an amount in BTC with at most 8 decimals", |text| {
+            let amount = Amount::parse_decimal(&plain_decimal(text)?, DECIMALS).ok()?.to_u128()?;
+            u64::try_from(amount).ok().filter(|satoshis| *satoshis <= super::block::MAX_MONEY)
+        })
+    }
+}
+
+const HASH: &str = "a hash of 64 hex digits";
+
+/// An address as the source writes it; `None` for what stands in place of one.
+pub(crate) fn address(network: Network, text: &str) -> Option<Address> {
+    Address::parse_on(Chain::BITCOIN, network, text).ok()
+}
+
+fn whole(text: &str) -> Option<u64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+/// Decimal text without an exponent: some writers print 0.000027 as `2.7e-05`.
+fn plain_decimal(text: &str) -> Option<String> {
+    let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else { return Some(text.to_owned()) };
+    let (digits, negative) = match exponent.strip_prefix('-') {
+        Some(digits) => (digits, true),
+        None => (exponent.strip_prefix('+').unwrap_or(exponent), false),
+    };
+    let places = usize::try_from(self::whole(digits)?).ok().filter(|places| *places <= MAX_EXPONENT)?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if whole.is_empty() || ![whole, fraction].concat().bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let zeros = "0".repeat(places);
+    // The point stands behind `whole`; shift it by as many places, with zeros where no digits are.
+    Some(if negative {
+        let digits = format!("{zeros}{whole}");
+        let (before, after) = digits.split_at(digits.len() - places);
+        format!("0{before}.{after}{fraction}0")
+    } else {
+        let digits = format!("{fraction}{zeros}");
+        let (before, after) = digits.split_at(places);
+        format!("{whole}{before}.{after}0")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::json;
+
+    fn bitcoins(text: &str) -> Option<u64> {
+        let document = format!("{{\"value\": {text}}}");
+        let value = json::parse(&document).unwrap();
+        Object::whole(&value).bitcoins("value").ok().flatten()
+    }
+
+    #[test]
+    fn amounts_in_bitcoin_are_read_without_a_float() {
+        for (text, satoshis) in [
+            ("50.00000000", 5_000_000_000),
+            ("50", 5_000_000_000),
+            ("0.00002700", 2_700),
+            ("2.7e-05", 2_700),
+            ("1e-8", 1),
+            ("1E+2", 10_000_000_000),
+            ("1.5e1", 1_500_000_000),
+            ("0.07", 7_000_000),
+            ("20999999.97690000", 2_099_999_997_690_000),
+            ("0.0", 0),
+            ("\"0.29\"", 29_000_000),
+        ] {
+            assert_eq!(bitcoins(text), Some(satoshis), "{text}");
+        }
+        for text in ["0.000000001", "1e-9", "-1", "1e99", "22000000", "true", "\"1,5\"", "\"1e\"", "\"e5\"", "\"1e-\""]
+        {
+            assert_eq!(bitcoins(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_way_to_the_value() {
+        let value = json::parse(r#"{"vout": [{"n": 0}, {"n": "x"}], "time": 1600000000000}"#).unwrap();
+        let whole = Object::whole(&value);
+        let outputs = whole.list("vout").unwrap();
+        assert_eq!(outputs[1].number("n").unwrap_err().column, "vout[1].n");
+        assert_eq!(whole.list("vin").map(|_| ()).unwrap_err().column, "vin");
+        assert!(whole.time("time").is_err());
+    }
+}

@@ -1,0 +1,154 @@
+//! JSON lines of bitcoin-etl: blocks, and transactions with or without what their inputs spend.
+
+use headwater_ledger::facts::{InputFacts, OutPoint, OutputFacts, TransactionFacts, UtxoFacts};
+use headwater_ledger::read::ScriptType;
+use headwater_types::{Amount, Chain, Network};
+
+use super::bitcoin_json::{block_of, each_document, network, transaction_facts};
+use super::{Format, Job, Sniffed, SniffedChain};
+use crate::bitcoin::object::{Object, address};
+use crate::bitcoin::read_script;
+use crate::error::{Fault, FieldError};
+use crate::source::{Content, Probe};
+use crate::{IngestError, Sink};
+
+/// Blocks and transactions, told apart by their members: one file may hold both, as streams do.
+pub(super) struct BitcoinEtl;
+
+/// What stands for an address where a script has none.
+const NO_ADDRESS: &str = "nonstandard";
+
+impl Format for BitcoinEtl {
+    fn name(&self) -> &'static str {
+        "bitcoin-etl"
+    }
+
+    fn describe(&self) -> &'static str {
+        "JSON lines of bitcoin-etl: blocks and transactions, passed through enrich_transactions or not"
+    }
+
+    fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
+        if *probe.content() != Content::Json {
+            return None;
+        }
+        let (rank, number) = if probe.has(&["hash", "number", "merkle_root", "bits"]) {
+            (0, "number")
+        } else if probe.has(&["hash", "block_number", "inputs", "outputs"]) {
+            (1, "block_number")
+        } else {
+            return None;
+        };
+        Some(Sniffed {
+            chain: SniffedChain::Is(Chain::BITCOIN),
+            table: 0,
+            rank,
+            first_block: probe.first(number).and_then(|number| number.parse().ok()),
+        })
+    }
+
+    fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let network = network(sink);
+        let mut told = None;
+        each_document(job, sink, &mut |value, sink| {
+            let row = Object::whole(value);
+            if row.has("outputs") {
+                let facts = read_transaction(&row, network)?;
+                // Rows of transactions name their block too; said once per run of rows.
+                let number = row.needed_number("block_number")?;
+                let (hash, time) = (row.block_hash("block_hash")?, row.time("block_timestamp")?);
+                if let Some(time) = time.filter(|_| told != Some((number, hash))) {
+                    sink.block(block_of(number, hash, None, time));
+                    told = Some((number, hash));
+                }
+                if let Some(facts) = facts {
+                    sink.transaction(facts);
+                }
+                return Ok::<(), Fault>(());
+            }
+            let time = row.need("timestamp", row.time("timestamp")?, "epoch seconds")?;
+            let hash = row.need("hash", row.block_hash("hash")?, "the hash of a block")?;
+            sink.block(block_of(
+                row.needed_number("number")?,
+                Some(hash),
+                row.block_hash("previous_block_hash")?,
+                time,
+            ));
+            Ok(())
+        })
+    }
+}
+
+fn read_transaction(row: &Object<'_>, network: Network) -> Result<Option<TransactionFacts>, FieldError> {
+    let coinbase = row.need("is_coinbase", row.flag("is_coinbase"), "true or false")?;
+    let inputs = if coinbase { Vec::new() } else { row.list("inputs")? };
+    // Inputs without amounts make a fee that is none: less than nothing.
+    let enriched = !coinbase && inputs.iter().all(|input| input.has("value"));
+    let utxo = UtxoFacts {
+        coinbase,
+        inputs: inputs.iter().map(|input| read_input(input, network)).collect::<Result<_, _>>()?,
+        outputs: row.list("outputs")?.iter().map(|output| read_output(output, network)).collect::<Result<_, _>>()?,
+    };
+    let (hash, block) = (row.transaction("hash")?, row.needed_number("block_number")?);
+    let Some(mut facts) = transaction_facts(network, hash, block, row.time("block_timestamp")?, utxo) else {
+        return Ok(None);
+    };
+    facts.index = row.small_number("index")?;
+    if enriched {
+        facts.fee = row.satoshis("fee")?.map(Amount::from);
+    }
+    Ok(Some(facts))
+}
+
+/// Owner, form and data of an output come from its script; an address beside it must be the same one, or the file is of
+/// another chain or network.
+fn read_output(output: &Object<'_>, network: Network) -> Result<OutputFacts, FieldError> {
+    let value = output.need("value", output.satoshis("value")?, "satoshis")?;
+    let script = output.need("script_hex", output.script("script_hex")?, "a script in hex")?;
+    let facts = read_script(&script, network).with_amount(value);
+    if let ([only], Some(owner)) = (&output.texts("addresses")?[..], facts.owner)
+        && !only.starts_with(NO_ADDRESS)
+        && address(network, only) != Some(owner)
+    {
+        let expected = format!("{owner}, which owns the script on {network}: is the file of another chain or network?");
+        return Err(FieldError::new("outputs.addresses", Some(only), expected));
+    }
+    Ok(facts)
+}
+
+fn read_input(input: &Object<'_>, network: Network) -> Result<InputFacts, FieldError> {
+    let index = input.small_number("spent_output_index")?;
+    let index = input.need("spent_output_index", index, "the output that is spent")?;
+    let previous = OutPoint { hash: input.transaction("spent_transaction_hash")?, index };
+    Ok(InputFacts { previous, spent: spent(input, network)? })
+}
+
+/// What an enriched input says of the output it spends. `script_hex` is the unlocking script here, so form and owner
+/// come from `type` and `addresses`. Where these hide them the output stays unknown until the store holds it: newer
+/// files write `nonstandard` for bare public keys and multisig alike.
+fn spent(input: &Object<'_>, network: Network) -> Result<Option<OutputFacts>, FieldError> {
+    let (Some(amount), Some(kind)) = (input.satoshis("value")?, input.text("type")) else { return Ok(None) };
+    let form = match kind {
+        "pubkey" => ScriptType::P2pk,
+        "pubkeyhash" => ScriptType::P2pkh,
+        "scripthash" => ScriptType::P2sh,
+        "witness_v0_keyhash" => ScriptType::P2wpkh,
+        "witness_v0_scripthash" => ScriptType::P2wsh,
+        "witness_v1_taproot" => ScriptType::P2tr,
+        "witness_unknown" | "anchor" => ScriptType::Nonstandard,
+        "multisig" => return Ok(Some(OutputFacts { owner: None, amount, script: ScriptType::Multisig, data: None })),
+        _ => return Ok(None),
+    };
+    let owner = match &input.texts("addresses")?[..] {
+        [only] if !only.starts_with(NO_ADDRESS) => {
+            let expected = format!("an address of bitcoin {network}");
+            let address = address(network, only);
+            Some(address.ok_or_else(|| FieldError::new("inputs.addresses", Some(only), expected))?)
+        }
+        _ => None,
+    };
+    Ok(owner.map(|_| OutputFacts { owner, amount, script: form, data: None }))
+}
+
+#[cfg(test)]
+#[path = "bitcoin_etl_tests.rs"]
+mod tests;
