@@ -146,7 +146,7 @@ pub(crate) async fn drain(headers: &HeaderMap, body: &mut Body) {
         let rest = async {
             let mut taken = 0;
             while let Some(Ok(frame)) = body.frame().await {
-                taken += frame.data_ref().map_or(0, |data| data.len());
+                taken += frame.data_ref().map_or(0, axum::body::Bytes::len);
                 if taken > BYTES {
                     break;
                 }
