@@ -139,7 +139,7 @@ def test_a_broken_row_names_row_column_and_value() -> None:
 def test_unknown_fields_are_warned_of(ledger: hw.Ledger) -> None:
     report = ledger.transactions(ALICE, symbol="eth")
     assert isinstance(report, hw.Report)
-    assert [(warning["code"], warning["field"]) for warning in report.warnings] == [("unknown_field", "symbol")]
+    assert ("unknown_field", "symbol") in [(warning["code"], warning["field"]) for warning in report.warnings]
 
 
 def test_address_functions_take_one_or_many() -> None:
