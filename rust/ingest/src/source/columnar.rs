@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, LargeStringArray, RecordBatch};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, TimeUnit};
+use arrow::datatypes::{DataType, Float64Type, TimeUnit};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
@@ -143,6 +143,8 @@ fn plain_column(array: &ArrayRef) -> Option<ArrayRef> {
             Some(Arc::new(text.collect::<LargeStringArray>()))
         }
         DataType::Null => to(DataType::Utf8),
+        // A table library without nullable integers (pandas) turns a column with a gap into floats.
+        DataType::Float32 | DataType::Float64 if is_whole(&to(DataType::Float64)?) => to(DataType::Int64),
         DataType::Boolean
         | DataType::Int32
         | DataType::Int64
@@ -155,6 +157,12 @@ fn plain_column(array: &ArrayRef) -> Option<ArrayRef> {
         | DataType::Utf8View => Some(Arc::clone(array)),
         _ => None,
     }
+}
+
+/// Whether a column of doubles holds nothing but integers that a double counts exactly.
+fn is_whole(doubles: &ArrayRef) -> bool {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    doubles.as_primitive::<Float64Type>().iter().flatten().all(|value| value.fract() == 0.0 && value.abs() < EXACT)
 }
 
 fn without_zero_fraction(text: &str) -> &str {
