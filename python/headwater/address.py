@@ -18,7 +18,7 @@ from headwater import _headwater
 
 
 @overload
-def validate(addresses: str, chain: str = "ethereum") -> bool: ...
+def validate(addresses: str, chain: str = "ethereum") -> bool: ...  # type: ignore[overload-overlap]
 @overload
 def validate(addresses: Sequence[str | None], chain: str = "ethereum") -> list[bool]: ...
 def validate(addresses: str | Sequence[str | None], chain: str = "ethereum") -> bool | list[bool]:
@@ -42,7 +42,7 @@ def validate(addresses: str | Sequence[str | None], chain: str = "ethereum") -> 
 
 
 @overload
-def checksum(addresses: str, chain: str = "ethereum") -> str | None: ...
+def checksum(addresses: str, chain: str = "ethereum") -> str | None: ...  # type: ignore[overload-overlap]
 @overload
 def checksum(addresses: Sequence[str | None], chain: str = "ethereum") -> list[str | None]: ...
 def checksum(addresses: str | Sequence[str | None], chain: str = "ethereum") -> str | list[str | None] | None:

@@ -36,7 +36,8 @@ def movements(corpus: Path) -> dict[str, list[Row]]:
     files = corpus / "classifier"
     rows: list[Row] = []
     native = f"""
-        select blockNumber, hash, "from", case when "to" is null or "to" = '' then contractAddress else "to" end, value, isError
+        select blockNumber, hash, "from", case when "to" is null or "to" = '' then contractAddress else "to" end,
+            value, isError
         from '{files}/eth_transactions.parquet'"""
     for block, tx, sender, receiver, value, failed in duckdb.sql(native).fetchall():
         rows.append(Row(block, tx, "native", sender, receiver, "", int(value), bool(failed)))
