@@ -13,7 +13,7 @@ print(f"\nThe demo economy is in {store}. Addresses worth a look:\n")
 for each in highlights:
     print(f"  {each['blockchain']:<9} {each['address']:<44} {each['why']}")
 first = highlights[0]
-body = json.dumps({"blockchain": first["chain"], "address": first["address"], "limit": 5})
+body = json.dumps({"blockchain": first["blockchain"], "address": first["address"], "limit": 5})
 print(f"""
 Ask over HTTP (your key is {key}):
 
@@ -26,7 +26,7 @@ in the shell, without a server:
 in Python, after `pip install` of the wheel that `make wheel` builds:
 
   import headwater as hw
-  hw.open("{store}").counterparties("{first['address']}", blockchain="{first['blockchain']}").frame
+  hw.open("{store}").counterparties("{first["address"]}", blockchain="{first["blockchain"]}").frame
 
 or in a browser: http://{listen}/docs
 
