@@ -2,9 +2,10 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Protocol, final
 
+__all__: list[str]
 __version__: str
 
-class ArrowStream(Protocol):
+class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 @final
@@ -15,7 +16,7 @@ class NativeLedger:
 
 def open_store(path: str | PathLike[str]) -> NativeLedger: ...
 def from_frames(
-    transfers: ArrowStream, prices: ArrowStream | None = None, tokens: ArrowStream | None = None
+    transfers: _ArrowStream, prices: _ArrowStream | None = None, tokens: _ArrowStream | None = None
 ) -> NativeLedger: ...
 def address_valid(addresses: Sequence[str | None], chain: str) -> list[bool]: ...
 def address_checksum(addresses: Sequence[str | None], chain: str) -> list[str | None]: ...

@@ -399,10 +399,13 @@ def _given(values: Mapping[str, Any], *but: str) -> dict[str, Any]:
 
 
 def _table(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, Iterable) and not hasattr(value, "__arrow_c_stream__"):
+        value = pl.DataFrame(builtins.list(value), infer_schema_length=None)
+    if isinstance(value, pl.DataFrame):
+        # A column of nothing but null has no type yet, and Arrow libraries disagree about how such a column is laid out.
+        return value.with_columns(pl.col(pl.Null).cast(pl.String))
     if hasattr(value, "__arrow_c_stream__"):
         return value
-    if isinstance(value, Iterable):
-        return pl.DataFrame(builtins.list(value), infer_schema_length=None)
     message = f"expected a table with __arrow_c_stream__ or a list of dicts, not {type(value).__name__}"
     raise TypeError(message)
 

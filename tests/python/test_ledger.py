@@ -66,7 +66,8 @@ def test_rows_are_newest_first_and_amounts_exact(ledger: hw.Ledger) -> None:
 
 def test_every_kind_of_table_gives_the_same_ledger() -> None:
     reference = hw.Ledger.from_frames(rows()).transactions(ALICE, include_unverified=True)
-    for table in (pl.DataFrame(rows()), pd.DataFrame(rows()), pa.Table.from_pylist(rows())):
+    untyped = pl.DataFrame(rows()).with_columns(pl.lit(None).alias("tx_index"))
+    for table in (pl.DataFrame(rows()), untyped, pd.DataFrame(rows()), pa.Table.from_pylist(rows())):
         report = hw.Ledger.from_frames(table).transactions(ALICE, include_unverified=True)
         assert isinstance(report, hw.Report)
         assert isinstance(reference, hw.Report)
