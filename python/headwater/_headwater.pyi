@@ -2,7 +2,16 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Protocol, final
 
-__all__: list[str]
+__all__ = [
+    "NativeLedger",
+    "__version__",
+    "address_checksum",
+    "address_valid",
+    "from_frames",
+    "main",
+    "open_store",
+]
+
 __version__: str
 
 class _ArrowStream(Protocol):

@@ -402,7 +402,7 @@ def _table(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, Iterable) and not hasattr(value, "__arrow_c_stream__"):
         value = pl.DataFrame(builtins.list(value), infer_schema_length=None)
     if isinstance(value, pl.DataFrame):
-        # A column of nothing but null has no type yet, and Arrow libraries disagree about how such a column is laid out.
+        # A column of nothing but null has no type yet, and Arrow libraries disagree about how it is laid out.
         return value.with_columns(pl.col(pl.Null).cast(pl.String))
     if hasattr(value, "__arrow_c_stream__"):
         return value
