@@ -2,7 +2,7 @@
 //!
 //! An analysis is the same four things everywhere: a `...Request` as a client writes it (its documentation is the
 //! documentation of the endpoint), checked parameters, a function from ledger and parameters to a `...Report`, and
-//! tests. To add one: a file here, a line in [`ENTRIES`], a line in [`crate::ENDPOINTS`].
+//! tests. To add one: a file here, a line in `ENTRIES`, a line in [`crate::ENDPOINTS`].
 
 mod address_autocomplete;
 mod address_resolve;
