@@ -110,12 +110,12 @@ impl SumUnit {
     /// `amount_unit` of the answer.
     pub fn name(self, scope: &Scope, output: &Output, book: &mut AssetBook<'_>) -> Result<String, Error> {
         Ok(match (self, output, scope.only_asset()) {
-            (Self::Own, _, Some(asset)) => {
+            (Self::Own, _, Some(asset)) | (_, Output::PerSymbol, Some(asset)) => {
                 let number = book.of_asset(asset)?;
                 book.view(number).name().to_owned()
             }
             (Self::Converted, Output::Asset { symbol, .. }, _) => symbol.clone(),
-            (_, Output::PerSymbol, _) => "mixed".to_owned(),
+            (_, Output::PerSymbol, None) => "mixed".to_owned(),
             _ => "usd".to_owned(),
         })
     }
@@ -131,9 +131,10 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Sums of a group in a unit: exact ones of its only asset, else values.
-    pub fn of_group(unit: SumUnit, group: &Group, book: &AssetBook<'_>) -> Result<Self, Error> {
+    /// Sums of a group in a unit: exact ones where only the asset of that unit moved, else values.
+    pub fn of_group(unit: SumUnit, output: &Output, group: &Group, book: &AssetBook<'_>) -> Result<Self, Error> {
         match (unit, &group.by_asset[..]) {
+            (SumUnit::Converted, [(asset, tally)]) => Self::of_asset(output, tally, book.view(*asset)),
             (SumUnit::Own, [(asset, tally)]) => Self::exact(tally, book.view(*asset).decimals),
             (SumUnit::Own, _) => Ok(Self::values(0.0, 0.0)),
             (SumUnit::Usd | SumUnit::Converted, _) => {
@@ -143,12 +144,12 @@ impl Sums {
     }
 
     /// Sums of one asset under an `output_asset`: its own units unless another is asked for.
-    pub fn of_asset(output: &Output, tally: &AssetTally, decimals: Option<u8>) -> Result<Self, Error> {
+    pub fn of_asset(output: &Output, tally: &AssetTally, asset: &AssetView) -> Result<Self, Error> {
         let (received, sent) = (&tally.tally.received, &tally.tally.sent);
         match output {
-            Output::Own | Output::PerSymbol => Self::exact(tally, decimals),
             Output::Usd => Ok(Self::values(received.usd, sent.usd)),
-            Output::Asset { .. } => Ok(Self::values(received.converted, sent.converted)),
+            Output::Asset { .. } if !output.is_unit_of(asset) => Ok(Self::values(received.converted, sent.converted)),
+            Output::Own | Output::PerSymbol | Output::Asset { .. } => Self::exact(tally, asset.decimals),
         }
     }
 

@@ -48,6 +48,17 @@ impl Output {
     }
 }
 
+impl Output {
+    /// Whether amounts of the asset are already in the unit of the answer, so that they stay exact.
+    pub fn is_unit_of(&self, asset: &AssetView) -> bool {
+        match self {
+            Self::Own | Self::PerSymbol => true,
+            Self::Usd => false,
+            Self::Asset { symbol, .. } => asset.verified && asset.symbol.as_ref() == Some(symbol),
+        }
+    }
+}
+
 /// The verified entries of a symbol; the native coin alone where it has the symbol.
 pub(crate) fn verified<'a>(
     ledger: &'a dyn Ledger,
@@ -97,9 +108,7 @@ impl Valuer {
         match output {
             Output::Own | Output::PerSymbol => None,
             Output::Usd => usd,
-            Output::Asset { symbol, .. } if asset.verified && asset.symbol.as_ref() == Some(symbol) => {
-                Some(amount.to_f64(asset.decimals?))
-            }
+            Output::Asset { .. } if output.is_unit_of(asset) => Some(amount.to_f64(asset.decimals?)),
             Output::Asset { rate_symbol, .. } => {
                 let price = self.prices.at(rate_symbol.as_deref()?, time)?.usd;
                 let value = usd? / price;

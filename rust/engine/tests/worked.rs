@@ -432,3 +432,35 @@ fn a_call_that_was_cancelled_is_not_answered() {
         assert_eq!(error.kind, ErrorKind::Cancelled, "{}", endpoint.name);
     }
 }
+
+#[test]
+fn an_amount_in_its_own_unit_stays_exact_whatever_the_output_asset() {
+    // More digits than a double holds.
+    let wei = 1_234_567_890_123_456_789;
+    let desk = town::desk(vec![town::batch(vec![town::send(1, 1, 0, ALICE, BOB, wei)])]);
+    let exact = json!("1.234567890123456789");
+    let list = data(&desk, "transactions", &about(ALICE, json!({"output_asset": "eth"})));
+    assert_eq!(column(&list, "amount_out"), [&exact]);
+    for scope in [json!({"output_asset": "eth"}), json!({"output_asset": "eth", "symbols": ["eth"]})] {
+        let ranking = data(&desk, "counterparty", &about(ALICE, scope.clone()));
+        assert_eq!((column(&ranking, "total_amount"), &ranking["amount_unit"]), (vec![&exact], &json!("eth")));
+        let overview = data(&desk, "counterparty/overview", &between(ALICE, BOB, scope));
+        assert_eq!((&overview["total_amount"], &overview["amount_unit"]), (&exact, &json!("eth")));
+        assert_eq!(overview["transfer_betweens"][0]["symbols"][0]["amount"], exact);
+    }
+}
+
+#[test]
+fn one_symbol_per_row_is_sorted_by_its_own_amount_where_it_is_the_only_one() {
+    let small = town::send(1, 1, 0, ALICE, BOB, 1);
+    let large = town::send(2, 1, 1, ALICE, CAROL, 2);
+    let mut batch = town::batch(vec![small, large]);
+    // Before the first price nothing has a value to sort by.
+    batch.blocks.iter_mut().for_each(|block| block.time = headwater_types::Timestamp::new(900));
+    batch.transactions.iter_mut().for_each(|transaction| transaction.time = Some(headwater_types::Timestamp::new(900)));
+    let desk = town::desk(vec![batch]);
+    let request = about(ALICE, json!({"output_asset": "per_symbol", "contracts": [null]}));
+    let ranking = data(&desk, "counterparty", &request);
+    assert_eq!(column(&ranking, "address"), [&json!(text(CAROL)), &json!(text(BOB))]);
+    assert_eq!(ranking["amount_unit"], "eth");
+}

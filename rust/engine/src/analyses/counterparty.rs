@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
 use headwater_ledger::{Cancel, Ledger};
-use headwater_metrics::flow::{Counterparties, Group, Side};
+use headwater_metrics::flow::{AssetTally, Counterparties, Group, Side};
 use headwater_types::{Address, Amount, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -277,22 +277,26 @@ impl CounterpartyParams {
         others: &Others<'_>,
         book: &AssetBook<'_>,
     ) -> Result<Vec<Ranked>, Error> {
-        let own_units = SumUnit::new(&self.scope, &self.output) == SumUnit::Own;
+        // Amounts of several assets compare only by value.
+        let comparable = self.scope.only_asset().is_some() && matches!(self.output, Output::Own | Output::PerSymbol);
+        let exact = |tally: &AssetTally| match self.sort {
+            _ if !comparable => Ok(None),
+            RankingSort::ReceivedAmount => Ok(Some(tally.balance.received())),
+            RankingSort::SentAmount => Ok(Some(tally.balance.sent())),
+            _ => tally.total().map(Some).map_err(overflow),
+        };
         let mut rows = Vec::with_capacity(groups.len());
         for (other, group) in groups {
             let address = others.address(other).to_string();
             if self.output == Output::PerSymbol {
                 for (asset, tally) in group.by_asset {
+                    let exact = exact(&tally)?;
                     let group = Group { all: tally.tally, by_asset: vec![(asset, tally)] };
-                    rows.push(Ranked { address: address.clone(), asset: Some(asset), group, exact: None });
+                    rows.push(Ranked { address: address.clone(), asset: Some(asset), group, exact });
                 }
             } else {
                 let exact = match &group.by_asset[..] {
-                    [(_, tally)] if own_units => Some(match self.sort {
-                        RankingSort::ReceivedAmount => tally.balance.received(),
-                        RankingSort::SentAmount => tally.balance.sent(),
-                        _ => tally.total().map_err(overflow)?,
-                    }),
+                    [(_, tally)] => exact(tally)?,
                     _ => None,
                 };
                 rows.push(Ranked { address, asset: None, group, exact });
@@ -352,8 +356,8 @@ impl CounterpartyParams {
     fn row(&self, unit: SumUnit, row: &Ranked, book: &AssetBook<'_>) -> Result<CounterpartyRow, Error> {
         let all = &row.group.all;
         let sums = match (row.asset, &row.group.by_asset[..]) {
-            (Some(asset), [(_, tally)]) => Sums::of_asset(&self.output, tally, book.view(asset).decimals)?,
-            _ => Sums::of_group(unit, &row.group, book)?,
+            (Some(asset), [(_, tally)]) => Sums::of_asset(&self.output, tally, book.view(asset))?,
+            _ => Sums::of_group(unit, &self.output, &row.group, book)?,
         };
         let symbols = names(&row.group, book);
         let symbol = match (row.asset.is_some() || self.scope.only_asset().is_some(), symbols.first()) {

@@ -170,7 +170,7 @@ impl Analysis for CounterpartyOverview {
         })?;
         let unit = SumUnit::new(&params.scope, &params.output);
         let all = &group.all;
-        let sums = Sums::of_group(unit, &group, &walk.book)?;
+        let sums = Sums::of_group(unit, &params.output, &group, &walk.book)?;
         let side = |way: Way, amount: Option<String>| params.direction(&group, &walk.book, way, amount);
         Ok(CounterpartyOverviewReport {
             assets_transferred: names(&group, &walk.book),
@@ -217,7 +217,7 @@ impl CounterpartyOverviewParams {
         assets.sort_by_key(|(asset, _)| (book.view(*asset).name(), book.view(*asset).asset));
         let mut symbols = Vec::with_capacity(assets.len());
         for (asset, tally) in assets {
-            let sums = Sums::of_asset(&self.output, tally, book.view(*asset).decimals)?;
+            let sums = Sums::of_asset(&self.output, tally, book.view(*asset))?;
             let side = way.side(&tally.tally);
             symbols.push(SymbolSum {
                 amount: if way == Way::Send { sums.sent } else { sums.received },

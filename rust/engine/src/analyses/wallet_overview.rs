@@ -361,7 +361,7 @@ impl WalletOverviewParams {
     ) -> Result<AssetOverview, Error> {
         let view = book.view(asset);
         let price_usd = now.and_then(|now| valuer.price(view, now));
-        let amounts = Sums::of_asset(&self.output, sums, view.decimals)?;
+        let amounts = Sums::of_asset(&self.output, sums, view)?;
         let tally = &sums.tally;
         Ok(AssetOverview {
             symbol: view.symbol.clone(),

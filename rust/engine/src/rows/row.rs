@@ -98,6 +98,7 @@ impl RowParts<'_> {
         let hash = self.head.hash.display(chain.family());
         let usd = valuer.usd(self.asset, self.amount, self.head.time);
         let converted = valuer.converted(output, self.asset, self.amount, usd, self.head.time);
+        let amount = self.asset.decimals.map(|decimals| self.amount.to_decimal(decimals));
         let (action, direction) = match self.seen.map(|(direction, _)| direction) {
             None => (None, None),
             Some(Direction::In) => (Some("receive"), Some("From")),
@@ -124,7 +125,7 @@ impl RowParts<'_> {
             symbol: self.asset.symbol.clone(),
             contract: self.asset.contract.clone(),
             decimals: self.asset.decimals,
-            amount: self.asset.decimals.map(|decimals| self.amount.to_decimal(decimals)),
+            amount: amount.clone(),
             amount_raw: self.amount.to_string(),
             amount_usd: usd,
             status: status_name(self.kind, self.status),
@@ -133,6 +134,7 @@ impl RowParts<'_> {
             counterparty_label: None,
             amount_out: match output {
                 Output::Own | Output::PerSymbol => None,
+                Output::Asset { .. } if output.is_unit_of(self.asset) => Some(amount),
                 Output::Usd | Output::Asset { .. } => Some(converted.map(decimal)),
             },
             counterparties: None,
