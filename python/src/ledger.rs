@@ -57,6 +57,7 @@ fn envelope(answer: &Answer) -> String {
 
 /// Opens a store for reading.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
 pub fn open_store(py: Python<'_>, path: PathBuf) -> PyResult<NativeLedger> {
     let source = path.display().to_string();
     let store =
