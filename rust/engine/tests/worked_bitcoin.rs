@@ -4,7 +4,7 @@
 mod town;
 
 use serde_json::{Value, json};
-use town::{PAID, PAYERS, bitcoin, column, data, hash};
+use town::{PAID, PAYERS, bitcoin, column, data, half_known, hash};
 
 fn about(address: &str, more: Value) -> Value {
     let mut request = json!({"blockchain": "bitcoin", "address": address});
@@ -74,4 +74,16 @@ fn a_transaction_shows_inputs_outputs_and_who_spends_them() {
     // Rows of the transaction and rows of the address carry one id.
     let list = data(&desk, "transactions", &about(PAID[1], json!({})));
     assert_eq!(joint["transfers"][3]["id"], list["datas"][0]["id"]);
+}
+
+#[test]
+fn nobody_is_named_as_the_sender_where_an_input_is_not_known() {
+    let desk = half_known();
+    let list = data(&desk, "transactions", &about(PAID[0], json!({})));
+    let row = &list["datas"][0];
+    assert_eq!((&row["from_address"], &row["counterparty"]), (&Value::Null, &Value::Null));
+    assert_eq!(row["counterparties"], json!([PAYERS[0]]), "who is known to have paid in");
+    let detail = data(&desk, "transaction", &json!({"hash": hash(2).display(headwater_types::Family::Utxo)}));
+    assert_eq!((&detail["fee"], &detail["inputs"][1]["amount"]), (&Value::Null, &Value::Null));
+    assert_eq!(data(&desk, "counterparty", &about(PAID[0], json!({})))["datas"], json!([]), "shares are not guessed");
 }

@@ -65,6 +65,8 @@ impl RowMaker<'_> {
         others.sort_by_key(|(address, amount)| (std::cmp::Reverse(*amount), address.to_string()));
         let sole = match (flow.posting.direction, &others[..]) {
             (Direction::Own, _) => Some(self.address),
+            // Behind an input whose previous output is not held may stand another sender.
+            (Direction::In, _) if attribution.unresolved_inputs() > 0 => None,
             (_, [(only, _)]) => Some(*only),
             _ => None,
         };

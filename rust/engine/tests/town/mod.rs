@@ -193,3 +193,20 @@ pub fn bitcoin() -> Desk {
     batch.blocks = (1..=3).map(|number| BlockFacts { number, hash: None, parent: None, time: time(number) }).collect();
     desk(vec![batch])
 }
+
+/// A coinbase, and a transaction that spends it together with an output that is not held.
+pub fn half_known() -> Desk {
+    let transaction = |number: u8, block: u64, utxo: UtxoFacts| TransactionFacts {
+        time: Some(time(block)),
+        index: Some(0),
+        utxo: Some(utxo),
+        ..TransactionFacts::new(hash(number), block)
+    };
+    let spend = |number: u8| InputFacts { previous: OutPoint { hash: hash(number), index: 0 }, spent: None };
+    let coinbase = UtxoFacts { coinbase: true, inputs: vec![], outputs: vec![output(PAYERS[0], 1_000)] };
+    let joint = UtxoFacts { coinbase: false, inputs: vec![spend(1), spend(9)], outputs: vec![output(PAID[0], 5_000)] };
+    let mut batch = Batch::new(Chain::BITCOIN);
+    batch.transactions = vec![transaction(1, 1, coinbase), transaction(2, 2, joint)];
+    batch.blocks = (1..=2).map(|number| BlockFacts { number, hash: None, parent: None, time: time(number) }).collect();
+    desk(vec![batch])
+}
