@@ -11,7 +11,7 @@ use crate::Error;
 use crate::asset_book::{AssetBook, AssetView};
 use crate::scope::Scope;
 use crate::valuation::{Output, Valuer, decimal};
-use crate::walk::{Flow, counterparties};
+use crate::walk::{Flow, attribution, counterparties};
 
 /// The movement of a flow, valued; `None` for a transfer of the account to itself, which is in no sum.
 pub(crate) fn movement(
@@ -69,6 +69,13 @@ impl<'a> Others<'a> {
         };
         let somebody = !self.addresses[number].is_zero();
         Ok(if somebody { vec![(number, posting.amount)] } else { Vec::new() })
+    }
+
+    /// Whether somebody stands on the other side who cannot be told: an input of the transaction is not held.
+    pub fn unknown(&self, flow: &Flow) -> Result<bool, Error> {
+        let posting = &flow.posting;
+        Ok(posting.kind == MovementKind::Utxo
+            && attribution(&self.ledger.transaction(posting.transaction)?).unresolved_inputs() > 0)
     }
 
     fn number(&mut self, address: Address) -> usize {

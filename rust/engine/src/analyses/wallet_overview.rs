@@ -251,6 +251,8 @@ struct Activity {
     /// Whether it signed a transaction, which contracts cannot.
     signs: bool,
     first_funding: Option<(Flow, usize)>,
+    /// Whether the first who paid in cannot be told.
+    funder_unknown: bool,
 }
 
 impl WalletOverviewParams {
@@ -282,7 +284,9 @@ impl WalletOverviewParams {
             let incoming = posting.direction == Direction::In;
             let known = if incoming { &mut activity.senders } else { &mut activity.receivers };
             known.extend(sides.iter().map(|(other, _)| *other));
-            if incoming && activity.first_funding.is_none() {
+            if incoming && activity.first_funding.is_none() && !activity.funder_unknown {
+                // A later sender is not the first one.
+                activity.funder_unknown = sides.is_empty() && others.unknown(&flow)?;
                 let largest = sides
                     .iter()
                     .max_by_key(|(other, amount)| (*amount, std::cmp::Reverse(others.address(*other).to_string())));

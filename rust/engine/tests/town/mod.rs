@@ -194,7 +194,8 @@ pub fn bitcoin() -> Desk {
     desk(vec![batch])
 }
 
-/// A coinbase, and a transaction that spends it together with an output that is not held.
+/// A coinbase, and a transaction that spends it together with an output that is not held; another coinbase, and a
+/// transaction that spends it.
 pub fn half_known() -> Desk {
     let transaction = |number: u8, block: u64, utxo: UtxoFacts| TransactionFacts {
         time: Some(time(block)),
@@ -205,8 +206,15 @@ pub fn half_known() -> Desk {
     let spend = |number: u8| InputFacts { previous: OutPoint { hash: hash(number), index: 0 }, spent: None };
     let coinbase = UtxoFacts { coinbase: true, inputs: vec![], outputs: vec![output(PAYERS[0], 1_000)] };
     let joint = UtxoFacts { coinbase: false, inputs: vec![spend(1), spend(9)], outputs: vec![output(PAID[0], 5_000)] };
+    let reward = UtxoFacts { coinbase: true, inputs: vec![], outputs: vec![output(PAYERS[1], 2_000)] };
+    let later = UtxoFacts { coinbase: false, inputs: vec![spend(3)], outputs: vec![output(PAID[0], 2_000)] };
     let mut batch = Batch::new(Chain::BITCOIN);
-    batch.transactions = vec![transaction(1, 1, coinbase), transaction(2, 2, joint)];
-    batch.blocks = (1..=2).map(|number| BlockFacts { number, hash: None, parent: None, time: time(number) }).collect();
+    batch.transactions = vec![
+        transaction(1, 1, coinbase),
+        transaction(2, 2, joint),
+        transaction(3, 3, reward),
+        transaction(4, 4, later),
+    ];
+    batch.blocks = (1..=4).map(|number| BlockFacts { number, hash: None, parent: None, time: time(number) }).collect();
     desk(vec![batch])
 }
