@@ -464,3 +464,14 @@ fn one_symbol_per_row_is_sorted_by_its_own_amount_where_it_is_the_only_one() {
     assert_eq!(column(&ranking, "address"), [&json!(text(CAROL)), &json!(text(BOB))]);
     assert_eq!(ranking["amount_unit"], "eth");
 }
+
+#[test]
+fn two_names_of_one_address_must_agree() {
+    let both = |alias: u8| json!({"address_a": text(alias), "address_b": text(BOB)});
+    let agreed = data(&town(), "counterparty/transfer-between", &between(ALICE, BOB, both(ALICE)));
+    assert_eq!(agreed["target"], text(ALICE));
+    for name in ["counterparty/transfer-between", "counterparty/overview"] {
+        let refused = reason(&town(), name, &between(ALICE, BOB, both(CAROL)));
+        assert_eq!(refused, (Reason::InvalidValue, Some("address_a".to_owned())));
+    }
+}

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
 use crate::completeness;
-use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransferSort, Warnings};
+use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransferSort, Warnings, refused};
 use crate::rows::{Listing, TransferRow};
 use crate::scope::{Scope, ScopeFields};
 use crate::valuation::{Output, amount_unit};
@@ -136,15 +136,23 @@ impl Analysis for TransferBetween {
     }
 }
 
-/// An address that goes under two names, of which the first stands.
+/// An address that goes under two names: one of them is enough, both must agree.
 pub(super) fn aliased(
     checks: &mut Checks<'_>,
     chain: Chain,
     names: [(&str, Option<String>); 2],
 ) -> Result<Address, Error> {
-    let [(name, _), (alias, _)] = &names;
-    let missing = Error::invalid(Reason::MissingField, *name, format!("{name} (or {alias}) is required"));
-    let given = names.into_iter().find_map(|(name, text)| Some((name, text?)));
-    let (name, text) = given.ok_or(missing)?;
-    checks.address(chain, name, &text)
+    let [(name, first), (alias, second)] = names;
+    let mut read = |field: &str, text: Option<String>| match text {
+        Some(text) => checks.address(chain, field, &text).map(|address| Some((text, address))),
+        None => Ok(None),
+    };
+    match (read(name, first)?, read(alias, second)?) {
+        (Some((_, address)), Some((text, other))) if address != other => {
+            let why = format!("{alias} is another name of {name}, which is {address} here: give one of them");
+            Err(refused(Reason::InvalidValue, alias, &text, &why))
+        }
+        (Some((_, address)), _) | (None, Some((_, address))) => Ok(address),
+        (None, None) => Err(Error::invalid(Reason::MissingField, name, format!("{name} (or {alias}) is required"))),
+    }
 }
