@@ -32,6 +32,9 @@ fn every_endpoint_of_the_table_is_described_whole() {
             assert_eq!(body["schema"]["$ref"], "#/components/schemas/ErrorEnvelope", "{at} {status}");
             assert!(body["example"]["error"]["code"].is_string(), "{at} {status}");
         }
+        let example = &operation["responses"]["200"]["content"]["application/json"]["example"];
+        assert!(example["data"].is_object(), "{at} has no example of a success");
+        assert_eq!(example["meta"]["credit_cost"], endpoint.cost, "{at}");
         assert_eq!(operation["responses"].get("402").is_some(), endpoint.cost > 0, "{at}");
         match endpoint.method {
             Method::Get => {
@@ -48,6 +51,35 @@ fn every_endpoint_of_the_table_is_described_whole() {
         }
     }
     assert_eq!(document["components"]["securitySchemes"]["api_key"]["name"], "X-API-Key");
+}
+
+#[test]
+fn examples_show_rows_and_the_reason_of_a_refusal() {
+    let document = document();
+    let example = |path: &str, verb: &str, status: &str| {
+        document["paths"][path][verb]["responses"][status]["content"]["application/json"]["example"].clone()
+    };
+    // Alice sent 1.5 ether and 250 USDT and got half an ether back: the newest movement comes first.
+    let rows = &example("/v1/transactions", "post", "200")["data"]["datas"];
+    assert_eq!((&rows[0]["amount"], &rows[1]["amount"]), (&"0.5".into(), &"250".into()), "{rows}");
+    for (path, verb, list) in [
+        ("/v1/chains", "get", "chains"),
+        ("/v1/registry", "get", "tokens"),
+        ("/v1/rates", "get", "rates"),
+        ("/v1/counterparty", "post", "datas"),
+        ("/v1/counterparty/transfer-between", "post", "datas"),
+        ("/v1/counterparty/overview", "post", "transfer_betweens"),
+        ("/v1/transaction/{hash}", "get", "transfers"),
+        ("/v1/addresses/autocomplete", "get", "candidates"),
+    ] {
+        let data = &example(path, verb, "200")["data"];
+        assert!(data[list].as_array().is_some_and(|rows| !rows.is_empty()), "{path}: {data}");
+    }
+    assert_eq!(example("/v1/transaction/{hash}", "get", "404")["error"]["code"], "not_found");
+    for endpoint in ENDPOINTS.iter().filter(|endpoint| endpoint.name != "registry") {
+        let refusal = example(endpoint.path, verb(endpoint.method), "400");
+        assert!(refusal["error"]["details"]["value"].is_string(), "{}: {refusal}", endpoint.path);
+    }
 }
 
 #[test]

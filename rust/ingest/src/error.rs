@@ -29,7 +29,7 @@ pub enum IngestError {
         reason: String,
     },
     /// No format knows the file.
-    #[error("{} is in no known format: it {seen}; name one with --format (known: {known})", path.display())]
+    #[error("{} is in no known format: it {seen}; what can be read: {known}", path.display())]
     Unrecognised {
         /// The file.
         path: PathBuf,

@@ -10,6 +10,12 @@ pub enum SimulateError {
     /// The store refused; a conflict means that it holds other data of the same chains.
     #[error("the economy cannot be written to the store (use an empty store, or the seed it was made with)")]
     Ledger(#[from] LedgerError),
+    /// The store holds an economy of another seed or preset.
+    #[error("the store holds the {held} already: name an empty store, or the seed and preset that it was made with")]
+    OtherEconomy {
+        /// What it was made with.
+        held: String,
+    },
     /// The truth could not be written.
     #[error(transparent)]
     Truth(#[from] TruthError),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use headwater_ledger::facts::{Batch, MovementFact};
 use headwater_ledger::read::ScriptType;
-use headwater_ledger::store::Writer;
+use headwater_ledger::store::{ImportVersion, Writer};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Chain;
 use serde::Serialize;
@@ -13,6 +13,9 @@ use crate::economy::{Economy, economy};
 use crate::error::SimulateError;
 use crate::highlights::{Highlight, highlights};
 use crate::preset::Preset;
+
+/// How the imports of an economy are named; preset and seed follow.
+const SOURCE: &str = "simulated economy";
 
 /// What was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -66,6 +69,11 @@ pub fn simulate(
     truth_dir: Option<&Path>,
     progress: &dyn Fn(u64, u64),
 ) -> Result<SimulateReport, SimulateError> {
+    let source = format!("{SOURCE}, preset {preset}, seed {seed}");
+    let other = |held: &&ImportVersion| held.source.starts_with(SOURCE) && held.source != source;
+    if let Some(held) = writer.import_versions().iter().find(other) {
+        return Err(SimulateError::OtherEconomy { held: held.source.clone() });
+    }
     let mut economy = economy(preset, seed);
     let mut report = report(preset, seed, &economy);
     let total = economy.batches.iter().map(|batch| batch.transactions.len() as u64).sum();
@@ -76,7 +84,6 @@ pub fn simulate(
         report.generation = writer.commit(batch, &Cancel::new())?.generation;
         progress(done, total);
     }
-    let source = format!("simulated economy, preset {preset}, seed {seed}");
     if !writer.import_versions().iter().any(|version| version.source == source) {
         writer.import_tokens(&source, economy.tokens)?;
         writer.import_prices(&source, economy.prices)?;

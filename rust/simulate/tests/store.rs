@@ -42,7 +42,8 @@ fn a_store_holds_the_economy_and_loading_it_again_changes_nothing() {
     assert_eq!(again, report);
     assert_eq!(writer.snapshot().generation(), report.generation);
     let other = simulate(Preset::Demo, SEED + 1, &mut writer, None, &|_, _| {}).unwrap_err();
-    assert!(other.to_string().contains("use an empty store"), "{other}");
+    let text = other.to_string();
+    assert!(text.contains("preset demo, seed 3 already") && text.contains("empty store"), "{text}");
     assert_eq!(writer.snapshot().generation(), report.generation);
 }
 

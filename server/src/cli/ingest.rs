@@ -54,7 +54,10 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
         },
         ..Options::default()
     };
-    let mut writer = Writer::open_or_create(shared.store()?)?;
+    let store = shared.store()?;
+    // So that a path that names nothing leaves no empty store behind.
+    headwater_ingest::source::discover(&arguments.paths)?;
+    let mut writer = Writer::open_or_create(store)?;
     let cancel = Cancel::new();
     on_interrupt(&cancel);
     let bar = Bar::new(Unit::Bytes);

@@ -58,6 +58,9 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
         Command::List => {
             let keys = office.list_keys()?;
             output.report(&json!({"keys": keys}), || {
+                if keys.is_empty() {
+                    return vec!["no keys yet: `headwater keys create` makes one".to_owned()];
+                }
                 let mut rows =
                     vec![["id", "name", "kind", "credits", "created", "revoked"].map(str::to_owned).to_vec()];
                 rows.extend(keys.iter().map(|key| {

@@ -23,9 +23,9 @@ use clap::{Parser, Subcommand};
 use error::Failure;
 use output::Output;
 
-/// Blockchain data in, answers out.
+/// Blockchain data in, answers out: exact, offline, on this machine.
 #[derive(Debug, Parser)]
-#[command(name = "headwater", version, about, propagate_version = true, max_term_width = 110)]
+#[command(name = "headwater", version, propagate_version = true, max_term_width = 110)]
 struct Arguments {
     #[command(flatten)]
     shared: Shared,

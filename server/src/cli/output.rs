@@ -35,6 +35,15 @@ impl Output {
         text.map_err(|error| Failure::from_error(&error))
     }
 
+    /// Tells people what they should know beside the result; scripts find it in the JSON.
+    pub fn warn(self, warnings: &[String]) {
+        if !self.json {
+            for warning in warnings {
+                say(&format!("warning: {warning}"));
+            }
+        }
+    }
+
     /// Tells a failure on standard error and gives the code to exit with.
     pub fn failure(self, failure: &Failure) -> u8 {
         let text = if self.json {

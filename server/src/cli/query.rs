@@ -43,11 +43,13 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
     on_interrupt(&cancel);
     let answer =
         Desk::new(Arc::new(store)).answer(endpoint, &request, &cancel).map_err(|error| Failure::from_engine(&error))?;
+    let warnings: Vec<String> = answer.warnings.iter().map(|warning| warning.message.clone()).collect();
     let meta = Meta { pagination: answer.pagination, warnings: answer.warnings, ..Meta::default() };
     let whole = Value::from_iter([
         ("data".to_owned(), answer.data),
         ("meta".to_owned(), serde_json::to_value(meta).map_err(|error| Failure::from_error(&error))?),
     ]);
+    output.warn(&warnings);
     match arguments.out {
         None => output.json(&whole),
         Some(out) => fs::write(&out, whole.to_string() + "\n")

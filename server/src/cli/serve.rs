@@ -22,7 +22,7 @@ use crate::state::{State, StateFolder};
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// Address and port [default: 127.0.0.1:8080]; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
     /// A TOML file of settings.
     #[arg(long, env = "HEADWATER_CONFIG", value_name = "FILE")]
@@ -30,6 +30,10 @@ pub(super) struct Arguments {
     /// One setting, such as auth.required=false; stands before file and environment.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected an IP address and a port, such as 127.0.0.1:8080".to_owned())
 }
 
 /// Serves until SIGINT or SIGTERM.
@@ -71,9 +75,13 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
 }
 
 async fn listen(config: &Config, gateway: &Gateway, output: Output) -> Result<(), Failure> {
-    let listener = TcpListener::bind(config.listen)
-        .await
-        .map_err(|error| Failure::failed(format!("cannot listen on {}: {error}", config.listen)))?;
+    let listener = TcpListener::bind(config.listen).await.map_err(|error| {
+        let remedy = match error.kind() {
+            std::io::ErrorKind::AddrInUse => "; give another port with --listen, port 0 takes a free one",
+            _ => "",
+        };
+        Failure::failed(format!("cannot listen on {}: {error}{remedy}", config.listen))
+    })?;
     let address = listener.local_addr()?;
     let url = format!("http://{address}");
     output.report(&serde_json::json!({"url": url, "docs": format!("{url}/docs")}), || {

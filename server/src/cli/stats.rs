@@ -41,6 +41,9 @@ fn chains(stats: &StoreStats) -> Vec<String> {
             size(held.bytes),
         ]);
     }
+    if stats.chains.is_empty() {
+        return vec!["no chain data yet: `headwater ingest` reads files, `headwater simulate` makes some".to_owned()];
+    }
     table(&rows)
 }
 

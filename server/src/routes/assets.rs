@@ -32,10 +32,7 @@ pub(super) async fn assets(State(gateway): State<Gateway>, request: Request) -> 
 /// Symbol or contract to asset specification
 ///
 /// In the order of the request; what is not found is listed with candidates and is no error.
-#[utoipa::path(
-    post, path = "/v1/resolve", tag = "Assets and market data",
-    request_body(content = serde_json::Value, example = json!({"blockchain": "ethereum", "symbols": ["usdt"]}))
-)]
+#[utoipa::path(post, path = "/v1/resolve", tag = "Assets and market data", request_body = serde_json::Value)]
 pub(super) async fn resolve(State(gateway): State<Gateway>, request: Request) -> Response {
     gateway.answer("resolve", request).await
 }

@@ -5,6 +5,7 @@ mod addresses;
 mod assets;
 mod counterparty;
 mod docs;
+mod examples;
 mod openapi;
 mod rates;
 mod system;

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder};
 
+use super::examples::Examples;
 use crate::gateway::{ErrorEnvelope, Meta, Status};
 
 /// What stands before the routes.
@@ -30,6 +31,7 @@ pub fn document() -> Value {
     let mut schemas = Map::new();
     add_schema::<ErrorEnvelope>(&mut schemas);
     add_schema::<Meta>(&mut schemas);
+    let examples = Examples::new();
     for endpoint in ENDPOINTS {
         let method = match endpoint.method {
             Method::Get => "get",
@@ -39,6 +41,7 @@ pub fn document() -> Value {
         // Every endpoint of the table has a route and an analysis; a test says so, and names the one that has not.
         if let (Some(operation), Some(description)) = (operation.as_object_mut(), Desk::describe(endpoint)) {
             complete(operation, endpoint, description, &mut schemas);
+            illustrate(operation, endpoint, &examples);
         }
     }
     let components = &mut document["components"];
@@ -101,6 +104,38 @@ fn complete(
     let budget = endpoint.class.budget_secs();
     let text = format!("{said}\n\nCosts {} credits per success; ends within {budget} s or answers 504.", endpoint.cost);
     operation.insert("description".to_owned(), Value::String(text.trim_start().to_owned()));
+}
+
+/// Shows what the desk answers to a request that a reader can send.
+fn illustrate(operation: &mut Map<String, Value>, endpoint: &Endpoint, examples: &Examples) {
+    // Every endpoint has a request, and every request an answer; a test names the one that has not.
+    let Some(request) = Examples::request(endpoint) else { return };
+    match endpoint.method {
+        Method::Post => operation["requestBody"]["content"]["application/json"]["example"] = request,
+        Method::Get => {
+            for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
+                let example = parameter["name"].as_str().and_then(|name| request.get(name)).cloned();
+                let list = parameter["schema"]["type"] == "array";
+                let parameter = parameter.as_object_mut().expect("parameters are made as objects");
+                parameter.remove("example");
+                match example {
+                    Some(Value::String(text)) if list => {
+                        parameter.insert("example".to_owned(), text.split(',').collect())
+                    }
+                    Some(example) => parameter.insert("example".to_owned(), example),
+                    None => None,
+                };
+            }
+        }
+    }
+    let bodies =
+        [("200", examples.success(endpoint)), ("400", examples.refusal(endpoint)), ("404", examples.missing(endpoint))];
+    for (status, body) in bodies {
+        let response = operation["responses"].get_mut(status);
+        if let (Some(response), Some(body)) = (response, body) {
+            response["content"]["application/json"]["example"] = body;
+        }
+    }
 }
 
 fn reference(name: &str) -> Value {
@@ -173,6 +208,13 @@ fn responses(endpoint: &Endpoint, data: &str) -> Value {
             Status::NotFound => endpoint.path.contains('{'),
             Status::PayloadTooLarge | Status::UnsupportedMediaType => endpoint.method == Method::Post,
             _ => true,
+        };
+        let message = match status {
+            Status::GatewayTimeout => {
+                &format!("the query did not end within its {} seconds", endpoint.class.budget_secs())
+            }
+            Status::InsufficientCredit => &format!("this call costs {} credits", endpoint.cost),
+            _ => *message,
         };
         if applies {
             responses.insert(status.http().to_string(), failure(*status, description, message, *reason));

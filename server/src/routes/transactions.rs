@@ -9,12 +9,7 @@ use crate::gateway::Gateway;
 ///
 /// One row per movement, newest first. Pages begin with 1; deep pages go by `cursor`. Unverified tokens, zero values
 /// and failed transactions are hidden unless asked for.
-#[utoipa::path(
-    post, path = "/v1/transactions", tag = "On-chain data",
-    request_body(content = serde_json::Value, example = json!({
-        "blockchain": "ethereum", "address": "0xd8da6bf26964af9d7eed9e03e53415d37aa96045", "direction": "in", "limit": 20
-    }))
-)]
+#[utoipa::path(post, path = "/v1/transactions", tag = "On-chain data", request_body = serde_json::Value)]
 pub(super) async fn transactions(State(gateway): State<Gateway>, request: Request) -> Response {
     gateway.answer("transactions", request).await
 }

@@ -110,24 +110,29 @@ pub struct TransactionReport {
     pub input: Option<String>,
 }
 
-/// Gas, or on TRON energy and bandwidth.
+/// Gas, or on TRON energy and bandwidth. Every field is there, unknown ones as null: that tells the two apart.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 #[serde(untagged)]
 pub enum Gas {
     /// EVM chains.
     Evm {
         /// Gas used.
+        #[schema(required = true)]
         used: Option<u64>,
         /// Gas it might use.
+        #[schema(required = true)]
         limit: Option<u64>,
         /// Price paid per gas, in wei.
+        #[schema(required = true)]
         price_raw: Option<String>,
     },
     /// TRON.
     Tron {
         /// Energy used.
+        #[schema(required = true)]
         energy_used: Option<u64>,
         /// Bandwidth used.
+        #[schema(required = true)]
         bandwidth_used: Option<u64>,
     },
 }

@@ -1,0 +1,174 @@
+//! Examples for the description: a ledger of four movements, asked when the description is made. What the examples
+//! show is what the desk answers, so they cannot go stale.
+
+use std::sync::Arc;
+
+use headwater_engine::{Answer, Desk, Endpoint, Error, Reason};
+use headwater_ledger::facts::{Batch, BlockFacts, Body, Movement, MovementFact, TransactionFacts};
+use headwater_ledger::market::{PricePoint, TokenListing};
+use headwater_ledger::read::{Ordinal, Status};
+use headwater_ledger::store::in_memory;
+use headwater_ledger::{Cancel, LedgerError};
+use headwater_types::{Address, Amount, Asset, Chain, Timestamp, TxHash};
+use serde_json::{Value, json};
+
+use crate::gateway::{Meta, Problem};
+
+/// Two people who never lived; their addresses say so.
+const ALICE: &str = "0xa11ce00000000000000000000000000000000001";
+const BOB: &str = "0xb0b0000000000000000000000000000000000002";
+const USDT: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
+/// 2025-01-01 00:00:00 UTC.
+const START: i64 = 1_735_689_600;
+/// What a plain payment takes.
+const GAS_OF_PAYMENT: u64 = 21_000;
+/// One gwei.
+const WEI_PER_GAS: u64 = 1_000_000_000;
+/// Credits before the call.
+const BALANCE: i64 = 1000;
+
+/// The desk that the examples are asked at.
+pub(super) struct Examples(Desk);
+
+impl Examples {
+    /// Opens it.
+    pub fn new() -> Self {
+        let ledger = ledger().expect("four movements that do not contradict each other are a ledger");
+        Self(ledger)
+    }
+
+    /// The request that is shown for an endpoint; `None` for one that nobody thought of.
+    pub fn request(endpoint: &Endpoint) -> Option<Value> {
+        let pair = json!({"blockchain": "ethereum", "target": ALICE, "counterparty": BOB});
+        Some(match endpoint.name {
+            "chains" => json!({"include": "none"}),
+            "registry" => json!({}),
+            "assets" => json!({"chain": "ethereum"}),
+            "resolve" => json!({"blockchain": "ethereum", "symbols": ["usdt", "shib"]}),
+            "rates" => json!({"symbols": "eth,usdt", "at": START + 60}),
+            "transactions" => json!({"blockchain": "ethereum", "address": ALICE, "limit": 2}),
+            "transaction" => json!({"hash": hash_text(payment_hash())}),
+            "counterparty" => json!({"blockchain": "ethereum", "address": ALICE, "sort": "total_amount", "limit": 10}),
+            "counterparty/transfer-between" | "counterparty/overview" => pair,
+            "wallet-overview" => json!({"blockchain": "ethereum", "address": ALICE}),
+            "addresses/resolve" => json!({"q": format!(" {}", ALICE.to_uppercase().replacen("0X", "0x", 1))}),
+            "addresses/autocomplete" => json!({"q": &ALICE[..7]}),
+            _ => return None,
+        })
+    }
+
+    /// The body of a success.
+    pub fn success(&self, endpoint: &Endpoint) -> Option<Value> {
+        let Answer { data, pagination, warnings } = self.ask(endpoint, &Self::request(endpoint)?).ok()?;
+        let cost = i64::from(endpoint.cost);
+        let meta = Meta {
+            credit_cost: Some(cost),
+            credit_remaining: Some(BALANCE - cost),
+            pagination,
+            request_id: Some("019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b".to_owned()),
+            warnings,
+        };
+        Some(json!({"data": data, "meta": meta}))
+    }
+
+    /// The body of a refusal: the same request with one field that cannot be met.
+    pub fn refusal(&self, endpoint: &Endpoint) -> Option<Value> {
+        let mut request = Self::request(endpoint)?;
+        if endpoint.name == "registry" {
+            let message = "the parameter \"a\" is given twice: give it once, lists with commas";
+            return Some(json!(Problem::invalid(Reason::InvalidValue, Some("a"), message).envelope()));
+        }
+        let (field, value) = match endpoint.name {
+            "chains" => ("include", "prices"),
+            "rates" => ("quote", "EUR"),
+            "transaction" => ("hash", "0x12"),
+            "assets" | "addresses/resolve" | "addresses/autocomplete" => ("chain", "solana"),
+            _ => ("blockchain", "solana"),
+        };
+        request[field] = json!(value);
+        self.error(endpoint, &request)
+    }
+
+    /// The body for a thing that is not there.
+    pub fn missing(&self, endpoint: &Endpoint) -> Option<Value> {
+        self.error(endpoint, &json!({"hash": hash_text(TxHash::new([0xff; 32]))}))
+    }
+
+    fn error(&self, endpoint: &Endpoint, request: &Value) -> Option<Value> {
+        let error = self.ask(endpoint, request).err()?;
+        Some(json!(Problem::quietly_from_engine(&error).envelope()))
+    }
+
+    fn ask(&self, endpoint: &Endpoint, request: &Value) -> Result<Answer, Error> {
+        self.0.answer(endpoint, request, &Cancel::new())
+    }
+}
+
+/// Alice pays Bob in ether and in USDT; Bob pays a part back.
+fn ledger() -> Result<Desk, LedgerError> {
+    let [alice, bob, usdt] = [ALICE, BOB, USDT].map(account);
+    let paid = |ordinal, amount: u64| Movement {
+        kind: MovementFact::Token,
+        ordinal: Ordinal::Indexed(ordinal),
+        from: Some(alice),
+        to: Some(bob),
+        asset: Asset::Token(usdt),
+        amount: Amount::from(amount),
+    };
+    let ether = |tenths: u64| Amount::from(tenths * 100_000_000_000_000_000);
+    let tokens = TransactionFacts { movements: vec![paid(0, 250_000_000)], ..transaction(2, alice, usdt, ether(0)) };
+    let transactions = vec![
+        TransactionFacts { hash: payment_hash(), ..transaction(1, alice, bob, ether(15)) },
+        tokens,
+        transaction(3, bob, alice, ether(5)),
+    ];
+    let blocks = transactions.iter().map(|one| BlockFacts {
+        number: one.block,
+        hash: None,
+        parent: None,
+        time: time_of(one.block),
+    });
+    let batch = Batch { blocks: blocks.collect(), transactions: transactions.clone(), ..Batch::new(Chain::ETHEREUM) };
+    let listing = TokenListing {
+        chain: Chain::ETHEREUM,
+        contract: usdt,
+        symbol: "USDT".to_owned(),
+        name: "Tether USD".to_owned(),
+        decimals: 6,
+        verified: true,
+        coingecko_id: None,
+    };
+    let price = |symbol: &str, usd| PricePoint { symbol: symbol.to_owned(), time: Timestamp::new(START), usd };
+    let prices = vec![price("eth", 3350.25), price("usdt", 1.0)];
+    Ok(Desk::new(Arc::clone(&in_memory(vec![batch], vec![listing], prices)?) as _))
+}
+
+fn transaction(block: u64, from: Address, to: Address, value: Amount) -> TransactionFacts {
+    TransactionFacts {
+        time: Some(time_of(block)),
+        index: Some(0),
+        body: Some(Body { from: Some(from), to: Some(to), value }),
+        status: Some(Status::Success),
+        gas_limit: Some(GAS_OF_PAYMENT),
+        gas_used: Some(GAS_OF_PAYMENT),
+        gas_price: Some(Amount::from(WEI_PER_GAS)),
+        ..TransactionFacts::new(TxHash::new([0x10 + u8::try_from(block).unwrap_or(0); 32]), block)
+    }
+}
+
+/// A block every 12 seconds.
+fn time_of(block: u64) -> Timestamp {
+    Timestamp::new(START + 12 * i64::try_from(block).unwrap_or(0))
+}
+
+fn hash_text(hash: TxHash) -> String {
+    hash.display(Chain::ETHEREUM.family())
+}
+
+fn payment_hash() -> TxHash {
+    TxHash::new([0x11; 32])
+}
+
+fn account(text: &str) -> Address {
+    Address::parse(Chain::ETHEREUM, text).expect("the addresses above have 40 hexadecimal digits")
+}
