@@ -15,6 +15,7 @@ from headwater.reports import Report, Reports
 
 Addresses = str | Sequence[str]
 Texts = Sequence[str] | None
+Criteria = Sequence[Mapping[str, Any]] | None
 Contracts = Sequence[str | None] | None
 
 
@@ -60,10 +61,12 @@ class Ledger:
             ``blockchain``, ``block_number``, ``timestamp`` (epoch seconds or a datetime), ``tx_hash``,
             ``from_address``, ``to_address``, ``contract`` (null is the native coin), ``amount_raw`` (integer, decimal
             or text, never a float), and where known ``log_index``, ``tx_index``, ``status``, ``symbol``, ``decimals``.
+            Account chains only: transfers do not tell the inputs and outputs of Bitcoin.
         prices : table, optional
-            ``symbol``, ``timestamp``, ``price_usd``.
+            ``symbol``, ``timestamp`` (or ``ts``; epoch seconds), ``price_usd``.
         tokens : table, optional
-            ``blockchain``, ``contract``, ``symbol``, ``name``, ``decimals``, ``verified``.
+            ``blockchain``, ``contract``, ``symbol``, ``decimals``, and where known ``name``, ``verified`` (true unless
+            said otherwise).
 
         Returns
         -------
@@ -105,9 +108,16 @@ class Ledger:
         direction: str | None = None,
         start_time: int | None = None,
         end_time: int | None = None,
+        filter_criterias: Criteria = None,
+        sort: str | None = None,
+        order: str | None = None,
+        output_asset: str | None = None,
         limit: int | None = None,
         page: int | None = None,
         cursor: str | None = None,
+        include_unverified: bool | None = None,
+        include_zero_value: bool | None = None,
+        include_failed: bool | None = None,
         **fields: Any,  # noqa: ANN401
     ) -> Report | Reports:
         """List the movements of an address, newest first.
@@ -125,10 +135,21 @@ class Ledger:
             Relative to the address.
         start_time, end_time : int, optional
             Epoch seconds, both included.
+        filter_criterias : sequence of mappings, optional
+            Amount ranges: ``{"symbol": "eth", "min_value": 1, "max_value": 5, "sign": "+"}``; all but the symbol may be
+            missing, and ``"+"`` is what came in.
+        sort : {"timestamp", "amount_usd"}, optional
+            What the rows are ordered by.
+        order : {"desc", "asc"}, optional
+            Newest or largest first, or last.
+        output_asset : str, optional
+            Adds ``amount_out`` to each row: ``"usd"`` or a registry symbol.
         limit, page, cursor : optional
-            Page size (at most 1,000) and place; ``report.pagination["next_cursor"]`` leads on without a window.
+            Page size (20, at most 1,000) and place; ``report.pagination["next_cursor"]`` leads on without a window.
+        include_unverified, include_zero_value, include_failed : bool, optional
+            Show what is hidden: tokens that no registry vouches for, movements of nothing, failed transactions.
         **fields
-            Further fields of the request: ``include_unverified``, ``filter_criterias``, ``output_asset``, ...
+            Further fields of the request.
 
         Returns
         -------
@@ -150,8 +171,13 @@ class Ledger:
         sort: str | None = None,
         order: str | None = None,
         min_interactions: int | None = None,
+        output_asset: str | None = None,
         limit: int | None = None,
         page: int | None = None,
+        cursor: str | None = None,
+        include_unverified: bool | None = None,
+        include_zero_value: bool | None = None,
+        include_failed: bool | None = None,
         **fields: Any,  # noqa: ANN401
     ) -> Report | Reports:
         """Rank the counterparties of an address.
@@ -171,8 +197,11 @@ class Ledger:
             Ties are broken by address, ascending.
         min_interactions : int, optional
             Only counterparties with at least so many transactions.
-        limit, page : int, optional
-            Page size and place.
+        output_asset : str, optional
+            Unit of the amounts: ``"usd"``, a registry symbol, or ``"per_symbol"`` for one row per counterparty and
+            asset. Missing: own units of the one symbol in scope, US dollars where there are several.
+        limit, page, cursor, include_unverified, include_zero_value, include_failed
+            As in :meth:`transactions`; ``include_*`` counts what is left out else.
         **fields
             Further fields of the request.
 
@@ -188,6 +217,20 @@ class Ledger:
         counterparty: str,
         *,
         blockchain: str = "ethereum",
+        symbols: Texts = None,
+        contracts: Contracts = None,
+        direction: str | None = None,
+        start_time: int | None = None,
+        end_time: int | None = None,
+        sort: str | None = None,
+        order: str | None = None,
+        output_asset: str | None = None,
+        limit: int | None = None,
+        page: int | None = None,
+        cursor: str | None = None,
+        include_unverified: bool | None = None,
+        include_zero_value: bool | None = None,
+        include_failed: bool | None = None,
         **fields: Any,  # noqa: ANN401
     ) -> Report:
         """List the movements between two addresses.
@@ -198,16 +241,23 @@ class Ledger:
             The two addresses; directions are relative to ``target``.
         blockchain : str
             The chain.
+        symbols, contracts, start_time, end_time, order, output_asset, limit, page, cursor
+            As in :meth:`transactions`.
+        direction : {"all", "in", "out"}, optional
+            Relative to ``target``.
+        sort : {"timestamp", "amount", "amount_usd"}, optional
+            What the rows are ordered by.
+        include_unverified, include_zero_value, include_failed : bool, optional
+            As in :meth:`transactions`.
         **fields
-            ``symbols``, ``contracts``, ``direction``, ``start_time``, ``end_time``, ``sort``, ``order``, ``limit``,
-            ``page``, ``cursor``, ...
+            Further fields of the request.
 
         Returns
         -------
         Report
+            Rows are transfers.
         """
-        request = {"blockchain": blockchain, "target": target, "counterparty": counterparty, **fields}
-        return self.query("counterparty/transfer-between", request)
+        return self.query("counterparty/transfer-between", _given(locals()))
 
     def overview(
         self,
@@ -215,6 +265,14 @@ class Ledger:
         counterparty: str,
         *,
         blockchain: str = "ethereum",
+        symbols: Texts = None,
+        contracts: Contracts = None,
+        start_time: int | None = None,
+        end_time: int | None = None,
+        output_asset: str | None = None,
+        include_unverified: bool | None = None,
+        include_zero_value: bool | None = None,
+        include_failed: bool | None = None,
         **fields: Any,  # noqa: ANN401
     ) -> Report:
         """Sum up what moved between two addresses.
@@ -225,15 +283,22 @@ class Ledger:
             The two addresses; ``send`` and ``receive`` are relative to ``target``.
         blockchain : str
             The chain.
+        symbols, contracts, start_time, end_time
+            As in :meth:`transactions`.
+        output_asset : str, optional
+            Unit of the sums: ``"usd"`` or a registry symbol. Missing: own units of the one symbol in scope, US dollars
+            where there are several.
+        include_unverified, include_zero_value, include_failed : bool, optional
+            Count what is left out else.
         **fields
-            ``symbols``, ``contracts``, ``start_time``, ``end_time``, ``output_asset``.
+            Further fields of the request.
 
         Returns
         -------
         Report
+            Rows are the two directions; the sums stand in ``report.total_amount`` and the like.
         """
-        request = {"blockchain": blockchain, "target": target, "counterparty": counterparty, **fields}
-        return self.query("counterparty/overview", request)
+        return self.query("counterparty/overview", _given(locals()))
 
     def wallet(
         self,
@@ -242,6 +307,10 @@ class Ledger:
         blockchain: str = "ethereum",
         symbols: Texts = None,
         contracts: Contracts = None,
+        output_asset: str | None = None,
+        include_unverified: bool | None = None,
+        include_zero_value: bool | None = None,
+        include_failed: bool | None = None,
         **fields: Any,  # noqa: ANN401
     ) -> Report | Reports:
         """Give balances, counts, first and last activity of an address.
@@ -254,6 +323,10 @@ class Ledger:
             The chain.
         symbols, contracts : sequence, optional
             Only these assets.
+        output_asset : str, optional
+            Unit of ``received_amount`` and ``sent_amount``: ``"usd"`` or a registry symbol. Missing: own units.
+        include_unverified, include_zero_value, include_failed : bool, optional
+            Count what is left out else.
         **fields
             Further fields of the request.
 
@@ -296,7 +369,7 @@ class Ledger:
         symbols : str or sequence of str
             Rate symbols, such as ``"btc"``.
         at : int, optional
-            Epoch seconds.
+            Epoch seconds: the latest price at or before, not older than a day.
 
         Returns
         -------
