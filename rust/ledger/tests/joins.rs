@@ -289,3 +289,14 @@ proptest! {
         check_against_oracle(&*in_one_segment([batch.clone()]), &batch);
     }
 }
+
+#[test]
+fn blocks_too_far_apart_for_one_segment_never_keep_a_commit_from_happening() {
+    let far = |number: u64| Chainlet::ethereum().at_block(1 + number * (1 << 33)).transfer(1, 2, 5).batch();
+    let store = commit_all((0..24).map(far));
+    let snapshot = store.snapshot();
+    assert_eq!(snapshot.coverage()[&Chain::ETHEREUM].transactions, 24);
+    assert!(snapshot.segments().len() > 8, "they cannot be merged");
+    let account = snapshot.account(Chain::ETHEREUM, &address(Chain::ETHEREUM, 2)).unwrap().unwrap();
+    assert_eq!(snapshot.postings(&account, &Scan::default()).unwrap().count(), 24);
+}

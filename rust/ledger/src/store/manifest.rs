@@ -283,7 +283,8 @@ fn parse_accounts(
 #[derive(Default)]
 pub(super) struct OpenParts {
     parts: HashMap<String, Weak<Part>>,
-    imports: HashMap<String, Weak<Entries>>,
+    /// By name and digest: a store that was made anew under a reader has the same names.
+    imports: HashMap<(String, u128), Weak<Entries>>,
 }
 
 impl OpenParts {
@@ -302,7 +303,7 @@ impl OpenParts {
 
     fn import(&mut self, root: &Path, version: &ImportVersion, file: FileRef) -> Result<Import> {
         let version = version.clone();
-        if let Some(entries) = self.imports.get(&file.name).and_then(Weak::upgrade) {
+        if let Some(entries) = self.imports.get(&(file.name.clone(), file.digest)).and_then(Weak::upgrade) {
             return Ok(Import { version, file, entries });
         }
         let bytes = folder::read_listed(root, &file)?;
@@ -312,7 +313,8 @@ impl OpenParts {
             what,
         })?;
         let entries = Arc::new(entries);
-        self.imports.insert(file.name.clone(), Arc::downgrade(&entries));
+        self.imports.retain(|_, entries| entries.strong_count() > 0);
+        self.imports.insert((file.name.clone(), file.digest), Arc::downgrade(&entries));
         Ok(Import { version, file, entries })
     }
 }

@@ -11,7 +11,7 @@ use headwater_types::Chain;
 use super::contents::{ChainContents, Part, Storage};
 use super::rebuild;
 use crate::read::Result;
-use crate::{Cancel, segment};
+use crate::{Cancel, LedgerError, segment};
 
 const SMALL_MOVEMENTS: u64 = 1_000_000;
 const SMALL_SEGMENTS: usize = 8;
@@ -43,8 +43,14 @@ pub(super) fn merge_small(
     let taken = fitting.count().max(2);
     let rest = small.split_off(taken);
     let input = rebuild::combined(chain, held.network, &small, cancel)?;
+    let merged = match segment::build(&input, cancel) {
+        // Blocks or times too far apart for one segment: the segments answer as well apart, and a commit must not
+        // fail because of its merge.
+        Err(LedgerError::SegmentFull { .. }) => return Ok(false),
+        merged => merged?,
+    };
     sealed.extend(rest);
-    sealed.push(storage.keep_segment(chain, segment::build(&input, cancel)?)?);
+    sealed.push(storage.keep_segment(chain, merged)?);
     held.sealed = sealed;
     Ok(true)
 }
