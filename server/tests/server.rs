@@ -5,6 +5,7 @@ mod checks;
 mod command_line;
 mod crash;
 mod documentation;
+mod ingest_crash;
 mod metering;
 mod processes;
 mod support;

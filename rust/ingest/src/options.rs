@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use headwater_ledger::store::CommitReport;
 use headwater_types::{Chain, Network};
 
 /// What to do with a row that cannot be understood.
@@ -72,6 +73,9 @@ pub struct ProgressState<'a> {
 pub trait Progress {
     /// Called every few thousand rows, at every commit and at the end of every file.
     fn update(&self, state: ProgressState<'_>);
+
+    /// Called when a commit is durable: what it holds is never lost, nor ever there in part.
+    fn committed(&self, _report: &CommitReport) {}
 }
 
 /// Hears nothing.

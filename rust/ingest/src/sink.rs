@@ -315,6 +315,7 @@ impl<'a> Sink<'a> {
             return Ok(());
         }
         let done = self.target.commit(batch, self.cancel)?;
+        self.progress.committed(&done);
         self.report.generation = Some(done.generation);
         self.report.commits += 1;
         self.report.added += done.added;

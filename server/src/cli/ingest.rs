@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use headwater_ingest::{IngestReport, OnError, Options};
+use headwater_ingest::{IngestReport, OnError, Options, Progress, ProgressState};
 use headwater_ledger::Cancel;
-use headwater_ledger::store::Writer;
+use headwater_ledger::store::{CommitReport, Writer};
 use headwater_types::{Chain, Network};
 
 use super::Shared;
 use super::error::Failure;
 use super::interrupt::on_interrupt;
-use super::output::{Output, grouped, table};
+use super::output::{Output, grouped, say, table};
 use super::progress::{Bar, Unit};
 
 /// What `ingest` takes.
@@ -28,6 +28,12 @@ pub(super) struct Arguments {
     /// What to do with rows that cannot be understood.
     #[arg(long, value_enum, default_value_t = Broken::Stop)]
     on_error: Broken,
+    /// Commit once so many transactions are gathered [default: 500000]. Fewer take less memory and more time.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    batch_transactions: Option<u32>,
+    /// Tell of each commit, once it is durable, by a line of JSON on standard error.
+    #[arg(long)]
+    report_commits: bool,
     /// Files, folders or patterns.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -42,9 +48,39 @@ enum Broken {
     Skip,
 }
 
+/// What is told while the files are read.
+#[derive(Debug, Clone, Copy)]
+enum Told {
+    /// How far it is, to people.
+    Progress,
+    /// Each commit too, to programs.
+    Commits,
+}
+
+/// Hears how the ingest goes.
+struct Listener {
+    bar: Bar,
+    told: Told,
+}
+
+impl Progress for Listener {
+    fn update(&self, state: ProgressState<'_>) {
+        Progress::update(&self.bar, state);
+    }
+
+    fn committed(&self, report: &CommitReport) {
+        match self.told {
+            Told::Progress => {}
+            Told::Commits => say(&serde_json::json!({ "commit": report }).to_string()),
+        }
+    }
+}
+
 /// Reads files into the store.
 pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
+    let defaults = Options::default();
     let options = Options {
+        batch_transactions: arguments.batch_transactions.map_or(defaults.batch_transactions, |number| number as usize),
         chain: arguments.chain,
         format: arguments.format,
         network: arguments.network,
@@ -52,7 +88,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
             Broken::Stop => OnError::Stop,
             Broken::Skip => OnError::Skip,
         },
-        ..Options::default()
+        ..defaults
     };
     let store = shared.store()?;
     // So that a path that names nothing leaves no empty store behind.
@@ -60,9 +96,10 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
     let mut writer = Writer::open_or_create(store)?;
     let cancel = Cancel::new();
     on_interrupt(&cancel);
-    let bar = Bar::new(Unit::Bytes);
-    let report = headwater_ingest::ingest(&arguments.paths, &options, &mut writer, &bar, &cancel);
-    drop(bar);
+    let told = if arguments.report_commits { Told::Commits } else { Told::Progress };
+    let listener = Listener { bar: Bar::new(Unit::Bytes), told };
+    let report = headwater_ingest::ingest(&arguments.paths, &options, &mut writer, &listener, &cancel);
+    drop(listener);
     let report = report?;
     output.report(&report, || lines(&report))
 }

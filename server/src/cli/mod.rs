@@ -68,7 +68,7 @@ enum Command {
     /// What the store holds.
     Stats,
     /// Read every file of the store and compare it with its checksums.
-    Verify,
+    Verify(verify::Arguments),
 }
 
 /// Runs the command line; `arguments` begin with the name of the program.
@@ -95,7 +95,7 @@ pub fn run(arguments: impl IntoIterator<Item: Into<OsString> + Clone>) -> u8 {
         Command::Keys(arguments) => keys::run(&shared, arguments, output),
         Command::Credits(arguments) => credits::run(&shared, &arguments, output),
         Command::Stats => stats::run(&shared, output),
-        Command::Verify => verify::run(&shared, output),
+        Command::Verify(arguments) => verify::run(&shared, &arguments, output),
     };
     match result {
         Ok(()) => 0,

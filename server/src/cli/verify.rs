@@ -1,6 +1,8 @@
 //! `headwater verify`.
 
+use headwater_ledger::store::{LogicalDigest, VerifyReport};
 use headwater_ledger::{Cancel, Store};
+use serde::Serialize;
 
 use super::Shared;
 use super::error::Failure;
@@ -8,8 +10,26 @@ use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, size};
 use super::progress::{Bar, Unit};
 
+/// What `verify` takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Show the digest of the content too: equal content has equal digests, whatever the order, the files and the
+    /// commits it came in.
+    #[arg(long)]
+    digest: bool,
+}
+
+/// What was found, and the digest where it was asked for and nothing is damaged.
+#[derive(Serialize)]
+struct Verified<'a> {
+    #[serde(flatten)]
+    report: &'a VerifyReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<LogicalDigest>,
+}
+
 /// Reads every file and compares it with its checksums; fails when one does not fit.
-pub(super) fn run(shared: &Shared, output: Output) -> Result<(), Failure> {
+pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let path = shared.store()?;
     let store = Store::open(&path)?;
     let cancel = Cancel::new();
@@ -18,7 +38,8 @@ pub(super) fn run(shared: &Shared, output: Output) -> Result<(), Failure> {
     let report = store.verify(&|done, total| bar.update(done, total, "verifying"), &cancel);
     drop(bar);
     let report = report?;
-    output.report(&report, || {
+    let digest = (arguments.digest && report.is_sound()).then(|| store.digest(&cancel)).transpose()?;
+    output.report(&Verified { report: &report, digest }, || {
         let mut lines: Vec<String> = report
             .problems
             .iter()
@@ -31,6 +52,7 @@ pub(super) fn run(shared: &Shared, output: Output) -> Result<(), Failure> {
             size(report.bytes),
             report.problems.len()
         ));
+        lines.extend(digest.map(|digest| format!("digest {digest}")));
         lines
     })?;
     if report.is_sound() {
