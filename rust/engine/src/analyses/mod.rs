@@ -27,6 +27,7 @@ use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::request::{Checks, Warnings, decode, fingerprint};
+use crate::rows::SOMETIMES_ABSENT;
 use crate::{Answer, Endpoint, Error, ErrorKind};
 
 pub use address_autocomplete::{
@@ -152,11 +153,27 @@ fn run<A: Analysis>(call: &Call<'_>) -> Result<Answer, Error> {
 
 fn describe<A: Analysis>() -> Description {
     let mut components = Vec::new();
-    A::Request::schemas(&mut components);
     A::Report::schemas(&mut components);
+    let mut report = A::Report::schema();
+    components.iter_mut().for_each(|(_, schema)| promise(schema));
+    promise(&mut report);
+    A::Request::schemas(&mut components);
     components.sort_by(|one, other| one.0.cmp(&other.0));
     components.dedup_by(|one, other| one.0 == other.0);
-    Description { request: A::Request::schema(), report: A::Report::schema(), components }
+    Description { request: A::Request::schema(), report, components }
+}
+
+/// Says of the fields of an answer that they are there: one without a value is null, not left out.
+fn promise(schema: &mut RefOr<Schema>) {
+    match schema {
+        RefOr::T(Schema::Object(object)) => {
+            let names = object.properties.keys();
+            object.required = names.filter(|name| !SOMETIMES_ABSENT.contains(&name.as_str())).cloned().collect();
+        }
+        RefOr::T(Schema::AllOf(parts)) => parts.items.iter_mut().for_each(promise),
+        RefOr::T(Schema::OneOf(choices)) => choices.items.iter_mut().for_each(promise),
+        RefOr::T(_) | RefOr::Ref(_) => {}
+    }
 }
 
 /// Says that a field waits for labels.

@@ -1,0 +1,79 @@
+//! What the description promises of answers is what answers hold.
+
+mod town;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use headwater_engine::{Desk, endpoint};
+use headwater_types::Family;
+use serde_json::{Value, json};
+use town::{ALICE, BOB, PAID, PAYERS, about, between, bitcoin, data, hash, town};
+
+/// Compares the fields of every object of an answer with those that its schema names.
+fn compare(answer: &Value, schema: &Value, named: &BTreeMap<String, Value>, at: &str) {
+    if let Some(name) = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next()) {
+        return compare(answer, &named[name], named, at);
+    }
+    if let Some(choices) = schema["oneOf"].as_array() {
+        let fits = choices.iter().find(|choice| (choice["type"] == "null") == answer.is_null());
+        return compare(answer, fits.unwrap_or_else(|| panic!("{at} is {answer}")), named, at);
+    }
+    match answer {
+        Value::Object(fields) if schema["properties"].is_object() => {
+            let text = |names: &Value| -> BTreeSet<String> {
+                names.as_array().into_iter().flatten().map(|name| name.as_str().unwrap().to_owned()).collect()
+            };
+            let known: BTreeSet<String> = schema["properties"].as_object().unwrap().keys().cloned().collect();
+            let given: BTreeSet<String> = fields.keys().cloned().collect();
+            let missing: Vec<_> = text(&schema["required"]).difference(&given).cloned().collect();
+            assert!(missing.is_empty(), "{at} lacks {missing:?}");
+            assert!(given.is_subset(&known), "{at} has {:?}", given.difference(&known));
+            for (name, value) in fields {
+                compare(value, &schema["properties"][name], named, &format!("{at}.{name}"));
+            }
+        }
+        Value::Array(items) => {
+            items.iter().for_each(|item| compare(item, &schema["items"], named, &format!("{at}[]")));
+        }
+        _ => {}
+    }
+}
+
+fn check(desk: &Desk, name: &str, request: &Value) {
+    let described = Desk::describe(endpoint(name).unwrap()).unwrap();
+    let plain = |schema| serde_json::to_value(schema).unwrap();
+    let named = described.components.into_iter().map(|(name, schema)| (name, plain(schema))).collect();
+    compare(&data(desk, name, request), &plain(described.report), &named, name);
+}
+
+#[test]
+fn every_promised_field_is_there_though_it_is_null() {
+    let town = town();
+    let hidden = json!({"include_unverified": true, "include_failed": true, "output_asset": "usd"});
+    check(&town, "transactions", &about(ALICE, hidden));
+    check(&town, "counterparty", &about(ALICE, json!({"limit": 1})));
+    check(&town, "counterparty/transfer-between", &between(ALICE, BOB, json!({})));
+    check(&town, "counterparty/overview", &between(ALICE, BOB, json!({})));
+    check(&town, "wallet-overview", &about(ALICE, json!({})));
+    let hash_of = |number: u8, family: Family| json!({"hash": hash(number).display(family), "include": ["logs"]});
+    check(&town, "transaction", &hash_of(2, Family::Evm));
+    check(&town, "chains", &json!({}));
+    check(&town, "resolve", &json!({"blockchain": "ethereum", "symbols": ["usdt", "nope"]}));
+    check(&town, "rates", &json!({"symbols": ["eth", "nope"]}));
+    check(&town, "addresses/resolve", &json!({"q": "nothing"}));
+
+    let desk = bitcoin();
+    check(&desk, "transactions", &json!({"blockchain": "bitcoin", "address": PAYERS[0]}));
+    check(&desk, "wallet-overview", &json!({"blockchain": "bitcoin", "address": PAID[0]}));
+    check(&desk, "transaction", &hash_of(3, Family::Utxo));
+}
+
+#[test]
+fn a_nullable_field_of_a_record_is_promised_and_an_extra_of_some_rows_is_not() {
+    let described = Desk::describe(endpoint("transactions").unwrap()).unwrap();
+    let (_, row) = described.components.iter().find(|(name, _)| name == "TransferRow").unwrap();
+    let row = serde_json::to_value(row).unwrap();
+    let promised = |field: &str| row["required"].as_array().unwrap().iter().any(|name| name == field);
+    assert!(promised("contract") && promised("amount_usd") && promised("id"));
+    assert!(!promised("amount_out") && !promised("counterparties"));
+}
