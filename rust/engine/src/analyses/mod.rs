@@ -155,7 +155,9 @@ fn describe<A: Analysis>() -> Description {
     let mut components = Vec::new();
     A::Report::schemas(&mut components);
     let mut report = A::Report::schema();
-    components.iter_mut().for_each(|(_, schema)| promise(schema));
+    for (_, schema) in &mut components {
+        promise(schema);
+    }
     promise(&mut report);
     A::Request::schemas(&mut components);
     components.sort_by(|one, other| one.0.cmp(&other.0));
