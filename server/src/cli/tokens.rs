@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use headwater_ingest::Listed;
+use headwater_ingest::{IngestError, Listed};
 use headwater_ledger::store::Writer;
 use headwater_types::Chain;
 use serde_json::{Value, json};
@@ -62,18 +62,33 @@ pub(super) struct Import<T> {
 pub(super) fn read_all<T>(
     paths: &[PathBuf],
     source: Option<&str>,
-    read: impl Fn(&Path) -> Result<Listed<T>, headwater_ingest::IngestError>,
+    read: impl Fn(&Path) -> Result<Listed<T>, IngestError>,
 ) -> Result<Vec<Import<T>>, Failure> {
     let mut imports = Vec::new();
     for path in paths {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let source = source.map_or(name, str::to_owned);
         let mut import = Import { path: path.clone(), source, entries: Vec::new(), skipped: 0, reasons: Vec::new() };
+        let (mut files_read, mut unknown) = (0, None);
         for file in headwater_ingest::source::discover(std::slice::from_ref(path))? {
-            let listed = read(&file)?;
+            let listed = match read(&file) {
+                Ok(listed) => listed,
+                // What lies in a folder may be there for another reason; what was named itself is meant.
+                Err(error @ IngestError::Unrecognised { .. }) if file != *path => {
+                    import.reasons.push(error.to_string());
+                    unknown.get_or_insert(error);
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            files_read += 1;
             import.entries.extend(listed.entries);
             import.skipped += listed.skipped;
-            import.reasons.extend(listed.skipped_reasons);
+            let place = if file == *path { String::new() } else { format!("{}: ", file.display()) };
+            import.reasons.extend(listed.skipped_reasons.into_iter().map(|reason| format!("{place}{reason}")));
+        }
+        if let (0, Some(error)) = (files_read, unknown) {
+            return Err(error.into());
         }
         imports.push(import);
     }

@@ -24,7 +24,7 @@ pub(super) struct Liveness {
 /// Needs no key and costs nothing.
 #[utoipa::path(
     get, path = "/healthz", tag = "System", security(()),
-    responses((status = 200, description = "The service is alive.", body = Liveness))
+    responses((status = 200, description = "The service is alive.", body = Liveness, example = json!({"status": "ok"})))
 )]
 pub(super) async fn healthz(Extension(context): Extension<Arc<Context>>) -> Json<Liveness> {
     context.set_endpoint("/healthz");
@@ -38,7 +38,10 @@ pub(super) async fn healthz(Extension(context): Extension<Arc<Context>>) -> Json
     get, path = "/readyz", tag = "System", security(()),
     responses(
         (status = 200, description = "The service takes traffic.", body = Liveness, example = json!({"status": "ready"})),
-        (status = 503, description = "It does not yet, or no more; `details.reason` says why.", body = ErrorEnvelope)
+        (status = 503, description = "It does not yet, or no more; `details.reason` says why.", body = ErrorEnvelope,
+            example = json!({"error": {
+                "code": "service_unavailable", "message": "the service takes no traffic now", "details": {"reason": "draining"}
+            }}))
     )
 )]
 pub(super) async fn readyz(State(gateway): State<Gateway>, Extension(context): Extension<Arc<Context>>) -> Response {
