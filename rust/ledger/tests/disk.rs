@@ -420,3 +420,25 @@ fn a_replaced_generation_and_unlisted_files_stay_for_15_minutes_and_go_then() {
     assert!(pinned.find_transaction(CHAIN, &hash(1, 0)).unwrap().is_some(), "who holds a generation goes on reading");
     assert_eq!(early.current().unwrap().coverage()[&CHAIN].transactions, 10);
 }
+
+#[test]
+fn files_collected_while_a_long_verification_reads_are_no_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = std::cell::RefCell::new(writer(folder.path()));
+    let commit = |block| writer.borrow_mut().commit(transfers(block, 1), &Cancel::new()).unwrap();
+    for block in 1..9 {
+        commit(block);
+    }
+    let collected = std::cell::Cell::new(false);
+    let progress = |_, _| {
+        if !collected.replace(true) {
+            commit(9); // The ninth small segment: all of them are merged.
+            commit(10);
+            age(folder.path(), 16 * 60);
+            commit(11);
+        }
+    };
+    let report = Store::open(folder.path()).unwrap().verify(&progress, &Cancel::new()).unwrap();
+    assert!(collected.get() && report.is_sound(), "{report:?}");
+    assert_eq!(report.generation, writer.borrow().snapshot().generation());
+}

@@ -15,7 +15,22 @@ use crate::read::Result;
 use crate::segment::Segment;
 use crate::{Cancel, LedgerError};
 
+/// How often a generation may be collected under the verification before what it found stands.
+const ATTEMPTS: usize = 3;
+
 pub(super) fn verify(root: &Path, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> Result<VerifyReport> {
+    let mut report = verify_newest(root, progress, cancel)?;
+    for _ in 1..ATTEMPTS {
+        // A file that a writer collected is not damage. Its manifest goes first.
+        if report.is_sound() || root.join(folder::manifest_name(report.generation)).exists() {
+            break;
+        }
+        report = verify_newest(root, progress, cancel)?;
+    }
+    Ok(report)
+}
+
+fn verify_newest(root: &Path, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> Result<VerifyReport> {
     let mut check = Check { root, progress, cancel, total: 0, report: VerifyReport::default() };
     let generations = folder::generations(root)?;
     let Some((newest, older)) = generations.split_last() else {
