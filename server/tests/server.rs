@@ -4,6 +4,7 @@ mod audit;
 mod checks;
 mod command_line;
 mod crash;
+mod damage;
 mod documentation;
 mod ingest_crash;
 mod metering;
