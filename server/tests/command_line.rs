@@ -144,3 +144,21 @@ fn what_serve_logs_names_its_settings() {
         stderr(&output)
     );
 }
+
+#[test]
+fn an_import_of_a_folder_leaves_out_what_is_something_else() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("lists");
+    std::fs::create_dir(&folder).unwrap();
+    let (prices, notes) = (folder.join("prices.csv"), folder.join("notes.txt"));
+    std::fs::write(&prices, "symbol,ts,price_usd\neth,1735689600,3350.25\n").unwrap();
+    std::fs::write(&notes, "bought some\n").unwrap();
+    let store = place.path().join("store");
+    let import =
+        |path: &std::path::Path| run(&["prices", "import", "--store", store.to_str().unwrap(), path.to_str().unwrap()]);
+    let named = import(&notes);
+    assert_eq!(named.status.code(), Some(1), "a file that was named is meant");
+    assert!(stderr(&named).contains("price_usd") && !store.exists(), "{}", stderr(&named));
+    let text = String::from_utf8(import(&folder).stdout).unwrap();
+    assert!(text.contains(": 1 prices, version 1") && text.contains("notes.txt"), "{text}");
+}
