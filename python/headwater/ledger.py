@@ -155,6 +155,12 @@ class Ledger:
         -------
         Report or Reports
             Rows are transfers, see the HTTP documentation of ``/v1/transactions``.
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, ledger
+        >>> ledger().transactions(ALICE, symbols=["eth"]).frame.select("action", "amount", "amount_usd").rows()
+        [('send', '1', 2000.0), ('receive', '3', 6000.0)]
         """
         return self._each("transactions", address, _given(locals(), "address"))
 
@@ -208,6 +214,13 @@ class Ledger:
         Returns
         -------
         Report or Reports
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, BOB, ledger
+        >>> best = ledger().counterparties(ALICE, limit=1).rows[0]
+        >>> best["address"] == BOB, best["sent_amount_usd"], best["received_amount_usd"]
+        (True, 2.5, 6000.0)
         """
         return self._each("counterparty", address, _given(locals(), "address"))
 
@@ -256,6 +269,12 @@ class Ledger:
         -------
         Report
             Rows are transfers.
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, BOB, ledger
+        >>> ledger().transfers_between(ALICE, BOB).frame.select("direction", "amount", "symbol").rows()
+        [('To', '2.5', 'usdt'), ('From', '3', 'eth')]
         """
         return self.query("counterparty/transfer-between", _given(locals()))
 
@@ -297,6 +316,12 @@ class Ledger:
         -------
         Report
             Rows are the two directions; the sums stand in ``report.total_amount`` and the like.
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, BOB, ledger
+        >>> ledger().overview(ALICE, BOB).total_amount_usd
+        '6002.5'
         """
         return self.query("counterparty/overview", _given(locals()))
 
@@ -334,6 +359,12 @@ class Ledger:
         -------
         Report or Reports
             Rows are the assets held or once moved.
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, ledger
+        >>> ledger().wallet(ALICE).frame.select("symbol", "balance", "balance_usd").rows()
+        [('eth', '2', 4000.0), ('usdt', '0', 0.0)]
         """
         return self._each("wallet-overview", address, _given(locals(), "address"))
 
@@ -358,6 +389,12 @@ class Ledger:
         ------
         NotFound
             When no chain held has it.
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> ledger().transaction(f"0x{2:064x}").amount
+        '1'
         """
         return self.query("transaction", _given({"hash": tx_hash, "blockchain": blockchain, "include": include}))
 
@@ -375,6 +412,13 @@ class Ledger:
         -------
         Report
             ``report.missing`` names the symbols without a price.
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> report = ledger().prices(["eth", "doge"], at=1600000500)
+        >>> report.rows, report.missing
+        ([{'symbol': 'eth', 'price_usd': 2000.0, 'ts': 1600000000}], ['doge'])
         """
         joined = symbols if isinstance(symbols, str) else ",".join(symbols)
         return self.query("rates", _given({"symbols": joined, "at": at}))
@@ -393,16 +437,36 @@ class Ledger:
         -------
         Report
             ``report.unresolved`` names what was not found or is ambiguous.
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> ledger().resolve(symbols=["USDT"]).assets[0]["contract"]
+        '0xdac17f958d2ee523a2206206994597c13d831ec7'
         """
         fields = {"blockchain": blockchain, "symbols": symbols, "contracts": contracts}
         return self.query("resolve", _given(fields))
 
     def chains(self) -> Report:
-        """Give the supported chains and what is held of each."""
+        """Give the supported chains and what is held of each.
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> [chain["chain"] for chain in ledger().chains().rows]
+        ['bitcoin', 'bsc', 'ethereum', 'tron']
+        """
         return self.query("chains")
 
     def registry(self) -> Report:
-        """Give every token of the registry."""
+        """Give every token of the registry.
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> ledger().registry().frame["symbol"].to_list()
+        ['btc', 'bnb', 'eth', 'usdt', 'trx']
+        """
         return self.query("registry")
 
     def assets(self, chain: str) -> Report:
@@ -412,6 +476,12 @@ class Ledger:
         ----------
         chain : str
             The chain.
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> ledger().assets("ethereum").frame["symbol"].to_list()
+        ['eth', 'usdt']
         """
         return self.query("assets", chain=chain)
 
@@ -429,6 +499,13 @@ class Ledger:
         -------
         Report
             ``report.address`` is the canonical form, or ``None``; guesses stand in ``report.candidates`` only.
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> report = ledger().resolve_address(" T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb ")
+        >>> report.chain, report.address, report.corrections
+        ('tron', 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', ['trimmed'])
         """
         return self.query("addresses/resolve", _given({"q": query, "chain": chain}))
 
@@ -447,6 +524,12 @@ class Ledger:
         Returns
         -------
         Report
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> ledger().autocomplete("0xaaa").total
+        1
         """
         return self.query("addresses/autocomplete", _given({"q": prefix, "chain": chain, "limit": limit}))
 

@@ -1,0 +1,56 @@
+"""A ledger of four transfers, small enough to check every answer by hand.
+
+Bob sends Alice 3 ETH; Alice pays the shop 1 ETH, and Bob 2.5 USDT; the shop pays Bob 0.25 ETH. One ether is worth 2,000
+dollars all the while, one USDT one dollar.
+"""
+
+from __future__ import annotations
+
+from headwater.ledger import Ledger
+
+ALICE = "0x" + "aa" * 20
+BOB = "0x" + "bb" * 20
+SHOP = "0x" + "cc" * 20
+USDT = "0xdac17f958d2ee523a2206206994597c13d831ec7"
+
+_ETHER = 10**18
+_TRANSFERS = [
+    (1, BOB, ALICE, None, 3 * _ETHER),
+    (2, ALICE, SHOP, None, _ETHER),
+    (3, ALICE, BOB, USDT, 2_500_000),
+    (4, SHOP, BOB, None, _ETHER // 4),
+]
+
+
+def ledger() -> Ledger:
+    """Build the ledger.
+
+    Returns
+    -------
+    Ledger
+
+    Examples
+    --------
+    >>> from headwater.examples import ALICE, ledger
+    >>> ledger().transactions(ALICE).frame.select("action", "amount", "symbol").rows()
+    [('send', '2.5', 'usdt'), ('send', '1', 'eth'), ('receive', '3', 'eth')]
+    """
+    start = 1_600_000_000
+    transfers = [
+        {
+            "blockchain": "ethereum",
+            "block_number": number,
+            "timestamp": start + 12 * number,
+            "tx_hash": f"0x{number:064x}",
+            "from_address": sender,
+            "to_address": receiver,
+            "contract": contract,
+            "amount_raw": str(amount),
+        }
+        for number, sender, receiver, contract, amount in _TRANSFERS
+    ]
+    prices = [
+        {"symbol": symbol, "timestamp": start, "price_usd": usd} for symbol, usd in (("eth", 2000.0), ("usdt", 1.0))
+    ]
+    tokens = [{"blockchain": "ethereum", "contract": USDT, "symbol": "USDT", "name": "Tether USD", "decimals": 6}]
+    return Ledger.from_frames(transfers, prices=prices, tokens=tokens)
