@@ -1,5 +1,6 @@
 //! What answers say of assets: symbol, decimals, verdict of the registry, warning signs. Each asset is looked up once.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use headwater_ledger::Ledger;
@@ -37,14 +38,23 @@ pub(crate) struct AssetBook<'a> {
     by_ref: HashMap<AssetRef, usize>,
     by_asset: HashMap<Asset, usize>,
     views: Vec<AssetView>,
-    trusted: HashSet<String>,
+    /// Skeletons of the verified symbols: made when the first token without a verdict is met, as most calls meet none.
+    trusted: OnceCell<HashSet<String>>,
 }
 
 impl<'a> AssetBook<'a> {
     pub fn new(ledger: &'a dyn Ledger, chain: Chain) -> Self {
-        let entries = ledger.registry().entries(chain);
-        let trusted = entries.iter().filter(|entry| entry.verified).map(|entry| skeleton(&entry.symbol)).collect();
+        let trusted = OnceCell::new();
         Self { ledger, chain, by_ref: HashMap::new(), by_asset: HashMap::new(), views: Vec::new(), trusted }
+    }
+
+    /// Whether an unverified symbol reads like a verified one.
+    fn is_spoofed(&self, symbol: &str) -> bool {
+        let trusted = self.trusted.get_or_init(|| {
+            let entries = self.ledger.registry().entries(self.chain);
+            entries.iter().filter(|entry| entry.verified).map(|entry| skeleton(&entry.symbol)).collect()
+        });
+        trusted.contains(&skeleton(symbol))
     }
 
     /// The number of the asset behind a handle.
@@ -82,7 +92,7 @@ impl<'a> AssetBook<'a> {
                 decimals: Some(entry.decimals),
                 verified: entry.verified,
                 rate_symbol: entry.rate_symbol.clone(),
-                spoofed: !entry.verified && self.trusted.contains(&skeleton(&entry.symbol)),
+                spoofed: !entry.verified && self.is_spoofed(&entry.symbol),
             });
         }
         let facts = match asset.contract() {
@@ -96,7 +106,7 @@ impl<'a> AssetBook<'a> {
             decimals: facts.as_ref().and_then(|facts| facts.decimals),
             verified: false,
             rate_symbol: None,
-            spoofed: symbol.as_deref().is_some_and(|symbol| self.trusted.contains(&skeleton(symbol))),
+            spoofed: symbol.as_deref().is_some_and(|symbol| self.is_spoofed(symbol)),
             symbol,
         })
     }
