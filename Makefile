@@ -57,7 +57,7 @@ wheel: $(VENV)/ready ## the Python wheel, with the profile that the tests use
 	$(VENV_BIN)/maturin build --profile dev --out "$(WHEELS)" --interpreter $(PYTHON)
 
 bench: ## the benchmark suite (arrives with part 2 of the plan)
-	@echo "the benchmark suite is not built yet: see CHANGELOG.md" && exit 1
+	@echo "the benchmark suite is not built yet: it is part 2 of the plan" && exit 1
 
 deny: ## licences, banned crates and sources of the dependencies
 	@command -v cargo-deny >/dev/null || cargo install cargo-deny --locked
