@@ -42,7 +42,7 @@ fn compare(answer: &Value, schema: &Value, named: &BTreeMap<String, Value>, at: 
     }
 }
 
-fn check(desk: &Desk, name: &str, request: &Value) {
+fn check(desk: &town::Town, name: &str, request: &Value) {
     let described = Desk::describe(endpoint(name).unwrap()).unwrap();
     let plain = |schema| serde_json::to_value(schema).unwrap();
     let named = described.components.into_iter().map(|(name, schema)| (name, plain(schema))).collect();

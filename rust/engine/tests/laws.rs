@@ -5,7 +5,7 @@ mod town;
 
 use std::collections::BTreeMap;
 
-use headwater_engine::{Desk, Reason};
+use headwater_engine::Reason;
 use headwater_ledger::facts::TransactionFacts;
 use headwater_ledger::read::Status;
 use headwater_types::{Amount, TxHash};
@@ -46,7 +46,7 @@ fn crowd() -> Vec<TransactionFacts> {
     transactions
 }
 
-fn segmented(parts: usize) -> Desk {
+fn segmented(parts: usize) -> town::Town {
     let all = crowd();
     let mut batches: Vec<Vec<TransactionFacts>> = vec![Vec::new(); parts];
     // Neighbours go to different segments, so that every account and block is spread over them.

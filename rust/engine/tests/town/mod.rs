@@ -1,6 +1,8 @@
 //! Small ledgers in memory, and a desk over them.
 #![allow(dead_code, reason = "each test file uses its part of the town")]
 
+use std::sync::Arc;
+
 use headwater_engine::{Answer, Desk, Error, ErrorKind, Reason, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::{
@@ -9,7 +11,7 @@ use headwater_ledger::facts::{
 };
 use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_ledger::read::{Ordinal, ScriptType, Status};
-use headwater_ledger::store::in_memory;
+use headwater_ledger::store::{Segmentation, Split, in_memory};
 use headwater_types::{Address, Amount, Asset, Chain, Timestamp, TxHash};
 use serde_json::{Value, json};
 
@@ -111,24 +113,42 @@ pub fn batch(transactions: Vec<TransactionFacts>) -> Batch {
     batch
 }
 
-pub fn desk(batches: Vec<Batch>) -> Desk {
+/// The same content in 1, 3 and 17 segments: every question is put to all three, and they must agree to the byte.
+pub struct Town(pub [Desk; 3]);
+
+pub fn desk(batches: Vec<Batch>) -> Town {
     let prices = vec![price("eth", 2.0), price("usdt", 1.0), price("btc", 10.0)];
-    Desk::new(in_memory(batches, vec![listing(USDT, "USDT")], prices).unwrap())
+    let whole = in_memory(batches, vec![listing(USDT, "USDT")], prices).unwrap();
+    let segmented = |segments| {
+        let segmentation = Segmentation { segments, split: Split::Scattered, tail_blocks: 0 };
+        Desk::new(Arc::new(whole.in_segments(segmentation).unwrap()))
+    };
+    Town([1, 3, 17].map(segmented))
 }
 
-pub fn town() -> Desk {
+pub fn town() -> Town {
     desk(vec![batch(transactions())])
 }
 
-pub fn ask(desk: &Desk, name: &str, request: &Value) -> Result<Answer, Error> {
-    desk.answer(endpoint(name).unwrap(), request, &Cancel::new())
+pub fn ask(desk: &Town, name: &str, request: &Value) -> Result<Answer, Error> {
+    let ask = |desk: &Desk| desk.answer(endpoint(name).unwrap(), request, &Cancel::new());
+    let [one, three, seventeen] = desk.0.each_ref().map(ask);
+    for other in [three, seventeen] {
+        match (&one, other) {
+            (Ok(one), Ok(other)) => assert_eq!(format!("{one:?}"), format!("{other:?}"), "{name} {request}"),
+            (one, other) => {
+                assert_eq!(one.as_ref().err().map(|e| e.kind), other.err().map(|e| e.kind), "{name} {request}");
+            }
+        }
+    }
+    one
 }
 
-pub fn data(desk: &Desk, name: &str, request: &Value) -> Value {
+pub fn data(desk: &Town, name: &str, request: &Value) -> Value {
     ask(desk, name, request).unwrap_or_else(|error| panic!("{name} {request}: {error:?}")).data
 }
 
-pub fn reason(desk: &Desk, name: &str, request: &Value) -> (Reason, Option<String>) {
+pub fn reason(desk: &Town, name: &str, request: &Value) -> (Reason, Option<String>) {
     match ask(desk, name, request) {
         Err(Error { kind: ErrorKind::InvalidInput(reason), field, .. }) => (reason, field),
         other => panic!("{name} {request}: {other:?}"),
@@ -169,7 +189,7 @@ fn output(owner: &str, amount: u64) -> OutputFacts {
 
 /// Two coinbases, and one transaction that spends both: 1,480,000 and 2,500,000 satoshis become 1,325,000 and
 /// 2,350,000, of which each payer's share is published (`methods.md` 6.1).
-pub fn bitcoin() -> Desk {
+pub fn bitcoin() -> Town {
     let transaction = |number: u8, block: u64, utxo: UtxoFacts| TransactionFacts {
         time: Some(time(block)),
         index: Some(0),
@@ -196,7 +216,7 @@ pub fn bitcoin() -> Desk {
 
 /// A coinbase, and a transaction that spends it together with an output that is not held; another coinbase, and a
 /// transaction that spends it.
-pub fn half_known() -> Desk {
+pub fn half_known() -> Town {
     let transaction = |number: u8, block: u64, utxo: UtxoFacts| TransactionFacts {
         time: Some(time(block)),
         index: Some(0),
