@@ -5,8 +5,10 @@
 //! * [`store`]: the folder of segments: manifest, commits, generations, verification.
 //! * [`market`]: the token registry and prices.
 //! * [`Snapshot`]: one generation of segments as that one ledger.
+//! * [`external`]: sorting what does not fit into memory.
 //! * [`read`]: the one trait of primitives through which every analysis reads.
 
+pub mod external;
 pub mod facts;
 pub mod market;
 pub mod read;

@@ -3,7 +3,7 @@
 //! Every step asks only what the facts are, never which file or commit they came from, so the outcome of several
 //! commits does not depend on their order.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use headwater_types::{Address, BlockHash, Chain, TxHash};
@@ -11,8 +11,9 @@ use headwater_types::{Address, BlockHash, Chain, TxHash};
 use super::CommitReport;
 use super::claims::Claims;
 use super::contents::{ChainContents, Part, Storage, TailBlock};
+use super::lookup::{self, Outputs, Stand};
 use super::rebuild::{self, Edits};
-use crate::facts::{Batch, BlockFacts, OutPoint, OutputFacts, TokenFacts, TransactionFacts};
+use crate::facts::{Batch, BlockFacts, TokenFacts, TransactionFacts};
 use crate::read::Result;
 use crate::segment::{self, SegmentInput};
 use crate::{Cancel, LedgerError};
@@ -36,8 +37,9 @@ pub(super) fn commit(
 ) -> Result<(Option<ChainContents>, CommitReport)> {
     let chain = batch.chain;
     let claims = Claims::of(&batch.claims);
-    let mut plan = Plan::new(held, chain, destination);
-    plan.take_blocks(&batch)?;
+    let parts: Vec<&Arc<Part>> = held.parts().collect();
+    let mut plan = Plan::new(held, &parts, chain, destination);
+    plan.take_blocks(&batch, cancel)?;
     plan.take_transactions(batch.transactions, cancel)?;
     plan.take_contracts(&batch.contracts)?;
     plan.take_tokens(batch.tokens)?;
@@ -46,7 +48,7 @@ pub(super) fn commit(
 
 struct Plan<'a> {
     held: &'a ChainContents,
-    parts: Vec<&'a Arc<Part>>,
+    parts: &'a [&'a Arc<Part>],
     chain: Chain,
     destination: Destination,
     /// Blocks of the batch and of its transactions, joined with every copy held.
@@ -62,10 +64,10 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn new(held: &'a ChainContents, chain: Chain, destination: Destination) -> Self {
+    fn new(held: &'a ChainContents, parts: &'a [&'a Arc<Part>], chain: Chain, destination: Destination) -> Self {
         Self {
             held,
-            parts: held.parts().collect(),
+            parts,
             chain,
             destination,
             blocks: BTreeMap::new(),
@@ -87,7 +89,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Joins the blocks that are stated, and those whose time a transaction states, with every copy held.
-    fn take_blocks(&mut self, batch: &Batch) -> Result<()> {
+    fn take_blocks(&mut self, batch: &Batch, cancel: &Cancel) -> Result<()> {
         let mut offered: BTreeMap<u64, BlockFacts> = BTreeMap::new();
         let implied = batch.transactions.iter().filter_map(|transaction| {
             transaction.time.map(|time| BlockFacts { number: transaction.block, hash: None, parent: None, time })
@@ -99,35 +101,37 @@ impl<'a> Plan<'a> {
             };
             offered.insert(joined.number, joined);
         }
-        for (number, block) in offered {
-            let joined = self.join_block(number, Some(block))?.expect("a block that is offered is known");
-            self.blocks.insert(number, joined);
-        }
-        let silent = batch.transactions.iter().filter(|transaction| transaction.time.is_none());
-        for transaction in silent {
-            if self.blocks.contains_key(&transaction.block) {
-                continue;
-            }
-            let Some(block) = self.join_block(transaction.block, None)? else {
+        // Blocks of which only transactions speak, and those without a time.
+        let silent = batch.transactions.iter().filter(|facts| facts.time.is_none());
+        let unstated: BTreeMap<u64, TxHash> = silent
+            .filter(|facts| !offered.contains_key(&facts.block))
+            .map(|facts| (facts.block, facts.hash))
+            .rev()
+            .collect();
+        let numbers: BTreeSet<u64> = offered.keys().chain(unstated.keys()).copied().collect();
+        let numbers: Vec<u64> = numbers.into_iter().collect();
+        let mut copies = lookup::block_copies(self.parts, &numbers, cancel)?;
+        for number in numbers {
+            let copies = copies.remove(&number).unwrap_or_default();
+            let Some(block) = self.join_block(number, offered.remove(&number), &copies)? else {
                 return Err(LedgerError::UnknownTime {
                     chain: self.chain,
-                    block: transaction.block,
-                    transaction: transaction.hash.display(self.chain.family()),
+                    block: number,
+                    transaction: unstated[&number].display(self.chain.family()),
                 });
             };
-            self.blocks.insert(block.number, block);
+            self.blocks.insert(number, block);
         }
         Ok(())
     }
 
     /// Joins an offered block with all copies held, and marks the copies that know less.
-    fn join_block(&mut self, number: u64, offered: Option<BlockFacts>) -> Result<Option<BlockFacts>> {
-        let mut copies = Vec::new();
-        for (place, part) in self.parts.iter().enumerate() {
-            if let Some(copy) = part.segment.block(number)? {
-                copies.push((place, copy));
-            }
-        }
+    fn join_block(
+        &mut self,
+        number: u64,
+        offered: Option<BlockFacts>,
+        copies: &[(usize, BlockFacts)],
+    ) -> Result<Option<BlockFacts>> {
         let is_stated = offered.is_some();
         let mut joined = copies.first().map(|(_, copy)| copy.clone());
         if let Some(offered) = offered {
@@ -138,7 +142,7 @@ impl<'a> Plan<'a> {
         }
         let Some(joined) = joined else { return Ok(None) };
         let mut is_enriched = copies.is_empty();
-        for (place, copy) in &copies {
+        for (place, copy) in copies {
             if *copy != joined {
                 is_enriched = true;
                 self.edits.entry(*place).or_default().blocks.insert(number, joined.clone());
@@ -156,32 +160,32 @@ impl<'a> Plan<'a> {
         for facts in &mut offered {
             facts.time = Some(self.blocks[&facts.block].time);
         }
-        let offered_outputs: HashMap<TxHash, Vec<OutputFacts>> = offered
-            .iter()
-            .filter_map(|facts| facts.utxo.as_ref().map(|utxo| (facts.hash, utxo.outputs.clone())))
-            .collect();
+        let outputs = Outputs::of(self.parts, &offered, cancel)?;
+        let hashes: Vec<TxHash> = offered.iter().map(|facts| facts.hash).collect();
+        let stands = lookup::stands(self.parts, &hashes, cancel)?;
 
         let mut with_new_outputs = Vec::new();
-        for (count, mut facts) in offered.into_iter().enumerate() {
+        for (count, (mut facts, stand)) in offered.into_iter().zip(stands).enumerate() {
             if count % 1024 == 0 {
                 cancel.check()?;
             }
-            self.complete(&mut facts, &offered_outputs)?;
+            self.complete(&mut facts, &outputs)?;
             let hash = facts.hash;
-            if self.take_transaction(facts, &offered_outputs)? && offered_outputs.contains_key(&hash) {
+            if self.take_transaction(facts, stand, &outputs)? && outputs.are_offered(&hash) {
                 with_new_outputs.push(hash);
             }
         }
-        with_new_outputs.into_iter().try_for_each(|hash| self.complete_spenders(&hash, &offered_outputs))
+        self.complete_spenders(&with_new_outputs, &outputs, cancel)
     }
 
-    /// Files one transaction; tells whether anything in it was new.
+    /// Files one transaction, which may stand somewhere already; tells whether anything in it was new.
     fn take_transaction(
         &mut self,
         offered: TransactionFacts,
-        outputs: &HashMap<TxHash, Vec<OutputFacts>>,
+        stand: Option<Stand>,
+        outputs: &Outputs<'_>,
     ) -> Result<bool> {
-        let Some((place, row)) = self.find(&offered.hash)? else {
+        let Some((place, row)) = stand else {
             self.report.added += 1;
             self.add(offered);
             return Ok(true);
@@ -207,34 +211,12 @@ impl<'a> Plan<'a> {
         self.new_transactions.push(facts);
     }
 
-    fn find(&self, hash: &TxHash) -> Result<Option<(usize, u32)>> {
-        for (place, part) in self.parts.iter().enumerate() {
-            if let Some(row) = part.segment.find(hash)? {
-                return Ok(Some((place, row)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// An output that the batch or the ledger holds.
-    fn output(&self, point: &OutPoint, offered: &HashMap<TxHash, Vec<OutputFacts>>) -> Result<Option<OutputFacts>> {
-        if let Some(outputs) = offered.get(&point.hash) {
-            return Ok(outputs.get(point.index as usize).cloned());
-        }
-        for part in &self.parts {
-            if let Some(output) = part.segment.output(point)? {
-                return Ok(Some(output));
-            }
-        }
-        Ok(None)
-    }
-
     /// Completes inputs by the outputs they spend. The output itself stands before what its spender's source said of
     /// it; only the amount must agree.
-    fn complete(&self, facts: &mut TransactionFacts, offered: &HashMap<TxHash, Vec<OutputFacts>>) -> Result<()> {
+    fn complete(&self, facts: &mut TransactionFacts, outputs: &Outputs<'_>) -> Result<()> {
         let Some(utxo) = &mut facts.utxo else { return Ok(()) };
         for input in &mut utxo.inputs {
-            let Some(output) = self.output(&input.previous, offered)? else { continue };
+            let Some(output) = outputs.get(&input.previous)? else { continue };
             if let Some(spent) = &input.spent
                 && spent.amount != output.amount
             {
@@ -252,18 +234,20 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// Completes the transactions held already that spend an output which is new.
-    fn complete_spenders(&mut self, hash: &TxHash, offered: &HashMap<TxHash, Vec<OutputFacts>>) -> Result<()> {
-        for place in 0..self.parts.len() {
-            let segment = &self.parts[place].segment;
-            let rows: BTreeSet<u32> = segment.spenders_of(hash)?.into_iter().map(|spend| spend.row).collect();
+    /// Completes the transactions held already that spend an output which is new; `hashes` are in order.
+    fn complete_spenders(&mut self, hashes: &[TxHash], outputs: &Outputs<'_>, cancel: &Cancel) -> Result<()> {
+        for (place, part) in self.parts.iter().enumerate() {
+            cancel.check()?;
+            let segment = &part.segment;
+            let rows: BTreeSet<u32> =
+                segment.spenders_of_many(hashes)?.into_iter().map(|(_, spend)| spend.row).collect();
             for row in rows {
                 if self.edits.get(&place).is_some_and(|edits| edits.rows.contains_key(&row)) {
                     continue; // Completed when it was joined.
                 }
                 let stored = segment.facts(row)?;
                 let mut completed = stored.clone();
-                self.complete(&mut completed, offered)?;
+                self.complete(&mut completed, outputs)?;
                 if completed != stored {
                     self.report.enriched += 1;
                     self.edits.entry(place).or_default().rows.insert(row, Some(completed));
@@ -274,18 +258,17 @@ impl<'a> Plan<'a> {
     }
 
     fn take_contracts(&mut self, offered: &[Address]) -> Result<()> {
-        if offered.is_empty() {
-            return Ok(());
-        }
-        let mut new: BTreeSet<Address> = offered.iter().copied().collect();
-        for (place, part) in self.parts.iter().enumerate() {
-            if self.is_kept(place) {
-                part.segment.contracts()?.iter().for_each(|contract| {
-                    new.remove(contract);
-                });
+        let kept = self.parts.iter().enumerate().filter(|(place, _)| self.is_kept(*place));
+        let kept: Vec<_> = kept.map(|(_, part)| &part.segment).collect();
+        for contract in offered {
+            let mut is_held = false;
+            for segment in &kept {
+                is_held = is_held || segment.is_stated_contract(contract)?;
+            }
+            if !is_held {
+                self.new_contracts.insert(*contract);
             }
         }
-        self.new_contracts = new;
         Ok(())
     }
 

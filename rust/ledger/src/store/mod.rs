@@ -12,6 +12,7 @@ mod digest;
 pub mod disk;
 mod folder;
 mod imports;
+mod lookup;
 mod manifest;
 mod memory;
 mod merge;

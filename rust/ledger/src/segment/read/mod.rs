@@ -1,6 +1,7 @@
 //! Reading a segment.
 
 mod accounts;
+mod many;
 mod postings;
 mod transactions;
 mod utxo;

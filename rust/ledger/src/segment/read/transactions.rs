@@ -102,6 +102,12 @@ impl Transactions {
     pub(crate) fn find(&self, hash: &TxHash) -> Result<Option<u32>> {
         let first = prefix(hash.as_bytes());
         let low = self.prefixes.partition(0..self.prefixes.len(), |prefix| prefix < first)?;
+        self.find_from(low, hash)
+    }
+
+    /// The row of a hash, given the first place in the index whose prefix is not below that of the hash.
+    pub(super) fn find_from(&self, low: usize, hash: &TxHash) -> Result<Option<u32>> {
+        let first = prefix(hash.as_bytes());
         // Real hashes rarely share a prefix, the ids of allocations and rewards all do.
         let place = search(low..self.prefixes.len(), |at| {
             Ok(self.prefixes.get(at)? == first && self.head(self.by_hash.get(at)?)?.hash < *hash.as_bytes())
@@ -111,6 +117,11 @@ impl Transactions {
         }
         let row = self.by_hash.get(place)?;
         Ok((self.head(row)?.hash == *hash.as_bytes()).then_some(row))
+    }
+
+    /// First eight bytes of every hash, in order.
+    pub(super) fn prefixes(&self) -> &Column<u64> {
+        &self.prefixes
     }
 
     pub(crate) fn rows_of_blocks(&self, first: u64, last: u64) -> Result<Range<u32>> {

@@ -54,9 +54,21 @@ impl Utxo {
     }
 
     pub(super) fn spenders_of(&self, hash: &TxHash) -> Result<Vec<Spend>> {
+        let first = prefix(hash.as_bytes());
+        let low = self.prefixes.partition(0..self.prefixes.len(), |prefix| prefix < first)?;
+        self.spenders_from(low, hash)
+    }
+
+    /// First eight bytes of the hash of every output spent, in order.
+    pub(super) fn prefixes(&self) -> &Column<u64> {
+        &self.prefixes
+    }
+
+    /// The inputs that spend outputs of a transaction, given the first place in the index whose prefix is not below
+    /// that of its hash.
+    pub(super) fn spenders_from(&self, low: usize, hash: &TxHash) -> Result<Vec<Spend>> {
         let bytes = hash.as_bytes();
         let first = prefix(bytes);
-        let low = self.prefixes.partition(0..self.prefixes.len(), |prefix| prefix < first)?;
         let mut at = search(low..self.prefixes.len(), |at| {
             Ok(self.prefixes.get(at)? == first && self.hashes.get(self.by_output.get(at)? as usize)? < *bytes)
         })?;

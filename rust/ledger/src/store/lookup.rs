@@ -1,0 +1,98 @@
+//! Where a commit finds what its batch speaks of: all keys of the batch at once, part by part.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use headwater_types::TxHash;
+
+use super::contents::Part;
+use crate::Cancel;
+use crate::facts::{BlockFacts, OutPoint, OutputFacts, TransactionFacts};
+use crate::read::Result;
+
+/// Where a transaction stands: the place of its part, and its row there.
+pub(super) type Stand = (usize, u32);
+
+/// Where each of `hashes` stands, which are in order.
+pub(super) fn stands(parts: &[&Arc<Part>], hashes: &[TxHash], cancel: &Cancel) -> Result<Vec<Option<Stand>>> {
+    let mut stands = vec![None; hashes.len()];
+    for (place, part) in parts.iter().enumerate() {
+        cancel.check()?;
+        for (hash, row) in part.segment.find_many(hashes)? {
+            // A transaction stands in one part; should it ever stand in two, the first counts.
+            stands[hash].get_or_insert((place, row));
+        }
+    }
+    Ok(stands)
+}
+
+/// The copies of each of `numbers`, which are in order, by number: the place of a part, and what it says.
+pub(super) fn block_copies(
+    parts: &[&Arc<Part>],
+    numbers: &[u64],
+    cancel: &Cancel,
+) -> Result<BTreeMap<u64, Vec<(usize, BlockFacts)>>> {
+    let mut copies: BTreeMap<u64, Vec<(usize, BlockFacts)>> = BTreeMap::new();
+    for (place, part) in parts.iter().enumerate() {
+        cancel.check()?;
+        for (_, block) in part.segment.find_blocks(numbers)? {
+            copies.entry(block.number).or_default().push((place, block));
+        }
+    }
+    Ok(copies)
+}
+
+/// The outputs that a batch may spend: its own, and those held.
+pub(super) struct Outputs<'a> {
+    parts: &'a [&'a Arc<Part>],
+    offered: HashMap<TxHash, Vec<OutputFacts>>,
+    /// Transactions whose outputs the batch spends and does not bring, in order, and where they stand.
+    asked: Vec<TxHash>,
+    stands: Vec<Option<Stand>>,
+}
+
+impl<'a> Outputs<'a> {
+    pub(super) fn of(parts: &'a [&'a Arc<Part>], batch: &[TransactionFacts], cancel: &Cancel) -> Result<Self> {
+        let with_outputs = batch.iter().filter_map(|facts| facts.utxo.as_ref().map(|utxo| (facts.hash, utxo)));
+        let offered: HashMap<TxHash, Vec<OutputFacts>> =
+            with_outputs.map(|(hash, utxo)| (hash, utxo.outputs.clone())).collect();
+        let inputs = batch.iter().filter_map(|facts| facts.utxo.as_ref()).flat_map(|utxo| &utxo.inputs);
+        let mut asked: Vec<TxHash> = inputs
+            .filter(|input| !input.previous.is_unknown() && !offered.contains_key(&input.previous.hash))
+            .map(|input| input.previous.hash)
+            .collect();
+        asked.sort_unstable();
+        asked.dedup();
+        let stands = stands(parts, &asked, cancel)?;
+        Ok(Self { parts, offered, asked, stands })
+    }
+
+    /// Whether the batch brings the outputs of a transaction.
+    pub(super) fn are_offered(&self, hash: &TxHash) -> bool {
+        self.offered.contains_key(hash)
+    }
+
+    pub(super) fn get(&self, point: &OutPoint) -> Result<Option<OutputFacts>> {
+        if let Some(outputs) = self.offered.get(&point.hash) {
+            return Ok(outputs.get(point.index as usize).cloned());
+        }
+        match self.asked.binary_search(&point.hash) {
+            Ok(place) => match self.stands[place] {
+                Some((part, row)) => self.parts[part].segment.output_of(row, point.index),
+                None => Ok(None),
+            },
+            // Spent by a transaction that is held, not by one of the batch.
+            Err(_) if point.is_unknown() => Ok(None),
+            Err(_) => self.search(point),
+        }
+    }
+
+    fn search(&self, point: &OutPoint) -> Result<Option<OutputFacts>> {
+        for part in self.parts {
+            if let Some(output) = part.segment.output(point)? {
+                return Ok(Some(output));
+            }
+        }
+        Ok(None)
+    }
+}
