@@ -91,11 +91,16 @@ fn compare(bytes: &[u8]) -> (usize, usize, usize) {
         assert_eq!(*ours.id.as_bytes(), reversed(theirs.compute_txid().to_byte_array()));
         assert_eq!(ours.is_coinbase(), theirs.is_coinbase());
         let utxo = facts.utxo.as_ref().unwrap();
+        assert_eq!(utxo.version, Some(theirs.version.0.cast_unsigned()));
+        assert_eq!(utxo.lock_time, Some(theirs.lock_time.to_consensus_u32()));
+        assert_eq!(utxo.weight_wu.map(u64::from), Some(theirs.weight().to_wu()));
+        assert_eq!(utxo.signals_replacement(), Some(!theirs.is_coinbase() && theirs.is_explicitly_rbf()));
         let spends = if theirs.is_coinbase() { &[] } else { &theirs.input[..] };
         assert_eq!(utxo.inputs.len(), spends.len());
         for (input, theirs) in utxo.inputs.iter().zip(spends) {
             assert_eq!(*input.previous.hash.as_bytes(), reversed(theirs.previous_output.txid.to_byte_array()));
             assert_eq!(input.previous.index, theirs.previous_output.vout);
+            assert_eq!(input.sequence, Some(theirs.sequence.0));
         }
         assert_eq!(utxo.outputs.len(), theirs.output.len());
         for (output, theirs) in utxo.outputs.iter().zip(&theirs.output) {

@@ -50,7 +50,7 @@ fn outputs(network: Network, owners: &[Address]) -> Batch {
     let output =
         |owner: &Address| OutputFacts { owner: Some(*owner), amount: 50, script: ScriptType::P2wpkh, data: None };
     let outputs = owners.iter().map(output).collect();
-    transaction.utxo = Some(UtxoFacts { coinbase: true, inputs: Vec::new(), outputs });
+    transaction.utxo = Some(UtxoFacts::new(true, Vec::new(), outputs));
     batch.transactions.push(transaction);
     batch
 }

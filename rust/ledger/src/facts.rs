@@ -233,10 +233,37 @@ pub struct LogFacts {
 pub struct UtxoFacts {
     /// Whether it mints the block reward; then it has no inputs here.
     pub coinbase: bool,
+    /// Version; nodes print it signed or unsigned, here its four bytes are unsigned.
+    pub version: Option<u32>,
+    /// Height (below 500 000 000) or epoch second before which it could not be mined; 0 for no such limit.
+    pub lock_time: Option<u32>,
+    /// Weight units (BIP 141): three times the bytes without witnesses plus the bytes with them. A virtual byte is
+    /// four of them, rounded up.
+    pub weight_wu: Option<u32>,
     /// Inputs in order.
     pub inputs: Vec<InputFacts>,
     /// Outputs in order.
     pub outputs: Vec<OutputFacts>,
+}
+
+impl UtxoFacts {
+    /// Inputs and outputs, and nothing of how the transaction was written.
+    #[must_use]
+    pub const fn new(coinbase: bool, inputs: Vec<InputFacts>, outputs: Vec<OutputFacts>) -> Self {
+        Self { coinbase, version: None, lock_time: None, weight_wu: None, inputs, outputs }
+    }
+
+    /// Whether it says that it may be replaced (BIP 125): an input with a sequence number below `0xfffffffe`. `None`
+    /// when the sequence numbers that would tell are not known.
+    #[must_use]
+    pub fn signals_replacement(&self) -> Option<bool> {
+        const FIRST_FINAL: u32 = 0xffff_fffe;
+        let mut sequences = self.inputs.iter().map(|input| input.sequence);
+        if sequences.clone().flatten().any(|sequence| sequence < FIRST_FINAL) {
+            return Some(true);
+        }
+        sequences.all(|sequence| sequence.is_some()).then_some(false)
+    }
 }
 
 /// Names one output of a transaction.
@@ -268,6 +295,16 @@ pub struct InputFacts {
     pub previous: OutPoint,
     /// That output, where known.
     pub spent: Option<OutputFacts>,
+    /// Sequence number: what it says of replacement and of relative lock times.
+    pub sequence: Option<u32>,
+}
+
+impl InputFacts {
+    /// An input of which the sequence number is not known.
+    #[must_use]
+    pub const fn new(previous: OutPoint, spent: Option<OutputFacts>) -> Self {
+        Self { previous, spent, sequence: None }
+    }
 }
 
 /// One output.

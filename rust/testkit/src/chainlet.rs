@@ -215,7 +215,7 @@ impl Chainlet {
     /// A coinbase transaction that pays one account.
     #[must_use]
     pub fn mine(mut self, to: u64, satoshis: u64) -> Self {
-        let utxo = UtxoFacts { coinbase: true, inputs: vec![], outputs: vec![pay_to(to, satoshis)] };
+        let utxo = UtxoFacts::new(true, vec![], vec![pay_to(to, satoshis)]);
         let facts = TransactionFacts { utxo: Some(utxo), ..self.begin() };
         self.batch.transactions.push(facts);
         self
@@ -224,15 +224,14 @@ impl Chainlet {
     /// A transaction that spends outputs, given as (block, index, output), without telling what they hold.
     #[must_use]
     pub fn spend(mut self, outputs: &[(u64, u32, u32)], to: &[(u64, u64)]) -> Self {
-        let input = |&(block, index, output): &(u64, u32, u32)| InputFacts {
-            previous: OutPoint { hash: hash(block, index), index: output },
-            spent: None,
+        let input = |&(block, index, output): &(u64, u32, u32)| {
+            InputFacts::new(OutPoint { hash: hash(block, index), index: output }, None)
         };
-        let utxo = UtxoFacts {
-            coinbase: false,
-            inputs: outputs.iter().map(input).collect(),
-            outputs: to.iter().map(|&(number, satoshis)| pay_to(number, satoshis)).collect(),
-        };
+        let utxo = UtxoFacts::new(
+            false,
+            outputs.iter().map(input).collect(),
+            to.iter().map(|&(number, satoshis)| pay_to(number, satoshis)).collect(),
+        );
         let facts = TransactionFacts { utxo: Some(utxo), ..self.begin() };
         self.batch.transactions.push(facts);
         self

@@ -196,14 +196,10 @@ pub fn bitcoin() -> Town {
         utxo: Some(utxo),
         ..TransactionFacts::new(hash(number), block)
     };
-    let coinbase =
-        |owner: &str, amount: u64| UtxoFacts { coinbase: true, inputs: vec![], outputs: vec![output(owner, amount)] };
-    let spend = |number: u8| InputFacts { previous: OutPoint { hash: hash(number), index: 0 }, spent: None };
-    let joint = UtxoFacts {
-        coinbase: false,
-        inputs: vec![spend(1), spend(2)],
-        outputs: vec![output(PAID[0], 1_325_000), output(PAID[1], 2_350_000)],
-    };
+    let coinbase = |owner: &str, amount: u64| UtxoFacts::new(true, vec![], vec![output(owner, amount)]);
+    let spend = |number: u8| InputFacts::new(OutPoint { hash: hash(number), index: 0 }, None);
+    let joint =
+        UtxoFacts::new(false, vec![spend(1), spend(2)], vec![output(PAID[0], 1_325_000), output(PAID[1], 2_350_000)]);
     let mut batch = Batch::new(Chain::BITCOIN);
     batch.transactions = vec![
         transaction(1, 1, coinbase(PAYERS[0], 1_480_000)),
@@ -223,11 +219,11 @@ pub fn half_known() -> Town {
         utxo: Some(utxo),
         ..TransactionFacts::new(hash(number), block)
     };
-    let spend = |number: u8| InputFacts { previous: OutPoint { hash: hash(number), index: 0 }, spent: None };
-    let coinbase = UtxoFacts { coinbase: true, inputs: vec![], outputs: vec![output(PAYERS[0], 1_000)] };
-    let joint = UtxoFacts { coinbase: false, inputs: vec![spend(1), spend(9)], outputs: vec![output(PAID[0], 5_000)] };
-    let reward = UtxoFacts { coinbase: true, inputs: vec![], outputs: vec![output(PAYERS[1], 2_000)] };
-    let later = UtxoFacts { coinbase: false, inputs: vec![spend(3)], outputs: vec![output(PAID[0], 2_000)] };
+    let spend = |number: u8| InputFacts::new(OutPoint { hash: hash(number), index: 0 }, None);
+    let coinbase = UtxoFacts::new(true, vec![], vec![output(PAYERS[0], 1_000)]);
+    let joint = UtxoFacts::new(false, vec![spend(1), spend(9)], vec![output(PAID[0], 5_000)]);
+    let reward = UtxoFacts::new(true, vec![], vec![output(PAYERS[1], 2_000)]);
+    let later = UtxoFacts::new(false, vec![spend(3)], vec![output(PAID[0], 2_000)]);
     let mut batch = Batch::new(Chain::BITCOIN);
     batch.transactions = vec![
         transaction(1, 1, coinbase),

@@ -140,6 +140,12 @@ pub struct RawBlock<'a> {
 pub struct RawTransaction<'a> {
     /// Its id: the double hash without witnesses.
     pub id: TxHash,
+    /// Version, as an unsigned number.
+    pub version: u32,
+    /// Height or epoch second before which it could not be mined; 0 for no such limit.
+    pub lock_time: u32,
+    /// Weight units (BIP 141).
+    pub weight_wu: u32,
     /// Inputs in order.
     pub inputs: Vec<RawInput<'a>>,
     /// Outputs in order.
@@ -329,7 +335,12 @@ fn decode_transaction<'a>(reader: &mut Reader<'a>, index: usize) -> Result<RawTr
         let satoshis = outputs[output].value;
         return Err(BlockError::TooMuchMoney { transaction: hex::encode(id.as_bytes()), output, satoshis });
     }
-    Ok(RawTransaction { id, inputs, outputs, witness_hash, witnesses })
+    let bytes = reader.since(start).len();
+    // Marker and flag are two bytes that only the form with witnesses has.
+    let stripped = bytes - witnesses.map_or(0, |witnesses| 2 + witnesses.len());
+    let weight_wu = u32::try_from(3 * stripped + bytes).map_err(|_| malformed("more bytes than any block may have"))?;
+    let (version, lock_time) = (u32::from_le_bytes(version), u32::from_le_bytes(lock_time));
+    Ok(RawTransaction { id, version, lock_time, weight_wu, inputs, outputs, witness_hash, witnesses })
 }
 
 fn decode_input<'a>(reader: &mut Reader<'a>) -> Result<RawInput<'a>, BlockError> {

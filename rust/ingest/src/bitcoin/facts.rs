@@ -53,11 +53,15 @@ fn utxo_facts(transaction: &RawTransaction<'_>, network: Network) -> UtxoFacts {
     let spends = if coinbase { &[] } else { &transaction.inputs[..] };
     UtxoFacts {
         coinbase,
+        version: Some(transaction.version),
+        lock_time: Some(transaction.lock_time),
+        weight_wu: Some(transaction.weight_wu),
         inputs: spends
             .iter()
             .map(|input| InputFacts {
                 previous: OutPoint { hash: input.previous, index: input.previous_index },
                 spent: None,
+                sequence: Some(input.sequence),
             })
             .collect(),
         outputs: transaction

@@ -103,6 +103,15 @@ impl<'v> Object<'v> {
         self.read(name, "an unsigned whole number of at most 32 bits", |text| u32::try_from(whole(text)?).ok())
     }
 
+    /// The version of a transaction, which nodes print as a signed number before release 28 and as an unsigned one
+    /// since.
+    pub(crate) fn version(&self, name: &str) -> Result<Option<u32>, FieldError> {
+        self.read(name, "a whole number of 32 bits, signed or not", |text| {
+            let number: i64 = text.parse().ok()?;
+            u32::try_from(number).ok().or_else(|| i32::try_from(number).ok().map(i32::cast_unsigned))
+        })
+    }
+
     pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, FieldError> {
         // Header times have 32 bits; more are milliseconds.
         self.read(name, "epoch seconds of at most 32 bits", |text| {

@@ -4,7 +4,7 @@ use headwater_ledger::facts::{Claim, InputFacts, OutPoint, OutputFacts, UtxoFact
 use headwater_ledger::read::CoverageTable;
 use headwater_types::{Amount, Chain, Network, Timestamp};
 
-use super::bitcoin_json::{block_of, each_document, network, transaction_facts};
+use super::bitcoin_json::{block_of, each_document, network, transaction_facts, weight_of};
 use super::{Format, Job, Sniffed, SniffedChain};
 use crate::bitcoin::object::Object;
 use crate::bitcoin::read_script;
@@ -85,8 +85,16 @@ fn read_transaction(
     let inputs = transaction.list("vin")?;
     let coinbase = inputs.first().is_some_and(|input| input.has("coinbase"));
     let inputs = if coinbase { &[] } else { &inputs[..] };
+    // Nodes print no weight of a transaction before release 0.17, but how many bytes it has.
+    let weight_wu = match transaction.small_number("weight")? {
+        None => weight_of(transaction.small_number("size")?, transaction.small_number("vsize")?),
+        told => told,
+    };
     let utxo = UtxoFacts {
         coinbase,
+        version: transaction.version("version")?,
+        lock_time: transaction.small_number("locktime")?,
+        weight_wu,
         inputs: inputs.iter().map(|input| read_input(input, network)).collect::<Result<_, _>>()?,
         outputs: transaction
             .list("vout")?
@@ -110,7 +118,7 @@ fn read_input(input: &Object<'_>, network: Network) -> Result<InputFacts, FieldE
     let index = input.need("vout", input.small_number("vout")?, "the output that is spent")?;
     let previous = OutPoint { hash: input.transaction("txid")?, index };
     let spent = input.object("prevout").map(|spent| read_output(&spent, network)).transpose()?;
-    Ok(InputFacts { previous, spent })
+    Ok(InputFacts { previous, spent, sequence: input.small_number("sequence")? })
 }
 
 /// Owner and form come from the script itself: what nodes print beside it changed over the years.

@@ -22,9 +22,10 @@ const BLOCK: &str = r#"{
      "vin": [{"coinbase": "04ffff001d0102", "sequence": 4294967295}],
      "vout": [{"value": 50.00000000, "n": 0, "scriptPubKey": {"hex": "6a0568656c6c6f", "type": "nulldata"}}]},
     {"txid": "f4184fc596403b9d638783cf57adfe4c75c605f6356fbc91338530e9831e9e16",
+     "version": -2, "locktime": 169, "weight": 437,
      "fee": 1.5e-07,
      "vin": [{"txid": "0437cd7f8525ceed2324359c2d0ba26006d92d856a9c20fa0241106ee5a597c9", "vout": 0,
-              "scriptSig": {"hex": "00"}, "sequence": 4294967295,
+              "scriptSig": {"hex": "00"}, "sequence": 4294967293,
               "prevout": {"generated": true, "height": 9, "value": 0.00000115,
                           "scriptPubKey": {"hex": "76a914751e76e8199196d454941c45d1b3a323f1433bd688ac"}}}],
      "vout": [{"value": 0.00000100, "n": 0,
@@ -61,6 +62,9 @@ fn a_block_of_verbosity_3_tells_fees_and_what_inputs_spend() {
     assert_eq!((minted.outputs[0].amount, minted.outputs[0].data.as_deref()), (5_000_000_000, Some(&b"hello"[..])));
     assert_eq!((paid.index, paid.fee), (Some(1), Some(Amount::from(15))));
     let utxo = paid.utxo.as_ref().unwrap();
+    assert_eq!((utxo.version, utxo.lock_time, utxo.weight_wu), (Some(0xffff_fffe), Some(169), Some(437)));
+    assert_eq!((utxo.inputs[0].sequence, utxo.signals_replacement()), (Some(0xffff_fffd), Some(true)));
+    assert_eq!((minted.version, minted.lock_time, minted.weight_wu), (None, None, None));
     let spent = utxo.inputs[0].spent.as_ref().unwrap();
     assert_eq!((spent.amount, spent.script), (115, ScriptType::P2pkh));
     assert_eq!(utxo.outputs[0].owner.unwrap().to_string(), "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4");
@@ -96,6 +100,7 @@ fn what_cannot_be_a_block_is_named() {
         ("6a0568656c6c6f", "6a0", "a script in hex"),
         ("\"vout\": 0,", "\"vout\": 4294967296,", "tx[1].vin[0].vout"),
         ("1231731025", "1231731025000", "epoch seconds"),
+        ("\"version\": -2", "\"version\": 4294967296", "tx[1].version"),
     ] {
         let error = read(&BLOCK.replacen(before, after, 1), OnError::Stop).unwrap_err().to_string();
         assert!(error.contains(expected), "{after}: {error}");

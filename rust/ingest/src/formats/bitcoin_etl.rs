@@ -4,7 +4,7 @@ use headwater_ledger::facts::{InputFacts, OutPoint, OutputFacts, TransactionFact
 use headwater_ledger::read::ScriptType;
 use headwater_types::{Amount, Chain, Network};
 
-use super::bitcoin_json::{block_of, each_document, network, transaction_facts};
+use super::bitcoin_json::{block_of, each_document, network, transaction_facts, weight_of};
 use super::{Format, Job, Sniffed, SniffedChain};
 use crate::bitcoin::object::{Object, address};
 use crate::bitcoin::read_script;
@@ -85,6 +85,9 @@ fn read_transaction(row: &Object<'_>, network: Network) -> Result<Option<Transac
     let enriched = !coinbase && inputs.iter().all(|input| input.has("value"));
     let utxo = UtxoFacts {
         coinbase,
+        version: row.version("version")?,
+        lock_time: row.small_number("lock_time")?,
+        weight_wu: weight_of(row.small_number("size")?, row.small_number("virtual_size")?),
         inputs: inputs.iter().map(|input| read_input(input, network)).collect::<Result<_, _>>()?,
         outputs: row.list("outputs")?.iter().map(|output| read_output(output, network)).collect::<Result<_, _>>()?,
     };
@@ -119,7 +122,7 @@ fn read_input(input: &Object<'_>, network: Network) -> Result<InputFacts, FieldE
     let index = input.small_number("spent_output_index")?;
     let index = input.need("spent_output_index", index, "the output that is spent")?;
     let previous = OutPoint { hash: input.transaction("spent_transaction_hash")?, index };
-    Ok(InputFacts { previous, spent: spent(input, network)? })
+    Ok(InputFacts { previous, spent: spent(input, network)?, sequence: input.small_number("sequence")? })
 }
 
 /// What an enriched input says of the output it spends. `script_hex` is the unlocking script here, so form and owner

@@ -133,3 +133,35 @@ fn a_broken_row_is_left_out_wherever_it_stands() {
         assert_eq!(read(&content, &skip).unwrap().transactions.len(), 1);
     }
 }
+
+#[test]
+fn the_weight_follows_from_bytes_and_virtual_bytes_where_only_one_is_possible() {
+    let (mut told, mut all) = (0, 0);
+    for stripped in 60..400_u32 {
+        for witness in (2..300).chain([0]) {
+            let bytes = stripped + witness;
+            let weight = 3 * stripped + bytes;
+            let found = weight_of(Some(bytes), Some(weight.div_ceil(4)));
+            assert!(found.is_none_or(|found| found == weight), "{stripped} + {witness}");
+            all += 1;
+            told += u32::from(found.is_some());
+        }
+    }
+    // Of the four weights of one number of virtual bytes the first and the last leave each other possible.
+    assert!(told * 100 > all * 49, "{told} of {all}");
+    assert_eq!(weight_of(Some(226), Some(226)), Some(904));
+    assert_eq!(weight_of(Some(222), Some(141)), Some(561));
+    assert_eq!((weight_of(None, Some(1)), weight_of(Some(5), None), weight_of(Some(3), Some(0))), (None, None, None));
+}
+
+#[test]
+fn rows_tell_how_a_transaction_was_written() {
+    let row = row(&input(r#""value": null, "sequence": 4294967294"#), OUTPUT, "0").replacen(
+        "\"index\": 1",
+        "\"index\": 1, \"version\": 2, \"lock_time\": 50000, \"size\": 191, \"virtual_size\": 191",
+        1,
+    );
+    let facts = read(&row, &Options::default()).unwrap().transactions.remove(0).utxo.unwrap();
+    assert_eq!((facts.version, facts.lock_time, facts.weight_wu), (Some(2), Some(50_000), Some(764)));
+    assert_eq!((facts.inputs[0].sequence, facts.signals_replacement()), (Some(4_294_967_294), Some(false)));
+}

@@ -110,3 +110,18 @@ pub(super) fn transaction_facts(
     facts.utxo = Some(utxo);
     Some(facts)
 }
+
+/// The weight that bytes and virtual bytes leave possible; `None` where that are two.
+///
+/// A transaction of `n` bytes, `s` of them without witnesses, weighs `3 s + n` and has a quarter of it, rounded up, as
+/// virtual bytes `v`. So the weight is one of the four numbers up to `4 v` and congruent to `n` modulo 3, which only
+/// `4 v` and `4 v - 3` can both be. Without witnesses `v = n`, and nothing else has that: witnesses take two bytes more.
+pub(super) fn weight_of(bytes: Option<u32>, virtual_bytes: Option<u32>) -> Option<u32> {
+    let (bytes, virtual_bytes) = (bytes?, virtual_bytes?);
+    let most = virtual_bytes.checked_mul(4)?;
+    if bytes == virtual_bytes {
+        return Some(most);
+    }
+    let mut possible = (most.checked_sub(3)?..=most).filter(|weight| weight % 3 == bytes % 3);
+    possible.next().filter(|_| possible.next().is_none())
+}

@@ -62,10 +62,10 @@ impl Format for GraphsenseBitcoin {
             let inputs = if coinbase { Vec::new() } else { row.list("inputs")? };
             let inputs = inputs
                 .iter()
-                .map(|input| Ok(InputFacts { previous: OutPoint::UNKNOWN, spent: Some(read_side(input, network)?) }))
+                .map(|input| Ok(InputFacts::new(OutPoint::UNKNOWN, Some(read_side(input, network)?))))
                 .collect::<Result<_, FieldError>>()?;
             let hash = row.transaction("txHash")?;
-            let utxo = UtxoFacts { coinbase, inputs, outputs };
+            let utxo = UtxoFacts::new(coinbase, inputs, outputs);
             if let Some(facts) = transaction_facts(network, hash, number, time, utxo) {
                 sink.transaction(facts);
             }

@@ -167,17 +167,21 @@ impl Canonical for OutputFacts {
 
 impl Canonical for InputFacts {
     fn write(&self, out: &mut Vec<u8>) {
-        let Self { previous, spent } = self;
+        let Self { previous, spent, sequence } = self;
         previous.hash.as_bytes().write(out);
         previous.index.write(out);
         spent.write(out);
+        sequence.write(out);
     }
 }
 
 impl Canonical for UtxoFacts {
     fn write(&self, out: &mut Vec<u8>) {
-        let Self { coinbase, inputs, outputs } = self;
+        let Self { coinbase, version, lock_time, weight_wu, inputs, outputs } = self;
         coinbase.write(out);
+        version.write(out);
+        lock_time.write(out);
+        weight_wu.write(out);
         inputs.write(out);
         outputs.write(out);
     }

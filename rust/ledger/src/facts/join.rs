@@ -220,7 +220,14 @@ fn join_utxo(at: &Place<'_>, held: Option<UtxoFacts>, offered: Option<UtxoFacts>
         return Err(at.conflict("output", held, offered));
     }
     let inputs = held.inputs.into_iter().zip(offered.inputs).map(|(held, offered)| join_inputs(at, held, offered));
-    Ok(Some(UtxoFacts { coinbase: held.coinbase, inputs: inputs.collect::<Result<_>>()?, outputs: held.outputs }))
+    Ok(Some(UtxoFacts {
+        coinbase: held.coinbase,
+        version: at.same("version", held.version, offered.version)?,
+        lock_time: at.same("lock time", held.lock_time, offered.lock_time)?,
+        weight_wu: at.same("weight", held.weight_wu, offered.weight_wu)?,
+        inputs: inputs.collect::<Result<_>>()?,
+        outputs: held.outputs,
+    }))
 }
 
 fn join_inputs(at: &Place<'_>, held: InputFacts, offered: InputFacts) -> Result<InputFacts> {
@@ -229,7 +236,11 @@ fn join_inputs(at: &Place<'_>, held: InputFacts, offered: InputFacts) -> Result<
         (held, offered) if held.is_unknown() => offered,
         (held, offered) => return Err(at.conflict("output that an input spends", &held, &offered)),
     };
-    Ok(InputFacts { previous, spent: at.same("spent output", held.spent, offered.spent)? })
+    Ok(InputFacts {
+        previous,
+        spent: at.same("spent output", held.spent, offered.spent)?,
+        sequence: at.same("sequence number", held.sequence, offered.sequence)?,
+    })
 }
 
 #[cfg(test)]

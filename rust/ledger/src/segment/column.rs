@@ -151,6 +151,12 @@ impl<T: Pod> OptionalColumn<T> {
         Ok(Self { present: Present { words: file.column(sections.presence)?, values: values.len() }, values })
     }
 
+    /// The same for a column that older files do not have; then no row has a value.
+    pub(super) fn open_if_any(file: &Arc<Container>, sections: OptionalSections<T>) -> Result<Self> {
+        let values = file.column_if_any(sections.values)?;
+        Ok(Self { present: Present { words: file.column_if_any(sections.presence)?, values: values.len() }, values })
+    }
+
     pub(super) fn get(&self, row: u32) -> Result<Option<T>> {
         self.present.place(row)?.map(|place| self.values.get(place)).transpose()
     }

@@ -237,6 +237,14 @@ impl Container {
         range().ok_or_else(|| self.corrupt(0, format!("{count} elements at {offset} do not fit the file")))
     }
 
+    /// A section that files of this format did not always have: empty where it is missing.
+    pub(super) fn column_if_any<T: Pod>(self: &std::sync::Arc<Self>, section: Section<T>) -> Result<Column<T>> {
+        if self.entries.iter().any(|entry| text(&entry.name) == section.name()) {
+            return self.column(section);
+        }
+        Ok(Column::new(std::sync::Arc::clone(self), 0..0, section.name()))
+    }
+
     pub(super) fn column<T: Pod>(self: &std::sync::Arc<Self>, section: Section<T>) -> Result<Column<T>> {
         let entry = self
             .entries
@@ -326,4 +334,20 @@ impl Container {
 fn text(padded: &[u8]) -> &str {
     let end = padded.iter().position(|&byte| byte == 0).unwrap_or(padded.len());
     std::str::from_utf8(&padded[..end]).unwrap_or("?")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::layout::{HASH_ROWS, TX_LOGS};
+
+    #[test]
+    fn a_section_that_older_files_lack_is_empty_where_it_is_asked_for_so_and_an_error_elsewhere() {
+        let mut writer = ContainerWriter::new(Chain::BITCOIN, Network::Mainnet);
+        writer.put(HASH_ROWS, &[7]);
+        let file = std::sync::Arc::new(Container::from_bytes("old", &writer.finish()).unwrap());
+        assert_eq!(file.column_if_any(HASH_ROWS).unwrap().get(0).unwrap(), 7);
+        assert_eq!(file.column_if_any(TX_LOGS).unwrap().len(), 0);
+        assert!(file.column(TX_LOGS).is_err());
+    }
 }

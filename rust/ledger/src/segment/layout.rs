@@ -240,6 +240,11 @@ pub(super) const INPUT_HASHES: Section<[u8; 32]> = Section::new("input.hashes");
 pub(super) const INPUT_INDEXES: Section<u32> = Section::new("input.indexes");
 /// What each input spends, where it is known.
 pub(super) const INPUT_SPENT: OptionalSections<Output> = optional!("input.spent");
+/// Files written before these were known have no such sections.
+pub(super) const INPUT_SEQUENCES: OptionalSections<u32> = optional!("input.sequences");
+pub(super) const TX_VERSIONS: OptionalSections<u32> = optional!("tx.versions");
+pub(super) const TX_LOCK_TIMES: OptionalSections<u32> = optional!("tx.lock_times");
+pub(super) const TX_WEIGHTS: OptionalSections<u32> = optional!("tx.weights");
 pub(super) const OUTPUTS: Section<Output> = Section::new("outputs");
 /// Inputs in order of the output they spend: first eight bytes of its hash, and the input.
 pub(super) const SPENDER_PREFIXES: Section<u64> = Section::new("spender.prefixes");

@@ -218,14 +218,14 @@ impl UtxoBook {
             self.wallets[wallet.0].coins.remove(coin);
             let spent = self.coins.remove(&coin.3).expect("wallets list only coins of the book");
             self.open_fees += spent.amount;
-            inputs.push(InputFacts { previous: coin.3, spent: Some(spent) });
+            inputs.push(InputFacts::new(coin.3, Some(spent)));
         }
         self.open_fees -= outputs.iter().map(|output| output.1).sum::<u64>();
         let from = inputs.iter().filter_map(|input| input.spent.as_ref()?.owner).collect();
         let outputs: Vec<_> = outputs.iter().map(|&(address, amount)| output(address, amount)).collect();
         let hash = self.next_hash();
         let block = self.open_block;
-        let facts = self.facts(hash, block, UtxoFacts { coinbase: false, inputs, outputs });
+        let facts = self.facts(hash, block, UtxoFacts::new(false, inputs, outputs));
         self.credit(&facts, block);
         self.open.push(facts);
         (hash, from)
@@ -269,7 +269,7 @@ impl UtxoBook {
             outputs.push(OutputFacts { owner: None, amount: 0, script: ScriptType::OpReturn, data: Some(data) });
         }
         let hash = self.next_hash();
-        let coinbase = self.facts(hash, block, UtxoFacts { coinbase: true, inputs: Vec::new(), outputs });
+        let coinbase = self.facts(hash, block, UtxoFacts::new(true, Vec::new(), outputs));
         self.credit(&coinbase, if block == 0 { u64::MAX } else { block + MATURITY_BLOCKS });
         for (index, mut facts) in (0..).zip(std::iter::once(coinbase).chain(self.open.drain(..))) {
             facts.index = Some(index);

@@ -146,7 +146,7 @@ fn an_output_that_one_source_leaves_open_is_the_one_that_another_names() {
     use crate::facts::{InputFacts, OutPoint, UtxoFacts};
     let named = OutPoint { hash: TxHash::new([3; 32]), index: 1 };
     let spending = |previous| {
-        let utxo = UtxoFacts { coinbase: false, inputs: vec![InputFacts { previous, spent: None }], outputs: vec![] };
+        let utxo = UtxoFacts::new(false, vec![InputFacts::new(previous, None)], vec![]);
         TransactionFacts { utxo: Some(utxo), ..TransactionFacts::new(TxHash::new([7; 32]), 5) }
     };
     let (open, told) = (spending(OutPoint::UNKNOWN), spending(named));
@@ -155,4 +155,47 @@ fn an_output_that_one_source_leaves_open_is_the_one_that_another_names() {
     assert_eq!(open.clone().join(open.clone(), Chain::BITCOIN).unwrap(), open);
     let other = spending(OutPoint { index: 2, ..named });
     assert!(told.join(other, Chain::BITCOIN).is_err());
+}
+
+#[test]
+fn how_a_transaction_was_written_is_joined_and_contradicted_field_by_field() {
+    use crate::facts::{InputFacts, OutPoint, UtxoFacts};
+    type Change = fn(&mut UtxoFacts, u32);
+    let fields: [(&str, Change); 4] = [
+        ("version", |utxo, number| utxo.version = Some(number)),
+        ("lock time", |utxo, number| utxo.lock_time = Some(number)),
+        ("weight", |utxo, number| utxo.weight_wu = Some(number)),
+        ("sequence number", |utxo, number| utxo.inputs[0].sequence = Some(number)),
+    ];
+    let bare = || UtxoFacts::new(false, vec![InputFacts::new(OutPoint::UNKNOWN, None)], vec![]);
+    let facts = |utxo| TransactionFacts { utxo: Some(utxo), ..TransactionFacts::new(TxHash::new([7; 32]), 5) };
+    let mut whole = bare();
+    for (_, change) in fields {
+        change(&mut whole, 2);
+    }
+    for (name, change) in fields {
+        let stating = |number| {
+            let mut utxo = bare();
+            change(&mut utxo, number);
+            facts(utxo)
+        };
+        assert_eq!(stating(2).join(facts(whole.clone()), Chain::BITCOIN).unwrap(), facts(whole.clone()));
+        assert_eq!(facts(bare()).join(stating(2), Chain::BITCOIN).unwrap(), stating(2));
+        let error = stating(1).join(facts(whole.clone()), Chain::BITCOIN).unwrap_err();
+        assert!(matches!(error, LedgerError::Conflict { field, .. } if field == name), "{error}");
+    }
+}
+
+#[test]
+fn one_low_sequence_number_makes_a_transaction_replaceable() {
+    use crate::facts::{InputFacts, OutPoint, UtxoFacts};
+    let signals = |sequences: &[Option<u32>]| {
+        let input = |&sequence| InputFacts { sequence, ..InputFacts::new(OutPoint::UNKNOWN, None) };
+        UtxoFacts::new(false, sequences.iter().map(input).collect(), vec![]).signals_replacement()
+    };
+    let (last, no_replacement, replacement) = (Some(u32::MAX), Some(u32::MAX - 1), Some(u32::MAX - 2));
+    assert_eq!(signals(&[last, no_replacement]), Some(false));
+    assert_eq!(signals(&[last, replacement]), Some(true));
+    assert_eq!(signals(&[None, Some(0)]), Some(true));
+    assert_eq!(signals(&[last, None]), None);
 }

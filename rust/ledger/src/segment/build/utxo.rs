@@ -9,15 +9,19 @@ use crate::read::{Result, ScriptType};
 use crate::segment::column::NONE;
 use crate::segment::container::ContainerWriter;
 use crate::segment::layout::{
-    INPUT_HASHES, INPUT_INDEXES, INPUT_SPENT, OUTPUTS, Output, SPENDER_INPUTS, SPENDER_PREFIXES, TX_OUTPUTS, TX_SPENDS,
-    prefix,
+    INPUT_HASHES, INPUT_INDEXES, INPUT_SEQUENCES, INPUT_SPENT, OUTPUTS, Output, SPENDER_INPUTS, SPENDER_PREFIXES,
+    TX_LOCK_TIMES, TX_OUTPUTS, TX_SPENDS, TX_VERSIONS, TX_WEIGHTS, prefix,
 };
 
 pub(super) struct UtxoColumns {
+    versions: OptionalBuilder<u32>,
+    lock_times: OptionalBuilder<u32>,
+    weights: OptionalBuilder<u32>,
     input_offsets: OffsetBuilder,
     hashes: Vec<[u8; 32]>,
     indexes: Vec<u32>,
     spent: OptionalBuilder<Output>,
+    sequences: OptionalBuilder<u32>,
     output_offsets: OffsetBuilder,
     outputs: Vec<Output>,
 }
@@ -25,10 +29,14 @@ pub(super) struct UtxoColumns {
 impl UtxoColumns {
     pub(super) fn new() -> Self {
         Self {
+            versions: OptionalBuilder::new(),
+            lock_times: OptionalBuilder::new(),
+            weights: OptionalBuilder::new(),
             input_offsets: OffsetBuilder::new("inputs"),
             hashes: Vec::new(),
             indexes: Vec::new(),
             spent: OptionalBuilder::new(),
+            sequences: OptionalBuilder::new(),
             output_offsets: OffsetBuilder::new("outputs"),
             outputs: Vec::new(),
         }
@@ -40,11 +48,15 @@ impl UtxoColumns {
         dictionary: &Dictionary,
         blobs: &mut BlobBuilder<'a>,
     ) -> Result<()> {
+        self.versions.push(utxo.and_then(|utxo| utxo.version));
+        self.lock_times.push(utxo.and_then(|utxo| utxo.lock_time));
+        self.weights.push(utxo.and_then(|utxo| utxo.weight_wu));
         if let Some(utxo) = utxo {
             for input in &utxo.inputs {
                 self.hashes.push(*input.previous.hash.as_bytes());
                 self.indexes.push(input.previous.index);
                 self.spent.push(input.spent.as_ref().map(|spent| output(spent, dictionary, blobs)).transpose()?);
+                self.sequences.push(input.sequence);
             }
             for facts in &utxo.outputs {
                 self.outputs.push(output(facts, dictionary, blobs)?);
@@ -55,10 +67,14 @@ impl UtxoColumns {
     }
 
     pub(super) fn put(&self, out: &mut ContainerWriter) {
+        self.versions.put(out, TX_VERSIONS);
+        self.lock_times.put(out, TX_LOCK_TIMES);
+        self.weights.put(out, TX_WEIGHTS);
         self.input_offsets.put(out, TX_SPENDS);
         out.put(INPUT_HASHES, &self.hashes);
         out.put(INPUT_INDEXES, &self.indexes);
         self.spent.put(out, INPUT_SPENT);
+        self.sequences.put(out, INPUT_SEQUENCES);
         self.output_offsets.put(out, TX_OUTPUTS);
         out.put(OUTPUTS, &self.outputs);
         let mut inputs: Vec<u32> =

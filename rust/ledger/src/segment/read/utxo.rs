@@ -13,10 +13,14 @@ use crate::facts::{InputFacts, OutPoint, OutputFacts, UtxoFacts};
 use crate::read::{Result, ScriptType};
 
 pub(super) struct Utxo {
+    versions: OptionalColumn<u32>,
+    lock_times: OptionalColumn<u32>,
+    weights: OptionalColumn<u32>,
     inputs: Offsets,
     hashes: Column<[u8; 32]>,
     indexes: Column<u32>,
     spent: OptionalColumn<Output>,
+    sequences: OptionalColumn<u32>,
     output_offsets: Offsets,
     outputs: Column<Output>,
     prefixes: Column<u64>,
@@ -26,10 +30,14 @@ pub(super) struct Utxo {
 impl Utxo {
     pub(super) fn open(file: &Arc<Container>) -> Result<Self> {
         Ok(Self {
+            versions: OptionalColumn::open_if_any(file, layout::TX_VERSIONS)?,
+            lock_times: OptionalColumn::open_if_any(file, layout::TX_LOCK_TIMES)?,
+            weights: OptionalColumn::open_if_any(file, layout::TX_WEIGHTS)?,
             inputs: Offsets(file.column(layout::TX_SPENDS)?),
             hashes: file.column(layout::INPUT_HASHES)?,
             indexes: file.column(layout::INPUT_INDEXES)?,
             spent: OptionalColumn::open(file, layout::INPUT_SPENT)?,
+            sequences: OptionalColumn::open_if_any(file, layout::INPUT_SEQUENCES)?,
             output_offsets: Offsets(file.column(layout::TX_OUTPUTS)?),
             outputs: file.column(layout::OUTPUTS)?,
             prefixes: file.column(layout::SPENDER_PREFIXES)?,
@@ -41,10 +49,17 @@ impl Utxo {
         let inputs = self.inputs.get(row)?.map(|at| {
             let input = u32::try_from(at).map_err(|_| self.hashes.outside(at))?;
             let spent = self.spent.get(input)?.map(|output| self.output_facts(&output, with)).transpose()?;
-            Ok(InputFacts { previous: self.previous(at)?, spent })
+            Ok(InputFacts { previous: self.previous(at)?, spent, sequence: self.sequences.get(input)? })
         });
         let outputs = self.output_offsets.get(row)?.map(|at| self.output_facts(&self.outputs.get(at)?, with));
-        Ok(UtxoFacts { coinbase, inputs: inputs.collect::<Result<_>>()?, outputs: outputs.collect::<Result<_>>()? })
+        Ok(UtxoFacts {
+            coinbase,
+            version: self.versions.get(row)?,
+            lock_time: self.lock_times.get(row)?,
+            weight_wu: self.weights.get(row)?,
+            inputs: inputs.collect::<Result<_>>()?,
+            outputs: outputs.collect::<Result<_>>()?,
+        })
     }
 
     pub(super) fn output(&self, row: u32, index: u32, with: &Dictionaries<'_>) -> Result<Option<OutputFacts>> {

@@ -85,13 +85,26 @@ fn output(chain: Chain) -> impl Strategy<Value = OutputFacts> {
 }
 
 fn utxo(chain: Chain) -> impl Strategy<Value = UtxoFacts> {
-    let input = (0..40_u64, 0..3_u32, option::weighted(0.8, output(chain)))
-        .prop_map(|(number, index, spent)| InputFacts { previous: OutPoint { hash: hash(number), index }, spent });
-    (any::<bool>(), vec(input, 0..5), vec(output(chain), 0..5)).prop_map(|(coinbase, inputs, outputs)| UtxoFacts {
-        coinbase,
-        inputs: if coinbase { Vec::new() } else { inputs },
-        outputs,
-    })
+    let sequence = option::weighted(0.7, (u32::MAX - 3)..=u32::MAX);
+    let input = (0..40_u64, 0..3_u32, option::weighted(0.8, output(chain)), sequence).prop_map(
+        |(number, index, spent, sequence)| InputFacts {
+            previous: OutPoint { hash: hash(number), index },
+            spent,
+            sequence,
+        },
+    );
+    let number = || option::weighted(0.7, any::<u32>());
+    let written = (number(), number(), number());
+    (any::<bool>(), vec(input, 0..5), vec(output(chain), 0..5), written).prop_map(
+        |(coinbase, inputs, outputs, (version, lock_time, weight_wu))| UtxoFacts {
+            coinbase,
+            version,
+            lock_time,
+            weight_wu,
+            inputs: if coinbase { Vec::new() } else { inputs },
+            outputs,
+        },
+    )
 }
 
 fn transaction(chain: Chain) -> BoxedStrategy<TransactionFacts> {

@@ -81,7 +81,7 @@ fn addresses_of_another_chain_or_network_are_refused() {
     let owner = UtxoAddress { network: Network::Testnet, payload: UtxoPayload::ScriptHash([1; 20]) };
     let output = OutputFacts { owner: Some(Address::Utxo(owner)), amount: 1, script: ScriptType::P2sh, data: None };
     let mut facts = TransactionFacts::new(hash(1), 1);
-    facts.utxo = Some(UtxoFacts { coinbase: true, inputs: Vec::new(), outputs: vec![output] });
+    facts.utxo = Some(UtxoFacts::new(true, Vec::new(), vec![output]));
     assert!(matches!(refusal(&input(Chain::BITCOIN, vec![facts])), LedgerError::NetworkMismatch { .. }));
 }
 
