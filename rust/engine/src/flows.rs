@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use headwater_ledger::Ledger;
 use headwater_ledger::read::{AccountRef, Direction, MovementKind};
 use headwater_metrics::flow::{AssetTally, Group, Movement, Side, Way};
-use headwater_types::{Address, Amount, SumOverflow};
+use headwater_types::{Address, Amount, Pico, SumOverflow, Usd};
 
 use crate::Error;
 use crate::asset_book::{AssetBook, AssetView};
 use crate::scope::Scope;
-use crate::valuation::{Output, Valuer, decimal};
+use crate::valuation::{Output, Valuer};
 use crate::walk::{Flow, attribution, counterparties};
 
 /// The movement of a flow, valued; `None` for a transfer of the account to itself, which is in no sum.
@@ -29,6 +29,8 @@ pub(crate) fn movement(
     let time = flow.posting.time;
     let usd = valuer.usd(asset, amount, time);
     let converted = valuer.converted(output, asset, amount, usd, time);
+    // Each is rounded once; sums of what is rounded are exact.
+    let (usd, converted) = (usd.and_then(Usd::from_f64), converted.and_then(Pico::from_f64));
     Some(Movement { transaction: flow.posting.transaction, time, way, amount, usd, converted })
 }
 
@@ -107,7 +109,7 @@ impl SumUnit {
     }
 
     /// The sum of one direction, where it is no exact sum of one asset.
-    fn value(self, side: &Side) -> f64 {
+    fn value(self, side: &Side) -> Pico {
         match self {
             Self::Own | Self::Usd => side.usd,
             Self::Converted => side.converted,
@@ -143,7 +145,7 @@ impl Sums {
         match (unit, &group.by_asset[..]) {
             (SumUnit::Converted, [(asset, tally)]) => Self::of_asset(output, tally, book.view(*asset)),
             (SumUnit::Own, [(asset, tally)]) => Self::exact(tally, book.view(*asset).decimals),
-            (SumUnit::Own, _) => Ok(Self::values(0.0, 0.0)),
+            (SumUnit::Own, _) => Ok(Self::values(Pico::ZERO, Pico::ZERO)),
             (SumUnit::Usd | SumUnit::Converted, _) => {
                 Ok(Self::values(unit.value(&group.all.received), unit.value(&group.all.sent)))
             }
@@ -170,8 +172,8 @@ impl Sums {
         })
     }
 
-    fn values(received: f64, sent: f64) -> Self {
-        let text = |value| Some(decimal(value));
+    fn values(received: Pico, sent: Pico) -> Self {
+        let text = |value: Pico| Some(value.to_string());
         Self { received: text(received), sent: text(sent), total: text(received + sent), net: text(received - sent) }
     }
 }

@@ -1,14 +1,14 @@
 //! Sums of movements as seen from one account: by direction, by counterparty, by asset.
 //!
-//! Amounts are added as integers of one asset; US dollars as doubles in the order in which movements arrive, so equal
-//! input gives equal bits. Distinct transactions are counted by adjacency: the movements of one transaction must
-//! arrive next to each other, as postings do.
+//! Amounts are added as integers of one asset; US dollars and other values as integers too ([`Pico`]), so no sum depends
+//! on the order in which movements arrive. Distinct transactions are counted by adjacency: the movements of one
+//! transaction must arrive next to each other, as postings do.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use headwater_ledger::read::TransactionRef;
-use headwater_types::{Amount, Balance, SumOverflow, Timestamp};
+use headwater_types::{Amount, Balance, Pico, SumOverflow, Timestamp, Usd};
 
 /// Which way a movement went, as seen from the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,7 +20,7 @@ pub enum Way {
 }
 
 /// One movement to be summed.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Movement {
     /// The transaction it belongs to.
     pub transaction: TransactionRef,
@@ -31,13 +31,13 @@ pub struct Movement {
     /// How much, in the smallest unit of its asset.
     pub amount: Amount,
     /// Its value in US dollars; `None` when it has no price.
-    pub usd: Option<f64>,
+    pub usd: Option<Usd>,
     /// Its value in the unit of the answer; `None` when it cannot be converted.
-    pub converted: Option<f64>,
+    pub converted: Option<Pico>,
 }
 
 /// Counts and values of one direction.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Side {
     /// Distinct transactions.
     pub transactions: u64,
@@ -46,9 +46,9 @@ pub struct Side {
     /// Movements without a price.
     pub unpriced: u64,
     /// US dollars of the priced movements.
-    pub usd: f64,
+    pub usd: Usd,
     /// The unit of the answer, over the movements that could be converted.
-    pub converted: f64,
+    pub converted: Pico,
     latest: Option<TransactionRef>,
 }
 
@@ -60,18 +60,18 @@ impl Side {
             Some(usd) => self.usd += usd,
             None => self.unpriced += 1,
         }
-        self.converted += movement.converted.unwrap_or(0.0);
+        self.converted += movement.converted.unwrap_or_default();
     }
 
     /// US dollars; `None` when there were movements and none had a price.
     #[must_use]
-    pub fn known_usd(&self) -> Option<f64> {
+    pub fn known_usd(&self) -> Option<Usd> {
         (self.transfers == 0 || self.unpriced < self.transfers).then_some(self.usd)
     }
 }
 
 /// Counts and values of movements of any assets.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// What came in.
     pub received: Side,
@@ -117,13 +117,13 @@ impl Tally {
 
     /// US dollars received less sent; `None` when there were movements and none had a price.
     #[must_use]
-    pub fn known_net_usd(&self) -> Option<f64> {
+    pub fn known_net_usd(&self) -> Option<Usd> {
         (self.transfers() == 0 || self.unpriced() < self.transfers()).then_some(self.received.usd - self.sent.usd)
     }
 }
 
 /// The movements of one asset.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AssetTally {
     /// Counts and values.
     pub tally: Tally,
@@ -154,7 +154,7 @@ impl AssetTally {
 }
 
 /// Movements of any assets, together and by asset. `asset` is whatever number the caller gives an asset.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Group {
     /// All of them.
     pub all: Tally,
@@ -236,6 +236,7 @@ mod tests {
 
     fn movement(transaction: TransactionRef, way: Way, amount: u64, usd: Option<f64>) -> Movement {
         let time = Timestamp::new(10);
+        let usd = usd.and_then(Usd::from_f64);
         Movement { transaction, time, way, amount: Amount::from(amount), usd, converted: usd }
     }
 
@@ -266,11 +267,11 @@ mod tests {
     fn dollars_are_unknown_when_nothing_has_a_price_and_zero_when_nothing_moved() {
         let [one, _] = two_transactions();
         let mut tally = Tally::default();
-        assert_eq!((tally.received.known_usd(), tally.known_net_usd()), (Some(0.0), Some(0.0)));
+        assert_eq!((tally.received.known_usd(), tally.known_net_usd()), (Some(Usd::ZERO), Some(Usd::ZERO)));
         tally.add(&movement(one, Way::Received, 5, None));
         assert_eq!((tally.received.known_usd(), tally.known_net_usd()), (None, None));
         tally.add(&movement(one, Way::Received, 5, Some(2.0)));
-        assert_eq!(tally.received.known_usd(), Some(2.0));
+        assert_eq!(tally.received.known_usd(), Usd::from_f64(2.0));
     }
 
     #[test]

@@ -144,8 +144,24 @@ impl Amount {
     /// The nearest double in whole units: for ratios and USD only, never for amounts.
     #[must_use]
     pub fn to_f64(self, decimals: u8) -> f64 {
-        self.to_decimal(decimals).parse().expect("decimal text of our own is a number")
+        match (self.to_u128(), 10_u64.checked_pow(u32::from(decimals))) {
+            (Some(0), _) => 0.0,
+            (Some(raw), Some(unit)) => quotient(raw, unit),
+            _ => self.to_decimal(decimals).parse().expect("decimal text of our own is a number"),
+        }
     }
+}
+
+/// The double nearest to `raw / unit`, without the way through text; `raw` is not 0.
+fn quotient(raw: u128, unit: u64) -> f64 {
+    // With 128 bits over at most 64 the quotient has 64 or more. A last bit that stands for the rest makes ties of what
+    // is one and of nothing else, so the conversion is the only rounding; the power of two is exact.
+    let up = raw.leading_zeros();
+    let (shifted, unit) = (raw << up, u128::from(unit));
+    let sticky = u128::from(!shifted.is_multiple_of(unit));
+    #[expect(clippy::cast_precision_loss, reason = "the one rounding")]
+    let nearest = (shifted / unit | sticky) as f64;
+    nearest * f64::from_bits(u64::from(1023 - up) << 52)
 }
 
 /// Long hostile values must not fill an error message.
@@ -274,6 +290,12 @@ mod tests {
             prop_assert_eq!(Amount::parse_raw(&amount.to_string()), Ok(amount));
             prop_assert_eq!(Amount::parse_decimal(&amount.to_decimal(decimals), decimals), Ok(amount));
             prop_assert_eq!(amount.to_be_bytes(), bytes);
+        }
+
+        #[test]
+        fn the_double_of_an_amount_is_the_one_nearest_to_its_text(raw in any::<u128>(), shift in 0u32..128, decimals in 0u8..40) {
+            let amount = Amount::from_u128(raw >> shift);
+            prop_assert_eq!(amount.to_f64(decimals), amount.to_decimal(decimals).parse::<f64>().unwrap());
         }
 
         #[test]

@@ -10,6 +10,7 @@ mod asset;
 mod chain;
 mod hash;
 mod network;
+mod pico;
 mod time;
 
 pub use address::{Address, AddressError};
@@ -18,4 +19,5 @@ pub use asset::Asset;
 pub use chain::{Chain, Family, UnknownChain};
 pub use hash::{BlockHash, HashError, TxHash};
 pub use network::{Network, UnknownNetwork};
+pub use pico::{Pico, Usd};
 pub use time::{TimeError, TimeWindow, Timestamp, TimestampError};

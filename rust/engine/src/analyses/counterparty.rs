@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Side};
-use headwater_types::{Address, Amount, Timestamp};
+use headwater_types::{Address, Amount, Pico, Timestamp, Usd};
 use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
@@ -217,7 +217,7 @@ impl Analysis for Counterparty {
             as_of_block,
             below_cutoff: (!below.is_empty()).then(|| BelowCutoff {
                 count: u64::try_from(below.len()).expect("a count fits"),
-                total_amount_usd: below.iter().map(Ranked::total_usd).sum(),
+                total_amount_usd: below.iter().map(Ranked::total_usd).sum::<Usd>().to_f64(),
             }),
         })
     }
@@ -234,7 +234,7 @@ struct Ranked {
 }
 
 impl Ranked {
-    fn total_usd(&self) -> f64 {
+    fn total_usd(&self) -> Usd {
         self.group.all.received.usd + self.group.all.sent.usd
     }
 
@@ -317,16 +317,16 @@ impl CounterpartyParams {
     fn compare(&self, one: &Ranked, other: &Ranked) -> Ordering {
         let converted = SumUnit::new(&self.scope, &self.output) == SumUnit::Converted;
         let amount = |side: &Side| if converted { side.converted } else { side.usd };
-        let amounts = |value: fn(f64, f64) -> f64| {
+        let amounts = |value: fn(Pico, Pico) -> Pico| {
             let of = |row: &Ranked| value(amount(&row.group.all.received), amount(&row.group.all.sent));
             match (one.exact, other.exact) {
                 (Some(one), Some(other)) => one.cmp(&other),
-                _ => of(one).total_cmp(&of(other)),
+                _ => of(one).cmp(&of(other)),
             }
         };
-        let dollars = |value: fn(f64, f64) -> f64| {
+        let dollars = |value: fn(Pico, Pico) -> Pico| {
             let of = |row: &Ranked| value(row.group.all.received.usd, row.group.all.sent.usd);
-            of(one).total_cmp(&of(other))
+            of(one).cmp(&of(other))
         };
         let count = |count: fn(&Group) -> u64| count(&one.group).cmp(&count(&other.group));
         match self.sort {
@@ -370,19 +370,19 @@ impl CounterpartyParams {
             first_activity: all.first.map_or(0, Timestamp::secs),
             last_activity: all.last.map_or(0, Timestamp::secs),
             received_amount: sums.received,
-            received_amount_usd: all.received.usd,
+            received_amount_usd: all.received.usd.to_f64(),
             received_count: all.received.transactions,
             sent_amount: sums.sent,
-            sent_amount_usd: all.sent.usd,
+            sent_amount_usd: all.sent.usd.to_f64(),
             sent_count: all.sent.transactions,
             symbol,
             symbols,
             total_amount: sums.total,
-            total_amount_usd: row.total_usd(),
+            total_amount_usd: row.total_usd().to_f64(),
             total_count: all.transactions,
             total_transfers: all.transfers(),
             net_amount: sums.net,
-            net_amount_usd: all.known_net_usd(),
+            net_amount_usd: all.known_net_usd().map(Usd::to_f64),
             labels: Vec::new(),
             entity_name: None,
             unpriced_count: all.unpriced(),

@@ -15,7 +15,7 @@ use crate::completeness;
 use crate::flows::{SumUnit, Sums, movement, names, overflow};
 use crate::request::{Checks, Warnings};
 use crate::scope::{Scope, ScopeFields, Verdict};
-use crate::valuation::{Output, Valuer, decimal};
+use crate::valuation::{Output, Valuer};
 use crate::walk::Walk;
 
 /// `POST /v1/counterparty/overview`.
@@ -180,7 +180,7 @@ impl Analysis for CounterpartyOverview {
             first_interaction: all.first.map_or(0, Timestamp::secs),
             last_interaction: all.last.map_or(0, Timestamp::secs),
             total_amount: sums.total,
-            total_amount_usd: decimal(all.received.usd + all.sent.usd),
+            total_amount_usd: (all.received.usd + all.sent.usd).to_string(),
             total_count: all.transactions,
             transfer_betweens: vec![side(Way::Send, sums.sent)?, side(Way::Receive, sums.received)?],
             unpriced_count: all.unpriced(),
@@ -221,14 +221,14 @@ impl CounterpartyOverviewParams {
             let side = way.side(&tally.tally);
             symbols.push(SymbolSum {
                 amount: if way == Way::Send { sums.sent } else { sums.received },
-                amount_usd: decimal(side.usd),
+                amount_usd: side.usd.to_string(),
                 count: side.transactions,
                 symbol: book.view(*asset).name().to_owned(),
             });
         }
         let side = way.side(&group.all);
         let (action, direction) = if way == Way::Send { ("send", "To") } else { ("receive", "From") };
-        let amount_usd = decimal(side.usd);
+        let amount_usd = side.usd.to_string();
         Ok(TransferSum { action, amount, amount_usd, count: side.transactions, direction, symbols })
     }
 }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use headwater_ledger::read::{Account, Direction, Holding, MovementKind, Scan, ScanOrder};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{AssetTally, Group};
-use headwater_types::{Address, Amount, Family, Timestamp};
+use headwater_types::{Address, Amount, Family, Timestamp, Usd};
 use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
@@ -212,7 +212,7 @@ impl Analysis for WalletOverview {
         };
         let now = head.map(|(_, time)| time);
         let balances = params.balances(&mut walk.book, &valuer, now, &holdings, &mut activity.group, warnings)?;
-        let priced: Vec<f64> = balances.iter().filter_map(|balance| balance.balance_usd).collect();
+        let priced: Vec<Usd> = balances.iter().filter_map(|balance| Usd::from_f64(balance.balance_usd?)).collect();
         let all = &activity.group.all;
         let count = |numbers: &HashSet<usize>| u64::try_from(numbers.len()).expect("a count fits");
         Ok(WalletOverviewReport {
@@ -227,9 +227,10 @@ impl Analysis for WalletOverview {
             sent_count: all.sent.transactions,
             received_address_count: count(&activity.senders),
             sent_address_count: count(&activity.receivers),
-            total_received_usd: all.received.known_usd(),
-            total_sent_usd: all.sent.known_usd(),
-            total_balance_usd: (balances.is_empty() || !priced.is_empty()).then(|| sum(&priced)),
+            total_received_usd: all.received.known_usd().map(Usd::to_f64),
+            total_sent_usd: all.sent.known_usd().map(Usd::to_f64),
+            total_balance_usd: (balances.is_empty() || !priced.is_empty())
+                .then(|| priced.into_iter().sum::<Usd>().to_f64()),
             unpriced_count: all.unpriced(),
             balances,
             label: None,
@@ -378,19 +379,14 @@ impl WalletOverviewParams {
             verified: view.verified,
             received_amount: amounts.received,
             sent_amount: amounts.sent,
-            received_amount_usd: tally.received.known_usd(),
-            sent_amount_usd: tally.sent.known_usd(),
+            received_amount_usd: tally.received.known_usd().map(Usd::to_f64),
+            sent_amount_usd: tally.sent.known_usd().map(Usd::to_f64),
             received_count: tally.received.transactions,
             sent_count: tally.sent.transactions,
             first_activity: tally.first.map(Timestamp::secs),
             last_activity: tally.last.map(Timestamp::secs),
         })
     }
-}
-
-/// Unlike `Iterator::sum`, the sum of nothing is not minus zero.
-fn sum(values: &[f64]) -> f64 {
-    values.iter().fold(0.0, |sum, value| sum + value)
 }
 
 fn address_type(family: Family, account: Option<&Account>, signs: bool) -> &'static str {
