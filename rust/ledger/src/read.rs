@@ -5,15 +5,20 @@
 //! ([`AccountRef`], [`AssetRef`], [`TransactionRef`]) are opaque, belong to one ledger value and must not be kept
 //! beyond it; what leaves an analysis is always the address, the asset or the hash behind them.
 
+mod columns;
+
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use headwater_types::{Address, Amount, Asset, Balance, BlockHash, Chain, Network, TimeWindow, Timestamp, TxHash};
 use serde::{Deserialize, Serialize};
 
-use crate::LedgerError;
+pub(crate) use self::columns::ColumnBuffer;
+pub use self::columns::{ColumnSet, LARGE, NOBODY, PostingColumns, PostingFlags};
 use crate::facts::{LogFacts, OutPoint, TokenFacts};
 use crate::market::{PriceTable, Registry};
+use crate::{Cancel, LedgerError};
 
 /// A result of reading.
 pub type Result<T> = std::result::Result<T, LedgerError>;
@@ -41,6 +46,36 @@ pub trait Ledger: Send + Sync {
 
     /// The movements of an account, ordered and merged over all segments.
     fn postings<'a>(&'a self, account: &Account, scan: &Scan) -> Result<Postings<'a>>;
+
+    /// The movements of an account column by column, in batches that `visit` may break off: each batch in the order of
+    /// the chain, the batches in any order. The order of the scan is no matter but for the side of `after`.
+    fn posting_columns(
+        &self,
+        account: &Account,
+        scan: &Scan,
+        wanted: (ColumnSet, &Cancel),
+        visit: ColumnVisit<'_>,
+    ) -> Result<()>;
+
+    /// Number of postings of a scan; reads none of them unless a filter needs it.
+    fn count_postings(&self, account: &Account, scan: &Scan, cancel: &Cancel) -> Result<u64>;
+
+    /// Divides a scan into at most `parts` that together show what it shows, each transaction in one part: ranges of
+    /// blocks of about equal length, for threads.
+    fn split(&self, account: &Account, scan: &Scan, parts: usize) -> Result<Vec<Scan>>;
+
+    /// The movements of all accounts of a chain in a range of addresses, in order of address; the batches of one address
+    /// come one after the other, each in the order of the chain. Accounts without postings are left out.
+    fn sweep(
+        &self,
+        chain: Chain,
+        range: &AddressRange,
+        wanted: (ColumnSet, &Cancel),
+        visit: SweepVisit<'_>,
+    ) -> Result<()>;
+
+    /// Divides the addresses of a chain into at most `parts` ranges of about equal numbers of postings, for threads.
+    fn split_addresses(&self, chain: Chain, parts: usize) -> Result<Vec<AddressRange>>;
 
     /// The address behind a handle.
     fn address(&self, account: AccountRef) -> Result<Address>;
@@ -104,11 +139,30 @@ pub struct AssetRef(pub(crate) u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TransactionRef(pub(crate) u64);
 
+/// What is done with a batch of postings; breaking ends the scan.
+pub type ColumnVisit<'v> = &'v mut dyn FnMut(PostingColumns<'_>) -> Result<ControlFlow<()>>;
+
+/// What is done with a batch of postings of one address; breaking ends the sweep.
+pub type SweepVisit<'v> = &'v mut dyn FnMut(&Address, PostingColumns<'_>) -> Result<ControlFlow<()>>;
+
+/// A range of addresses in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AddressRange {
+    /// The first address, included; `None` for the beginning.
+    pub from: Option<Address>,
+    /// Where it ends, not included; `None` for the end.
+    pub until: Option<Address>,
+}
+
 /// Which postings to read, and from which end.
 #[derive(Debug, Clone, Default)]
 pub struct Scan {
     /// Only inside this window.
     pub window: TimeWindow,
+    /// Only of these assets.
+    pub assets: Option<Vec<Asset>>,
+    /// Only from this block on.
+    pub from_block: Option<u64>,
     /// Only up to this block: the snapshot that a cursor pinned.
     pub up_to_block: Option<u64>,
     /// Oldest or newest first.

@@ -133,16 +133,16 @@ pub(super) mod movement {
 }
 
 /// Bits of a posting.
-pub(super) mod posting {
-    pub(in super::super) const KIND: u8 = 3;
-    pub(in super::super) const DIRECTION: u8 = 3 << 2;
-    pub(in super::super) const IN: u8 = 0;
-    pub(in super::super) const OUT: u8 = 1 << 2;
-    pub(in super::super) const OWN: u8 = 2 << 2;
-    pub(in super::super) const SUCCESS: u8 = 1 << 4;
-    pub(in super::super) const FAILED: u8 = 1 << 5;
-    pub(in super::super) const CREATES: u8 = 1 << 6;
-    pub(in super::super) const UNINDEXED: u8 = 1 << 7;
+pub(crate) mod posting {
+    pub(crate) const KIND: u8 = 3;
+    pub(crate) const DIRECTION: u8 = 3 << 2;
+    pub(crate) const IN: u8 = 0;
+    pub(crate) const OUT: u8 = 1 << 2;
+    pub(crate) const OWN: u8 = 2 << 2;
+    pub(crate) const SUCCESS: u8 = 1 << 4;
+    pub(crate) const FAILED: u8 = 1 << 5;
+    pub(crate) const CREATES: u8 = 1 << 6;
+    pub(crate) const UNINDEXED: u8 = 1 << 7;
 }
 
 /// Bits of an account.

@@ -26,6 +26,7 @@ pub use self::fee::fee_of;
 pub use self::read::{Segment, Spend};
 
 pub(crate) use self::column::search;
+pub(crate) use self::layout::posting as posting_flags;
 pub(crate) use self::read::{PostingsReader, RawPosting, Unindexed};
 
 /// What a segment is made of. Facts are joined: each transaction, block, contract and token occurs once, in any

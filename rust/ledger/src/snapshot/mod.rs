@@ -1,7 +1,9 @@
 //! One generation: segments of all chains, the registry and prices, read as one ledger.
 
 mod addresses;
+mod columns;
 mod postings;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -10,14 +12,14 @@ use std::sync::Arc;
 
 use headwater_types::{Address, Amount, Asset, Balance, Chain, TxHash};
 
-use crate::LedgerError;
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
 use crate::market::{PriceTable, Registry};
 use crate::read::{
-    Account, AccountRef, AddressMatches, AssetRef, Block, Coverage, Holding, Ledger, Postings, Result, Scan,
-    Transaction, TransactionHead, TransactionRef,
+    Account, AccountRef, AddressMatches, AddressRange, AssetRef, Block, ColumnSet, ColumnVisit, Coverage, Holding,
+    Ledger, Postings, Result, Scan, SweepVisit, Transaction, TransactionHead, TransactionRef,
 };
 use crate::segment::{Segment, Unindexed, fee_of};
+use crate::{Cancel, LedgerError};
 
 /// One immutable generation of a store.
 pub struct Snapshot {
@@ -127,6 +129,38 @@ impl Ledger for Snapshot {
 
     fn postings<'a>(&'a self, account: &Account, scan: &Scan) -> Result<Postings<'a>> {
         postings::scan(&self.segments, account, scan)
+    }
+
+    fn posting_columns(
+        &self,
+        account: &Account,
+        scan: &Scan,
+        wanted: (ColumnSet, &Cancel),
+        visit: ColumnVisit<'_>,
+    ) -> Result<()> {
+        columns::scan(&self.segments, account, scan, wanted, visit)
+    }
+
+    fn count_postings(&self, account: &Account, scan: &Scan, cancel: &Cancel) -> Result<u64> {
+        columns::count(&self.segments, account, scan, cancel)
+    }
+
+    fn split(&self, account: &Account, scan: &Scan, parts: usize) -> Result<Vec<Scan>> {
+        columns::split(&self.segments, account, scan, parts)
+    }
+
+    fn sweep(
+        &self,
+        chain: Chain,
+        range: &AddressRange,
+        wanted: (ColumnSet, &Cancel),
+        visit: SweepVisit<'_>,
+    ) -> Result<()> {
+        sweep::sweep(self.of_chain(chain), range, wanted, visit)
+    }
+
+    fn split_addresses(&self, chain: Chain, parts: usize) -> Result<Vec<AddressRange>> {
+        sweep::split(self.of_chain(chain).map(|(_, segment)| segment), parts)
     }
 
     fn address(&self, account: AccountRef) -> Result<Address> {

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use headwater_types::{TimeWindow, Timestamp};
 
+use super::columns::numbers;
 use super::pack;
 use crate::read::{
-    Account, AccountRef, AssetRef, Posting, PostingKey, Postings, Result, Scan, ScanOrder, TransactionRef,
+    Account, AccountRef, AssetRef, ColumnBuffer, ColumnSet, Posting, PostingKey, Postings, Result, Scan, ScanOrder,
+    TransactionRef,
 };
 use crate::segment::{PostingsReader, RawPosting, Segment, search};
 
@@ -19,7 +21,9 @@ const LARGEST_CHUNK: u64 = 1024;
 pub(super) fn scan<'a>(segments: &'a [Arc<Segment>], account: &Account, scan: &Scan) -> Result<Postings<'a>> {
     let mut merge = Merge { cursors: Vec::with_capacity(account.places.len()) };
     for &(place, id) in &account.places {
-        let cursor = Cursor::new(place, &segments[place as usize], id, scan)?;
+        let segment = &segments[place as usize];
+        let Some(filter) = Filter::new(segment, scan)? else { continue };
+        let cursor = Cursor::new((place, segment), id, scan, filter)?;
         if !cursor.is_done() {
             merge.cursors.push(cursor);
             merge.settle()?;
@@ -69,14 +73,60 @@ impl Iterator for Merge<'_> {
     }
 }
 
+/// What of a scan cannot be found by halving, in the numbers of one segment.
+pub(super) struct Filter {
+    /// Only these times, where they are not ordered.
+    window: Option<TimeWindow>,
+    /// Only these assets, in order.
+    assets: Option<Vec<u32>>,
+}
+
+impl Filter {
+    /// `None` when nothing in the segment can pass.
+    pub(super) fn new(segment: &Segment, scan: &Scan) -> Result<Option<Self>> {
+        let is_all = scan.window.start().is_none() && scan.window.end().is_none();
+        let window = (!segment.times_ordered() && !is_all).then_some(scan.window);
+        let Some(assets) = &scan.assets else { return Ok(Some(Self { window, assets: None })) };
+        Ok(numbers(segment, assets)?.map(|assets| Self { window, assets: Some(assets) }))
+    }
+
+    /// Whether everything passes.
+    pub(super) fn is_empty(&self) -> bool {
+        self.window.is_none() && self.assets.is_none()
+    }
+
+    /// The columns it looks at.
+    pub(super) fn columns(&self) -> ColumnSet {
+        let times = if self.window.is_some() { ColumnSet::TIMES } else { ColumnSet::FLAGS };
+        if self.assets.is_some() { times.with(ColumnSet::ASSETS) } else { times }
+    }
+
+    pub(super) fn apply(&self, segment: &Segment, columns: &mut ColumnBuffer) {
+        let base = segment.base().1;
+        if !self.is_empty() {
+            columns.retain(0, |columns, at| {
+                self.window.is_none_or(|window| window.contains(later(base, columns.times[at])))
+                    && self.has_asset(|| columns.assets[at])
+            });
+        }
+    }
+
+    fn passes(&self, base: Timestamp, posting: &RawPosting) -> bool {
+        self.window.is_none_or(|window| window.contains(later(base, posting.time))) && self.has_asset(|| posting.asset)
+    }
+
+    fn has_asset(&self, asset: impl FnOnce() -> u32) -> bool {
+        self.assets.as_ref().is_none_or(|assets| assets.binary_search(&asset()).is_ok())
+    }
+}
+
 /// The postings of an account in one segment, from one end.
 struct Cursor<'a> {
     place: u32,
     segment: &'a Segment,
     postings: &'a dyn PostingsReader,
     order: ScanOrder,
-    /// Only these times, where they cannot be found by halving.
-    window: Option<TimeWindow>,
+    filter: Filter,
     /// Postings that are not read yet.
     left: Range<u64>,
     chunk: u64,
@@ -85,14 +135,12 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    fn new(place: u32, segment: &'a Segment, account: u32, scan: &Scan) -> Result<Self> {
+    fn new((place, segment): (u32, &'a Segment), account: u32, scan: &Scan, filter: Filter) -> Result<Self> {
         let postings = segment.postings();
         let left = bounds(segment, account, scan)?;
-        let is_all = scan.window.start().is_none() && scan.window.end().is_none();
-        let window = (!segment.times_ordered() && !is_all).then_some(scan.window);
         let mut cursor =
-            Self { place, segment, postings, order: scan.order, window, left, chunk: FIRST_CHUNK, read: Vec::new() };
-        if cursor.window.is_some() {
+            Self { place, segment, postings, order: scan.order, filter, left, chunk: FIRST_CHUNK, read: Vec::new() };
+        if !cursor.filter.is_empty() {
             cursor.fill()?;
         }
         Ok(cursor)
@@ -121,8 +169,8 @@ impl<'a> Cursor<'a> {
                     self.left.end = next;
                 }
             }
-            if let Some(window) = &self.window {
-                self.read.retain(|posting| window.contains(later(base, posting.time)));
+            if !self.filter.is_empty() {
+                self.read.retain(|posting| self.filter.passes(base, posting));
             }
         }
         Ok(())
@@ -133,8 +181,8 @@ impl<'a> Cursor<'a> {
             self.fill()?;
         }
         let raw = self.read.pop().expect("a cursor that is done leaves the merge");
-        if self.read.is_empty() && self.window.is_some() {
-            // Whether a window that is not ordered has more shows only by reading on.
+        if self.read.is_empty() && !self.filter.is_empty() {
+            // Whether more passes shows only by reading on.
             self.fill()?;
         }
         let (base_block, base_time) = self.segment.base();
@@ -192,7 +240,7 @@ impl<'a> Cursor<'a> {
 }
 
 /// The postings of an account that a scan wants, by halving; times only where they are ordered.
-fn bounds(segment: &Segment, account: u32, scan: &Scan) -> Result<Range<u64>> {
+pub(super) fn bounds(segment: &Segment, account: u32, scan: &Scan) -> Result<Range<u64>> {
     let postings = segment.postings();
     let range = postings.range(account)?;
     let (base_block, base_time) = segment.base();
@@ -203,6 +251,11 @@ fn bounds(segment: &Segment, account: u32, scan: &Scan) -> Result<Range<u64>> {
         && segment.block_range().is_some_and(|(_, end)| end > last)
     {
         high = halve(low..high, |at| Ok(block(at)? <= last))?;
+    }
+    if let Some(first) = scan.from_block
+        && segment.block_range().is_some_and(|(start, _)| start < first)
+    {
+        low = halve(low..high, |at| Ok(block(at)? < first))?;
     }
     if segment.times_ordered() {
         let (first, last) = segment.time_range().unwrap_or((base_time, base_time));

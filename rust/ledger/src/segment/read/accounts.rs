@@ -88,17 +88,22 @@ impl Accounts {
         if foreign || address.family() != self.chain.family() {
             return Ok(None);
         }
+        let place = self.first_from(address)?;
+        if place == self.length || self.key(place)? != address.key().as_slice() {
+            return Ok(None);
+        }
+        u32::try_from(place).map(Some).map_err(|_| self.keys.outside(place))
+    }
+
+    /// The first account whose address is not before this one.
+    pub(crate) fn first_from(&self, address: &Address) -> Result<usize> {
         let key = address.key();
         let key = key.as_slice();
         let first = prefix(key);
         // A fence is the beginning of every 128th key; the key lies in the steps whose fences enclose it.
         let low = self.fences.partition(0..self.fences.len(), |fence| fence < first)?.saturating_sub(1) * FENCE_STEP;
         let high = self.fences.partition(0..self.fences.len(), |fence| fence <= first)? * FENCE_STEP;
-        let place = search(low..high.min(self.length), |id| Ok(self.key(id)? < key))?;
-        if place == self.length || self.key(place)? != key {
-            return Ok(None);
-        }
-        u32::try_from(place).map(Some).map_err(|_| self.keys.outside(place))
+        search(low..high.min(self.length), |id| Ok(self.key(id)? < key))
     }
 
     pub(crate) fn flags(&self, id: u32) -> Result<u8> {

@@ -369,6 +369,33 @@ impl Segment {
         self.accounts.address(account)
     }
 
+    /// Number of accounts; ids are `0..accounts()`, in order of address.
+    pub(crate) fn accounts(&self) -> Result<u32> {
+        u32::try_from(self.accounts.len()).map_err(|_| self.assets.wrong(0, "has more accounts than ids can number"))
+    }
+
+    /// The first account whose address is not before this one.
+    pub(crate) fn first_account_from(&self, address: &Address) -> Result<u32> {
+        let place = self.accounts.first_from(address)?;
+        u32::try_from(place).map_err(|_| self.assets.wrong(0, "has more accounts than ids can number"))
+    }
+
+    /// The account that a posting is filed under.
+    pub(crate) fn account_of_posting(&self, at: u64) -> Result<u32> {
+        self.postings.account_of(at)
+    }
+
+    /// The number of an asset; `None` when it never moved here.
+    pub(crate) fn asset_id(&self, asset: &Asset) -> Result<Option<u32>> {
+        let Asset::Token(contract) = asset else { return Ok(Some(0)) };
+        let Some(account) = self.accounts.find(contract)? else { return Ok(None) };
+        let place = self.assets.partition(1..self.assets.len(), |held| held < account)?;
+        if place >= self.assets.len() || self.assets.get(place)? != account {
+            return Ok(None);
+        }
+        u32::try_from(place).map(Some).map_err(|_| self.assets.outside(place))
+    }
+
     pub(crate) fn is_contract(&self, account: u32) -> Result<bool> {
         Ok(self.accounts.flags(account)? != 0)
     }

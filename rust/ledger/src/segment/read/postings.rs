@@ -8,7 +8,7 @@ use headwater_types::Amount;
 use super::super::column::{AmountColumn, Column, NONE};
 use super::super::container::Container;
 use super::super::layout::{self, posting};
-use crate::read::{Direction, MovementKind, Ordinal, Result, Status};
+use crate::read::{ColumnBuffer, ColumnSet, Direction, LARGE, MovementKind, Ordinal, Result, Status};
 
 /// A posting as a segment files it: local ids, distances from the segment's first block and time.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +72,12 @@ pub(crate) trait PostingsReader: Send + Sync {
 
     /// Appends whole postings.
     fn read(&self, range: Range<u64>, into: &mut Vec<RawPosting>) -> Result<()>;
+
+    /// Appends the wanted columns of postings, and their flags; the other columns stay empty.
+    fn columns(&self, range: Range<u64>, wanted: ColumnSet, into: &mut ColumnBuffer) -> Result<()>;
+
+    /// The account that a posting is filed under.
+    fn account_of(&self, at: u64) -> Result<u32>;
 }
 
 /// Format 1: one column per field.
@@ -104,6 +110,36 @@ impl RawPostings {
 }
 
 impl PostingsReader for RawPostings {
+    fn columns(&self, range: Range<u64>, wanted: ColumnSet, into: &mut ColumnBuffer) -> Result<()> {
+        let range = index(range.start)..index(range.end);
+        let before = into.len();
+        into.flags.extend_from_slice(bytemuck::cast_slice(self.flags.slice(range.clone())?));
+        let columns = [
+            (ColumnSet::TRANSACTIONS, &self.rows, &mut into.rows),
+            (ColumnSet::TIMES, &self.times, &mut into.times),
+            (ColumnSet::COUNTERPARTIES, &self.others, &mut into.others),
+            (ColumnSet::ASSETS, &self.assets, &mut into.assets),
+        ];
+        for (column, from, to) in columns {
+            if wanted.holds(column) {
+                to.extend_from_slice(from.slice(range.clone())?);
+            }
+        }
+        if wanted.holds(ColumnSet::AMOUNTS) {
+            let amounts = self.amounts.slice(range.clone())?;
+            into.amounts.extend_from_slice(amounts);
+            for (place, at) in (before..).zip(range).filter(|(place, _)| into.amounts[*place] == LARGE) {
+                into.large.push((place, self.amounts.whole(at, LARGE)?));
+            }
+        }
+        Ok(())
+    }
+
+    fn account_of(&self, at: u64) -> Result<u32> {
+        let place = self.starts.partition(0..self.starts.len(), |start| start <= at)?;
+        place.checked_sub(1).and_then(|id| u32::try_from(id).ok()).ok_or_else(|| self.starts.wrong(0, "is not 0"))
+    }
+
     fn range(&self, account: u32) -> Result<Range<u64>> {
         let account = account as usize;
         let pair = self.starts.slice(account..account.saturating_add(2))?;

@@ -12,7 +12,7 @@ const LIMIT: u32 = 128 * 1024;
 const PAGE: u32 = 4096;
 const HUB: u64 = 0;
 
-fn account(number: u64) -> headwater_types::Address {
+pub(super) fn account(number: u64) -> headwater_types::Address {
     let mut bytes = [0; 20];
     // Spread over the key space as real addresses are.
     bytes[..8].copy_from_slice(&number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
@@ -20,7 +20,7 @@ fn account(number: u64) -> headwater_types::Address {
 }
 
 /// A hub in every third transaction, light accounts in the others.
-fn busy() -> SegmentInput {
+pub(super) fn busy() -> SegmentInput {
     let transactions = 30_000_u64;
     let transaction = |number: u64| {
         let mut facts = TransactionFacts::new(hash(number), number / 10);

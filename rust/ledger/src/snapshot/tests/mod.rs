@@ -1,4 +1,5 @@
 mod cold;
+mod columns;
 mod hand;
 mod oracle;
 mod segmentation;

@@ -158,6 +158,8 @@ impl Oracle {
             .into_iter()
             .flatten()
             .filter(|row| scan.window.contains(row.time))
+            .filter(|row| scan.assets.as_ref().is_none_or(|assets| assets.contains(&row.asset)))
+            .filter(|row| scan.from_block.is_none_or(|first| row.key.block >= first))
             .filter(|row| scan.up_to_block.is_none_or(|last| row.key.block <= last))
             .filter(|row| match (scan.after, scan.order) {
                 (None, _) => true,

@@ -10,7 +10,7 @@ use crate::segment::SegmentInput;
 use crate::segment::tests::economy::{address, hash, input, time_of};
 
 /// The same facts in several segments, transactions dealt out in turn so that segments overlap everywhere.
-fn deal(input: &SegmentInput, parts: usize) -> Vec<SegmentInput> {
+pub(super) fn deal(input: &SegmentInput, parts: usize) -> Vec<SegmentInput> {
     let empty = SegmentInput { transactions: Vec::new(), ..input.clone() };
     let mut inputs = vec![empty; parts];
     for (place, facts) in input.transactions.iter().enumerate() {
@@ -35,10 +35,12 @@ fn check_account(ledger: &Snapshot, oracle: &Oracle, chain: Chain, number: u8) {
         for (start, end) in windows {
             let (start, end) = if start > end && end.is_some() { (end, start) } else { (start, end) };
             let window = TimeWindow::new(start, end).unwrap();
-            for up_to_block in [None, Some(0), Some(5), Some(11)] {
+            for (from_block, up_to_block) in
+                [(None, None), (None, Some(0)), (Some(2), Some(5)), (Some(6), Some(3)), (Some(4), Some(11))]
+            {
                 let afters = rows.iter().step_by(3).map(|row| Some(row.key)).chain([None]);
                 for after in afters {
-                    let scan = Scan { window, up_to_block, order, after };
+                    let scan = Scan { window, assets: None, from_block, up_to_block, order, after };
                     let shown = ledger.postings(&account, &scan).unwrap();
                     let shown: Vec<_> = shown.map(|posting| row(ledger, &posting.unwrap())).collect();
                     assert_eq!(shown, oracle.scan(&address, &scan), "{scan:?}");
