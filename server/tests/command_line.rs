@@ -20,6 +20,7 @@ fn exit_codes_tell_wrong_usage_from_failure() {
     for (code, arguments, named) in [
         (0, vec!["--version"], ""),
         (0, vec!["stats", "--store", at], ""),
+        (0, vec!["compact", "--store", at], ""),
         (0, vec!["verify", "--store", at], ""),
         (2, vec![], "Usage"),
         (2, vec!["fly"], "fly"),

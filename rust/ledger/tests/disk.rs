@@ -1,13 +1,14 @@
 //! A store on disk: commits of one process seen by others, locks, generations, the tail, damage.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use headwater_ledger::facts::{Batch, BlockFacts, Claim};
 use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_ledger::read::{CoverageTable, Generations, Ledger};
-use headwater_ledger::store::disk::{Disk, SystemDisk, WriteFault};
-use headwater_ledger::store::{MemoryStore, Writer};
+use headwater_ledger::store::disk::{Disk, DiskFile, SystemDisk};
+use headwater_ledger::store::{MemoryStore, Merges, Writer};
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::{Chainlet, address, hash};
 use headwater_types::{Asset, BlockHash, Chain, Timestamp};
@@ -301,14 +302,31 @@ fn a_flipped_bit_is_reported_with_file_and_offset_and_never_served() {
 
 /// A disk whose n-th operation fails.
 struct Faulty {
-    left: u32,
+    left: Arc<AtomicU32>,
     disk: SystemDisk,
 }
 
-impl Faulty {
-    fn step(&mut self) -> std::io::Result<()> {
-        self.left = self.left.wrapping_sub(1);
-        if self.left == u32::MAX { Err(std::io::Error::other("a fault made by the test")) } else { Ok(()) }
+fn step(left: &AtomicU32) -> std::io::Result<()> {
+    match left.fetch_sub(1, Ordering::Relaxed) {
+        0 => Err(std::io::Error::other("a fault made by the test")),
+        _ => Ok(()),
+    }
+}
+
+struct FaultyFile {
+    left: Arc<AtomicU32>,
+    file: Box<dyn DiskFile>,
+}
+
+impl DiskFile for FaultyFile {
+    fn append(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        step(&self.left)?;
+        self.file.append(bytes)
+    }
+
+    fn sync(&mut self) -> std::io::Result<()> {
+        step(&self.left)?;
+        self.file.sync()
     }
 }
 
@@ -317,19 +335,18 @@ impl Disk for Faulty {
         self.disk.create_folder(path)
     }
 
-    fn write_synced(&mut self, path: &Path, bytes: &[u8]) -> Result<(), WriteFault> {
-        self.step().map_err(WriteFault::Write)?;
-        self.disk.write_synced(path, bytes)?;
-        self.step().map_err(WriteFault::Sync)
+    fn create(&mut self, path: &Path) -> std::io::Result<Box<dyn DiskFile>> {
+        step(&self.left)?;
+        Ok(Box::new(FaultyFile { left: Arc::clone(&self.left), file: self.disk.create(path)? }))
     }
 
     fn rename(&mut self, from: &Path, to: &Path) -> std::io::Result<()> {
-        self.step()?;
+        step(&self.left)?;
         self.disk.rename(from, to)
     }
 
     fn sync_folder(&mut self, path: &Path) -> std::io::Result<()> {
-        self.step()?;
+        step(&self.left)?;
         self.disk.sync_folder(path)
     }
 
@@ -341,10 +358,10 @@ impl Disk for Faulty {
 #[test]
 fn a_fault_at_any_step_leaves_a_store_of_whole_commits_and_a_failed_sync_latches_the_writer() {
     let mut outcomes = [0_u32; 3];
-    for fault in 0..60 {
+    for fault in 0..80 {
         let folder = tempfile::tempdir().unwrap();
         drop(writer(folder.path()));
-        let disk = Faulty { left: fault, disk: SystemDisk };
+        let disk = Faulty { left: Arc::new(AtomicU32::new(fault)), disk: SystemDisk };
         let Ok(mut faulty) = Writer::open_on(folder.path(), Box::new(disk)) else { continue };
         let mut acknowledged = 0;
         for round in 0..3 {
@@ -414,8 +431,8 @@ fn a_replaced_generation_and_unlisted_files_stay_for_15_minutes_and_go_then() {
     writer.commit(transfers(20, 1), &Cancel::new()).unwrap();
     let manifests =
         || names(folder.path()).into_iter().filter(|name| name.starts_with("manifest-")).collect::<Vec<_>>();
-    assert_eq!(manifests(), ["manifest-0000000010.json", "manifest-0000000011.json"], "the one replaced now is kept");
-    assert_eq!(names(&segments).len(), 2, "the merged one and the new one: {:?}", names(&segments));
+    assert_eq!(manifests(), ["manifest-0000000011.json", "manifest-0000000012.json"], "the one replaced now is kept");
+    assert_eq!(names(&segments).len(), 3, "the merged one and two new ones: {:?}", names(&segments));
     assert!(folder.path().join("notes.txt").exists());
     assert!(pinned.find_transaction(CHAIN, &hash(1, 0)).unwrap().is_some(), "who holds a generation goes on reading");
     assert_eq!(early.current().unwrap().coverage()[&CHAIN].transactions, 10);
@@ -426,19 +443,82 @@ fn files_collected_while_a_long_verification_reads_are_no_damage() {
     let folder = tempfile::tempdir().unwrap();
     let writer = std::cell::RefCell::new(writer(folder.path()));
     let commit = |block| writer.borrow_mut().commit(transfers(block, 1), &Cancel::new()).unwrap();
-    for block in 1..9 {
+    for block in 1..8 {
         commit(block);
     }
     let collected = std::cell::Cell::new(false);
     let progress = |_, _| {
         if !collected.replace(true) {
-            commit(9); // The ninth small segment: all of them are merged.
-            commit(10);
+            commit(8); // The eighth small segment: all of them are merged.
+            commit(9);
             age(folder.path(), 16 * 60);
-            commit(11);
+            commit(10);
         }
     };
     let report = Store::open(folder.path()).unwrap().verify(&progress, &Cancel::new()).unwrap();
     assert!(collected.get() && report.is_sound(), "{report:?}");
     assert_eq!(report.generation, writer.borrow().snapshot().generation());
+}
+
+#[test]
+fn many_small_commits_leave_few_segments_and_each_movement_is_rewritten_a_few_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut live = writer(folder.path());
+    let mut straight = MemoryStore::default();
+    for round in 0..200 {
+        let report = live.commit(transfers(1 + 3 * round, 3), &Cancel::new()).unwrap();
+        assert_eq!(report.merges, Merges::Done);
+        assert!(report.written_bytes > 0);
+    }
+    straight.commit(transfers(1, 600), &Cancel::new()).unwrap();
+    let stats = Store::open(folder.path()).unwrap().stats().unwrap();
+    // Tiers of 3, 24 and 192 movements, seven segments of each at most.
+    assert!(stats.chains[&CHAIN].segments <= 21, "{stats:?}");
+    assert_eq!(digest(folder.path()), straight.digest(&Cancel::new()).unwrap().to_string());
+    let report = live.compact(CHAIN, &|done, total| assert!(done <= total), &Cancel::new()).unwrap();
+    assert_eq!((report.segments_before, report.segments), (stats.chains[&CHAIN].segments, 1));
+    assert_eq!(live.compact(CHAIN, &|_, _| {}, &Cancel::new()).unwrap().written_bytes, 0, "nothing more to merge");
+    assert_eq!(digest(folder.path()), straight.digest(&Cancel::new()).unwrap().to_string());
+    let compact = Store::open(folder.path()).unwrap().stats().unwrap();
+    assert_eq!(compact.written_segment_bytes, stats.written_segment_bytes + report.written_bytes);
+    drop(live);
+    assert_eq!(
+        Writer::open_or_create(folder.path()).unwrap().commit(transfers(1, 600), &Cancel::new()).unwrap().unchanged,
+        600
+    );
+}
+
+#[test]
+fn a_merge_that_is_cancelled_leaves_the_commit_and_is_made_up_for_by_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    for round in 0..7 {
+        writer.commit(transfers(1 + round, 1), &Cancel::new()).unwrap();
+    }
+    let cancel = Cancel::new();
+    cancel.cancel();
+    assert!(matches!(writer.commit(transfers(20, 1), &cancel), Err(LedgerError::Cancelled(_))));
+    writer.commit(transfers(20, 1), &Cancel::new()).unwrap();
+    assert_eq!(Store::open(folder.path()).unwrap().stats().unwrap().chains[&CHAIN].segments, 1);
+    assert!(matches!(writer.compact(CHAIN, &|_, _| {}, &cancel), Ok(report) if report.segments == 1));
+}
+
+#[test]
+fn segments_too_far_apart_for_one_stay_apart_and_are_not_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    for round in 0..8 {
+        writer.commit(transfers(1 + round * (1 << 31), 1), &Cancel::new()).unwrap();
+    }
+    let stats = || Store::open(folder.path()).unwrap().stats().unwrap();
+    assert_eq!(stats().chains[&CHAIN].segments, 8);
+    let generation = stats().generation;
+    let report = writer.commit(transfers(5, 1), &Cancel::new()).unwrap();
+    assert_eq!(report.generation, generation + 1, "a commit and no merge");
+    drop(writer);
+    let mut writer = Writer::open_or_create(folder.path()).unwrap();
+    let report = writer.commit(transfers(6, 1), &Cancel::new()).unwrap();
+    assert_eq!(report.generation, generation + 2, "remembered by the store, not by the process");
+    let report = writer.compact(CHAIN, &|_, _| {}, &Cancel::new()).unwrap();
+    assert_eq!(report.segments, 9, "the two that are near each other");
 }

@@ -1,5 +1,6 @@
 //! The command line: one file per command.
 
+mod compact;
 mod credits;
 mod error;
 mod ingest;
@@ -67,6 +68,8 @@ enum Command {
     Credits(credits::Arguments),
     /// What the store holds.
     Stats,
+    /// Merge the segments of the store into as few as may be; merges that are due happen with every commit anyway.
+    Compact,
     /// Read every file of the store and compare it with its checksums.
     Verify(verify::Arguments),
 }
@@ -95,6 +98,7 @@ pub fn run(arguments: impl IntoIterator<Item: Into<OsString> + Clone>) -> u8 {
         Command::Keys(arguments) => keys::run(&shared, arguments, output),
         Command::Credits(arguments) => credits::run(&shared, &arguments, output),
         Command::Stats => stats::run(&shared, output),
+        Command::Compact => compact::run(&shared, output),
         Command::Verify(arguments) => verify::run(&shared, &arguments, output),
     };
     match result {

@@ -19,7 +19,12 @@ pub(super) fn run(shared: &Shared, output: Output) -> Result<(), Failure> {
             grouped(stats.files),
             size(stats.bytes)
         );
-        std::iter::once(head).chain(chains(&stats)).chain(imports(&stats)).collect()
+        let written = format!(
+            "segments: {} held, {} written by all commits and merges",
+            size(stats.segment_bytes),
+            size(stats.written_segment_bytes)
+        );
+        [head, written].into_iter().chain(chains(&stats)).chain(imports(&stats)).collect()
     })
 }
 

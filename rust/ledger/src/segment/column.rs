@@ -135,7 +135,7 @@ impl Present {
         let word = self.words.get(row / 64)?;
         let bit = 1_u64 << (row % 64);
         let before = usize::try_from(word.before).map_err(|_| self.words.wrong(row / 64, "counts too far"))?;
-        Ok((word.bits & bit != 0).then(|| before + (word.bits & (bit - 1)).count_ones() as usize))
+        Ok((word.bits & bit != 0).then(|| before.saturating_add((word.bits & (bit - 1)).count_ones() as usize)))
     }
 }
 

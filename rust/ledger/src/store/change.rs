@@ -4,11 +4,21 @@ use headwater_types::{Chain, Network};
 
 use super::CommitReport;
 use super::commit::{Destination, commit};
-use super::contents::{ChainContents, Contents, Storage};
-use super::{merge, rebuild};
+use super::contents::{ChainContents, Contents, Storage, keep_built};
+use super::merge::{self, Merging, Outcome};
+use super::rebuild;
 use crate::facts::Batch;
 use crate::read::Result;
-use crate::{Cancel, LedgerError, segment};
+use crate::{Cancel, LedgerError};
+
+/// How much is merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// What the tiers ask for.
+    Due,
+    /// All that fits into one segment.
+    Most,
+}
 
 impl Contents {
     /// With a batch among what is final; `None` when it says nothing new.
@@ -21,9 +31,7 @@ impl Contents {
         let chain = batch.chain;
         let held = self.chain_for(&batch)?;
         let (after, report) = commit(&held, batch, Destination::Sealed, storage, cancel)?;
-        let Some(mut after) = after else { return Ok((None, report)) };
-        merge::merge_small(chain, &mut after, storage, cancel)?;
-        Ok((Some(self.with_chain(chain, after)), report))
+        Ok((after.map(|after| self.with_chain(chain, after)), report))
     }
 
     /// With one more block of the tail.
@@ -66,23 +74,33 @@ impl Contents {
         let cancel = Cancel::new();
         let parts: Vec<_> = blocks.iter().map(|block| block.part.clone()).collect();
         let input = rebuild::combined(chain, held.network, &parts, &cancel)?;
-        after.sealed.push(storage.keep_segment(chain, segment::build(&input, &cancel)?)?);
+        after.sealed.push(keep_built(storage, &input, &cancel)?);
         for block in &blocks {
             after.claims.add(&block.claims);
         }
         if after.claims.accounts != held.claims.accounts {
             after.accounts_file = None;
         }
-        merge::merge_small(chain, &mut after, storage, &cancel)?;
         Ok((Some(self.with_chain(chain, after)), blocks.len() as u64))
     }
 
-    /// With the small segments of a chain merged; `None` when there is nothing to merge.
-    pub(super) fn merged(&self, chain: Chain, storage: &mut dyn Storage, cancel: &Cancel) -> Result<Option<Self>> {
-        let Some(held) = self.chains.get(&chain) else { return Ok(None) };
+    /// With one merge of segments of a chain, of those that are due or towards as few as may be. When they cannot be
+    /// one segment, that is remembered.
+    pub(super) fn merged(
+        &self,
+        chain: Chain,
+        extent: Extent,
+        storage: &mut dyn Storage,
+        merging: Merging<'_>,
+        cancel: &Cancel,
+    ) -> Result<(Option<Self>, Outcome)> {
+        let Some(held) = self.chains.get(&chain) else { return Ok((None, Outcome::Idle)) };
         let mut after = held.clone();
-        let is_changed = merge::merge_small(chain, &mut after, storage, cancel)?;
-        Ok(is_changed.then(|| self.with_chain(chain, after)))
+        let outcome = match extent {
+            Extent::Due => merge::merge_due(chain, &mut after, storage, merging, cancel)?,
+            Extent::Most => merge::merge_most(chain, &mut after, storage, merging, cancel)?,
+        };
+        Ok(((outcome != Outcome::Idle).then(|| self.with_chain(chain, after)), outcome))
     }
 
     fn with_chain(&self, chain: Chain, after: ChainContents) -> Self {

@@ -10,12 +10,12 @@ use headwater_types::{Address, BlockHash, Chain, TxHash};
 
 use super::CommitReport;
 use super::claims::Claims;
-use super::contents::{ChainContents, Part, Storage, TailBlock};
+use super::contents::{ChainContents, Part, Storage, TailBlock, keep_built};
 use super::lookup::{self, Outputs, Stand};
 use super::rebuild::{self, Edits};
 use crate::facts::{Batch, BlockFacts, TokenFacts, TransactionFacts};
 use crate::read::Result;
-use crate::segment::{self, SegmentInput};
+use crate::segment::SegmentInput;
 use crate::{Cancel, LedgerError};
 
 /// Where facts go that are not held yet.
@@ -311,7 +311,7 @@ impl<'a> Plan<'a> {
         let has_edits = !self.edits.is_empty();
         for (place, edits) in std::mem::take(&mut self.edits) {
             let input = rebuild::edited(self.parts[place], edits, cancel)?;
-            let part = storage.keep_segment(self.chain, segment::build(&input, cancel)?)?;
+            let part = keep_built(storage, &input, cancel)?;
             match place.checked_sub(after.sealed.len()) {
                 None => after.sealed[place] = part,
                 Some(place) => after.tail[place].part = part,
@@ -362,7 +362,7 @@ impl<'a> Plan<'a> {
             contracts: std::mem::take(&mut self.new_contracts).into_iter().collect(),
             tokens: std::mem::take(&mut self.new_tokens).into_values().collect(),
         };
-        storage.keep_segment(self.chain, segment::build(&input, cancel)?)
+        keep_built(storage, &input, cancel)
     }
 }
 

@@ -1,15 +1,18 @@
 //! What one generation of a store consists of, on disk or in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use headwater_types::{BlockHash, Chain, Network};
 
 use super::claims::Claims;
 use super::imports::Imports;
-use crate::Snapshot;
+use crate::external::Scratch;
 use crate::read::{Coverage, Result};
-use crate::segment::Segment;
+use crate::segment::{self, Segment, SegmentInput};
+use crate::{Cancel, LedgerError, Snapshot};
 
 /// A file by its name in the store, and how to know it again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +52,8 @@ pub(super) struct ChainContents {
     pub(super) claims: Claims,
     /// The file that lists the claimed accounts.
     pub(super) accounts_file: Option<FileRef>,
+    /// Names of sealed segments that passed what one segment can count when they were to be merged: not tried again.
+    pub(super) apart: BTreeSet<String>,
 }
 
 impl ChainContents {
@@ -59,6 +64,7 @@ impl ChainContents {
             tail: Vec::new(),
             claims: Claims { ranges: BTreeMap::new(), accounts: BTreeMap::new() },
             accounts_file: None,
+            apart: BTreeSet::new(),
         }
     }
 
@@ -101,6 +107,8 @@ pub(super) struct Contents {
     pub(super) generation: u64,
     pub(super) chains: BTreeMap<Chain, ChainContents>,
     pub(super) imports: Imports,
+    /// Bytes of segments written by all generations up to this one.
+    pub(super) written_bytes: u64,
 }
 
 impl Contents {
@@ -123,13 +131,33 @@ impl Contents {
     }
 }
 
+/// What writes a file, from front to back.
+pub(super) type Writing<'a> = &'a mut dyn FnMut(&mut dyn Write) -> Result<()>;
+
 /// Where new files are put: a folder, or memory.
 pub(super) trait Storage {
-    /// Keeps the bytes of a segment and opens it.
-    fn keep_segment(&mut self, chain: Chain, bytes: Vec<u8>) -> Result<Arc<Part>>;
+    /// Where work goes that does not fit into memory.
+    #[expect(dead_code, reason = "for merges past memory")]
+    fn scratch(&self) -> Scratch;
+
+    /// Keeps a segment, which `write` writes, and opens it.
+    fn keep_segment(&mut self, chain: Chain, write: Writing<'_>) -> Result<Arc<Part>>;
 
     /// Keeps another file; `kind` is its folder and `extension` its ending.
     fn keep_file(&mut self, kind: &str, extension: &str, bytes: Vec<u8>) -> Result<FileRef>;
+}
+
+/// Builds a segment of facts and keeps it.
+pub(super) fn keep_built(storage: &mut dyn Storage, input: &SegmentInput, cancel: &Cancel) -> Result<Arc<Part>> {
+    // Built before a file is begun: most of what can fail is found there.
+    let bytes = segment::build(input, cancel)?;
+    storage.keep_segment(input.chain, &mut |out| write_all(out, &bytes))
+}
+
+/// Writes bytes whose place the storage knows better than the error of the system.
+pub(super) fn write_all(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
+    let failed = |source| LedgerError::Io { action: "cannot write", path: PathBuf::new(), source };
+    out.write_all(bytes).map_err(failed)
 }
 
 /// The digest that knows a file again.

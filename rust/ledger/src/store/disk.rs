@@ -12,12 +12,11 @@ pub trait Disk: Send {
     /// What the system says.
     fn create_folder(&mut self, path: &Path) -> io::Result<()>;
 
-    /// Writes a new file, replacing one of that name, and syncs it.
+    /// Begins a new file, replacing one of that name.
     ///
     /// # Errors
-    /// Whether the write or the sync failed: after a failed write nothing is there that counts, after a failed sync
-    /// nobody knows.
-    fn write_synced(&mut self, path: &Path, bytes: &[u8]) -> Result<(), WriteFault>;
+    /// What the system says.
+    fn create(&mut self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
 
     /// Gives a file another name, replacing one of that name.
     ///
@@ -38,13 +37,19 @@ pub trait Disk: Send {
     fn remove(&mut self, path: &Path) -> io::Result<()>;
 }
 
-/// How far a write came.
-#[derive(Debug)]
-pub enum WriteFault {
-    /// The bytes could not be written: no space, no permission.
-    Write(io::Error),
-    /// They were written, and whether they are on the disk is unknown.
-    Sync(io::Error),
+/// A file that is being written, from front to back.
+pub trait DiskFile: Send {
+    /// Appends bytes, all of them.
+    ///
+    /// # Errors
+    /// What the system says: then nothing of the file counts.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Makes all that was appended durable.
+    ///
+    /// # Errors
+    /// What the system says: then nobody knows what is on the disk.
+    fn sync(&mut self) -> io::Result<()>;
 }
 
 /// The disk of the operating system.
@@ -56,10 +61,8 @@ impl Disk for SystemDisk {
         fs::create_dir_all(path)
     }
 
-    fn write_synced(&mut self, path: &Path, bytes: &[u8]) -> Result<(), WriteFault> {
-        let mut file = File::create(path).map_err(WriteFault::Write)?;
-        file.write_all(bytes).map_err(WriteFault::Write)?;
-        file.sync_all().map_err(WriteFault::Sync)
+    fn create(&mut self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(File::create(path)?))
     }
 
     fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
@@ -72,5 +75,15 @@ impl Disk for SystemDisk {
 
     fn remove(&mut self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
+    }
+}
+
+impl DiskFile for File {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_all()
     }
 }

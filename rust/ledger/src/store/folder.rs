@@ -12,9 +12,11 @@ use std::sync::Arc;
 
 use headwater_types::Chain;
 
-use super::contents::{FileRef, Part, Storage, file_digest};
-use super::disk::{Disk, WriteFault};
+use super::contents::{FileRef, Part, Storage, Writing, file_digest, write_all};
+use super::disk::{Disk, DiskFile};
+use super::sink::Sink;
 use crate::LedgerError;
+use crate::external::Scratch;
 use crate::read::Result;
 use crate::segment::Segment;
 
@@ -103,11 +105,12 @@ pub(super) struct Folder {
     /// The generation that is being prepared, and how many files it has so far: no two files share a name.
     generation: u64,
     count: u64,
+    segment_bytes: u64,
 }
 
 impl Folder {
     pub(super) fn new(path: PathBuf, disk: Box<dyn Disk>) -> Self {
-        Self { path, disk, is_latched: false, generation: 0, count: 0 }
+        Self { path, disk, is_latched: false, generation: 0, count: 0, segment_bytes: 0 }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -130,6 +133,7 @@ impl Folder {
         }
         self.generation = generation;
         self.count = 0;
+        self.segment_bytes = 0;
         Ok(())
     }
 
@@ -139,17 +143,17 @@ impl Folder {
             self.sync_folder(folder)?;
         }
         let name = manifest_name(self.generation);
-        self.write(&name, bytes)?;
+        self.write(name, &mut |out| write_all(out, bytes))?;
         self.sync_folder("")
+    }
+
+    /// Bytes of the segments of the generation that is being prepared.
+    pub(super) const fn segment_bytes(&self) -> u64 {
+        self.segment_bytes
     }
 
     pub(super) fn remove(&mut self, path: &Path) -> Result<()> {
         self.disk.remove(path).map_err(|source| io_error("cannot delete", path, source))
-    }
-
-    fn keep(&mut self, name: String, bytes: &[u8]) -> Result<FileRef> {
-        self.write(&name, bytes)?;
-        Ok(FileRef { name, length: bytes.len() as u64, digest: file_digest(bytes) })
     }
 
     fn next_name(&mut self, folder: &str, stem: &str, extension: &str) -> String {
@@ -157,22 +161,34 @@ impl Folder {
         format!("{folder}/{stem}-{:010}-{:04}.{extension}", self.generation, self.count)
     }
 
-    fn write(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+    /// Writes a file under another name, syncs it, and gives it its name.
+    fn write(&mut self, name: String, write: Writing<'_>) -> Result<FileRef> {
         if self.is_latched {
             return Err(LedgerError::Latched { path: self.path.clone() });
         }
-        let path = self.path.join(name);
+        let path = self.path.join(&name);
         let temporary = self.path.join(format!("{name}{TEMPORARY}"));
-        match self.disk.write_synced(&temporary, bytes) {
-            Ok(()) => {}
-            Err(WriteFault::Write(source)) => {
+        let (mut file, length, digest) = match self.begin_file(&temporary, write) {
+            Ok(written) => written,
+            Err(error) => {
                 // What was written of it is garbage that a later collection would find too.
                 let _ = self.disk.remove(&temporary);
-                return Err(io_error("cannot write", &temporary, source));
+                return Err(error);
             }
-            Err(WriteFault::Sync(source)) => return Err(self.latch("cannot sync", &temporary, source)),
+        };
+        file.sync().map_err(|source| self.latch("cannot sync", &temporary, source))?;
+        drop(file);
+        self.disk.rename(&temporary, &path).map_err(|source| self.latch("cannot rename to", &path, source))?;
+        Ok(FileRef { name, length, digest })
+    }
+
+    fn begin_file(&mut self, path: &Path, write: Writing<'_>) -> Result<(Box<dyn DiskFile>, u64, u128)> {
+        let failed = |source| io_error("cannot write", path, source);
+        let mut sink = Sink::new(self.disk.create(path).map_err(failed)?);
+        match write(&mut sink) {
+            Ok(()) => sink.finish().map_err(failed),
+            Err(error) => Err(sink.into_fault().map_or(error, failed)),
         }
-        self.disk.rename(&temporary, &path).map_err(|source| self.latch("cannot rename to", &path, source))
     }
 
     fn sync_folder(&mut self, name: &str) -> Result<()> {
@@ -187,16 +203,20 @@ impl Folder {
 }
 
 impl Storage for Folder {
-    fn keep_segment(&mut self, chain: Chain, bytes: Vec<u8>) -> Result<Arc<Part>> {
+    fn scratch(&self) -> Scratch {
+        Scratch::folder(self.path.join(SEGMENTS), Scratch::MEMORY_BYTES)
+    }
+
+    fn keep_segment(&mut self, chain: Chain, write: Writing<'_>) -> Result<Arc<Part>> {
         let name = self.next_name(SEGMENTS, chain.name(), "segment");
-        let file = self.keep(name, &bytes)?;
-        drop(bytes);
+        let file = self.write(name, write)?;
+        self.segment_bytes += file.length;
         let segment = Arc::new(Segment::open(&self.path.join(&file.name))?);
         Ok(Arc::new(Part { file, segment }))
     }
 
     fn keep_file(&mut self, kind: &str, extension: &str, bytes: Vec<u8>) -> Result<FileRef> {
         let name = self.next_name(kind, kind, extension);
-        self.keep(name, &bytes)
+        self.write(name, &mut |out| write_all(out, &bytes))
     }
 }

@@ -28,6 +28,8 @@ pub(super) struct Manifest {
     pub(super) generation: u64,
     pub(super) chains: BTreeMap<Chain, ChainEntry>,
     pub(super) imports: Vec<ImportEntry>,
+    #[serde(default)]
+    written_segment_bytes: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,6 +39,9 @@ pub(super) struct ChainEntry {
     pub(super) tail: Vec<TailEntry>,
     ranges: Ranges,
     pub(super) accounts: Option<FileEntry>,
+    /// Names of segments that are not merged.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    apart: BTreeSet<String>,
 }
 
 type Ranges = BTreeMap<CoverageTable, Vec<(u64, u64)>>;
@@ -138,6 +143,7 @@ impl Manifest {
             imports: imports
                 .map(|import| ImportEntry { version: import.version.clone(), data: FileEntry::of(&import.file) })
                 .collect(),
+            written_segment_bytes: contents.written_bytes,
         }
     }
 
@@ -194,7 +200,7 @@ impl Manifest {
             versions.push(open.import(root, &entry.version, file)?);
         }
         let imports = Imports::new(versions);
-        Ok(Contents { generation: self.generation, chains, imports })
+        Ok(Contents { generation: self.generation, chains, imports, written_bytes: self.written_segment_bytes })
     }
 }
 
@@ -229,6 +235,7 @@ impl ChainEntry {
             tail: tail.collect(),
             ranges: held.claims.ranges.clone(),
             accounts: held.accounts_file.as_ref().map(FileEntry::of),
+            apart: held.apart.clone(),
         }
     }
 
@@ -255,6 +262,7 @@ impl ChainEntry {
             });
         }
         held.claims.ranges = self.ranges.clone();
+        held.apart = self.apart.clone();
         if let Some(entry) = &self.accounts {
             let file = entry.to_ref().map_err(corrupt)?;
             let bytes = folder::read_listed(root, &file)?;

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use headwater_types::Chain;
 
-use super::contents::{Contents, FileRef, Part, Storage};
+use super::change::Extent;
+use super::contents::{Contents, FileRef, Part, Storage, Writing};
 use super::imports::Entries;
 use super::segmentation::{self, Segmentation};
 use super::{CommitReport, LogicalDigest, digest};
+use crate::external::Scratch;
 use crate::facts::Batch;
 use crate::market::{PricePoint, TokenListing};
 use crate::read::{Generations, Ledger, Result};
@@ -34,7 +36,13 @@ impl Memory {
 }
 
 impl Storage for Memory {
-    fn keep_segment(&mut self, chain: Chain, bytes: Vec<u8>) -> Result<Arc<Part>> {
+    fn scratch(&self) -> Scratch {
+        Scratch::memory()
+    }
+
+    fn keep_segment(&mut self, chain: Chain, write: Writing<'_>) -> Result<Arc<Part>> {
+        let mut bytes = Vec::new();
+        write(&mut bytes)?;
         let file = self.next_file(chain.name(), bytes.len());
         let segment = Arc::new(Segment::from_bytes(&file.name, bytes)?);
         Ok(Arc::new(Part { file, segment }))
@@ -62,8 +70,15 @@ impl MemoryStore {
     /// # Errors
     /// As a commit to disk, disk faults left out.
     pub fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport> {
+        let chain = batch.chain;
         let (after, report) = self.contents.with_batch(batch, &mut self.storage(), cancel)?;
         self.replace(after);
+        loop {
+            let merged = self.contents.merged(chain, Extent::Due, &mut self.storage(), &|_, _| {}, cancel);
+            // The commit stands, merged or not.
+            let Ok((Some(after), _)) = merged else { break };
+            self.replace(Some(after));
+        }
         Ok(CommitReport { generation: self.contents.generation, ..report })
     }
 

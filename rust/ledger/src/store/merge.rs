@@ -1,56 +1,109 @@
-//! When segments are merged: each further one costs a light look-up about 0.2 us, each merge rewrites what it takes.
-//!
-//! Only small segments are merged, those below a million movements, once there are more than eight of them, and at
-//! most two million movements at a time, so that a merge fits into memory. A large segment is never rewritten by a
-//! merge, so each movement is rewritten a few times at most.
+//! Merging of segments: what the tiers ask for, or all of them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use headwater_types::Chain;
 
-use super::contents::{ChainContents, Part, Storage};
-use super::rebuild;
+use super::contents::{ChainContents, Part, Storage, keep_built};
+use super::{rebuild, tiers};
 use crate::read::Result;
-use crate::{Cancel, LedgerError, segment};
+use crate::{Cancel, LedgerError};
 
-const SMALL_MOVEMENTS: u64 = 1_000_000;
-const SMALL_SEGMENTS: usize = 8;
-const MERGED_MOVEMENTS: u64 = 2_000_000;
+/// Most that is merged while a merge goes through memory.
+const IN_MEMORY: u64 = 4 << 20;
 
-/// How much work a segment is to merge. Blocks count too: a segment may hold nothing else.
-fn weight(part: &Part) -> u64 {
-    part.segment.movements() + u64::from(part.segment.transactions())
+/// How far a merge is: of how many rows, how many are merged.
+pub(super) type Merging<'a> = &'a dyn Fn(u64, u64);
+
+/// How much a segment holds, as far as merging cares: movements, mostly. One of transactions or blocks alone counts
+/// those.
+pub(super) fn weight(part: &Part) -> u64 {
+    let segment = &part.segment;
+    segment.movements().max(u64::from(segment.transactions())).max(segment.block_count()).max(1)
 }
 
-/// Merges the small sealed segments where there are too many; tells whether it did.
-pub(super) fn merge_small(
+/// What a merge came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// There was nothing to merge.
+    Idle,
+    /// Segments were merged into one.
+    Merged,
+    /// The segments would pass what one can count: they answer as well apart.
+    Apart,
+}
+
+/// Merges the sealed segments that the tiers ask for, once.
+pub(super) fn merge_due(
     chain: Chain,
     held: &mut ChainContents,
     storage: &mut dyn Storage,
+    merging: Merging<'_>,
     cancel: &Cancel,
-) -> Result<bool> {
-    let is_small = |part: &Arc<Part>| part.segment.movements() < SMALL_MOVEMENTS;
-    let (mut small, mut sealed): (Vec<_>, Vec<_>) = held.sealed.iter().cloned().partition(is_small);
-    if small.len() <= SMALL_SEGMENTS {
-        return Ok(false);
+) -> Result<Outcome> {
+    let open = mergeable(held);
+    let weights: Vec<u64> = open.iter().map(|part| weight(part)).collect();
+    match tiers::due(&weights).filter(|due| due.iter().map(|place| weights[*place]).sum::<u64>() <= IN_MEMORY) {
+        None => Ok(Outcome::Idle),
+        Some(due) => {
+            let due: Vec<Arc<Part>> = due.into_iter().map(|place| Arc::clone(&open[place])).collect();
+            merge(chain, held, &due, storage, merging, cancel)
+        }
     }
-    small.sort_by_key(|part| (weight(part), part.file.name.clone()));
-    let mut total = 0;
-    let fitting = small.iter().take_while(|part| {
-        total += weight(part);
-        total <= MERGED_MOVEMENTS
-    });
-    let taken = fitting.count().max(2);
-    let rest = small.split_off(taken);
-    let input = rebuild::combined(chain, held.network, &small, cancel)?;
-    let merged = match segment::build(&input, cancel) {
-        // Blocks or times too far apart for one segment: the segments answer as well apart, and a commit must not
-        // fail because of its merge.
-        Err(LedgerError::SegmentFull { .. }) => return Ok(false),
-        merged => merged?,
-    };
-    sealed.extend(rest);
-    sealed.push(storage.keep_segment(chain, merged)?);
-    held.sealed = sealed;
-    Ok(true)
+}
+
+/// Merges one group of the sealed segments on the way to as few as there may be.
+pub(super) fn merge_most(
+    chain: Chain,
+    held: &mut ChainContents,
+    storage: &mut dyn Storage,
+    merging: Merging<'_>,
+    cancel: &Cancel,
+) -> Result<Outcome> {
+    let open = mergeable(held);
+    let weights: Vec<u64> = open.iter().map(|part| weight(part)).collect();
+    match tiers::compacted(&weights).into_iter().next() {
+        None => Ok(Outcome::Idle),
+        Some(group) => {
+            let group: Vec<Arc<Part>> = group.into_iter().map(|place| Arc::clone(&open[place])).collect();
+            merge(chain, held, &group, storage, merging, cancel)
+        }
+    }
+}
+
+/// The sealed segments that may be merged, in order of their blocks.
+fn mergeable(held: &ChainContents) -> Vec<Arc<Part>> {
+    let mut open: Vec<Arc<Part>> =
+        held.sealed.iter().filter(|part| !held.apart.contains(&part.file.name)).cloned().collect();
+    open.sort_by_key(|part| (part.segment.block_range(), part.file.name.clone()));
+    open
+}
+
+fn merge(
+    chain: Chain,
+    held: &mut ChainContents,
+    parts: &[Arc<Part>],
+    storage: &mut dyn Storage,
+    merging: Merging<'_>,
+    cancel: &Cancel,
+) -> Result<Outcome> {
+    let names: BTreeSet<String> = parts.iter().map(|part| part.file.name.clone()).collect();
+    let input = rebuild::combined(chain, held.network, parts, cancel)?;
+    let rows = input.transactions.len() as u64;
+    merging(0, rows);
+    match keep_built(storage, &input, cancel) {
+        // Blocks or times too far apart for one segment, or too many of something.
+        Err(LedgerError::SegmentFull { .. }) => {
+            held.apart.extend(names);
+            Ok(Outcome::Apart)
+        }
+        Err(error) => Err(error),
+        Ok(merged) => {
+            merging(rows, rows);
+            held.sealed.retain(|part| !names.contains(&part.file.name));
+            held.sealed.push(merged);
+            Ok(Outcome::Merged)
+        }
+    }
 }

@@ -20,13 +20,16 @@ mod reader;
 mod rebuild;
 mod report;
 mod segmentation;
+mod sink;
+mod tiers;
 mod verify;
 mod writer;
 
 pub use memory::{MemoryStore, in_memory};
 pub use reader::Store;
 pub use report::{
-    ChainStats, CommitReport, FileProblem, ImportKind, ImportVersion, LogicalDigest, StoreStats, VerifyReport,
+    ChainStats, CommitReport, CompactReport, FileProblem, ImportKind, ImportVersion, LogicalDigest, Merges, StoreStats,
+    VerifyReport,
 };
 pub use segmentation::{Segmentation, Split};
 pub use writer::Writer;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::contents::Contents;
+use super::contents::{ChainContents, Contents};
 use super::manifest::{Manifest, OpenParts};
 use super::{ChainStats, LogicalDigest, StoreStats, VerifyReport, digest, folder, verify};
 use crate::read::{Generations, KEPT_SECS, Ledger, Result};
@@ -102,6 +102,8 @@ impl Store {
             chains: chains.collect(),
             files: contents.files().count() as u64 + 1,
             bytes: contents.files().map(|file| file.length).sum::<u64>() + manifest_bytes,
+            segment_bytes: contents.chains.values().flat_map(ChainContents::parts).map(|part| part.file.length).sum(),
+            written_segment_bytes: contents.written_bytes,
             imports: contents.imports.list(),
         })
     }

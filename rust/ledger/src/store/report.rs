@@ -22,6 +22,34 @@ pub struct CommitReport {
     pub unchanged: u64,
     /// Blocks that were not held before or of which more is known now.
     pub blocks: u64,
+    /// Bytes of segments that were written, by the merges after it too.
+    pub written_bytes: u64,
+    /// What became of the merges that were due after it.
+    pub merges: Merges,
+}
+
+/// What became of the merges that were due after a commit. The commit stands either way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Merges {
+    /// None is due now.
+    #[default]
+    Done,
+    /// One could not be ended (cancelled, or no space is left): the next commit tries again.
+    Postponed,
+}
+
+/// What a compaction did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct CompactReport {
+    /// The generation that holds it.
+    pub generation: u64,
+    /// Sealed segments before.
+    pub segments_before: u64,
+    /// Sealed segments now.
+    pub segments: u64,
+    /// Bytes of segments that were written.
+    pub written_bytes: u64,
 }
 
 /// A digest of what is held: the same for the same content, whatever the order and the segments it came in.
@@ -83,6 +111,11 @@ pub struct StoreStats {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Bytes of segments now.
+    pub segment_bytes: u64,
+    /// Bytes of segments written since the store was made: beside `segment_bytes`, how often each was rewritten by
+    /// merges and by what later commits added to it.
+    pub written_segment_bytes: u64,
     /// Imports of tokens and prices, those rolled back included.
     pub imports: Vec<ImportVersion>,
 }

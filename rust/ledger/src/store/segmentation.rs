@@ -6,12 +6,12 @@ use std::sync::Arc;
 use headwater_types::{BlockHash, Chain};
 
 use super::claims::Claims;
-use super::contents::{ChainContents, Part, Storage, TailBlock};
+use super::contents::{ChainContents, Part, Storage, TailBlock, keep_built};
 use super::rebuild;
 use crate::Cancel;
 use crate::facts::{BlockFacts, TransactionFacts};
 use crate::read::Result;
-use crate::segment::{self, SegmentInput};
+use crate::segment::SegmentInput;
 
 /// How content is spread over segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub(super) fn segmented(
 }
 
 fn keep(input: &SegmentInput, storage: &mut dyn Storage) -> Result<Arc<Part>> {
-    storage.keep_segment(input.chain, segment::build(input, &Cancel::new())?)
+    keep_built(storage, input, &Cancel::new())
 }
 
 fn append_tail(

@@ -8,12 +8,14 @@ use std::time::{Duration, SystemTime};
 
 use headwater_types::Chain;
 
+use super::change::Extent;
 use super::contents::Contents;
 use super::disk::{Disk, SystemDisk};
 use super::folder::{self, Folder, io_error};
 use super::imports::Entries;
 use super::manifest::{self, Manifest, OpenParts};
-use super::{CommitReport, ImportVersion};
+use super::merge::{Merging, Outcome};
+use super::{CommitReport, CompactReport, ImportVersion, Merges};
 use crate::facts::Batch;
 use crate::market::{PricePoint, TokenListing};
 use crate::read::{KEPT_SECS, Result};
@@ -76,15 +78,22 @@ impl Writer {
     }
 
     /// Joins a batch with what is held and makes the result durable: all of it, or nothing. A batch that says nothing
-    /// new makes no generation. Small segments are merged on the way when there are too many of them.
+    /// new makes no generation. Segments are merged afterwards where there are too many of one size: a generation for
+    /// each merge, so that the commit stands whatever becomes of them.
     ///
     /// # Errors
     /// [`LedgerError::Conflict`] when sources contradict each other, [`LedgerError::UnknownTime`] when a transaction
     /// stands in a block of which no source told the time, [`LedgerError::NetworkMismatch`], or when it cannot be
     /// written.
     pub fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport> {
+        let (chain, before) = (batch.chain, self.contents.written_bytes);
         let report = self.change(|contents, folder| contents.with_batch(batch, folder, cancel))?;
-        Ok(CommitReport { generation: self.contents.generation, ..report })
+        let merges = match self.merge(chain, cancel) {
+            Ok(()) => Merges::Done,
+            Err(_) => Merges::Postponed,
+        };
+        let written_bytes = self.contents.written_bytes - before;
+        Ok(CommitReport { generation: self.contents.generation, written_bytes, merges, ..report })
     }
 
     /// Adds a version of token listings and gives its number.
@@ -154,15 +163,43 @@ impl Writer {
     /// # Errors
     /// When it cannot be written.
     pub fn seal_tail(&mut self, chain: Chain, up_to_block: u64) -> Result<u64> {
-        self.change(|contents, folder| contents.with_tail_sealed(chain, up_to_block, folder))
+        let sealed = self.change(|contents, folder| contents.with_tail_sealed(chain, up_to_block, folder))?;
+        // The blocks are final, merged or not; the next change tries again.
+        let _ = self.merge(chain, &Cancel::new());
+        Ok(sealed)
     }
 
-    /// Merges the small segments of a chain where there are too many. Changes no answer.
+    /// Merges segments of a chain where there are too many of one size, each merge a generation of its own. Changes no
+    /// answer.
     ///
     /// # Errors
-    /// When it cannot be written, or is cancelled.
+    /// When a merge cannot be written, or is cancelled: those before it stand.
     pub fn merge(&mut self, chain: Chain, cancel: &Cancel) -> Result<()> {
-        self.change(|contents, folder| Ok((contents.merged(chain, folder, cancel)?, ())))
+        while self.merge_once(chain, Extent::Due, &|_, _| {}, cancel)? {}
+        Ok(())
+    }
+
+    /// Merges all segments of a chain into as few as may be, each merge a generation of its own; `progress(done,
+    /// total)` counts the rows of one merge. Changes no answer.
+    ///
+    /// # Errors
+    /// When a merge cannot be written, or is cancelled: those before it stand.
+    pub fn compact(&mut self, chain: Chain, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> Result<CompactReport> {
+        let sealed = |contents: &Contents| contents.chains.get(&chain).map_or(0, |held| held.sealed.len() as u64);
+        let (segments_before, written_before) = (sealed(&self.contents), self.contents.written_bytes);
+        while self.merge_once(chain, Extent::Most, progress, cancel)? {}
+        Ok(CompactReport {
+            generation: self.contents.generation,
+            segments_before,
+            segments: sealed(&self.contents),
+            written_bytes: self.contents.written_bytes - written_before,
+        })
+    }
+
+    /// Tells whether there may be more to merge.
+    fn merge_once(&mut self, chain: Chain, extent: Extent, merging: Merging<'_>, cancel: &Cancel) -> Result<bool> {
+        let outcome = self.change(|contents, folder| contents.merged(chain, extent, folder, merging, cancel))?;
+        Ok(outcome != Outcome::Idle)
     }
 
     /// Deletes generations that were replaced more than [`KEPT_SECS`] ago, and files that no remaining one lists.
@@ -213,6 +250,7 @@ impl Writer {
         let (after, outcome) = step(&self.contents, &mut self.folder)?;
         let Some(mut after) = after else { return Ok(outcome) };
         after.generation = generation;
+        after.written_bytes += self.folder.segment_bytes();
         let manifest = manifest::write(&mut after, &mut self.folder)?;
         self.folder.publish(&manifest)?;
         self.snapshot = Arc::new(after.snapshot());
