@@ -7,8 +7,9 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use headwater_types::Amount;
 
-use super::container::Container;
-use super::layout::{AmountSections, BlobSections, OptionalSections, Presence};
+use super::container::{Container, RAW};
+use super::layout::{AmountSections, BlobSections, Numeric, OptionalNumeric, OptionalSections, Presence, Section};
+use super::pack::{AmountTable, BLOCK, Ints};
 use crate::LedgerError;
 use crate::read::Result;
 
@@ -93,25 +94,165 @@ pub(crate) fn search(range: Range<usize>, mut before: impl FnMut(usize) -> Resul
     Ok(low)
 }
 
+/// Whole numbers, as elements or packed.
+pub(super) enum Numbers {
+    Byte(Column<u8>),
+    Short(Column<u16>),
+    Word(Column<u32>),
+    Long(Column<u64>),
+    Signed(Column<i64>),
+    Packed(Ints),
+}
+
+/// Elements that are whole numbers.
+pub(super) trait Number: Pod {
+    fn column(of: Column<Self>) -> Numbers;
+}
+
+macro_rules! number {
+    ($($type:ty => $variant:ident),*) => {
+        $(impl Number for $type {
+            fn column(of: Column<Self>) -> Numbers {
+                Numbers::$variant(of)
+            }
+        })*
+    };
+}
+
+number!(u8 => Byte, u16 => Short, u32 => Word, u64 => Long, i64 => Signed);
+
+impl Numbers {
+    pub(super) fn open<T: Number>(file: &Arc<Container>, sections: Numeric<T>) -> Result<Self> {
+        if file.format() <= RAW {
+            file.column(sections.raw).map(T::column)
+        } else {
+            Ints::open(file, sections.packed).map(Self::Packed)
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::Byte(column) => column.len() == 0,
+            Self::Short(column) => column.len() == 0,
+            Self::Word(column) => column.len() == 0,
+            Self::Long(column) => column.len() == 0,
+            Self::Signed(column) => column.len() == 0,
+            Self::Packed(ints) => ints.is_empty(),
+        }
+    }
+
+    /// How many there are; packed ones read their last block for it.
+    pub(super) fn len(&self) -> Result<usize> {
+        Ok(match self {
+            Self::Byte(column) => column.len(),
+            Self::Short(column) => column.len(),
+            Self::Word(column) => column.len(),
+            Self::Long(column) => column.len(),
+            Self::Signed(column) => column.len(),
+            Self::Packed(ints) => ints.len()?,
+        })
+    }
+
+    #[inline]
+    pub(super) fn get(&self, at: usize) -> Result<u64> {
+        Ok(match self {
+            Self::Byte(column) => u64::from(column.get(at)?),
+            Self::Short(column) => u64::from(column.get(at)?),
+            Self::Word(column) => u64::from(column.get(at)?),
+            Self::Long(column) => column.get(at)?,
+            Self::Signed(column) => column.get(at)?.cast_unsigned(),
+            Self::Packed(ints) => ints.get(at)?,
+        })
+    }
+
+    /// A number of 32 bits.
+    pub(super) fn id(&self, at: usize) -> Result<u32> {
+        u32::try_from(self.get(at)?).map_err(|_| self.wrong(at, "is too large"))
+    }
+
+    /// An id, or none.
+    pub(super) fn optional_id(&self, at: usize) -> Result<Option<u32>> {
+        match self {
+            Self::Packed(ints) => ints.get(at)?.checked_sub(1).map(|id| self.narrow(at, id)).transpose(),
+            _ => Ok(Some(self.id(at)?).filter(|&id| id != NONE)),
+        }
+    }
+
+    fn narrow(&self, at: usize, id: u64) -> Result<u32> {
+        u32::try_from(id).map_err(|_| self.wrong(at, "is too large"))
+    }
+
+    /// A number and the next one.
+    pub(super) fn pair(&self, at: usize) -> Result<(u64, u64)> {
+        match self {
+            Self::Word(column) => {
+                column.slice(at..at.saturating_add(2)).map(|pair| (u64::from(pair[0]), u64::from(pair[1])))
+            }
+            Self::Long(column) => column.slice(at..at.saturating_add(2)).map(|pair| (pair[0], pair[1])),
+            Self::Packed(ints) => ints.pair(at),
+            _ => Ok((self.get(at)?, self.get(at.saturating_add(1))?)),
+        }
+    }
+
+    /// All of them, in order.
+    pub(super) fn all(&self) -> Result<Vec<u64>> {
+        match self {
+            Self::Packed(ints) => {
+                let mut all = Vec::with_capacity(ints.blocks() * BLOCK);
+                ints.read(0..ints.len()?, &mut all)?;
+                Ok(all)
+            }
+            Self::Byte(column) => Ok(column.all()?.iter().map(|&value| u64::from(value)).collect()),
+            _ => (0..self.len()?).map(|at| self.get(at)).collect(),
+        }
+    }
+
+    /// First place of an ascending range whose number is not below a bound.
+    pub(super) fn lower_bound(&self, range: Range<usize>, bound: u64) -> Result<usize> {
+        search(range, |at| Ok(self.get(at)? < bound))
+    }
+
+    #[cold]
+    pub(super) fn wrong(&self, at: usize, what: &str) -> LedgerError {
+        match self {
+            Self::Byte(column) => column.wrong(at, what),
+            Self::Short(column) => column.wrong(at, what),
+            Self::Word(column) => column.wrong(at, what),
+            Self::Long(column) => column.wrong(at, what),
+            Self::Signed(column) => column.wrong(at, what),
+            Self::Packed(ints) => ints.wrong(at, what),
+        }
+    }
+
+    #[cold]
+    pub(super) fn outside(&self, at: usize) -> LedgerError {
+        self.wrong(at, "lies outside")
+    }
+}
+
 /// Where the elements of each row begin; one more entry than rows, or empty when no row has any.
-pub(super) struct Offsets(pub(super) Column<u32>);
+pub(super) struct Offsets(pub(super) Numbers);
 
 impl Offsets {
+    pub(super) fn open(file: &Arc<Container>, sections: Numeric<u32>) -> Result<Self> {
+        Numbers::open(file, sections).map(Self)
+    }
+
     pub(super) fn get(&self, row: u32) -> Result<Range<usize>> {
-        if self.0.len() == 0 {
+        if self.0.is_empty() {
             return Ok(0..0);
         }
         let row = row as usize;
-        let pair = self.0.slice(row..row + 2)?;
-        if pair[0] > pair[1] {
-            return Err(self.0.wrong(row, "lies behind the next one"));
+        let (start, end) = self.0.pair(row)?;
+        match (usize::try_from(start), usize::try_from(end)) {
+            (Ok(start), Ok(end)) if start <= end => Ok(start..end),
+            _ => Err(self.0.wrong(row, "lies behind the next one")),
         }
-        Ok(pair[0] as usize..pair[1] as usize)
     }
 
     /// The row that an element belongs to.
     pub(super) fn row_of(&self, element: u32) -> Result<u32> {
-        let behind = self.0.partition(0..self.0.len(), |start| start <= element)?;
+        let behind = self.0.lower_bound(0..self.0.len()?, u64::from(element) + 1)?;
         behind
             .checked_sub(1)
             .and_then(|row| u32::try_from(row).ok())
@@ -120,17 +261,21 @@ impl Offsets {
 }
 
 /// Which rows have a value, and where among the values theirs stands.
-struct Present {
+pub(super) struct Present {
     words: Column<Presence>,
-    values: usize,
+    has_values: bool,
 }
 
 impl Present {
-    fn place(&self, row: u32) -> Result<Option<usize>> {
+    pub(super) fn open(file: &Arc<Container>, words: Section<Presence>, has_values: bool) -> Result<Self> {
+        Ok(Self { words: file.column(words)?, has_values })
+    }
+
+    pub(super) fn place(&self, row: u32) -> Result<Option<usize>> {
         let row = row as usize;
         if self.words.len() == 0 {
             // No word at all: every row has a value, or none has.
-            return Ok((self.values > 0).then_some(row));
+            return Ok(self.has_values.then_some(row));
         }
         let word = self.words.get(row / 64)?;
         let bit = 1_u64 << (row % 64);
@@ -148,13 +293,7 @@ pub(super) struct OptionalColumn<T> {
 impl<T: Pod> OptionalColumn<T> {
     pub(super) fn open(file: &Arc<Container>, sections: OptionalSections<T>) -> Result<Self> {
         let values = file.column(sections.values)?;
-        Ok(Self { present: Present { words: file.column(sections.presence)?, values: values.len() }, values })
-    }
-
-    /// The same for a column that older files do not have; then no row has a value.
-    pub(super) fn open_if_any(file: &Arc<Container>, sections: OptionalSections<T>) -> Result<Self> {
-        let values = file.column_if_any(sections.values)?;
-        Ok(Self { present: Present { words: file.column_if_any(sections.presence)?, values: values.len() }, values })
+        Ok(Self { present: Present::open(file, sections.presence, values.len() > 0)?, values })
     }
 
     pub(super) fn get(&self, row: u32) -> Result<Option<T>> {
@@ -162,14 +301,45 @@ impl<T: Pod> OptionalColumn<T> {
     }
 }
 
-/// Amounts: 128 bits in place, larger ones in a side table.
-pub(super) struct AmountColumn {
+/// Whole numbers that some rows have.
+pub(super) struct OptionalNumbers {
+    present: Present,
+    values: Numbers,
+}
+
+impl OptionalNumbers {
+    pub(super) fn open<T: Number>(file: &Arc<Container>, sections: OptionalNumeric<T>) -> Result<Self> {
+        let values = Numbers::open(file, sections.values)?;
+        Ok(Self { present: Present::open(file, sections.presence, !values.is_empty())?, values })
+    }
+
+    /// The same for a column that older files of format 1 do not have; then no row has a value.
+    pub(super) fn open_if_any<T: Number>(file: &Arc<Container>, sections: OptionalNumeric<T>) -> Result<Self> {
+        if file.format() > RAW {
+            return Self::open(file, sections);
+        }
+        let values = T::column(file.column_if_any(sections.values.raw)?);
+        let words = file.column_if_any(sections.presence)?;
+        Ok(Self { present: Present { words, has_values: !values.is_empty() }, values })
+    }
+
+    pub(super) fn get(&self, row: u32) -> Result<Option<u64>> {
+        self.present.place(row)?.map(|place| self.values.get(place)).transpose()
+    }
+
+    pub(super) fn id(&self, row: u32) -> Result<Option<u32>> {
+        self.present.place(row)?.map(|place| self.values.id(place)).transpose()
+    }
+}
+
+/// Amounts of 128 bits in place, larger ones in a side table.
+pub(super) struct RawAmounts {
     values: Column<u128>,
     large_at: Column<u64>,
     large: Column<[u8; 32]>,
 }
 
-impl AmountColumn {
+impl RawAmounts {
     pub(super) fn open(file: &Arc<Container>, sections: AmountSections) -> Result<Self> {
         Ok(Self {
             values: file.column(sections.values)?,
@@ -183,7 +353,7 @@ impl AmountColumn {
         self.whole(at, value)
     }
 
-    /// The small values of a range; those that read [`SIDE_TABLE`] need [`AmountColumn::whole`].
+    /// The small values of a range; those that read [`SIDE_TABLE`] need [`RawAmounts::whole`].
     pub(super) fn slice(&self, range: Range<usize>) -> Result<&[u128]> {
         self.values.slice(range)
     }
@@ -200,20 +370,46 @@ impl AmountColumn {
     }
 }
 
+/// Amounts, in place or packed.
+pub(super) enum Amounts {
+    Raw(RawAmounts),
+    Packed(AmountTable),
+}
+
+impl Amounts {
+    pub(super) fn open(file: &Arc<Container>, sections: AmountSections) -> Result<Self> {
+        if file.format() <= RAW {
+            RawAmounts::open(file, sections).map(Self::Raw)
+        } else {
+            AmountTable::open(file, sections.packed).map(Self::Packed)
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Raw(amounts) => amounts.values.len() == 0,
+            Self::Packed(table) => table.is_empty(),
+        }
+    }
+
+    pub(super) fn get(&self, at: usize) -> Result<Amount> {
+        match self {
+            Self::Raw(amounts) => amounts.get(at),
+            Self::Packed(table) => table.get(at),
+        }
+    }
+}
+
 /// Amounts that some rows have.
 pub(super) struct OptionalAmounts {
     present: Present,
-    values: AmountColumn,
+    values: Amounts,
 }
 
 impl OptionalAmounts {
-    pub(super) fn open(
-        file: &Arc<Container>,
-        presence: super::layout::Section<Presence>,
-        values: AmountSections,
-    ) -> Result<Self> {
-        let values = AmountColumn::open(file, values)?;
-        Ok(Self { present: Present { words: file.column(presence)?, values: values.values.len() }, values })
+    pub(super) fn open(file: &Arc<Container>, presence: Section<Presence>, values: AmountSections) -> Result<Self> {
+        let values = Amounts::open(file, values)?;
+        Ok(Self { present: Present::open(file, presence, !values.is_empty())?, values })
     }
 
     pub(super) fn get(&self, row: u32) -> Result<Option<Amount>> {
@@ -223,20 +419,20 @@ impl OptionalAmounts {
 
 /// Texts and bytes of any length, each stored once.
 pub(super) struct Blobs {
-    starts: Column<u64>,
+    starts: Numbers,
     bytes: Column<u8>,
 }
 
 impl Blobs {
     pub(super) fn open(file: &Arc<Container>, sections: BlobSections) -> Result<Self> {
-        Ok(Self { starts: file.column(sections.starts)?, bytes: file.column(sections.bytes)? })
+        Ok(Self { starts: Numbers::open(file, sections.starts)?, bytes: file.column(sections.bytes)? })
     }
 
     pub(super) fn get(&self, id: u32) -> Result<&[u8]> {
         let id = id as usize;
-        let pair = self.starts.slice(id..id + 2)?;
-        let place = |at: u64| usize::try_from(at).map_err(|_| self.starts.wrong(id, "lies outside"));
-        self.bytes.slice(place(pair[0])?..place(pair[1])?)
+        let (start, end) = self.starts.pair(id)?;
+        let place = |at: u64| usize::try_from(at).map_err(|_| self.starts.outside(id));
+        self.bytes.slice(place(start)?..place(end)?)
     }
 
     pub(super) fn text(&self, id: u32) -> Result<String> {

@@ -26,3 +26,9 @@ fn left_by_outputs(utxo: &UtxoFacts) -> Option<Amount> {
     let made: u128 = utxo.outputs.iter().map(|output| u128::from(output.amount)).sum();
     spent.checked_sub(made).map(Amount::from_u128)
 }
+
+/// A sum past 256 bits stays at the largest amount: only tokens that forge their amounts come there, and they must
+/// not keep a chain from being read. Saturating sums do not depend on order or segmentation either.
+pub(super) fn saturating_add(sum: Amount, amount: Amount) -> Amount {
+    sum.checked_add(amount).unwrap_or(Amount::MAX)
+}

@@ -7,6 +7,9 @@ use std::marker::PhantomData;
 
 use bytemuck::{Pod, Zeroable};
 
+use super::knots::Knot;
+use super::pack::PackedSections;
+
 /// A section by name and element type.
 pub(super) struct Section<T> {
     name: &'static str,
@@ -22,13 +25,20 @@ impl<T> Clone for Section<T> {
 impl<T> Copy for Section<T> {}
 
 impl<T> Section<T> {
-    const fn new(name: &'static str) -> Self {
+    pub(super) const fn new(name: &'static str) -> Self {
         Self { name, of: PhantomData }
     }
 
     pub(super) const fn name(self) -> &'static str {
         self.name
     }
+}
+
+/// A column of whole numbers: elements in format 1, packed blocks from format 2 on.
+#[derive(Clone, Copy)]
+pub(super) struct Numeric<T> {
+    pub(super) raw: Section<T>,
+    pub(super) packed: PackedSections,
 }
 
 /// The sections of a column that some rows have no value in.
@@ -38,19 +48,45 @@ pub(super) struct OptionalSections<T> {
     pub(super) values: Section<T>,
 }
 
+/// A column of whole numbers that some rows have.
+#[derive(Clone, Copy)]
+pub(super) struct OptionalNumeric<T> {
+    pub(super) presence: Section<Presence>,
+    pub(super) values: Numeric<T>,
+}
+
 /// The sections of a column of amounts.
 #[derive(Clone, Copy)]
 pub(super) struct AmountSections {
     pub(super) values: Section<u128>,
     pub(super) large_at: Section<u64>,
     pub(super) large: Section<[u8; 32]>,
+    pub(super) packed: PackedSections,
 }
 
 /// The sections of texts and bytes.
 #[derive(Clone, Copy)]
 pub(super) struct BlobSections {
-    pub(super) starts: Section<u64>,
+    pub(super) starts: Numeric<u64>,
     pub(super) bytes: Section<u8>,
+}
+
+macro_rules! packed {
+    ($name:literal) => {
+        PackedSections { blocks: Section::new($name), starts: Section::new(concat!($name, "#")) }
+    };
+}
+
+macro_rules! numeric {
+    ($name:literal) => {
+        Numeric { raw: Section::new($name), packed: packed!($name) }
+    };
+}
+
+macro_rules! optional_numeric {
+    ($name:literal) => {
+        OptionalNumeric { presence: Section::new(concat!($name, "?")), values: numeric!($name) }
+    };
 }
 
 macro_rules! optional {
@@ -65,6 +101,7 @@ macro_rules! amounts {
             values: Section::new($name),
             large_at: Section::new(concat!($name, "@")),
             large: Section::new(concat!($name, "+")),
+            packed: packed!($name),
         }
     };
 }
@@ -94,6 +131,19 @@ pub(super) struct Summary {
     pub(super) last_time: i64,
     /// 1 when no later block has an earlier time, so that times can be searched by halving.
     pub(super) times_ordered: u64,
+}
+
+/// What format 2 has to say beside [`Summary`].
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Counts {
+    /// Seconds per block, rounded down: times are stored by how far they are from that.
+    pub(super) pace: u64,
+    pub(super) blocks: u64,
+    pub(super) tokens: u64,
+    pub(super) inputs: u64,
+    pub(super) hubs: u64,
+    pub(super) fee_payers: u64,
 }
 
 /// Where a transaction stands and whom it concerns: 64 bytes, so that one page has all a list shows of it.
@@ -157,53 +207,54 @@ pub(super) mod account {
 pub(super) const NO_DECIMALS: u16 = u16::MAX;
 
 pub(super) const SUMMARY: Section<Summary> = Section::new("summary");
+pub(super) const COUNTS: Section<Counts> = Section::new("counts");
 
 /// Keys of the accounts in order, one behind the other.
 pub(super) const ACCOUNT_KEYS: Section<u8> = Section::new("account.keys");
 /// Where each key ends, when keys differ in length.
-pub(super) const ACCOUNT_KEY_STARTS: Section<u64> = Section::new("account.key_starts");
+pub(super) const ACCOUNT_KEY_STARTS: Numeric<u64> = numeric!("account.key_starts");
 /// The first eight bytes of every 128th key.
 pub(super) const ACCOUNT_FENCES: Section<u64> = Section::new("account.fences");
-pub(super) const ACCOUNT_FLAGS: Section<u8> = Section::new("account.flags");
+pub(super) const ACCOUNT_FLAGS: Numeric<u8> = numeric!("account.flags");
 /// Accounts in order of their text; empty when that is the order of their keys.
-pub(super) const ACCOUNT_TEXT_ORDER: Section<u32> = Section::new("account.text_order");
+pub(super) const ACCOUNT_TEXT_ORDER: Numeric<u32> = numeric!("account.text_order");
 pub(super) const ACCOUNT_POSTINGS: Section<u64> = Section::new("account.postings");
 pub(super) const ACCOUNT_HOLDINGS: Section<u32> = Section::new("account.holdings");
 
 /// The contract of each asset, an account; the native coin comes first and has none.
-pub(super) const ASSET_CONTRACTS: Section<u32> = Section::new("asset.contracts");
-pub(super) const TOKEN_CONTRACTS: Section<u32> = Section::new("token.contracts");
-pub(super) const TOKEN_SYMBOLS: Section<u32> = Section::new("token.symbols");
-pub(super) const TOKEN_NAMES: Section<u32> = Section::new("token.names");
-pub(super) const TOKEN_DECIMALS: Section<u16> = Section::new("token.decimals");
+pub(super) const ASSET_CONTRACTS: Numeric<u32> = numeric!("asset.contracts");
+pub(super) const TOKEN_CONTRACTS: Numeric<u32> = numeric!("token.contracts");
+pub(super) const TOKEN_SYMBOLS: Numeric<u32> = numeric!("token.symbols");
+pub(super) const TOKEN_NAMES: Numeric<u32> = numeric!("token.names");
+pub(super) const TOKEN_DECIMALS: Numeric<u16> = numeric!("token.decimals");
 pub(super) const BLOBS: BlobSections =
-    BlobSections { starts: Section::new("blob.starts"), bytes: Section::new("blob.bytes") };
+    BlobSections { starts: numeric!("blob.starts"), bytes: Section::new("blob.bytes") };
 
-pub(super) const BLOCK_NUMBERS: Section<u64> = Section::new("block.numbers");
-pub(super) const BLOCK_TIMES: Section<i64> = Section::new("block.times");
+pub(super) const BLOCK_NUMBERS: Numeric<u64> = numeric!("block.numbers");
+pub(super) const BLOCK_TIMES: Numeric<i64> = numeric!("block.times");
 pub(super) const BLOCK_HASHES: OptionalSections<[u8; 32]> = optional!("block.hashes");
 pub(super) const BLOCK_PARENTS: OptionalSections<[u8; 32]> = optional!("block.parents");
 
 pub(super) const HEADS: Section<Head> = Section::new("tx.heads");
 pub(super) const TX_VALUES: AmountSections = amounts!("tx.values");
 pub(super) const TX_HAS_VALUE: Section<Presence> = Section::new("tx.values?");
-pub(super) const TX_NONCES: OptionalSections<u64> = optional!("tx.nonces");
-pub(super) const TX_GAS_LIMITS: OptionalSections<u64> = optional!("tx.gas_limits");
-pub(super) const TX_GAS_USED: OptionalSections<u64> = optional!("tx.gas_used");
+pub(super) const TX_NONCES: OptionalNumeric<u64> = optional_numeric!("tx.nonces");
+pub(super) const TX_GAS_LIMITS: OptionalNumeric<u64> = optional_numeric!("tx.gas_limits");
+pub(super) const TX_GAS_USED: OptionalNumeric<u64> = optional_numeric!("tx.gas_used");
 pub(super) const TX_GAS_PRICES: AmountSections = amounts!("tx.gas_prices");
 pub(super) const TX_HAS_GAS_PRICE: Section<Presence> = Section::new("tx.gas_prices?");
 pub(super) const TX_PAID_PRICES: AmountSections = amounts!("tx.paid_prices");
 pub(super) const TX_HAS_PAID_PRICE: Section<Presence> = Section::new("tx.paid_prices?");
 pub(super) const TX_FEES: AmountSections = amounts!("tx.fees");
 pub(super) const TX_HAS_FEE: Section<Presence> = Section::new("tx.fees?");
-pub(super) const TX_INPUTS: OptionalSections<u32> = optional!("tx.call_data");
-pub(super) const TX_METHOD_IDS: OptionalSections<[u8; 4]> = optional!("tx.method_ids");
-pub(super) const TX_METHODS: OptionalSections<u32> = optional!("tx.methods");
-pub(super) const TX_FAILURES: OptionalSections<u32> = optional!("tx.failures");
-pub(super) const TX_MOVEMENTS: Section<u32> = Section::new("tx.movements");
-pub(super) const TX_LOGS: Section<u32> = Section::new("tx.logs");
-pub(super) const TX_SPENDS: Section<u32> = Section::new("tx.inputs");
-pub(super) const TX_OUTPUTS: Section<u32> = Section::new("tx.outputs");
+pub(super) const TX_INPUTS: OptionalNumeric<u32> = optional_numeric!("tx.call_data");
+pub(super) const TX_METHOD_IDS: OptionalNumeric<u32> = optional_numeric!("tx.method_ids");
+pub(super) const TX_METHODS: OptionalNumeric<u32> = optional_numeric!("tx.methods");
+pub(super) const TX_FAILURES: OptionalNumeric<u32> = optional_numeric!("tx.failures");
+pub(super) const TX_MOVEMENTS: Numeric<u32> = numeric!("tx.movements");
+pub(super) const TX_LOGS: Numeric<u32> = numeric!("tx.logs");
+pub(super) const TX_SPENDS: Numeric<u32> = numeric!("tx.inputs");
+pub(super) const TX_OUTPUTS: Numeric<u32> = numeric!("tx.outputs");
 
 /// First eight bytes of the hashes in order of the hashes, and the row of each.
 pub(super) const HASH_PREFIXES: Section<u64> = Section::new("hash.prefixes");
@@ -216,10 +267,10 @@ pub(super) const MOVEMENT_TO: Section<u32> = Section::new("movement.to");
 pub(super) const MOVEMENT_ASSETS: Section<u32> = Section::new("movement.assets");
 pub(super) const MOVEMENT_AMOUNTS: AmountSections = amounts!("movement.amounts");
 
-pub(super) const LOG_INDEXES: Section<u64> = Section::new("log.indexes");
-pub(super) const LOG_ADDRESSES: Section<u32> = Section::new("log.addresses");
-pub(super) const LOG_TOPICS: Section<u32> = Section::new("log.topics");
-pub(super) const LOG_DATA: Section<u32> = Section::new("log.data");
+pub(super) const LOG_INDEXES: Numeric<u64> = numeric!("log.indexes");
+pub(super) const LOG_ADDRESSES: Numeric<u32> = numeric!("log.addresses");
+pub(super) const LOG_TOPICS: Numeric<u32> = numeric!("log.topics");
+pub(super) const LOG_DATA: Numeric<u32> = numeric!("log.data");
 pub(super) const TOPICS: Section<[u8; 32]> = Section::new("topics");
 
 pub(super) const POSTING_ROWS: Section<u32> = Section::new("posting.rows");
@@ -237,18 +288,18 @@ pub(super) const HOLDING_SENT: AmountSections = amounts!("holding.sent");
 pub(super) const HOLDING_FEES: AmountSections = amounts!("holding.fees");
 
 pub(super) const INPUT_HASHES: Section<[u8; 32]> = Section::new("input.hashes");
-pub(super) const INPUT_INDEXES: Section<u32> = Section::new("input.indexes");
+pub(super) const INPUT_INDEXES: Numeric<u32> = numeric!("input.indexes");
 /// What each input spends, where it is known.
 pub(super) const INPUT_SPENT: OptionalSections<Output> = optional!("input.spent");
 /// Files written before these were known have no such sections.
-pub(super) const INPUT_SEQUENCES: OptionalSections<u32> = optional!("input.sequences");
-pub(super) const TX_VERSIONS: OptionalSections<u32> = optional!("tx.versions");
-pub(super) const TX_LOCK_TIMES: OptionalSections<u32> = optional!("tx.lock_times");
-pub(super) const TX_WEIGHTS: OptionalSections<u32> = optional!("tx.weights");
+pub(super) const INPUT_SEQUENCES: OptionalNumeric<u32> = optional_numeric!("input.sequences");
+pub(super) const TX_VERSIONS: OptionalNumeric<u32> = optional_numeric!("tx.versions");
+pub(super) const TX_LOCK_TIMES: OptionalNumeric<u32> = optional_numeric!("tx.lock_times");
+pub(super) const TX_WEIGHTS: OptionalNumeric<u32> = optional_numeric!("tx.weights");
 pub(super) const OUTPUTS: Section<Output> = Section::new("outputs");
 /// Inputs in order of the output they spend: first eight bytes of its hash, and the input.
 pub(super) const SPENDER_PREFIXES: Section<u64> = Section::new("spender.prefixes");
-pub(super) const SPENDER_INPUTS: Section<u32> = Section::new("spender.inputs");
+pub(super) const SPENDER_INPUTS: Numeric<u32> = numeric!("spender.inputs");
 
 /// An output.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -262,6 +313,56 @@ pub(super) struct Output {
     pub(super) reserved: u32,
 }
 
+// From format 2 on, in place of the sections of the same things above.
+
+/// Hashes in order of rows.
+pub(super) const TX_HASHES: Section<[u8; 32]> = Section::new("tx.hashes");
+/// Block, time less [`Counts::pace`] times block, index or 0 and one more, accounts or 0 and one more of sender,
+/// receiver and created contract, flags.
+pub(super) const TX_HEADS: PackedSections = packed!("tx.places");
+/// The first four bytes of the hashes in their order, and the row of each.
+pub(super) const HASHES: PackedSections = packed!("hash.index");
+/// Flags, ordinal, sender, receiver (0 for none, accounts and one more), asset.
+pub(super) const MOVEMENTS: PackedSections = packed!("movements");
+/// Amount, owner (0 for none, accounts and one more), data likewise, form of script.
+pub(super) const OUTPUT_TABLE: PackedSections = packed!("output.table");
+/// The same of what inputs spend.
+pub(super) const SPENT_TABLE: PackedSections = packed!("spent.table");
+pub(super) const HAS_SPENT: Section<Presence> = Section::new("spent.table?");
+/// The first four bytes of the hashes that inputs spend, in order, and the input of each.
+pub(super) const SPENDERS: PackedSections = packed!("spender.index");
+/// For each topic of each log its place among the distinct ones.
+pub(super) const TOPIC_IDS: PackedSections = packed!("topic.ids");
+
+/// What fees each account that paid any paid: the accounts, and the sums.
+pub(super) const FEE_ACCOUNTS: PackedSections = packed!("fee.accounts");
+pub(super) const FEE_SUMS: AmountSections = amounts!("fee.sums");
+
+/// Places of rows in blocks and time, see [`super::knots`]; and the binary logarithm of the rows between two.
+pub(super) const KNOTS: Section<Knot> = Section::new("knots");
+pub(super) const KNOT_SHIFT: Section<u32> = Section::new("knots.shift");
+/// Blocks of postings, account after account, and where each begins.
+pub(super) const POSTING_BYTES: Section<u8> = Section::new("posting.bytes");
+pub(super) const POSTING_STARTS: PackedSections = packed!("posting.starts");
+/// The first posting block of each account, and behind the last account the number of blocks.
+pub(super) const ACCOUNT_BLOCKS: PackedSections = packed!("account.blocks");
+
+/// Accounts with more than [`HUB`] postings, ascending, and where their pairs of account and asset end.
+pub(super) const HUBS: PackedSections = packed!("hubs");
+/// Asset, where its places end, where its days end, and 1 when any posting counts.
+pub(super) const PAIRS: PackedSections = packed!("hub.pairs");
+pub(super) const PAIR_RECEIVED: AmountSections = amounts!("hub.received");
+pub(super) const PAIR_SENT: AmountSections = amounts!("hub.sent");
+/// Places of postings among those of their account.
+pub(super) const PAIR_PLACES: PackedSections = packed!("hub.places");
+/// Days since [`Summary::first_time`]'s, and what came and went in each.
+pub(super) const DAYS: PackedSections = packed!("hub.days");
+pub(super) const DAY_RECEIVED: AmountSections = amounts!("hub.day_in");
+pub(super) const DAY_SENT: AmountSections = amounts!("hub.day_out");
+
+/// Postings of an account from which on it is a hub, with a sub-index by asset.
+pub(super) const HUB: usize = 1024;
+
 /// Keys per fence.
 pub(super) const FENCE_STEP: usize = 128;
 
@@ -271,4 +372,9 @@ pub(super) fn prefix(bytes: &[u8]) -> u64 {
     let length = bytes.len().min(8);
     first[..length].copy_from_slice(&bytes[..length]);
     u64::from_be_bytes(first)
+}
+
+/// The first four bytes of a hash as a number that orders like them.
+pub(super) fn short_prefix(hash: &[u8; 32]) -> u64 {
+    prefix(hash) >> 32
 }

@@ -12,8 +12,14 @@ mod column;
 mod container;
 mod fee;
 mod layout;
+mod knots;
 mod map;
+mod pack;
+mod posting;
 mod read;
+mod record;
+mod spool;
+mod write;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -21,13 +27,13 @@ use headwater_types::{Address, Chain, Network};
 
 use crate::facts::{BlockFacts, TokenFacts, TransactionFacts};
 
-pub use self::build::build;
+pub use self::build::{Encoding, build, build_as};
 pub use self::fee::fee_of;
 pub use self::read::{Segment, Spend};
 
 pub(crate) use self::column::search;
 pub(crate) use self::layout::posting as posting_flags;
-pub(crate) use self::read::{PostingsReader, RawPosting, Unindexed};
+pub(crate) use self::read::{AssetPlaces, DayChange, PostingsReader, RawPosting, Sums, Unindexed};
 
 /// What a segment is made of. Facts are joined: each transaction, block, contract and token occurs once, in any
 /// order, and the block of every transaction is among `blocks`.

@@ -11,6 +11,8 @@ use crate::segment::Segment;
 
 /// Places looked at in each segment for each part that a chain is divided into.
 const SAMPLES_PER_PART: u64 = 16;
+/// Numbers of postings, held or left out between accounts, that are read in one go.
+const LONGEST_RUN: u64 = 4 * BATCH;
 
 pub(super) fn sweep<'a>(
     segments: impl Iterator<Item = (u32, &'a Segment)>,
@@ -92,7 +94,7 @@ impl<'a> Head<'a> {
                 if self.read.is_empty() {
                     run = of_account.start..of_account.start + length.min(BATCH);
                     self.rest = run.end..of_account.end;
-                } else if of_account.start != run.end || of_account.end - run.start > BATCH {
+                } else if of_account.start < run.end || of_account.end - run.start > LONGEST_RUN {
                     break;
                 } else {
                     run.end = of_account.end;
@@ -102,7 +104,7 @@ impl<'a> Head<'a> {
                 self.read.push((self.left.start, start..start + length));
             }
             self.left.start += 1;
-            if run.end - run.start >= BATCH {
+            if run.end - run.start >= LONGEST_RUN || self.read.last().is_some_and(|(_, places)| places.end as u64 >= BATCH) {
                 break;
             }
         }
@@ -111,6 +113,10 @@ impl<'a> Head<'a> {
         }
         self.read.reverse();
         postings.columns(run, self.wanted, &mut self.buffer)?;
+        let expected = self.read.first().map_or(0, |(_, places)| places.end);
+        if self.buffer.len() != expected {
+            return Err(self.segment.miscounted(self.left.start));
+        }
         self.name()?;
         Ok(true)
     }

@@ -1,11 +1,8 @@
 //! Assets to ids: the native coin is 0, tokens follow in order of their contracts.
 
-use std::collections::{BTreeSet, HashMap};
-
-use headwater_types::{Address, Asset};
-
 use super::columns::{BlobBuilder, id};
 use super::dictionary::Dictionary;
+use crate::facts::TokenFacts;
 use crate::read::Result;
 use crate::segment::SegmentInput;
 use crate::segment::column::NONE;
@@ -17,30 +14,27 @@ use crate::segment::layout::{
 /// All assets that moved.
 pub(super) struct Assets {
     contracts: Vec<u32>,
-    ids: HashMap<Address, u32>,
+    /// Assets by the account of their contract; zero elsewhere.
+    ids: Vec<u32>,
 }
 
 impl Assets {
-    pub(super) fn collect(input: &SegmentInput, dictionary: &Dictionary) -> Result<Self> {
-        let moved = input.transactions.iter().flat_map(|transaction| &transaction.movements);
-        let tokens: BTreeSet<_> = moved
-            .filter_map(|movement| movement.asset.contract())
-            .map(|contract| (dictionary.id(contract), *contract))
-            .collect();
-        let mut this = Self { contracts: vec![NONE], ids: HashMap::new() };
-        for (account, contract) in tokens {
-            let asset = id(this.contracts.len(), "assets")?;
+    pub(super) fn collect(dictionary: &Dictionary) -> Result<Self> {
+        let mut this = Self { contracts: vec![NONE], ids: vec![0; dictionary.len()] };
+        for account in dictionary.moved() {
+            this.ids[account as usize] = id(this.contracts.len(), "assets")?;
             this.contracts.push(account);
-            this.ids.insert(contract, asset);
         }
         Ok(this)
     }
 
-    pub(super) fn id(&self, asset: &Asset) -> u32 {
-        match asset {
-            Asset::Native => 0,
-            Asset::Token(contract) => self.ids[contract],
-        }
+    pub(super) fn of_contract(&self, account: u32) -> u32 {
+        self.ids[account as usize]
+    }
+
+    /// Accounts of the contracts of assets 1 and up.
+    pub(super) fn contracts(&self) -> impl Iterator<Item = u32> {
+        self.contracts[1..].iter().copied()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -48,7 +42,7 @@ impl Assets {
     }
 
     pub(super) fn put(&self, out: &mut ContainerWriter) {
-        out.put(ASSET_CONTRACTS, &self.contracts);
+        out.put(ASSET_CONTRACTS.raw, &self.contracts);
     }
 }
 
@@ -59,18 +53,23 @@ pub(super) fn put_tokens<'a>(
     blobs: &mut BlobBuilder<'a>,
     out: &mut ContainerWriter,
 ) -> Result<()> {
-    let mut tokens: Vec<_> = input.tokens.iter().map(|token| (dictionary.id(&token.contract), token)).collect();
-    tokens.sort();
     let (mut contracts, mut symbols, mut names, mut decimals) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (account, token) in tokens {
+    for (account, token) in tokens_in_order(input, dictionary) {
         contracts.push(account);
         symbols.push(blobs.optional(token.symbol.as_deref().map(str::as_bytes))?.unwrap_or(NONE));
         names.push(blobs.optional(token.name.as_deref().map(str::as_bytes))?.unwrap_or(NONE));
         decimals.push(token.decimals.map_or(NO_DECIMALS, u16::from));
     }
-    out.put(TOKEN_CONTRACTS, &contracts);
-    out.put(TOKEN_SYMBOLS, &symbols);
-    out.put(TOKEN_NAMES, &names);
-    out.put(TOKEN_DECIMALS, &decimals);
+    out.put(TOKEN_CONTRACTS.raw, &contracts);
+    out.put(TOKEN_SYMBOLS.raw, &symbols);
+    out.put(TOKEN_NAMES.raw, &names);
+    out.put(TOKEN_DECIMALS.raw, &decimals);
     Ok(())
+}
+
+/// Token facts by the accounts of their contracts, in order.
+pub(super) fn tokens_in_order<'a>(input: &'a SegmentInput, dictionary: &Dictionary) -> Vec<(u32, &'a TokenFacts)> {
+    let mut tokens: Vec<_> = input.tokens.iter().map(|token| (dictionary.id(&token.contract), token)).collect();
+    tokens.sort();
+    tokens
 }

@@ -9,7 +9,7 @@ use crate::LedgerError;
 use crate::read::Result;
 use crate::segment::column::{NONE, SIDE_TABLE};
 use crate::segment::container::ContainerWriter;
-use crate::segment::layout::{AmountSections, BLOBS, OptionalSections, Presence, Section};
+use crate::segment::layout::{AmountSections, BLOBS, OptionalNumeric, OptionalSections, Presence, Section};
 
 /// Which rows have a value.
 #[derive(Default)]
@@ -57,6 +57,11 @@ impl<T: Pod> OptionalBuilder<T> {
     pub(super) fn put(&self, out: &mut ContainerWriter, sections: OptionalSections<T>) {
         self.present.put(out, sections.presence);
         out.put(sections.values, &self.values);
+    }
+
+    pub(super) fn put_numbers(&self, out: &mut ContainerWriter, sections: OptionalNumeric<T>) {
+        self.present.put(out, sections.presence);
+        out.put(sections.values.raw, &self.values);
     }
 }
 
@@ -157,7 +162,7 @@ impl<'a> BlobBuilder<'a> {
     }
 
     pub(super) fn put(&self, out: &mut ContainerWriter) {
-        out.put(BLOBS.starts, &self.starts);
+        out.put(BLOBS.starts.raw, &self.starts);
         out.put(BLOBS.bytes, &self.bytes);
     }
 }

@@ -1,77 +1,72 @@
 //! Addresses to account ids: all addresses of the segment in order of their keys.
 
-use std::collections::HashMap;
-
 use headwater_types::{Address, Family};
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use super::columns::id;
+use super::order::Row;
 use crate::LedgerError;
 use crate::facts::TransactionFacts;
-use crate::read::Result;
+use crate::read::{Result, Status};
 use crate::segment::SegmentInput;
 use crate::segment::container::ContainerWriter;
 use crate::segment::layout::{
     ACCOUNT_FENCES, ACCOUNT_FLAGS, ACCOUNT_KEY_STARTS, ACCOUNT_KEYS, ACCOUNT_TEXT_ORDER, FENCE_STEP, account, prefix,
 };
+use crate::segment::write::AccountsWriter;
+
+/// Marks the contracts of tokens that moved, only here.
+const MOVED: u8 = 1 << 7;
 
 /// All addresses of a segment.
 pub(super) struct Dictionary {
     addresses: Vec<Address>,
-    ids: HashMap<Address, u32>,
+    ids: FxHashMap<Address, u32>,
     flags: Vec<u8>,
+    /// Ids in the order of [`each_address`] over all rows: looked up once, read again when records are made.
+    pub(super) seen: Vec<u32>,
 }
 
 impl Dictionary {
-    pub(super) fn collect(input: &SegmentInput) -> Result<Self> {
-        let mut ids: HashMap<Address, u32> = HashMap::new();
-        let mut foreign = None;
-        let mut see = |address: &Address| {
-            if foreign.is_none() {
-                foreign = foreignness(input, address);
+    pub(super) fn collect(input: &SegmentInput, rows: &[Row<'_>]) -> Result<Self> {
+        let mut ids: FxHashMap<Address, u32> = FxHashMap::default();
+        let (mut addresses, mut flags, mut seen) = (Vec::new(), Vec::new(), Vec::new());
+        let mut see = |address: &Address, role: u8| {
+            let id = *ids.entry(*address).or_insert_with(|| {
+                addresses.push(*address);
+                flags.push(0);
+                u32::try_from(addresses.len() - 1).unwrap_or(u32::MAX)
+            });
+            // Past 32 bits all is refused below.
+            if let Some(flags) = flags.get_mut(id as usize) {
+                *flags |= role;
             }
-            ids.entry(*address).or_insert(0);
+            id
         };
-        for transaction in &input.transactions {
-            each_address(transaction, &mut see);
+        for row in rows {
+            each_address(row.facts, &mut |address, role| seen.push(see(address, role)));
         }
-        input.contracts.iter().for_each(&mut see);
-        input.tokens.iter().for_each(|token| see(&token.contract));
-        if let Some(error) = foreign {
-            return Err(error);
-        }
-        let mut addresses: Vec<Address> = ids.keys().copied().collect();
-        addresses.par_sort_unstable_by(|a, b| a.key().as_slice().cmp(b.key().as_slice()));
-        id(addresses.len(), "addresses")?;
-        for (place, address) in addresses.iter().enumerate() {
-            ids.insert(*address, id(place, "addresses")?);
-        }
-        let flags = vec![0; addresses.len()];
-        let mut dictionary = Self { addresses, ids, flags };
-        dictionary.mark_contracts(input);
-        Ok(dictionary)
-    }
-
-    fn mark_contracts(&mut self, input: &SegmentInput) {
         for contract in &input.contracts {
-            self.mark(contract, account::STATED);
+            see(contract, account::STATED);
         }
         for token in &input.tokens {
-            self.mark(&token.contract, account::IMPLIED);
+            see(&token.contract, account::IMPLIED);
         }
-        for transaction in &input.transactions {
-            let created = transaction.created.filter(|_| transaction.status != Some(crate::read::Status::Failed));
-            let assets = transaction.movements.iter().filter_map(|movement| movement.asset.contract());
-            let emitters = transaction.logs.iter().map(|log| &log.address);
-            for address in created.iter().chain(assets).chain(emitters) {
-                self.mark(address, account::IMPLIED);
-            }
+        id(addresses.len(), "addresses")?;
+        if let Some(error) = addresses.iter().find_map(|address| foreignness(input, address)) {
+            return Err(error);
         }
-    }
-
-    fn mark(&mut self, address: &Address, bit: u8) {
-        let id = self.id(address);
-        self.flags[id as usize] |= bit;
+        let order = key_order(&addresses);
+        let mut rank = vec![0; addresses.len()];
+        for (place, &address) in (0..).zip(&order) {
+            rank[address as usize] = place;
+        }
+        seen.par_iter_mut().for_each(|id| *id = rank[*id as usize]);
+        ids.values_mut().for_each(|id| *id = rank[*id as usize]);
+        let addresses = order.iter().map(|&address| addresses[address as usize]).collect();
+        let flags = order.iter().map(|&address| flags[address as usize]).collect();
+        Ok(Self { addresses, ids, flags, seen })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -80,6 +75,21 @@ impl Dictionary {
 
     pub(super) fn id(&self, address: &Address) -> u32 {
         self.ids[address]
+    }
+
+    /// Accounts whose tokens moved, ascending.
+    pub(super) fn moved(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.flags).filter(|(_, flags)| *flags & MOVED != 0).map(|(id, _)| id)
+    }
+
+    pub(super) fn write(&self, out: &mut AccountsWriter, family: Family) -> Result<()> {
+        for (address, flags) in self.addresses.iter().zip(&self.flags) {
+            out.push(address, flags & !MOVED)?;
+        }
+        match family {
+            Family::Evm | Family::Tron => Ok(()),
+            Family::Utxo => self.text_order().into_iter().try_for_each(|id| out.push_text(id)),
+        }
     }
 
     pub(super) fn put(&self, out: &mut ContainerWriter, family: Family) {
@@ -96,26 +106,38 @@ impl Dictionary {
         }
         out.put(ACCOUNT_KEYS, &keys);
         out.put(ACCOUNT_FENCES, &fences);
-        out.put(ACCOUNT_FLAGS, &self.flags);
+        out.put(ACCOUNT_FLAGS.raw, &self.flags.iter().map(|flags| flags & !MOVED).collect::<Vec<_>>());
         match family {
             // Keys of 20 bytes, whose text is ordered like them: hex, or Base58 of numbers of one length.
             Family::Evm | Family::Tron => {
-                out.put(ACCOUNT_KEY_STARTS, &[]);
-                out.put(ACCOUNT_TEXT_ORDER, &[]);
+                out.put(ACCOUNT_KEY_STARTS.raw, &[]);
+                out.put(ACCOUNT_TEXT_ORDER.raw, &[]);
             }
             Family::Utxo => {
-                out.put(ACCOUNT_KEY_STARTS, &starts);
-                out.put(ACCOUNT_TEXT_ORDER, &self.text_order());
+                out.put(ACCOUNT_KEY_STARTS.raw, &starts);
+                out.put(ACCOUNT_TEXT_ORDER.raw, &self.text_order());
             }
         }
     }
 
     fn text_order(&self) -> Vec<u32> {
+        let numbered = (0_u32..).zip(&self.addresses).collect::<Vec<_>>();
         let mut texts: Vec<(String, u32)> =
-            self.addresses.par_iter().map(|address| (address.to_string(), self.id(address))).collect();
+            numbered.into_par_iter().map(|(id, address)| (address.to_string(), id)).collect();
         texts.par_sort_unstable();
         texts.into_iter().map(|(_, id)| id).collect()
     }
+}
+
+/// Places of addresses in order of their keys. The first bytes tell nearly all apart.
+fn key_order(addresses: &[Address]) -> Vec<u32> {
+    let mut keys: Vec<(u64, u32)> =
+        (0..).zip(addresses).map(|(place, address)| (prefix(address.key().as_slice()), place)).collect();
+    keys.par_sort_unstable_by(|a, b| {
+        let whole = |place: u32| addresses[place as usize].key();
+        a.0.cmp(&b.0).then_with(|| whole(a.1).as_slice().cmp(whole(b.1).as_slice()))
+    });
+    keys.into_iter().map(|(_, place)| place).collect()
 }
 
 fn foreignness(input: &SegmentInput, address: &Address) -> Option<LedgerError> {
@@ -129,17 +151,21 @@ fn foreignness(input: &SegmentInput, address: &Address) -> Option<LedgerError> {
     }
 }
 
-fn each_address(transaction: &TransactionFacts, see: &mut impl FnMut(&Address)) {
+/// Calls with every address of a transaction and what it must be there, always in one order, which
+/// [`super::record`] follows.
+fn each_address(transaction: &TransactionFacts, see: &mut impl FnMut(&Address, u8)) {
     if let Some(body) = &transaction.body {
-        body.from.iter().chain(&body.to).for_each(&mut *see);
+        body.from.iter().chain(&body.to).for_each(|address| see(address, 0));
     }
-    transaction.created.iter().for_each(&mut *see);
+    let creates = transaction.status != Some(Status::Failed);
+    transaction.created.iter().for_each(|address| see(address, if creates { account::IMPLIED } else { 0 }));
     for movement in &transaction.movements {
-        movement.from.iter().chain(&movement.to).chain(movement.asset.contract()).for_each(&mut *see);
+        movement.from.iter().chain(&movement.to).for_each(|address| see(address, 0));
+        movement.asset.contract().iter().for_each(|address| see(address, account::IMPLIED | MOVED));
     }
-    transaction.logs.iter().for_each(|log| see(&log.address));
+    transaction.logs.iter().for_each(|log| see(&log.address, account::IMPLIED));
     if let Some(utxo) = &transaction.utxo {
         let spent = utxo.inputs.iter().filter_map(|input| input.spent.as_ref());
-        spent.chain(&utxo.outputs).filter_map(|output| output.owner.as_ref()).for_each(&mut *see);
+        spent.chain(&utxo.outputs).filter_map(|output| output.owner.as_ref()).for_each(|address| see(address, 0));
     }
 }

@@ -6,25 +6,43 @@ mod dictionary;
 mod movements;
 mod order;
 mod ordinals;
+mod packed;
 mod postings;
+mod record;
 mod transactions;
 mod utxo;
 
-use std::collections::HashMap;
+use std::io::Write;
+use std::sync::Arc;
 
 use headwater_types::Amount;
+use rustc_hash::FxHashMap;
 
 use self::assets::Assets;
 use self::dictionary::Dictionary;
 use self::movements::Movements;
-use self::postings::{ByAccount, saturating_add};
+use self::order::Row;
+use self::postings::ByAccount;
 use self::transactions::TransactionColumns;
 use super::SegmentInput;
 use super::container::ContainerWriter;
-use super::fee::fee_of;
-use super::layout;
+use super::fee::{fee_of, saturating_add};
+use super::layout::{self, Summary};
+use super::record::TransactionRecord;
+use super::spool::Spool;
 use crate::Cancel;
+use crate::facts::BlockFacts;
 use crate::read::Result;
+
+/// How the columns of a segment are written. Both are read alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Encoding {
+    /// Format 1: elements as they are, fast to write and large.
+    Raw,
+    /// Format 2: bit-packed blocks.
+    #[default]
+    Packed,
+}
 
 /// The bytes of a segment file: the same for the same facts, in whatever order and on however many threads.
 ///
@@ -33,32 +51,81 @@ use crate::read::Result;
 /// each other, when an address is of another chain or network, when the segment would pass its limits, or when
 /// cancelled.
 pub fn build(input: &SegmentInput, cancel: &Cancel) -> Result<Vec<u8>> {
-    let blocks = order::blocks(input)?;
-    let rows = order::rows(input, &blocks)?;
-    let mut summary = order::summary(&rows)?;
-    cancel.check()?;
-    let dictionary = Dictionary::collect(input)?;
-    let assets = Assets::collect(input, &dictionary)?;
-    cancel.check()?;
+    build_as(input, Encoding::default(), cancel)
+}
 
-    let mut columns = TransactionColumns::new(&dictionary, &assets, summary);
-    let mut movements = Movements::new(&dictionary, &assets);
-    let mut fees: HashMap<u32, Amount> = HashMap::new();
+/// The same in either encoding.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_as(input: &SegmentInput, encoding: Encoding, cancel: &Cancel) -> Result<Vec<u8>> {
+    match encoding {
+        Encoding::Raw => raw(input, &Prepared::new(input, cancel)?, cancel),
+        Encoding::Packed => {
+            let mut bytes = Vec::new();
+            packed::build(input, &Prepared::new(input, cancel)?, &Spool::in_memory(), &mut bytes, cancel)?;
+            Ok(bytes)
+        }
+    }
+}
+
+/// Writes a packed file to a sink; the number of its bytes. The facts are in memory, the file is not past the budget
+/// of the spool.
+pub(crate) fn build_into(
+    input: &SegmentInput,
+    spool: &Arc<Spool>,
+    sink: &mut dyn Write,
+    cancel: &Cancel,
+) -> Result<u64> {
+    packed::build(input, &Prepared::new(input, cancel)?, spool, sink, cancel)
+}
+
+/// Facts in order, and the ids of their addresses and assets.
+struct Prepared<'a> {
+    blocks: Vec<&'a BlockFacts>,
+    rows: Vec<Row<'a>>,
+    summary: Summary,
+    dictionary: Dictionary,
+    assets: Assets,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(input: &'a SegmentInput, cancel: &Cancel) -> Result<Self> {
+        cancel.check()?;
+        let blocks = order::blocks(input)?;
+        let rows = order::rows(input, &blocks)?;
+        let summary = order::summary(&rows)?;
+        cancel.check()?;
+        let dictionary = Dictionary::collect(input, &rows)?;
+        let assets = Assets::collect(&dictionary)?;
+        cancel.check()?;
+        Ok(Self { blocks, rows, summary, dictionary, assets })
+    }
+}
+
+fn raw(input: &SegmentInput, prepared: &Prepared<'_>, cancel: &Cancel) -> Result<Vec<u8>> {
+    let Prepared { blocks, rows, summary, dictionary, assets } = prepared;
+    let mut columns = TransactionColumns::new();
+    let mut movements = Movements::default();
+    let mut fees: FxHashMap<u32, Amount> = FxHashMap::default();
+    let mut record = TransactionRecord::default();
+    let mut records = record::Records::new(*summary, assets, &dictionary.seen);
     for (place, row) in rows.iter().enumerate() {
         if place.is_multiple_of(CANCEL_STEP) {
             cancel.check()?;
         }
-        columns.add(row)?;
-        movements.add(columns::id(place, "transactions")?, row.facts);
-        let payer = row.facts.body.and_then(|body| body.from);
-        if let (Some(payer), Some(fee)) = (payer, fee_of(row.facts)) {
-            let paid = fees.entry(dictionary.id(&payer)).or_default();
+        records.fill(row, &mut record);
+        columns.add(row.facts, &record)?;
+        movements.add(columns::id(place, "transactions")?, &record, row.facts.hash.is_made());
+        if let (Some(payer), Some(fee)) = (record.from, fee_of(row.facts)) {
+            let paid = fees.entry(payer).or_default();
             *paid = saturating_add(*paid, fee);
         }
     }
     cancel.check()?;
     let entries = &movements.entries;
     let by_account = ByAccount::sort(entries, dictionary.len());
+    let mut summary = *summary;
     summary.movements = movements.count;
     summary.accounts = dictionary.len() as u64;
     summary.assets = assets.len() as u64;
@@ -68,12 +135,12 @@ pub fn build(input: &SegmentInput, cancel: &Cancel) -> Result<Vec<u8>> {
     out.put(layout::SUMMARY, &[summary]);
     dictionary.put(&mut out, input.chain.family());
     assets.put(&mut out);
-    assets::put_tokens(input, &dictionary, &mut columns.blobs, &mut out)?;
-    order::put_blocks(&blocks, &mut out);
-    order::put_hashes(input, &rows, &mut out)?;
+    assets::put_tokens(input, dictionary, &mut columns.blobs, &mut out)?;
+    order::put_blocks(blocks, &mut out);
+    order::put_hashes(rows, &order::by_hash(input, rows)?, &mut out);
     cancel.check()?;
     by_account.put(entries, &columns.heads, &mut out);
-    postings::put_holdings(&by_account, entries, &fees, &dictionary, &assets, &mut out)?;
+    postings::put_holdings(&by_account, entries, &fees, dictionary, assets, &mut out)?;
     cancel.check()?;
     columns.put(&mut out);
     columns.blobs.put(&mut out);

@@ -1,18 +1,15 @@
 //! Movements as the accounts see them: one entry per movement and side, in order of rows, kinds and ordinals.
 
-use std::collections::HashMap;
+use headwater_types::Amount;
+use rustc_hash::FxHashMap;
 
-use headwater_types::{Address, Amount, Asset};
-
-use super::assets::Assets;
-use super::dictionary::Dictionary;
-use super::ordinals;
-use crate::facts::{MovementFact, TransactionFacts, UtxoFacts};
-use crate::read::{MovementKind, Ordinal, Status};
+use crate::read::MovementKind;
 use crate::segment::column::NONE;
-use crate::segment::layout::posting;
+use crate::segment::layout::{head, movement, posting};
+use crate::segment::record::{MovementRecord, TransactionRecord};
 
 /// One posting to be.
+#[derive(Clone, Copy)]
 pub(super) struct Entry {
     pub(super) account: u32,
     pub(super) row: u32,
@@ -24,76 +21,62 @@ pub(super) struct Entry {
 }
 
 /// Makes entries; counts movements on the way.
-pub(super) struct Movements<'a> {
-    dictionary: &'a Dictionary,
-    assets: &'a Assets,
+#[derive(Default)]
+pub(super) struct Movements {
     pub(super) entries: Vec<Entry>,
     pub(super) count: u64,
+    ordered: Vec<(MovementKind, bool, MovementRecord)>,
 }
 
-struct Sides {
-    from: Option<Address>,
-    to: Option<Address>,
-}
-
-impl<'a> Movements<'a> {
-    pub(super) fn new(dictionary: &'a Dictionary, assets: &'a Assets) -> Self {
-        Self { dictionary, assets, entries: Vec::new(), count: 0 }
-    }
-
-    /// All movements of one transaction.
-    pub(super) fn add(&mut self, row: u32, transaction: &TransactionFacts) {
-        let status = match transaction.status {
-            Some(Status::Success) => posting::SUCCESS,
-            Some(Status::Failed) => posting::FAILED,
-            // What no transaction made cannot fail, and no UTXO transaction in a block can.
-            None if transaction.utxo.is_some() || transaction.hash.is_made() => posting::SUCCESS,
-            None => 0,
+impl Movements {
+    /// All movements of one transaction. What no transaction made (`is_made`) cannot fail, and no UTXO transaction in
+    /// a block can.
+    pub(super) fn add(&mut self, row: u32, record: &TransactionRecord, is_made: bool) {
+        let has = |bit: u32| record.flags & bit != 0;
+        let status = match (has(head::SUCCESS), has(head::FAILED)) {
+            (true, _) => posting::SUCCESS,
+            (_, true) => posting::FAILED,
+            _ if has(head::HAS_UTXO) || is_made => posting::SUCCESS,
+            _ => 0,
         };
-        if let Some(body) = &transaction.body {
-            let creates = body.from.is_some() && body.to.is_none();
-            let sides = Sides { from: body.from, to: body.to.or(transaction.created) };
-            let flags = kind_bits(MovementKind::Native) | status | if creates { posting::CREATES } else { 0 };
-            self.sides(row, &sides, Asset::Native, flags, 0, body.value);
+        if let Some(value) = record.value {
+            let creates = if record.from.is_some() && record.to.is_none() { posting::CREATES } else { 0 };
+            let native = MovementRecord {
+                flags: 0,
+                ordinal: 0,
+                from: record.from,
+                to: record.to.or(record.created),
+                asset: 0,
+                amount: value,
+            };
+            self.sides(row, &native, kind_bits(MovementKind::Native) | status | creates);
         }
-        self.facts(row, transaction, status);
-        if let Some(utxo) = &transaction.utxo {
-            self.net_changes(row, utxo, status);
-        }
-    }
-
-    fn facts(&mut self, row: u32, transaction: &TransactionFacts, status: u8) {
-        if transaction.movements.is_empty() {
-            return;
-        }
-        let numbers = ordinals::numbers(transaction);
-        let mut ordered: Vec<_> = transaction
-            .movements
-            .iter()
-            .zip(numbers)
-            .filter_map(|(movement, number)| {
-                let kind = match movement.kind {
-                    MovementFact::Internal => MovementKind::Internal,
-                    MovementFact::Token => MovementKind::Token,
-                    MovementFact::NonFungible => return None,
-                };
-                let unindexed = matches!(movement.ordinal, Ordinal::Unindexed(_));
-                Some((kind, unindexed, number, movement))
-            })
-            .collect();
-        ordered.sort_by_key(|&(kind, unindexed, number, _)| (kind, unindexed, number));
-        for (kind, unindexed, number, movement) in ordered {
-            let flags = kind_bits(kind) | status | if unindexed { posting::UNINDEXED } else { 0 };
-            let sides = Sides { from: movement.from, to: movement.to };
-            self.sides(row, &sides, movement.asset, flags, number, movement.amount);
+        self.inner(row, &record.movements, status);
+        if has(head::HAS_UTXO) {
+            self.net_changes(row, record, status);
         }
     }
 
-    fn sides(&mut self, row: u32, sides: &Sides, asset: Asset, flags: u8, ordinal: u64, amount: Amount) {
+    fn inner(&mut self, row: u32, movements: &[MovementRecord], status: u8) {
+        let mut ordered = std::mem::take(&mut self.ordered);
+        ordered.extend(movements.iter().filter_map(|record| {
+            let kind = match record.flags & movement::KIND {
+                movement::INTERNAL => MovementKind::Internal,
+                movement::TOKEN => MovementKind::Token,
+                _ => return None,
+            };
+            Some((kind, record.flags & movement::UNINDEXED != 0, *record))
+        }));
+        ordered.sort_by_key(|&(kind, unindexed, record)| (kind, unindexed, record.ordinal));
+        for (kind, unindexed, record) in ordered.drain(..) {
+            self.sides(row, &record, kind_bits(kind) | status | if unindexed { posting::UNINDEXED } else { 0 });
+        }
+        self.ordered = ordered;
+    }
+
+    fn sides(&mut self, row: u32, record: &MovementRecord, flags: u8) {
         self.count += 1;
-        let asset = self.assets.id(&asset);
-        let from = sides.from.map(|address| self.dictionary.id(&address));
-        let to = sides.to.map(|address| self.dictionary.id(&address));
+        let MovementRecord { from, to, asset, ordinal, amount, .. } = *record;
         let mut push = |account: Option<u32>, other: Option<u32>, direction: u8| {
             if let Some(account) = account {
                 let other = other.unwrap_or(NONE);
@@ -109,11 +92,11 @@ impl<'a> Movements<'a> {
     }
 
     /// One entry per address: what the transaction changed for it.
-    fn net_changes(&mut self, row: u32, utxo: &UtxoFacts, status: u8) {
-        let mut places: HashMap<Address, usize> = HashMap::new();
-        let mut sums: Vec<(Address, u128, u128)> = Vec::new();
-        let spent = utxo.inputs.iter().filter_map(|input| input.spent.as_ref()).map(|output| (output, true));
-        let made = utxo.outputs.iter().map(|output| (output, false));
+    fn net_changes(&mut self, row: u32, record: &TransactionRecord, status: u8) {
+        let mut places: FxHashMap<u32, usize> = FxHashMap::default();
+        let mut sums: Vec<(u32, u128, u128)> = Vec::new();
+        let spent = record.inputs.iter().filter_map(|input| input.spent.as_ref()).map(|output| (output, true));
+        let made = record.outputs.iter().map(|output| (output, false));
         for (output, is_spent) in spent.chain(made) {
             let Some(owner) = output.owner else { continue };
             let place = *places.entry(owner).or_insert_with(|| {
@@ -123,7 +106,7 @@ impl<'a> Movements<'a> {
             let (_, gone, come) = &mut sums[place];
             *(if is_spent { gone } else { come }) += u128::from(output.amount);
         }
-        for (ordinal, (owner, gone, come)) in sums.into_iter().enumerate() {
+        for (ordinal, (account, gone, come)) in sums.into_iter().enumerate() {
             let direction = match come.cmp(&gone) {
                 std::cmp::Ordering::Greater => posting::IN,
                 std::cmp::Ordering::Less => posting::OUT,
@@ -131,7 +114,7 @@ impl<'a> Movements<'a> {
             };
             self.count += 1;
             self.entries.push(Entry {
-                account: self.dictionary.id(&owner),
+                account,
                 row,
                 other: NONE,
                 asset: 0,

@@ -1,9 +1,8 @@
 //! The order of rows: blocks by number, transactions by (block, index with unknown last, hash).
 
-use std::collections::HashMap;
-
 use headwater_types::Timestamp;
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use super::columns::{OptionalBuilder, id};
 use crate::LedgerError;
@@ -44,7 +43,7 @@ pub(super) fn blocks(input: &SegmentInput) -> Result<Vec<&BlockFacts>> {
 /// Transactions in order, with the times of their blocks.
 pub(super) fn rows<'a>(input: &'a SegmentInput, blocks: &[&BlockFacts]) -> Result<Vec<Row<'a>>> {
     id(input.transactions.len(), "transactions")?;
-    let places: HashMap<u64, usize> = blocks.iter().enumerate().map(|(place, block)| (block.number, place)).collect();
+    let places: FxHashMap<u64, usize> = blocks.iter().enumerate().map(|(place, block)| (block.number, place)).collect();
     let mut rows = Vec::with_capacity(input.transactions.len());
     for facts in &input.transactions {
         let transaction = || facts.hash.display(input.chain.family());
@@ -100,18 +99,22 @@ pub(super) fn put_blocks(blocks: &[&BlockFacts], out: &mut ContainerWriter) {
         hashes.push(block.hash.map(|hash| *hash.as_bytes()));
         parents.push(block.parent.map(|hash| *hash.as_bytes()));
     }
-    out.put(BLOCK_NUMBERS, &blocks.iter().map(|block| block.number).collect::<Vec<_>>());
-    out.put(BLOCK_TIMES, &blocks.iter().map(|block| block.time.secs()).collect::<Vec<_>>());
+    out.put(BLOCK_NUMBERS.raw, &blocks.iter().map(|block| block.number).collect::<Vec<_>>());
+    out.put(BLOCK_TIMES.raw, &blocks.iter().map(|block| block.time.secs()).collect::<Vec<_>>());
     hashes.put(out, BLOCK_HASHES);
     parents.put(out, BLOCK_PARENTS);
 }
 
-/// Rows by hash.
-pub(super) fn put_hashes(input: &SegmentInput, rows: &[Row<'_>], out: &mut ContainerWriter) -> Result<()> {
-    let mut by_hash = (0..id(rows.len(), "transactions")?).collect::<Vec<_>>();
+/// Rows in order of hashes.
+pub(super) fn by_hash(input: &SegmentInput, rows: &[Row<'_>]) -> Result<Vec<u32>> {
+    id(rows.len(), "transactions")?;
     let hash = |row: u32| rows[row as usize].facts.hash;
-    by_hash.par_sort_unstable_by_key(|&row| *hash(row).as_bytes());
-    if let Some(pair) = by_hash.windows(2).find(|pair| hash(pair[0]) == hash(pair[1])) {
+    let mut by_hash: Vec<(u64, u32)> =
+        (0..).zip(rows).map(|(row, at)| (prefix(at.facts.hash.as_bytes()), row)).collect();
+    by_hash.par_sort_unstable_by(|a, b| {
+        a.0.cmp(&b.0).then_with(|| hash(a.1).as_bytes().cmp(hash(b.1).as_bytes())).then(a.1.cmp(&b.1))
+    });
+    if let Some(pair) = by_hash.windows(2).find(|pair| pair[0].0 == pair[1].0 && hash(pair[0].1) == hash(pair[1].1)) {
         let place = |row: u32| {
             let facts = rows[row as usize].facts;
             format!("block {}, index {:?}", facts.block, facts.index)
@@ -119,13 +122,17 @@ pub(super) fn put_hashes(input: &SegmentInput, rows: &[Row<'_>], out: &mut Conta
         return Err(LedgerError::Conflict {
             chain: input.chain,
             what: "transaction",
-            id: hash(pair[0]).display(input.chain.family()),
+            id: hash(pair[0].1).display(input.chain.family()),
             field: "place",
-            held: place(pair[0]),
-            offered: place(pair[1]),
+            held: place(pair[0].1),
+            offered: place(pair[1].1),
         });
     }
+    Ok(by_hash.into_iter().map(|(_, row)| row).collect())
+}
+
+pub(super) fn put_hashes(rows: &[Row<'_>], by_hash: &[u32], out: &mut ContainerWriter) {
+    let hash = |row: u32| rows[row as usize].facts.hash;
     out.put(HASH_PREFIXES, &by_hash.iter().map(|&row| prefix(hash(row).as_bytes())).collect::<Vec<_>>());
-    out.put(HASH_ROWS, &by_hash);
-    Ok(())
+    out.put(HASH_ROWS, by_hash);
 }

@@ -1,8 +1,7 @@
 //! Postings filed by account, and what they sum to.
 
-use std::collections::HashMap;
-
 use headwater_types::Amount;
+use rustc_hash::FxHashMap;
 
 use super::assets::Assets;
 use super::columns::{AmountBuilder, OffsetBuilder};
@@ -10,6 +9,7 @@ use super::dictionary::Dictionary;
 use super::movements::Entry;
 use crate::read::Result;
 use crate::segment::container::ContainerWriter;
+use crate::segment::fee::saturating_add;
 use crate::segment::layout::{self, Head, posting};
 
 /// Places of the entries by account; entries of one account stay in their order.
@@ -53,6 +53,11 @@ impl ByAccount {
         amounts.put(out, layout::POSTING_AMOUNTS);
     }
 
+    /// All entries, account by account.
+    pub(super) fn entries<'a>(&'a self, entries: &'a [Entry]) -> impl Iterator<Item = &'a Entry> {
+        self.places.iter().map(|&place| &entries[place])
+    }
+
     fn of<'a>(&'a self, entries: &'a [Entry], account: usize) -> impl Iterator<Item = &'a Entry> {
         let place = |at: u64| usize::try_from(at).expect("entries are in memory");
         self.places[place(self.starts[account])..place(self.starts[account + 1])].iter().map(|&place| &entries[place])
@@ -74,7 +79,7 @@ struct Sums {
 pub(super) fn put_holdings(
     by_account: &ByAccount,
     entries: &[Entry],
-    fees: &HashMap<u32, Amount>,
+    fees: &FxHashMap<u32, Amount>,
     dictionary: &Dictionary,
     assets: &Assets,
     out: &mut ContainerWriter,
@@ -125,8 +130,4 @@ pub(super) fn put_holdings(
     sent.put(out, layout::HOLDING_SENT);
     paid.put(out, layout::HOLDING_FEES);
     Ok(())
-}
-
-pub(super) fn saturating_add(sum: Amount, amount: Amount) -> Amount {
-    sum.checked_add(amount).unwrap_or(Amount::MAX)
 }

@@ -1,24 +1,16 @@
 //! The columns of transactions, their movements and their logs.
 
-use headwater_types::Amount;
-
-use super::assets::Assets;
 use super::columns::{AmountBuilder, BlobBuilder, OffsetBuilder, OptionalAmountBuilder, OptionalBuilder, id};
-use super::dictionary::Dictionary;
-use super::order::Row;
-use super::ordinals;
 use super::utxo::UtxoColumns;
-use crate::facts::{LogFacts, MovementFact, TransactionFacts};
-use crate::read::{Ordinal, Result, Status};
+use crate::facts::{LogFacts, TransactionFacts};
+use crate::read::Result;
 use crate::segment::column::NONE;
 use crate::segment::container::ContainerWriter;
-use crate::segment::layout::{self, Head, Summary, head, movement};
+use crate::segment::layout::{self, Head};
+use crate::segment::record::{LogRecord, MovementRecord, TransactionRecord};
 
 /// Everything that is filed by row.
-pub(super) struct TransactionColumns<'a, 'b> {
-    dictionary: &'b Dictionary,
-    assets: &'b Assets,
-    summary: Summary,
+pub(super) struct TransactionColumns<'a> {
     pub(super) heads: Vec<Head>,
     values: OptionalAmountBuilder,
     nonces: OptionalBuilder<u64>,
@@ -28,7 +20,7 @@ pub(super) struct TransactionColumns<'a, 'b> {
     paid_prices: OptionalAmountBuilder,
     fees: OptionalAmountBuilder,
     call_data: OptionalBuilder<u32>,
-    method_ids: OptionalBuilder<[u8; 4]>,
+    method_ids: OptionalBuilder<u32>,
     methods: OptionalBuilder<u32>,
     failures: OptionalBuilder<u32>,
     movements: MovementColumns,
@@ -37,12 +29,9 @@ pub(super) struct TransactionColumns<'a, 'b> {
     pub(super) blobs: BlobBuilder<'a>,
 }
 
-impl<'a, 'b> TransactionColumns<'a, 'b> {
-    pub(super) fn new(dictionary: &'b Dictionary, assets: &'b Assets, summary: Summary) -> Self {
+impl<'a, 'b> TransactionColumns<'a> {
+    pub(super) fn new() -> Self {
         Self {
-            dictionary,
-            assets,
-            summary,
             heads: Vec::new(),
             values: OptionalAmountBuilder::default(),
             nonces: OptionalBuilder::new(),
@@ -62,9 +51,8 @@ impl<'a, 'b> TransactionColumns<'a, 'b> {
         }
     }
 
-    pub(super) fn add(&mut self, row: &Row<'a>) -> Result<()> {
-        let facts = row.facts;
-        self.heads.push(self.head(row));
+    pub(super) fn add(&mut self, facts: &'a TransactionFacts, record: &TransactionRecord) -> Result<()> {
+        self.heads.push(record.head());
         self.values.push(facts.body.map(|body| body.value));
         self.nonces.push(facts.nonce);
         self.gas_limits.push(facts.gas_limit);
@@ -73,58 +61,27 @@ impl<'a, 'b> TransactionColumns<'a, 'b> {
         self.paid_prices.push(facts.effective_gas_price);
         self.fees.push(facts.fee);
         self.call_data.push(self.blobs.optional(facts.input.as_deref())?);
-        self.method_ids.push(facts.method_id);
+        self.method_ids.push(facts.method_id.map(u32::from_le_bytes));
         self.methods.push(self.blobs.optional(facts.method.as_deref().map(str::as_bytes))?);
         self.failures.push(self.blobs.optional(facts.failure_reason.as_deref().map(str::as_bytes))?);
-        self.movements.add(facts, self.dictionary, self.assets)?;
-        self.logs.add(&facts.logs, self.dictionary, &mut self.blobs)?;
-        self.utxo.add(facts.utxo.as_ref(), self.dictionary, &mut self.blobs)
-    }
-
-    fn head(&self, row: &Row<'_>) -> Head {
-        let facts = row.facts;
-        let body = facts.body.as_ref();
-        let account =
-            |address: Option<headwater_types::Address>| address.map_or(NONE, |address| self.dictionary.id(&address));
-        let mut flags = 0;
-        for (bit, is_set) in [
-            (head::HAS_INDEX, facts.index.is_some()),
-            (head::HAS_TIME, facts.time.is_some()),
-            (head::HAS_BODY, body.is_some()),
-            (head::SUCCESS, facts.status == Some(Status::Success)),
-            (head::FAILED, facts.status == Some(Status::Failed)),
-            (head::HAS_UTXO, facts.utxo.is_some()),
-            (head::COINBASE, facts.utxo.as_ref().is_some_and(|utxo| utxo.coinbase)),
-        ] {
-            flags |= if is_set { bit } else { 0 };
-        }
-        let distance = |distance: u64| u32::try_from(distance).expect("the summary refused wider segments");
-        Head {
-            hash: *facts.hash.as_bytes(),
-            block: distance(facts.block - self.summary.base_block),
-            time: distance(row.time.secs().abs_diff(self.summary.base_time)),
-            block_row: row.block_place,
-            index: facts.index.unwrap_or(0),
-            from: account(body.and_then(|body| body.from)),
-            to: account(body.and_then(|body| body.to)),
-            created: account(facts.created),
-            flags,
-        }
+        self.movements.add(&record.movements)?;
+        self.logs.add(&facts.logs, &record.logs, &mut self.blobs)?;
+        self.utxo.add(facts.utxo.as_ref(), record, &mut self.blobs)
     }
 
     pub(super) fn put(&self, out: &mut ContainerWriter) {
         out.put(layout::HEADS, &self.heads);
         self.values.put(out, layout::TX_HAS_VALUE, layout::TX_VALUES);
-        self.nonces.put(out, layout::TX_NONCES);
-        self.gas_limits.put(out, layout::TX_GAS_LIMITS);
-        self.gas_used.put(out, layout::TX_GAS_USED);
+        self.nonces.put_numbers(out, layout::TX_NONCES);
+        self.gas_limits.put_numbers(out, layout::TX_GAS_LIMITS);
+        self.gas_used.put_numbers(out, layout::TX_GAS_USED);
         self.gas_prices.put(out, layout::TX_HAS_GAS_PRICE, layout::TX_GAS_PRICES);
         self.paid_prices.put(out, layout::TX_HAS_PAID_PRICE, layout::TX_PAID_PRICES);
         self.fees.put(out, layout::TX_HAS_FEE, layout::TX_FEES);
-        self.call_data.put(out, layout::TX_INPUTS);
-        self.method_ids.put(out, layout::TX_METHOD_IDS);
-        self.methods.put(out, layout::TX_METHODS);
-        self.failures.put(out, layout::TX_FAILURES);
+        self.call_data.put_numbers(out, layout::TX_INPUTS);
+        self.method_ids.put_numbers(out, layout::TX_METHOD_IDS);
+        self.methods.put_numbers(out, layout::TX_METHODS);
+        self.failures.put_numbers(out, layout::TX_FAILURES);
         self.movements.put(out);
         self.logs.put(out);
         self.utxo.put(out);
@@ -155,29 +112,20 @@ impl MovementColumns {
         }
     }
 
-    fn add(&mut self, transaction: &TransactionFacts, dictionary: &Dictionary, assets: &Assets) -> Result<()> {
-        if !transaction.movements.is_empty() {
-            self.ordinals.extend(ordinals::numbers(transaction));
-        }
-        for facts in &transaction.movements {
-            let kind = match facts.kind {
-                MovementFact::Internal => movement::INTERNAL,
-                MovementFact::Token => movement::TOKEN,
-                MovementFact::NonFungible => movement::NON_FUNGIBLE,
-            };
-            let unindexed = if matches!(facts.ordinal, Ordinal::Unindexed(_)) { movement::UNINDEXED } else { 0 };
-            self.flags.push(kind | unindexed);
-            self.from.push(facts.from.map_or(NONE, |address| dictionary.id(&address)));
-            self.to.push(facts.to.map_or(NONE, |address| dictionary.id(&address)));
-            self.assets.push(assets.id(&facts.asset));
-            let amount: Amount = facts.amount;
-            self.amounts.push(amount);
+    fn add(&mut self, movements: &[MovementRecord]) -> Result<()> {
+        for movement in movements {
+            self.flags.push(movement.flags);
+            self.ordinals.push(movement.ordinal);
+            self.from.push(movement.from.unwrap_or(NONE));
+            self.to.push(movement.to.unwrap_or(NONE));
+            self.assets.push(movement.asset);
+            self.amounts.push(movement.amount);
         }
         self.offsets.end_row(self.flags.len())
     }
 
     fn put(&self, out: &mut ContainerWriter) {
-        self.offsets.put(out, layout::TX_MOVEMENTS);
+        self.offsets.put(out, layout::TX_MOVEMENTS.raw);
         out.put(layout::MOVEMENT_FLAGS, &self.flags);
         out.put(layout::MOVEMENT_ORDINALS, &self.ordinals);
         out.put(layout::MOVEMENT_FROM, &self.from);
@@ -209,10 +157,10 @@ impl LogColumns {
         }
     }
 
-    fn add<'a>(&mut self, logs: &'a [LogFacts], dictionary: &Dictionary, blobs: &mut BlobBuilder<'a>) -> Result<()> {
-        for log in logs {
+    fn add<'a>(&mut self, logs: &'a [LogFacts], records: &[LogRecord], blobs: &mut BlobBuilder<'a>) -> Result<()> {
+        for (log, record) in logs.iter().zip(records) {
             self.indexes.push(log.index);
-            self.addresses.push(dictionary.id(&log.address));
+            self.addresses.push(record.address);
             self.topics.extend_from_slice(&log.topics);
             self.topic_offsets.end_row(self.topics.len())?;
             self.data.push(blobs.id(&log.data)?);
@@ -222,11 +170,11 @@ impl LogColumns {
     }
 
     fn put(&self, out: &mut ContainerWriter) {
-        self.offsets.put(out, layout::TX_LOGS);
-        out.put(layout::LOG_INDEXES, &self.indexes);
-        out.put(layout::LOG_ADDRESSES, &self.addresses);
-        self.topic_offsets.put(out, layout::LOG_TOPICS);
+        self.offsets.put(out, layout::TX_LOGS.raw);
+        out.put(layout::LOG_INDEXES.raw, &self.indexes);
+        out.put(layout::LOG_ADDRESSES.raw, &self.addresses);
+        self.topic_offsets.put(out, layout::LOG_TOPICS.raw);
         out.put(layout::TOPICS, &self.topics);
-        out.put(layout::LOG_DATA, &self.data);
+        out.put(layout::LOG_DATA.raw, &self.data);
     }
 }

@@ -3,14 +3,14 @@
 use rayon::prelude::*;
 
 use super::columns::{BlobBuilder, OffsetBuilder, OptionalBuilder, id};
-use super::dictionary::Dictionary;
 use crate::facts::{OutputFacts, UtxoFacts};
-use crate::read::{Result, ScriptType};
+use crate::read::Result;
 use crate::segment::column::NONE;
 use crate::segment::container::ContainerWriter;
+use crate::segment::record::{OutputRecord, TransactionRecord};
 use crate::segment::layout::{
-    INPUT_HASHES, INPUT_INDEXES, INPUT_SEQUENCES, INPUT_SPENT, OUTPUTS, Output, SPENDER_INPUTS, SPENDER_PREFIXES,
-    TX_LOCK_TIMES, TX_OUTPUTS, TX_SPENDS, TX_VERSIONS, TX_WEIGHTS, prefix,
+    INPUT_HASHES, INPUT_INDEXES, INPUT_SEQUENCES, INPUT_SPENT, OUTPUTS, Output, SPENDER_INPUTS, SPENDER_PREFIXES, TX_LOCK_TIMES, TX_OUTPUTS, TX_SPENDS, TX_VERSIONS, TX_WEIGHTS,
+    prefix,
 };
 
 pub(super) struct UtxoColumns {
@@ -45,21 +45,22 @@ impl UtxoColumns {
     pub(super) fn add<'a>(
         &mut self,
         utxo: Option<&'a UtxoFacts>,
-        dictionary: &Dictionary,
+        record: &TransactionRecord,
         blobs: &mut BlobBuilder<'a>,
     ) -> Result<()> {
         self.versions.push(utxo.and_then(|utxo| utxo.version));
         self.lock_times.push(utxo.and_then(|utxo| utxo.lock_time));
         self.weights.push(utxo.and_then(|utxo| utxo.weight_wu));
         if let Some(utxo) = utxo {
-            for input in &utxo.inputs {
+            for (input, record) in utxo.inputs.iter().zip(&record.inputs) {
                 self.hashes.push(*input.previous.hash.as_bytes());
                 self.indexes.push(input.previous.index);
-                self.spent.push(input.spent.as_ref().map(|spent| output(spent, dictionary, blobs)).transpose()?);
+                let spent = input.spent.as_ref().zip(record.spent.as_ref());
+                self.spent.push(spent.map(|(facts, record)| output(facts, record, blobs)).transpose()?);
                 self.sequences.push(input.sequence);
             }
-            for facts in &utxo.outputs {
-                self.outputs.push(output(facts, dictionary, blobs)?);
+            for (facts, record) in utxo.outputs.iter().zip(&record.outputs) {
+                self.outputs.push(output(facts, record, blobs)?);
             }
         }
         self.input_offsets.end_row(self.hashes.len())?;
@@ -67,32 +68,31 @@ impl UtxoColumns {
     }
 
     pub(super) fn put(&self, out: &mut ContainerWriter) {
-        self.versions.put(out, TX_VERSIONS);
-        self.lock_times.put(out, TX_LOCK_TIMES);
-        self.weights.put(out, TX_WEIGHTS);
-        self.input_offsets.put(out, TX_SPENDS);
+        self.versions.put_numbers(out, TX_VERSIONS);
+        self.lock_times.put_numbers(out, TX_LOCK_TIMES);
+        self.weights.put_numbers(out, TX_WEIGHTS);
+        self.input_offsets.put(out, TX_SPENDS.raw);
         out.put(INPUT_HASHES, &self.hashes);
-        out.put(INPUT_INDEXES, &self.indexes);
+        out.put(INPUT_INDEXES.raw, &self.indexes);
         self.spent.put(out, INPUT_SPENT);
-        self.sequences.put(out, INPUT_SEQUENCES);
-        self.output_offsets.put(out, TX_OUTPUTS);
+        self.sequences.put_numbers(out, INPUT_SEQUENCES);
+        self.output_offsets.put(out, TX_OUTPUTS.raw);
         out.put(OUTPUTS, &self.outputs);
         let mut inputs: Vec<u32> =
             (0..id(self.hashes.len(), "inputs").expect("the offsets counted the inputs")).collect();
         inputs.par_sort_unstable_by_key(|&input| (self.hashes[input as usize], self.indexes[input as usize], input));
         let prefixes: Vec<u64> = inputs.iter().map(|&input| prefix(&self.hashes[input as usize])).collect();
         out.put(SPENDER_PREFIXES, &prefixes);
-        out.put(SPENDER_INPUTS, &inputs);
+        out.put(SPENDER_INPUTS.raw, &inputs);
     }
 }
 
-fn output<'a>(facts: &'a OutputFacts, dictionary: &Dictionary, blobs: &mut BlobBuilder<'a>) -> Result<Output> {
-    let script = ScriptType::ALL.iter().position(|&form| form == facts.script).expect("all forms are listed");
+fn output<'a>(facts: &'a OutputFacts, record: &OutputRecord, blobs: &mut BlobBuilder<'a>) -> Result<Output> {
     Ok(Output {
-        amount: facts.amount,
-        owner: facts.owner.map_or(NONE, |address| dictionary.id(&address)),
+        amount: record.amount,
+        owner: record.owner.unwrap_or(NONE),
         data: blobs.optional(facts.data.as_deref())?.unwrap_or(NONE),
-        script: id(script, "script forms")?,
+        script: record.script,
         reserved: 0,
     })
 }

@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use headwater_types::{Address, Amount, Chain, Family, Network};
+use headwater_types::{Address, Chain, Family, Network};
 
-use super::super::column::{AmountColumn, Column, Offsets, search};
+use super::super::column::{Column, Numbers, search};
 use super::super::container::Container;
 use super::super::layout::{self, FENCE_STEP, prefix};
 use crate::read::Result;
@@ -18,42 +18,23 @@ pub(crate) struct Accounts {
     network: Network,
     length: usize,
     keys: Column<u8>,
-    starts: Column<u64>,
+    starts: Numbers,
     fences: Column<u64>,
-    flags: Column<u8>,
-    text_order: Column<u32>,
-    holdings: Offsets,
-    holding_assets: Column<u32>,
-    received: AmountColumn,
-    sent: AmountColumn,
-    fees: AmountColumn,
-}
-
-/// Sums of one account and asset.
-pub(crate) struct Sums {
-    pub(crate) asset: u32,
-    pub(crate) received: Amount,
-    pub(crate) sent: Amount,
-    pub(crate) fees: Amount,
+    flags: Numbers,
+    text_order: Numbers,
 }
 
 impl Accounts {
-    pub(super) fn open(file: &Arc<Container>) -> Result<Self> {
-        let flags = file.column(layout::ACCOUNT_FLAGS)?;
+    pub(super) fn open(file: &Arc<Container>, accounts: u64) -> Result<Self> {
         Ok(Self {
             chain: file.chain(),
             network: file.network(),
-            length: flags.len(),
+            length: usize::try_from(accounts).unwrap_or(usize::MAX),
             keys: file.column(layout::ACCOUNT_KEYS)?,
-            starts: file.column(layout::ACCOUNT_KEY_STARTS)?,
+            starts: Numbers::open(file, layout::ACCOUNT_KEY_STARTS)?,
             fences: file.column(layout::ACCOUNT_FENCES)?,
-            flags,
-            text_order: file.column(layout::ACCOUNT_TEXT_ORDER)?,
-            holdings: Offsets(file.column(layout::ACCOUNT_HOLDINGS)?),
-            holding_assets: file.column(layout::HOLDING_ASSETS)?,
-            received: AmountColumn::open(file, layout::HOLDING_RECEIVED)?,
-            sent: AmountColumn::open(file, layout::HOLDING_SENT)?,
-            fees: AmountColumn::open(file, layout::HOLDING_FEES)?,
+            flags: Numbers::open(file, layout::ACCOUNT_FLAGS)?,
+            text_order: Numbers::open(file, layout::ACCOUNT_TEXT_ORDER)?,
         })
     }
 
@@ -68,9 +49,9 @@ impl Accounts {
                 self.keys.slice(start..start.saturating_add(FIXED_KEY))
             }
             Family::Utxo => {
-                let ends = self.starts.slice(id..id.saturating_add(2))?;
-                let place = |at: u64| usize::try_from(at).map_err(|_| self.starts.wrong(id, "lies outside"));
-                self.keys.slice(place(ends[0])?..place(ends[1])?)
+                let (start, end) = self.starts.pair(id)?;
+                let place = |at: u64| usize::try_from(at).map_err(|_| self.starts.outside(id));
+                self.keys.slice(place(start)?..place(end)?)
             }
         }
     }
@@ -106,11 +87,11 @@ impl Accounts {
         search(low..high.min(self.length), |id| Ok(self.key(id)? < key))
     }
 
-    pub(crate) fn flags(&self, id: u32) -> Result<u8> {
+    pub(crate) fn flags(&self, id: u32) -> Result<u64> {
         self.flags.get(id as usize)
     }
 
-    pub(crate) fn all_flags(&self) -> Result<&[u8]> {
+    pub(crate) fn all_flags(&self) -> Result<Vec<u64>> {
         self.flags.all()
     }
 
@@ -123,27 +104,13 @@ impl Accounts {
 
     /// The account at a place in text order.
     pub(crate) fn at_text(&self, place: usize) -> Result<u32> {
-        if self.text_order.len() == 0 {
+        if self.text_order.is_empty() {
             return u32::try_from(place).map_err(|_| self.text_order.outside(place));
         }
-        self.text_order.get(place)
+        self.text_order.id(place)
     }
 
     fn text_at(&self, place: usize) -> Result<String> {
         Ok(self.address(self.at_text(place)?)?.to_string())
-    }
-
-    pub(crate) fn holdings(&self, id: u32) -> Result<Vec<Sums>> {
-        self.holdings
-            .get(id)?
-            .map(|place| {
-                Ok(Sums {
-                    asset: self.holding_assets.get(place)?,
-                    received: self.received.get(place)?,
-                    sent: self.sent.get(place)?,
-                    fees: self.fees.get(place)?,
-                })
-            })
-            .collect()
     }
 }

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use headwater_types::{Address, TxHash};
 
-use super::super::column::{Column, search};
-use super::super::layout::{account, prefix};
+use super::super::column::search;
+use super::super::layout::account;
 use super::{Segment, Spend};
 use crate::facts::{BlockFacts, OutputFacts};
 use crate::read::Result;
@@ -18,19 +18,7 @@ impl Segment {
     /// # Errors
     /// When the file is damaged.
     pub fn find_many(&self, hashes: &[TxHash]) -> Result<Vec<(usize, u32)>> {
-        let mut found = Vec::new();
-        meet(
-            hashes,
-            |hash| prefix(hash.as_bytes()),
-            self.transactions.prefixes(),
-            |place, at| {
-                if let Some(row) = self.transactions.find_from(at, &hashes[place])? {
-                    found.push((place, row));
-                }
-                Ok(())
-            },
-        )?;
-        Ok(found)
+        self.transactions.find_many(hashes)
     }
 
     /// The inputs held here that spend outputs of any of `hashes`, which are in order, as (place in `hashes`, input).
@@ -39,15 +27,9 @@ impl Segment {
     /// When the file is damaged.
     pub fn spenders_of_many(&self, hashes: &[TxHash]) -> Result<Vec<(usize, Spend)>> {
         let mut found = Vec::new();
-        meet(
-            hashes,
-            |hash| prefix(hash.as_bytes()),
-            self.utxo.prefixes(),
-            |place, at| {
-                found.extend(self.utxo.spenders_from(at, &hashes[place])?.into_iter().map(|spend| (place, spend)));
-                Ok(())
-            },
-        )?;
+        for (place, hash) in hashes.iter().enumerate() {
+            found.extend(self.utxo.spenders_of(hash)?.into_iter().map(|spend| (place, spend)));
+        }
         Ok(found)
     }
 
@@ -57,15 +39,22 @@ impl Segment {
     /// When the file is damaged.
     pub fn find_blocks(&self, numbers: &[u64]) -> Result<Vec<(usize, BlockFacts)>> {
         let mut found = Vec::new();
-        meet(
-            numbers,
-            |number| *number,
-            &self.blocks.numbers,
-            |place, at| {
+        let (held, end) = (&self.blocks.numbers, self.blocks.length);
+        let (mut place, mut at) = (0, 0);
+        while place < numbers.len() {
+            let wanted = numbers[place];
+            at = leap(at..end, |at| Ok(held.get(at)? < wanted))?;
+            if at == end {
+                break;
+            }
+            let number = held.get(at)?;
+            if number == wanted {
                 found.push((place, self.block_at(at)?));
-                Ok(())
-            },
-        )?;
+                place += 1;
+            } else {
+                place = leap(place..numbers.len(), |place| Ok(numbers[place] < number))?;
+            }
+        }
         Ok(found)
     }
 
@@ -75,7 +64,7 @@ impl Segment {
     /// When the file is damaged.
     pub fn is_stated_contract(&self, address: &Address) -> Result<bool> {
         let Some(id) = self.accounts.find(address)? else { return Ok(false) };
-        Ok(self.accounts.flags(id)? & account::STATED != 0)
+        Ok(self.accounts.flags(id)? & u64::from(account::STATED) != 0)
     }
 
     /// An output of the transaction of a row.
@@ -83,33 +72,9 @@ impl Segment {
     /// # Errors
     /// When the file is damaged, or has no such row.
     pub fn output_of(&self, row: u32, index: u32) -> Result<Option<OutputFacts>> {
-        self.utxo.output(row, index, &self.dictionaries())
+        let output = self.utxo.output(row, index, &self.blobs)?;
+        output.map(|output| self.output_facts(output)).transpose()
     }
-}
-
-/// Calls `each` with every key that stands in an index, and the first place where it does; both are in order.
-fn meet<K>(
-    keys: &[K],
-    number: impl Fn(&K) -> u64,
-    index: &Column<u64>,
-    mut each: impl FnMut(usize, usize) -> Result<()>,
-) -> Result<()> {
-    let (mut place, mut at) = (0, 0);
-    while place < keys.len() {
-        let wanted = number(&keys[place]);
-        at = leap(at..index.len(), |at| Ok(index.get(at)? < wanted))?;
-        if at == index.len() {
-            break;
-        }
-        let held = index.get(at)?;
-        if held == wanted {
-            each(place, at)?;
-            place += 1;
-        } else {
-            place = leap(place..keys.len(), |place| Ok(number(&keys[place]) < held))?;
-        }
-    }
-    Ok(())
 }
 
 /// First place of an ordered range where `before` no longer holds, looked for from its start.

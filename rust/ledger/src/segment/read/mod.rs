@@ -1,8 +1,12 @@
 //! Reading a segment.
 
 mod accounts;
+mod hashes;
+mod hubs;
 mod many;
+mod packed;
 mod postings;
+mod facts;
 mod transactions;
 mod utxo;
 
@@ -13,16 +17,21 @@ use std::sync::Arc;
 use headwater_types::{Address, Asset, BlockHash, Chain, Network, Timestamp, TxHash};
 
 use self::accounts::Accounts;
+use self::hubs::Stored;
+use self::packed::PackedPostings;
 use self::postings::RawPostings;
-use self::transactions::{Dictionaries, Transactions};
+use self::transactions::Transactions;
 use self::utxo::Utxo;
-use super::column::{Blobs, Column, NONE, OptionalColumn};
-use super::container::Container;
-use super::layout::{self, NO_DECIMALS, Summary, account};
+use super::column::{Blobs, Numbers, OptionalColumn};
+use super::container::{Container, RAW};
+use super::knots::Knots;
+use super::layout::{self, Counts, NO_DECIMALS, Summary, account};
+use super::posting::Shape;
+use super::record::TransactionRecord;
 use crate::facts::{BlockFacts, OutPoint, OutputFacts, TokenFacts, TransactionFacts};
 use crate::read::{Result, TransactionHead};
 
-pub(crate) use self::accounts::Sums;
+pub(crate) use self::hubs::{AssetPlaces, DayChange, SECS_PER_DAY, Sums};
 pub(crate) use self::postings::{PostingsReader, RawPosting};
 pub(crate) use self::transactions::Unindexed;
 
@@ -45,25 +54,28 @@ pub struct Segment {
     summary: Summary,
     rows: u32,
     accounts: Accounts,
-    assets: Column<u32>,
+    assets: Numbers,
     tokens: Tokens,
     blobs: Blobs,
     blocks: Blocks,
     transactions: Transactions,
-    postings: RawPostings,
+    postings: Box<dyn PostingsReader>,
+    stored: Stored,
     utxo: Utxo,
 }
 
 struct Tokens {
-    contracts: Column<u32>,
-    symbols: Column<u32>,
-    names: Column<u32>,
-    decimals: Column<u16>,
+    length: usize,
+    contracts: Numbers,
+    symbols: Numbers,
+    names: Numbers,
+    decimals: Numbers,
 }
 
 struct Blocks {
-    numbers: Column<u64>,
-    times: Column<i64>,
+    length: usize,
+    numbers: Numbers,
+    times: Numbers,
     hashes: OptionalColumn<[u8; 32]>,
     parents: OptionalColumn<[u8; 32]>,
 }
@@ -102,27 +114,44 @@ impl Segment {
         let summary = summaries.get(0)?;
         let rows = u32::try_from(summary.transactions)
             .map_err(|_| summaries.wrong(0, "counts more transactions than rows can number"))?;
+        let (counts, knots) = if file.format() <= RAW {
+            (raw_counts(&file)?, Knots::new(0, Vec::new()))
+        } else {
+            let shift = file.column(layout::KNOT_SHIFT)?.get(0)?;
+            let knots = file.column(layout::KNOTS)?;
+            (file.column(layout::COUNTS)?.get(0)?, Knots::new(shift, knots.all()?.to_vec()))
+        };
+        let postings: Box<dyn PostingsReader> = if file.format() <= RAW {
+            Box::new(RawPostings::open(&file)?)
+        } else {
+            let shape = Shape::new(summary.transactions, summary.accounts, summary.assets, knots.clone());
+            Box::new(PackedPostings::open(&file, summary.accounts, shape)?)
+        };
+        let length = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         Ok(Self {
             summary,
             rows,
-            accounts: Accounts::open(&file)?,
-            assets: file.column(layout::ASSET_CONTRACTS)?,
+            accounts: Accounts::open(&file, summary.accounts)?,
+            assets: Numbers::open(&file, layout::ASSET_CONTRACTS)?,
             tokens: Tokens {
-                contracts: file.column(layout::TOKEN_CONTRACTS)?,
-                symbols: file.column(layout::TOKEN_SYMBOLS)?,
-                names: file.column(layout::TOKEN_NAMES)?,
-                decimals: file.column(layout::TOKEN_DECIMALS)?,
+                length: length(counts.tokens),
+                contracts: Numbers::open(&file, layout::TOKEN_CONTRACTS)?,
+                symbols: Numbers::open(&file, layout::TOKEN_SYMBOLS)?,
+                names: Numbers::open(&file, layout::TOKEN_NAMES)?,
+                decimals: Numbers::open(&file, layout::TOKEN_DECIMALS)?,
             },
             blobs: Blobs::open(&file, layout::BLOBS)?,
             blocks: Blocks {
-                numbers: file.column(layout::BLOCK_NUMBERS)?,
-                times: file.column(layout::BLOCK_TIMES)?,
+                length: length(counts.blocks),
+                numbers: Numbers::open(&file, layout::BLOCK_NUMBERS)?,
+                times: Numbers::open(&file, layout::BLOCK_TIMES)?,
                 hashes: OptionalColumn::open(&file, layout::BLOCK_HASHES)?,
                 parents: OptionalColumn::open(&file, layout::BLOCK_PARENTS)?,
             },
-            transactions: Transactions::open(&file, summary)?,
-            postings: RawPostings::open(&file)?,
-            utxo: Utxo::open(&file)?,
+            transactions: Transactions::open(&file, summary, &counts, &knots)?,
+            postings,
+            stored: Stored::open(&file, &counts)?,
+            utxo: Utxo::open(&file, &counts)?,
             file,
         })
     }
@@ -161,7 +190,7 @@ impl Segment {
     /// Number of blocks in the block table.
     #[must_use]
     pub fn block_count(&self) -> u64 {
-        self.blocks.numbers.len() as u64
+        self.blocks.length as u64
     }
 
     /// Size of the file in bytes.
@@ -212,7 +241,7 @@ impl Segment {
     /// # Errors
     /// When the file is damaged, or has no such row.
     pub fn hash(&self, row: u32) -> Result<TxHash> {
-        Ok(TxHash::new(self.transactions.head(row)?.hash))
+        self.transactions.heads.hash(row).map(TxHash::new)
     }
 
     /// Where the transaction of a row stands.
@@ -220,7 +249,7 @@ impl Segment {
     /// # Errors
     /// When the file is damaged, or has no such row.
     pub fn head(&self, row: u32) -> Result<TransactionHead> {
-        let head = self.transactions.head(row)?;
+        let head = self.transactions.heads.get(row)?;
         Ok(TransactionHead {
             chain: self.chain(),
             hash: TxHash::new(head.hash),
@@ -246,12 +275,19 @@ impl Segment {
         self.facts_with(row, Unindexed::AsStated)
     }
 
-    pub(crate) fn facts_with(&self, row: u32, unindexed: Unindexed) -> Result<TransactionFacts> {
-        self.transactions.facts(row, unindexed, &self.dictionaries())
+    /// What is held of a row, as local ids: what a merge passes on.
+    pub(crate) fn record(&self, row: u32, into: &mut TransactionRecord) -> Result<()> {
+        self.transactions.record(row, &self.utxo, &self.blobs, into)
     }
 
-    fn dictionaries(&self) -> Dictionaries<'_> {
-        Dictionaries { accounts: &self.accounts, assets: &self.assets, blobs: &self.blobs, utxo: &self.utxo }
+    /// The row at a place in order of hashes; for the merge of such orders.
+    pub(crate) fn row_by_hash(&self, place: u32) -> Result<u32> {
+        self.transactions.by_hash(place as usize)
+    }
+
+    /// The input at a place in the order of (hash spent, output, input): its number, and what it spends.
+    pub(crate) fn input_by_hash(&self, place: usize) -> Result<(u32, [u8; 32], u32)> {
+        self.utxo.spender_at(place)
     }
 
     /// All blocks by number, exactly as they went in.
@@ -259,7 +295,7 @@ impl Segment {
     /// # Errors
     /// When the file is damaged.
     pub fn blocks(&self) -> Result<Vec<BlockFacts>> {
-        (0..self.blocks.numbers.len()).map(|place| self.block_at(place)).collect()
+        (0..self.blocks.length).map(|place| self.block_at(place)).collect()
     }
 
     /// One block.
@@ -268,8 +304,8 @@ impl Segment {
     /// When the file is damaged.
     pub fn block(&self, number: u64) -> Result<Option<BlockFacts>> {
         let numbers = &self.blocks.numbers;
-        let place = numbers.partition(0..numbers.len(), |held| held < number)?;
-        let found = place < numbers.len() && numbers.get(place)? == number;
+        let place = numbers.lower_bound(0..self.blocks.length, number)?;
+        let found = place < self.blocks.length && numbers.get(place)? == number;
         found.then(|| self.block_at(place)).transpose()
     }
 
@@ -279,7 +315,7 @@ impl Segment {
             number: self.blocks.numbers.get(place)?,
             hash: self.blocks.hashes.get(row)?.map(BlockHash::new),
             parent: self.blocks.parents.get(row)?.map(BlockHash::new),
-            time: Timestamp::new(self.blocks.times.get(place)?),
+            time: Timestamp::new(self.blocks.times.get(place)?.cast_signed()),
         })
     }
 
@@ -288,8 +324,9 @@ impl Segment {
     /// # Errors
     /// When the file is damaged.
     pub fn contracts(&self) -> Result<Vec<Address>> {
-        let flags = self.accounts.all_flags()?.iter().zip(0_u32..);
-        flags.filter(|(flags, _)| *flags & account::STATED != 0).map(|(_, id)| self.accounts.address(id)).collect()
+        let flags = self.accounts.all_flags()?;
+        let stated = flags.iter().zip(0_u32..).filter(|(flags, _)| **flags & u64::from(account::STATED) != 0);
+        stated.map(|(_, id)| self.accounts.address(id)).collect()
     }
 
     /// The token facts, as they went in, by contract.
@@ -297,7 +334,7 @@ impl Segment {
     /// # Errors
     /// When the file is damaged.
     pub fn tokens(&self) -> Result<Vec<TokenFacts>> {
-        (0..self.tokens.contracts.len()).map(|place| self.token_at(place)).collect()
+        (0..self.tokens.length).map(|place| self.token_at(place)).collect()
     }
 
     /// What sources say about one token.
@@ -307,21 +344,21 @@ impl Segment {
     pub fn token(&self, contract: &Address) -> Result<Option<TokenFacts>> {
         let Some(account) = self.accounts.find(contract)? else { return Ok(None) };
         let contracts = &self.tokens.contracts;
-        let place = contracts.partition(0..contracts.len(), |held| held < account)?;
-        let found = place < contracts.len() && contracts.get(place)? == account;
+        let place = contracts.lower_bound(0..self.tokens.length, u64::from(account))?;
+        let found = place < self.tokens.length && contracts.get(place)? == u64::from(account);
         found.then(|| self.token_at(place)).transpose()
     }
 
     fn token_at(&self, place: usize) -> Result<TokenFacts> {
-        let text = |id: u32| (id != NONE).then(|| self.blobs.text(id)).transpose();
+        let text = |ids: &Numbers| ids.optional_id(place)?.map(|id| self.blobs.text(id)).transpose();
         let decimals = self.tokens.decimals.get(place)?;
         Ok(TokenFacts {
-            contract: self.accounts.address(self.tokens.contracts.get(place)?)?,
-            symbol: text(self.tokens.symbols.get(place)?)?,
-            name: text(self.tokens.names.get(place)?)?,
+            contract: self.accounts.address(self.tokens.contracts.id(place)?)?,
+            symbol: text(&self.tokens.symbols)?,
+            name: text(&self.tokens.names)?,
             decimals: match u8::try_from(decimals) {
                 Ok(decimals) => Some(decimals),
-                Err(_) if decimals == NO_DECIMALS => None,
+                Err(_) if decimals == u64::from(NO_DECIMALS) => None,
                 Err(_) => return Err(self.tokens.decimals.wrong(place, "is no number of decimals")),
             },
         })
@@ -333,7 +370,7 @@ impl Segment {
     /// When the file is damaged.
     pub fn output(&self, point: &OutPoint) -> Result<Option<OutputFacts>> {
         let Some(row) = self.find(&point.hash)? else { return Ok(None) };
-        self.utxo.output(row, point.index, &self.dictionaries())
+        self.output_of(row, point.index)
     }
 
     /// The inputs held here that spend outputs of a transaction, by output.
@@ -380,6 +417,12 @@ impl Segment {
         u32::try_from(place).map_err(|_| self.assets.wrong(0, "has more accounts than ids can number"))
     }
 
+    /// Says that the postings read are not as many as accounts have.
+    #[cold]
+    pub(crate) fn miscounted(&self, account: u32) -> crate::LedgerError {
+        self.assets.wrong(0, &format!("is beside postings that are not as many as those before account {account} are"))
+    }
+
     /// The account that a posting is filed under.
     pub(crate) fn account_of_posting(&self, at: u64) -> Result<u32> {
         self.postings.account_of(at)
@@ -389,8 +432,9 @@ impl Segment {
     pub(crate) fn asset_id(&self, asset: &Asset) -> Result<Option<u32>> {
         let Asset::Token(contract) = asset else { return Ok(Some(0)) };
         let Some(account) = self.accounts.find(contract)? else { return Ok(None) };
-        let place = self.assets.partition(1..self.assets.len(), |held| held < account)?;
-        if place >= self.assets.len() || self.assets.get(place)? != account {
+        let count = usize::try_from(self.summary.assets).unwrap_or(usize::MAX);
+        let place = self.assets.lower_bound(1..count, u64::from(account))?;
+        if place >= count || self.assets.get(place)? != u64::from(account) {
             return Ok(None);
         }
         u32::try_from(place).map(Some).map_err(|_| self.assets.outside(place))
@@ -401,15 +445,30 @@ impl Segment {
     }
 
     pub(crate) fn asset(&self, asset: u32) -> Result<Asset> {
-        self.dictionaries().asset(asset)
+        if asset == 0 {
+            return Ok(Asset::Native);
+        }
+        self.accounts.address(self.assets.id(asset as usize)?).map(Asset::Token)
     }
 
-    pub(crate) fn holdings(&self, account: u32) -> Result<Vec<Sums>> {
-        self.accounts.holdings(account)
+    /// Number of assets, the native coin among them.
+    pub(crate) fn asset_count(&self) -> u64 {
+        self.summary.assets
+    }
+
+    /// The account of an asset's contract; the native coin has none.
+    pub(crate) fn contract_of(&self, asset: u32) -> Result<Option<u32>> {
+        if asset == 0 { Ok(None) } else { self.assets.id(asset as usize).map(Some) }
     }
 
     pub(crate) fn postings(&self) -> &dyn PostingsReader {
-        &self.postings
+        &*self.postings
+    }
+
+    /// The first row that does not stand before a place, by (block, index with unknown last, hash): with
+    /// [`PostingsReader::from_row`] the way from a cursor to a posting.
+    pub(crate) fn row_from(&self, block: u64, index: Option<u32>, hash: &TxHash) -> Result<u32> {
+        self.transactions.row_from(block, index, hash)
     }
 
     /// Places, in order of text, of the addresses whose text begins with `start`.
@@ -435,4 +494,16 @@ impl Segment {
     pub(crate) fn touched_pages(&self) -> u32 {
         self.file.touched()
     }
+}
+
+/// What format 1 tells by the length of its columns.
+fn raw_counts(file: &Arc<Container>) -> Result<Counts> {
+    Ok(Counts {
+        pace: 0,
+        blocks: file.column(layout::BLOCK_NUMBERS.raw)?.len() as u64,
+        tokens: file.column(layout::TOKEN_CONTRACTS.raw)?.len() as u64,
+        inputs: file.column(layout::SPENDER_INPUTS.raw)?.len() as u64,
+        hubs: 0,
+        fee_payers: 0,
+    })
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use headwater_types::Amount;
 
-use super::super::column::{AmountColumn, Column, NONE};
+use super::super::column::{Column, NONE, RawAmounts, search};
 use super::super::container::Container;
 use super::super::layout::{self, posting};
-use crate::read::{ColumnBuffer, ColumnSet, Direction, LARGE, MovementKind, Ordinal, Result, Status};
+use crate::read::{ColumnBuffer, ColumnSet, Direction, LARGE, MovementKind, Ordinal, PostingFlags, Result, Status};
 
 /// A posting as a segment files it: local ids, distances from the segment's first block and time.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RawPosting {
     pub(crate) row: u32,
     pub(crate) block: u32,
@@ -20,12 +20,12 @@ pub(crate) struct RawPosting {
     pub(crate) asset: u32,
     pub(crate) ordinal: u64,
     pub(crate) amount: Amount,
-    flags: u8,
+    pub(crate) flags: u8,
 }
 
 impl RawPosting {
     pub(crate) fn kind(&self) -> MovementKind {
-        kind_of(self.flags)
+        PostingFlags(self.flags).kind()
     }
 
     pub(crate) fn ordinal(&self) -> Ordinal {
@@ -33,30 +33,23 @@ impl RawPosting {
     }
 
     pub(crate) fn direction(&self) -> Direction {
-        match self.flags & posting::DIRECTION {
-            posting::IN => Direction::In,
-            posting::OUT => Direction::Out,
-            _ => Direction::Own,
-        }
+        PostingFlags(self.flags).direction()
     }
 
     pub(crate) fn status(&self) -> Option<Status> {
-        match self.flags & (posting::SUCCESS | posting::FAILED) {
-            posting::SUCCESS => Some(Status::Success),
-            posting::FAILED => Some(Status::Failed),
-            _ => None,
-        }
+        PostingFlags(self.flags).status()
     }
 
     pub(crate) fn creates_contract(&self) -> bool {
-        self.flags & posting::CREATES != 0
+        PostingFlags(self.flags).creates_contract()
     }
 }
 
 /// Where a posting stands inside its block: its transaction, and its place in there.
 pub(crate) type PlaceInRow = (u32, MovementKind, Ordinal);
 
-/// How postings are read, whatever the format that holds them. Postings of an account are numbered in their order.
+/// How postings are read, whatever the format that holds them. The postings of an account have numbers that follow
+/// each other, in their order; between the last one of an account and the first of the next numbers may be left out.
 pub(crate) trait PostingsReader: Send + Sync {
     /// The numbers of the postings of an account.
     fn range(&self, account: u32) -> Result<Range<u64>>;
@@ -70,10 +63,16 @@ pub(crate) trait PostingsReader: Send + Sync {
     /// Row, kind and ordinal of a posting.
     fn place(&self, at: u64) -> Result<PlaceInRow>;
 
-    /// Appends whole postings.
+    /// The first posting of a range of one account that is not of a row before `row`; the end of the range if all
+    /// are. Halves over the heads of blocks and decodes one block, so it is the cheap way into a long history: blocks
+    /// and times become rows first ([`Segment::rows_of_blocks`](super::Segment::rows_of_blocks)).
+    fn from_row(&self, range: Range<u64>, row: u32) -> Result<u64>;
+
+    /// Appends whole postings of one account.
     fn read(&self, range: Range<u64>, into: &mut Vec<RawPosting>) -> Result<()>;
 
-    /// Appends the wanted columns of postings, and their flags; the other columns stay empty.
+    /// Appends the wanted columns of postings, and their flags; the other columns stay empty. The range may go over
+    /// several accounts; numbers that no posting has are passed by. Best in multiples of 128 from a multiple of 128.
     fn columns(&self, range: Range<u64>, wanted: ColumnSet, into: &mut ColumnBuffer) -> Result<()>;
 
     /// The account that a posting is filed under.
@@ -90,7 +89,7 @@ pub(crate) struct RawPostings {
     assets: Column<u32>,
     flags: Column<u8>,
     ordinals: Column<u64>,
-    amounts: AmountColumn,
+    amounts: RawAmounts,
 }
 
 impl RawPostings {
@@ -104,12 +103,39 @@ impl RawPostings {
             assets: file.column(layout::POSTING_ASSETS)?,
             flags: file.column(layout::POSTING_FLAGS)?,
             ordinals: file.column(layout::POSTING_ORDINALS)?,
-            amounts: AmountColumn::open(file, layout::POSTING_AMOUNTS)?,
+            amounts: RawAmounts::open(file, layout::POSTING_AMOUNTS)?,
         })
     }
 }
 
 impl PostingsReader for RawPostings {
+    fn range(&self, account: u32) -> Result<Range<u64>> {
+        let account = account as usize;
+        let pair = self.starts.slice(account..account.saturating_add(2))?;
+        if pair[0] > pair[1] || pair[1] > self.rows.len() as u64 {
+            return Err(self.starts.wrong(account, "lies outside the postings"));
+        }
+        Ok(pair[0]..pair[1])
+    }
+
+    fn block(&self, at: u64) -> Result<u32> {
+        self.blocks.get(index(at))
+    }
+
+    fn time(&self, at: u64) -> Result<u32> {
+        self.times.get(index(at))
+    }
+
+    fn place(&self, at: u64) -> Result<PlaceInRow> {
+        let flags = self.flags.get(index(at))?;
+        let ordinal = self.ordinals.get(index(at))?;
+        Ok((self.rows.get(index(at))?, PostingFlags(flags).kind(), ordinal_of(flags, ordinal)))
+    }
+
+    fn from_row(&self, range: Range<u64>, row: u32) -> Result<u64> {
+        search(index(range.start)..index(range.end), |at| Ok(self.rows.get(at)? < row)).map(|at| at as u64)
+    }
+
     fn columns(&self, range: Range<u64>, wanted: ColumnSet, into: &mut ColumnBuffer) -> Result<()> {
         let range = index(range.start)..index(range.end);
         let before = into.len();
@@ -140,29 +166,6 @@ impl PostingsReader for RawPostings {
         place.checked_sub(1).and_then(|id| u32::try_from(id).ok()).ok_or_else(|| self.starts.wrong(0, "is not 0"))
     }
 
-    fn range(&self, account: u32) -> Result<Range<u64>> {
-        let account = account as usize;
-        let pair = self.starts.slice(account..account.saturating_add(2))?;
-        if pair[0] > pair[1] || pair[1] > self.rows.len() as u64 {
-            return Err(self.starts.wrong(account, "lies outside the postings"));
-        }
-        Ok(pair[0]..pair[1])
-    }
-
-    fn block(&self, at: u64) -> Result<u32> {
-        self.blocks.get(index(at))
-    }
-
-    fn time(&self, at: u64) -> Result<u32> {
-        self.times.get(index(at))
-    }
-
-    fn place(&self, at: u64) -> Result<PlaceInRow> {
-        let flags = self.flags.get(index(at))?;
-        let ordinal = self.ordinals.get(index(at))?;
-        Ok((self.rows.get(index(at))?, kind_of(flags), ordinal_of(flags, ordinal)))
-    }
-
     fn read(&self, range: Range<u64>, into: &mut Vec<RawPosting>) -> Result<()> {
         let first = index(range.start);
         let range = first..index(range.end);
@@ -188,19 +191,10 @@ impl PostingsReader for RawPostings {
 }
 
 /// Numbers past the address space are past every column too, which then says so.
-fn index(at: u64) -> usize {
+pub(super) fn index(at: u64) -> usize {
     usize::try_from(at).unwrap_or(usize::MAX)
 }
 
-fn kind_of(flags: u8) -> MovementKind {
-    match flags & posting::KIND {
-        0 => MovementKind::Native,
-        1 => MovementKind::Internal,
-        2 => MovementKind::Token,
-        _ => MovementKind::Utxo,
-    }
-}
-
-fn ordinal_of(flags: u8, number: u64) -> Ordinal {
+pub(super) fn ordinal_of(flags: u8, number: u64) -> Ordinal {
     if flags & posting::UNINDEXED == 0 { Ordinal::Indexed(number) } else { Ordinal::Unindexed(number) }
 }

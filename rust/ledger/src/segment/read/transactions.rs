@@ -1,17 +1,22 @@
-//! Transactions by row, by hash and by place, with all facts given back.
+//! Transactions: where they stand, how they are found, and their records.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use headwater_types::{Address, Amount, Asset, Timestamp, TxHash};
+use headwater_types::{Amount, Timestamp, TxHash};
 
-use super::super::column::{AmountColumn, Blobs, Column, NONE, Offsets, OptionalAmounts, OptionalColumn, search};
-use super::super::container::Container;
-use super::super::layout::{self, Head, Summary, head, movement, prefix};
-use super::accounts::Accounts;
+use super::super::column::{
+    Amounts, Blobs, Column, NONE, Numbers, Offsets, OptionalAmounts, OptionalNumbers, search,
+};
+use super::super::container::{Container, RAW};
+use super::super::knots::Knots;
+use super::super::layout::{self, Counts, Head, Summary, head};
+use super::super::pack::Table;
+use super::super::record::{LogRecord, MovementRecord, TransactionRecord};
+use super::hashes::HashIndex;
 use super::utxo::Utxo;
-use crate::facts::{Body, LogFacts, Movement, MovementFact, TransactionFacts};
-use crate::read::{Ordinal, Result, Status};
+use crate::LedgerError;
+use crate::read::{Result, Status};
 
 /// How ordinals that no source gave are given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,70 +30,147 @@ pub(crate) enum Unindexed {
 /// Everything that is filed by row.
 pub(crate) struct Transactions {
     summary: Summary,
-    pub(super) heads: Column<Head>,
-    prefixes: Column<u64>,
-    by_hash: Column<u32>,
+    pub(super) heads: Heads,
+    index: HashIndex,
     values: OptionalAmounts,
-    nonces: OptionalColumn<u64>,
-    gas_limits: OptionalColumn<u64>,
-    gas_used: OptionalColumn<u64>,
+    nonces: OptionalNumbers,
+    gas_limits: OptionalNumbers,
+    gas_used: OptionalNumbers,
     gas_prices: OptionalAmounts,
     paid_prices: OptionalAmounts,
     fees: OptionalAmounts,
-    call_data: OptionalColumn<u32>,
-    method_ids: OptionalColumn<[u8; 4]>,
-    methods: OptionalColumn<u32>,
-    failures: OptionalColumn<u32>,
+    call_data: OptionalNumbers,
+    method_ids: OptionalNumbers,
+    methods: OptionalNumbers,
+    failures: OptionalNumbers,
     movements: Movements,
     logs: Logs,
 }
 
-/// What facts are made of beside their own columns.
-pub(super) struct Dictionaries<'a> {
-    pub(super) accounts: &'a Accounts,
-    pub(super) assets: &'a Column<u32>,
-    pub(super) blobs: &'a Blobs,
-    pub(super) utxo: &'a Utxo,
+/// Where rows stand.
+pub(super) enum Heads {
+    Raw(Column<Head>),
+    Packed { hashes: Column<[u8; 32]>, table: Table<7>, pace: u64, knots: Knots },
 }
 
-impl Dictionaries<'_> {
-    pub(super) fn account(&self, id: u32) -> Result<Option<Address>> {
-        (id != NONE).then(|| self.accounts.address(id)).transpose()
-    }
-
-    pub(super) fn asset(&self, id: u32) -> Result<Asset> {
-        if id == 0 {
-            return Ok(Asset::Native);
+impl Heads {
+    fn open(file: &Arc<Container>, counts: &Counts, knots: &Knots) -> Result<Self> {
+        if file.format() <= RAW {
+            return file.column(layout::HEADS).map(Self::Raw);
         }
-        self.accounts.address(self.assets.get(id as usize)?).map(Asset::Token)
-    }
-}
-
-impl Transactions {
-    pub(super) fn open(file: &Arc<Container>, summary: Summary) -> Result<Self> {
-        Ok(Self {
-            summary,
-            heads: file.column(layout::HEADS)?,
-            prefixes: file.column(layout::HASH_PREFIXES)?,
-            by_hash: file.column(layout::HASH_ROWS)?,
-            values: OptionalAmounts::open(file, layout::TX_HAS_VALUE, layout::TX_VALUES)?,
-            nonces: OptionalColumn::open(file, layout::TX_NONCES)?,
-            gas_limits: OptionalColumn::open(file, layout::TX_GAS_LIMITS)?,
-            gas_used: OptionalColumn::open(file, layout::TX_GAS_USED)?,
-            gas_prices: OptionalAmounts::open(file, layout::TX_HAS_GAS_PRICE, layout::TX_GAS_PRICES)?,
-            paid_prices: OptionalAmounts::open(file, layout::TX_HAS_PAID_PRICE, layout::TX_PAID_PRICES)?,
-            fees: OptionalAmounts::open(file, layout::TX_HAS_FEE, layout::TX_FEES)?,
-            call_data: OptionalColumn::open(file, layout::TX_INPUTS)?,
-            method_ids: OptionalColumn::open(file, layout::TX_METHOD_IDS)?,
-            methods: OptionalColumn::open(file, layout::TX_METHODS)?,
-            failures: OptionalColumn::open(file, layout::TX_FAILURES)?,
-            movements: Movements::open(file)?,
-            logs: Logs::open(file)?,
+        Ok(Self::Packed {
+            hashes: file.column(layout::TX_HASHES)?,
+            table: Table::open(file, layout::TX_HEADS)?,
+            pace: counts.pace,
+            knots: knots.clone(),
         })
     }
 
-    pub(crate) fn head(&self, row: u32) -> Result<Head> {
-        self.heads.get(row as usize)
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Raw(heads) => heads.len(),
+            Self::Packed { hashes, .. } => hashes.len(),
+        }
+    }
+
+    pub(super) fn hash(&self, row: u32) -> Result<[u8; 32]> {
+        match self {
+            Self::Raw(heads) => Ok(heads.get(row as usize)?.hash),
+            Self::Packed { hashes, .. } => hashes.get(row as usize),
+        }
+    }
+
+    /// Distance of a row's block from the first.
+    #[inline]
+    fn block(&self, row: usize) -> Result<u32> {
+        match self {
+            Self::Raw(heads) => Ok(heads.get(row)?.block),
+            Self::Packed { table, .. } => narrow(table, row, table.value(row, 0)?),
+        }
+    }
+
+    fn index(&self, row: usize) -> Result<Option<u32>> {
+        match self {
+            Self::Raw(heads) => Ok(index_of(&heads.get(row)?)),
+            Self::Packed { table, .. } => {
+                table.value(row, 2)?.checked_sub(1).map(|index| narrow(table, row, index)).transpose()
+            }
+        }
+    }
+
+    pub(super) fn get(&self, row: u32) -> Result<Head> {
+        let at = row as usize;
+        match self {
+            Self::Raw(heads) => heads.get(at),
+            Self::Packed { hashes, table, pace, .. } => {
+                let [block, off_pace, index, from, to, created, flags] = table.row(at)?;
+                let time = off_pace.wrapping_add(pace.wrapping_mul(block)).wrapping_sub(1 << 32);
+                let id = |stored: u64| stored.checked_sub(1).map_or(Ok(NONE), |id| narrow(table, at, id));
+                Ok(Head {
+                    hash: hashes.get(at)?,
+                    block: narrow(table, at, block)?,
+                    time: narrow(table, at, time)?,
+                    block_row: 0,
+                    index: if index == 0 { 0 } else { id(index)? },
+                    from: id(from)?,
+                    to: id(to)?,
+                    created: id(created)?,
+                    flags: narrow(table, at, flags)?,
+                })
+            }
+        }
+    }
+
+    /// Rows among which all those of a block are, without a look at them.
+    fn near(&self, block: u32) -> Range<usize> {
+        match self {
+            Self::Raw(heads) => 0..heads.len(),
+            Self::Packed { hashes, knots, .. } => {
+                let (low, high) = knots.rows_around(block);
+                low.min(hashes.len())..high.min(hashes.len())
+            }
+        }
+    }
+
+    #[cold]
+    pub(super) fn wrong(&self, row: usize, what: &str) -> LedgerError {
+        match self {
+            Self::Raw(heads) => heads.wrong(row, what),
+            Self::Packed { table, .. } => table.wrong(row, what),
+        }
+    }
+}
+
+fn narrow<const K: usize>(table: &Table<K>, at: usize, value: u64) -> Result<u32> {
+    u32::try_from(value).map_err(|_| table.wrong(at, "is too large"))
+}
+
+impl Transactions {
+    pub(super) fn open(file: &Arc<Container>, summary: Summary, counts: &Counts, knots: &Knots) -> Result<Self> {
+        Ok(Self {
+            summary,
+            heads: Heads::open(file, counts, knots)?,
+            index: HashIndex::open(
+                file,
+                layout::HASH_PREFIXES,
+                layout::HASH_ROWS,
+                layout::HASHES,
+                summary.transactions,
+            )?,
+            values: OptionalAmounts::open(file, layout::TX_HAS_VALUE, layout::TX_VALUES)?,
+            nonces: OptionalNumbers::open(file, layout::TX_NONCES)?,
+            gas_limits: OptionalNumbers::open(file, layout::TX_GAS_LIMITS)?,
+            gas_used: OptionalNumbers::open(file, layout::TX_GAS_USED)?,
+            gas_prices: OptionalAmounts::open(file, layout::TX_HAS_GAS_PRICE, layout::TX_GAS_PRICES)?,
+            paid_prices: OptionalAmounts::open(file, layout::TX_HAS_PAID_PRICE, layout::TX_PAID_PRICES)?,
+            fees: OptionalAmounts::open(file, layout::TX_HAS_FEE, layout::TX_FEES)?,
+            call_data: OptionalNumbers::open(file, layout::TX_INPUTS)?,
+            method_ids: OptionalNumbers::open(file, layout::TX_METHOD_IDS)?,
+            methods: OptionalNumbers::open(file, layout::TX_METHODS)?,
+            failures: OptionalNumbers::open(file, layout::TX_FAILURES)?,
+            movements: Movements::open(file)?,
+            logs: Logs::open(file)?,
+        })
     }
 
     pub(crate) fn block(&self, head: &Head) -> u64 {
@@ -100,84 +182,89 @@ impl Transactions {
     }
 
     pub(crate) fn find(&self, hash: &TxHash) -> Result<Option<u32>> {
-        let first = prefix(hash.as_bytes());
-        let low = self.prefixes.partition(0..self.prefixes.len(), |prefix| prefix < first)?;
-        self.find_from(low, hash)
+        self.index.find(hash.as_bytes(), &|row| self.heads.hash(row))
     }
 
-    /// The row of a hash, given the first place in the index whose prefix is not below that of the hash.
-    pub(super) fn find_from(&self, low: usize, hash: &TxHash) -> Result<Option<u32>> {
-        let first = prefix(hash.as_bytes());
-        // Real hashes rarely share a prefix, the ids of allocations and rewards all do.
-        let place = search(low..self.prefixes.len(), |at| {
-            Ok(self.prefixes.get(at)? == first && self.head(self.by_hash.get(at)?)?.hash < *hash.as_bytes())
-        })?;
-        if place == self.prefixes.len() {
-            return Ok(None);
-        }
-        let row = self.by_hash.get(place)?;
-        Ok((self.head(row)?.hash == *hash.as_bytes()).then_some(row))
+    /// Those of sorted hashes that are held: place among them, and row.
+    pub(crate) fn find_many(&self, hashes: &[TxHash]) -> Result<Vec<(usize, u32)>> {
+        self.index.find_many(hashes.iter().map(TxHash::as_bytes), &|row| self.heads.hash(row))
     }
 
-    /// First eight bytes of every hash, in order.
-    pub(super) fn prefixes(&self) -> &Column<u64> {
-        &self.prefixes
+    /// Visits (hash, row) in order of hashes.
+    pub(crate) fn by_hash(&self, place: usize) -> Result<u32> {
+        self.index.entry(place)
     }
 
     pub(crate) fn rows_of_blocks(&self, first: u64, last: u64) -> Result<Range<u32>> {
-        let all = 0..self.heads.len();
-        let low = search(all.clone(), |row| Ok(self.block(&self.heads.get(row)?) < first))?;
-        let high = search(low..all.end, |row| Ok(self.block(&self.heads.get(row)?) <= last))?;
-        let row = |place: usize| u32::try_from(place).map_err(|_| self.heads.outside(place));
+        let all = self.heads.len();
+        let base = self.summary.base_block;
+        // First row whose block is not before one.
+        let bound = |block: u64| -> Result<usize> {
+            let Some(distance) = block.checked_sub(base) else { return Ok(0) };
+            let Ok(distance) = u32::try_from(distance) else { return Ok(all) };
+            search(self.heads.near(distance), |row| Ok(self.heads.block(row)? < distance))
+        };
+        let low = bound(first)?;
+        let high = last.checked_add(1).map_or(Ok(all), bound)?.max(low);
+        let row = |place: usize| u32::try_from(place).map_err(|_| self.heads.wrong(place, "lies outside"));
         Ok(row(low)?..row(high)?)
     }
 
     pub(crate) fn row_at(&self, block: u64, index: u32) -> Result<Option<u32>> {
         let rows = self.rows_of_blocks(block, block)?;
         let (low, high) = (rows.start as usize, rows.end as usize);
-        let place = search(low..high, |row| Ok(index_of(&self.heads.get(row)?).is_some_and(|at| at < index)))?;
-        let found = place < high && index_of(&self.heads.get(place)?) == Some(index);
-        Ok(found.then_some(u32::try_from(place).map_err(|_| self.heads.outside(place))?))
+        let place = search(low..high, |row| Ok(self.heads.index(row)?.is_some_and(|at| at < index)))?;
+        let found = place < high && self.heads.index(place)? == Some(index);
+        let row = || u32::try_from(place).map_err(|_| self.heads.wrong(place, "lies outside"));
+        found.then(row).transpose()
     }
 
-    pub(super) fn facts(&self, row: u32, unindexed: Unindexed, with: &Dictionaries<'_>) -> Result<TransactionFacts> {
-        let head = self.head(row)?;
-        let text = |id: Option<u32>| id.map(|id| with.blobs.text(id)).transpose();
-        Ok(TransactionFacts {
-            hash: TxHash::new(head.hash),
-            block: self.block(&head),
-            time: (head.flags & head::HAS_TIME != 0).then(|| self.time(&head)),
-            index: index_of(&head),
-            body: self.body(row, &head, with)?,
-            created: with.account(head.created)?,
-            status: status_of(&head),
-            failure_reason: text(self.failures.get(row)?)?,
-            nonce: self.nonces.get(row)?,
-            gas_limit: self.gas_limits.get(row)?,
-            gas_used: self.gas_used.get(row)?,
-            gas_price: self.gas_prices.get(row)?,
-            effective_gas_price: self.paid_prices.get(row)?,
-            fee: self.fees.get(row)?,
-            input: self.call_data.get(row)?.map(|id| with.blobs.get(id).map(<[u8]>::to_vec)).transpose()?,
-            method_id: self.method_ids.get(row)?,
-            method: text(self.methods.get(row)?)?,
-            movements: self.movements.of(row, unindexed, with)?,
-            logs: self.logs.of(row, with)?,
-            utxo: if head.flags & head::HAS_UTXO == 0 {
-                None
-            } else {
-                Some(with.utxo.facts(row, head.flags & head::COINBASE != 0, with)?)
-            },
-        })
+    /// The first row that does not stand before a place, by (block, index with unknown last, hash).
+    pub(crate) fn row_from(&self, block: u64, index: Option<u32>, hash: &TxHash) -> Result<u32> {
+        let rows = self.rows_of_blocks(block, block)?;
+        let order = |index: Option<u32>| index.map_or(u64::MAX, u64::from);
+        let place = search(rows.start as usize..rows.end as usize, |row| {
+            let held = order(self.heads.index(row)?);
+            let row = u32::try_from(row).unwrap_or(u32::MAX);
+            Ok(held < order(index) || held == order(index) && self.heads.hash(row)? < *hash.as_bytes())
+        })?;
+        u32::try_from(place).map_err(|_| self.heads.wrong(place, "lies outside"))
     }
 
-    fn body(&self, row: u32, head: &Head, with: &Dictionaries<'_>) -> Result<Option<Body>> {
-        if head.flags & head::HAS_BODY == 0 {
-            return Ok(None);
+    /// The fee of a row, as [`fee_of`](super::super::fee_of) tells it of account chains.
+    pub(super) fn fee(&self, row: u32) -> Result<Option<Amount>> {
+        if let Some(fee) = self.fees.get(row)? {
+            return Ok(Some(fee));
         }
-        let value: Option<Amount> = self.values.get(row)?;
-        let value = value.ok_or_else(|| self.heads.wrong(row as usize, "has a body without value"))?;
-        Ok(Some(Body { from: with.account(head.from)?, to: with.account(head.to)?, value }))
+        let price = match self.paid_prices.get(row)? {
+            Some(price) => Some(price),
+            None => self.gas_prices.get(row)?,
+        };
+        let (Some(price), Some(gas)) = (price, self.gas_used.get(row)?) else { return Ok(None) };
+        Ok(price.checked_mul(Amount::from(gas)))
+    }
+
+    /// All that is held of a row, as ids.
+    pub(super) fn record(&self, row: u32, utxo: &Utxo, blobs: &Blobs, into: &mut TransactionRecord) -> Result<()> {
+        let head = self.heads.get(row)?;
+        let bytes = |id: Option<u32>| id.map(|id| blobs.get(id).map(<[u8]>::to_vec)).transpose();
+        let account = |id: u32| (id != NONE).then_some(id);
+        into.hash = head.hash;
+        (into.block, into.time, into.index) = (head.block, head.time, index_of(&head));
+        (into.from, into.to, into.created) = (account(head.from), account(head.to), account(head.created));
+        into.flags = head.flags;
+        into.value = self.values.get(row)?;
+        into.nonce = self.nonces.get(row)?;
+        (into.gas_limit, into.gas_used) = (self.gas_limits.get(row)?, self.gas_used.get(row)?);
+        (into.gas_price, into.paid_price) = (self.gas_prices.get(row)?, self.paid_prices.get(row)?);
+        into.fee = self.fees.get(row)?;
+        into.call_data = bytes(self.call_data.id(row)?)?;
+        into.method_id = self.method_ids.id(row)?.map(u32::to_le_bytes);
+        into.method = bytes(self.methods.id(row)?)?;
+        into.failure = bytes(self.failures.id(row)?)?;
+        self.movements.of(row, &mut into.movements)?;
+        self.logs.of(row, blobs, &mut into.logs)?;
+        utxo.record(row, blobs, into)
     }
 }
 
@@ -185,8 +272,8 @@ pub(crate) fn index_of(head: &Head) -> Option<u32> {
     (head.flags & head::HAS_INDEX != 0).then_some(head.index)
 }
 
-fn status_of(head: &Head) -> Option<Status> {
-    match head.flags & (head::SUCCESS | head::FAILED) {
+pub(super) fn status_of(flags: u32) -> Option<Status> {
+    match flags & (head::SUCCESS | head::FAILED) {
         head::SUCCESS => Some(Status::Success),
         head::FAILED => Some(Status::Failed),
         _ => None,
@@ -195,88 +282,107 @@ fn status_of(head: &Head) -> Option<Status> {
 
 struct Movements {
     offsets: Offsets,
-    flags: Column<u8>,
-    ordinals: Column<u64>,
-    from: Column<u32>,
-    to: Column<u32>,
-    assets: Column<u32>,
-    amounts: AmountColumn,
+    columns: MovementColumns,
+    amounts: Amounts,
+}
+
+enum MovementColumns {
+    Raw { flags: Column<u8>, ordinals: Column<u64>, from: Column<u32>, to: Column<u32>, assets: Column<u32> },
+    Packed(Table<5>),
 }
 
 impl Movements {
     fn open(file: &Arc<Container>) -> Result<Self> {
+        let columns = if file.format() <= RAW {
+            MovementColumns::Raw {
+                flags: file.column(layout::MOVEMENT_FLAGS)?,
+                ordinals: file.column(layout::MOVEMENT_ORDINALS)?,
+                from: file.column(layout::MOVEMENT_FROM)?,
+                to: file.column(layout::MOVEMENT_TO)?,
+                assets: file.column(layout::MOVEMENT_ASSETS)?,
+            }
+        } else {
+            MovementColumns::Packed(Table::open(file, layout::MOVEMENTS)?)
+        };
         Ok(Self {
-            offsets: Offsets(file.column(layout::TX_MOVEMENTS)?),
-            flags: file.column(layout::MOVEMENT_FLAGS)?,
-            ordinals: file.column(layout::MOVEMENT_ORDINALS)?,
-            from: file.column(layout::MOVEMENT_FROM)?,
-            to: file.column(layout::MOVEMENT_TO)?,
-            assets: file.column(layout::MOVEMENT_ASSETS)?,
-            amounts: AmountColumn::open(file, layout::MOVEMENT_AMOUNTS)?,
+            offsets: Offsets::open(file, layout::TX_MOVEMENTS)?,
+            columns,
+            amounts: Amounts::open(file, layout::MOVEMENT_AMOUNTS)?,
         })
     }
 
-    fn of(&self, row: u32, unindexed: Unindexed, with: &Dictionaries<'_>) -> Result<Vec<Movement>> {
-        self.offsets
-            .get(row)?
-            .map(|at| {
-                let flags = self.flags.get(at)?;
-                let number = self.ordinals.get(at)?;
-                Ok(Movement {
-                    kind: match flags & movement::KIND {
-                        movement::INTERNAL => MovementFact::Internal,
-                        movement::TOKEN => MovementFact::Token,
-                        movement::NON_FUNGIBLE => MovementFact::NonFungible,
-                        _ => return Err(self.flags.wrong(at, "is no kind of movement")),
-                    },
-                    ordinal: match (flags & movement::UNINDEXED != 0, unindexed) {
-                        (false, _) => Ordinal::Indexed(number),
-                        (true, Unindexed::AsStated) => Ordinal::Unindexed(0),
-                        (true, Unindexed::Numbered) => Ordinal::Unindexed(number),
-                    },
-                    from: with.account(self.from.get(at)?)?,
-                    to: with.account(self.to.get(at)?)?,
-                    asset: with.asset(self.assets.get(at)?)?,
-                    amount: self.amounts.get(at)?,
-                })
-            })
-            .collect()
+    fn of(&self, row: u32, into: &mut Vec<MovementRecord>) -> Result<()> {
+        into.clear();
+        for at in self.offsets.get(row)? {
+            let amount = self.amounts.get(at)?;
+            into.push(match &self.columns {
+                MovementColumns::Raw { flags, ordinals, from, to, assets } => MovementRecord {
+                    flags: flags.get(at)?,
+                    ordinal: ordinals.get(at)?,
+                    from: Some(from.get(at)?).filter(|&id| id != NONE),
+                    to: Some(to.get(at)?).filter(|&id| id != NONE),
+                    asset: assets.get(at)?,
+                    amount,
+                },
+                MovementColumns::Packed(table) => {
+                    let [flags, ordinal, from, to, asset] = table.row(at)?;
+                    let id = |stored: u64| stored.checked_sub(1).map(|id| narrow(table, at, id)).transpose();
+                    MovementRecord {
+                        flags: u8::try_from(flags).map_err(|_| table.wrong(at, "is no kind of movement"))?,
+                        ordinal,
+                        from: id(from)?,
+                        to: id(to)?,
+                        asset: narrow(table, at, asset)?,
+                        amount,
+                    }
+                }
+            });
+        }
+        Ok(())
     }
 }
 
 struct Logs {
     offsets: Offsets,
-    indexes: Column<u64>,
-    addresses: Column<u32>,
+    indexes: Numbers,
+    addresses: Numbers,
     topic_offsets: Offsets,
     topics: Column<[u8; 32]>,
-    data: Column<u32>,
+    /// Places among the topics, where those are distinct.
+    topic_ids: Option<Table<1>>,
+    data: Numbers,
 }
 
 impl Logs {
     fn open(file: &Arc<Container>) -> Result<Self> {
+        let packed = file.format() > RAW;
         Ok(Self {
-            offsets: Offsets(file.column(layout::TX_LOGS)?),
-            indexes: file.column(layout::LOG_INDEXES)?,
-            addresses: file.column(layout::LOG_ADDRESSES)?,
-            topic_offsets: Offsets(file.column(layout::LOG_TOPICS)?),
+            offsets: Offsets::open(file, layout::TX_LOGS)?,
+            indexes: Numbers::open(file, layout::LOG_INDEXES)?,
+            addresses: Numbers::open(file, layout::LOG_ADDRESSES)?,
+            topic_offsets: Offsets::open(file, layout::LOG_TOPICS)?,
             topics: file.column(layout::TOPICS)?,
-            data: file.column(layout::LOG_DATA)?,
+            topic_ids: packed.then(|| Table::open(file, layout::TOPIC_IDS)).transpose()?,
+            data: Numbers::open(file, layout::LOG_DATA)?,
         })
     }
 
-    fn of(&self, row: u32, with: &Dictionaries<'_>) -> Result<Vec<LogFacts>> {
-        self.offsets
-            .get(row)?
-            .map(|at| {
-                let log = u32::try_from(at).map_err(|_| self.indexes.outside(at))?;
-                Ok(LogFacts {
-                    index: self.indexes.get(at)?,
-                    address: with.accounts.address(self.addresses.get(at)?)?,
-                    topics: self.topics.slice(self.topic_offsets.get(log)?)?.to_vec(),
-                    data: with.blobs.get(self.data.get(at)?)?.to_vec(),
-                })
-            })
-            .collect()
+    fn of(&self, row: u32, blobs: &Blobs, into: &mut Vec<LogRecord>) -> Result<()> {
+        into.clear();
+        for at in self.offsets.get(row)? {
+            let log = u32::try_from(at).map_err(|_| self.indexes.outside(at))?;
+            into.push(LogRecord {
+                index: self.indexes.get(at)?,
+                address: self.addresses.id(at)?,
+                topics: self.topics(self.topic_offsets.get(log)?)?,
+                data: blobs.get(self.data.id(at)?)?.to_vec(),
+            });
+        }
+        Ok(())
+    }
+
+    fn topics(&self, range: Range<usize>) -> Result<Vec<[u8; 32]>> {
+        let Some(ids) = &self.topic_ids else { return self.topics.slice(range).map(<[_]>::to_vec) };
+        range.map(|at| self.topics.get(usize::try_from(ids.get(at)?).unwrap_or(usize::MAX))).collect()
     }
 }

@@ -4,107 +4,146 @@ use std::sync::Arc;
 
 use headwater_types::TxHash;
 
-use super::super::column::{Column, NONE, Offsets, OptionalColumn, search};
-use super::super::container::Container;
-use super::super::layout::{self, Output, prefix};
+use super::super::column::{Blobs, Column, NONE, Numbers, Offsets, OptionalColumn, OptionalNumbers, Present};
+use super::super::container::{Container, RAW};
+use super::super::layout::{self, Counts, Output};
+use super::super::pack::Table;
+use super::super::record::{InputRecord, OutputRecord, TransactionRecord};
 use super::Spend;
-use super::transactions::Dictionaries;
-use crate::facts::{InputFacts, OutPoint, OutputFacts, UtxoFacts};
-use crate::read::{Result, ScriptType};
+use super::hashes::HashIndex;
+use crate::facts::OutPoint;
+use crate::read::Result;
 
 pub(super) struct Utxo {
-    versions: OptionalColumn<u32>,
-    lock_times: OptionalColumn<u32>,
-    weights: OptionalColumn<u32>,
+    versions: OptionalNumbers,
+    lock_times: OptionalNumbers,
+    weights: OptionalNumbers,
+    sequences: OptionalNumbers,
     inputs: Offsets,
     hashes: Column<[u8; 32]>,
-    indexes: Column<u32>,
-    spent: OptionalColumn<Output>,
-    sequences: OptionalColumn<u32>,
+    indexes: Numbers,
+    spent: Spent,
     output_offsets: Offsets,
-    outputs: Column<Output>,
-    prefixes: Column<u64>,
-    by_output: Column<u32>,
+    outputs: Outputs,
+    by_output: HashIndex,
+}
+
+enum Outputs {
+    Raw(Column<Output>),
+    Packed(Table<4>),
+}
+
+enum Spent {
+    Raw(OptionalColumn<Output>),
+    Packed { present: Present, table: Table<4> },
 }
 
 impl Utxo {
-    pub(super) fn open(file: &Arc<Container>) -> Result<Self> {
+    pub(super) fn open(file: &Arc<Container>, counts: &Counts) -> Result<Self> {
+        let (spent, outputs) = if file.format() <= RAW {
+            let outputs = Outputs::Raw(file.column(layout::OUTPUTS)?);
+            (Spent::Raw(OptionalColumn::open(file, layout::INPUT_SPENT)?), outputs)
+        } else {
+            let table = Table::open(file, layout::SPENT_TABLE)?;
+            let present = Present::open(file, layout::HAS_SPENT, !table.is_empty())?;
+            (Spent::Packed { present, table }, Outputs::Packed(Table::open(file, layout::OUTPUT_TABLE)?))
+        };
         Ok(Self {
-            versions: OptionalColumn::open_if_any(file, layout::TX_VERSIONS)?,
-            lock_times: OptionalColumn::open_if_any(file, layout::TX_LOCK_TIMES)?,
-            weights: OptionalColumn::open_if_any(file, layout::TX_WEIGHTS)?,
-            inputs: Offsets(file.column(layout::TX_SPENDS)?),
+            versions: OptionalNumbers::open_if_any(file, layout::TX_VERSIONS)?,
+            lock_times: OptionalNumbers::open_if_any(file, layout::TX_LOCK_TIMES)?,
+            weights: OptionalNumbers::open_if_any(file, layout::TX_WEIGHTS)?,
+            sequences: OptionalNumbers::open_if_any(file, layout::INPUT_SEQUENCES)?,
+            inputs: Offsets::open(file, layout::TX_SPENDS)?,
             hashes: file.column(layout::INPUT_HASHES)?,
-            indexes: file.column(layout::INPUT_INDEXES)?,
-            spent: OptionalColumn::open(file, layout::INPUT_SPENT)?,
-            sequences: OptionalColumn::open_if_any(file, layout::INPUT_SEQUENCES)?,
-            output_offsets: Offsets(file.column(layout::TX_OUTPUTS)?),
-            outputs: file.column(layout::OUTPUTS)?,
-            prefixes: file.column(layout::SPENDER_PREFIXES)?,
-            by_output: file.column(layout::SPENDER_INPUTS)?,
+            indexes: Numbers::open(file, layout::INPUT_INDEXES)?,
+            spent,
+            output_offsets: Offsets::open(file, layout::TX_OUTPUTS)?,
+            outputs,
+            by_output: HashIndex::open(
+                file,
+                layout::SPENDER_PREFIXES,
+                layout::SPENDER_INPUTS.raw,
+                layout::SPENDERS,
+                counts.inputs,
+            )?,
         })
     }
 
-    pub(super) fn facts(&self, row: u32, coinbase: bool, with: &Dictionaries<'_>) -> Result<UtxoFacts> {
-        let inputs = self.inputs.get(row)?.map(|at| {
+    pub(super) fn record(&self, row: u32, blobs: &Blobs, into: &mut TransactionRecord) -> Result<()> {
+        into.version = self.versions.id(row)?;
+        into.lock_time = self.lock_times.id(row)?;
+        into.weight_wu = self.weights.id(row)?;
+        into.inputs.clear();
+        for at in self.inputs.get(row)? {
             let input = u32::try_from(at).map_err(|_| self.hashes.outside(at))?;
-            let spent = self.spent.get(input)?.map(|output| self.output_facts(&output, with)).transpose()?;
-            Ok(InputFacts { previous: self.previous(at)?, spent, sequence: self.sequences.get(input)? })
-        });
-        let outputs = self.output_offsets.get(row)?.map(|at| self.output_facts(&self.outputs.get(at)?, with));
-        Ok(UtxoFacts {
-            coinbase,
-            version: self.versions.get(row)?,
-            lock_time: self.lock_times.get(row)?,
-            weight_wu: self.weights.get(row)?,
-            inputs: inputs.collect::<Result<_>>()?,
-            outputs: outputs.collect::<Result<_>>()?,
-        })
+            let previous = self.previous(at)?;
+            let (hash, index) = (*previous.hash.as_bytes(), previous.index);
+            let (spent, sequence) = (self.spent(input, blobs)?, self.sequences.id(input)?);
+            into.inputs.push(InputRecord { hash, index, spent, sequence });
+        }
+        into.outputs.clear();
+        for at in self.output_offsets.get(row)? {
+            into.outputs.push(self.output_at(at, blobs)?);
+        }
+        Ok(())
     }
 
-    pub(super) fn output(&self, row: u32, index: u32, with: &Dictionaries<'_>) -> Result<Option<OutputFacts>> {
+    pub(super) fn output(&self, row: u32, index: u32, blobs: &Blobs) -> Result<Option<OutputRecord>> {
         let range = self.output_offsets.get(row)?;
         let at = range.start.saturating_add(index as usize);
-        (at < range.end).then(|| self.output_facts(&self.outputs.get(at)?, with)).transpose()
+        (at < range.end).then(|| self.output_at(at, blobs)).transpose()
+    }
+
+    fn output_at(&self, at: usize, blobs: &Blobs) -> Result<OutputRecord> {
+        match &self.outputs {
+            Outputs::Raw(column) => raw_output(&column.get(at)?, blobs),
+            Outputs::Packed(table) => packed_output(table, at, blobs),
+        }
+    }
+
+    fn spent(&self, input: u32, blobs: &Blobs) -> Result<Option<OutputRecord>> {
+        match &self.spent {
+            Spent::Raw(column) => column.get(input)?.map(|output| raw_output(&output, blobs)).transpose(),
+            Spent::Packed { present, table } => {
+                present.place(input)?.map(|at| packed_output(table, at, blobs)).transpose()
+            }
+        }
+    }
+
+    fn is_known(&self, input: u32) -> Result<bool> {
+        match &self.spent {
+            Spent::Raw(column) => Ok(column.get(input)?.is_some()),
+            Spent::Packed { present, .. } => Ok(present.place(input)?.is_some()),
+        }
     }
 
     pub(super) fn spenders_of(&self, hash: &TxHash) -> Result<Vec<Spend>> {
-        let first = prefix(hash.as_bytes());
-        let low = self.prefixes.partition(0..self.prefixes.len(), |prefix| prefix < first)?;
-        self.spenders_from(low, hash)
-    }
-
-    /// First eight bytes of the hash of every output spent, in order.
-    pub(super) fn prefixes(&self) -> &Column<u64> {
-        &self.prefixes
-    }
-
-    /// The inputs that spend outputs of a transaction, given the first place in the index whose prefix is not below
-    /// that of its hash.
-    pub(super) fn spenders_from(&self, low: usize, hash: &TxHash) -> Result<Vec<Spend>> {
         let bytes = hash.as_bytes();
-        let first = prefix(bytes);
-        let mut at = search(low..self.prefixes.len(), |at| {
-            Ok(self.prefixes.get(at)? == first && self.hashes.get(self.by_output.get(at)? as usize)? < *bytes)
-        })?;
+        let of = |input: u32| self.hashes.get(input as usize);
+        let (place, run) = self.by_output.place(bytes, &of)?;
         let mut spends = Vec::new();
-        while at < self.prefixes.len() && self.prefixes.get(at)? == first {
-            let input = self.by_output.get(at)?;
-            if self.hashes.get(input as usize)? != *bytes {
+        for at in place..run.end {
+            let input = self.by_output.entry(at)?;
+            if of(input)? != *bytes {
                 break;
             }
             let row = self.inputs.row_of(input)?;
             let start = self.inputs.get(row)?.start;
             spends.push(Spend {
-                output: self.indexes.get(input as usize)?,
+                output: self.indexes.id(input as usize)?,
                 row,
                 input: u32::try_from(input as usize - start.min(input as usize))
                     .map_err(|_| self.hashes.outside(input as usize))?,
-                known: self.spent.get(input)?.is_some(),
+                known: self.is_known(input)?,
             });
-            at += 1;
         }
         Ok(spends)
+    }
+
+    /// The input at a place in order of what is spent, and the hash it names.
+    pub(super) fn spender_at(&self, place: usize) -> Result<(u32, [u8; 32], u32)> {
+        let input = self.by_output.entry(place)?;
+        Ok((input, self.hashes.get(input as usize)?, self.indexes.id(input as usize)?))
     }
 
     pub(super) fn unresolved(&self, rows: u32) -> Result<Vec<(OutPoint, u32)>> {
@@ -112,7 +151,7 @@ impl Utxo {
         for row in 0..rows {
             for at in self.inputs.get(row)? {
                 let input = u32::try_from(at).map_err(|_| self.hashes.outside(at))?;
-                if self.spent.get(input)?.is_none() {
+                if !self.is_known(input)? {
                     found.push((self.previous(at)?, row));
                 }
             }
@@ -121,16 +160,27 @@ impl Utxo {
     }
 
     fn previous(&self, at: usize) -> Result<OutPoint> {
-        Ok(OutPoint { hash: TxHash::new(self.hashes.get(at)?), index: self.indexes.get(at)? })
+        Ok(OutPoint { hash: TxHash::new(self.hashes.get(at)?), index: self.indexes.id(at)? })
     }
+}
 
-    fn output_facts(&self, output: &Output, with: &Dictionaries<'_>) -> Result<OutputFacts> {
-        let script = ScriptType::ALL.get(output.script as usize);
-        Ok(OutputFacts {
-            owner: with.account(output.owner)?,
-            amount: output.amount,
-            script: *script.ok_or_else(|| self.outputs.wrong(0, "has an unknown form of script"))?,
-            data: (output.data != NONE).then(|| with.blobs.get(output.data).map(<[u8]>::to_vec)).transpose()?,
-        })
-    }
+fn raw_output(output: &Output, blobs: &Blobs) -> Result<OutputRecord> {
+    Ok(OutputRecord {
+        amount: output.amount,
+        owner: (output.owner != NONE).then_some(output.owner),
+        data: (output.data != NONE).then(|| blobs.get(output.data).map(<[u8]>::to_vec)).transpose()?,
+        script: output.script,
+    })
+}
+
+fn packed_output(table: &Table<4>, at: usize, blobs: &Blobs) -> Result<OutputRecord> {
+    let [amount, owner, data, script] = table.row(at)?;
+    let narrow = |id: u64| u32::try_from(id).map_err(|_| table.wrong(at, "is too large"));
+    let data = data.checked_sub(1).map(narrow).transpose()?;
+    Ok(OutputRecord {
+        amount,
+        owner: owner.checked_sub(1).map(narrow).transpose()?,
+        data: data.map(|id| blobs.get(id).map(<[u8]>::to_vec)).transpose()?,
+        script: narrow(script)?,
+    })
 }

@@ -1,17 +1,21 @@
 //! The container of a segment: named sections, and a CRC-32C for every 4 KiB page of them.
 //!
 //! ```text
-//! header, 64 bytes:   magic, format, network, chain, directory offset and count
+//! header, 64 bytes:   magic, format, network, chain; in format 1 also directory offset and count
 //! sections            each aligned to 64 bytes, to 4,096 when it is longer than a page
 //! directory           48 bytes per section: name, element size, offset, count
+//! footer, 64 bytes:   from format 2 on: directory offset and count, so that a file is written from front to back
 //! checksums           CRC-32C of each 4,096 bytes of all before it (the last page may be shorter)
 //! trailer, 40 bytes:  where the checksums begin, length of the file, their CRC-32C, magic, own CRC-32C
 //! ```
 //!
 //! Opening checks the trailer, the checksums, the header and the directory. Every other page is checked when it is
 //! first touched, so a flipped bit is an error with its offset and never an answer, and opening does not read the
-//! data. Magic and trailer are to stay as they are in every later format, so that an old reader can tell a newer file
+//! data. [`SegmentFile`] writes a file in pieces and holds none of it. Magic and trailer are to stay as they are in every later format, so that an old reader can tell a newer file
 //! from a damaged one. All numbers are little-endian.
+
+mod file;
+mod raw;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -26,11 +30,16 @@ use super::map::Bytes;
 use crate::LedgerError;
 use crate::read::Result;
 
+pub(crate) use self::file::SegmentFile;
+pub(super) use self::raw::ContainerWriter;
+
 #[cfg(target_endian = "big")]
 compile_error!("segments are read in place and little-endian");
 
-/// The format written, and the newest one read.
-pub(crate) const FORMAT: u32 = 1;
+/// Raw columns.
+pub(super) const RAW: u32 = 1;
+/// Packed columns: the format written, and the newest one read.
+pub(crate) const FORMAT: u32 = 2;
 /// Bytes per checksum.
 pub(super) const PAGE: usize = 4096;
 
@@ -73,70 +82,55 @@ struct Trailer {
     own_crc: u32,
 }
 
-/// Collects sections and makes the bytes of a file.
-pub(super) struct ContainerWriter {
-    out: Vec<u8>,
-    chain: Chain,
-    network: Network,
-    entries: Vec<Entry>,
+/// The end of the data from format 2 on.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Footer {
+    directory: u64,
+    sections: u64,
+    reserved: [u64; 6],
 }
 
-impl ContainerWriter {
-    pub(super) fn new(chain: Chain, network: Network) -> Self {
-        Self { out: vec![0; size_of::<Header>()], chain, network, entries: Vec::new() }
-    }
-
-    /// Adds a section. Empty ones are written too: a missing section is damage.
-    pub(super) fn put<T: Pod>(&mut self, section: Section<T>, values: &[T]) {
-        let bytes: &[u8] = bytemuck::cast_slice(values);
-        let align = if bytes.len() > PAGE { PAGE } else { ALIGN };
-        self.out.resize(self.out.len().next_multiple_of(align), 0);
-        let mut name = [0; NAME];
-        name[..section.name().len()].copy_from_slice(section.name().as_bytes());
-        self.entries.push(Entry {
-            name,
-            size: size_of::<T>() as u64,
-            offset: self.out.len() as u64,
-            count: values.len() as u64,
-        });
-        self.out.extend_from_slice(bytes);
-    }
-
-    pub(super) fn finish(self) -> Vec<u8> {
-        let Self { mut out, chain, network, entries } = self;
-        out.resize(out.len().next_multiple_of(ALIGN), 0);
-        let mut header = Header {
+impl Header {
+    fn new(format: u32, chain: Chain, network: Network) -> Self {
+        let mut header = Self {
             magic: MAGIC,
-            format: FORMAT,
+            format,
             network: (0..).zip(NETWORKS).find(|&(_, known)| known == network).map_or(0, |(code, _)| code),
             chain: [0; 16],
-            directory: out.len() as u64,
-            sections: entries.len() as u64,
+            directory: 0,
+            sections: 0,
             reserved: [0; 2],
         };
         header.chain[..chain.name().len()].copy_from_slice(chain.name().as_bytes());
-        out[..size_of::<Header>()].copy_from_slice(bytemuck::bytes_of(&header));
-        out.extend_from_slice(bytemuck::cast_slice(&entries));
-        out.resize(out.len().next_multiple_of(ALIGN), 0);
-        let checks: Vec<u32> = out.chunks(PAGE).map(crc32c::crc32c).collect();
-        let checks_at = out.len();
-        out.extend_from_slice(bytemuck::cast_slice(&checks));
-        let mut trailer = Trailer {
-            checks: checks_at as u64,
-            length: (out.len() + size_of::<Trailer>()) as u64,
-            checks_crc: crc32c::crc32c(&out[checks_at..]),
+        header
+    }
+}
+
+impl Entry {
+    fn new<T>(section: Section<T>, offset: u64, count: u64) -> Self {
+        let mut name = [0; NAME];
+        name[..section.name().len()].copy_from_slice(section.name().as_bytes());
+        Self { name, size: size_of::<T>() as u64, offset, count }
+    }
+}
+
+impl Trailer {
+    /// The end of a file whose checksums begin at a place.
+    fn of(checks_at: u64, checks: &[u8]) -> Self {
+        let mut trailer = Self {
+            checks: checks_at,
+            length: checks_at + (checks.len() + size_of::<Self>()) as u64,
+            checks_crc: crc32c::crc32c(checks),
             reserved: 0,
             magic: END_MAGIC,
             reserved_too: 0,
             own_crc: 0,
         };
         trailer.own_crc = trailer.crc();
-        out.extend_from_slice(bytemuck::bytes_of(&trailer));
-        out
+        trailer
     }
-}
 
-impl Trailer {
     fn crc(&self) -> u32 {
         crc32c::crc32c(&bytemuck::bytes_of(self)[..size_of::<Self>() - size_of::<u32>()])
     }
@@ -147,6 +141,7 @@ pub(super) struct Container {
     file: PathBuf,
     bytes: Bytes,
     data: usize,
+    format: u32,
     chain: Chain,
     network: Network,
     entries: Vec<Entry>,
@@ -194,6 +189,7 @@ impl Container {
             file,
             bytes,
             data,
+            format: FORMAT,
             chain: Chain::BITCOIN,
             network: Network::default(),
             entries: Vec::new(),
@@ -214,7 +210,16 @@ impl Container {
             .ok()
             .and_then(|code| NETWORKS.get(code).copied())
             .ok_or_else(|| self.corrupt(12, format!("unknown network code {}", header.network)))?;
-        let directory = self.checked_range(header.directory, header.sections, size_of::<Entry>() as u64)?;
+        self.format = header.format;
+        let (offset, sections) = match header.format {
+            0 | RAW => (header.directory, header.sections),
+            _ => {
+                let footer = self.data - size_of::<Footer>();
+                let footer: Footer = bytemuck::pod_read_unaligned(self.range(footer..self.data)?);
+                (footer.directory, footer.sections)
+            }
+        };
+        let directory = self.checked_range(offset, sections, size_of::<Entry>() as u64)?;
         let entries = self.range(directory)?.chunks_exact(size_of::<Entry>());
         self.entries = entries.map(bytemuck::pod_read_unaligned).collect();
         for entry in &self.entries {
@@ -318,6 +323,10 @@ impl Container {
         LedgerError::Corrupt { file: self.file.clone(), offset: offset as u64, what }
     }
 
+    pub(super) fn format(&self) -> u32 {
+        self.format
+    }
+
     pub(super) fn chain(&self) -> Chain {
         self.chain
     }
@@ -347,7 +356,7 @@ mod tests {
         writer.put(HASH_ROWS, &[7]);
         let file = std::sync::Arc::new(Container::from_bytes("old", &writer.finish()).unwrap());
         assert_eq!(file.column_if_any(HASH_ROWS).unwrap().get(0).unwrap(), 7);
-        assert_eq!(file.column_if_any(TX_LOGS).unwrap().len(), 0);
-        assert!(file.column(TX_LOGS).is_err());
+        assert_eq!(file.column_if_any(TX_LOGS.raw).unwrap().len(), 0);
+        assert!(file.column(TX_LOGS.raw).is_err());
     }
 }

@@ -1,0 +1,101 @@
+//! Writing a segment file in pieces.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use bytemuck::Pod;
+use headwater_types::{Chain, Network};
+
+use super::super::layout::Section;
+use super::super::spool::Part;
+use super::{ALIGN, Entry, FORMAT, Footer, Header, PAGE, Trailer};
+use crate::LedgerError;
+use crate::read::Result;
+
+/// Writes a segment file to a sink, from front to back, with the checksums of its pages.
+///
+/// Sections are put whole ([`SegmentFile::put`]) or from a [`Part`] that grew meanwhile ([`SegmentFile::part`]); the
+/// file has them in that order. What is held: one page, the directory, and four bytes per page.
+pub(crate) struct SegmentFile<'a> {
+    sink: &'a mut dyn Write,
+    written: u64,
+    page: u32,
+    checks: Vec<u32>,
+    entries: Vec<Entry>,
+}
+
+impl<'a> SegmentFile<'a> {
+    /// Begins a file of the newest format.
+    pub(crate) fn begin(sink: &'a mut dyn Write, chain: Chain, network: Network) -> Result<Self> {
+        let mut this = Self { sink, written: 0, page: 0, checks: Vec::new(), entries: Vec::new() };
+        this.append(bytemuck::bytes_of(&Header::new(FORMAT, chain, network)))?;
+        Ok(this)
+    }
+
+    fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
+        self.send(bytes)?;
+        while !bytes.is_empty() {
+            let in_page = usize::try_from(self.written % PAGE as u64).expect("less than a page");
+            let (now, later) = bytes.split_at(bytes.len().min(PAGE - in_page));
+            self.page = crc32c::crc32c_append(self.page, now);
+            self.written += now.len() as u64;
+            if in_page + now.len() == PAGE {
+                self.checks.push(self.page);
+                self.page = 0;
+            }
+            bytes = later;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> Result<()> {
+        self.sink.write_all(bytes).map_err(|source| LedgerError::Io {
+            action: "cannot write",
+            path: PathBuf::from("segment"),
+            source,
+        })
+    }
+
+    fn align(&mut self, to: u64) -> Result<()> {
+        let rest = self.written.next_multiple_of(to) - self.written;
+        self.append(&[0; PAGE][..usize::try_from(rest).expect("at most a page")])
+    }
+
+    fn enter<T>(&mut self, section: Section<T>, length: u64) -> Result<()> {
+        self.align(if length > PAGE as u64 { PAGE as u64 } else { ALIGN as u64 })?;
+        self.entries.push(Entry::new(section, self.written, length / size_of::<T>() as u64));
+        Ok(())
+    }
+
+    /// Adds a section. Empty ones are written too: a missing section is damage.
+    pub(in super::super) fn put<T: Pod>(&mut self, section: Section<T>, values: &[T]) -> Result<()> {
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        self.enter(section, bytes.len() as u64)?;
+        self.append(bytes)
+    }
+
+    /// Adds a section that grew in pieces.
+    pub(in super::super) fn part<T: Pod>(&mut self, section: Section<T>, part: Part) -> Result<()> {
+        self.enter(section, part.len())?;
+        part.drain(|piece| self.append(piece))
+    }
+
+    /// Ends the file; the number of its bytes.
+    pub(crate) fn finish(mut self) -> Result<u64> {
+        self.align(ALIGN as u64)?;
+        let footer = Footer { directory: self.written, sections: self.entries.len() as u64, reserved: [0; 6] };
+        let entries = std::mem::take(&mut self.entries);
+        self.append(bytemuck::cast_slice(&entries))?;
+        self.align(ALIGN as u64)?;
+        self.append(bytemuck::bytes_of(&footer))?;
+        if !self.written.is_multiple_of(PAGE as u64) {
+            self.checks.push(self.page);
+        }
+        let checks = std::mem::take(&mut self.checks);
+        let checks: &[u8] = bytemuck::cast_slice(&checks);
+        let trailer = Trailer::of(self.written, checks);
+        self.send(checks)?;
+        self.send(bytemuck::bytes_of(&trailer))?;
+        Ok(trailer.length)
+    }
+}

@@ -1,0 +1,337 @@
+//! The block of packed postings: up to 128 postings of one account, in one piece.
+//!
+//! ```text
+//! header:  rows - 1 (7 bits), first row, width of gaps (6), others and assets alike or not (1 + 1),
+//!          least flags (8), width of flags (4), of ordinals (7), of blocks (6), of times (6)
+//! then:    gaps between rows, others, assets, flags, ordinals, blocks, times, amounts
+//! ```
+//!
+//! All is one stream of bits. Rows, accounts and assets take the bits that the largest of the segment needs. The block
+//! number and time of a posting are stored by how far they are from where [`Knots`] put their row: nothing on a chain
+//! of steady blocks, a few bits on any. So a light account is one contiguous read, and nothing but its block is looked
+//! at to show it.
+
+use headwater_types::Amount;
+
+use super::column::{NONE, SIDE_TABLE};
+use super::knots::Knots;
+use super::layout::posting;
+use super::pack::bits::{BitReader, BitWriter, bits_of, field, unpack, unzigzag, zigzag};
+use super::pack::{BLOCK, amount_at, decode_amounts, encode_amounts};
+use super::read::RawPosting;
+
+/// What all posting blocks of a segment share.
+#[derive(Debug, Clone)]
+pub(crate) struct Shape {
+    row_bits: u32,
+    other_bits: u32,
+    asset_bits: u32,
+    knots: Knots,
+}
+
+impl Shape {
+    /// For so many transactions, accounts and assets.
+    pub(crate) fn new(transactions: u64, accounts: u64, assets: u64, knots: Knots) -> Self {
+        let bits = |most: u64| bits_of(most).min(u32::BITS);
+        Self {
+            row_bits: bits(transactions.saturating_sub(1)),
+            // One more than the account, for zero is none.
+            other_bits: bits(accounts),
+            asset_bits: bits(assets.saturating_sub(1)),
+            knots,
+        }
+    }
+}
+
+/// Flags with the direction lowest, so that postings which differ in nothing else differ in few bits.
+const fn turned(flags: u8) -> u8 {
+    ((flags & posting::DIRECTION) >> 2) | ((flags & posting::KIND) << 2) | (flags & 0xf0)
+}
+
+const fn turned_back(flags: u8) -> u8 {
+    ((flags & 3) << 2) | ((flags >> 2) & 3) | (flags & 0xf0)
+}
+
+/// Appends a block of 1 to 128 postings in order.
+pub(super) fn encode(postings: &[RawPosting], shape: &Shape, bits: &mut BitWriter, amounts: &mut Vec<Amount>) {
+    let first = &postings[0];
+    let mut blocks = [0; BLOCK];
+    let mut times = [0; BLOCK];
+    let (mut gaps, mut ordinals, mut far_blocks, mut far_times) = (0, 0, 0, 0);
+    let (mut least, mut most) = (u8::MAX, 0);
+    let (mut same_other, mut same_asset) = (true, true);
+    let mut before = first.row;
+    amounts.clear();
+    for (at, posting) in postings.iter().enumerate() {
+        gaps |= u64::from(posting.row - before);
+        before = posting.row;
+        ordinals |= posting.ordinal;
+        let (block, time) = shape.knots.far(posting.row, posting.block, posting.time);
+        (blocks[at], times[at]) = (zigzag(block), zigzag(time));
+        far_blocks |= blocks[at];
+        far_times |= times[at];
+        least = least.min(turned(posting.flags));
+        most = most.max(turned(posting.flags));
+        same_other &= posting.other == first.other;
+        same_asset &= posting.asset == first.asset;
+        amounts.push(posting.amount);
+    }
+    let widths = [gaps, ordinals, far_blocks, far_times].map(bits_of);
+    let flag_width = bits_of(u64::from(most - least));
+    bits.push(postings.len() as u64 - 1, 7);
+    bits.push(u64::from(first.row), shape.row_bits);
+    bits.push(u64::from(widths[0]), 6);
+    bits.push(u64::from(!same_other), 1);
+    bits.push(u64::from(!same_asset), 1);
+    bits.push(u64::from(least), 8);
+    bits.push(u64::from(flag_width), 4);
+    bits.push(u64::from(widths[1]), 7);
+    bits.push(u64::from(widths[2]), 6);
+    bits.push(u64::from(widths[3]), 6);
+    for pair in postings.windows(2) {
+        bits.push(u64::from(pair[1].row - pair[0].row), widths[0]);
+    }
+    for posting in if same_other { &postings[..1] } else { postings } {
+        bits.push(posting.other.map_or(0, |other| u64::from(other) + 1), shape.other_bits);
+    }
+    for posting in if same_asset { &postings[..1] } else { postings } {
+        bits.push(u64::from(posting.asset), shape.asset_bits);
+    }
+    postings.iter().for_each(|posting| bits.push(u64::from(turned(posting.flags) - least), flag_width));
+    postings.iter().for_each(|posting| bits.push(posting.ordinal, widths[1]));
+    blocks[..postings.len()].iter().for_each(|&block| bits.push(block, widths[2]));
+    times[..postings.len()].iter().for_each(|&time| bits.push(time, widths[3]));
+    encode_amounts(amounts, bits);
+}
+
+/// One column of a block: where it begins, and the bits of each value; none when all have the first one.
+#[derive(Debug, Clone, Copy)]
+struct Lane {
+    bit: usize,
+    width: u32,
+    alike: bool,
+}
+
+impl Lane {
+    #[inline]
+    fn get(self, bytes: &[u8], at: usize) -> u64 {
+        field(bytes, self.bit + if self.alike { 0 } else { at * self.width as usize }, self.width)
+    }
+
+    fn all(self, bytes: &[u8], into: &mut [u64]) {
+        if self.alike {
+            into.fill(field(bytes, self.bit, self.width));
+        } else {
+            unpack(bytes, self.bit, self.width, into);
+        }
+    }
+}
+
+/// A block as its header tells it.
+pub(super) struct PostingBlock<'a> {
+    bytes: &'a [u8],
+    shape: &'a Shape,
+    count: usize,
+    first: u32,
+    least: u8,
+    gaps: Lane,
+    others: Lane,
+    assets: Lane,
+    flags: Lane,
+    ordinals: Lane,
+    blocks: Lane,
+    times: Lane,
+    amounts: usize,
+}
+
+/// Rows of a block, without more of its header.
+#[inline]
+pub(super) fn count_of(bytes: &[u8]) -> usize {
+    field(bytes, 0, 7) as usize + 1
+}
+
+/// First row of a block, without more of its header.
+#[inline]
+pub(super) fn first_row(bytes: &[u8], shape: &Shape) -> u32 {
+    u32::try_from(field(bytes, 7, shape.row_bits)).unwrap_or(u32::MAX)
+}
+
+impl<'a> PostingBlock<'a> {
+    /// `None` for what is no such block.
+    #[inline]
+    pub(super) fn open(bytes: &'a [u8], shape: &'a Shape) -> Option<Self> {
+        let mut reader = BitReader::new(bytes);
+        let count = reader.take(7) as usize + 1;
+        let first = reader.take32(shape.row_bits);
+        let gap_width = reader.take32(6);
+        let (other_alike, asset_alike) = (reader.take(1) == 0, reader.take(1) == 0);
+        let least = reader.take(8) as u8;
+        let flag_width = reader.take32(4);
+        let [ordinal_width, block_width, time_width] = [reader.take32(7), reader.take32(6), reader.take32(6)];
+        let mut lane = |width: u32, count: usize, alike: bool| Lane {
+            bit: reader.skip(width as usize * if alike { 1 } else { count }),
+            width,
+            alike,
+        };
+        let gaps = lane(gap_width, count - 1, false);
+        let others = lane(shape.other_bits, count, other_alike);
+        let assets = lane(shape.asset_bits, count, asset_alike);
+        let flags = lane(flag_width, count, false);
+        let ordinals = lane(ordinal_width, count, false);
+        let blocks = lane(block_width, count, false);
+        let times = lane(time_width, count, false);
+        let amounts = reader.skip(0);
+        let fits = reader.is_inside() && gap_width <= 32 && flag_width <= 8 && ordinal_width <= 64;
+        fits.then_some(Self {
+            bytes,
+            shape,
+            count,
+            first,
+            least,
+            gaps,
+            others,
+            assets,
+            flags,
+            ordinals,
+            blocks,
+            times,
+            amounts,
+        })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Row of a posting; adds up the gaps before it.
+    #[inline]
+    pub(super) fn row(&self, at: usize) -> u32 {
+        let mut gaps = [0; BLOCK];
+        let gaps = &mut gaps[..at.min(self.count - 1)];
+        unpack(self.bytes, self.gaps.bit, self.gaps.width, gaps);
+        self.first.wrapping_add(gaps.iter().fold(0, |sum, &gap| sum.wrapping_add(gap as u32)))
+    }
+
+    /// Rows of all postings.
+    pub(super) fn rows(&self, into: &mut [u64; BLOCK]) {
+        into[0] = u64::from(self.first);
+        unpack(self.bytes, self.gaps.bit, self.gaps.width, &mut into[1..self.count]);
+        let mut row = self.first;
+        for value in &mut into[1..self.count] {
+            row = row.wrapping_add(*value as u32);
+            *value = u64::from(row);
+        }
+    }
+
+    #[inline]
+    pub(super) fn flags(&self, at: usize) -> u8 {
+        turned_back(self.least.wrapping_add(self.flags.get(self.bytes, at) as u8))
+    }
+
+    #[inline]
+    pub(super) fn ordinal(&self, at: usize) -> u64 {
+        self.ordinals.get(self.bytes, at)
+    }
+
+    /// Block and time of a posting whose row is known.
+    #[inline]
+    pub(super) fn place(&self, at: usize, row: u32) -> (u32, u32) {
+        let block = unzigzag(self.blocks.get(self.bytes, at));
+        let time = unzigzag(self.times.get(self.bytes, at));
+        self.shape.knots.near(row, block, time)
+    }
+
+    pub(super) fn amount(&self, at: usize) -> Option<Amount> {
+        amount_at(self.bytes, self.amounts, self.count, at)
+    }
+
+    /// The values of a column at all postings.
+    pub(super) fn others(&self, into: &mut [u64; BLOCK]) {
+        self.others.all(self.bytes, &mut into[..self.count]);
+    }
+
+    pub(super) fn assets(&self, into: &mut [u64; BLOCK]) {
+        self.assets.all(self.bytes, &mut into[..self.count]);
+    }
+
+    pub(super) fn ordinals(&self, into: &mut [u64; BLOCK]) {
+        self.ordinals.all(self.bytes, &mut into[..self.count]);
+    }
+
+    pub(super) fn all_flags(&self, into: &mut [u64; BLOCK]) {
+        self.flags.all(self.bytes, &mut into[..self.count]);
+        for value in &mut into[..self.count] {
+            *value = u64::from(turned_back(self.least.wrapping_add(*value as u8)));
+        }
+    }
+
+    /// Blocks and times of all postings, whose rows are known.
+    pub(super) fn places(&self, rows: &[u64; BLOCK], blocks: &mut [u64; BLOCK], times: &mut [u64; BLOCK]) {
+        self.blocks.all(self.bytes, &mut blocks[..self.count]);
+        self.times.all(self.bytes, &mut times[..self.count]);
+        for at in 0..self.count {
+            let (block, time) = self.shape.knots.near(rows[at] as u32, unzigzag(blocks[at]), unzigzag(times[at]));
+            (blocks[at], times[at]) = (u64::from(block), u64::from(time));
+        }
+    }
+
+    /// Hands over all amounts, as [`decode_amounts`] does.
+    #[inline]
+    pub(super) fn amounts(&self, each: impl FnMut(usize, u128, Option<Amount>)) -> Option<()> {
+        decode_amounts(self.bytes, self.amounts, self.count, each)
+    }
+
+    /// Appends the postings of a range of places.
+    pub(super) fn read(&self, range: std::ops::Range<usize>, into: &mut Vec<RawPosting>) -> Option<()> {
+        let (start, end) = (range.start, range.end.min(self.count));
+        if end.saturating_sub(start) * 4 < self.count {
+            // A few: each on its own, the rows and amounts before them only stepped over.
+            for at in start..end {
+                let row = self.row(at);
+                let (block, time) = self.place(at, row);
+                into.push(RawPosting {
+                    row,
+                    block,
+                    time,
+                    other: other_of(self.others.get(self.bytes, at)),
+                    asset: self.assets.get(self.bytes, at) as u32,
+                    ordinal: self.ordinal(at),
+                    amount: self.amount(at)?,
+                    flags: self.flags(at),
+                });
+            }
+            return Some(());
+        }
+        let mut columns = [[0_u64; BLOCK]; 7];
+        let [rows, others, assets, flags, ordinals, blocks, times] = &mut columns;
+        self.rows(rows);
+        self.others(others);
+        self.assets(assets);
+        self.all_flags(flags);
+        self.ordinals(ordinals);
+        self.places(rows, blocks, times);
+        into.reserve(end.saturating_sub(start));
+        self.amounts(|at, value, whole| {
+            if (start..end).contains(&at) {
+                into.push(RawPosting {
+                    row: rows[at] as u32,
+                    block: blocks[at] as u32,
+                    time: times[at] as u32,
+                    other: other_of(others[at]),
+                    asset: assets[at] as u32,
+                    ordinal: ordinals[at],
+                    amount: whole.unwrap_or_else(|| Amount::from_u128(value)),
+                    flags: flags[at] as u8,
+                });
+            }
+        })
+    }
+}
+
+/// Zero stands for no counterparty.
+#[inline]
+pub(super) fn other_of(stored: u64) -> Option<u32> {
+    u32::try_from(stored.wrapping_sub(1)).ok().filter(|&other| other != NONE)
+}
+
+const _: () = assert!(SIDE_TABLE == u128::MAX, "amounts that are not small read as the largest small one");

@@ -1,0 +1,355 @@
+//! What accounts hold, by asset and by day: from the sub-index of hubs, from the postings of all others.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use headwater_types::Amount;
+use rustc_hash::FxHashMap;
+
+use super::super::column::{Amounts, Numbers, Offsets, search};
+use super::super::container::{Container, RAW};
+use super::super::fee::saturating_add;
+use super::super::layout::{self, Counts, HUB};
+use super::super::pack::{Ints, Table};
+use super::postings::index;
+use super::{RawPosting, Segment};
+use crate::read::{ColumnBuffer, ColumnSet, Direction, LARGE, MovementKind, Result, Status};
+
+/// Seconds of a UTC day.
+pub(crate) const SECS_PER_DAY: i64 = 86_400;
+/// Postings read at once.
+const CHUNK: u64 = 4096;
+
+/// Sums of one account and asset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sums {
+    pub(crate) asset: u32,
+    pub(crate) received: Amount,
+    /// Fees included.
+    pub(crate) sent: Amount,
+    pub(crate) fees: Amount,
+}
+
+/// What came and went on one day; fees are in what went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DayChange {
+    /// Days since 1970-01-01, UTC.
+    pub(crate) day: i64,
+    pub(crate) received: Amount,
+    pub(crate) sent: Amount,
+    pub(crate) fees: Amount,
+}
+
+/// The postings of a hub in one asset, by their numbers, ascending.
+pub(crate) struct AssetPlaces<'a> {
+    places: &'a Ints,
+    range: Range<usize>,
+    first: u64,
+}
+
+impl AssetPlaces<'_> {
+    pub(crate) fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// The number of the posting at a place.
+    pub(crate) fn get(&self, at: usize) -> Result<u64> {
+        if at >= self.range.len() {
+            return Err(self.places.outside(self.range.start.saturating_add(at)));
+        }
+        Ok(self.first.saturating_add(self.places.get(self.range.start + at)?))
+    }
+
+    /// First place whose posting is not numbered below one.
+    pub(crate) fn lower_bound(&self, posting: u64) -> Result<usize> {
+        let bound = posting.saturating_sub(self.first);
+        Ok(self.places.lower_bound(self.range.clone(), bound)? - self.range.start)
+    }
+
+    /// Appends the numbers of the postings of a range of places.
+    pub(crate) fn read(&self, range: Range<usize>, into: &mut Vec<u64>) -> Result<()> {
+        let start = into.len();
+        let end = self.range.start.saturating_add(range.end).min(self.range.end);
+        self.places.read(self.range.start.saturating_add(range.start).min(end)..end, into)?;
+        into[start..].iter_mut().for_each(|place| *place = place.saturating_add(self.first));
+        Ok(())
+    }
+}
+
+/// Sums that are stored.
+pub(super) enum Stored {
+    /// Format 1: sums of all accounts.
+    Holdings { offsets: Offsets, assets: Numbers, received: Amounts, sent: Amounts, fees: Amounts },
+    /// Format 2: of hubs, and fees.
+    Hubs(Box<Hubs>),
+}
+
+pub(super) struct Hubs {
+    hubs: Table<2>,
+    hub_count: usize,
+    pairs: Table<4>,
+    received: Amounts,
+    sent: Amounts,
+    places: Ints,
+    days: Ints,
+    day_received: Amounts,
+    day_sent: Amounts,
+    fee_payers: usize,
+    fee_accounts: Ints,
+    fee_sums: Amounts,
+}
+
+/// One asset of a hub.
+struct Pair {
+    asset: u32,
+    places: Range<usize>,
+    days: Range<usize>,
+    is_held: bool,
+}
+
+impl Stored {
+    pub(super) fn open(file: &Arc<Container>, counts: &Counts) -> Result<Self> {
+        if file.format() <= RAW {
+            return Ok(Self::Holdings {
+                offsets: Offsets(Numbers::Word(file.column(layout::ACCOUNT_HOLDINGS)?)),
+                assets: Numbers::Word(file.column(layout::HOLDING_ASSETS)?),
+                received: Amounts::open(file, layout::HOLDING_RECEIVED)?,
+                sent: Amounts::open(file, layout::HOLDING_SENT)?,
+                fees: Amounts::open(file, layout::HOLDING_FEES)?,
+            });
+        }
+        Ok(Self::Hubs(Box::new(Hubs {
+            hub_count: index(counts.hubs),
+            hubs: Table::open(file, layout::HUBS)?,
+            pairs: Table::open(file, layout::PAIRS)?,
+            received: Amounts::open(file, layout::PAIR_RECEIVED)?,
+            sent: Amounts::open(file, layout::PAIR_SENT)?,
+            places: Ints::open(file, layout::PAIR_PLACES)?,
+            days: Ints::open(file, layout::DAYS)?,
+            day_received: Amounts::open(file, layout::DAY_RECEIVED)?,
+            day_sent: Amounts::open(file, layout::DAY_SENT)?,
+            fee_payers: index(counts.fee_payers),
+            fee_accounts: Ints::open(file, layout::FEE_ACCOUNTS)?,
+            fee_sums: Amounts::open(file, layout::FEE_SUMS)?,
+        })))
+    }
+}
+
+impl Hubs {
+    /// The pairs of a hub.
+    fn pairs_of(&self, account: u32) -> Result<Option<Range<usize>>> {
+        let hub = search(0..self.hub_count, |at| Ok(self.hubs.value(at, 0)? < u64::from(account)))?;
+        if hub == self.hub_count || self.hubs.value(hub, 0)? != u64::from(account) {
+            return Ok(None);
+        }
+        let start = if hub == 0 { 0 } else { self.hubs.value(hub - 1, 1)? };
+        Ok(Some(index(start)..index(self.hubs.value(hub, 1)?)))
+    }
+
+    fn pair(&self, at: usize) -> Result<Pair> {
+        let [asset, places_end, days_end, is_held] = self.pairs.row(at)?;
+        let [_, places, days, _] = if at == 0 { [0; 4] } else { self.pairs.row(at - 1)? };
+        let asset = u32::try_from(asset).map_err(|_| self.pairs.wrong(at, "is no asset"))?;
+        if places > places_end || days > days_end {
+            return Err(self.pairs.wrong(at, "ends before it begins"));
+        }
+        let (places, days) = (index(places)..index(places_end), index(days)..index(days_end));
+        Ok(Pair { asset, places, days, is_held: is_held != 0 })
+    }
+
+    fn pair_of(&self, pairs: Range<usize>, asset: u32) -> Result<Option<Pair>> {
+        let at = search(pairs.clone(), |at| Ok(self.pairs.value(at, 0)? < u64::from(asset)))?;
+        if at >= pairs.end {
+            return Ok(None);
+        }
+        let pair = self.pair(at)?;
+        Ok((pair.asset == asset).then_some(pair))
+    }
+
+    fn fee(&self, account: u32) -> Result<Option<Amount>> {
+        let length = self.fee_payers;
+        let place = self.fee_accounts.lower_bound(0..length, u64::from(account))?;
+        let found = place < length && self.fee_accounts.get(place)? == u64::from(account);
+        found.then(|| self.fee_sums.get(place)).transpose()
+    }
+}
+
+impl Segment {
+    /// What an account received, sent and paid in fees, by asset. What failed does not count.
+    pub(crate) fn holdings(&self, account: u32) -> Result<Vec<Sums>> {
+        let hubs = match &self.stored {
+            Stored::Holdings { offsets, assets, received, sent, fees } => {
+                let sums = |place: usize| {
+                    Ok(Sums {
+                        asset: assets.id(place)?,
+                        received: received.get(place)?,
+                        sent: sent.get(place)?,
+                        fees: fees.get(place)?,
+                    })
+                };
+                return offsets.get(account)?.map(sums).collect();
+            }
+            Stored::Hubs(hubs) => hubs,
+        };
+        let mut sums = match self.hub(account)? {
+            Some((_, pairs)) => {
+                let mut sums = Vec::new();
+                for at in pairs {
+                    let pair = hubs.pair(at)?;
+                    if pair.is_held {
+                        let (received, sent) = (hubs.received.get(at)?, hubs.sent.get(at)?);
+                        sums.push(Sums { asset: pair.asset, received, sent, fees: Amount::ZERO });
+                    }
+                }
+                sums
+            }
+            None => self.light_holdings(account)?,
+        };
+        if let Some(fee) = hubs.fee(account)? {
+            if sums.first().is_none_or(|sums| sums.asset != 0) {
+                sums.insert(0, Sums::default());
+            }
+            sums[0].sent = saturating_add(sums[0].sent, fee);
+            sums[0].fees = fee;
+        }
+        Ok(sums)
+    }
+
+    fn light_holdings(&self, account: u32) -> Result<Vec<Sums>> {
+        let mut columns = ColumnBuffer::default();
+        let wanted = ColumnSet::ASSETS.with(ColumnSet::AMOUNTS);
+        self.postings().columns(self.postings().range(account)?, wanted, &mut columns)?;
+        let mut large = columns.large.iter();
+        let mut sums: Vec<Sums> = Vec::new();
+        let mut places: FxHashMap<u32, usize> = FxHashMap::default();
+        for (at, &asset) in columns.assets.iter().enumerate() {
+            let (flags, small) = (columns.flags[at], columns.amounts[at]);
+            let whole = if small == LARGE { large.next().map(|(_, amount)| *amount) } else { None };
+            let amount = whole.unwrap_or_else(|| Amount::from_u128(small));
+            if flags.is_failed() {
+                continue;
+            }
+            let place = *places.entry(asset).or_insert_with(|| {
+                sums.push(Sums { asset, ..Sums::default() });
+                sums.len() - 1
+            });
+            match flags.direction() {
+                Direction::In => sums[place].received = saturating_add(sums[place].received, amount),
+                Direction::Out => sums[place].sent = saturating_add(sums[place].sent, amount),
+                Direction::Own => {}
+            }
+        }
+        sums.sort_unstable_by_key(|sums| sums.asset);
+        Ok(sums)
+    }
+
+    /// The first posting of a hub, and its pairs; `None` for other accounts.
+    fn hub(&self, account: u32) -> Result<Option<(u64, Range<usize>)>> {
+        let Stored::Hubs(hubs) = &self.stored else { return Ok(None) };
+        let range = self.postings().range(account)?;
+        if range.end - range.start <= HUB as u64 {
+            return Ok(None);
+        }
+        Ok(hubs.pairs_of(account)?.map(|pairs| (range.start, pairs)))
+    }
+
+    /// Which postings of an account are of one asset. `None` for accounts without a sub-index, whose postings are few
+    /// (or of a file of format 1): reading them all costs little.
+    pub(crate) fn asset_places(&self, account: u32, asset: u32) -> Result<Option<AssetPlaces<'_>>> {
+        let (Stored::Hubs(hubs), Some((first, pairs))) = (&self.stored, self.hub(account)?) else { return Ok(None) };
+        let range = hubs.pair_of(pairs, asset)?.map_or(0..0, |pair| pair.places);
+        Ok(Some(AssetPlaces { places: &hubs.places, range, first }))
+    }
+
+    /// What came to and went from an account in an asset on each day that it did, ascending. What failed moves
+    /// nothing, but pays its fee.
+    pub(crate) fn daily(&self, account: u32, asset: u32) -> Result<Vec<DayChange>> {
+        let mut days = Days { base: self.base().1.secs(), days: Vec::new() };
+        let range = self.postings().range(account)?;
+        if let (Stored::Hubs(hubs), Some((first, pairs))) = (&self.stored, self.hub(account)?) {
+            let Some(pair) = hubs.pair_of(pairs, asset)? else { return Ok(days.days) };
+            if asset != 0 && !pair.days.is_empty() {
+                return self.stored_days(hubs, &pair);
+            }
+            let mut numbers = Vec::new();
+            AssetPlaces { places: &hubs.places, range: pair.places, first }.read(0..usize::MAX, &mut numbers)?;
+            let mut postings = Vec::new();
+            for run in numbers.chunk_by(|a, b| b - a == 1) {
+                postings.clear();
+                self.postings().read(run[0]..run[run.len() - 1] + 1, &mut postings)?;
+                self.add_days(asset, &postings, &mut days)?;
+            }
+            return Ok(days.days);
+        }
+        let mut postings = Vec::new();
+        let mut at = range.start;
+        while at < range.end {
+            let next = at.saturating_add(CHUNK).min(range.end);
+            postings.clear();
+            self.postings().read(at..next, &mut postings)?;
+            self.add_days(asset, &postings, &mut days)?;
+            at = next;
+        }
+        Ok(days.days)
+    }
+
+    fn stored_days(&self, hubs: &Hubs, pair: &Pair) -> Result<Vec<DayChange>> {
+        let first = self.base().1.secs().div_euclid(SECS_PER_DAY);
+        let change = |at: usize| {
+            Ok(DayChange {
+                day: first.saturating_add(hubs.days.get(at)?.cast_signed()),
+                received: hubs.day_received.get(at)?,
+                sent: hubs.day_sent.get(at)?,
+                fees: Amount::ZERO,
+            })
+        };
+        pair.days.clone().map(change).collect()
+    }
+
+    fn add_days(&self, asset: u32, postings: &[RawPosting], days: &mut Days) -> Result<()> {
+        for posting in postings.iter().filter(|posting| posting.asset == asset) {
+            let direction = posting.direction();
+            // The sender of a transaction pays its fee, whatever became of it; its native movement is its own one.
+            let pays = asset == 0 && posting.kind() == MovementKind::Native && direction != Direction::In;
+            let fee = if pays { self.transactions.fee(posting.row)? } else { None };
+            let amount = if posting.status() == Some(Status::Failed) || direction == Direction::Own {
+                None
+            } else {
+                Some(posting.amount)
+            };
+            if amount.is_none() && fee.is_none() {
+                continue;
+            }
+            let day = days.of(posting.time);
+            match (direction, amount) {
+                (Direction::In, Some(amount)) => day.received = saturating_add(day.received, amount),
+                (_, Some(amount)) => day.sent = saturating_add(day.sent, amount),
+                (_, None) => {}
+            }
+            if let Some(fee) = fee {
+                day.sent = saturating_add(day.sent, fee);
+                day.fees = saturating_add(day.fees, fee);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Changes by day, ascending, while postings come in their order.
+struct Days {
+    base: i64,
+    days: Vec<DayChange>,
+}
+
+impl Days {
+    fn of(&mut self, time: u32) -> &mut DayChange {
+        let day = self.base.saturating_add(i64::from(time)).div_euclid(SECS_PER_DAY);
+        let behind = self.days.iter().rposition(|held| held.day <= day).map_or(0, |place| place + 1);
+        if behind > 0 && self.days[behind - 1].day == day {
+            return &mut self.days[behind - 1];
+        }
+        let (received, sent, fees) = (Amount::ZERO, Amount::ZERO, Amount::ZERO);
+        self.days.insert(behind, DayChange { day, received, sent, fees });
+        &mut self.days[behind]
+    }
+}

@@ -1,0 +1,179 @@
+//! Postings of format 2: blocks of up to 128, account after account.
+//!
+//! A posting is numbered by 128 times its block and its place in there.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::super::column::{Column, search};
+use super::super::container::Container;
+use super::super::layout;
+use super::super::pack::{BLOCK, Ints};
+use super::super::posting::{PostingBlock, Shape, count_of, first_row};
+use super::postings::{PlaceInRow, PostingsReader, RawPosting, index, ordinal_of};
+use crate::LedgerError;
+use crate::read::{ColumnBuffer, ColumnSet, PostingFlags, Result};
+
+pub(crate) struct PackedPostings {
+    account_count: usize,
+    accounts: Ints,
+    starts: Ints,
+    bytes: Column<u8>,
+    shape: Shape,
+}
+
+impl PackedPostings {
+    pub(super) fn open(file: &Arc<Container>, accounts: u64, shape: Shape) -> Result<Self> {
+        Ok(Self {
+            account_count: index(accounts),
+            accounts: Ints::open(file, layout::ACCOUNT_BLOCKS)?,
+            starts: Ints::open(file, layout::POSTING_STARTS)?,
+            bytes: file.column(layout::POSTING_BYTES)?,
+            shape,
+        })
+    }
+
+    #[inline]
+    fn block_bytes(&self, block: usize) -> Result<&[u8]> {
+        let (start, end) = self.starts.pair(block)?;
+        let bytes = self.bytes.slice(index(start)..index(end))?;
+        if bytes.is_empty() { Err(self.damaged(block)) } else { Ok(bytes) }
+    }
+
+    #[inline]
+    fn open_block(&self, block: usize) -> Result<PostingBlock<'_>> {
+        PostingBlock::open(self.block_bytes(block)?, &self.shape).ok_or_else(|| self.damaged(block))
+    }
+
+    /// The block of a posting, and its place in there.
+    #[inline]
+    fn find(&self, at: u64) -> Result<(PostingBlock<'_>, usize)> {
+        let at = index(at);
+        let block = self.open_block(at / BLOCK)?;
+        if at % BLOCK < block.len() { Ok((block, at % BLOCK)) } else { Err(self.damaged(at / BLOCK)) }
+    }
+
+    #[cold]
+    fn damaged(&self, block: usize) -> LedgerError {
+        let start = self.starts.get(block).map_or(0, index);
+        self.bytes.wrong(start, "begins what is no block of postings, or a shorter one")
+    }
+
+    /// Calls for each block that a range touches, with the places in it.
+    fn each_block(
+        &self,
+        range: Range<u64>,
+        mut each: impl FnMut(&PostingBlock<'_>, Range<usize>) -> Option<()>,
+    ) -> Result<()> {
+        let (mut at, end) = (index(range.start), index(range.end));
+        while at < end {
+            let block = self.open_block(at / BLOCK)?;
+            let last = (end - at / BLOCK * BLOCK).min(BLOCK);
+            // Behind the last posting of an account numbers are left out; a range that goes on passes them by.
+            if last > block.len() && end - at / BLOCK * BLOCK <= BLOCK {
+                return Err(self.damaged(at / BLOCK));
+            }
+            each(&block, at % BLOCK..last.min(block.len()).max(at % BLOCK)).ok_or_else(|| self.damaged(at / BLOCK))?;
+            at = at / BLOCK * BLOCK + BLOCK;
+        }
+        Ok(())
+    }
+}
+
+impl PostingsReader for PackedPostings {
+    fn range(&self, account: u32) -> Result<Range<u64>> {
+        let (first, end) = self.accounts.pair(account as usize)?;
+        let Some(last) = end.checked_sub(1).filter(|&last| last >= first) else {
+            let at = first.saturating_mul(BLOCK as u64);
+            return if first == end { Ok(at..at) } else { Err(self.accounts.wrong(account as usize, "lies behind")) };
+        };
+        let count = count_of(self.block_bytes(index(last))?) as u64;
+        let size = BLOCK as u64;
+        Ok(first.saturating_mul(size)..last.saturating_mul(size).saturating_add(count))
+    }
+
+    fn block(&self, at: u64) -> Result<u32> {
+        let (block, place) = self.find(at)?;
+        Ok(block.place(place, block.row(place)).0)
+    }
+
+    fn time(&self, at: u64) -> Result<u32> {
+        let (block, place) = self.find(at)?;
+        Ok(block.place(place, block.row(place)).1)
+    }
+
+    fn place(&self, at: u64) -> Result<PlaceInRow> {
+        let (block, place) = self.find(at)?;
+        let flags = block.flags(place);
+        Ok((block.row(place), PostingFlags(flags).kind(), ordinal_of(flags, block.ordinal(place))))
+    }
+
+    fn from_row(&self, range: Range<u64>, row: u32) -> Result<u64> {
+        if range.is_empty() {
+            return Ok(range.start);
+        }
+        let (start, end) = (index(range.start), index(range.end));
+        // The last block that begins before the row has the place, or ends before it.
+        let blocks = start / BLOCK + 1..end.div_ceil(BLOCK);
+        let behind = search(blocks, |block| Ok(first_row(self.block_bytes(block)?, &self.shape) < row))?;
+        let block = self.open_block(behind - 1)?;
+        let mut rows = [0; BLOCK];
+        block.rows(&mut rows);
+        let inside = rows[..block.len()].partition_point(|&held| held < u64::from(row));
+        Ok(((behind - 1) * BLOCK + inside).clamp(start, end) as u64)
+    }
+
+    fn read(&self, range: Range<u64>, into: &mut Vec<RawPosting>) -> Result<()> {
+        self.each_block(range, |block, places| block.read(places, into))
+    }
+
+    fn columns(&self, range: Range<u64>, wanted: ColumnSet, into: &mut ColumnBuffer) -> Result<()> {
+        let mut rows = [0; BLOCK];
+        let mut values = [0; BLOCK];
+        let mut times = [0; BLOCK];
+        self.each_block(range, |block, places| {
+            block.all_flags(&mut values);
+            let before = into.flags.len();
+            into.flags.extend(values[places.clone()].iter().map(|&flags| PostingFlags(flags as u8)));
+            let narrow = |values: &[u64; BLOCK], to: &mut Vec<u32>| {
+                to.extend(values[places.clone()].iter().map(|&value| value as u32));
+            };
+            if wanted.holds(ColumnSet::TRANSACTIONS) || wanted.holds(ColumnSet::TIMES) {
+                block.rows(&mut rows);
+            }
+            if wanted.holds(ColumnSet::TRANSACTIONS) {
+                narrow(&rows, &mut into.rows);
+            }
+            if wanted.holds(ColumnSet::TIMES) {
+                block.places(&rows, &mut values, &mut times);
+                narrow(&times, &mut into.times);
+            }
+            if wanted.holds(ColumnSet::COUNTERPARTIES) {
+                block.others(&mut values);
+                // Nobody is stored as zero, and is the largest number here.
+                into.others.extend(values[places.clone()].iter().map(|&other| (other as u32).wrapping_sub(1)));
+            }
+            if wanted.holds(ColumnSet::ASSETS) {
+                block.assets(&mut values);
+                narrow(&values, &mut into.assets);
+            }
+            if wanted.holds(ColumnSet::AMOUNTS) {
+                let (amounts, large) = (&mut into.amounts, &mut into.large);
+                block.amounts(|at, value, whole| {
+                    if places.contains(&at) {
+                        large.extend(whole.map(|whole| (before + at - places.start, whole)));
+                        amounts.push(value);
+                    }
+                })?;
+            }
+            Some(())
+        })
+    }
+
+    fn account_of(&self, at: u64) -> Result<u32> {
+        // The account after it is the first that begins in a later block.
+        let block = at / BLOCK as u64 + 1;
+        let place = self.accounts.lower_bound(0..self.account_count + 1, block)?;
+        place.checked_sub(1).and_then(|id| u32::try_from(id).ok()).ok_or_else(|| self.accounts.wrong(0, "is not 0"))
+    }
+}

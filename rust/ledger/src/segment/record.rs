@@ -1,0 +1,136 @@
+//! A transaction as a segment files it: ids in place of addresses, assets and texts it shares.
+//!
+//! What [`build`](super::build) makes of facts, what a [`Segment`](super::Segment) reads from its columns, and what the
+//! section writers take, so that a merge goes from one segment to the next by changing ids and nothing else.
+
+use headwater_types::Amount;
+
+use super::column::NONE;
+use super::layout::Head;
+
+/// One transaction, to be used again for the next one.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TransactionRecord {
+    pub(crate) hash: [u8; 32],
+    /// Distance from the segment's first block.
+    pub(crate) block: u32,
+    /// Distance from the segment's first time.
+    pub(crate) time: u32,
+    pub(crate) index: Option<u32>,
+    /// Accounts, and so everywhere below.
+    pub(crate) from: Option<u32>,
+    pub(crate) to: Option<u32>,
+    pub(crate) created: Option<u32>,
+    /// Bits of [`super::layout::head`].
+    pub(crate) flags: u32,
+    pub(crate) value: Option<Amount>,
+    pub(crate) nonce: Option<u64>,
+    pub(crate) gas_limit: Option<u64>,
+    pub(crate) gas_used: Option<u64>,
+    pub(crate) gas_price: Option<Amount>,
+    pub(crate) paid_price: Option<Amount>,
+    pub(crate) fee: Option<Amount>,
+    pub(crate) call_data: Option<Vec<u8>>,
+    pub(crate) method_id: Option<[u8; 4]>,
+    pub(crate) method: Option<Vec<u8>>,
+    pub(crate) failure: Option<Vec<u8>>,
+    /// Internal, token and non-fungible movements, in the order of their facts.
+    pub(crate) movements: Vec<MovementRecord>,
+    pub(crate) logs: Vec<LogRecord>,
+    pub(crate) version: Option<u32>,
+    pub(crate) lock_time: Option<u32>,
+    pub(crate) weight_wu: Option<u32>,
+    pub(crate) inputs: Vec<InputRecord>,
+    pub(crate) outputs: Vec<OutputRecord>,
+}
+
+impl Default for TransactionRecord {
+    fn default() -> Self {
+        Self {
+            hash: [0; 32],
+            block: 0,
+            time: 0,
+            index: None,
+            from: None,
+            to: None,
+            created: None,
+            flags: 0,
+            value: None,
+            nonce: None,
+            gas_limit: None,
+            gas_used: None,
+            gas_price: None,
+            paid_price: None,
+            fee: None,
+            call_data: None,
+            method_id: None,
+            method: None,
+            failure: None,
+            movements: Vec::new(),
+            logs: Vec::new(),
+            version: None,
+            lock_time: None,
+            weight_wu: None,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        }
+    }
+}
+
+impl TransactionRecord {
+    /// Where it stands and whom it concerns.
+    pub(super) fn head(&self) -> Head {
+        Head {
+            hash: self.hash,
+            block: self.block,
+            time: self.time,
+            block_row: 0,
+            index: self.index.unwrap_or(0),
+            from: self.from.unwrap_or(NONE),
+            to: self.to.unwrap_or(NONE),
+            created: self.created.unwrap_or(NONE),
+            flags: self.flags,
+        }
+    }
+}
+
+/// A movement inside a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MovementRecord {
+    /// Bits of [`super::layout::movement`].
+    pub(crate) flags: u8,
+    /// As stated, or made from the content.
+    pub(crate) ordinal: u64,
+    pub(crate) from: Option<u32>,
+    pub(crate) to: Option<u32>,
+    pub(crate) asset: u32,
+    pub(crate) amount: Amount,
+}
+
+/// An event log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LogRecord {
+    pub(crate) index: u64,
+    pub(crate) address: u32,
+    pub(crate) topics: Vec<[u8; 32]>,
+    pub(crate) data: Vec<u8>,
+}
+
+/// An input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct InputRecord {
+    pub(crate) hash: [u8; 32],
+    pub(crate) index: u32,
+    pub(crate) spent: Option<OutputRecord>,
+    pub(crate) sequence: Option<u32>,
+}
+
+/// An output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OutputRecord {
+    pub(crate) amount: u64,
+    pub(crate) owner: Option<u32>,
+    pub(crate) data: Option<Vec<u8>>,
+    /// Place in [`crate::read::ScriptType::ALL`].
+    pub(crate) script: u32,
+}
