@@ -48,10 +48,20 @@ impl Knots {
 
     /// Rows between which all rows of a block are, the second one past them.
     pub(super) fn rows_around(&self, block: u32) -> (usize, usize) {
-        let Some((_, starts)) = self.knots.split_last() else { return (0, usize::MAX) };
-        let low = starts.partition_point(|knot| knot.block < block).saturating_sub(1);
-        let high = starts.partition_point(|knot| knot.block <= block);
-        let end = if high == starts.len() { usize::MAX } else { high << self.shift };
+        self.around(|knot| knot.block < block, |knot| knot.block <= block)
+    }
+
+    /// The same for a time, where times are ordered.
+    pub(super) fn rows_around_time(&self, time: u32) -> (usize, usize) {
+        self.around(|knot| knot.time < time, |knot| knot.time <= time)
+    }
+
+    fn around(&self, before: impl Fn(&Knot) -> bool, not_after: impl Fn(&Knot) -> bool) -> (usize, usize) {
+        // The last knot lies behind the rows, and is a guess.
+        let Some((_, knots)) = self.knots.split_last() else { return (0, usize::MAX) };
+        let low = knots.partition_point(before).saturating_sub(1);
+        let high = knots.partition_point(not_after);
+        let end = if high == knots.len() { usize::MAX } else { high << self.shift };
         (low << self.shift, end)
     }
 

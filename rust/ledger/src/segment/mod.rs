@@ -5,23 +5,37 @@
 //! answers need in place: postings by account, sums by account and asset, and indexes by hash and by output spent.
 //!
 //! The layers, from the bottom: [`map`](self) owns the bytes, the container names sections and checks pages, columns
-//! type them, the layout lists them all, `build` writes and `read` reads them.
+//! type them, the layout lists them all, `build` makes records of facts, `write` takes records and postings in order
+//! and holds none of them, `read` reads them.
+//!
+//! # Format 2
+//!
+//! What is written. Whole numbers lie in blocks of 128, each column of a block as a line and residuals of one width
+//! (`pack::ints`); amounts as mantissas of their own length (`pack::amounts`); hashes as they are. An account's
+//! postings lie together in blocks of up to 128, every column of a block in one piece (`posting`), so that a light
+//! account is one contiguous read; their block numbers and times cost a few bits, see `knots`. An account with more
+//! than 1,024 postings is a hub: for each asset it has the places of its postings, its sums, and what came and went by
+//! day where that is shorter than the postings. What other accounts hold is added up from their postings.
+//!
+//! Format 1, raw columns, is still read, and built on request ([`Encoding::Raw`]), so that tests can hold one against
+//! the other.
 
 mod build;
 mod column;
 mod container;
 mod fee;
-mod layout;
 mod knots;
+mod layout;
 mod map;
 mod pack;
 mod posting;
 mod read;
 mod record;
 mod spool;
-mod write;
 #[cfg(test)]
 pub(crate) mod tests;
+#[allow(dead_code, reason = "the streaming merge drives the section writers piece by piece")]
+mod write;
 
 use headwater_types::{Address, Chain, Network};
 
@@ -33,6 +47,7 @@ pub use self::read::{Segment, Spend};
 
 pub(crate) use self::column::search;
 pub(crate) use self::layout::posting as posting_flags;
+#[allow(unused_imports, reason = "sidecars and the streaming merge name them")]
 pub(crate) use self::read::{AssetPlaces, DayChange, PostingsReader, RawPosting, Sums, Unindexed};
 
 /// What a segment is made of. Facts are joined: each transaction, block, contract and token occurs once, in any

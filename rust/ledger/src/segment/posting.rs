@@ -11,6 +11,8 @@
 //! of steady blocks, a few bits on any. So a light account is one contiguous read, and nothing but its block is looked
 //! at to show it.
 
+#![expect(clippy::cast_possible_truncation, reason = "fields of a block are masked to the bits that are kept")]
+
 use headwater_types::Amount;
 
 use super::column::{NONE, SIDE_TABLE};

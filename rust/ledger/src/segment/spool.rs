@@ -31,6 +31,7 @@ impl Spool {
     }
 
     /// Up to `budget` bytes in memory, the rest in an unnamed file in a folder.
+    #[allow(dead_code, reason = "for the streaming merge")]
     pub(crate) fn new(folder: PathBuf, budget: u64) -> Arc<Self> {
         Arc::new(Self { folder: Some(folder), budget, held: AtomicU64::new(0), file: Mutex::new(None) })
     }
@@ -46,7 +47,8 @@ impl Spool {
 
     fn with_file<T>(&self, work: impl FnOnce(&mut (File, u64)) -> std::io::Result<T>) -> Result<T> {
         let folder = self.folder.clone().unwrap_or_default();
-        let failed = |source| LedgerError::Io { action: "cannot use a temporary file in", path: folder.clone(), source };
+        let failed =
+            |source| LedgerError::Io { action: "cannot use a temporary file in", path: folder.clone(), source };
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let file = match &mut *file {
             Some(file) => file,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use headwater_types::Asset;
 
-use super::postings::{Filter, bounds};
+use super::postings::{Filter, Left, bounds};
 use crate::Cancel;
 use crate::read::{Account, ColumnBuffer, ColumnSet, ColumnVisit, Result, Scan};
 use crate::segment::Segment;
@@ -26,14 +26,14 @@ pub(super) fn scan(
     for &(place, id) in &account.places {
         let segment = &*segments[place as usize];
         let Some(filter) = Filter::new(segment, scan)? else { continue };
-        let mut left = bounds(segment, id, scan)?;
+        let mut left = Left::new(segment, id, &filter, bounds(segment, id, scan)?)?;
         let wanted = filter.columns().with(wanted);
         while !left.is_empty() {
             cancel.check()?;
-            let next = left.end.min(left.start + BATCH);
             buffer.clear();
-            segment.postings().columns(left.start..next, wanted, &mut buffer)?;
-            left.start = next;
+            for span in left.take_first(BATCH)? {
+                segment.postings().columns(span, wanted, &mut buffer)?;
+            }
             filter.apply(segment, &mut buffer);
             if buffer.len() > 0 && visit(buffer.view(place, segment.base().1, 0..buffer.len()))?.is_break() {
                 return Ok(());

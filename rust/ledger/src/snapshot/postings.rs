@@ -12,11 +12,15 @@ use crate::read::{
     Account, AccountRef, AssetRef, ColumnBuffer, ColumnSet, Posting, PostingKey, Postings, Result, Scan, ScanOrder,
     TransactionRef,
 };
-use crate::segment::{PostingsReader, RawPosting, Segment, search};
+use crate::segment::{AssetPlaces, PostingsReader, RawPosting, Segment, search};
 
 /// Postings read in one go: few at first, for a page wants a hundred, more when the scan goes on.
 const FIRST_CHUNK: u64 = 32;
 const LARGEST_CHUNK: u64 = 1024;
+/// Postings that a block has.
+const BLOCK: u64 = 128;
+/// An asset is rare in a hub when fewer than one in so many of its postings are of it.
+const RARE: u64 = 8;
 
 pub(super) fn scan<'a>(segments: &'a [Arc<Segment>], account: &Account, scan: &Scan) -> Result<Postings<'a>> {
     let mut merge = Merge { cursors: Vec::with_capacity(account.places.len()) };
@@ -115,9 +119,95 @@ impl Filter {
         self.window.is_none_or(|window| window.contains(later(base, posting.time))) && self.has_asset(|| posting.asset)
     }
 
+    /// The one asset that passes, if it is one.
+    fn only_asset(&self) -> Option<u32> {
+        self.assets.as_deref().and_then(|assets| if let [asset] = assets { Some(*asset) } else { None })
+    }
+
     fn has_asset(&self, asset: impl FnOnce() -> u32) -> bool {
         self.assets.as_ref().is_none_or(|assets| assets.binary_search(&asset()).is_ok())
     }
+}
+
+/// Postings that are still to be read: a range of them, or those of it that a hub has in one asset.
+pub(super) enum Left<'a> {
+    All(Range<u64>),
+    Asset(AssetPlaces<'a>, Range<usize>),
+}
+
+impl<'a> Left<'a> {
+    /// The sub-index is taken where it leaves out most postings; elsewhere reading all of them is faster.
+    pub(super) fn new(segment: &'a Segment, account: u32, filter: &Filter, range: Range<u64>) -> Result<Self> {
+        let Some(asset) = filter.only_asset() else { return Ok(Self::All(range)) };
+        let Some(places) = segment.asset_places(account, asset)? else { return Ok(Self::All(range)) };
+        let held = places.lower_bound(range.start)?..places.lower_bound(range.end)?;
+        let is_rare = (held.len() as u64).saturating_mul(RARE) < range.end - range.start;
+        Ok(if is_rare { Self::Asset(places, held) } else { Self::All(range) })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::All(range) => range.is_empty(),
+            Self::Asset(_, range) => range.is_empty(),
+        }
+    }
+
+    fn first(&self) -> Result<u64> {
+        match self {
+            Self::All(range) => Ok(range.start),
+            Self::Asset(places, range) => places.get(range.start),
+        }
+    }
+
+    fn last(&self) -> Result<u64> {
+        match self {
+            Self::All(range) => Ok(range.end - 1),
+            Self::Asset(places, range) => places.get(range.end - 1),
+        }
+    }
+
+    /// Takes about so many off the beginning: spans that hold them, and others that the filter refuses.
+    pub(super) fn take_first(&mut self, count: u64) -> Result<Vec<Range<u64>>> {
+        match self {
+            Self::All(range) => {
+                let next = range.end.min(range.start + count);
+                let taken = range.start..next;
+                range.start = next;
+                Ok(vec![taken])
+            }
+            Self::Asset(places, range) => {
+                let next = range.end.min(range.start.saturating_add(usize::try_from(count).unwrap_or(usize::MAX)));
+                let taken = range.start..next;
+                range.start = next;
+                spans(places, taken)
+            }
+        }
+    }
+
+    fn take_last(&mut self, count: u64) -> Result<Vec<Range<u64>>> {
+        match self {
+            Self::All(range) => {
+                let next = range.start.max(range.end.saturating_sub(count));
+                let taken = next..range.end;
+                range.end = next;
+                Ok(vec![taken])
+            }
+            Self::Asset(places, range) => {
+                let next = range.start.max(range.end.saturating_sub(usize::try_from(count).unwrap_or(usize::MAX)));
+                let taken = next..range.end;
+                range.end = next;
+                spans(places, taken)
+            }
+        }
+    }
+}
+
+/// Stretches that hold the postings of some places, one for those that lie in one block.
+fn spans(places: &AssetPlaces<'_>, range: Range<usize>) -> Result<Vec<Range<u64>>> {
+    let mut numbers = Vec::with_capacity(range.len());
+    places.read(range, &mut numbers)?;
+    let runs = numbers.chunk_by(|a, b| a / BLOCK == b / BLOCK);
+    Ok(runs.map(|run| run[0]..run[run.len() - 1] + 1).collect())
 }
 
 /// The postings of an account in one segment, from one end.
@@ -128,7 +218,7 @@ struct Cursor<'a> {
     order: ScanOrder,
     filter: Filter,
     /// Postings that are not read yet.
-    left: Range<u64>,
+    left: Left<'a>,
     chunk: u64,
     /// Postings that are read and not taken, the next one last.
     read: Vec<RawPosting>,
@@ -137,7 +227,7 @@ struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     fn new((place, segment): (u32, &'a Segment), account: u32, scan: &Scan, filter: Filter) -> Result<Self> {
         let postings = segment.postings();
-        let left = bounds(segment, account, scan)?;
+        let left = Left::new(segment, account, &filter, bounds(segment, account, scan)?)?;
         let mut cursor =
             Self { place, segment, postings, order: scan.order, filter, left, chunk: FIRST_CHUNK, read: Vec::new() };
         if !cursor.filter.is_empty() {
@@ -154,20 +244,14 @@ impl<'a> Cursor<'a> {
     fn fill(&mut self) -> Result<()> {
         let base = self.segment.base().1;
         while self.read.is_empty() && !self.left.is_empty() {
-            let count = self.chunk.min(self.left.end - self.left.start);
+            let spans = match self.order {
+                ScanOrder::OldestFirst => self.left.take_first(self.chunk)?,
+                ScanOrder::NewestFirst => self.left.take_last(self.chunk)?,
+            };
             self.chunk = (self.chunk * 2).min(LARGEST_CHUNK);
-            match self.order {
-                ScanOrder::OldestFirst => {
-                    let next = self.left.start + count;
-                    self.postings.read(self.left.start..next, &mut self.read)?;
-                    self.read.reverse();
-                    self.left.start = next;
-                }
-                ScanOrder::NewestFirst => {
-                    let next = self.left.end - count;
-                    self.postings.read(next..self.left.end, &mut self.read)?;
-                    self.left.end = next;
-                }
+            spans.into_iter().try_for_each(|span| self.postings.read(span, &mut self.read))?;
+            if self.order == ScanOrder::OldestFirst {
+                self.read.reverse();
             }
             if !self.filter.is_empty() {
                 self.read.retain(|posting| self.filter.passes(base, posting));
@@ -202,17 +286,17 @@ impl<'a> Cursor<'a> {
     }
 
     /// The number of the posting that comes next, if it is not read yet.
-    fn next_unread(&self) -> u64 {
+    fn next_unread(&self) -> Result<u64> {
         match self.order {
-            ScanOrder::OldestFirst => self.left.start,
-            ScanOrder::NewestFirst => self.left.end - 1,
+            ScanOrder::OldestFirst => self.left.first(),
+            ScanOrder::NewestFirst => self.left.last(),
         }
     }
 
     fn next_block(&self) -> Result<u64> {
         let block = match self.read.last() {
             Some(posting) => posting.block,
-            None => self.postings.block(self.next_unread())?,
+            None => self.postings.block(self.next_unread()?)?,
         };
         Ok(self.segment.base().0.saturating_add(u64::from(block)))
     }
@@ -220,7 +304,7 @@ impl<'a> Cursor<'a> {
     fn next_key(&self) -> Result<PostingKey> {
         let (row, kind, ordinal) = match self.read.last() {
             Some(posting) => (posting.row, posting.kind(), posting.ordinal()),
-            None => self.postings.place(self.next_unread())?,
+            None => self.postings.place(self.next_unread()?)?,
         };
         let head = self.segment.head(row)?;
         Ok(PostingKey { block: head.block, index: head.index, hash: head.hash, kind, ordinal })
@@ -239,55 +323,65 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The postings of an account that a scan wants, by halving; times only where they are ordered.
+/// The postings of an account that a scan wants: its bounds become rows, which are found among the heads of blocks of
+/// postings; times only where they are ordered.
 pub(super) fn bounds(segment: &Segment, account: u32, scan: &Scan) -> Result<Range<u64>> {
     let postings = segment.postings();
-    let range = postings.range(account)?;
-    let (base_block, base_time) = segment.base();
-    let block = |at: u64| -> Result<u64> { Ok(base_block.saturating_add(u64::from(postings.block(at)?))) };
-    let time = |at: u64| -> Result<Timestamp> { Ok(later(base_time, postings.time(at)?)) };
-    let Range { start: mut low, end: mut high } = range;
+    let mut range = postings.range(account)?;
+    let mut rows = 0..segment.transactions();
     if let Some(last) = scan.up_to_block
         && segment.block_range().is_some_and(|(_, end)| end > last)
     {
-        high = halve(low..high, |at| Ok(block(at)? <= last))?;
+        rows.end = segment.rows_of_blocks(0, last)?.end;
     }
     if let Some(first) = scan.from_block
         && segment.block_range().is_some_and(|(start, _)| start < first)
     {
-        low = halve(low..high, |at| Ok(block(at)? < first))?;
+        rows.start = segment.rows_of_blocks(first, u64::MAX)?.start;
     }
     if segment.times_ordered() {
+        let base_time = segment.base().1;
         let (first, last) = segment.time_range().unwrap_or((base_time, base_time));
         if let Some(start) = scan.window.start()
             && start > first
         {
-            low = halve(low..high, |at| Ok(time(at)? < start))?;
+            rows.start = rows.start.max(segment.row_from_time(start)?);
         }
         if let Some(end) = scan.window.end()
             && end < last
         {
-            high = halve(low..high, |at| Ok(time(at)? <= end))?;
+            rows.end = rows.end.min(segment.row_from_time(Timestamp::new(end.secs().saturating_add(1)))?);
         }
+    }
+    if rows.start > 0 {
+        range.start = postings.from_row(range.clone(), rows.start)?;
+    }
+    if rows.end < segment.transactions() {
+        range.end = postings.from_row(range.clone(), rows.end)?;
     }
     if let Some(after) = &scan.after {
-        let key = |at: u64| -> Result<PostingKey> {
-            let (row, kind, ordinal) = postings.place(at)?;
-            let head = segment.head(row)?;
-            Ok(PostingKey { block: head.block, index: head.index, hash: head.hash, kind, ordinal })
-        };
-        let compare = |at: u64| -> Result<Ordering> {
-            match block(at)?.cmp(&after.block) {
-                Ordering::Equal => Ok(PostingKey::cmp(&key(at)?, after)),
-                decided => Ok(decided),
-            }
-        };
+        let (first, last) = around(segment, &range, after)?;
         match scan.order {
-            ScanOrder::OldestFirst => low = halve(low..high, |at| Ok(compare(at)? != Ordering::Greater))?,
-            ScanOrder::NewestFirst => high = halve(low..high, |at| Ok(compare(at)? == Ordering::Less))?,
+            ScanOrder::OldestFirst => range.start = range.start.max(last),
+            ScanOrder::NewestFirst => range.end = range.end.min(first),
         }
     }
-    Ok(low..high.max(low))
+    Ok(range.start..range.end.max(range.start))
+}
+
+/// The first posting of a range that is not before a key, and the first that is after it.
+fn around(segment: &Segment, range: &Range<u64>, key: &PostingKey) -> Result<(u64, u64)> {
+    let postings = segment.postings();
+    let row = segment.row_from(key.block, key.index, &key.hash)?;
+    let start = postings.from_row(range.clone(), row)?;
+    if row == segment.transactions() || segment.hash(row)? != key.hash {
+        return Ok((start, start));
+    }
+    let of_row = start..postings.from_row(start..range.end, row.saturating_add(1))?;
+    let place = |at: u64| postings.place(at).map(|(_, kind, ordinal)| (kind, ordinal));
+    let first = halve(of_row.clone(), |at| Ok(place(at)? < (key.kind, key.ordinal)))?;
+    let last = halve(first..of_row.end, |at| Ok(place(at)? <= (key.kind, key.ordinal)))?;
+    Ok((first, last))
 }
 
 fn halve(range: Range<u64>, before: impl Fn(u64) -> Result<bool>) -> Result<u64> {

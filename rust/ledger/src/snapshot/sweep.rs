@@ -104,7 +104,9 @@ impl<'a> Head<'a> {
                 self.read.push((self.left.start, start..start + length));
             }
             self.left.start += 1;
-            if run.end - run.start >= LONGEST_RUN || self.read.last().is_some_and(|(_, places)| places.end as u64 >= BATCH) {
+            if run.end - run.start >= LONGEST_RUN
+                || self.read.last().is_some_and(|(_, places)| places.end as u64 >= BATCH)
+            {
                 break;
             }
         }

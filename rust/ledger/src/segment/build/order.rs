@@ -17,7 +17,6 @@ use crate::segment::layout::{
 /// A transaction at its place.
 pub(super) struct Row<'a> {
     pub(super) facts: &'a TransactionFacts,
-    pub(super) block_place: u32,
     pub(super) time: Timestamp,
 }
 
@@ -63,7 +62,7 @@ pub(super) fn rows<'a>(input: &'a SegmentInput, blocks: &[&BlockFacts]) -> Resul
                 offered: facts.time.map_or_else(String::new, |stated| stated.to_string()),
             });
         }
-        rows.push(Row { facts, block_place: id(place, "blocks")?, time });
+        rows.push(Row { facts, time });
     }
     rows.par_sort_unstable_by_key(|row| {
         (row.facts.block, row.facts.index.map_or(u64::MAX, u64::from), *row.facts.hash.as_bytes())

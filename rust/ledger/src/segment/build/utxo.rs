@@ -7,11 +7,11 @@ use crate::facts::{OutputFacts, UtxoFacts};
 use crate::read::Result;
 use crate::segment::column::NONE;
 use crate::segment::container::ContainerWriter;
-use crate::segment::record::{OutputRecord, TransactionRecord};
 use crate::segment::layout::{
-    INPUT_HASHES, INPUT_INDEXES, INPUT_SEQUENCES, INPUT_SPENT, OUTPUTS, Output, SPENDER_INPUTS, SPENDER_PREFIXES, TX_LOCK_TIMES, TX_OUTPUTS, TX_SPENDS, TX_VERSIONS, TX_WEIGHTS,
-    prefix,
+    INPUT_HASHES, INPUT_INDEXES, INPUT_SEQUENCES, INPUT_SPENT, OUTPUTS, Output, SPENDER_INPUTS, SPENDER_PREFIXES,
+    TX_LOCK_TIMES, TX_OUTPUTS, TX_SPENDS, TX_VERSIONS, TX_WEIGHTS, prefix,
 };
+use crate::segment::record::{OutputRecord, TransactionRecord};
 
 pub(super) struct UtxoColumns {
     versions: OptionalBuilder<u32>,

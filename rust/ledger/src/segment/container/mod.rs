@@ -323,6 +323,11 @@ impl Container {
         LedgerError::Corrupt { file: self.file.clone(), offset: offset as u64, what }
     }
 
+    pub(super) fn sections(&self) -> Vec<(String, u64)> {
+        let bytes = |entry: &Entry| entry.count.saturating_mul(entry.size);
+        self.entries.iter().map(|entry| (text(&entry.name).to_owned(), bytes(entry))).collect()
+    }
+
     pub(super) fn format(&self) -> u32 {
         self.format
     }

@@ -31,11 +31,8 @@ impl ContainerWriter {
     pub(in super::super) fn finish(self) -> Vec<u8> {
         let Self { mut out, chain, network, entries } = self;
         out.resize(out.len().next_multiple_of(ALIGN), 0);
-        let header = Header {
-            directory: out.len() as u64,
-            sections: entries.len() as u64,
-            ..Header::new(RAW, chain, network)
-        };
+        let header =
+            Header { directory: out.len() as u64, sections: entries.len() as u64, ..Header::new(RAW, chain, network) };
         out[..size_of::<Header>()].copy_from_slice(bytemuck::bytes_of(&header));
         out.extend_from_slice(bytemuck::cast_slice(&entries));
         out.resize(out.len().next_multiple_of(ALIGN), 0);

@@ -11,6 +11,8 @@
 //! A block has up to four exponents: those that save most. Round amounts of tokens with 18 decimals and odd ones of
 //! tokens with 6 then lie side by side in few bits.
 
+#![expect(clippy::cast_possible_truncation, reason = "fields of a block are masked to the bits that are kept")]
+
 use std::sync::Arc;
 
 use headwater_types::Amount;
@@ -292,7 +294,7 @@ pub(in super::super) struct AmountTableWriter {
     bits: BitWriter,
     blocks: Part,
     starts: Part,
-    count: u64,
+    any: bool,
 }
 
 impl AmountTableWriter {
@@ -302,19 +304,14 @@ impl AmountTableWriter {
             bits: BitWriter::default(),
             blocks: Part::new(spool),
             starts: Part::new(spool),
-            count: 0,
+            any: false,
         }
     }
 
     pub(in super::super) fn push(&mut self, amount: Amount) -> Result<()> {
         self.amounts.push(amount);
-        self.count += 1;
+        self.any = true;
         if self.amounts.len() == BLOCK { self.end_block() } else { Ok(()) }
-    }
-
-    /// Amounts so far.
-    pub(in super::super) fn len(&self) -> u64 {
-        self.count
     }
 
     fn end_block(&mut self) -> Result<()> {
@@ -332,7 +329,7 @@ impl AmountTableWriter {
         if !self.amounts.is_empty() {
             self.end_block()?;
         }
-        if self.count > 0 {
+        if self.any {
             self.starts.write(&self.blocks.len().to_le_bytes())?;
         }
         out.part(sections.blocks, self.blocks)?;
@@ -370,6 +367,7 @@ impl AmountTable {
     }
 
     /// Appends all amounts of a block.
+    #[cfg(test)]
     pub(in super::super) fn read_block(&self, block: usize, into: &mut Vec<Amount>) -> Result<()> {
         let (bytes, count) = self.block(block)?;
         let each = |_, value, whole: Option<Amount>| into.push(whole.unwrap_or_else(|| Amount::from_u128(value)));

@@ -15,8 +15,8 @@ mod ints;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::amounts::{AmountTable, AmountTableWriter, decode_amounts, encode_amounts, amount_at};
-pub(super) use self::ints::{Ints, IntWriter, Table, TableWriter};
+pub(super) use self::amounts::{AmountTable, AmountTableWriter, amount_at, decode_amounts, encode_amounts};
+pub(super) use self::ints::{IntWriter, Ints, Table, TableWriter};
 
 use super::layout::Section;
 

@@ -4,8 +4,8 @@ use headwater_types::{Address, TxHash};
 
 use super::super::layout::{head, movement};
 use super::super::record::{InputRecord, LogRecord, MovementRecord, OutputRecord, TransactionRecord};
-use super::transactions::{Unindexed, status_of};
 use super::Segment;
+use super::transactions::{Unindexed, status_of};
 use crate::facts::{
     Body, InputFacts, LogFacts, Movement, MovementFact, OutPoint, OutputFacts, TransactionFacts, UtxoFacts,
 };

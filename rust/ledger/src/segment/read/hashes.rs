@@ -117,14 +117,6 @@ impl HashIndex {
         }
         Ok(found)
     }
-
-    #[cold]
-    pub(super) fn wrong(&self, at: usize, what: &str) -> LedgerError {
-        match self {
-            Self::Raw { prefixes, .. } => prefixes.wrong(at, what),
-            Self::Packed { table, .. } => table.wrong(at, what),
-        }
-    }
 }
 
 /// First place behind `low` where a property ends that the places from `low` on have, if any.

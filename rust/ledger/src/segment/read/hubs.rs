@@ -261,6 +261,7 @@ impl Segment {
         Ok(Some(AssetPlaces { places: &hubs.places, range, first }))
     }
 
+    #[allow(dead_code, reason = "balance histories read it")]
     /// What came to and went from an account in an asset on each day that it did, ascending. What failed moves
     /// nothing, but pays its fee.
     pub(crate) fn daily(&self, account: u32, asset: u32) -> Result<Vec<DayChange>> {

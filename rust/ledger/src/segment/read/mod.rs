@@ -1,12 +1,12 @@
 //! Reading a segment.
 
 mod accounts;
+mod facts;
 mod hashes;
 mod hubs;
 mod many;
 mod packed;
 mod postings;
-mod facts;
 mod transactions;
 mod utxo;
 
@@ -199,6 +199,12 @@ impl Segment {
         self.file.length()
     }
 
+    /// Name and bytes of each section, in the order of the file.
+    #[must_use]
+    pub fn sections(&self) -> Vec<(String, u64)> {
+        self.file.sections()
+    }
+
     /// First and last block that hold a transaction; `None` without transactions.
     #[must_use]
     pub fn block_range(&self) -> Option<(u64, u64)> {
@@ -281,11 +287,13 @@ impl Segment {
     }
 
     /// The row at a place in order of hashes; for the merge of such orders.
+    #[allow(dead_code, reason = "for the streaming merge")]
     pub(crate) fn row_by_hash(&self, place: u32) -> Result<u32> {
         self.transactions.by_hash(place as usize)
     }
 
     /// The input at a place in the order of (hash spent, output, input): its number, and what it spends.
+    #[allow(dead_code, reason = "for the streaming merge")]
     pub(crate) fn input_by_hash(&self, place: usize) -> Result<(u32, [u8; 32], u32)> {
         self.utxo.spender_at(place)
     }
@@ -452,11 +460,13 @@ impl Segment {
     }
 
     /// Number of assets, the native coin among them.
+    #[allow(dead_code, reason = "for the streaming merge")]
     pub(crate) fn asset_count(&self) -> u64 {
         self.summary.assets
     }
 
     /// The account of an asset's contract; the native coin has none.
+    #[allow(dead_code, reason = "for the streaming merge")]
     pub(crate) fn contract_of(&self, asset: u32) -> Result<Option<u32>> {
         if asset == 0 { Ok(None) } else { self.assets.id(asset as usize).map(Some) }
     }
@@ -469,6 +479,11 @@ impl Segment {
     /// [`PostingsReader::from_row`] the way from a cursor to a posting.
     pub(crate) fn row_from(&self, block: u64, index: Option<u32>, hash: &TxHash) -> Result<u32> {
         self.transactions.row_from(block, index, hash)
+    }
+
+    /// The first row whose time is not before one, where times are ordered.
+    pub(crate) fn row_from_time(&self, time: Timestamp) -> Result<u32> {
+        self.transactions.row_from_time(time)
     }
 
     /// Places, in order of text, of the addresses whose text begins with `start`.

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use headwater_types::{Amount, Timestamp, TxHash};
 
-use super::super::column::{
-    Amounts, Blobs, Column, NONE, Numbers, Offsets, OptionalAmounts, OptionalNumbers, search,
-};
+use super::super::column::{Amounts, Blobs, Column, NONE, Numbers, Offsets, OptionalAmounts, OptionalNumbers, search};
 use super::super::container::{Container, RAW};
 use super::super::knots::Knots;
 use super::super::layout::{self, Counts, Head, Summary, head};
@@ -89,6 +87,16 @@ impl Heads {
         }
     }
 
+    /// Distance of a row's time from the first.
+    fn time(&self, row: usize) -> Result<u32> {
+        match self {
+            Self::Raw(heads) => Ok(heads.get(row)?.time),
+            Self::Packed { table, pace, .. } => {
+                narrow(table, row, on_pace(*pace, table.value(row, 0)?, table.value(row, 1)?))
+            }
+        }
+    }
+
     fn index(&self, row: usize) -> Result<Option<u32>> {
         match self {
             Self::Raw(heads) => Ok(index_of(&heads.get(row)?)),
@@ -104,7 +112,7 @@ impl Heads {
             Self::Raw(heads) => heads.get(at),
             Self::Packed { hashes, table, pace, .. } => {
                 let [block, off_pace, index, from, to, created, flags] = table.row(at)?;
-                let time = off_pace.wrapping_add(pace.wrapping_mul(block)).wrapping_sub(1 << 32);
+                let time = on_pace(*pace, block, off_pace);
                 let id = |stored: u64| stored.checked_sub(1).map_or(Ok(NONE), |id| narrow(table, at, id));
                 Ok(Head {
                     hash: hashes.get(at)?,
@@ -132,6 +140,17 @@ impl Heads {
         }
     }
 
+    /// The same for a time, where times are ordered.
+    fn near_time(&self, time: u32) -> Range<usize> {
+        match self {
+            Self::Raw(heads) => 0..heads.len(),
+            Self::Packed { hashes, knots, .. } => {
+                let (low, high) = knots.rows_around_time(time);
+                low.min(hashes.len())..high.min(hashes.len())
+            }
+        }
+    }
+
     #[cold]
     pub(super) fn wrong(&self, row: usize, what: &str) -> LedgerError {
         match self {
@@ -139,6 +158,11 @@ impl Heads {
             Self::Packed { table, .. } => table.wrong(row, what),
         }
     }
+}
+
+/// The time that is so far from the pace of the blocks, see [`super::super::write::Frame`].
+fn on_pace(pace: u64, block: u64, off_pace: u64) -> u64 {
+    off_pace.wrapping_add(pace.wrapping_mul(block)).wrapping_sub(1 << 32)
 }
 
 fn narrow<const K: usize>(table: &Table<K>, at: usize, value: u64) -> Result<u32> {
@@ -228,6 +252,18 @@ impl Transactions {
             let row = u32::try_from(row).unwrap_or(u32::MAX);
             Ok(held < order(index) || held == order(index) && self.heads.hash(row)? < *hash.as_bytes())
         })?;
+        u32::try_from(place).map_err(|_| self.heads.wrong(place, "lies outside"))
+    }
+
+    /// The first row whose time is not before one, where times are ordered.
+    pub(crate) fn row_from_time(&self, time: Timestamp) -> Result<u32> {
+        let all = self.heads.len();
+        let distance = time.secs().saturating_sub(self.summary.base_time);
+        let place = match u32::try_from(distance) {
+            Ok(distance) => search(self.heads.near_time(distance), |row| Ok(self.heads.time(row)? < distance))?,
+            Err(_) if distance < 0 => 0,
+            Err(_) => all,
+        };
         u32::try_from(place).map_err(|_| self.heads.wrong(place, "lies outside"))
     }
 

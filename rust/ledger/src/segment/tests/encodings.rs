@@ -47,7 +47,10 @@ fn check_access(segment: &Segment, account: u32) {
     }
     let mut some = ColumnBuffer::default();
     reader.columns(range.clone(), ColumnSet::COUNTERPARTIES.with(ColumnSet::TIMES), &mut some).unwrap();
-    assert_eq!((some.others.len(), some.times.len(), some.rows.len(), some.amounts.len()), (whole.len(), whole.len(), 0, 0));
+    assert_eq!(
+        (some.others.len(), some.times.len(), some.rows.len(), some.amounts.len()),
+        (whole.len(), whole.len(), 0, 0)
+    );
     for at in range.clone() {
         assert_eq!(reader.account_of(at).unwrap(), account);
     }
@@ -66,7 +69,10 @@ pub(super) fn check_equal(input: &SegmentInput) {
     assert_eq!(packed.times_ordered(), raw.times_ordered());
     for row in 0..raw.transactions() {
         assert_eq!(packed.facts(row).unwrap(), raw.facts(row).unwrap());
-        assert_eq!(packed.facts_with(row, Unindexed::Numbered).unwrap(), raw.facts_with(row, Unindexed::Numbered).unwrap());
+        assert_eq!(
+            packed.facts_with(row, Unindexed::Numbered).unwrap(),
+            raw.facts_with(row, Unindexed::Numbered).unwrap()
+        );
         let head = raw.head(row).unwrap();
         assert_eq!(packed.head(row).unwrap(), head);
         assert_eq!(packed.row_by_hash(row).unwrap(), raw.row_by_hash(row).unwrap());

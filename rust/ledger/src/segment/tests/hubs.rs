@@ -33,7 +33,11 @@ fn busy(transactions: u64) -> SegmentInput {
             from: Some(from),
             to: if number % 97 == 0 { Some(from) } else { Some(to) },
             asset: Asset::Token(address(CHAIN, token)),
-            amount: if number == 77 { Amount::MAX } else { Amount::from_u128(u128::from(number * number) << (number % 60)) },
+            amount: if number == 77 {
+                Amount::MAX
+            } else {
+                Amount::from_u128(u128::from(number * number) << (number % 60))
+            },
         }];
         facts
     };

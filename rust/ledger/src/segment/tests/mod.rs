@@ -1,6 +1,6 @@
 mod damage;
+pub(crate) mod economy;
 mod encodings;
 mod hubs;
-pub(crate) mod economy;
 mod round_trip;
 mod rules;

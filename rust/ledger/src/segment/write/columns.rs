@@ -242,12 +242,7 @@ impl DistinctWriter {
         self.ids.push([id])
     }
 
-    pub(super) fn put(
-        self,
-        out: &mut SegmentFile<'_>,
-        values: Section<[u8; 32]>,
-        ids: PackedSections,
-    ) -> Result<()> {
+    pub(super) fn put(self, out: &mut SegmentFile<'_>, values: Section<[u8; 32]>, ids: PackedSections) -> Result<()> {
         out.part(values, self.values)?;
         self.ids.put(out, ids)
     }

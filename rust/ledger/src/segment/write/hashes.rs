@@ -43,4 +43,3 @@ impl SpendersWriter {
         self.0.put(out, layout::SPENDERS)
     }
 }
-
