@@ -82,6 +82,11 @@ impl<'a> AssetBook<'a> {
         &self.views[number]
     }
 
+    /// The assets by their numbers.
+    pub fn into_assets(self) -> Vec<Asset> {
+        self.views.into_iter().map(|view| view.asset).collect()
+    }
+
     fn look_up(&self, asset: Asset) -> Result<AssetView, Error> {
         let contract = asset.contract().map(ToString::to_string);
         if let Some(entry) = self.ledger.registry().entry(self.chain, &asset) {

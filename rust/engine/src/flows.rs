@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use headwater_ledger::Ledger;
 use headwater_ledger::read::{AccountRef, Direction, MovementKind};
-use headwater_metrics::flow::{AssetTally, Group, Movement, Side, Way};
-use headwater_types::{Address, Amount, Pico, SumOverflow, Usd};
+use headwater_metrics::flow::{AssetTally, Counterparties, Group, Movement, Side, Way};
+use headwater_types::{Address, Amount, Asset, Pico, SumOverflow, Usd};
 
 use crate::Error;
 use crate::asset_book::{AssetBook, AssetView};
@@ -80,12 +80,43 @@ impl<'a> Others<'a> {
             && attribution(&self.ledger.transaction(posting.transaction)?).unresolved_inputs() > 0)
     }
 
-    fn number(&mut self, address: Address) -> usize {
+    /// The addresses by their numbers.
+    pub fn into_addresses(self) -> Vec<Address> {
+        self.addresses
+    }
+
+    /// The number of an address.
+    pub fn number(&mut self, address: Address) -> usize {
         *self.by_address.entry(address).or_insert_with(|| {
             self.addresses.push(address);
             self.addresses.len() - 1
         })
     }
+}
+
+/// What one part of a scan found, in numbers of its own.
+pub(crate) struct Part {
+    pub groups: Vec<(usize, Group)>,
+    /// The counterparties by number.
+    pub others: Vec<Address>,
+    /// The assets by number.
+    pub assets: Vec<Asset>,
+}
+
+/// Parts of one scan together, in the numbers of `others` and `book`.
+pub(crate) fn joined(
+    parts: Vec<Part>,
+    others: &mut Others<'_>,
+    book: &mut AssetBook<'_>,
+) -> Result<Vec<(usize, Group)>, Error> {
+    let mut all = Counterparties::default();
+    for part in parts {
+        let assets = part.assets.iter().map(|asset| book.of_asset(*asset)).collect::<Result<Vec<_>, _>>()?;
+        for (other, group) in part.groups {
+            all.join(others.number(part.others[other]), &group, |asset| assets[asset]).map_err(overflow)?;
+        }
+    }
+    Ok(all.into_groups())
 }
 
 /// The unit of summed amounts.

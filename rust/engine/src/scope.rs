@@ -147,6 +147,14 @@ pub(crate) enum Verdict {
     Outside,
 }
 
+/// What of a movement a verdict depends on, besides its asset.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Judged {
+    pub direction: Direction,
+    pub status: Option<Status>,
+    pub amount: Amount,
+}
+
 impl Scope {
     /// Checks what a request says.
     pub fn new(checks: &mut Checks<'_>, chain: Chain, fields: ScopeFields) -> Result<Self, Error> {
@@ -170,7 +178,11 @@ impl Scope {
 
     /// The postings to look through.
     pub fn scan(&self) -> Scan {
-        Scan { window: self.window, ..Scan::default() }
+        let assets = match &self.assets {
+            Selection::All => None,
+            Selection::Symbols(assets) | Selection::Contracts(assets) => Some(assets.iter().copied().collect()),
+        };
+        Scan { window: self.window, assets, ..Scan::default() }
     }
 
     /// The one asset that can be in scope; `None` when there may be several.
@@ -194,6 +206,12 @@ impl Scope {
     /// Judges a movement of an asset. One that is hidden for several reasons goes under the first of failed,
     /// unverified, zero value.
     pub fn judge(&self, posting: &Posting, asset: &AssetView) -> Verdict {
+        let Posting { direction, status, amount, .. } = *posting;
+        self.judge_movement(&Judged { direction, status, amount }, asset)
+    }
+
+    /// The same of what of a movement is looked at.
+    pub fn judge_movement(&self, movement: &Judged, asset: &AssetView) -> Verdict {
         let named = match &self.assets {
             Selection::All => false,
             Selection::Symbols(assets) | Selection::Contracts(assets) => {
@@ -205,16 +223,16 @@ impl Scope {
         };
         let direction_fits = match self.direction {
             DirectionFilter::All => true,
-            DirectionFilter::In => posting.direction == Direction::In,
-            DirectionFilter::Out => posting.direction == Direction::Out,
+            DirectionFilter::In => movement.direction == Direction::In,
+            DirectionFilter::Out => movement.direction == Direction::Out,
         };
-        if !direction_fits || !self.criteria_met(posting, asset) {
+        if !direction_fits || !self.criteria_met(movement, asset) {
             Verdict::Outside
-        } else if posting.status == Some(Status::Failed) && !self.include_failed {
+        } else if movement.status == Some(Status::Failed) && !self.include_failed {
             Verdict::Failed
         } else if !asset.verified && !named && !self.include_unverified {
             Verdict::Unverified
-        } else if self.hides(posting.amount) {
+        } else if self.hides(movement.amount) {
             Verdict::ZeroValue
         } else {
             Verdict::Shown
@@ -228,27 +246,27 @@ impl Scope {
 
     /// A listed symbol must meet one of its criteria; symbols that are not listed are free. A namesake that is neither
     /// verified nor named by contract is not meant by a symbol.
-    fn criteria_met(&self, posting: &Posting, asset: &AssetView) -> bool {
+    fn criteria_met(&self, movement: &Judged, asset: &AssetView) -> bool {
         if !asset.verified && !matches!(self.assets, Selection::Contracts(_)) {
             return true;
         }
         let Some(symbol) = &asset.symbol else { return true };
         let mut of_symbol =
             self.criteria.iter().filter(|criterion| criterion.symbol.to_lowercase() == *symbol).peekable();
-        of_symbol.peek().is_none() || of_symbol.any(|criterion| criterion.met(posting, asset.decimals))
+        of_symbol.peek().is_none() || of_symbol.any(|criterion| criterion.met(movement, asset.decimals))
     }
 }
 
 impl FilterCriteria {
-    fn met(&self, posting: &Posting, decimals: Option<u8>) -> bool {
+    fn met(&self, movement: &Judged, decimals: Option<u8>) -> bool {
         let sign_fits = match self.sign {
             None => true,
-            Some(Sign::Positive) => posting.direction == Direction::In,
-            Some(Sign::Negative) => posting.direction == Direction::Out,
+            Some(Sign::Positive) => movement.direction == Direction::In,
+            Some(Sign::Negative) => movement.direction == Direction::Out,
         };
         let in_range = |decimals| {
-            self.min_value.as_ref().is_none_or(|bound| bound.at_most(posting.amount, decimals))
-                && self.max_value.as_ref().is_none_or(|bound| bound.at_least(posting.amount, decimals))
+            self.min_value.as_ref().is_none_or(|bound| bound.at_most(movement.amount, decimals))
+                && self.max_value.as_ref().is_none_or(|bound| bound.at_least(movement.amount, decimals))
         };
         let unbounded = self.min_value.is_none() && self.max_value.is_none();
         sign_fits && decimals.map_or(unbounded, in_range)

@@ -3,17 +3,22 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use headwater_ledger::read::{Account, AccountRef, Direction, Posting, Scan, Transaction, TransactionRef};
+use headwater_ledger::read::{
+    Account, AccountRef, AssetRef, ColumnSet, Direction, Posting, Scan, Transaction, TransactionRef,
+};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::utxo_attribution::{Attribution, Shape, pairs};
 use headwater_types::{Address, Amount, Family};
 
 use crate::Error;
 use crate::asset_book::AssetBook;
-use crate::scope::{Scope, Verdict};
+use crate::scope::{Judged, Scope, Verdict};
 
 /// The token to stop is looked at once per so many movements.
 const CANCEL_EVERY: usize = 4096;
+
+/// Accounts of more movements are divided between threads.
+const PARALLEL_POSTINGS: u64 = 1 << 16;
 
 /// A movement of the account, with the number of its asset. Where only movements with one counterparty are walked, the
 /// amount is what moved between the two.
@@ -70,6 +75,17 @@ impl<'a> Walk<'a> {
         self.account.as_ref().map_or(0, |account| account.postings)
     }
 
+    /// A scan in parts for threads, no transaction in two of them: the whole of it where it is short, or where there is
+    /// one thread.
+    pub fn parts(&self, scan: &Scan) -> Result<Vec<Scan>, Error> {
+        match &self.account {
+            Some(account) if account.postings > PARALLEL_POSTINGS => {
+                Ok(self.ledger.split(account, scan, rayon::current_num_threads())?)
+            }
+            _ => Ok(vec![scan.clone()]),
+        }
+    }
+
     /// Shows every movement to `visit`, with its verdict, in the order of the scan, until it breaks off.
     pub fn visit(&mut self, scan: &Scan, cancel: &Cancel, visit: Visit<'_, 'a>) -> Result<(), Error> {
         let Some(account) = self.account.clone() else { return Ok(()) };
@@ -85,6 +101,42 @@ impl<'a> Walk<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Shows the verdict on every movement to `add`, in no particular order: by column, as no row is wanted.
+    pub fn verdicts(&mut self, scan: &Scan, cancel: &Cancel, add: &mut dyn FnMut(Verdict)) -> Result<(), Error> {
+        if self.other.is_some() {
+            return self.visit(scan, cancel, &mut |_, _, verdict| {
+                add(verdict);
+                Ok(ControlFlow::Continue(()))
+            });
+        }
+        let Some(account) = &self.account else { return Ok(()) };
+        let (book, scope) = (&mut self.book, self.scope);
+        let wanted = (ColumnSet::ASSETS.with(ColumnSet::AMOUNTS), cancel);
+        // What was asked of the book last: movements of one asset come in runs.
+        let mut known: Option<(AssetRef, usize)> = None;
+        let mut failure = None;
+        self.ledger.posting_columns(account, scan, wanted, &mut |columns| {
+            for (at, (flags, number)) in columns.flags().iter().zip(columns.assets()).enumerate() {
+                let asset = columns.asset(*number);
+                let number = match known {
+                    Some((held, number)) if held == asset => number,
+                    _ => match book.of_ref(asset) {
+                        Ok(number) => number,
+                        Err(error) => {
+                            failure = Some(error);
+                            return Ok(ControlFlow::Break(()));
+                        }
+                    },
+                };
+                known = Some((asset, number));
+                let (direction, status, amount) = (flags.direction(), flags.status(), columns.amount(at));
+                add(scope.judge_movement(&Judged { direction, status, amount }, book.view(number)));
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        failure.map_or(Ok(()), Err)
     }
 
     /// The posting as seen from the account, `None` when it is not with the counterparty asked for.

@@ -131,6 +131,16 @@ pub struct Account {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AccountRef(pub(crate) u64);
 
+impl AccountRef {
+    /// The counterparty and the asset whose numbers in a part of the ledger make a key: the counterparty's in the upper
+    /// half, the asset's in the lower one. See [`PostingColumns`].
+    #[must_use]
+    pub const fn of_key(part: u32, key: u64) -> (Self, AssetRef) {
+        let part = (part as u64) << 32;
+        (Self(part | key >> 32), AssetRef(part | key & 0xffff_ffff))
+    }
+}
+
 /// An opaque handle of an asset inside one ledger value. Two handles may name one asset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AssetRef(pub(crate) u64);

@@ -63,6 +63,16 @@ impl Side {
         self.converted += movement.converted.unwrap_or_default();
     }
 
+    /// Adds movements of other transactions.
+    fn join(&mut self, other: &Self) {
+        self.transactions += other.transactions;
+        self.transfers += other.transfers;
+        self.unpriced += other.unpriced;
+        self.usd += other.usd;
+        self.converted += other.converted;
+        self.latest = other.latest.or(self.latest);
+    }
+
     /// US dollars; `None` when there were movements and none had a price.
     #[must_use]
     pub fn known_usd(&self) -> Option<Usd> {
@@ -101,6 +111,16 @@ impl Tally {
         self.transactions += u64::from(self.latest.replace(transaction) != Some(transaction));
         self.first = Some(self.first.map_or(time, |first| first.min(time)));
         self.last = Some(self.last.map_or(time, |last| last.max(time)));
+    }
+
+    /// Adds movements of other transactions: what another part of a scan found.
+    pub fn join(&mut self, other: &Self) {
+        self.received.join(&other.received);
+        self.sent.join(&other.sent);
+        self.transactions += other.transactions;
+        self.first = [self.first, other.first].into_iter().flatten().min();
+        self.last = self.last.max(other.last);
+        self.latest = other.latest.or(self.latest);
     }
 
     /// Movements either way.
@@ -144,6 +164,16 @@ impl AssetTally {
         }
     }
 
+    /// Adds movements of other transactions.
+    ///
+    /// # Errors
+    /// When a sum passes 256 bits.
+    pub fn join(&mut self, other: &Self) -> Result<(), SumOverflow> {
+        self.tally.join(&other.tally);
+        self.balance.receive(other.balance.received())?;
+        self.balance.send(other.balance.sent())
+    }
+
     /// What moved either way.
     ///
     /// # Errors
@@ -170,6 +200,15 @@ impl Group {
     pub fn add(&mut self, asset: usize, movement: &Movement) -> Result<(), SumOverflow> {
         self.all.add(movement);
         self.asset(asset).add(movement)
+    }
+
+    /// Adds movements of other transactions, whose assets go by the numbers that `asset` gives them.
+    ///
+    /// # Errors
+    /// When a sum passes 256 bits.
+    pub fn join(&mut self, other: &Self, asset: impl Fn(usize) -> usize) -> Result<(), SumOverflow> {
+        self.all.join(&other.all);
+        other.by_asset.iter().try_for_each(|(number, tally)| self.asset(asset(*number)).join(tally))
     }
 
     /// The sums of an asset, made when it is new.
@@ -202,11 +241,23 @@ impl<K: Copy + Eq + Hash> Counterparties<K> {
     /// # Errors
     /// When a sum passes 256 bits.
     pub fn add(&mut self, counterparty: K, asset: usize, movement: &Movement) -> Result<(), SumOverflow> {
+        self.group(counterparty).add(asset, movement)
+    }
+
+    /// Adds what another part of a scan found of a counterparty, with assets by the numbers that `asset` gives them.
+    ///
+    /// # Errors
+    /// When a sum passes 256 bits.
+    pub fn join(&mut self, counterparty: K, group: &Group, asset: impl Fn(usize) -> usize) -> Result<(), SumOverflow> {
+        self.group(counterparty).join(group, asset)
+    }
+
+    fn group(&mut self, counterparty: K) -> &mut Group {
         let place = *self.places.entry(counterparty).or_insert_with(|| {
             self.groups.push((counterparty, Group::default()));
             self.groups.len() - 1
         });
-        self.groups[place].1.add(asset, movement)
+        &mut self.groups[place].1
     }
 
     /// The counterparties in the order they were first seen.
@@ -261,6 +312,25 @@ mod tests {
         assert_eq!((*asset, ether.balance.received(), ether.balance.sent()), (0, Amount::from(10), Amount::from(5)));
         assert_eq!(ether.total(), Ok(Amount::from(15)));
         assert_eq!((groups[1].0, groups[1].1.all.transactions), ("carol", 1));
+    }
+
+    #[test]
+    fn parts_of_a_scan_add_up_to_the_whole() {
+        let [one, two] = two_transactions();
+        let first = [(0, movement(one, Way::Sent, 5, Some(5.0))), (1, movement(one, Way::Received, 7, None))];
+        let second = [(1, movement(two, Way::Received, 1, Some(0.1))), (2, movement(two, Way::Sent, 2, Some(0.2)))];
+        let group = |movements: &[(usize, Movement)]| {
+            let mut group = Group::default();
+            for (asset, movement) in movements {
+                group.add(*asset, movement).unwrap();
+            }
+            group
+        };
+        let mut joined = group(&first);
+        // The second part numbers its assets the other way round.
+        let renumbered = second.map(|(asset, movement)| (2 - asset, movement));
+        joined.join(&group(&renumbered), |asset| 2 - asset).unwrap();
+        assert_eq!(joined, group(&[first, second].concat()));
     }
 
     #[test]

@@ -3,15 +3,17 @@
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
+use headwater_ledger::read::Scan;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Side};
 use headwater_types::{Address, Amount, Pico, Timestamp, Usd};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
 use crate::asset_book::AssetBook;
 use crate::completeness;
-use crate::flows::{Others, SumUnit, Sums, movement, names, overflow};
+use crate::flows::{Others, Part, SumUnit, Sums, joined, movement, names, overflow};
 use crate::request::{Checks, CursorKey, DirectionFilter, PageInfo, Paging, RankingSort, SortOrder, Warnings, refused};
 use crate::scope::{Scope, ScopeFields, Verdict};
 use crate::valuation::{Output, Valuer};
@@ -251,9 +253,31 @@ impl CounterpartyParams {
         others: &mut Others<'_>,
         cancel: &Cancel,
     ) -> Result<Vec<(usize, Group)>, Error> {
+        let scans = walk.parts(&self.scope.scan())?;
+        if let [only] = &scans[..] {
+            return self.groups_of_part(only, walk, others, cancel);
+        }
+        let ledger = walk.ledger;
+        let part = |scan: &Scan| -> Result<Part, Error> {
+            let mut walk = Walk::new(ledger, &self.scope, self.address)?;
+            let mut others = Others::new(ledger, self.address);
+            let groups = self.groups_of_part(scan, &mut walk, &mut others, cancel)?;
+            Ok(Part { groups, others: others.into_addresses(), assets: walk.book.into_assets() })
+        };
+        let parts: Vec<Part> = scans.par_iter().map(part).collect::<Result<_, _>>()?;
+        joined(parts, others, &mut walk.book)
+    }
+
+    fn groups_of_part(
+        &self,
+        scan: &Scan,
+        walk: &mut Walk<'_>,
+        others: &mut Others<'_>,
+        cancel: &Cancel,
+    ) -> Result<Vec<(usize, Group)>, Error> {
         let valuer = Valuer::new(walk.ledger);
         let mut groups = Counterparties::default();
-        walk.visit(&self.scope.scan(), cancel, &mut |book, flow, verdict| {
+        walk.visit(scan, cancel, &mut |book, flow, verdict| {
             if verdict == Verdict::Shown {
                 for (other, amount) in others.of(&flow)? {
                     // A share in a UTXO transaction may round to nothing.

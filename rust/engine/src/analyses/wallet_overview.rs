@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use headwater_ledger::read::{Account, Direction, Holding, MovementKind, Scan, ScanOrder};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{AssetTally, Group};
-use headwater_types::{Address, Amount, Family, Timestamp, Usd};
+use headwater_types::{Address, Amount, Asset, Family, Timestamp, Usd};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
@@ -256,6 +257,23 @@ struct Activity {
     funder_unknown: bool,
 }
 
+impl Activity {
+    /// Adds what was found in later blocks, with counterparties and assets by the numbers given.
+    fn join(&mut self, later: Self, others: &[usize], assets: &[usize]) -> Result<(), Error> {
+        self.group.join(&later.group, |asset| assets[asset]).map_err(overflow)?;
+        self.rows += later.rows;
+        self.senders.extend(later.senders.into_iter().map(|other| others[other]));
+        self.receivers.extend(later.receivers.into_iter().map(|other| others[other]));
+        self.signs |= later.signs;
+        if self.first_funding.is_none() && !self.funder_unknown {
+            self.funder_unknown = later.funder_unknown;
+            self.first_funding =
+                later.first_funding.map(|(flow, other)| (Flow { asset: assets[flow.asset], ..flow }, others[other]));
+        }
+        Ok(())
+    }
+}
+
 impl WalletOverviewParams {
     fn gather(
         &self,
@@ -265,8 +283,44 @@ impl WalletOverviewParams {
         activity: &mut Activity,
         cancel: &Cancel,
     ) -> Result<(), Error> {
-        let scan = Scan { order: ScanOrder::OldestFirst, ..self.scope.scan() };
-        walk.visit(&scan, cancel, &mut |book, flow, verdict| {
+        let scan = self.activity_scan();
+        let scans = walk.parts(&scan)?;
+        if let [only] = &scans[..] {
+            return self.gather_part(only, walk, (valuer, others), activity, cancel);
+        }
+        let ledger = walk.ledger;
+        let part = |scan: &Scan| -> Result<_, Error> {
+            let mut walk = Walk::new(ledger, &self.scope, self.address)?;
+            let (mut others, mut activity) = (Others::new(ledger, self.address), Activity::default());
+            self.gather_part(scan, &mut walk, (valuer, &mut others), &mut activity, cancel)?;
+            Ok((activity, others.into_addresses(), walk.book.into_assets()))
+        };
+        let parts: Vec<_> = scans.par_iter().map(part).collect::<Result<_, Error>>()?;
+        for (found, addresses, assets) in parts {
+            let addresses: Vec<usize> = addresses.into_iter().map(|address| others.number(address)).collect();
+            let assets = assets.into_iter().map(|asset| walk.book.of_asset(asset)).collect::<Result<Vec<_>, _>>()?;
+            activity.join(found, &addresses, &assets)?;
+        }
+        Ok(())
+    }
+
+    /// Oldest first.
+    fn activity_scan(&self) -> Scan {
+        // Whether it signs shows in movements of the native coin, asked for or not.
+        let mut scan = Scan { order: ScanOrder::OldestFirst, ..self.scope.scan() };
+        scan.assets.iter_mut().for_each(|assets| assets.push(Asset::Native));
+        scan
+    }
+
+    fn gather_part(
+        &self,
+        scan: &Scan,
+        walk: &mut Walk<'_>,
+        (valuer, others): (&Valuer, &mut Others<'_>),
+        activity: &mut Activity,
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        walk.visit(scan, cancel, &mut |book, flow, verdict| {
             let posting = &flow.posting;
             activity.signs |= posting.kind == MovementKind::Native && posting.direction != Direction::In;
             if verdict != Verdict::Shown {

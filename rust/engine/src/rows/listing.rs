@@ -115,10 +115,7 @@ impl Listing {
 
     fn count(&self, walk: &mut Walk<'_>, cancel: &Cancel) -> Result<Counts, Error> {
         let mut counts = Counts::default();
-        walk.visit(&self.scan(), cancel, &mut |_, _, verdict| {
-            counts.add(verdict);
-            Ok(ControlFlow::Continue(()))
-        })?;
+        walk.verdicts(&self.scan(), cancel, &mut |verdict| counts.add(verdict))?;
         Ok(counts)
     }
 

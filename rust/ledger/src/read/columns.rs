@@ -213,6 +213,18 @@ impl<'a> PostingColumns<'a> {
         AssetRef(self.handle(number))
     }
 
+    /// The handle of a numbered asset of a part.
+    #[must_use]
+    pub const fn asset_of(part: u32, number: u32) -> AssetRef {
+        AssetRef((part as u64) << 32 | number as u64)
+    }
+
+    /// The handle of a numbered account of a part.
+    #[must_use]
+    pub const fn account_of(part: u32, number: u32) -> AccountRef {
+        AccountRef((part as u64) << 32 | number as u64)
+    }
+
     const fn handle(&self, number: u32) -> u64 {
         (self.part as u64) << 32 | number as u64
     }

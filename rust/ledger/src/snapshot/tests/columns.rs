@@ -101,7 +101,7 @@ fn check(input: &SegmentInput) {
                 let afters = oracle.rows.get(&address).into_iter().flatten().step_by(5).map(|row| Some(row.key));
                 for after in afters.chain([None]) {
                     for order in [ScanOrder::NewestFirst, ScanOrder::OldestFirst] {
-                        check_scan(&ledger, &oracle, &account, &Scan { after, order, ..scan.clone() });
+                        check_scan(&ledger, &oracle, &account, &Scan { order, after, ..scan.clone() });
                     }
                 }
             }
@@ -137,7 +137,9 @@ fn swept(ledger: &Snapshot, chain: Chain, range: &AddressRange) -> Swept {
             Ok(ControlFlow::Continue(()))
         })
         .unwrap();
-    rows.values_mut().for_each(|rows| rows.sort());
+    for rows in rows.values_mut() {
+        rows.sort();
+    }
     rows
 }
 

@@ -1,0 +1,51 @@
+//! An account of so many movements that they are divided between threads is answered as on one.
+#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
+
+mod town;
+
+use headwater_ledger::facts::TransactionFacts;
+use headwater_types::TxHash;
+use serde_json::{Value, json};
+use town::{ALICE, BOB, USDT, about, batch, between, data, desk, send, token};
+
+/// 70 000 transactions of Alice in 10 000 blocks.
+fn hub() -> town::Town {
+    let transaction = |number: u64| -> TransactionFacts {
+        let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        let other = u8::try_from(0x20 + spread % 150).unwrap();
+        let (from, to) = if spread.is_multiple_of(3) { (other, ALICE) } else { (ALICE, other) };
+        let index = u32::try_from(number % 7).unwrap();
+        let mut facts = send(0, 1 + number / 7, index, from, to, u128::from(spread) * 1_000_000_007);
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&number.wrapping_mul(0xbf58_476d_1ce4_e5b9).to_be_bytes());
+        facts.hash = TxHash::new(bytes);
+        if number.is_multiple_of(4) {
+            facts.movements = vec![token(0, USDT, to, from, spread), token(1, USDT, from, BOB, number)];
+        }
+        facts
+    };
+    desk(vec![batch((0..70_000).map(transaction).collect())])
+}
+
+fn on_threads(threads: usize, hub: &town::Town, name: &str, request: &Value) -> String {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| data(hub, name, request)).to_string()
+}
+
+#[test]
+fn a_hub_is_answered_alike_on_one_thread_and_on_three() {
+    let hub = hub();
+    for (name, request) in [
+        // A time range is not what edges are grouped over, so these are walks whatever else the ledger keeps.
+        ("counterparty", about(ALICE, json!({"start_time": 1500, "limit": 1000}))),
+        ("counterparty", about(ALICE, json!({"end_time": 90_000, "output_asset": "per_symbol", "limit": 1000}))),
+        ("counterparty", about(ALICE, json!({"symbols": ["usdt"], "output_asset": "eth", "sort": "sent_amount"}))),
+        ("counterparty/overview", between(BOB, ALICE, json!({}))),
+        ("wallet-overview", about(ALICE, json!({}))),
+        ("wallet-overview", about(ALICE, json!({"symbols": ["usdt"]}))),
+    ] {
+        let alone = on_threads(1, &hub, name, &request);
+        assert_eq!(on_threads(3, &hub, name, &request), alone, "{name} {request}");
+        assert!(alone.contains("usdt"), "{alone:.300}");
+    }
+}

@@ -1,0 +1,154 @@
+//! How concentrated a set of holders is: shares of the largest, Herfindahl, Gini, Nakamoto; exactly, from integers.
+//!
+//! Balances are ordered only as far as a measure needs it. A histogram of their leading bits gives what crosses buckets
+//! exactly (count and sum of everything smaller); inside a bucket, whose values differ by a factor of at most
+//! 1 + 2^-11, they are sorted. Sorted input, as holder tables are, is read in place.
+
+mod buckets;
+mod wide;
+
+use headwater_ledger::{Cancel, LedgerError};
+use headwater_types::{Amount, SumOverflow};
+
+use self::buckets::Buckets;
+use self::wide::Wide;
+
+/// Balances of one asset, in any order, as 128-bit integers with those that are larger apart.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Balances<'a> {
+    /// Balances below 2^128.
+    pub small: &'a [u128],
+    /// Balances of 2^128 and more.
+    pub large: &'a [Amount],
+}
+
+/// What is wanted of a set of holders.
+#[derive(Debug, Clone)]
+pub struct Params {
+    tops: Vec<usize>,
+    /// Numerator and denominator of the share that the τ index asks for.
+    tau: (u32, u32),
+}
+
+impl Default for Params {
+    /// The largest 1, 10, 100 and 1000, as explorers list them, and a τ of two thirds, which is what a vote of
+    /// consensus needs.
+    fn default() -> Self {
+        Self { tops: vec![1, 10, 100, 1000], tau: (2, 3) }
+    }
+}
+
+impl Params {
+    /// With shares of the `tops` largest; they are put in order.
+    #[must_use]
+    pub fn with_tops(self, mut tops: Vec<usize>) -> Self {
+        tops.sort_unstable();
+        tops.dedup();
+        Self { tops, ..self }
+    }
+
+    /// With a τ of `numerator / denominator`; `None` unless it lies above 0 and is at most 1.
+    #[must_use]
+    pub fn with_tau(self, numerator: u32, denominator: u32) -> Option<Self> {
+        (numerator > 0 && numerator <= denominator).then_some(Self { tau: (numerator, denominator), ..self })
+    }
+}
+
+/// The measures. Ratios are rounded once, from integers; all of them 0 where nobody holds anything.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// Holders of more than nothing.
+    pub holders: usize,
+    /// Their balances together.
+    pub total: Amount,
+    /// Share of the largest N by N, 0 to 1; 1 where there are no more than N.
+    pub top_shares: Vec<(usize, f64)>,
+    /// Herfindahl-Hirschman index `Σ x² / S²`, 0 to 1 (others print it times 10 000).
+    pub hhi: f64,
+    /// Gini coefficient `2 Σ i·x(i) / (n·S) - (n + 1) / n`, without the correction n / (n - 1).
+    pub gini: f64,
+    /// Fewest holders who together have more than half.
+    pub nakamoto: usize,
+    /// Fewest holders who together have at least the share τ.
+    pub tau_index: usize,
+}
+
+/// Measures a set of holders. Time about 25 ns per holder on one core, less on more of them or when they are sorted;
+/// memory 16 bytes per holder unless they are sorted.
+///
+/// ```
+/// use headwater_ledger::Cancel;
+/// use headwater_metrics::concentration::{Balances, Params, concentration};
+/// let found = concentration(Balances { small: &[1, 3, 2], large: &[] }, &Params::default(), &Cancel::new()).unwrap();
+/// assert_eq!((found.gini, found.hhi, found.nakamoto), (2.0 / 9.0, 7.0 / 18.0, 2)); // 14 / 36; 3 of 6 is not more
+/// ```
+///
+/// # Errors
+/// When the balances together pass 256 bits, or the work is cancelled.
+pub fn concentration(balances: Balances<'_>, params: &Params, cancel: &Cancel) -> Result<Report, LedgerError> {
+    let buckets = Buckets::new(balances, cancel)?;
+    let holders = buckets.holders();
+    let total = buckets.total();
+    let top_shares = params.tops.iter().map(|top| (*top, buckets.sum_of_largest(*top).ratio(&total)));
+    let top_shares = top_shares.collect();
+    let (squares, ranked) = buckets.moments(cancel)?;
+    let (numerator, denominator) = params.tau;
+    // G = (2 Σ i·x(i) - (n + 1) · S) / (n · S)
+    let n = Wide::from(holders as u128);
+    let excess = (ranked.doubled() - (n + Wide::ONE) * total).ratio(&(n * total));
+    Ok(Report {
+        holders,
+        total: total.amount().ok_or(SumOverflow)?,
+        top_shares,
+        hhi: squares.ratio(&(total * total)),
+        gini: excess,
+        nakamoto: buckets.fewest(|sum| sum.doubled() > total),
+        tau_index: buckets
+            .fewest(|sum| *sum * Wide::from(u128::from(denominator)) >= total * Wide::from(u128::from(numerator))),
+    })
+}
+
+/// Measures of information over a set of holders, in doubles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// Theil index `(1/n) Σ (x/μ) ln(x/μ)`: 0 for equal balances, ln n where one has all.
+    pub theil: f64,
+    /// The Theil index as a part of ln n; 0 for one holder.
+    pub theil_normalised: f64,
+    /// Shannon entropy of the shares in bits: log2 n for equal balances, 0 where one has all.
+    pub entropy_bits: f64,
+}
+
+/// Theil index and Shannon entropy. Sums are compensated and taken in order of the input; about 20 ns per holder.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "a statistic in doubles")]
+pub fn spread(balances: Balances<'_>) -> Spread {
+    let small = balances.small.iter().filter(|balance| **balance > 0).map(|balance| *balance as f64);
+    let values = || small.clone().chain(balances.large.iter().map(|balance| balance.to_f64(0)));
+    let n = values().count() as f64;
+    let mean = compensated(values()) / n;
+    if n == 0.0 {
+        return Spread { theil: 0.0, theil_normalised: 0.0, entropy_bits: 0.0 };
+    }
+    let theil = compensated(values().map(|value| value / mean).map(|ratio| ratio * ratio.ln())) / n;
+    let most = n.ln();
+    Spread {
+        theil,
+        theil_normalised: if n > 1.0 { theil / most } else { 0.0 },
+        entropy_bits: (most - theil) / std::f64::consts::LN_2,
+    }
+}
+
+/// Neumaier's sum.
+fn compensated(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0_f64, 0.0_f64);
+    for value in values {
+        let next = sum + value;
+        lost += if sum.abs() >= value.abs() { (sum - next) + value } else { (value - next) + sum };
+        sum = next;
+    }
+    sum + lost
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! Integers wide enough for every product of the measures: Σ x² of 2^64 balances of 256 bits takes 576.
+
+use std::ops::{Add, AddAssign, Mul, Sub};
+
+use headwater_types::Amount;
+use ruint::Uint;
+
+type Bits = Uint<1024, 16>;
+
+/// An integer of 1024 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Wide(Bits);
+
+impl Wide {
+    pub(super) const ZERO: Self = Self(Bits::ZERO);
+    pub(super) const ONE: Self = Self(Bits::ONE);
+
+    pub(super) fn doubled(self) -> Self {
+        Self(self.0 << 1)
+    }
+
+    /// This times 2^bits.
+    pub(super) fn shifted(self, bits: usize) -> Self {
+        Self(self.0 << bits)
+    }
+
+    /// As an amount, when it fits 256 bits.
+    pub(super) fn amount(self) -> Option<Amount> {
+        let bytes: [u8; 128] = self.0.to_be_bytes();
+        let (high, low) = bytes.split_at(96);
+        let low = <[u8; 32]>::try_from(low).ok()?;
+        high.iter().all(|byte| *byte == 0).then(|| Amount::from_be_bytes(low))
+    }
+
+    /// The double nearest to this divided by another, which is at least as large; 0 over 0 is 0.
+    pub(super) fn ratio(&self, other: &Self) -> f64 {
+        if self.0.is_zero() || other.0.is_zero() {
+            return 0.0;
+        }
+        // As many bits as make the quotient one of 64 or 65; a last bit for the rest leaves one rounding.
+        let shift = 64 + other.0.bit_len() - self.0.bit_len();
+        let (whole, rest) = (self.0 << shift).div_rem(other.0);
+        let whole: u128 = whole.to();
+        #[expect(clippy::cast_precision_loss, reason = "the one rounding")]
+        let nearest = (whole | u128::from(!rest.is_zero())) as f64;
+        // Shifts past 1000 bits do not occur: a share of 2^64 holders is above 2^-600.
+        nearest * 2_f64.powi(-i32::try_from(shift).expect("below 1024"))
+    }
+}
+
+impl From<u128> for Wide {
+    fn from(value: u128) -> Self {
+        Self(Bits::from(value))
+    }
+}
+
+impl From<Amount> for Wide {
+    fn from(value: Amount) -> Self {
+        Self(Bits::from_be_slice(&value.to_be_bytes()))
+    }
+}
+
+impl Add for Wide {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Wide {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Wide {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl Mul for Wide {
+    type Output = Self;
+
+    fn mul(self, other: Self) -> Self {
+        Self(self.0 * other.0)
+    }
+}
+
+/// A sum of squares of 128-bit integers: 256 bits and a count of carries.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Squares {
+    low: u128,
+    middle: u128,
+    carries: u64,
+}
+
+impl Squares {
+    #[inline]
+    pub(super) fn add(&mut self, value: u128) {
+        const HALF: u128 = u64::MAX as u128;
+        let (high, low) = (value >> 64, value & HALF);
+        let cross = high * low;
+        // value² = high² · 2^128 + 2 · cross · 2^64 + low²; the doubled cross product has 129 bits.
+        let (square, carry) = (low * low).overflowing_add(cross << 65);
+        let upper = high * high + (cross >> 63) + u128::from(carry);
+        let (sum, carry) = self.low.overflowing_add(square);
+        self.low = sum;
+        let (sum, first) = self.middle.overflowing_add(upper);
+        let (sum, second) = sum.overflowing_add(u128::from(carry));
+        self.middle = sum;
+        self.carries += u64::from(first) + u64::from(second);
+    }
+
+    pub(super) fn total(self) -> Wide {
+        Wide::from(self.low) + Wide::from(self.middle).shifted(128) + Wide::from(u128::from(self.carries)).shifted(256)
+    }
+}
+
+/// A sum of 128-bit integers, each times its rank below 2^32.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Ranked {
+    low: u128,
+    high: u128,
+}
+
+impl Ranked {
+    #[inline]
+    pub(super) fn add(&mut self, rank: u32, value: u128) {
+        let rank = u128::from(rank);
+        self.low += rank * (value & u128::from(u64::MAX));
+        self.high += rank * (value >> 64);
+    }
+
+    pub(super) fn total(self) -> Wide {
+        Wide::from(self.low) + Wide::from(self.high).shifted(64)
+    }
+}

@@ -1,0 +1,65 @@
+//! One pass over all accounts of a chain in order of address, divided between threads, with one result per address.
+
+use std::ops::ControlFlow;
+
+use headwater_ledger::read::{AddressRange, ColumnSet, PostingColumns};
+use headwater_ledger::{Cancel, Ledger, LedgerError};
+use headwater_types::{Address, Chain};
+use rayon::prelude::*;
+
+/// Ranges of addresses per thread, so that one that is slow does not hold up the others.
+const RANGES_PER_THREAD: usize = 8;
+
+/// What is gathered over the postings of one address after the other.
+pub trait Gather: Send {
+    /// What it looks at.
+    const WANTED: ColumnSet;
+    /// What it finds.
+    type Found;
+
+    /// Adds a batch of the address; batches of one part come one after the other.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read, or a sum passes 256 bits.
+    fn add(&mut self, ledger: &dyn Ledger, columns: &PostingColumns<'_>) -> Result<(), LedgerError>;
+
+    /// What was found of the address; begins anew.
+    ///
+    /// # Errors
+    /// As [`Gather::add`].
+    fn finish(&mut self, ledger: &dyn Ledger) -> Result<Self::Found, LedgerError>;
+}
+
+/// Gathers over every address of a chain and keeps what `keep` makes of it, in order of address. The result does not
+/// depend on the number of threads.
+///
+/// # Errors
+/// When the ledger cannot be read, a sum passes 256 bits, or the work is cancelled.
+pub fn every_address<G: Gather + Default, T: Send>(
+    ledger: &dyn Ledger,
+    chain: Chain,
+    cancel: &Cancel,
+    keep: impl Fn(&Address, G::Found) -> Option<T> + Sync,
+) -> Result<Vec<T>, LedgerError> {
+    let ranges = ledger.split_addresses(chain, rayon::current_num_threads() * RANGES_PER_THREAD)?;
+    let of_range = |range: &AddressRange| -> Result<Vec<T>, LedgerError> {
+        let mut gather = G::default();
+        let mut kept = Vec::new();
+        let mut current: Option<Address> = None;
+        ledger.sweep(chain, range, (G::WANTED, cancel), &mut |address, columns| {
+            if current.as_ref() != Some(address)
+                && let Some(done) = current.replace(*address)
+            {
+                kept.extend(keep(&done, gather.finish(ledger)?));
+            }
+            gather.add(ledger, &columns)?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if let Some(done) = current {
+            kept.extend(keep(&done, gather.finish(ledger)?));
+        }
+        Ok(kept)
+    };
+    let parts: Vec<Vec<T>> = ranges.par_iter().map(of_range).collect::<Result<_, _>>()?;
+    Ok(parts.into_iter().flatten().collect())
+}

@@ -1,0 +1,181 @@
+//! What is measured from columns, against the same measured from rows by the book, over 1, 3 and 17 segments and on one
+//! thread and three.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use headwater_ledger::read::{Direction, Ledger, Posting, Scan, Status};
+use headwater_ledger::{Cancel, Snapshot};
+use headwater_metrics::activity::{Activity, ActivityGather, Times, activity};
+use headwater_metrics::counterparties::{Failed, Params, by_asset, by_count};
+use headwater_metrics::sums::{AssetSum, AssetSums};
+use headwater_metrics::sweep::every_address;
+use headwater_testkit::{address, over_segmentations, strategies};
+use headwater_types::{Address, Amount, Asset, Balance, Chain};
+use proptest::prelude::*;
+
+const CHAIN: Chain = Chain::ETHEREUM;
+
+fn postings(ledger: &dyn Ledger, address: &Address) -> Vec<Posting> {
+    let Some(account) = ledger.account(CHAIN, address).unwrap() else { return Vec::new() };
+    ledger.postings(&account, &Scan::default()).unwrap().map(|posting| posting.unwrap()).collect()
+}
+
+fn other(ledger: &dyn Ledger, posting: &Posting) -> Option<Address> {
+    posting.counterparty.map(|other| ledger.address(other).unwrap())
+}
+
+/// Features from rows.
+fn by_the_book(ledger: &dyn Ledger, address: &Address) -> Activity {
+    let mut found = Activity::default();
+    let (mut transactions, mut secs) = (BTreeSet::new(), Vec::new());
+    let (mut senders, mut receivers) = (BTreeSet::new(), BTreeSet::new());
+    let mut sums: BTreeMap<Asset, AssetSum> = BTreeMap::new();
+    for posting in postings(ledger, address).iter().filter(|posting| posting.status != Some(Status::Failed)) {
+        transactions.insert(posting.transaction);
+        secs.push(posting.time.secs());
+        let asset = ledger.asset(posting.asset).unwrap();
+        let empty = AssetSum { asset, balance: Balance::default(), received_count: 0, sent_count: 0 };
+        match posting.direction {
+            Direction::In => {
+                found.received += 1;
+                senders.extend(other(ledger, posting));
+                let sum = sums.entry(asset).or_insert(empty);
+                sum.balance.receive(posting.amount).unwrap();
+                sum.received_count += 1;
+            }
+            Direction::Out => {
+                found.sent += 1;
+                receivers.extend(other(ledger, posting));
+                let sum = sums.entry(asset).or_insert(empty);
+                sum.balance.send(posting.amount).unwrap();
+                sum.sent_count += 1;
+            }
+            Direction::Own => found.own += 1,
+        }
+    }
+    found.transactions = transactions.len() as u64;
+    (found.senders, found.receivers) = (senders.len() as u64, receivers.len() as u64);
+    found.counterparties = senders.union(&receivers).count() as u64;
+    found.sums = sums.into_values().collect();
+    found.times = Times::of(&mut secs);
+    found
+}
+
+fn on_threads<T: Send>(threads: usize, run: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(run)
+}
+
+fn addresses() -> impl Iterator<Item = Address> {
+    (0..12).map(|number| address(CHAIN, number))
+}
+
+fn check_features(ledger: &dyn Ledger) -> Vec<(Address, Activity)> {
+    let cancel = Cancel::new();
+    let keep = |address: &Address, found: Activity| Some((*address, found));
+    let all = on_threads(1, || every_address::<ActivityGather, _>(ledger, CHAIN, &cancel, keep).unwrap());
+    let on_three = on_threads(3, || every_address::<ActivityGather, _>(ledger, CHAIN, &cancel, keep).unwrap());
+    assert_eq!(all, on_three);
+    assert!(all.is_sorted_by_key(|(address, _)| *address));
+    let sums = every_address::<AssetSums, _>(ledger, CHAIN, &cancel, |address, sums| Some((*address, sums))).unwrap();
+    assert_eq!(sums, all.iter().map(|(address, found)| (*address, found.sums.clone())).collect::<Vec<_>>());
+    for address in addresses() {
+        let expected = by_the_book(ledger, &address);
+        match all.iter().find(|(held, _)| *held == address) {
+            None => assert!(postings(ledger, &address).is_empty()),
+            Some((_, found)) => {
+                assert_eq!(found, &expected);
+                let account = ledger.account(CHAIN, &address).unwrap().unwrap();
+                assert_eq!(activity(ledger, &account, &Scan::default(), &cancel).unwrap(), expected);
+            }
+        }
+    }
+    all
+}
+
+/// Counts, sums, first and last.
+type Flows = (u64, u64, Amount, Amount, i64, i64);
+type Named = (Address, Option<Asset>, (u64, u64), Option<(Amount, Amount, i64, i64)>);
+
+fn check_ranking(ledger: &dyn Ledger, address: &Address, failed: Failed, top: usize) -> Vec<Named> {
+    let Some(account) = ledger.account(CHAIN, address).unwrap() else { return Vec::new() };
+    let mut groups: BTreeMap<(Address, Option<Asset>), Flows> = BTreeMap::new();
+    for posting in postings(ledger, address) {
+        let Some(other) = other(ledger, &posting) else { continue };
+        if posting.direction == Direction::Own || (failed == Failed::LeftOut && posting.status == Some(Status::Failed))
+        {
+            continue;
+        }
+        let asset = ledger.asset(posting.asset).unwrap();
+        let secs = posting.time.secs();
+        for key in [(other, Some(asset)), (other, None)] {
+            let group = groups.entry(key).or_insert((0, 0, Amount::ZERO, Amount::ZERO, secs, secs));
+            let (count, sum) = match posting.direction {
+                Direction::In => (&mut group.0, &mut group.2),
+                Direction::Out | Direction::Own => (&mut group.1, &mut group.3),
+            };
+            *count += 1;
+            // Sums over assets mean nothing and are not looked at.
+            *sum = sum.checked_add(posting.amount).unwrap_or(Amount::MAX);
+            (group.4, group.5) = (group.4.min(secs), group.5.max(secs));
+        }
+    }
+    let params = Params::new(Scan::default(), top).with_failed(failed);
+    let cancel = Cancel::new();
+    let name = |account| ledger.address(account).unwrap();
+    let flows = by_asset(ledger, &account, &params, &cancel).unwrap();
+    let counts = by_count(ledger, &account, &params, &cancel).unwrap();
+    let mut found = Vec::new();
+    for group in &flows.top {
+        let tally = group.tally;
+        let sums = (tally.received.total(), tally.sent.total(), tally.first_secs, tally.last_secs);
+        let asset = group.asset.map(|asset| ledger.asset(asset).unwrap());
+        found.push((name(group.account), asset, (tally.count.received, tally.count.sent), Some(sums)));
+    }
+    for group in &counts.top {
+        found.push((name(group.account), None, (group.tally.received, group.tally.sent), None));
+    }
+    let expected = |by_asset: bool| {
+        let mut expected: Vec<Named> = groups
+            .iter()
+            .filter(|((_, asset), _)| asset.is_some() == by_asset)
+            .map(|((other, asset), group)| {
+                let sums = (group.2, group.3, group.4, group.5);
+                (*other, *asset, (group.0, group.1), by_asset.then_some(sums))
+            })
+            .collect();
+        expected.sort_by_key(|(other, asset, count, _)| (Reverse(count.0 + count.1), *other, *asset));
+        let length = expected.len();
+        expected.truncate(top);
+        (expected, length)
+    };
+    let ((by_asset, flow_groups), (by_count, count_groups)) = (expected(true), expected(false));
+    assert_eq!((flows.groups, counts.groups), (flow_groups, count_groups));
+    assert_eq!(found, [by_asset, by_count].concat());
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn features_of_every_address_are_those_by_the_book(batch in strategies::account_chain()) {
+        over_segmentations([batch], check_features);
+    }
+
+    #[test]
+    fn rankings_of_counterparties_are_those_by_the_book(batch in strategies::account_chain(), top in 1usize..20) {
+        over_segmentations([batch], |ledger| {
+            let failed = [Failed::LeftOut, Failed::Counted];
+            let asked = addresses().flat_map(|address| failed.map(|failed| (address, failed)));
+            asked.map(|(address, failed)| check_ranking(ledger, &address, failed, top)).collect::<Vec<_>>()
+        });
+    }
+}
+
+#[test]
+fn a_chain_without_data_has_no_features() {
+    let ledger: &Snapshot = &headwater_testkit::in_one_segment([]);
+    let all = every_address::<ActivityGather, _>(ledger, CHAIN, &Cancel::new(), |address, _| Some(*address)).unwrap();
+    assert!(all.is_empty());
+}
