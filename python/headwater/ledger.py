@@ -533,6 +533,47 @@ class Ledger:
         """
         return self.query("addresses/autocomplete", _given({"q": prefix, "chain": chain, "limit": limit}))
 
+    def export(self, out: str | PathLike[str], *, chains: Texts = None) -> dict[str, Any]:
+        """Write every movement under both its ends as Parquet, for other engines, as ``headwater export`` does.
+
+        Files stand at ``out/transfers/chain=C/bucket=BB/part-0.parquet``, sorted by address and then oldest first;
+        ``BB`` is the first byte of the SHA-256 of the address as text, in hex.
+
+        Parameters
+        ----------
+        out : path-like
+            A new or empty folder.
+        chains : sequence of str, optional
+            Only these chains.
+
+        Returns
+        -------
+        dict
+            What was written, by chain: files, addresses, rows, movements, bytes. An export that fails or is
+            interrupted leaves nothing behind.
+
+        Raises
+        ------
+        InvalidInput
+            When the folder is in use or a chain is not held.
+        StorageError
+            When a file cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import polars as pl
+        >>> from headwater import examples
+        >>> folder = tempfile.mkdtemp()
+        >>> written = examples.ledger().export(folder)
+        >>> written["chains"]["ethereum"]["rows"], written["chains"]["ethereum"]["movements"]
+        (8, 4)
+        >>> rows = pl.read_parquet(f"{folder}/transfers/**/*.parquet")
+        >>> rows.filter("is_primary").sort("block").select("block", "direction", "amount").rows()[0]
+        (1, 'out', '3000000000000000000')
+        """
+        return json.loads(self._native.export_transfers(out, builtins.list(chains or [])))
+
     def _each(self, endpoint: str, address: Addresses, request: dict[str, Any]) -> Report | Reports:
         if isinstance(address, str):
             return self.query(endpoint, {**request, "address": address})

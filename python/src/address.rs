@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use crate::errors::raise;
 
-fn chain_of(py: Python<'_>, name: &str) -> PyResult<Chain> {
+pub fn chain_of(py: Python<'_>, name: &str) -> PyResult<Chain> {
     name.parse().map_err(|error: headwater_types::UnknownChain| {
         raise(py, "InvalidInput", &error.to_string(), Some("unsupported_chain"), Some("chain"))
     })

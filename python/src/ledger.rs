@@ -6,12 +6,15 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use headwater_engine::{Answer, Desk, endpoint};
 use headwater_ingest::frames::{Transfers, transfers_batch};
+use headwater_export::ExportError;
 use headwater_ledger::Store;
+use headwater_ledger::read::Generations;
 use headwater_ledger::store::in_memory;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use serde_json::json;
 
+use crate::address::chain_of;
 use crate::errors::{exception, raise};
 use crate::interrupt::interruptible;
 
@@ -19,6 +22,7 @@ use crate::interrupt::interruptible;
 #[pyclass(frozen, module = "headwater._headwater")]
 pub struct NativeLedger {
     desk: Desk,
+    ledgers: Arc<dyn Generations>,
     source: String,
 }
 
@@ -37,10 +41,36 @@ impl NativeLedger {
             .map_err(|error| exception(py, &error))
     }
 
+    /// Writes the transfers as partitioned Parquet; what was written comes back as JSON.
+    fn export_transfers(&self, py: Python<'_>, out: PathBuf, chains: Vec<String>) -> PyResult<String> {
+        let chains: Vec<_> = chains.iter().map(|name| chain_of(py, name)).collect::<PyResult<_>>()?;
+        interruptible(py, |cancel| {
+            let ledger = self.ledgers.current()?;
+            headwater_export::transfers(&*ledger, &chains, &out, &|_, _| {}, cancel)
+        })?
+        .map(|manifest| json!(manifest).to_string())
+        .map_err(|error| export_error(py, &error))
+    }
+
     /// Where the data comes from, for people.
     #[getter]
     fn source(&self) -> &str {
         &self.source
+    }
+}
+
+fn export_error(py: Python<'_>, error: &ExportError) -> PyErr {
+    let class = match error {
+        ExportError::NotEmpty { .. } | ExportError::NothingHeld { .. } => "InvalidInput",
+        ExportError::Ledger(_) | ExportError::Io { .. } | ExportError::Parquet { .. } => "StorageError",
+    };
+    let cause = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
+    raise(py, class, &format!("{error}{cause}"), None, None)
+}
+
+impl NativeLedger {
+    fn new(ledgers: Arc<dyn Generations>, source: String) -> Self {
+        Self { desk: Desk::new(Arc::clone(&ledgers)), ledgers, source }
     }
 }
 
@@ -62,7 +92,7 @@ pub fn open_store(py: Python<'_>, path: PathBuf) -> PyResult<NativeLedger> {
     let source = path.display().to_string();
     let store =
         py.detach(|| Store::open(&path)).map_err(|error| raise(py, "StorageError", &error.to_string(), None, None))?;
-    Ok(NativeLedger { desk: Desk::new(Arc::new(store)), source })
+    Ok(NativeLedger::new(Arc::new(store), source))
 }
 
 /// Builds a ledger in memory from tables.
@@ -79,14 +109,14 @@ pub fn from_frames(
     let prices = prices.map(batches).unwrap_or_default();
     let tokens = tokens.map(batches).unwrap_or_default();
     let rows: usize = transfers.iter().map(RecordBatch::num_rows).sum();
-    let desk = interruptible(py, move |_| -> Result<Desk, (&'static str, String)> {
+    let memory = interruptible(py, move |_| -> Result<Arc<dyn Generations>, (&'static str, String)> {
         let input = |error: headwater_ingest::IngestError| ("InvalidInput", error.to_string());
         let Transfers { batches, tokens: mut listings, .. } = transfers_batch(&transfers).map_err(input)?;
         listings.extend(headwater_ingest::frames::tokens(&tokens).map_err(input)?);
         let points = headwater_ingest::frames::prices(&prices).map_err(input)?;
         let memory = in_memory(batches, listings, points).map_err(|error| ("InvalidInput", error.to_string()))?;
-        Ok(Desk::new(memory))
+        Ok(memory)
     })?
     .map_err(|(class, message)| raise(py, class, &message, None, None))?;
-    Ok(NativeLedger { desk, source: format!("{rows} transfers in memory") })
+    Ok(NativeLedger::new(memory, format!("{rows} transfers in memory")))
 }

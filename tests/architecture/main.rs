@@ -14,6 +14,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("headwater-intel", 3),
     ("headwater-ingest", 3),
     ("headwater-simulate", 3),
+    ("headwater-export", 3),
     ("headwater-engine", 4),
     ("headwater-server", 5),
     ("headwater-python", 6),
@@ -22,7 +23,7 @@ const LAYERS: &[(&str, u8)] = &[
 /// Heavy libraries and the only crates that may name them, so that the edit-test loop of the core stays short.
 const RIM: &[(&str, &[&str])] = &[
     ("polars", &["headwater-frame", "headwater-ingest"]),
-    ("parquet", &["headwater-ingest", "headwater-simulate"]),
+    ("parquet", &["headwater-ingest", "headwater-simulate", "headwater-export"]),
     ("axum", &["headwater-server"]),
     ("tokio", &["headwater-server"]),
     ("rusqlite", &["headwater-server"]),

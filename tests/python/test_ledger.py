@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
+import duckdb
 import headwater as hw
 import pandas as pd
 import polars as pl
@@ -150,3 +154,26 @@ def test_address_functions_take_one_or_many() -> None:
     assert hw.address.validate("TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", chain="tron")
     with pytest.raises(hw.InvalidInput, match="dogecoin"):
         hw.address.validate("D", chain="dogecoin")
+
+
+def test_an_export_is_read_by_other_engines(ledger: hw.Ledger, tmp_path: Path) -> None:
+    written = ledger.export(tmp_path)
+    assert written["chains"]["ethereum"]["movements"] == 3
+    files = str(tmp_path / "transfers" / "**" / "*.parquet")
+    query = """
+        SELECT address, bucket, sum(CASE direction WHEN 'in' THEN amount_decimal ELSE -amount_decimal END)
+        FROM read_parquet(?, hive_partitioning = true) WHERE contract IS NULL GROUP BY ALL ORDER BY address
+    """
+    balances = duckdb.execute(query, [files]).fetchall()
+    buckets = {address: hashlib.sha256(address.encode()).hexdigest()[:2] for address in (ALICE, BOB, SHOP)}
+    assert balances == [
+        (ALICE, buckets[ALICE], 2 * 10**18),
+        (BOB, buckets[BOB], -3 * 10**18),
+        (SHOP, buckets[SHOP], 10**18),
+    ]
+    frame = pl.read_parquet(files, hive_partitioning=True)
+    assert frame.filter(pl.col("is_primary"))["symbol"].to_list().count("usdt") == 1
+    with pytest.raises(hw.InvalidInput, match="is not empty"):
+        ledger.export(tmp_path)
+    with pytest.raises(hw.InvalidInput, match="nothing of tron"):
+        ledger.export(tmp_path / "tron", chains=["tron"])

@@ -107,6 +107,9 @@ pub trait Ledger: Send + Sync {
     /// Time and hash of a block; `None` when it is not held.
     fn block(&self, chain: Chain, number: u64) -> Result<Option<Block>>;
 
+    /// The first `limit` addresses of a chain behind `after`, in order of their bytes.
+    fn addresses(&self, chain: Chain, after: Option<&Address>, limit: usize) -> Result<Vec<Address>>;
+
     /// Addresses whose canonical text begins with `prefix`, most active first, then by text; at most `limit` of them,
     /// with the number of all matches counted up to `count_limit`.
     fn find_addresses(&self, chain: Chain, prefix: &str, limit: usize, count_limit: usize) -> Result<AddressMatches>;

@@ -3,6 +3,7 @@
 mod compact;
 mod credits;
 mod error;
+mod export;
 mod ingest;
 mod interrupt;
 mod keys;
@@ -60,6 +61,8 @@ enum Command {
     Prices(prices::Arguments),
     /// Ask any data endpoint, without HTTP or billing.
     Query(query::Arguments),
+    /// Write a table of the store as Parquet, for other engines.
+    Export(export::Arguments),
     /// Run the HTTP gateway.
     Serve(serve::Arguments),
     /// API keys.
@@ -94,6 +97,7 @@ pub fn run(arguments: impl IntoIterator<Item: Into<OsString> + Clone>) -> u8 {
         Command::Tokens(arguments) => tokens::run(&shared, arguments, output),
         Command::Prices(arguments) => prices::run(&shared, arguments, output),
         Command::Query(arguments) => query::run(&shared, arguments, output),
+        Command::Export(arguments) => export::run(&shared, &arguments, output),
         Command::Serve(arguments) => serve::run(&shared, &arguments, output),
         Command::Keys(arguments) => keys::run(&shared, arguments, output),
         Command::Credits(arguments) => credits::run(&shared, &arguments, output),

@@ -1,5 +1,6 @@
 //! One generation: segments of all chains, the registry and prices, read as one ledger.
 
+mod accounts;
 mod addresses;
 mod columns;
 mod postings;
@@ -264,6 +265,11 @@ impl Ledger for Snapshot {
             }
         }
         Ok(found)
+    }
+
+    fn addresses(&self, chain: Chain, after: Option<&Address>, limit: usize) -> Result<Vec<Address>> {
+        let segments: Vec<_> = self.of_chain(chain).map(|(_, segment)| segment).collect();
+        accounts::page(&segments, after, limit)
     }
 
     fn find_addresses(&self, chain: Chain, prefix: &str, limit: usize, count_limit: usize) -> Result<AddressMatches> {

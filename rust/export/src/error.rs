@@ -1,0 +1,64 @@
+//! Why an export failed.
+
+use std::path::{Path, PathBuf};
+
+use headwater_ledger::{Cancelled, LedgerError};
+use parquet::errors::ParquetError;
+
+/// Why an export failed. What was written until then is removed.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The folder holds something already.
+    #[error("{} is not empty: name another folder, or delete what is in it", path.display())]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A chain was asked for that the store does not hold.
+    #[error("the store holds nothing of {chain}: it holds {held}")]
+    NothingHeld {
+        /// The chain.
+        chain: headwater_types::Chain,
+        /// What it holds instead.
+        held: String,
+    },
+    /// The ledger could not be read, or the work was cancelled.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The operating system refused.
+    #[error("cannot write {}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file could not be written as Parquet.
+    #[error("cannot write {}", path.display())]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// What the library said.
+        #[source]
+        source: ParquetError,
+    },
+}
+
+impl ExportError {
+    pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path: path.clone(), source }
+    }
+
+    pub(crate) fn parquet(path: &Path) -> impl Fn(ParquetError) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Parquet { path: path.clone(), source: source.into() }
+    }
+}
+
+impl From<Cancelled> for ExportError {
+    fn from(cancelled: Cancelled) -> Self {
+        Self::Ledger(cancelled.into())
+    }
+}
