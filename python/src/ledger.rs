@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use headwater_engine::{Answer, Desk, endpoint};
-use headwater_ingest::frames::{Transfers, transfers_batch};
 use headwater_export::ExportError;
+use headwater_ingest::frames::{Transfers, transfers_batch};
 use headwater_ledger::Store;
 use headwater_ledger::read::Generations;
 use headwater_ledger::store::in_memory;

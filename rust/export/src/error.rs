@@ -53,7 +53,7 @@ impl ExportError {
 
     pub(crate) fn parquet(path: &Path) -> impl Fn(ParquetError) -> Self {
         let path = path.to_owned();
-        move |source| Self::Parquet { path: path.clone(), source: source.into() }
+        move |source| Self::Parquet { path: path.clone(), source }
     }
 }
 

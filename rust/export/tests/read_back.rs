@@ -185,7 +185,8 @@ fn a_page_of_addresses_follows_the_one_before() {
 fn amounts_are_exact_as_text_and_null_as_a_number_past_38_digits() {
     let mut batch = Chainlet::ethereum().transfer(1, 2, 7).batch();
     let largest = 10_u128.pow(38) - 1;
-    for (place, amount) in [Amount::from_u128(largest), Amount::from_u128(largest + 1), Amount::MAX].iter().enumerate() {
+    for (place, amount) in [Amount::from_u128(largest), Amount::from_u128(largest + 1), Amount::MAX].iter().enumerate()
+    {
         batch.transactions[0].movements.push(Movement {
             kind: MovementFact::Token,
             ordinal: Ordinal::Indexed(place as u64),

@@ -41,9 +41,7 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
     let bar = Bar::new(Unit::Steps);
     let progress = |done, total| bar.update(done, total, "rows");
     let written = match arguments.table {
-        Table::Transfers => {
-            headwater_export::transfers(&*ledger, &arguments.chain, &arguments.out, &progress, &cancel)
-        }
+        Table::Transfers => headwater_export::transfers(&*ledger, &arguments.chain, &arguments.out, &progress, &cancel),
     };
     drop(bar);
     let manifest = written.map_err(|error| Failure::from_error(&error))?;

@@ -262,7 +262,7 @@ impl ChainEntry {
             });
         }
         held.claims.ranges = self.ranges.clone();
-        held.apart = self.apart.clone();
+        held.apart.clone_from(&self.apart);
         if let Some(entry) = &self.accounts {
             let file = entry.to_ref().map_err(corrupt)?;
             let bytes = folder::read_listed(root, &file)?;

@@ -180,7 +180,7 @@ impl Model {
 struct File {
     model: Model,
     path: PathBuf,
-    file: std::fs::File,
+    on_disk: std::fs::File,
 }
 
 impl DiskFile for File {
@@ -189,18 +189,18 @@ impl DiskFile for File {
         let mut state = match self.model.step(Operation::Append) {
             Ok(state) => state,
             Err(error) => {
-                std::io::Write::write_all(&mut self.file, half)?;
+                std::io::Write::write_all(&mut self.on_disk, half)?;
                 return Err(error);
             }
         };
         if let Some((Fault::Full { bytes: space }, _)) = state.fault
             && state.appended + bytes.len() as u64 > space
         {
-            std::io::Write::write_all(&mut self.file, half)?;
+            std::io::Write::write_all(&mut self.on_disk, half)?;
             return Err(io::ErrorKind::StorageFull.into());
         }
         state.appended += bytes.len() as u64;
-        std::io::Write::write_all(&mut self.file, bytes)
+        std::io::Write::write_all(&mut self.on_disk, bytes)
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -222,7 +222,7 @@ impl Disk for Model {
         }
         state.unsynced.insert(path.to_owned(), 0);
         let file = std::fs::File::create(path)?;
-        Ok(Box::new(File { model: self.clone(), path: path.to_owned(), file }))
+        Ok(Box::new(File { model: self.clone(), path: path.to_owned(), on_disk: file }))
     }
 
     fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
