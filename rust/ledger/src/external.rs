@@ -46,6 +46,12 @@ impl Scratch {
         self.memory_bytes
     }
 
+    /// The folder of temporary files; `None` when everything stays in memory.
+    #[must_use]
+    pub fn place(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
     /// The same place with one of `parts` equal shares of the memory, for work that has several uses for it at once.
     #[must_use]
     pub fn share(&self, parts: usize) -> Self {

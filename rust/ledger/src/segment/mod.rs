@@ -27,6 +27,7 @@ mod fee;
 mod knots;
 mod layout;
 mod map;
+mod merge;
 mod pack;
 mod posting;
 mod read;
@@ -44,6 +45,10 @@ use crate::facts::{BlockFacts, TokenFacts, TransactionFacts};
 pub use self::build::{Encoding, build, build_as};
 pub use self::fee::fee_of;
 pub use self::read::{Segment, Spend};
+
+pub(crate) use self::build::build_into;
+pub(crate) use self::merge::{Source, merge};
+pub(crate) use self::spool::Spool;
 
 pub(crate) use self::column::search;
 pub(crate) use self::layout::posting as posting_flags;

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::LedgerError;
+use crate::external::Scratch;
 use crate::read::Result;
 
 /// What goes to disk at once, so that it is read back in few pieces.
@@ -34,6 +35,14 @@ impl Spool {
     #[allow(dead_code, reason = "for the streaming merge")]
     pub(crate) fn new(folder: PathBuf, budget: u64) -> Arc<Self> {
         Arc::new(Self { folder: Some(folder), budget, held: AtomicU64::new(0), file: Mutex::new(None) })
+    }
+
+    /// Half of the memory there is, for what works beside it needs some too.
+    pub(crate) fn within(scratch: &Scratch) -> Arc<Self> {
+        match scratch.place() {
+            None => Self::in_memory(),
+            Some(folder) => Self::new(folder.to_owned(), scratch.share(2).memory_bytes() as u64),
+        }
     }
 
     /// Bytes now in memory.

@@ -4,11 +4,11 @@ use headwater_types::{Chain, Network};
 
 use super::CommitReport;
 use super::commit::{Destination, commit};
-use super::contents::{ChainContents, Contents, Storage, keep_built};
+use super::contents::{ChainContents, Contents, Storage, keep_merged};
 use super::merge::{self, Merging, Outcome};
-use super::rebuild;
 use crate::facts::Batch;
 use crate::read::Result;
+use crate::segment::Source;
 use crate::{Cancel, LedgerError};
 
 /// How much is merged.
@@ -72,9 +72,9 @@ impl Contents {
             return Ok((None, 0));
         }
         let cancel = Cancel::new();
-        let parts: Vec<_> = blocks.iter().map(|block| block.part.clone()).collect();
-        let input = rebuild::combined(chain, held.network, &parts, &cancel)?;
-        after.sealed.push(keep_built(storage, &input, &cancel)?);
+        let sources: Vec<_> =
+            blocks.iter().map(|block| Source { segment: &block.part.segment, without: &[] }).collect();
+        after.sealed.push(keep_merged(storage, (chain, held.network), &sources, &|_, _| {}, &cancel)?);
         for block in &blocks {
             after.claims.add(&block.claims);
         }

@@ -10,12 +10,12 @@ use headwater_types::{Address, BlockHash, Chain, TxHash};
 
 use super::CommitReport;
 use super::claims::Claims;
-use super::contents::{ChainContents, Part, Storage, TailBlock, keep_built};
+use super::contents::{ChainContents, Part, Storage, TailBlock, keep_built, keep_merged};
 use super::lookup::{self, Outputs, Stand};
 use super::rebuild::{self, Edits};
 use crate::facts::{Batch, BlockFacts, TokenFacts, TransactionFacts};
 use crate::read::Result;
-use crate::segment::SegmentInput;
+use crate::segment::{SegmentInput, Source};
 use crate::{Cancel, LedgerError};
 
 /// Where facts go that are not held yet.
@@ -310,8 +310,12 @@ impl<'a> Plan<'a> {
         let mut after = self.held.clone();
         let has_edits = !self.edits.is_empty();
         for (place, edits) in std::mem::take(&mut self.edits) {
-            let input = rebuild::edited(self.parts[place], edits, cancel)?;
-            let part = keep_built(storage, &input, cancel)?;
+            let (corrections, without) = rebuild::corrections(self.parts[place], edits, cancel)?;
+            let sources = [
+                Source { segment: &self.parts[place].segment, without: &without },
+                Source { segment: &corrections, without: &[] },
+            ];
+            let part = keep_merged(storage, (self.chain, self.held.network), &sources, &|_, _| {}, cancel)?;
             match place.checked_sub(after.sealed.len()) {
                 None => after.sealed[place] = part,
                 Some(place) => after.tail[place].part = part,

@@ -11,7 +11,7 @@ use super::claims::Claims;
 use super::imports::Imports;
 use crate::external::Scratch;
 use crate::read::{Coverage, Result};
-use crate::segment::{self, Segment, SegmentInput};
+use crate::segment::{self, Segment, SegmentInput, Source, Spool};
 use crate::{Cancel, LedgerError, Snapshot};
 
 /// A file by its name in the store, and how to know it again.
@@ -137,7 +137,6 @@ pub(super) type Writing<'a> = &'a mut dyn FnMut(&mut dyn Write) -> Result<()>;
 /// Where new files are put: a folder, or memory.
 pub(super) trait Storage {
     /// Where work goes that does not fit into memory.
-    #[expect(dead_code, reason = "for merges past memory")]
     fn scratch(&self) -> Scratch;
 
     /// Keeps a segment, which `write` writes, and opens it.
@@ -149,9 +148,22 @@ pub(super) trait Storage {
 
 /// Builds a segment of facts and keeps it.
 pub(super) fn keep_built(storage: &mut dyn Storage, input: &SegmentInput, cancel: &Cancel) -> Result<Arc<Part>> {
-    // Built before a file is begun: most of what can fail is found there.
-    let bytes = segment::build(input, cancel)?;
-    storage.keep_segment(input.chain, &mut |out| write_all(out, &bytes))
+    let spool = Spool::within(&storage.scratch());
+    storage.keep_segment(input.chain, &mut |out| segment::build_into(input, &spool, out, cancel).map(drop))
+}
+
+/// Merges segments and keeps the one they make.
+pub(super) fn keep_merged(
+    storage: &mut dyn Storage,
+    (chain, network): (Chain, Network),
+    sources: &[Source<'_>],
+    merging: &dyn Fn(u64, u64),
+    cancel: &Cancel,
+) -> Result<Arc<Part>> {
+    let scratch = storage.scratch();
+    storage.keep_segment(chain, &mut |out| {
+        segment::merge((chain, network), sources, &scratch, out, (merging, cancel)).map(drop)
+    })
 }
 
 /// Writes bytes whose place the storage knows better than the error of the system.

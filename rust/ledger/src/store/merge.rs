@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use headwater_types::Chain;
 
-use super::contents::{ChainContents, Part, Storage, keep_built};
-use super::{rebuild, tiers};
+use super::contents::{ChainContents, Part, Storage, keep_merged};
+use super::tiers;
 use crate::read::Result;
+use crate::segment::Source;
 use crate::{Cancel, LedgerError};
-
-/// Most that is merged while a merge goes through memory.
-const IN_MEMORY: u64 = 4 << 20;
 
 /// How far a merge is: of how many rows, how many are merged.
 pub(super) type Merging<'a> = &'a dyn Fn(u64, u64);
@@ -44,7 +42,7 @@ pub(super) fn merge_due(
 ) -> Result<Outcome> {
     let open = mergeable(held);
     let weights: Vec<u64> = open.iter().map(|part| weight(part)).collect();
-    match tiers::due(&weights).filter(|due| due.iter().map(|place| weights[*place]).sum::<u64>() <= IN_MEMORY) {
+    match tiers::due(&weights) {
         None => Ok(Outcome::Idle),
         Some(due) => {
             let due: Vec<Arc<Part>> = due.into_iter().map(|place| Arc::clone(&open[place])).collect();
@@ -89,10 +87,8 @@ fn merge(
     cancel: &Cancel,
 ) -> Result<Outcome> {
     let names: BTreeSet<String> = parts.iter().map(|part| part.file.name.clone()).collect();
-    let input = rebuild::combined(chain, held.network, parts, cancel)?;
-    let rows = input.transactions.len() as u64;
-    merging(0, rows);
-    match keep_built(storage, &input, cancel) {
+    let sources: Vec<_> = parts.iter().map(|part| Source { segment: &part.segment, without: &[] }).collect();
+    match keep_merged(storage, (chain, held.network), &sources, merging, cancel) {
         // Blocks or times too far apart for one segment, or too many of something.
         Err(LedgerError::SegmentFull { .. }) => {
             held.apart.extend(names);
@@ -100,7 +96,6 @@ fn merge(
         }
         Err(error) => Err(error),
         Ok(merged) => {
-            merging(rows, rows);
             held.sealed.retain(|part| !names.contains(&part.file.name));
             held.sealed.push(merged);
             Ok(Outcome::Merged)

@@ -1,5 +1,6 @@
-//! From segments back to facts, to be written anew: with edits, or several as one.
+//! From segments back to facts: what is edited, or several as one for tests.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use super::contents::Part;
 use crate::Cancel;
 use crate::facts::{BlockFacts, TokenFacts, TransactionFacts};
 use crate::read::Result;
-use crate::segment::SegmentInput;
+use crate::segment::{self, Segment, SegmentInput};
 
 /// Rows between two looks at the cancel token.
 const ROWS_PER_CHECK: u32 = 4096;
@@ -28,16 +29,35 @@ pub(super) struct Edits {
 pub(super) fn combined(chain: Chain, network: Network, parts: &[Arc<Part>], cancel: &Cancel) -> Result<SegmentInput> {
     let mut gathered = Gathered::default();
     for part in parts {
-        gathered.take(part, Edits::default(), cancel)?;
+        gathered.take(part, cancel)?;
     }
     Ok(gathered.into_input(chain, network))
 }
 
-/// The facts of one part with edits.
-pub(super) fn edited(part: &Part, edits: Edits, cancel: &Cancel) -> Result<SegmentInput> {
-    let mut gathered = Gathered::default();
-    gathered.take(part, edits, cancel)?;
-    Ok(gathered.into_input(part.segment.chain(), part.segment.network()))
+/// What stands in place of rows of a part, as a segment of its own to be merged with it, and the rows that are left
+/// out, ascending.
+pub(super) fn corrections(part: &Part, edits: Edits, cancel: &Cancel) -> Result<(Segment, Vec<u32>)> {
+    let segment = &part.segment;
+    let mut without: Vec<u32> = edits.rows.keys().copied().collect();
+    without.sort_unstable();
+    let transactions: Vec<TransactionFacts> = edits.rows.into_values().flatten().collect();
+    let mut blocks = edits.blocks;
+    for facts in &transactions {
+        if let Entry::Vacant(entry) = blocks.entry(facts.block)
+            && let Some(block) = segment.block(facts.block)?
+        {
+            entry.insert(block);
+        }
+    }
+    let input = SegmentInput {
+        chain: segment.chain(),
+        network: segment.network(),
+        blocks: blocks.into_values().collect(),
+        transactions,
+        contracts: Vec::new(),
+        tokens: edits.tokens.into_values().collect(),
+    };
+    Ok((Segment::from_bytes("corrections", segment::build(&input, cancel)?)?, without))
 }
 
 #[derive(Default)]
@@ -49,24 +69,17 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn take(&mut self, part: &Part, mut edits: Edits, cancel: &Cancel) -> Result<()> {
+    fn take(&mut self, part: &Part, cancel: &Cancel) -> Result<()> {
         let segment = &part.segment;
         for row in 0..segment.transactions() {
             if row % ROWS_PER_CHECK == 0 {
                 cancel.check()?;
             }
-            let facts = match edits.rows.remove(&row) {
-                Some(Some(facts)) => facts,
-                Some(None) => continue,
-                None => segment.facts(row)?,
-            };
-            self.transactions.push(facts);
+            self.transactions.push(segment.facts(row)?);
         }
         self.blocks.extend(segment.blocks()?.into_iter().map(|block| (block.number, block)));
-        self.blocks.append(&mut edits.blocks);
         self.contracts.extend(segment.contracts()?);
         self.tokens.extend(segment.tokens()?.into_iter().map(|token| (token.contract, token)));
-        self.tokens.append(&mut edits.tokens);
         Ok(())
     }
 

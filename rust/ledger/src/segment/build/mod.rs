@@ -81,6 +81,13 @@ pub(crate) fn build_into(
     packed::build(input, &Prepared::new(input, cancel)?, spool, sink, cancel)
 }
 
+/// How many movements a record stands for.
+pub(super) fn movements_of(record: &TransactionRecord) -> u64 {
+    let mut movements = Movements::default();
+    movements.add(0, record, false);
+    movements.count
+}
+
 /// Facts in order, and the ids of their addresses and assets.
 struct Prepared<'a> {
     blocks: Vec<&'a BlockFacts>,

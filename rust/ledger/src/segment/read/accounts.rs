@@ -42,7 +42,7 @@ impl Accounts {
         self.length
     }
 
-    fn key(&self, id: usize) -> Result<&[u8]> {
+    pub(super) fn key(&self, id: usize) -> Result<&[u8]> {
         match self.chain.family() {
             Family::Evm | Family::Tron => {
                 let start = id.saturating_mul(FIXED_KEY);

@@ -94,9 +94,9 @@ pub(super) struct Hubs {
     days: Ints,
     day_received: Amounts,
     day_sent: Amounts,
-    fee_payers: usize,
-    fee_accounts: Ints,
-    fee_sums: Amounts,
+    pub(super) fee_payers: usize,
+    pub(super) fee_accounts: Ints,
+    pub(super) fee_sums: Amounts,
 }
 
 /// One asset of a hub.

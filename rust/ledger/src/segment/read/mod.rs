@@ -7,6 +7,7 @@ mod hubs;
 mod many;
 mod packed;
 mod postings;
+mod source;
 mod transactions;
 mod utxo;
 

@@ -140,6 +140,10 @@ impl Utxo {
         Ok(spends)
     }
 
+    pub(super) fn input_count(&self) -> usize {
+        self.hashes.len()
+    }
+
     /// The input at a place in order of what is spent, and the hash it names.
     pub(super) fn spender_at(&self, place: usize) -> Result<(u32, [u8; 32], u32)> {
         let input = self.by_output.entry(place)?;

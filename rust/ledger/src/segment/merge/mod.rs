@@ -1,0 +1,253 @@
+//! Several segments as one, column by column: a merge of sorted runs that never makes facts of what it moves.
+//!
+//! The result is to the byte what [`build`](super::build) makes of the facts of all of them together. Accounts are
+//! united in order of keys, which gives for each old segment a table from old to new ids; rows are merged by (block,
+//! index, hash), postings account by account, indexes by hash. What is held in memory is those tables (4 bytes for each
+//! account of each source, and for each row where sources are interleaved) and the spool up to its budget.
+//!
+//! Where sources speak of one block or token, the last of them stands: so a segment of corrections goes last, and the
+//! rows it replaces are left out of the one before.
+
+mod accounts;
+mod leave;
+mod places;
+mod postings;
+mod rows;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::io::Write;
+use std::sync::Arc;
+
+use headwater_types::{Chain, Network};
+
+use self::accounts::Ids;
+use self::leave::Leaving;
+use self::rows::Merged;
+use super::container::SegmentFile;
+use super::posting::Shape;
+use super::read::Segment;
+use super::spool::Spool;
+use super::write::{
+    BlocksWriter, FeesWriter, HashesWriter, PostingsWriter, SpendersWriter, TokensWriter, Totals, TransactionsWriter,
+    finish,
+};
+use crate::Cancel;
+use crate::external::Scratch;
+use crate::facts::TokenFacts;
+use crate::read::Result;
+
+/// Steps between two looks at the cancel token.
+const CANCEL_STEP: u64 = 4096;
+
+/// A segment that goes into a merge.
+pub(crate) struct Source<'a> {
+    pub(crate) segment: &'a Segment,
+    /// Rows that are left out, ascending.
+    pub(crate) without: &'a [u32],
+}
+
+impl Source<'_> {
+    fn is_out(&self, row: u32) -> bool {
+        !self.without.is_empty() && self.without.binary_search(&row).is_ok()
+    }
+}
+
+/// Writes the segment that holds what all sources hold; the number of its bytes. `progress(done, total)` counts rows.
+///
+/// # Errors
+/// When a source is damaged, when the segment would pass its limits, when it cannot be written, or when cancelled.
+pub(crate) fn merge(
+    (chain, network): (Chain, Network),
+    sources: &[Source<'_>],
+    scratch: &Scratch,
+    sink: &mut dyn Write,
+    (progress, cancel): (&dyn Fn(u64, u64), &Cancel),
+) -> Result<u64> {
+    let spool = Spool::within(scratch);
+    let leaving =
+        sources.iter().enumerate().map(|(place, _)| Leaving::of(sources, place, cancel)).collect::<Result<Vec<_>>>()?;
+    let frame = leave::frame(sources, cancel)?;
+    frame.check()?;
+    let mut out = SegmentFile::begin(sink, chain, network)?;
+    let ids = accounts::unite(chain, sources, &leaving, &spool, &mut out, cancel)?;
+
+    let mut transactions = TransactionsWriter::new(&spool, frame);
+    let merged = rows::merge(sources, &leaving, &ids, frame, &mut transactions, (progress, cancel))?;
+    let mut totals = Totals {
+        frame,
+        transactions: transactions.rows(),
+        movements: merged.movements,
+        accounts: ids.accounts,
+        assets: ids.assets,
+        blocks: 0,
+        tokens: 0,
+        inputs: transactions.inputs(),
+        hubs: 0,
+        fee_payers: 0,
+        times_ordered: merged.times_ordered,
+    };
+    totals.tokens = put_tokens(sources, &ids, &mut transactions, &spool, &mut out)?;
+    totals.blocks = put_blocks(sources, &spool, &mut out, cancel)?;
+    put_hashes(sources, &merged, &spool, &mut out, cancel)?;
+    put_spenders(sources, &merged, &spool, &mut out, cancel)?;
+    let knots = transactions.knots();
+    let shape = Shape::new(totals.transactions, totals.accounts, totals.assets, knots.clone());
+    transactions.put(&mut out)?;
+
+    let mut writer = PostingsWriter::new(&spool, shape, frame);
+    postings::merge(sources, &ids, &merged, frame, &mut writer, cancel)?;
+    totals.hubs = writer.put(totals.accounts, &mut out)?;
+    let mut fees = FeesWriter::new(&spool);
+    postings::merge_fees(sources, &leaving, &ids, &merged, &mut fees)?;
+    totals.fee_payers = fees.len();
+    fees.put(&mut out)?;
+    finish(out, &knots, &totals)
+}
+
+fn put_tokens(
+    sources: &[Source<'_>],
+    ids: &Ids,
+    transactions: &mut TransactionsWriter,
+    spool: &Arc<Spool>,
+    out: &mut SegmentFile<'_>,
+) -> Result<u64> {
+    let mut tokens: BTreeMap<u32, TokenFacts> = BTreeMap::new();
+    for (source, ids) in sources.iter().zip(&ids.sources) {
+        for place in 0..source.segment.token_count() {
+            let (contract, token) = source.segment.token_of(place)?;
+            tokens.insert(ids.account(contract), token);
+        }
+    }
+    let mut writer = TokensWriter::new(spool);
+    for (contract, token) in tokens {
+        let symbol = transactions.text(token.symbol.as_deref().map(str::as_bytes))?;
+        let name = transactions.text(token.name.as_deref().map(str::as_bytes))?;
+        writer.push(contract, symbol, name, token.decimals)?;
+    }
+    let count = writer.len();
+    writer.put(out)?;
+    Ok(count)
+}
+
+fn put_blocks(sources: &[Source<'_>], spool: &Arc<Spool>, out: &mut SegmentFile<'_>, cancel: &Cancel) -> Result<u64> {
+    let mut writer = BlocksWriter::new(spool);
+    let mut next = vec![0; sources.len()];
+    let mut heads = BinaryHeap::new();
+    let head = |source: usize, place: u64| -> Result<Option<Reverse<(u64, usize)>>> {
+        let segment = sources[source].segment;
+        if place == segment.block_count() {
+            return Ok(None);
+        }
+        Ok(Some(Reverse((segment.block_of(place)?.number, source))))
+    };
+    for source in 0..sources.len() {
+        heads.extend(head(source, 0)?);
+    }
+    let mut waiting = None;
+    while let Some(Reverse((number, source))) = heads.pop() {
+        if writer.len().is_multiple_of(CANCEL_STEP) {
+            cancel.check()?;
+        }
+        // Of one number the last source comes last.
+        if let Some((held, block)) = waiting.take()
+            && held != number
+        {
+            writer.push(&block)?;
+        }
+        waiting = Some((number, sources[source].segment.block_of(next[source])?));
+        next[source] += 1;
+        heads.extend(head(source, next[source])?);
+    }
+    if let Some((_, block)) = waiting {
+        writer.push(&block)?;
+    }
+    let count = writer.len();
+    writer.put(out)?;
+    Ok(count)
+}
+
+fn put_hashes(
+    sources: &[Source<'_>],
+    merged: &Merged,
+    spool: &Arc<Spool>,
+    out: &mut SegmentFile<'_>,
+    cancel: &Cancel,
+) -> Result<()> {
+    let mut writer = HashesWriter::new(spool);
+    let mut next = vec![0_u32; sources.len()];
+    let mut advance = |source: usize| -> Result<Option<Reverse<([u8; 32], usize, u32)>>> {
+        let Source { segment, .. } = sources[source];
+        while next[source] < segment.transactions() {
+            let row = segment.row_by_hash(next[source])?;
+            next[source] += 1;
+            if !sources[source].is_out(row) {
+                let new = merged.rows[source].get(row);
+                return Ok(Some(Reverse((*segment.hash(row)?.as_bytes(), source, new))));
+            }
+        }
+        Ok(None)
+    };
+    let mut heads = BinaryHeap::new();
+    for source in 0..sources.len() {
+        heads.extend(advance(source)?);
+    }
+    let mut count = 0_u64;
+    while let Some(mut head) = heads.peek_mut() {
+        if count.is_multiple_of(CANCEL_STEP) {
+            cancel.check()?;
+        }
+        count += 1;
+        let Reverse((hash, source, row)) = *head;
+        writer.push(&hash, row)?;
+        match advance(source)? {
+            Some(next) => *head = next,
+            None => {
+                std::collections::binary_heap::PeekMut::pop(head);
+            }
+        }
+    }
+    writer.put(out)
+}
+
+fn put_spenders(
+    sources: &[Source<'_>],
+    merged: &Merged,
+    spool: &Arc<Spool>,
+    out: &mut SegmentFile<'_>,
+    cancel: &Cancel,
+) -> Result<()> {
+    let mut writer = SpendersWriter::new(spool);
+    let mut next = vec![0; sources.len()];
+    let mut advance = |source: usize| -> Result<Option<Reverse<([u8; 32], u32, u32, usize)>>> {
+        let Source { segment, .. } = sources[source];
+        while next[source] < segment.input_count() {
+            let (input, hash, index) = segment.input_by_hash(next[source])?;
+            next[source] += 1;
+            if let Some(new) = merged.input(source, input) {
+                return Ok(Some(Reverse((hash, index, new, source))));
+            }
+        }
+        Ok(None)
+    };
+    let mut heads = BinaryHeap::new();
+    for source in 0..sources.len() {
+        heads.extend(advance(source)?);
+    }
+    let mut count = 0_u64;
+    while let Some(mut head) = heads.peek_mut() {
+        if count.is_multiple_of(CANCEL_STEP) {
+            cancel.check()?;
+        }
+        count += 1;
+        let Reverse((hash, _, input, source)) = *head;
+        writer.push(&hash, input)?;
+        match advance(source)? {
+            Some(next) => *head = next,
+            None => {
+                std::collections::binary_heap::PeekMut::pop(head);
+            }
+        }
+    }
+    writer.put(out)
+}

@@ -1,0 +1,61 @@
+//! What a merge takes from a segment beside records and postings.
+
+use headwater_types::Amount;
+
+use super::Segment;
+use super::hubs::Stored;
+use crate::facts::{BlockFacts, TokenFacts};
+use crate::read::Result;
+
+impl Segment {
+    /// The key of an account's address.
+    pub(crate) fn account_key(&self, account: u32) -> Result<&[u8]> {
+        self.accounts.key(account as usize)
+    }
+
+    /// The bits of an account.
+    pub(crate) fn account_flags(&self, account: u32) -> Result<u8> {
+        let flags = self.accounts.flags(account)?;
+        u8::try_from(flags).map_err(|_| self.assets.wrong(0, "is beside flags of an account that are none"))
+    }
+
+    /// The block at a place of the block table.
+    pub(crate) fn block_of(&self, place: u64) -> Result<BlockFacts> {
+        self.block_at(usize::try_from(place).unwrap_or(usize::MAX))
+    }
+
+    /// The number of tokens of which something is said.
+    pub(crate) fn token_count(&self) -> usize {
+        self.tokens.length
+    }
+
+    /// A token by its place, and the account of its contract.
+    pub(crate) fn token_of(&self, place: usize) -> Result<(u32, TokenFacts)> {
+        Ok((self.tokens.contracts.id(place)?, self.token_at(place)?))
+    }
+
+    /// The number of inputs.
+    pub(crate) fn input_count(&self) -> usize {
+        self.utxo.input_count()
+    }
+
+    /// The number of accounts that paid fees; `None` in format 1, where nobody knows who paid nothing.
+    pub(crate) fn fee_payers(&self) -> Option<usize> {
+        match &self.stored {
+            Stored::Holdings { .. } => None,
+            Stored::Hubs(hubs) => Some(hubs.fee_payers),
+        }
+    }
+
+    /// Who paid fees, by place in order of accounts, and how much.
+    pub(crate) fn fee_of_payer(&self, place: usize) -> Result<(u32, Amount)> {
+        match &self.stored {
+            Stored::Holdings { .. } => Err(self.assets.wrong(0, "is beside no table of fees")),
+            Stored::Hubs(hubs) => {
+                let account = hubs.fee_accounts.get(place)?;
+                let account = u32::try_from(account).map_err(|_| self.assets.wrong(0, "is beside a wrong payer"))?;
+                Ok((account, hubs.fee_sums.get(place)?))
+            }
+        }
+    }
+}
