@@ -1,12 +1,16 @@
 //! Call data and event topics of the contracts that the economy uses.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use headwater_types::{Address, Amount};
 
 use crate::identity::{account_bytes, keccak};
 
 /// Call data: the selector of a signature and words.
-pub(crate) fn call(signature: &str, words: &[[u8; 32]]) -> Vec<u8> {
-    let mut data = keccak(signature.as_bytes())[..4].to_vec();
+pub(crate) fn call(signature: &'static str, words: &[[u8; 32]]) -> Vec<u8> {
+    let mut data = Vec::with_capacity(4 + 32 * words.len());
+    data.extend_from_slice(&topic(signature)[..4]);
     for word in words {
         data.extend_from_slice(word);
     }
@@ -14,8 +18,12 @@ pub(crate) fn call(signature: &str, words: &[[u8; 32]]) -> Vec<u8> {
 }
 
 /// The first topic of an event.
-pub(crate) fn topic(signature: &str) -> [u8; 32] {
-    keccak(signature.as_bytes())
+pub(crate) fn topic(signature: &'static str) -> [u8; 32] {
+    thread_local! {
+        /// The few signatures of this crate, hashed once: they are asked for with every transfer.
+        static HASHED: RefCell<HashMap<&'static str, [u8; 32]>> = RefCell::new(HashMap::new());
+    }
+    HASHED.with_borrow_mut(|hashed| *hashed.entry(signature).or_insert_with(|| keccak(signature.as_bytes())))
 }
 
 /// An account as a word.

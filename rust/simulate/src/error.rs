@@ -1,6 +1,6 @@
 //! What can go wrong when the economy is written to a store.
 
-use headwater_ledger::LedgerError;
+use headwater_ledger::{Cancelled, LedgerError};
 
 use crate::truth::TruthError;
 
@@ -16,6 +16,9 @@ pub enum SimulateError {
         /// What it was made with.
         held: String,
     },
+    /// The work was stopped from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
     /// The truth could not be written.
     #[error(transparent)]
     Truth(#[from] TruthError),

@@ -2,8 +2,8 @@
 
 use headwater_types::{Amount, Chain, Family};
 
-use crate::clock::{HOUR, day};
-use crate::random::{Stream, whole};
+use crate::fees::FeeLevels;
+use crate::random::Stream;
 
 /// Gas of a plain transfer.
 pub(crate) const PLAIN_GAS: u64 = 21_000;
@@ -36,16 +36,15 @@ pub(crate) struct GasQuote {
 pub(crate) struct FeeMarket {
     chain: Chain,
     stream: Stream,
-    /// Price level of each day, in millionths of a gwei.
-    levels: Vec<u64>,
+    /// Price level, in millionths of a gwei.
+    levels: FeeLevels,
 }
 
 impl FeeMarket {
     /// The fees of a chain over this many days.
     pub(crate) fn new(seed: u64, chain: Chain, days: i64) -> Self {
-        let mut days_stream = Stream::new(seed, &format!("fees/{chain}/days"));
-        let (median, sigma) = if chain == Chain::ETHEREUM { (9_000_000.0, 0.5) } else { (1_200_000.0, 0.15) };
-        let levels = (0..=days).map(|_| whole(days_stream.log_normal(median, sigma)).max(100_000)).collect();
+        let law = if chain == Chain::ETHEREUM { (9_000_000.0, 0.5) } else { (1_200_000.0, 0.15) };
+        let levels = FeeLevels::new(seed, chain.name(), days, law);
         Self { chain, stream: Stream::new(seed, &format!("fees/{chain}")), levels }
     }
 
@@ -56,10 +55,8 @@ impl FeeMarket {
         }
         let used = if gas > PLAIN_GAS { gas * self.stream.between(88, 112) / 100 } else { gas };
         let limit = if gas > PLAIN_GAS { used * self.stream.between(105, 160) / 100 } else { gas };
-        let level = self.levels[day(now).min(self.levels.len() - 1)];
-        let hour = now / HOUR % 24;
-        let busy = if (13..=20).contains(&hour) { 125 } else { 90 };
-        let paid = level * busy / 100 * self.stream.between(85, 130) / 100 * 1_000;
+        let level = self.levels.at(now).max(100_000);
+        let paid = level * self.stream.between(85, 130) / 100 * 1_000;
         let named = if self.stream.chance(0.6) { paid * self.stream.between(110, 220) / 100 } else { paid };
         let fee = u128::from(used) * u128::from(paid);
         Quote { gas: Some(GasQuote { limit, used, named: named.into(), paid: paid.into() }), fee }

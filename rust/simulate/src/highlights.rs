@@ -1,13 +1,13 @@
 //! Addresses worth looking at: what `make demo` prints to try.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use headwater_ledger::facts::TransactionFacts;
+use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_types::{Address, Asset, Chain};
 use serde::Serialize;
 
-use crate::economy::Economy;
-use crate::truth::{AddressTruth, CaseStep, Role};
+use crate::truth::{AddressTruth, CaseStep, Role, Truth};
 
 /// One address worth looking at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -23,112 +23,126 @@ pub struct Highlight {
     pub why: String,
 }
 
-/// Picks a few addresses of every chain, in order of chain.
-pub(crate) fn highlights(economy: &Economy) -> Vec<Highlight> {
-    let activity = activity(economy);
-    let values = Values::of(economy);
-    let mut found = Vec::new();
-    for chain in Chain::all() {
-        let busiest = |role: Role| {
-            let of_role = economy.truth.addresses.iter().filter(|truth| truth.chain == chain && truth.role == role);
-            let count = |truth: &&AddressTruth| activity.get(&(chain, truth.address)).copied().unwrap_or(0);
-            of_role.max_by_key(|truth| (count(truth), std::cmp::Reverse(truth.address)))
-        };
-        let mut add = |address: Address, title, why: String| {
-            found.push(Highlight { chain, address: address.to_string(), title, why });
-        };
-        if let Some(truth) = busiest(Role::ExchangeHot) {
-            add(truth.address, "exchange", format!("hot wallet of {}, the busiest service of the chain", truth.owner));
-        }
-        if let Some(truth) = busiest(Role::Person) {
-            add(truth.address, "busy person", format!("{}: months of payments, deposits and withdrawals", truth.owner));
-        }
-        for (role, title, why) in [
-            (Role::ScamCollector, "scammer", "where the loot of many victims comes together"),
-            (
-                Role::SpoofedToken,
-                "spoofed token",
-                "a contract that carries a well-known symbol and is hidden by default",
-            ),
-            (Role::BridgeVault, "bridge", "both legs of every crossing touch a vault like this"),
-            (Role::MixerPool, "mixer", "equal deposits go in, and come out for new addresses"),
-            (Role::MiningPool, "mining pool", "coinbases come in, miners are paid in batches"),
-        ] {
-            if let Some(truth) = busiest(role) {
-                add(truth.address, title, why.to_owned());
-            }
-        }
-        let person = |address: &Address| {
-            economy.truth.addresses.iter().any(|truth| truth.address == *address && truth.role == Role::Person)
-        };
-        let loot = economy.truth.cases.iter().filter(|step| step.chain == chain && step.stage == "loot");
-        let robbed = loot.clone().filter(|step| person(&step.from));
-        if let Some(step) = robbed.max_by(|left, right| values.usd(left).total_cmp(&values.usd(right))) {
-            add(step.from, "victim", format!("lost more than anybody else to {}", step.case));
-        }
-        if let Some(step) = loot.clone().find(|step| step.kind == "theft") {
-            add(step.to, "peel chain", "stolen coins leave here, a little peeled off at every hop".to_owned());
-        }
-        let mixed = economy.truth.mixer_links.iter().filter(|link| link.chain == chain);
-        if let Some(link) = mixed.clone().find(|link| person(&link.depositor)) {
-            add(link.depositor, "mixer user", "an ordinary person who used the mixer".to_owned());
-        }
-        let crossed = economy.truth.bridge_transfers.iter().filter(|transfer| transfer.source.chain == chain);
-        if let Some(transfer) = crossed.clone().find(|transfer| person(&transfer.source.user)) {
-            let there = &transfer.destination;
-            let why = format!("crossed to {} over the bridge, to {}", there.chain, there.user);
-            add(transfer.source.user, "bridge user", why);
-        }
-    }
-    found
+/// Notes what is worth looking at while an economy is made.
+pub(crate) struct Spotter {
+    values: Values,
+    /// The address of a role that transactions name most often.
+    busiest: BTreeMap<(Chain, Role), (u32, Reverse<Address>, String)>,
+    /// Whoever lost most, by chain.
+    victims: BTreeMap<Chain, (f64, Address, String)>,
+    peelers: BTreeMap<Chain, Address>,
+    mixed: BTreeMap<Chain, Address>,
+    crossed: BTreeMap<Chain, (Address, Chain, Address)>,
 }
 
-/// What assets are worth, by their first price: good enough to compare losses.
-struct Values<'a>(BTreeMap<(Chain, Asset), (u8, &'a str)>, BTreeMap<&'a str, f64>);
-
-impl<'a> Values<'a> {
-    fn of(economy: &'a Economy) -> Self {
-        let natives =
-            Chain::all().map(|chain| ((chain, Asset::Native), (chain.native_decimals(), chain.native_symbol())));
-        let tokens = economy.tokens.iter();
-        let tokens =
-            tokens.map(|token| ((token.chain, Asset::Token(token.contract)), (token.decimals, &*token.symbol)));
-        let mut prices = BTreeMap::new();
-        for point in &economy.prices {
-            prices.entry(&*point.symbol).or_insert(point.usd);
+impl Spotter {
+    /// Nothing noted yet.
+    pub(crate) fn new(tokens: &[TokenListing], prices: &[PricePoint]) -> Self {
+        Self {
+            values: Values::new(tokens, prices),
+            busiest: BTreeMap::new(),
+            victims: BTreeMap::new(),
+            peelers: BTreeMap::new(),
+            mixed: BTreeMap::new(),
+            crossed: BTreeMap::new(),
         }
-        Self(natives.chain(tokens).collect(), prices)
+    }
+
+    /// Looks at the truth of a slice; `person` tells who is a private person.
+    pub(crate) fn see_truth(&mut self, truth: &Truth, person: &dyn Fn(&Address) -> bool) {
+        for step in truth.cases.iter().filter(|step| step.stage == "loot") {
+            let usd = self.values.usd(step);
+            let most = self.victims.get(&step.chain).map_or(f64::MIN, |victim| victim.0);
+            if usd >= most && person(&step.from) {
+                self.victims.insert(step.chain, (usd, step.from, step.case.clone()));
+            }
+            if step.kind == "theft" {
+                self.peelers.entry(step.chain).or_insert(step.to);
+            }
+        }
+        for link in truth.mixer_links.iter().filter(|link| person(&link.depositor)) {
+            self.mixed.entry(link.chain).or_insert(link.depositor);
+        }
+        for transfer in truth.bridge_transfers.iter().filter(|transfer| person(&transfer.source.user)) {
+            let there = &transfer.destination;
+            self.crossed.entry(transfer.source.chain).or_insert((transfer.source.user, there.chain, there.user));
+        }
+    }
+
+    /// Looks at an address that transactions name so often.
+    pub(crate) fn see_address(&mut self, truth: &AddressTruth, mentions: u32) {
+        let key = (truth.chain, truth.role);
+        let rank = (mentions, Reverse(truth.address));
+        if self.busiest.get(&key).is_none_or(|held| (held.0, held.1) < rank) {
+            self.busiest.insert(key, (rank.0, rank.1, truth.owner.clone()));
+        }
+    }
+
+    /// A few addresses of every chain, in order of chain.
+    pub(crate) fn highlights(self) -> Vec<Highlight> {
+        let mut found = Vec::new();
+        for chain in Chain::all() {
+            let busiest = |role: Role| self.busiest.get(&(chain, role));
+            let mut add = |address: Address, title, why: String| {
+                found.push(Highlight { chain, address: address.to_string(), title, why });
+            };
+            if let Some((_, address, owner)) = busiest(Role::ExchangeHot) {
+                add(address.0, "exchange", format!("hot wallet of {owner}, the busiest service of the chain"));
+            }
+            if let Some((_, address, owner)) = busiest(Role::Person) {
+                add(address.0, "busy person", format!("{owner}: months of payments, deposits and withdrawals"));
+            }
+            for (role, title, why) in FAMOUS {
+                if let Some((_, address, _)) = busiest(role) {
+                    add(address.0, title, why.to_owned());
+                }
+            }
+            if let Some((_, address, case)) = self.victims.get(&chain) {
+                add(*address, "victim", format!("lost more than anybody else to {case}"));
+            }
+            if let Some(address) = self.peelers.get(&chain) {
+                add(*address, "peel chain", "stolen coins leave here, a little peeled off at every hop".to_owned());
+            }
+            if let Some(address) = self.mixed.get(&chain) {
+                add(*address, "mixer user", "an ordinary person who used the mixer".to_owned());
+            }
+            if let Some((address, to, recipient)) = self.crossed.get(&chain) {
+                add(*address, "bridge user", format!("crossed to {to} over the bridge, to {recipient}"));
+            }
+        }
+        found
+    }
+}
+
+/// Roles of which the busiest address is shown.
+const FAMOUS: [(Role, &str, &str); 5] = [
+    (Role::ScamCollector, "scammer", "where the loot of many victims comes together"),
+    (Role::SpoofedToken, "spoofed token", "a contract that carries a well-known symbol and is hidden by default"),
+    (Role::BridgeVault, "bridge", "both legs of every crossing touch a vault like this"),
+    (Role::MixerPool, "mixer", "equal deposits go in, and come out for new addresses"),
+    (Role::MiningPool, "mining pool", "coinbases come in, miners are paid in batches"),
+];
+
+/// What assets are worth, by their first price: good enough to compare losses.
+struct Values(BTreeMap<(Chain, Asset), (u8, f64)>);
+
+impl Values {
+    fn new(tokens: &[TokenListing], prices: &[PricePoint]) -> Self {
+        let mut first = BTreeMap::new();
+        for point in prices {
+            first.entry(point.symbol.to_lowercase()).or_insert(point.usd);
+        }
+        let price = |symbol: &str| first.get(&symbol.to_lowercase()).copied().unwrap_or(0.0);
+        let natives = Chain::all().map(|chain| {
+            ((chain, Asset::Native), (chain.native_decimals(), price(chain.native_symbol())))
+        });
+        let tokens = tokens.iter();
+        let tokens = tokens
+            .map(|token| ((token.chain, Asset::Token(token.contract)), (token.decimals, price(&token.symbol))));
+        Self(natives.chain(tokens).collect())
     }
 
     fn usd(&self, step: &CaseStep) -> f64 {
-        let Some((decimals, symbol)) = self.0.get(&(step.chain, step.asset)) else { return 0.0 };
-        let price = self.1.get(&*symbol.to_lowercase()).copied().unwrap_or(0.0);
-        step.amount.to_f64(*decimals) * price
+        self.0.get(&(step.chain, step.asset)).map_or(0.0, |&(decimals, price)| step.amount.to_f64(decimals) * price)
     }
-}
-
-/// How many transactions name an address.
-fn activity(economy: &Economy) -> BTreeMap<(Chain, Address), u64> {
-    let mut activity = BTreeMap::new();
-    for batch in &economy.batches {
-        for transaction in &batch.transactions {
-            for address in parties(transaction) {
-                *activity.entry((batch.chain, address)).or_insert(0) += 1;
-            }
-        }
-    }
-    activity
-}
-
-fn parties(transaction: &TransactionFacts) -> Vec<Address> {
-    let body = transaction.body.iter().flat_map(|body| [body.from, body.to]);
-    let moved = transaction.movements.iter().flat_map(|movement| [movement.from, movement.to]);
-    let created = transaction.movements.iter().map(|movement| movement.asset.contract().copied());
-    let inputs = transaction.utxo.iter().flat_map(|utxo| &utxo.inputs);
-    let spent = inputs.map(|input| input.spent.as_ref().and_then(|output| output.owner));
-    let outputs = transaction.utxo.iter().flat_map(|utxo| &utxo.outputs).map(|output| output.owner);
-    let mut parties: Vec<_> = body.chain(moved).chain(created).chain(spent).chain(outputs).flatten().collect();
-    parties.sort_unstable();
-    parties.dedup();
-    parties
 }

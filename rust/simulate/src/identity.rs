@@ -19,11 +19,17 @@ pub(crate) fn digest(seed: u64, purpose: &str, name: &[u8]) -> [u8; 32] {
 
 /// The account of a name on an account chain; the same on all EVM chains, as people's keys are.
 pub(crate) fn account(seed: u64, family: Family, name: &str) -> Address {
-    let bytes = first_20(&digest(seed, family.name(), name.as_bytes()));
     match family {
-        Family::Evm => Address::Evm(bytes),
-        Family::Tron => Address::Tron(bytes),
+        Family::Evm | Family::Tron => account_of(family, first_20(&digest(seed, family.name(), name.as_bytes()))),
         Family::Utxo => script_address(seed, ScriptType::P2wpkh, name),
+    }
+}
+
+/// The account of 20 bytes on an account chain.
+pub(crate) const fn account_of(family: Family, bytes: [u8; 20]) -> Address {
+    match family {
+        Family::Tron => Address::Tron(bytes),
+        Family::Evm | Family::Utxo => Address::Evm(bytes),
     }
 }
 
@@ -62,10 +68,7 @@ pub(crate) fn script_of(address: &Address) -> ScriptType {
 
 /// The zero address of an account chain, which stands for minting and burning.
 pub(crate) fn zero(family: Family) -> Address {
-    match family {
-        Family::Tron => Address::Tron([0; 20]),
-        Family::Evm | Family::Utxo => Address::Evm([0; 20]),
-    }
+    account_of(family, [0; 20])
 }
 
 /// The 20 bytes of an account, as call data and topics carry them; zeros for any other address.
@@ -89,10 +92,7 @@ pub(crate) fn created_contract(sender: &Address, nonce: u64) -> Address {
     list.extend_from_slice(&counter);
     let mut bytes = [0; 20];
     bytes.copy_from_slice(&keccak(&list)[12..]);
-    match sender.family() {
-        Family::Tron => Address::Tron(bytes),
-        Family::Evm | Family::Utxo => Address::Evm(bytes),
-    }
+    account_of(sender.family(), bytes)
 }
 
 /// keccak256.

@@ -13,6 +13,7 @@ const fn claim(role: Role) -> Option<(&'static str, &'static str, u64)> {
         Role::MixerPool => ("mixer", "explorer-tags", 100),
         Role::BridgeVault => ("bridge", "explorer-tags", 100),
         Role::MiningPool => ("mining_pool", "pool-list", 80),
+        Role::PaymentHot => ("payment", "explorer-tags", 70),
         Role::Merchant => ("merchant", "explorer-tags", 20),
         Role::ScamContract => ("drainer", "scam-reports", 80),
         Role::ScamCollector => ("phishing", "scam-reports", 60),
@@ -20,6 +21,7 @@ const fn claim(role: Role) -> Option<(&'static str, &'static str, u64)> {
         Role::ScamLayer => ("theft", "scam-reports", 10),
         Role::TokenDeployer | Role::SpoofedToken => ("scam", "scam-reports", 25),
         Role::Person
+        | Role::PaymentInvoice
         | Role::Zero
         | Role::Token
         | Role::UnverifiedToken
@@ -31,13 +33,20 @@ const fn claim(role: Role) -> Option<(&'static str, &'static str, u64)> {
     })
 }
 
-/// The lists, in order of chain and address.
-pub(crate) fn public_labels(seed: u64, addresses: &[AddressTruth]) -> Vec<PublicLabel> {
-    let mut stream = Stream::new(seed, "public labels");
-    let mut labels = Vec::new();
-    for truth in addresses {
-        let draw = stream.below(100);
-        let wrong = stream.below(1_000);
+/// The lists, asked address by address, in order of chain and address.
+pub(crate) struct PublicLists(Stream);
+
+impl PublicLists {
+    /// The lists of a seed.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(Stream::new(seed, "public labels"))
+    }
+
+    /// What they claim about the next address.
+    pub(crate) fn claims(&mut self, truth: &AddressTruth, labels: &mut Vec<PublicLabel>) {
+        let first = labels.len();
+        let draw = self.0.below(100);
+        let wrong = self.0.below(1_000);
         if let Some((code, source, percent)) = claim(truth.role)
             && draw < percent
         {
@@ -47,9 +56,30 @@ pub(crate) fn public_labels(seed: u64, addresses: &[AddressTruth]) -> Vec<Public
         if let Some(claim) = wrong_claim(truth.role, wrong) {
             labels.push(label(truth, claim, false));
         }
+        labels[first..].sort_unstable();
     }
-    labels.sort_unstable();
-    labels
+}
+
+/// The family of a code, as label lists group them.
+const fn category(code: &str) -> &'static str {
+    match code.as_bytes() {
+        b"theft" => "theft",
+        b"drainer" | b"phishing" | b"scam" | b"pig_butchering" | b"ponzi" | b"rug_pull" | b"address_poisoning" => {
+            "scam"
+        }
+        b"mixer" | b"coinjoin_coordinator" => "mixing",
+        b"gambling" => "gambling",
+        _ => "identity",
+    }
+}
+
+/// How far a list is believed, in hundredths: what a service or a report says, before what was gathered from the web.
+const fn confidence_percent(source: &str) -> u64 {
+    match source.as_bytes() {
+        b"explorer-tags" | b"pool-list" => 50,
+        b"scam-reports" => 40,
+        _ => 20,
+    }
 }
 
 /// Lists err: victims and strangers are reported, a deposit address is taken for a hot wallet, names are mixed up.
@@ -69,8 +99,10 @@ fn label(truth: &AddressTruth, (code, entity, source): (&str, &str, &str), corre
         chain: truth.chain,
         address: truth.address,
         code: code.to_owned(),
+        category: category(code).to_owned(),
         entity: entity.to_owned(),
         source: source.to_owned(),
+        confidence_percent: confidence_percent(source),
         correct,
     }
 }

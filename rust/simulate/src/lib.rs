@@ -1,18 +1,24 @@
-//! A small seeded economy over four chains, with its ground truth.
+//! A seeded economy over four chains, with its ground truth.
 //!
-//! People with habits and hours, exchanges with deposit addresses, a mixer, a bridge, mining pools, issuers, makers of
-//! worthless tokens and three crimes live on ethereum, bsc, tron and bitcoin for 120 days. The chains begin with them,
-//! so history is complete: nobody ever spends what they do not have, and every balance follows from the facts. What is
-//! really so (who owns an address, which output is change, where loot went) stands in [`Truth`], beside the chains.
+//! People with habits, hours and weekdays, exchanges with deposit addresses, mixers, bridges, mining pools, issuers,
+//! makers of worthless tokens and criminals live on ethereum, bsc, tron and bitcoin for 400 days or two years. The chains
+//! begin with them, so history is complete: nobody ever spends what they do not have, and every balance follows from the
+//! facts. What is really so (who owns an address, which output is change, where loot went) stands in [`Truth`], beside
+//! the chains; [`truth`] lists its tables.
 //!
 //! The same seed gives the same facts, byte for byte. Randomness comes from one stream per actor, so that one more
-//! actor does not reshuffle the habits of the others. Blocks are minutes apart, farther than in reality, so that a
-//! small economy is not mostly empty blocks.
+//! actor does not reshuffle the habits of the others. One thread makes the economy, slice of time by slice of time
+//! ([`Production`]); the chains are never in memory as a whole.
+//!
+//! Blocks are as far apart as in reality (12 s, 3 s, 3 s, and a Poisson process of 600 s), in [`Preset::Demo`] farther.
+//! Coverage claims all blocks for transactions, receipts, traces, token transfers and logs. On the account chains only
+//! blocks with transactions have headers, and the first and last of every batch; headers are claimed on bitcoin only.
 //!
 //! ```no_run
-//! use headwater_simulate::{Preset, economy};
-//! let economy = economy(Preset::Demo, 1);
-//! assert!(economy.batches.iter().any(|batch| !batch.transactions.is_empty()));
+//! use headwater_simulate::{Preset, Production};
+//! for slice in Production::new(Preset::S, 1) {
+//!     println!("day {}: {} batches", slice.days, slice.batches.len());
+//! }
 //! ```
 #![forbid(unsafe_code)]
 
@@ -20,8 +26,10 @@ mod abi;
 mod actors;
 mod book;
 mod clock;
+mod directory;
 mod economy;
 mod error;
+mod fees;
 mod gas;
 mod highlights;
 mod identity;
@@ -29,6 +37,7 @@ mod labels;
 mod load;
 mod market;
 mod preset;
+mod production;
 mod random;
 mod tokens;
 pub mod truth;
@@ -37,6 +46,7 @@ mod world;
 pub use economy::{Economy, economy};
 pub use error::SimulateError;
 pub use highlights::Highlight;
-pub use load::{ChainSummary, SimulateReport, simulate};
+pub use load::{ChainSummary, Destination, SimulateReport, simulate};
 pub use preset::{Preset, UnknownPreset};
+pub use production::{Production, Slice};
 pub use truth::Truth;

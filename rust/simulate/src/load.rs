@@ -1,6 +1,7 @@
 //! The economy into a store.
 
 use std::path::Path;
+use std::sync::mpsc::{SyncSender, sync_channel};
 
 use headwater_ledger::facts::{Batch, MovementFact};
 use headwater_ledger::read::ScriptType;
@@ -9,10 +10,11 @@ use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Chain;
 use serde::Serialize;
 
-use crate::economy::{Economy, economy};
 use crate::error::SimulateError;
-use crate::highlights::{Highlight, highlights};
+use crate::highlights::Highlight;
 use crate::preset::Preset;
+use crate::production::{Production, Slice, registry};
+use crate::truth::TruthWriter;
 
 /// How the imports of an economy are named; preset and seed follow.
 const SOURCE: &str = "simulated economy";
@@ -46,7 +48,7 @@ pub struct ChainSummary {
     /// The chain.
     #[serde(rename = "blockchain")]
     pub chain: Chain,
-    /// Blocks.
+    /// Blocks; most of those without transactions are covered, but have no header of their own.
     pub blocks: u64,
     /// Transactions.
     pub transactions: u64,
@@ -56,68 +58,113 @@ pub struct ChainSummary {
     pub addresses: u64,
 }
 
-/// Makes the economy of a seed and writes it to a store, and the truth to `truth_dir`.
+/// Where an economy goes.
+pub struct Destination<'a> {
+    /// The store.
+    pub writer: &'a mut Writer,
+    /// The folder of the truth; `None` to leave it out.
+    pub truth: Option<&'a Path>,
+}
+
+/// Makes the economy of a seed and writes it to a store, and the truth to its folder, slice by slice: one thread makes
+/// the next slice while the last one is written.
 ///
-/// The same seed on the same store changes nothing. `progress` is told how many of all transactions are committed.
+/// The same seed on the same store changes nothing, and goes on where a stopped run ended. `progress` is told how many
+/// of all days are written.
 ///
 /// # Errors
-/// When the store holds other data of these chains, or the store or the truth cannot be written.
+/// When the store holds another economy or other data of these chains, the store or the truth cannot be written, or the
+/// work was cancelled. What was committed before stays.
 pub fn simulate(
     preset: Preset,
     seed: u64,
-    writer: &mut Writer,
-    truth_dir: Option<&Path>,
+    destination: Destination<'_>,
     progress: &dyn Fn(u64, u64),
+    cancel: &Cancel,
 ) -> Result<SimulateReport, SimulateError> {
+    let Destination { writer, truth } = destination;
     let source = format!("{SOURCE}, preset {preset}, seed {seed}");
     let other = |held: &&ImportVersion| held.source.starts_with(SOURCE) && held.source != source;
     if let Some(held) = writer.import_versions().iter().find(other) {
         return Err(SimulateError::OtherEconomy { held: held.source.clone() });
     }
-    let mut economy = economy(preset, seed);
-    let mut report = report(preset, seed, &economy);
-    let total = economy.batches.iter().map(|batch| batch.transactions.len() as u64).sum();
-    let mut done = 0;
-    progress(done, total);
-    for batch in std::mem::take(&mut economy.batches) {
-        done += batch.transactions.len() as u64;
-        report.generation = writer.commit(batch, &Cancel::new())?.generation;
-        progress(done, total);
-    }
-    if !writer.import_versions().iter().any(|version| version.source == source) {
-        writer.import_tokens(&source, economy.tokens)?;
-        writer.import_prices(&source, economy.prices)?;
-        report.generation = writer.snapshot().generation();
-    }
-    if let Some(folder) = truth_dir {
-        economy.truth.write(folder)?;
-    }
-    Ok(report)
-}
-
-fn report(preset: Preset, seed: u64, economy: &Economy) -> SimulateReport {
-    let chains: Vec<_> = Chain::all().map(|chain| summary(economy, chain)).collect();
-    SimulateReport {
+    let mut truth = truth.map(TruthWriter::create).transpose()?;
+    let mut report = SimulateReport {
         preset: preset.name(),
         seed,
         days: preset.days(),
         generation: 0,
-        transfers: chains.iter().map(|chain| chain.transfers).sum(),
-        chains,
-        tokens: economy.tokens.len() as u64,
-        prices: economy.prices.len() as u64,
-        highlights: highlights(economy),
+        chains: Chain::all().map(ChainSummary::empty).collect(),
+        transfers: 0,
+        tokens: 0,
+        prices: 0,
+        highlights: Vec::new(),
+    };
+    // The registry and the prices first: they also mark the store as one of this economy.
+    let (tokens, prices) = registry(preset, seed);
+    (report.tokens, report.prices) = (tokens.len() as u64, prices.len() as u64);
+    if !writer.import_versions().iter().any(|version| version.source == source) {
+        writer.import_tokens(&source, tokens)?;
+        writer.import_prices(&source, prices)?;
+    }
+    let days = preset.days().unsigned_abs();
+    progress(0, days);
+    std::thread::scope(|scope| {
+        let (give, take) = sync_channel(1);
+        let maker = scope.spawn(move || make(preset, seed, &give));
+        for slice in take {
+            cancel.check()?;
+            let Slice { days: done, batches, truth: known } = slice;
+            if let Some(truth) = &mut truth {
+                truth.append(&known)?;
+            }
+            for address in &known.addresses {
+                report.of(address.chain).addresses += 1;
+            }
+            for batch in batches {
+                report.of(batch.chain).add(&batch);
+                writer.commit(batch, cancel)?;
+            }
+            progress(done.unsigned_abs(), days);
+        }
+        report.highlights = maker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok::<_, SimulateError>(())
+    })?;
+    if let Some(truth) = truth {
+        truth.finish()?;
+    }
+    report.transfers = report.chains.iter().map(|chain| chain.transfers).sum();
+    report.generation = writer.snapshot().generation();
+    Ok(report)
+}
+
+/// Makes slice after slice until nobody takes them.
+fn make(preset: Preset, seed: u64, give: &SyncSender<Slice>) -> Vec<Highlight> {
+    let mut production = Production::new(preset, seed);
+    for slice in &mut production {
+        if give.send(slice).is_err() {
+            return Vec::new();
+        }
+    }
+    production.highlights()
+}
+
+impl SimulateReport {
+    fn of(&mut self, chain: Chain) -> &mut ChainSummary {
+        let place = self.chains.iter().position(|summary| summary.chain == chain);
+        &mut self.chains[place.expect("a report has all chains")]
     }
 }
 
-fn summary(economy: &Economy, chain: Chain) -> ChainSummary {
-    let batches = economy.batches.iter().filter(|batch| batch.chain == chain);
-    ChainSummary {
-        chain,
-        blocks: batches.clone().map(|batch| batch.blocks.len() as u64).sum(),
-        transactions: batches.clone().map(|batch| batch.transactions.len() as u64).sum(),
-        transfers: batches.map(transfers).sum(),
-        addresses: economy.truth.addresses.iter().filter(|truth| truth.chain == chain).count() as u64,
+impl ChainSummary {
+    const fn empty(chain: Chain) -> Self {
+        Self { chain, blocks: 0, transactions: 0, transfers: 0, addresses: 0 }
+    }
+
+    fn add(&mut self, batch: &Batch) {
+        self.blocks = batch.blocks.last().map_or(self.blocks, |block| block.number + 1);
+        self.transactions += batch.transactions.len() as u64;
+        self.transfers += transfers(batch);
     }
 }
 

@@ -7,6 +7,7 @@ use headwater_types::Timestamp;
 
 use crate::clock::{DAY, START, day};
 use crate::random::{Stream, whole};
+use crate::truth::DayPrice;
 
 /// Symbol, first price in micro-dollars, daily spread (0 for a stablecoin).
 const ASSETS: [(&str, u64, f64); 4] = [
@@ -73,6 +74,18 @@ impl Market {
         let coarse = raw / 10_u128.pow(u32::from(decimals.saturating_sub(6)));
         let unit = 10_u128.pow(u32::from(decimals.min(6)));
         u64::try_from(coarse.saturating_mul(u128::from(self.micros(symbol, now))) / unit / 10_000).unwrap_or(u64::MAX)
+    }
+
+    /// All prices as the economy used them, each with the first second of the day in which it is in force.
+    pub(crate) fn truth(&self) -> Vec<DayPrice> {
+        let mut prices = Vec::new();
+        for (symbol, walk) in &self.series {
+            for (day, &usd_micros) in (0..).zip(walk) {
+                let time_secs = (START + day * DAY).unsigned_abs();
+                prices.push(DayPrice { symbol: (*symbol).to_owned(), time_secs, usd_micros });
+            }
+        }
+        prices
     }
 
     /// All prices as an import offers them, each with the last second of its day.

@@ -3,31 +3,39 @@
 use std::fmt;
 use std::str::FromStr;
 
+use headwater_types::Chain;
+
 /// How large the economy is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Preset {
-    /// About 50 thousand transfers over 120 days: for looking around.
+    /// About 50 thousand transfers over 400 days: for looking around.
     #[default]
     Demo,
+    /// About 1 million transfers over 400 days.
+    S,
+    /// About 20 million transfers over two years.
+    M,
+    /// About 200 million transfers over two years; for machines with memory and time to spare.
+    L,
 }
 
 /// The text is no preset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum UnknownPreset {
-    /// A size that is planned but not built.
-    #[error("preset {0:?} is not available in this version: use demo")]
-    NotYet(String),
-    /// Anything else.
-    #[error("unknown preset {0:?}: expected demo")]
-    Unknown(String),
-}
+#[error("unknown preset {0:?}: expected demo, s, m or l")]
+pub struct UnknownPreset(pub String);
 
 impl Preset {
+    /// All presets, smallest first.
+    pub const ALL: [Self; 4] = [Self::Demo, Self::S, Self::M, Self::L];
+
     /// The name that `--preset` takes.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Demo => "demo",
+            Self::S => "s",
+            Self::M => "m",
+            Self::L => "l",
         }
     }
 
@@ -35,7 +43,19 @@ impl Preset {
     #[must_use]
     pub const fn days(self) -> i64 {
         match self {
-            Self::Demo => 120,
+            Self::Demo | Self::S => 400,
+            Self::M | Self::L => 730,
+        }
+    }
+
+    /// About how many transfers it has.
+    #[must_use]
+    pub const fn transfers(self) -> u64 {
+        match self {
+            Self::Demo => 50_000,
+            Self::S => 1_000_000,
+            Self::M => 20_000_000,
+            Self::L => 200_000_000,
         }
     }
 
@@ -43,7 +63,63 @@ impl Preset {
     #[must_use]
     pub const fn people(self) -> usize {
         match self {
-            Self::Demo => 1_150,
+            Self::Demo => 620,
+            Self::S => 20_000,
+            Self::M => 400_000,
+            Self::L => 4_000_000,
+        }
+    }
+
+    /// How many services of a kind there are when the demo has this many. Services grow slower than their customers, so
+    /// that the largest of them grow with the economy.
+    pub(crate) const fn services(self, demo: usize) -> usize {
+        match self {
+            Self::Demo => demo,
+            Self::S => demo * 2,
+            Self::M => demo * 5,
+            Self::L => demo * 10,
+        }
+    }
+
+    /// How much larger the purses of services are than those of the demo, which grow with their customers.
+    pub(crate) const fn wealth(self) -> u64 {
+        match self {
+            Self::Demo => 1,
+            Self::S => 12,
+            Self::M => 100,
+            Self::L => 500,
+        }
+    }
+
+    /// How often something rare is planted when the demo has it once.
+    pub(crate) const fn rarities(self, demo: usize) -> usize {
+        match self {
+            Self::Demo => demo,
+            Self::S => demo * 4,
+            Self::M => demo * 20,
+            Self::L => demo * 60,
+        }
+    }
+
+    /// Seconds from block to block, on the average. Blocks of the demo are farther apart than in reality, so that it
+    /// is not mostly coinbases.
+    pub(crate) const fn block_secs(self, chain: Chain) -> i64 {
+        match (self, chain) {
+            (Self::Demo, Chain::ETHEREUM) => 60,
+            (Self::Demo, Chain::BITCOIN) => 7_200,
+            (Self::Demo, _) => 30,
+            (_, Chain::ETHEREUM) => 12,
+            (_, Chain::BITCOIN) => 600,
+            (_, _) => 3,
+        }
+    }
+
+    /// Transactions of one commit, about.
+    pub(crate) const fn batch_transactions(self) -> usize {
+        match self {
+            Self::Demo => 10_000,
+            Self::S => 50_000,
+            Self::M | Self::L => 200_000,
         }
     }
 }
@@ -58,11 +134,7 @@ impl FromStr for Preset {
     type Err = UnknownPreset;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "demo" => Ok(Self::Demo),
-            "s" | "m" | "l" => Err(UnknownPreset::NotYet(text.to_owned())),
-            _ => Err(UnknownPreset::Unknown(text.to_owned())),
-        }
+        Self::ALL.into_iter().find(|preset| preset.name() == text).ok_or_else(|| UnknownPreset(text.to_owned()))
     }
 }
 
@@ -71,12 +143,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_that_are_not_built_say_so() {
-        assert_eq!("demo".parse(), Ok(Preset::Demo));
-        assert_eq!(
-            "m".parse::<Preset>().unwrap_err().to_string(),
-            "preset \"m\" is not available in this version: use demo"
-        );
-        assert!(matches!("huge".parse::<Preset>(), Err(UnknownPreset::Unknown(_))));
+    fn presets_go_by_their_names() {
+        for preset in Preset::ALL {
+            assert_eq!(preset.to_string().parse(), Ok(preset));
+        }
+        let error = "huge".parse::<Preset>().unwrap_err();
+        assert_eq!(error.to_string(), "unknown preset \"huge\": expected demo, s, m or l");
     }
 }

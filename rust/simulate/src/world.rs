@@ -1,8 +1,8 @@
 //! The world that the actors live in: the books, the market, who is who, and the post between actors.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
+use headwater_ledger::market::TokenListing;
 use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 
 use crate::abi;
@@ -10,15 +10,17 @@ use crate::actors::Actor;
 use crate::actors::bridge::Bridge;
 use crate::actors::exchange::Exchange;
 use crate::actors::mixer::Mixer;
+use crate::actors::payments::Payments;
 use crate::actors::people::Person;
 use crate::book::{AccountBook, Call, Effect, Insufficient, Receipt, UtxoBook};
 use crate::clock::{DAY, HOUR, START};
+use crate::directory::Directory;
 use crate::gas::{PLAIN_GAS, TOKEN_GAS};
 use crate::identity::account;
 use crate::market::Market;
 use crate::preset::Preset;
 use crate::tokens::{Token, known};
-use crate::truth::{CaseStep, Role, Truth};
+use crate::truth::{Behaviour, CaseStep, Evidence, PlantedBehaviour, Role, Truth};
 
 /// The account chains of the economy.
 pub(crate) const ACCOUNT_CHAINS: [Chain; 3] = [Chain::ETHEREUM, Chain::BSC, Chain::TRON];
@@ -55,37 +57,42 @@ pub(crate) struct World {
     pub(crate) mixer: Mixer,
     /// The bridge.
     pub(crate) bridge: Bridge,
-    /// What is really so, as it happens.
+    /// The payment services.
+    pub(crate) payments: Payments,
+    /// What is really so, as it happens: what no slice has taken yet.
     pub(crate) truth: Truth,
     /// Who is who on account chains.
-    pub(crate) roles: BTreeMap<Address, (Role, String)>,
+    pub(crate) directory: Directory,
+    /// Actors that join the economy at the next wake.
+    joining: Vec<Box<dyn Actor>>,
     steps: BTreeMap<String, u64>,
 }
 
 impl World {
     /// A world without people.
     pub(crate) fn new(preset: Preset, seed: u64) -> Self {
-        let days = preset.days();
         let mut world = Self {
             seed,
             preset,
-            ethereum: AccountBook::new(seed, Chain::ETHEREUM, days),
-            bsc: AccountBook::new(seed, Chain::BSC, days),
-            tron: AccountBook::new(seed, Chain::TRON, days),
-            bitcoin: UtxoBook::new(seed, days),
-            market: Market::new(seed, days),
+            ethereum: AccountBook::new(seed, Chain::ETHEREUM, preset),
+            bsc: AccountBook::new(seed, Chain::BSC, preset),
+            tron: AccountBook::new(seed, Chain::TRON, preset),
+            bitcoin: UtxoBook::new(seed, preset),
+            market: Market::new(seed, preset.days()),
             tokens: Vec::new(),
             people: Vec::new(),
             exchanges: Vec::new(),
             mixer: Mixer::default(),
             bridge: Bridge::default(),
+            payments: Payments::default(),
             truth: Truth::default(),
-            roles: BTreeMap::new(),
+            directory: Directory::default(),
+            joining: Vec::new(),
             steps: BTreeMap::new(),
         };
         for chain in ACCOUNT_CHAINS {
             let zero = world.book(chain).zero();
-            world.roles.insert(zero, (Role::Zero, "nobody".to_owned()));
+            world.directory.file(zero, Role::Zero, "nobody");
         }
         for token in known() {
             world.add_contract(token.chain, token.contract, Role::Token, &format!("token-{}", token.symbol));
@@ -108,6 +115,11 @@ impl World {
         }
     }
 
+    /// Time of the block of an account chain into which a transaction goes that is sent now.
+    pub(crate) fn block_time(&self, chain: Chain, now: i64) -> i64 {
+        self.read(chain).block_time(now)
+    }
+
     /// The book of an account chain, to read.
     fn read(&self, chain: Chain) -> &AccountBook {
         match chain {
@@ -117,21 +129,37 @@ impl World {
         }
     }
 
-    /// The books, for the end.
-    pub(crate) fn into_books(self) -> ([AccountBook; 3], UtxoBook) {
-        ([self.ethereum, self.bsc, self.tron], self.bitcoin)
+    /// Lets somebody else join the economy, who is woken when they say.
+    pub(crate) fn join(&mut self, actor: Box<dyn Actor>) {
+        self.joining.push(actor);
+    }
+
+    /// Those who joined since the last call.
+    pub(crate) fn take_joining(&mut self) -> Vec<Box<dyn Actor>> {
+        std::mem::take(&mut self.joining)
     }
 
     /// An account of a name, which gets a role.
     pub(crate) fn account(&mut self, family: Family, name: &str, role: Role, owner: &str) -> Address {
         let address = account(self.seed, family, name);
-        self.roles.entry(address).or_insert_with(|| (role, owner.to_owned()));
+        self.directory.file_new(address, role, owner);
         address
+    }
+
+    /// Role and owner of an address.
+    pub(crate) fn who(&self, address: &Address) -> Option<(Role, &str)> {
+        let wallet = || self.bitcoin.holder(address).map(|holder| (holder.role, &*holder.owner));
+        self.directory.look_up(address).or_else(wallet)
+    }
+
+    /// The token registry: only tokens that are what they say.
+    pub(crate) fn listings(&self) -> Vec<TokenListing> {
+        self.tokens.iter().filter_map(Token::listing).collect()
     }
 
     /// Makes a contract known.
     pub(crate) fn add_contract(&mut self, chain: Chain, contract: Address, role: Role, owner: &str) {
-        self.roles.insert(contract, (role, owner.to_owned()));
+        self.directory.file(contract, role, owner);
         self.book(chain).add_contract(contract);
     }
 
@@ -252,19 +280,9 @@ impl World {
         *next += 1;
     }
 
-    /// Lets the actors live until the end, in order of time, then of their place in the list.
-    pub(crate) fn run(&mut self, actors: &mut [Box<dyn Actor>]) {
-        let mut wakes: BinaryHeap<_> =
-            actors.iter().enumerate().map(|(place, actor)| Reverse((actor.first_wake(), place))).collect();
-        let end = self.end();
-        while let Some(Reverse((now, place))) = wakes.pop() {
-            if now > end {
-                break;
-            }
-            if let Some(next) = actors[place].wake(self, now) {
-                wakes.push(Reverse((next.max(now + 1), place)));
-            }
-        }
+    /// Writes down that an address behaved so, and by what it can be known.
+    pub(crate) fn plant(&mut self, chain: Chain, address: Address, behaviour: Behaviour, evidence: Evidence) {
+        self.truth.behaviours.push(PlantedBehaviour { chain, address, behaviour, evidence });
     }
 }
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
-use headwater_ledger::facts::{Batch, MovementFact, OutPoint, TransactionFacts};
-use headwater_ledger::read::{Ordinal, ScriptType, Status};
+use headwater_ledger::facts::{Batch, BlockFacts, Claim, MovementFact, OutPoint, TransactionFacts};
+use headwater_ledger::read::{CoverageTable, Ordinal, ScriptType, Status};
 use headwater_simulate::truth::Role;
-use headwater_simulate::{Economy, Preset, Truth, economy};
+use headwater_simulate::{Economy, Preset, Production, Truth, economy};
 use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 
 static DEMO: LazyLock<Economy> = LazyLock::new(|| economy(Preset::Demo, 7));
@@ -197,28 +197,58 @@ fn add_outputs(unspent: &mut BTreeMap<OutPoint, (u64, u64, bool)>, facts: &Trans
 }
 
 #[test]
-fn blocks_are_whole_chains_and_batches_cut_them_without_overlap() {
+fn batches_cover_a_chain_without_gap_and_hold_every_block_that_is_not_empty() {
     for chain in Chain::all() {
-        let blocks: Vec<_> = of_chain(chain).flat_map(|batch| &batch.blocks).collect();
-        assert!(blocks.len() > 5_000, "{chain}: {}", blocks.len());
-        for (number, block) in (0..).zip(&blocks) {
-            assert_eq!(block.number, number);
-            assert!(block.hash.is_some());
-        }
-        for pair in blocks.windows(2) {
-            assert_eq!(pair[1].parent, pair[0].hash);
-            assert!(pair[0].time < pair[1].time);
-        }
+        let mut next = 0;
+        let mut blocks: BTreeMap<u64, &BlockFacts> = BTreeMap::new();
         for batch in of_chain(chain) {
-            assert!(batch.transactions.len() <= 20_000);
-            let (first, last) = (batch.blocks[0].number, batch.blocks[batch.blocks.len() - 1].number);
+            let ranges: BTreeSet<_> = batch
+                .claims
+                .iter()
+                .map(|claim| match claim {
+                    Claim::Blocks { first, last, .. } => (*first, *last),
+                    Claim::Account { .. } => panic!("the economy knows whole blocks"),
+                })
+                .collect();
+            let [(first, last)] = ranges.into_iter().collect::<Vec<_>>()[..] else { panic!("one range for all tables") };
+            assert_eq!(first, next, "{chain}");
+            next = last + 1;
+            let whole = Claim::Blocks { first, last, table: CoverageTable::Blocks };
+            assert_eq!(batch.claims.contains(&whole), chain == Chain::BITCOIN);
+            let numbers: Vec<_> = batch.blocks.iter().map(|block| block.number).collect();
+            assert_eq!((numbers[0], numbers[numbers.len() - 1]), (first, last));
+            assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]));
+            assert!(chain != Chain::BITCOIN || numbers.len() as u64 == last - first + 1);
+            blocks.extend(batch.blocks.iter().map(|block| (block.number, block)));
             for facts in &batch.transactions {
-                assert!((first..=last).contains(&facts.block));
-                let block = blocks[usize::try_from(facts.block).unwrap()];
-                assert_eq!(facts.time, Some(block.time));
+                assert_eq!(facts.time, Some(blocks[&facts.block].time), "{chain} block {}", facts.block);
             }
         }
+        assert!(blocks.len() > 3_000, "{chain}: {}", blocks.len());
+        let all: Vec<_> = blocks.into_values().collect();
+        for pair in all.windows(2) {
+            assert!(pair[0].time < pair[1].time && pair[0].hash.is_some());
+            assert_eq!(pair[1].parent == pair[0].hash, pair[1].number == pair[0].number + 1);
+        }
+        let period = all[all.len() - 1].time.secs() - all[0].time.secs();
+        assert!(period >= 400 * 86_400, "{chain}: {period}");
     }
+}
+
+/// The same slices whether they are kept or handed on one by one, and the same as in memory.
+#[test]
+fn an_economy_in_slices_is_the_economy_in_memory() {
+    let mut batches = Vec::new();
+    let mut truth = Truth::default();
+    let mut slices = 0;
+    for slice in Production::new(Preset::Demo, 7) {
+        assert!(slice.batches.iter().all(|batch| batch.transactions.len() < 30_000));
+        batches.extend(slice.batches);
+        truth.append(slice.truth);
+        slices += 1;
+    }
+    batches.sort_by_key(|batch| batch.chain);
+    assert!(slices > 2 && batches == DEMO.batches && truth == DEMO.truth);
 }
 
 #[test]
@@ -415,7 +445,7 @@ fn every_rate_symbol_has_a_price_for_every_day_and_only_true_tokens_are_listed()
     let natives = Chain::all().map(Chain::native_symbol);
     let tokens = DEMO.tokens.iter().map(|token| token.symbol.as_str());
     for symbol in natives.chain(tokens) {
-        assert_eq!(days[symbol.to_lowercase().as_str()].len(), 121, "{symbol}");
+        assert_eq!(days[symbol.to_lowercase().as_str()].len(), 401, "{symbol}");
     }
     assert!(DEMO.tokens.iter().all(|token| token.verified));
     let listed: BTreeSet<_> = DEMO.tokens.iter().map(|token| token.contract).collect();
@@ -432,7 +462,7 @@ fn truth_reads_back_equal_and_the_public_labels_do_not_tell_which_are_right() {
     DEMO.truth.write(folder.path()).unwrap();
     assert_eq!(Truth::read(folder.path()).unwrap(), DEMO.truth);
     let csv = std::fs::read_to_string(folder.path().join("labels.csv")).unwrap();
-    assert_eq!(csv.lines().next(), Some("blockchain,address,code,entity,source"));
+    assert_eq!(csv.lines().next(), Some("blockchain,address,code,category,entity,source,confidence"));
     assert_eq!(csv.lines().count(), DEMO.truth.labels.len() + 1);
     let wrong = DEMO.truth.labels.iter().filter(|label| !label.correct).count();
     assert!(wrong > 3 && wrong * 3 < DEMO.truth.labels.len(), "{wrong} of {}", DEMO.truth.labels.len());

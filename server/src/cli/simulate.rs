@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use headwater_ledger::Cancel;
 use headwater_ledger::store::Writer;
-use headwater_simulate::{Preset, SimulateReport};
+use headwater_simulate::{Destination, Preset, SimulateReport, simulate};
 
 use super::Shared;
 use super::error::Failure;
+use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, table};
 use super::progress::{Bar, Unit};
 
@@ -29,9 +31,11 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
     let mut writer = Writer::open_or_create(shared.store()?)?;
     let bar = Bar::new(Unit::Steps);
     let truth = arguments.truth.as_deref();
-    let report = headwater_simulate::simulate(arguments.preset, arguments.seed, &mut writer, truth, &|done, total| {
-        bar.update(done, total, "transactions");
-    });
+    let destination = Destination { writer: &mut writer, truth };
+    let progress = |done, total| bar.update(done, total, "days");
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    let report = simulate(arguments.preset, arguments.seed, destination, &progress, &cancel);
     drop(bar);
     let report = report.map_err(|error| Failure::from_error(&error))?;
     output.report(&report, || lines(&report))

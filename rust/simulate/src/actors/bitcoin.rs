@@ -16,6 +16,8 @@ const POOLS: [(&str, u64, ScriptType); 3] = [
 ];
 const MINERS_OF_A_POOL: usize = 24;
 const COIN: u64 = 100_000_000;
+/// Days between two payouts of a pool.
+const PAYOUT_DAYS: i64 = 3;
 
 /// Starts the pools.
 pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
@@ -68,7 +70,7 @@ impl Actor for Pool {
             let _ = world.bitcoin.pay(now, self.wallet, &outputs);
         }
         self.sell(world, now);
-        Some(now + DAY + self.stream.secs(-HOUR, HOUR))
+        Some(now + PAYOUT_DAYS * DAY + self.stream.secs(-HOUR, HOUR))
     }
 }
 

@@ -5,7 +5,7 @@ use headwater_types::{Address, Amount, Chain, TxHash};
 use super::Actor;
 use crate::abi;
 use crate::book::{Call, Effect, Insufficient, Receipt};
-use crate::clock::{HOUR, START, Schedule};
+use crate::clock::{HOUR, START};
 use crate::identity::digest;
 use crate::random::Stream;
 use crate::truth::{BridgeLeg, BridgeTransfer, Role};
@@ -99,8 +99,7 @@ impl World {
     }
 
     fn leg(&self, chain: Chain, hash: TxHash, user: Address, coin: Coin, raw: u128, now: i64) -> BridgeLeg {
-        let schedule = Schedule::new(self.seed, chain, self.preset.days());
-        let time_secs = schedule.time(schedule.block_at(now)).unsigned_abs();
+        let time_secs = self.block_time(chain, now).unsigned_abs();
         BridgeLeg { chain, hash, user, asset: self.asset(coin), amount: Amount::from_u128(raw), time_secs }
     }
 }

@@ -1,6 +1,7 @@
 //! Exchanges: a deposit address per customer, sweeps with gas paid by the exchange, hot and cold wallets, withdrawals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use headwater_ledger::read::ScriptType;
 use headwater_types::{Address, Amount, Chain, Family};
@@ -12,6 +13,7 @@ use crate::random::Stream;
 use crate::truth::Role;
 use crate::world::{ACCOUNT_CHAINS, Coin, World};
 
+/// The exchanges of the demo. Larger economies have more, which go by numbers.
 const NAMES: [&str; 3] = ["northgate", "lanternex", "orchid"];
 /// A hot wallet worth more than this sends most of it to the cold one, in cents.
 const HOT_HIGH: u64 = 350_000_000;
@@ -23,11 +25,12 @@ const BATCH_OUTPUTS: usize = 20;
 /// An exchange as others see it, with the post it has to work on.
 pub(crate) struct Exchange {
     /// Its name.
-    pub(crate) name: &'static str,
+    pub(crate) name: Arc<str>,
     /// Its wallet for deposits and payouts on bitcoin.
     pub(crate) wallet: WalletId,
     cold_wallet: WalletId,
-    bitcoin_deposits: BTreeMap<usize, Address>,
+    desks: HashMap<Family, Desk>,
+    bitcoin_deposits: HashMap<usize, Address>,
     withdrawals: Vec<Withdrawal>,
     payouts: Vec<(Address, u64)>,
     sweeps: BTreeMap<(Chain, Address, Coin), Sweep>,
@@ -57,13 +60,17 @@ struct Desk {
 
 impl World {
     fn desk(&mut self, exchange: usize, family: Family) -> Desk {
-        let name = self.exchanges[exchange].name;
-        let owner = format!("exchange-{name}");
-        Desk {
+        if let Some(desk) = self.exchanges[exchange].desks.get(&family) {
+            return *desk;
+        }
+        let owner = format!("exchange-{}", self.exchanges[exchange].name);
+        let desk = Desk {
             hot: self.account(family, &format!("{owner}/hot"), Role::ExchangeHot, &owner),
             cold: self.account(family, &format!("{owner}/cold"), Role::ExchangeCold, &owner),
             gas: self.account(family, &format!("{owner}/gas"), Role::ExchangeGas, &owner),
-        }
+        };
+        self.exchanges[exchange].desks.insert(family, desk);
+        desk
     }
 
     /// Where an exchange pays from on an account chain.
@@ -78,8 +85,7 @@ impl World {
 
     /// Where a customer pays an exchange on an account chain.
     pub(crate) fn deposit_address(&mut self, exchange: usize, family: Family, customer: &str) -> Address {
-        let name = self.exchanges[exchange].name;
-        let owner = format!("exchange-{name}");
+        let owner = format!("exchange-{}", self.exchanges[exchange].name);
         self.account(family, &format!("{owner}/deposit/{customer}"), Role::ExchangeDeposit, &owner)
     }
 
@@ -105,7 +111,7 @@ impl World {
         }
         let address = self.bitcoin.receiving(self.exchanges[exchange].wallet);
         let owner = format!("exchange-{}", self.exchanges[exchange].name);
-        self.roles.insert(address, (Role::ExchangeDeposit, owner));
+        self.directory.file(address, Role::ExchangeDeposit, &owner);
         self.exchanges[exchange].bitcoin_deposits.insert(customer, address);
         address
     }
@@ -124,13 +130,15 @@ impl World {
 /// Opens the exchanges with their first coins.
 pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
     let mut actors: Vec<Box<dyn Actor>> = Vec::new();
-    for (place, name) in NAMES.into_iter().enumerate() {
+    let wealth = world.preset.wealth();
+    for place in 0..world.preset.services(NAMES.len()) {
+        let name = NAMES.get(place).map_or_else(|| format!("bourse{place:02}"), |name| (*name).to_owned());
         let owner = format!("exchange-{name}");
-        let script = [ScriptType::P2wpkh, ScriptType::P2sh, ScriptType::P2wpkh][place];
+        let script = [ScriptType::P2wpkh, ScriptType::P2sh, ScriptType::P2wpkh][place % 3];
         let mut habits = Habits::service(script);
         // Two of them keep one hot address, one makes a new address for every change.
-        habits.change_last = place == 1;
-        if place != 1 {
+        habits.change_last = place % 3 == 1;
+        if place % 3 != 1 {
             habits.address = AddressHabit::OneForChange;
         }
         let wallet = world.bitcoin.add_wallet(Holder::single(&owner, Role::ExchangeHot), habits);
@@ -140,10 +148,11 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
             cold,
         );
         world.exchanges.push(Exchange {
-            name,
+            name: name.into(),
             wallet,
             cold_wallet,
-            bitcoin_deposits: BTreeMap::new(),
+            desks: HashMap::new(),
+            bitcoin_deposits: HashMap::new(),
             withdrawals: Vec::new(),
             payouts: Vec::new(),
             sweeps: BTreeMap::new(),
@@ -156,7 +165,7 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
             let desk = world.desk(place, chain.family());
             let unit = 10_u128.pow(u32::from(chain.native_decimals()));
             for (address, coins) in [(desk.hot, hot), (desk.cold, cold), (desk.gas, gas)] {
-                world.book(chain).allocate(address, Amount::from_u128(u128::from(coins) * unit));
+                world.book(chain).allocate(address, Amount::from_u128(u128::from(coins * wealth) * unit));
             }
         }
         actors.push(Box::new(Operations {
@@ -220,13 +229,16 @@ impl Operations {
         if exchange.payouts.is_empty() || (exchange.payouts.len() < 6 && !self.stream.chance(0.25)) {
             return;
         }
-        let rest = exchange.payouts.split_off(exchange.payouts.len().min(BATCH_OUTPUTS));
-        let batch = std::mem::replace(&mut exchange.payouts, rest);
-        if world.bitcoin.pay(now, wallet, &batch).is_err() {
-            let mut batch = batch;
-            let exchange = &mut world.exchanges[self.exchange];
-            batch.append(&mut exchange.payouts);
-            exchange.payouts = batch;
+        let asked = std::mem::take(&mut exchange.payouts);
+        let mut batches = asked.chunks(BATCH_OUTPUTS);
+        for batch in batches.by_ref() {
+            if world.bitcoin.pay(now, wallet, batch).is_err() {
+                world.exchanges[self.exchange].payouts.extend_from_slice(batch);
+                break;
+            }
+        }
+        for batch in batches {
+            world.exchanges[self.exchange].payouts.extend_from_slice(batch);
         }
     }
 
@@ -263,6 +275,7 @@ impl Operations {
 
     /// Once a day: too much goes to the cold wallet, too little is filled, and the gas wallet is fed.
     fn review(&mut self, world: &mut World, now: i64) {
+        let wealth = world.preset.wealth() / (1 + self.exchange as u64 / 3).min(world.preset.wealth());
         for chain in ACCOUNT_CHAINS {
             let desk = world.desk(self.exchange, chain.family());
             let mut coins = vec![Coin::Native];
@@ -270,11 +283,11 @@ impl Operations {
             for coin in coins {
                 let held = world.balance(chain, &desk.hot, coin);
                 let cents = world.cents(chain, coin, held, now);
-                if cents > HOT_HIGH {
+                if cents > HOT_HIGH * wealth {
                     let _ = world.transfer(chain, now, (desk.hot, desk.cold), coin, held / 10 * 6);
-                } else if cents < HOT_LOW {
+                } else if cents < HOT_LOW * wealth {
                     let reserve = world.balance(chain, &desk.cold, coin);
-                    let raw = world.raw(chain, coin, HOT_HIGH / 3, now).min(reserve / 10 * 9);
+                    let raw = world.raw(chain, coin, HOT_HIGH * wealth / 3, now).min(reserve / 10 * 9);
                     if raw > 0 {
                         let _ = world.transfer(chain, now, (desk.cold, desk.hot), coin, raw);
                     }
@@ -293,7 +306,8 @@ impl Operations {
         if !self.stream.chance(0.4) {
             return;
         }
-        let other = (self.exchange + 1 + self.stream.index(NAMES.len() - 1)) % NAMES.len();
+        let count = world.exchanges.len();
+        let other = (self.exchange + 1 + self.stream.index(count - 1)) % count;
         let chain = *self.stream.pick(&ACCOUNT_CHAINS);
         let from = world.hot_wallet(self.exchange, chain.family());
         let to = world.hot_wallet(other, chain.family());

@@ -64,8 +64,9 @@ impl Issuer {
     fn start(&mut self, world: &mut World, now: i64) {
         let chain = world.tokens[self.place].chain;
         let coin = Coin::Token(self.place);
-        let share = world.raw(chain, coin, FIRST_SUPPLY_CENTS, now);
-        self.mint(world, now, share * 6);
+        let share = world.raw(chain, coin, FIRST_SUPPLY_CENTS * world.preset.wealth(), now);
+        let exchanges = world.exchanges.len() as u128;
+        self.mint(world, now, share * (exchanges + 3));
         let vault = world.vault(chain);
         let mut buyers: Vec<_> = Vec::new();
         for exchange in 0..world.exchanges.len() {
@@ -109,6 +110,7 @@ impl Issuer {
         let exchange = self.stream.index(world.exchanges.len());
         let hot = world.hot_wallet(exchange, chain.family());
         let cents = self.stream.cents(250_000.0, 0.6) / 1_000_000 * 1_000_000 + 1_000_000;
+        let cents = cents * world.preset.wealth();
         let raw = world.raw(chain, coin, cents, now);
         if self.stream.chance(0.6) {
             self.mint(world, now, raw);

@@ -8,12 +8,15 @@ use crate::book::{Call, Effect, Insufficient, Receipt};
 use crate::clock::{HOUR, START};
 use crate::identity::digest;
 use crate::random::Stream;
-use crate::truth::{MixerLink, Role};
-use crate::world::{Case, Flow, World};
+use crate::truth::{Behaviour, Evidence, MixerLink, Role};
+use crate::world::{Case, Coin, Flow, World};
 
 const OWNER: &str = "mixer-whirlpit";
 /// Share of a note that the relayer keeps, in thousandths.
 const RELAYER_FEE_PER_MILLE: u128 = 4;
+
+/// A note of at most this much is coins for fees, raw: half a coin.
+const GAS_NOTE: u128 = 5 * 10_u128.pow(17);
 
 /// The pools and the notes that wait.
 #[derive(Default)]
@@ -117,6 +120,18 @@ impl Actor for Relayer {
 }
 
 impl Relayer {
+    /// Both ends used a mixer; a new address whose first coins are a small note lives on them.
+    fn known_by(&self, world: &mut World, note: &Note, (new, withdrawal): (bool, TxHash), now: i64) {
+        let Pool { chain, denomination, .. } = note.pool;
+        let usd_cents = world.cents(chain, Coin::Native, denomination, now);
+        let by = |hash| Evidence { count: 1, counterparties: 1, usd_cents, first: hash, last: hash };
+        world.plant(chain, note.depositor, Behaviour::MixerInteraction, by(note.deposit));
+        world.plant(chain, note.recipient, Behaviour::MixerInteraction, by(withdrawal));
+        if new && denomination <= GAS_NOTE {
+            world.plant(chain, note.recipient, Behaviour::GasFundedByMixer, by(withdrawal));
+        }
+    }
+
     fn pay(&self, world: &mut World, now: i64, note: Note) {
         let Pool { chain, contract, denomination } = note.pool;
         let fee = denomination * RELAYER_FEE_PER_MILLE / 1_000;
@@ -133,10 +148,12 @@ impl Relayer {
                 data: [abi::account(&note.recipient), nullifier, abi::amount(Amount::from_u128(fee))].concat(),
             },
         ];
+        let new = world.book(chain).is_new(&note.recipient);
         let Ok(receipt) = world.book(chain).send(now, call) else {
             world.mixer.notes.push(note);
             return;
         };
+        self.known_by(world, &note, (new, receipt.hash), now);
         if let Some(case) = &note.case {
             let flow = Flow::new(contract, note.recipient, Asset::Native, denomination - fee);
             world.step(case, "mix", chain, receipt.hash, flow);

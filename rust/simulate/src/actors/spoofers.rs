@@ -41,13 +41,19 @@ const GIFTS_OF_A_CALL: usize = 20;
 /// Starts them; each has a little of the native coin from the beginning.
 pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
     let mut actors: Vec<Box<dyn Actor>> = Vec::new();
-    for (place, plan) in PLANS.iter().enumerate() {
+    let rounds = world.preset.rarities(1);
+    let days = world.preset.days();
+    for (place, plan) in PLANS.iter().cycle().take(rounds * PLANS.len()).enumerate() {
+        // Later rounds come at other times of the period.
+        let round = i64::try_from(place / PLANS.len()).expect("few rounds");
+        let day = plan.day + round * 41 % (days - 100);
         let owner = format!("deployer-{place}");
         let address = world.account(plan.chain.family(), &owner, Role::TokenDeployer, &owner);
         let coins = if plan.chain == Chain::TRON { 4_000 * 10_u128.pow(6) } else { 15 * 10_u128.pow(17) };
         world.book(plan.chain).allocate(address, Amount::from_u128(coins));
         let stream = Stream::new(world.seed, &owner);
-        actors.push(Box::new(Deployer { plan, owner, address, stream, token: None, given: 0 }));
+        let gifts = world.preset.services(plan.gifts);
+        actors.push(Box::new(Deployer { plan, owner, address, stream, day, gifts, token: None, given: 0 }));
     }
     actors
 }
@@ -57,19 +63,21 @@ struct Deployer {
     owner: String,
     address: Address,
     stream: Stream,
+    day: i64,
+    gifts: usize,
     token: Option<usize>,
     given: usize,
 }
 
 impl Actor for Deployer {
     fn first_wake(&self) -> i64 {
-        START + self.plan.day * DAY + 9 * HOUR
+        START + self.day * DAY + 9 * HOUR
     }
 
     fn wake(&mut self, world: &mut World, now: i64) -> Option<i64> {
         match self.token {
             None => self.deploy(world, now),
-            Some(token) if self.given < self.plan.gifts => self.give(world, now, token),
+            Some(token) if self.given < self.gifts => self.give(world, now, token),
             Some(_) => return None,
         }
         Some(now + self.stream.secs(HOUR / 2, 9 * HOUR))
@@ -105,7 +113,7 @@ impl Deployer {
         call.input = abi::call("constructor(string,string,uint256)", &[abi::amount(supply)]);
         call.effects.push(Effect::Token { contract, from: zero, to: self.address, amount: supply });
         if world.book(chain).send(now, call).is_ok() {
-            world.roles.insert(contract, (role, self.owner.clone()));
+            world.directory.file(contract, role, &self.owner);
             self.token = Some(world.tokens.len());
             world.tokens.push(token);
         }
@@ -117,7 +125,7 @@ impl Deployer {
         let contract = world.tokens[token].contract;
         let mut call =
             Call::contract(self.address, contract, 60_000, abi::call("multiTransfer(address[],uint256[])", &[]));
-        let count = GIFTS_OF_A_CALL.min(self.plan.gifts - self.given);
+        let count = GIFTS_OF_A_CALL.min(self.gifts - self.given);
         for _ in 0..count {
             let number = self.stream.index(world.people.len());
             let to = world.people[number].account(chain.family());

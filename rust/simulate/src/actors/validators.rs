@@ -18,7 +18,7 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
             let name = format!("validator-{chain}-{number}");
             let address = world.account(chain.family(), &name, Role::Validator, &name);
             let stream = Stream::new(world.seed, &name);
-            actors.push(Box::new(Validator { chain, address, name, exchange: number % 3, stream }));
+            actors.push(Box::new(Validator { chain, address, name, exchange: number % world.exchanges.len(), stream }));
         }
     }
     actors

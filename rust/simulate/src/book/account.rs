@@ -1,17 +1,18 @@
 //! The book of an account chain.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use headwater_ledger::facts::{Batch, Body, LogFacts, Movement, MovementFact, TransactionFacts};
 use headwater_ledger::read::{Ordinal, Status};
 use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 
 use super::Insufficient;
-use super::chain::{batches, transaction_hash};
+use super::chain::{batch, transaction_hash};
 use crate::abi;
 use crate::clock::Schedule;
 use crate::gas::{FeeMarket, PLAIN_GAS, Quote};
-use crate::identity::{created_contract, zero};
+use crate::identity::{account_bytes, account_of, created_contract, zero};
+use crate::preset::Preset;
 
 /// A transaction before it is sent.
 #[derive(Debug, Clone)]
@@ -80,45 +81,93 @@ pub(crate) struct Receipt {
     pub(crate) created: Option<Address>,
 }
 
-/// Balances and transactions of one account chain.
+/// Balances as they were before a transaction, in the order in which it changed them.
+type Changes = Vec<((AccountId, AccountId), Amount)>;
+/// Names an account of a book.
+type AccountId = u32;
+/// Stands for the native coin where the id of a contract names a token.
+const NATIVE: AccountId = u32::MAX;
+
+/// What a book keeps of an account.
+struct Account {
+    bytes: [u8; 20],
+    nonce: u32,
+    /// How often transactions name it.
+    mentions: u32,
+}
+
+/// Balances of one account chain, and the transactions that no batch holds yet.
+///
+/// An account takes about 80 bytes and a balance about 60, so that millions of both fit.
 pub(crate) struct AccountBook {
     seed: u64,
     schedule: Schedule,
     fees: FeeMarket,
-    balances: BTreeMap<(Address, Asset), Amount>,
-    nonces: BTreeMap<Address, u64>,
+    ids: HashMap<[u8; 20], AccountId>,
+    accounts: Vec<Account>,
+    balances: HashMap<(AccountId, AccountId), Amount>,
     transactions: Vec<TransactionFacts>,
     contracts: Vec<Address>,
+    sent: u64,
     block: u64,
     next_index: u32,
     next_log: u64,
+    /// First block that no batch holds yet.
+    open: u64,
 }
 
 impl AccountBook {
     /// An empty book.
-    pub(crate) fn new(seed: u64, chain: Chain, days: i64) -> Self {
+    pub(crate) fn new(seed: u64, chain: Chain, preset: Preset) -> Self {
         Self {
             seed,
-            schedule: Schedule::new(seed, chain, days),
-            fees: FeeMarket::new(seed, chain, days),
-            balances: BTreeMap::new(),
-            nonces: BTreeMap::new(),
+            schedule: Schedule::new(seed, chain, preset),
+            fees: FeeMarket::new(seed, chain, preset.days()),
+            ids: HashMap::new(),
+            accounts: Vec::new(),
+            balances: HashMap::new(),
             transactions: Vec::new(),
             contracts: Vec::new(),
+            sent: 0,
             block: 0,
             next_index: 0,
             next_log: 0,
+            open: 0,
         }
+    }
+
+    fn id(&mut self, address: &Address) -> AccountId {
+        let bytes = account_bytes(address);
+        let next = AccountId::try_from(self.accounts.len()).expect("an economy has fewer than 2^32 accounts");
+        *self.ids.entry(bytes).or_insert_with(|| {
+            self.accounts.push(Account { bytes, nonce: 0, mentions: 0 });
+            next
+        })
+    }
+
+    fn known(&self, address: &Address) -> Option<AccountId> {
+        self.ids.get(&account_bytes(address)).copied()
+    }
+
+    fn asset_id(&mut self, asset: Asset) -> AccountId {
+        asset.contract().map_or(NATIVE, |contract| self.id(contract))
     }
 
     /// What an address has.
     pub(crate) fn balance(&self, address: &Address, asset: Asset) -> Amount {
-        self.balances.get(&(*address, asset)).copied().unwrap_or_default()
+        let asset = asset.contract().map_or(Some(NATIVE), |contract| self.known(contract));
+        self.known(address).zip(asset).and_then(|key| self.balances.get(&key)).copied().unwrap_or_default()
     }
 
     /// Makes it known that an address is a contract.
     pub(crate) fn add_contract(&mut self, contract: Address) {
+        self.mention(&contract);
         self.contracts.push(contract);
+    }
+
+    /// Time of the block into which a transaction goes that is sent now.
+    pub(crate) fn block_time(&self, now: i64) -> i64 {
+        self.schedule.time(self.schedule.block_at(now).max(self.block))
     }
 
     /// The cost of a transaction sent now.
@@ -139,7 +188,9 @@ impl AccountBook {
     }
 
     fn mint_native(&mut self, hash: TxHash, block: u64, to: Address, amount: Amount) {
-        let balance = self.balances.entry((to, Asset::Native)).or_default();
+        self.mention(&to);
+        let account = self.id(&to);
+        let balance = self.balances.entry((account, NATIVE)).or_default();
         *balance = balance.checked_add(amount).expect("the coins of an economy fit 256 bits");
         let mut facts = TransactionFacts::new(hash, block);
         facts.time = Some(self.schedule.timestamp(block));
@@ -156,7 +207,8 @@ impl AccountBook {
 
     /// Takes a transaction at a fee that was asked for before, or nothing of it.
     pub(crate) fn send_quoted(&mut self, now: i64, call: Call, quote: Quote) -> Result<Receipt, Insufficient> {
-        let nonce = self.nonces.get(&call.from).copied().unwrap_or(0);
+        let sender = self.id(&call.from);
+        let nonce = u64::from(self.accounts[sender as usize].nonce);
         let created = (call.to.is_none() && call.failure.is_none()).then(|| created_contract(&call.from, nonce));
         let mut changed = Vec::new();
         if let Err(insufficient) = self.pay(&call, created, quote.fee, &mut changed) {
@@ -165,17 +217,18 @@ impl AccountBook {
             }
             return Err(insufficient);
         }
-        self.nonces.insert(call.from, nonce + 1);
+        self.accounts[sender as usize].nonce += 1;
         self.contracts.extend(created);
         let facts = self.facts(now, call, created, quote, nonce);
         let hash = facts.hash;
+        self.mention_all(&facts);
         self.transactions.push(facts);
         Ok(Receipt { hash, created })
     }
 
     /// The contract that the next transaction of a sender would create.
     pub(crate) fn next_contract(&self, sender: &Address) -> Address {
-        created_contract(sender, self.nonces.get(sender).copied().unwrap_or(0))
+        created_contract(sender, self.known(sender).map_or(0, |id| u64::from(self.accounts[id as usize].nonce)))
     }
 
     fn pay(
@@ -183,7 +236,7 @@ impl AccountBook {
         call: &Call,
         created: Option<Address>,
         fee: u128,
-        changed: &mut Vec<((Address, Asset), Amount)>,
+        changed: &mut Changes,
     ) -> Result<(), Insufficient> {
         self.take(call.from, Asset::Native, Amount::from_u128(fee), changed)?;
         if call.failure.is_some() {
@@ -211,15 +264,16 @@ impl AccountBook {
         to: Address,
         asset: Asset,
         amount: Amount,
-        changed: &mut Vec<((Address, Asset), Amount)>,
+        changed: &mut Changes,
     ) -> Result<(), Insufficient> {
         if asset == Asset::Native || !from.is_zero() {
             self.take(from, asset, amount, changed)?;
         }
         if asset == Asset::Native || !to.is_zero() {
-            let held = self.balance(&to, asset);
-            changed.push(((to, asset), held));
-            self.balances.insert((to, asset), held.checked_add(amount).ok_or(Insufficient)?);
+            let key = (self.id(&to), self.asset_id(asset));
+            let balance = self.balances.entry(key).or_default();
+            changed.push((key, *balance));
+            *balance = balance.checked_add(amount).ok_or(Insufficient)?;
         }
         Ok(())
     }
@@ -229,12 +283,13 @@ impl AccountBook {
         from: Address,
         asset: Asset,
         amount: Amount,
-        changed: &mut Vec<((Address, Asset), Amount)>,
+        changed: &mut Changes,
     ) -> Result<(), Insufficient> {
-        let held = self.balance(&from, asset);
-        let left = held.checked_sub(amount).ok_or(Insufficient)?;
-        changed.push(((from, asset), held));
-        self.balances.insert((from, asset), left);
+        let key = (self.id(&from), self.asset_id(asset));
+        let balance = self.balances.entry(key).or_default();
+        let left = balance.checked_sub(amount).ok_or(Insufficient)?;
+        changed.push((key, *balance));
+        *balance = left;
         Ok(())
     }
 
@@ -253,7 +308,8 @@ impl AccountBook {
     fn facts(&mut self, now: i64, call: Call, created: Option<Address>, quote: Quote, nonce: u64) -> TransactionFacts {
         let chain = self.schedule.chain();
         let (block, index) = self.place(now);
-        let hash = transaction_hash(self.seed, chain, self.transactions.len());
+        let hash = transaction_hash(self.seed, chain, self.sent);
+        self.sent += 1;
         let mut facts = TransactionFacts::new(hash, block);
         facts.time = Some(self.schedule.timestamp(block));
         facts.index = Some(index);
@@ -328,15 +384,57 @@ impl AccountBook {
         zero(self.family())
     }
 
-    /// All of it as batches. Rewards stand behind the transactions of their block, as they have no position in it.
-    pub(crate) fn into_batches(mut self) -> Vec<Batch> {
-        self.transactions.sort_by_key(|facts| (facts.block, facts.index.map_or(u64::MAX, u64::from), facts.hash));
-        let mut batches = batches(self.seed, &self.schedule, self.transactions);
-        if let Some(first) = batches.first_mut() {
-            self.contracts.sort_unstable();
-            first.contracts = self.contracts;
+    fn mention(&mut self, address: &Address) {
+        let id = self.id(address);
+        let account = &mut self.accounts[id as usize];
+        account.mentions = account.mentions.saturating_add(1);
+    }
+
+    /// Counts who a transaction names.
+    fn mention_all(&mut self, facts: &TransactionFacts) {
+        let body = facts.body.iter().flat_map(|body| [body.from, body.to]);
+        let moved = facts.movements.iter();
+        let moved = moved.flat_map(|movement| [movement.from, movement.to, movement.asset.contract().copied()]);
+        let emitters = facts.logs.iter().map(|log| Some(log.address));
+        for address in body.chain([facts.created]).chain(moved).chain(emitters).flatten() {
+            self.mention(&address);
         }
-        batches
+    }
+
+    /// Whether nothing names an address yet.
+    pub(crate) fn is_new(&self, address: &Address) -> bool {
+        self.known(address).is_none_or(|id| self.accounts[id as usize].mentions == 0)
+    }
+
+    /// Transactions that no batch holds yet.
+    pub(crate) fn waiting(&self) -> usize {
+        self.transactions.len()
+    }
+
+    /// The blocks before a time that no batch holds yet, when there are any: after it nothing is sent into them. Rewards
+    /// stand behind the transactions of their block, as they have no position in it.
+    pub(crate) fn close(&mut self, until: i64) -> Option<Batch> {
+        let end = self.schedule.block_at(until).min(self.schedule.last_block() + 1);
+        let last = end.checked_sub(1).filter(|&last| last >= self.open)?;
+        // Only the open end is unsorted, and only by rewards: nearly all of it is in order.
+        self.transactions.sort_by_key(|facts| (facts.block, facts.index.map_or(u64::MAX, u64::from), facts.hash));
+        let later = self.transactions.split_off(self.transactions.partition_point(|facts| facts.block < end));
+        let transactions = std::mem::replace(&mut self.transactions, later);
+        let mut batch = batch(self.seed, &self.schedule, (self.open, last), transactions);
+        self.contracts.sort_unstable();
+        batch.contracts = std::mem::take(&mut self.contracts);
+        self.open = end;
+        Some(batch)
+    }
+
+    /// Every address that transactions name, and how often.
+    pub(crate) fn mentions(&self) -> Vec<(Address, u32)> {
+        let family = self.family();
+        let named = self.accounts.iter().filter(|account| account.mentions > 0);
+        let mut named: Vec<_> =
+            named.map(|account| (account_of(family, account.bytes), account.mentions)).collect();
+        named.sort_unstable();
+        named
     }
 }
 
@@ -348,10 +446,10 @@ mod tests {
 
     #[test]
     fn a_transaction_that_cannot_be_paid_whole_leaves_no_trace() {
-        let mut book = AccountBook::new(1, Chain::ETHEREUM, 2);
+        let mut book = AccountBook::new(1, Chain::ETHEREUM, Preset::Demo);
         let [rich, poor, token] = ["rich", "poor", "token"].map(|name| account(1, Family::Evm, name));
         book.allocate(rich, Amount::from_u128(10_u128.pow(18)));
-        let before = book.balances.clone();
+        let before = book.balance(&rich, Asset::Native);
         let mut call = Call::contract(rich, token, 50_000, Vec::new());
         call.value = Amount::from(5);
         call.effects = vec![
@@ -359,7 +457,7 @@ mod tests {
             Effect::Token { contract: token, from: poor, to: rich, amount: Amount::from(8) },
         ];
         assert!(book.send(START + 5, call.clone()).is_err());
-        assert_eq!(book.balance(&rich, Asset::Native), before[&(rich, Asset::Native)]);
+        assert_eq!(book.balance(&rich, Asset::Native), before);
         assert!(book.balance(&poor, Asset::Token(token)).is_zero());
         assert_eq!(book.transactions.len(), 1);
 
@@ -371,7 +469,7 @@ mod tests {
 
     #[test]
     fn a_failed_transaction_pays_its_fee_and_moves_nothing() {
-        let mut book = AccountBook::new(1, Chain::BSC, 2);
+        let mut book = AccountBook::new(1, Chain::BSC, Preset::Demo);
         let [rich, other] = ["rich", "other"].map(|name| account(1, Family::Evm, name));
         book.allocate(rich, Amount::from_u128(10_u128.pow(18)));
         let mut call = Call::plain(rich, other, Amount::from(1000));

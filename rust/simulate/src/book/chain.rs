@@ -1,4 +1,4 @@
-//! From a list of transactions to blocks and batches.
+//! From a list of transactions to the blocks of a batch.
 
 use headwater_ledger::facts::{Batch, BlockFacts, Claim, TransactionFacts};
 use headwater_ledger::read::CoverageTable;
@@ -7,12 +7,9 @@ use headwater_types::{BlockHash, Chain, Family, Network, TxHash};
 use crate::clock::Schedule;
 use crate::identity::digest;
 
-/// Transactions of one commit at most.
-const BATCH_TRANSACTIONS: usize = 20_000;
-
 /// The id of the transaction of this number.
-pub(crate) fn transaction_hash(seed: u64, chain: Chain, number: usize) -> TxHash {
-    TxHash::new(digest(seed, chain.name(), &(number as u64).to_be_bytes()))
+pub(crate) fn transaction_hash(seed: u64, chain: Chain, number: u64) -> TxHash {
+    TxHash::new(digest(seed, chain.name(), &number.to_be_bytes()))
 }
 
 fn block_hash(seed: u64, chain: Chain, block: u64) -> BlockHash {
@@ -24,28 +21,26 @@ fn block_hash(seed: u64, chain: Chain, block: u64) -> BlockHash {
     BlockHash::new(bytes)
 }
 
-/// Cuts a chain into batches: all its blocks, each in exactly one batch, with what they complete. The transactions are
-/// in order of block.
-pub(crate) fn batches(seed: u64, schedule: &Schedule, mut transactions: Vec<TransactionFacts>) -> Vec<Batch> {
+/// The batch of the blocks from `first` to `last`: their transactions, in order of block, and what they complete. Blocks
+/// without transactions have no header of their own, but for the first and the last one; the claims say that they are
+/// empty.
+pub(crate) fn batch(
+    seed: u64,
+    schedule: &Schedule,
+    (first, last): (u64, u64),
+    transactions: Vec<TransactionFacts>,
+) -> Batch {
     let chain = schedule.chain();
-    let mut batches = Vec::new();
-    let mut first = 0;
-    while !transactions.is_empty() || first <= schedule.last_block() {
-        let rest = match transactions.get(BATCH_TRANSACTIONS).map(|transaction| transaction.block) {
-            Some(block) => transactions.partition_point(|transaction| transaction.block < block),
-            None => transactions.len(),
-        };
-        let later = transactions.split_off(rest);
-        let last = later.first().map_or(schedule.last_block(), |transaction| transaction.block - 1);
-        let mut batch = Batch::new(chain);
-        batch.network = Some(Network::Mainnet);
-        batch.blocks = (first..=last).map(|number| block(seed, schedule, number)).collect();
-        batch.transactions = std::mem::replace(&mut transactions, later);
-        batch.claims = tables(chain.family()).iter().map(|&table| Claim::Blocks { first, last, table }).collect();
-        batches.push(batch);
-        first = last + 1;
-    }
-    batches
+    let mut batch = Batch::new(chain);
+    batch.network = Some(Network::Mainnet);
+    let mut numbers: Vec<u64> = vec![first];
+    numbers.extend(transactions.iter().map(|transaction| transaction.block));
+    numbers.push(last);
+    numbers.dedup();
+    batch.blocks = numbers.into_iter().map(|number| block(seed, schedule, number)).collect();
+    batch.transactions = transactions;
+    batch.claims = tables(chain.family()).iter().map(|&table| Claim::Blocks { first, last, table }).collect();
+    batch
 }
 
 fn block(seed: u64, schedule: &Schedule, number: u64) -> BlockFacts {
@@ -58,10 +53,10 @@ fn block(seed: u64, schedule: &Schedule, number: u64) -> BlockFacts {
     }
 }
 
+/// What a batch completes. Blocks themselves only on bitcoin, where none is empty.
 const fn tables(family: Family) -> &'static [CoverageTable] {
     match family {
         Family::Evm | Family::Tron => &[
-            CoverageTable::Blocks,
             CoverageTable::Transactions,
             CoverageTable::Receipts,
             CoverageTable::Traces,

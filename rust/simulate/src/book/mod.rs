@@ -6,7 +6,7 @@ mod utxo;
 mod wallet;
 
 pub(crate) use account::{AccountBook, Call, Effect, Receipt};
-pub(crate) use utxo::{Ending, Paid, UtxoBook};
+pub(crate) use utxo::{Paid, UtxoBook};
 pub(crate) use wallet::{AddressHabit, Habits, Holder, WalletId};
 
 /// Somebody tried to spend what they do not have. Actors take it as a reason to do something else.

@@ -1,17 +1,19 @@
 //! The book of a UTXO chain: coins, wallets, blocks with their coinbase.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use headwater_ledger::facts::{Batch, InputFacts, OutPoint, OutputFacts, TransactionFacts, UtxoFacts};
 use headwater_ledger::read::{ScriptType, Status};
 use headwater_types::{Address, Chain, TxHash};
 
 use super::Insufficient;
-use super::chain::{batches, transaction_hash};
+use super::chain::{batch, transaction_hash};
 use super::wallet::{CoinHabit, Habits, Holder, Wallet, WalletId};
-use crate::clock::{Schedule, day};
+use crate::clock::Schedule;
+use crate::fees::FeeLevels;
 use crate::identity::{digest, script_of};
-use crate::random::{Stream, whole};
+use crate::preset::Preset;
+use crate::random::Stream;
 
 /// Blocks before a coinbase may be spent.
 const MATURITY_BLOCKS: u64 = 100;
@@ -31,49 +33,48 @@ pub(crate) struct Paid {
     pub(crate) from: Vec<Address>,
 }
 
-/// A UTXO chain at its end.
-pub(crate) struct Ending {
-    /// All of it.
-    pub(crate) batches: Vec<Batch>,
-    /// Position of the change of every transaction that has some, in order of hash.
-    pub(crate) changes: Vec<(TxHash, u32)>,
-    /// The addresses of every wallet.
-    pub(crate) owners: Vec<(Address, Holder)>,
+/// An address of a wallet, as the book knows it.
+#[derive(Debug, Clone, Copy)]
+struct Owned {
+    wallet: WalletId,
+    /// How often transactions name it.
+    mentions: u32,
 }
 
 /// Coins, wallets and transactions of a UTXO chain.
 pub(crate) struct UtxoBook {
     seed: u64,
     schedule: Schedule,
-    coins: BTreeMap<OutPoint, OutputFacts>,
+    coins: HashMap<OutPoint, OutputFacts>,
     wallets: Vec<Wallet>,
-    owners: BTreeMap<Address, WalletId>,
+    owners: HashMap<Address, Owned>,
     pools: Vec<(WalletId, u64)>,
     mining: Stream,
-    /// Satoshis per virtual byte, by day.
-    fee_rates: Vec<u64>,
+    /// Satoshis per thousand virtual bytes.
+    fee_rates: FeeLevels,
     transactions: Vec<TransactionFacts>,
     changes: Vec<(TxHash, u32)>,
     open_block: u64,
     open: Vec<TransactionFacts>,
     open_fees: u64,
-    number: usize,
+    number: u64,
     arrivals: u64,
+    /// First block that no batch holds yet.
+    unbatched: u64,
 }
 
 impl UtxoBook {
     /// An empty book.
-    pub(crate) fn new(seed: u64, days: i64) -> Self {
-        let mut rates = Stream::new(seed, "fees/bitcoin/days");
+    pub(crate) fn new(seed: u64, preset: Preset) -> Self {
         Self {
             seed,
-            schedule: Schedule::new(seed, Chain::BITCOIN, days),
-            coins: BTreeMap::new(),
+            schedule: Schedule::new(seed, Chain::BITCOIN, preset),
+            coins: HashMap::new(),
             wallets: Vec::new(),
-            owners: BTreeMap::new(),
+            owners: HashMap::new(),
             pools: Vec::new(),
             mining: Stream::new(seed, "mining"),
-            fee_rates: (0..=days).map(|_| whole(rates.log_normal(9.0, 0.6)).max(1)).collect(),
+            fee_rates: FeeLevels::new(seed, Chain::BITCOIN.name(), preset.days(), (9_000.0, 0.6)),
             transactions: Vec::new(),
             changes: Vec::new(),
             open_block: 0,
@@ -81,6 +82,7 @@ impl UtxoBook {
             open_fees: 0,
             number: 0,
             arrivals: 0,
+            unbatched: 0,
         }
     }
 
@@ -95,17 +97,21 @@ impl UtxoBook {
         self.pools.push((wallet, weight));
     }
 
+    fn file(&mut self, address: Address, wallet: WalletId) {
+        self.owners.entry(address).or_insert(Owned { wallet, mentions: 0 });
+    }
+
     /// An address at which a wallet is paid.
     pub(crate) fn receiving(&mut self, wallet: WalletId) -> Address {
         let address = self.wallets[wallet.0].receiving(self.seed);
-        self.owners.insert(address, wallet);
+        self.file(address, wallet);
         address
     }
 
     /// An address at which a wallet gathers what is its own.
     pub(crate) fn own(&mut self, wallet: WalletId) -> Address {
         let address = self.wallets[wallet.0].change(self.seed);
-        self.owners.insert(address, wallet);
+        self.file(address, wallet);
         address
     }
 
@@ -136,10 +142,13 @@ impl UtxoBook {
         let mut chosen: Vec<(u64, u64, u64, OutPoint)> = Vec::new();
         let mut total = 0;
         let mut fee = 0;
-        for coin in self.ordered_coins(wallet) {
+        let sorted = self.largest_first(wallet);
+        // Coins of a wallet stand oldest first, so that a service with thousands of them looks at a few only.
+        let oldest = self.mature(wallet).filter(|_| sorted.is_empty());
+        for coin in sorted.iter().chain(oldest) {
             total += coin.2;
-            chosen.push(coin);
-            fee = rate * self.virtual_size(wallet, chosen.len(), to.len() + 1);
+            chosen.push(*coin);
+            fee = rate * self.virtual_size(wallet, chosen.len(), to.len() + 1) / 1_000;
             if total >= target + fee {
                 break;
             }
@@ -153,7 +162,7 @@ impl UtxoBook {
             let owner = &mut self.wallets[wallet.0];
             let place = if owner.habits.change_last { outputs.len() } else { owner.stream.index(outputs.len() + 1) };
             let address = owner.change(self.seed);
-            self.owners.insert(address, wallet);
+            self.file(address, wallet);
             outputs.insert(place, (address, rest));
             change = Some((u32::try_from(place).expect("payments have few outputs"), address));
         }
@@ -171,28 +180,33 @@ impl UtxoBook {
         to: Address,
     ) -> Result<Paid, Insufficient> {
         self.advance(now);
-        let mut chosen = self.ordered_coins(wallet);
+        let mut chosen: Vec<_> = self.mature(wallet).copied().collect();
         chosen.sort_unstable_by_key(|coin| (coin.2, coin.1));
         chosen.truncate(limit);
         let total: u64 = chosen.iter().map(|coin| coin.2).sum();
-        let fee = self.fee_rate(now) * self.virtual_size(wallet, chosen.len(), 1);
+        let fee = self.fee_rate(now) * self.virtual_size(wallet, chosen.len(), 1) / 1_000;
         let rest = total.checked_sub(fee).filter(|&rest| rest >= DUST).ok_or(Insufficient)?;
         let (hash, from) = self.spend(wallet, &chosen, &[(to, rest)]);
         Ok(Paid { hash, change: None, from })
     }
 
-    fn ordered_coins(&self, wallet: WalletId) -> Vec<(u64, u64, u64, OutPoint)> {
-        let wallet = &self.wallets[wallet.0];
-        let mut coins: Vec<_> = wallet.coins.iter().filter(|coin| coin.0 <= self.open_block).copied().collect();
-        match wallet.habits.coins {
-            CoinHabit::OldestFirst => coins.sort_unstable_by_key(|coin| coin.1),
-            CoinHabit::LargestFirst => coins.sort_unstable_by_key(|coin| (std::cmp::Reverse(coin.2), coin.1)),
+    /// Coins that may be spent, oldest first.
+    fn mature(&self, wallet: WalletId) -> impl Iterator<Item = &(u64, u64, u64, OutPoint)> {
+        self.wallets[wallet.0].coins.iter().take_while(|coin| coin.0 <= self.open_block)
+    }
+
+    /// Coins that may be spent, largest first, of a wallet with this habit; nothing of others.
+    fn largest_first(&self, wallet: WalletId) -> Vec<(u64, u64, u64, OutPoint)> {
+        if self.wallets[wallet.0].habits.coins == CoinHabit::OldestFirst {
+            return Vec::new();
         }
+        let mut coins: Vec<_> = self.mature(wallet).copied().collect();
+        coins.sort_unstable_by_key(|coin| (std::cmp::Reverse(coin.2), coin.1));
         coins
     }
 
     fn fee_rate(&self, now: i64) -> u64 {
-        self.fee_rates[day(now).min(self.fee_rates.len() - 1)]
+        self.fee_rates.at(now).max(1_000)
     }
 
     /// Virtual bytes by the usual estimate per script form.
@@ -217,6 +231,9 @@ impl UtxoBook {
         for coin in chosen {
             self.wallets[wallet.0].coins.remove(coin);
             let spent = self.coins.remove(&coin.3).expect("wallets list only coins of the book");
+            if let Some(owned) = spent.owner.and_then(|owner| self.owners.get_mut(&owner)) {
+                owned.mentions = owned.mentions.saturating_add(1);
+            }
             self.open_fees += spent.amount;
             inputs.push(InputFacts::new(coin.3, Some(spent)));
         }
@@ -247,9 +264,10 @@ impl UtxoBook {
     fn credit(&mut self, facts: &TransactionFacts, spendable_from: u64) {
         for (index, output) in (0..).zip(facts.utxo.iter().flat_map(|utxo| &utxo.outputs)) {
             let point = OutPoint { hash: facts.hash, index };
-            if let Some(wallet) = output.owner.and_then(|owner| self.owners.get(&owner)) {
+            if let Some(owned) = output.owner.and_then(|owner| self.owners.get_mut(&owner)) {
+                owned.mentions = owned.mentions.saturating_add(1);
                 self.arrivals += 1;
-                self.wallets[wallet.0].coins.insert((spendable_from, self.arrivals, output.amount, point));
+                self.wallets[owned.wallet.0].coins.insert((spendable_from, self.arrivals, output.amount, point));
             }
             if output.script != ScriptType::OpReturn {
                 self.coins.insert(point, output.clone());
@@ -279,18 +297,42 @@ impl UtxoBook {
         self.open_block += 1;
     }
 
-    /// Closes the last blocks.
-    pub(crate) fn finish(mut self) -> Ending {
-        while self.open_block <= self.schedule.last_block() {
-            self.close_block();
+    /// Transactions that no batch holds yet.
+    pub(crate) fn waiting(&self) -> usize {
+        self.transactions.len()
+    }
+
+    /// The blocks before a time that no batch holds yet, when there are any.
+    pub(crate) fn close(&mut self, until: i64) -> Option<Batch> {
+        self.advance(until);
+        if until > self.schedule.time(self.schedule.last_block()) {
+            while self.open_block <= self.schedule.last_block() {
+                self.close_block();
+            }
         }
-        self.changes.sort_unstable();
-        let owner = |(address, wallet): (&Address, &WalletId)| (*address, self.wallets[wallet.0].holder.clone());
-        Ending {
-            owners: self.owners.iter().map(owner).collect(),
-            batches: batches(self.seed, &self.schedule, self.transactions),
-            changes: self.changes,
-        }
+        let last = self.open_block.checked_sub(1).filter(|&last| last >= self.unbatched)?;
+        let transactions = std::mem::take(&mut self.transactions);
+        let batch = batch(self.seed, &self.schedule, (self.unbatched, last), transactions);
+        self.unbatched = self.open_block;
+        Some(batch)
+    }
+
+    /// Position of the change of every transaction since the last call that has some, in order of time.
+    pub(crate) fn take_changes(&mut self) -> Vec<(TxHash, u32)> {
+        std::mem::take(&mut self.changes)
+    }
+
+    /// Every address that transactions name, and how often.
+    pub(crate) fn mentions(&self) -> Vec<(Address, u32)> {
+        let named = self.owners.iter().filter(|(_, owned)| owned.mentions > 0);
+        let mut named: Vec<_> = named.map(|(address, owned)| (*address, owned.mentions)).collect();
+        named.sort_unstable();
+        named
+    }
+
+    /// Whose wallet an address belongs to.
+    pub(crate) fn holder(&self, address: &Address) -> Option<&Holder> {
+        self.owners.get(address).map(|owned| &self.wallets[owned.wallet.0].holder)
     }
 }
 
@@ -306,14 +348,14 @@ mod tests {
 
     #[test]
     fn a_coinbase_matures_and_is_then_spent_with_change_and_fee() {
-        let mut book = UtxoBook::new(1, 6);
+        let mut book = UtxoBook::new(1, Preset::Demo);
         let pool = book.add_wallet(Holder::single("pool", Role::MiningPool), Habits::service(ScriptType::P2wpkh));
         let friend = book.add_wallet(Holder::single("friend", Role::Person), Habits::service(ScriptType::P2tr));
         book.add_pool(pool, 1);
         let to = book.receiving(friend);
         assert!(book.pay(START + DAY, pool, &[(to, SUBSIDY / 2)]).is_err());
-        let paid = book.pay(START + 4 * DAY, pool, &[(to, SUBSIDY / 2)]).unwrap();
-        assert_eq!(book.spendable(friend, START + 4 * DAY), SUBSIDY / 2);
+        let paid = book.pay(START + 15 * DAY, pool, &[(to, SUBSIDY / 2)]).unwrap();
+        assert_eq!(book.spendable(friend, START + 15 * DAY), SUBSIDY / 2);
         let (place, address) = paid.change.unwrap();
         let facts = book.open.iter().find(|facts| facts.hash == paid.hash).unwrap();
         let utxo = facts.utxo.as_ref().unwrap();

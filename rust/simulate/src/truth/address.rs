@@ -1,4 +1,4 @@
-//! Who an address is, and what public lists say about it.
+//! Who an address is.
 
 use headwater_types::{Address, Chain};
 
@@ -30,6 +30,10 @@ roles! {
     Person = "person",
     /// A shop that many people pay.
     Merchant = "merchant",
+    /// From where a payment service pays.
+    PaymentHot = "payment_hot",
+    /// Where one customer pays one invoice.
+    PaymentInvoice = "payment_invoice",
     /// From where an exchange pays.
     ExchangeHot = "exchange_hot",
     /// Where an exchange keeps most.
@@ -101,58 +105,6 @@ impl Row for AddressTruth {
             address: cells.address(chain)?,
             role: cells.parse(|text| Role::ALL.iter().copied().find(|role| role.name() == text))?,
             owner: cells.text()?,
-        })
-    }
-}
-
-/// A claim of a public list.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PublicLabel {
-    /// The chain.
-    pub chain: Chain,
-    /// The address.
-    pub address: Address,
-    /// What the list says it is.
-    pub code: String,
-    /// Whom the list names; empty when it names nobody.
-    pub entity: String,
-    /// The list.
-    pub source: String,
-    /// Whether the claim is true. Not in the published form.
-    pub correct: bool,
-}
-
-impl Row for PublicLabel {
-    const NAME: &'static str = "labels";
-    const COLUMNS: &'static [(&'static str, Kind)] = &[
-        ("blockchain", Kind::Text),
-        ("address", Kind::Text),
-        ("code", Kind::Text),
-        ("entity", Kind::Text),
-        ("source", Kind::Text),
-        ("correct", Kind::Flag),
-    ];
-
-    fn cells(&self) -> Vec<Cell> {
-        vec![
-            Cell::text(&self.chain),
-            Cell::text(&self.address),
-            Cell::text(&self.code),
-            Cell::text(&self.entity),
-            Cell::text(&self.source),
-            Cell::Flag(self.correct),
-        ]
-    }
-
-    fn from_cells(cells: &mut Cells<'_>) -> Option<Self> {
-        let chain = cells.chain()?;
-        Some(Self {
-            chain,
-            address: cells.address(chain)?,
-            code: cells.text()?,
-            entity: cells.text()?,
-            source: cells.text()?,
-            correct: cells.flag(),
         })
     }
 }

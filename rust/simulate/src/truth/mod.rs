@@ -1,24 +1,51 @@
 //! What is really so: the answers that no chain carries, kept beside the economy to judge analyses by.
+//!
+//! One Parquet file per table. Addresses and hashes stand in the canonical text of their chain, raw amounts as decimal
+//! text in the smallest unit, times as epoch seconds; a missing `contract` means the native coin.
+//!
+//! | file | one row per | order | columns |
+//! |---|---|---|---|
+//! | `addresses` | address that occurs on a chain | chain, address | `blockchain`, `address`, `role` ([`Role`]), `owner` |
+//! | `cases` | step of a crime or scheme | time | `case`, `kind`, `step` (from 0), `stage`, `blockchain`, `tx_hash`, `from`, `to`, `contract`, `amount_raw` |
+//! | `behaviours` | planted behaviour | time of its end | `blockchain`, `address`, `code` ([`Behaviour`]), `count` (transactions), `counterparties`, `usd_cents`, `first_tx_hash`, `last_tx_hash` |
+//! | `bridge_transfers` | transfer over a bridge | time of payment | `bridge`, `id`, both legs: `blockchain`, `tx_hash`, user, `contract`, `amount_raw`, `time` |
+//! | `mixer_links` | deposit that was withdrawn | time of withdrawal | `blockchain`, `pool`, `deposit_tx_hash`, `depositor`, `withdrawal_tx_hash`, `recipient` |
+//! | `change_outputs` | bitcoin payment with change | time | `tx_hash`, `output_index` (from 0) |
+//! | `clusters` | bitcoin address | address | `address`, `wallet` (one key store of one owner) |
+//! | `labels` | claim of a public list | chain, address | `blockchain`, `address`, `code`, `category`, `entity`, `source`, `confidence_percent`, `correct` |
+//! | `prices` | symbol and day | symbol, day | `symbol`, `time` (first second of the day), `usd_micros` |
+//!
+//! `labels.csv` is `labels` as it is published: without `correct`.
 
 mod address;
+mod behaviour;
 mod flow;
+mod label;
+mod price;
 mod table;
 mod utxo;
+mod writer;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-pub use address::{AddressTruth, PublicLabel, Role};
+pub use address::{AddressTruth, Role};
+pub use behaviour::{Behaviour, Evidence, PlantedBehaviour};
 pub use flow::{BridgeLeg, BridgeTransfer, CaseStep, MixerLink};
+pub use label::PublicLabel;
+pub use price::DayPrice;
 pub use table::TruthError;
 pub use utxo::{ChangeOutput, ClusterMember};
+pub use writer::TruthWriter;
 
-/// Everything that is really so, each table in a total order.
+/// What is really so, or the part of it that one slice of time adds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Truth {
     /// Role and owner of every address that occurs on a chain.
     pub addresses: Vec<AddressTruth>,
     /// The paths of the scams, step by step.
     pub cases: Vec<CaseStep>,
+    /// Who behaves like an entry of the catalogue of behaviours, on purpose.
+    pub behaviours: Vec<PlantedBehaviour>,
     /// Both legs of every bridge transfer.
     pub bridge_transfers: Vec<BridgeTransfer>,
     /// Which withdrawal of a mixer belongs to which deposit.
@@ -29,28 +56,35 @@ pub struct Truth {
     pub clusters: Vec<ClusterMember>,
     /// What public lists say: partial, and partly wrong.
     pub labels: Vec<PublicLabel>,
+    /// Daily prices.
+    pub prices: Vec<DayPrice>,
 }
 
 impl Truth {
-    /// Writes one Parquet file per table, and the public labels once more as `labels.csv` without the column that
-    /// tells which of them are right.
+    /// Adds what a later slice knows.
+    pub fn append(&mut self, later: Self) {
+        self.addresses.extend(later.addresses);
+        self.cases.extend(later.cases);
+        self.behaviours.extend(later.behaviours);
+        self.bridge_transfers.extend(later.bridge_transfers);
+        self.mixer_links.extend(later.mixer_links);
+        self.change_outputs.extend(later.change_outputs);
+        self.clusters.extend(later.clusters);
+        self.labels.extend(later.labels);
+        self.prices.extend(later.prices);
+    }
+
+    /// Writes one Parquet file per table, and the public labels as `labels.csv`.
     ///
     /// # Errors
     /// When the folder or a file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), TruthError> {
-        std::fs::create_dir_all(folder).map_err(|source| TruthError::io(folder, source))?;
-        table::write(folder, &self.addresses)?;
-        table::write(folder, &self.cases)?;
-        table::write(folder, &self.bridge_transfers)?;
-        table::write(folder, &self.mixer_links)?;
-        table::write(folder, &self.change_outputs)?;
-        table::write(folder, &self.clusters)?;
-        table::write(folder, &self.labels)?;
-        let path = labels_path(folder);
-        std::fs::write(&path, self.labels_csv()).map_err(|source| TruthError::io(&path, source))
+        let mut writer = TruthWriter::create(folder)?;
+        writer.append(self)?;
+        writer.finish()
     }
 
-    /// Reads what [`Self::write`] wrote.
+    /// Reads what [`Self::write`] or a [`TruthWriter`] wrote.
     ///
     /// # Errors
     /// When a file is missing, is no Parquet, or holds what no truth holds.
@@ -58,26 +92,13 @@ impl Truth {
         Ok(Self {
             addresses: table::read(folder)?,
             cases: table::read(folder)?,
+            behaviours: table::read(folder)?,
             bridge_transfers: table::read(folder)?,
             mixer_links: table::read(folder)?,
             change_outputs: table::read(folder)?,
             clusters: table::read(folder)?,
             labels: table::read(folder)?,
+            prices: table::read(folder)?,
         })
     }
-
-    /// The public labels as a label list is published: one line per claim.
-    #[must_use]
-    pub fn labels_csv(&self) -> String {
-        let mut text = String::from("blockchain,address,code,entity,source\n");
-        for label in &self.labels {
-            let PublicLabel { chain, address, code, entity, source, .. } = label;
-            text.extend([chain.name(), ",", &address.to_string(), ",", code, ",", entity, ",", source, "\n"]);
-        }
-        text
-    }
-}
-
-fn labels_path(folder: &Path) -> PathBuf {
-    folder.join("labels.csv")
 }

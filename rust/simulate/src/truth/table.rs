@@ -1,6 +1,7 @@
 //! Truth tables as Parquet, both ways, through one plain row form.
 
 use std::fs::File;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -170,16 +171,48 @@ fn path_of<R: Row>(folder: &Path) -> PathBuf {
     folder.join(format!("{}.parquet", R::NAME))
 }
 
-pub(super) fn write<R: Row>(folder: &Path, rows: &[R]) -> Result<(), TruthError> {
-    let path = path_of::<R>(folder);
-    let parquet = |source| TruthError::Parquet { path: path.clone(), source };
-    let batch = batch(rows).map_err(|source| TruthError::Arrow { path: path.clone(), source })?;
-    let file = File::create(&path).map_err(|source| TruthError::io(&path, source))?;
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).map_err(parquet)?;
-    writer.write(&batch).map_err(parquet)?;
-    writer.close().map_err(parquet)?;
-    Ok(())
+/// Rows of one batch at most, so that a large slice needs no second copy of itself.
+const BATCH_ROWS: usize = 32_768;
+/// Rows of one row group.
+const GROUP_ROWS: usize = 1 << 17;
+
+/// A table on its way to its file. The file gets its name when it is whole.
+pub(super) struct TableWriter<R> {
+    path: PathBuf,
+    partial: PathBuf,
+    writer: ArrowWriter<File>,
+    rows: PhantomData<R>,
+}
+
+impl<R: Row> TableWriter<R> {
+    pub(super) fn create(folder: &Path) -> Result<Self, TruthError> {
+        let path = path_of::<R>(folder);
+        let partial = path.with_extension("parquet.partial");
+        let file = File::create(&partial).map_err(|source| TruthError::io(&partial, source))?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_max_row_group_row_count(Some(GROUP_ROWS))
+            .build();
+        let writer = ArrowWriter::try_new(file, schema::<R>(), Some(properties))
+            .map_err(|source| TruthError::Parquet { path: path.clone(), source })?;
+        Ok(Self { path, partial, writer, rows: PhantomData })
+    }
+
+    pub(super) fn append(&mut self, rows: &[R]) -> Result<(), TruthError> {
+        for rows in rows.chunks(BATCH_ROWS) {
+            let batch = batch(rows).map_err(|source| TruthError::Arrow { path: self.path.clone(), source })?;
+            self.writer
+                .write(&batch)
+                .map_err(|source| TruthError::Parquet { path: self.path.clone(), source })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Result<(), TruthError> {
+        let Self { path, partial, writer, .. } = self;
+        writer.close().map_err(|source| TruthError::Parquet { path: path.clone(), source })?;
+        std::fs::rename(&partial, &path).map_err(|source| TruthError::io(&path, source))
+    }
 }
 
 fn schema<R: Row>() -> Arc<Schema> {

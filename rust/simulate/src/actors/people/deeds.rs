@@ -131,7 +131,7 @@ impl Life {
             return Ok(());
         }
         let Some(friend) = self.friend() else { return Ok(()) };
-        let to = world.people[friend].account(chain.family());
+        let to = world.till(friend, chain, coin);
         world.transfer(chain, now, (me, to), coin, raw)?;
         Ok(())
     }
@@ -146,7 +146,7 @@ impl Life {
         let share = if self.stream.chance(0.3) { 95 } else { self.stream.between(20, 80) };
         let raw = rounded(held / 100 * u128::from(share), 4);
         // Most people have an account at one exchange, some also at another.
-        let exchange = if self.stream.chance(0.15) { (person.exchange + 1) % 3 } else { person.exchange };
+        let exchange = if self.stream.chance(0.15) { (person.exchange + 1) % world.exchanges.len() } else { person.exchange };
         world.deposit(exchange, chain, now, (&person.name, me), (coin, raw))?;
         Ok(())
     }

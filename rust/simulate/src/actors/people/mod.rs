@@ -2,12 +2,14 @@
 
 mod deeds;
 
+use std::sync::Arc;
+
 use headwater_types::{Address, Family};
 
 use super::Actor;
 use crate::book::{Habits, Holder, WalletId};
 use crate::clock::{DAY, HOUR, Rhythm, START};
-use crate::random::{Stream, whole};
+use crate::random::{Stream, Weights, whole};
 use crate::truth::Role;
 use crate::world::{ACCOUNT_CHAINS, World};
 
@@ -15,7 +17,7 @@ use crate::world::{ACCOUNT_CHAINS, World};
 #[derive(Debug, Clone)]
 pub(crate) struct Person {
     /// Their name.
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     /// Their account on both EVM chains.
     pub(crate) evm: Address,
     /// Their account on TRON.
@@ -47,6 +49,8 @@ pub(crate) const PEOPLE_PER_MERCHANT: usize = 40;
 pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
     let count = world.preset.people();
     let end = world.end();
+    // Exchanges are as popular as their rank: the first has many times the customers of the last.
+    let exchanges = Weights::new((2..).map(|rank| 1_000_000 / rank).take(world.exchanges.len()));
     let mut streams: Vec<_> = Vec::new();
     for number in 0..count {
         let name = format!("person-{number:04}");
@@ -56,20 +60,20 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
             if merchant { (Role::Merchant, format!("merchant-{number:04}")) } else { (Role::Person, name) };
         let life = life_span(&mut stream, merchant, end);
         let habits = Habits::draw(&mut stream);
-        let popularity = whole(stream.pareto(10.0, 1.1).min(4_000.0)) * if merchant { 12 } else { 1 };
+        let popularity = whole(stream.pareto(10.0, 1.1).min(40_000.0)) * if merchant { 12 } else { 1 };
         let person = Person {
             evm: world.account(Family::Evm, &owner, role, &owner),
             tron: world.account(Family::Tron, &owner, role, &owner),
             wallet: world.bitcoin.add_wallet(Holder::single(&owner, role), habits),
             life,
             popularity,
-            exchange: stream.weighted(&[5, 3, 2]),
-            name: owner,
+            exchange: exchanges.draw(&mut stream),
+            name: owner.into(),
         };
         world.people.push(person);
         streams.push((number, merchant, stream));
     }
-    let popularity: Vec<_> = world.people.iter().map(|person| person.popularity).collect();
+    let popularity = Weights::new(world.people.iter().map(|person| person.popularity));
     let people = streams.into_iter().filter(|(_, merchant, _)| !merchant);
     people
         .map(|(number, _, stream)| -> Box<dyn Actor> { Box::new(Life::new(world, number, &popularity, stream)) })
@@ -104,7 +108,7 @@ struct Life {
 }
 
 impl Life {
-    fn new(world: &World, number: usize, popularity: &[u64], mut stream: Stream) -> Self {
+    fn new(world: &World, number: usize, popularity: &Weights, mut stream: Stream) -> Self {
         let rhythm = Rhythm::draw(&mut stream);
         let deeds_per_day = stream.log_normal(0.32, 1.05).min(14.0);
         let mut chains = [0; 4];
@@ -117,7 +121,8 @@ impl Life {
         }
         let friend_count = 3 + usize::try_from(whole(stream.exponential(6.0))).unwrap_or(0).min(60);
         let friends =
-            (0..friend_count).map(|_| stream.weighted(popularity)).filter(|&friend| friend != number).collect();
+            (0..friend_count).map(|_| popularity.draw(&mut stream)).filter(|&friend| friend != number);
+        let friends = friends.collect();
         let mut weights = [60, 15, 10, 4, 2, 1, 1, 3, 0, 0];
         // Bridges and mixers are for some only.
         weights[8] = if stream.chance(0.16) { 9 } else { 0 };

@@ -111,7 +111,7 @@ impl Drainer {
         call.input = abi::call("constructor(address)", &[abi::account(&self.collector)]);
         let Ok(receipt) = world.book(CHAIN).send(now, call) else { return now + 6 * HOUR };
         let Some(contract) = receipt.created else { return now + 6 * HOUR };
-        world.roles.insert(contract, (Role::ScamContract, OWNER.to_owned()));
+        world.directory.file(contract, Role::ScamContract, OWNER);
         world.step(&self.case, "setup", CHAIN, receipt.hash, Flow::new(self.operator, contract, Asset::Native, 0));
         self.contract = Some(contract);
         self.stage = Stage::Hunt;

@@ -1,0 +1,99 @@
+//! Truth into files, slice by slice.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::table::TableWriter;
+use super::{
+    AddressTruth, BridgeTransfer, CaseStep, ChangeOutput, ClusterMember, DayPrice, MixerLink, PlantedBehaviour,
+    PublicLabel, Truth, TruthError,
+};
+
+/// Writes the tables of a truth as it becomes known; a row group of each at a time is in memory. The files get their
+/// names in [`Self::finish`], so that a stopped run leaves no half table behind under the name of a whole one.
+pub struct TruthWriter {
+    addresses: TableWriter<AddressTruth>,
+    cases: TableWriter<CaseStep>,
+    behaviours: TableWriter<PlantedBehaviour>,
+    bridge_transfers: TableWriter<BridgeTransfer>,
+    mixer_links: TableWriter<MixerLink>,
+    change_outputs: TableWriter<ChangeOutput>,
+    clusters: TableWriter<ClusterMember>,
+    labels: TableWriter<PublicLabel>,
+    prices: TableWriter<DayPrice>,
+    list: BufWriter<File>,
+    list_path: PathBuf,
+}
+
+impl TruthWriter {
+    /// Makes the folder and opens the files.
+    ///
+    /// # Errors
+    /// When the folder or a file cannot be written.
+    pub fn create(folder: &Path) -> Result<Self, TruthError> {
+        std::fs::create_dir_all(folder).map_err(|source| TruthError::io(folder, source))?;
+        let list_path = folder.join("labels.csv");
+        let partial = partial(&list_path);
+        let list = File::create(&partial).map_err(|source| TruthError::io(&partial, source))?;
+        let mut list = BufWriter::new(list);
+        list.write_all(PublicLabel::CSV_HEADER.as_bytes()).map_err(|source| TruthError::io(&partial, source))?;
+        Ok(Self {
+            addresses: TableWriter::create(folder)?,
+            cases: TableWriter::create(folder)?,
+            behaviours: TableWriter::create(folder)?,
+            bridge_transfers: TableWriter::create(folder)?,
+            mixer_links: TableWriter::create(folder)?,
+            change_outputs: TableWriter::create(folder)?,
+            clusters: TableWriter::create(folder)?,
+            labels: TableWriter::create(folder)?,
+            prices: TableWriter::create(folder)?,
+            list,
+            list_path,
+        })
+    }
+
+    /// Adds what a slice knows.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn append(&mut self, truth: &Truth) -> Result<(), TruthError> {
+        self.addresses.append(&truth.addresses)?;
+        self.cases.append(&truth.cases)?;
+        self.behaviours.append(&truth.behaviours)?;
+        self.bridge_transfers.append(&truth.bridge_transfers)?;
+        self.mixer_links.append(&truth.mixer_links)?;
+        self.change_outputs.append(&truth.change_outputs)?;
+        self.clusters.append(&truth.clusters)?;
+        self.labels.append(&truth.labels)?;
+        self.prices.append(&truth.prices)?;
+        for label in &truth.labels {
+            let line = label.csv_line();
+            self.list.write_all(line.as_bytes()).map_err(|source| TruthError::io(&self.list_path, source))?;
+        }
+        Ok(())
+    }
+
+    /// Closes the files and gives them their names.
+    ///
+    /// # Errors
+    /// When a file cannot be written or named.
+    pub fn finish(self) -> Result<(), TruthError> {
+        let Self { list_path, list, .. } = self;
+        self.addresses.finish()?;
+        self.cases.finish()?;
+        self.behaviours.finish()?;
+        self.bridge_transfers.finish()?;
+        self.mixer_links.finish()?;
+        self.change_outputs.finish()?;
+        self.clusters.finish()?;
+        self.labels.finish()?;
+        self.prices.finish()?;
+        list.into_inner().map_err(|error| TruthError::io(&list_path, error.into_error()))?;
+        std::fs::rename(partial(&list_path), &list_path).map_err(|source| TruthError::io(&list_path, source))
+    }
+}
+
+fn partial(path: &Path) -> PathBuf {
+    path.with_extension("csv.partial")
+}
