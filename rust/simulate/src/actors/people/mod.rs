@@ -126,7 +126,7 @@ impl Life {
         let mut weights = [60, 15, 10, 4, 2, 1, 1, 3, 0, 0];
         // Bridges and mixers are for some only.
         weights[8] = if stream.chance(0.16) { 9 } else { 0 };
-        weights[9] = if stream.chance(0.09) { 10 } else { 0 };
+        weights[9] = if stream.chance(0.18) { 14 } else { 0 };
         debug_assert!(number < world.people.len());
         Self {
             number,
