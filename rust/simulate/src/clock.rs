@@ -144,7 +144,10 @@ mod tests {
                 let time = schedule.time(block);
                 assert!(schedule.time(block - 1) < time);
                 assert_eq!(schedule.block_at(time), block);
-                assert_eq!(schedule.block_at(time - 1), if schedule.time(block - 1) == time - 1 { block - 1 } else { block });
+                assert_eq!(
+                    schedule.block_at(time - 1),
+                    if schedule.time(block - 1) == time - 1 { block - 1 } else { block }
+                );
             }
             assert!(schedule.time(schedule.last_block()) >= START + 400 * DAY);
         }
@@ -155,7 +158,8 @@ mod tests {
         let schedule = Schedule::new(3, Chain::BITCOIN, Preset::M);
         let expected = 730 * DAY / 600;
         assert!(schedule.last_block().abs_diff(expected.unsigned_abs()) < 2_000, "{}", schedule.last_block());
-        let gaps: Vec<_> = (1..=schedule.last_block()).map(|block| schedule.time(block) - schedule.time(block - 1)).collect();
+        let gaps: Vec<_> =
+            (1..=schedule.last_block()).map(|block| schedule.time(block) - schedule.time(block - 1)).collect();
         // Of an exponential wait, e^-1 are longer than the mean.
         let long = gaps.iter().filter(|&&gap| gap > 600).count() * 1_000 / gaps.len();
         assert!((350..385).contains(&long), "{long}");

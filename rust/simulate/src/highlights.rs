@@ -133,12 +133,11 @@ impl Values {
             first.entry(point.symbol.to_lowercase()).or_insert(point.usd);
         }
         let price = |symbol: &str| first.get(&symbol.to_lowercase()).copied().unwrap_or(0.0);
-        let natives = Chain::all().map(|chain| {
-            ((chain, Asset::Native), (chain.native_decimals(), price(chain.native_symbol())))
-        });
+        let natives =
+            Chain::all().map(|chain| ((chain, Asset::Native), (chain.native_decimals(), price(chain.native_symbol()))));
         let tokens = tokens.iter();
-        let tokens = tokens
-            .map(|token| ((token.chain, Asset::Token(token.contract)), (token.decimals, price(&token.symbol))));
+        let tokens =
+            tokens.map(|token| ((token.chain, Asset::Token(token.contract)), (token.decimals, price(&token.symbol))));
         Self(natives.chain(tokens).collect())
     }
 

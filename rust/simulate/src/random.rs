@@ -118,7 +118,14 @@ impl Weights {
     /// The running sums of weights.
     pub(crate) fn new(weights: impl Iterator<Item = u64>) -> Self {
         let mut sum = 0;
-        Self(weights.map(|weight| { sum += weight; sum }).collect())
+        Self(
+            weights
+                .map(|weight| {
+                    sum += weight;
+                    sum
+                })
+                .collect(),
+        )
     }
 
     /// The place of a weight, drawn in proportion to the weights. The same draw as [`Stream::weighted`] of the list.
@@ -142,7 +149,10 @@ mod tests {
     fn the_generator_is_xoshiro256_plus_plus() {
         // The first outputs of the reference code from the state 1, 2, 3, 4.
         let mut stream = Stream([1, 2, 3, 4]);
-        assert_eq!([(); 4].map(|()| stream.next()), [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386]);
+        assert_eq!(
+            [(); 4].map(|()| stream.next()),
+            [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386]
+        );
     }
 
     #[test]

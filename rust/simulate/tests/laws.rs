@@ -210,7 +210,9 @@ fn batches_cover_a_chain_without_gap_and_hold_every_block_that_is_not_empty() {
                     Claim::Account { .. } => panic!("the economy knows whole blocks"),
                 })
                 .collect();
-            let [(first, last)] = ranges.into_iter().collect::<Vec<_>>()[..] else { panic!("one range for all tables") };
+            let [(first, last)] = ranges.into_iter().collect::<Vec<_>>()[..] else {
+                panic!("one range for all tables")
+            };
             assert_eq!(first, next, "{chain}");
             next = last + 1;
             let whole = Claim::Blocks { first, last, table: CoverageTable::Blocks };

@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use headwater_ledger::{Cancel, Ledger};
 use headwater_ledger::facts::{MovementFact, TransactionFacts};
 use headwater_ledger::read::{CoverageTable, Status};
 use headwater_ledger::store::Writer;
+use headwater_ledger::{Cancel, Ledger};
 use headwater_simulate::{Destination, Preset, SimulateError, SimulateReport, Truth, economy, simulate};
 use headwater_types::{Address, Amount, Asset, Balance, Chain};
 
@@ -28,8 +28,7 @@ fn a_store_holds_the_economy_and_loading_it_again_changes_nothing() {
     let mut writer = Writer::open_or_create(folder.path().join("store")).unwrap();
     let truth = folder.path().join("truth");
     let last = Cell::new((0, 0));
-    let report =
-        make(SEED, &mut writer, Some(&truth), &|done, total| last.set((done, total))).unwrap();
+    let report = make(SEED, &mut writer, Some(&truth), &|done, total| last.set((done, total))).unwrap();
     assert_eq!(last.get(), (400, 400));
     assert!((42_000..60_000).contains(&report.transfers), "{}", report.transfers);
     assert_eq!(writer.snapshot().generation(), report.generation);

@@ -128,8 +128,7 @@ impl Actor for BitcoinSleeper {
                 let to = world.bitcoin_deposit_address(0, usize::MAX - 1_000_000 - self.number);
                 let paid = world.bitcoin.pay(now, self.wallet, &[(to, held / 10 * 9)]).ok()?;
                 let usd_cents = world.cents(chain, Coin::Native, u128::from(held / 10 * 9), now);
-                let evidence =
-                    Evidence { count: 1, counterparties: 1, usd_cents, first: paid.hash, last: paid.hash };
+                let evidence = Evidence { count: 1, counterparties: 1, usd_cents, first: paid.hash, last: paid.hash };
                 world.plant(chain, address, Behaviour::DormantReactivation, evidence);
                 None
             }

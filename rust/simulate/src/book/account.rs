@@ -278,13 +278,7 @@ impl AccountBook {
         Ok(())
     }
 
-    fn take(
-        &mut self,
-        from: Address,
-        asset: Asset,
-        amount: Amount,
-        changed: &mut Changes,
-    ) -> Result<(), Insufficient> {
+    fn take(&mut self, from: Address, asset: Asset, amount: Amount, changed: &mut Changes) -> Result<(), Insufficient> {
         let key = (self.id(&from), self.asset_id(asset));
         let balance = self.balances.entry(key).or_default();
         let left = balance.checked_sub(amount).ok_or(Insufficient)?;
@@ -431,8 +425,7 @@ impl AccountBook {
     pub(crate) fn mentions(&self) -> Vec<(Address, u32)> {
         let family = self.family();
         let named = self.accounts.iter().filter(|account| account.mentions > 0);
-        let mut named: Vec<_> =
-            named.map(|account| (account_of(family, account.bytes), account.mentions)).collect();
+        let mut named: Vec<_> = named.map(|account| (account_of(family, account.bytes), account.mentions)).collect();
         named.sort_unstable();
         named
     }

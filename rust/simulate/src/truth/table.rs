@@ -201,9 +201,7 @@ impl<R: Row> TableWriter<R> {
     pub(super) fn append(&mut self, rows: &[R]) -> Result<(), TruthError> {
         for rows in rows.chunks(BATCH_ROWS) {
             let batch = batch(rows).map_err(|source| TruthError::Arrow { path: self.path.clone(), source })?;
-            self.writer
-                .write(&batch)
-                .map_err(|source| TruthError::Parquet { path: self.path.clone(), source })?;
+            self.writer.write(&batch).map_err(|source| TruthError::Parquet { path: self.path.clone(), source })?;
         }
         Ok(())
     }

@@ -146,7 +146,8 @@ impl Life {
         let share = if self.stream.chance(0.3) { 95 } else { self.stream.between(20, 80) };
         let raw = rounded(held / 100 * u128::from(share), 4);
         // Most people have an account at one exchange, some also at another.
-        let exchange = if self.stream.chance(0.15) { (person.exchange + 1) % world.exchanges.len() } else { person.exchange };
+        let exchange =
+            if self.stream.chance(0.15) { (person.exchange + 1) % world.exchanges.len() } else { person.exchange };
         world.deposit(exchange, chain, now, (&person.name, me), (coin, raw))?;
         Ok(())
     }

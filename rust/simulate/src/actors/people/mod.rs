@@ -120,8 +120,7 @@ impl Life {
             chains[stream.weighted(&[4, 2, 3, 2])] = 1;
         }
         let friend_count = 3 + usize::try_from(whole(stream.exponential(6.0))).unwrap_or(0).min(60);
-        let friends =
-            (0..friend_count).map(|_| popularity.draw(&mut stream)).filter(|&friend| friend != number);
+        let friends = (0..friend_count).map(|_| popularity.draw(&mut stream)).filter(|&friend| friend != number);
         let friends = friends.collect();
         let mut weights = [60, 15, 10, 4, 2, 1, 1, 3, 0, 0];
         // Bridges and mixers are for some only.
