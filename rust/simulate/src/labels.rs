@@ -15,6 +15,7 @@ const fn claim(role: Role) -> Option<(&'static str, &'static str, u64)> {
         Role::MiningPool => ("mining_pool", "pool-list", 80),
         Role::PaymentHot => ("payment", "explorer-tags", 70),
         Role::Merchant => ("merchant", "explorer-tags", 20),
+        Role::CoinjoinCoordinator => ("coinjoin_coordinator", "explorer-tags", 60),
         Role::ScamContract => ("drainer", "scam-reports", 80),
         Role::ScamCollector => ("phishing", "scam-reports", 60),
         Role::ScamOperator => ("phishing", "scam-reports", 30),
@@ -29,7 +30,8 @@ const fn claim(role: Role) -> Option<(&'static str, &'static str, u64)> {
         | Role::MixerRelayer
         | Role::BridgeRelayer
         | Role::Validator
-        | Role::Miner => return None,
+        | Role::Miner
+        | Role::Duster => return None,
     })
 }
 

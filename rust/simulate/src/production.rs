@@ -48,6 +48,8 @@ pub struct Production {
 /// What is left to tell when the last block is made.
 struct Closing {
     addresses: std::vec::IntoIter<(Chain, Address, u32)>,
+    /// Bitcoin wallets that were told of.
+    wallets: usize,
     lists: PublicLists,
 }
 
@@ -184,17 +186,19 @@ impl Production {
         }
         addresses.sort_by_key(|&(chain, ..)| chain);
         self.actors = Vec::new();
-        Closing { addresses: addresses.into_iter(), lists: PublicLists::new(self.world.seed) }
+        Closing { addresses: addresses.into_iter(), wallets: 0, lists: PublicLists::new(self.world.seed) }
     }
 
     /// The next addresses of the closing.
     fn next_addresses(&mut self) -> Option<Slice> {
         let closing = self.closing.as_mut()?;
         let named: Vec<_> = closing.addresses.by_ref().take(CLOSING_ADDRESSES).collect();
-        if named.is_empty() {
+        let wallets = self.world.bitcoin.wallets(closing.wallets, CLOSING_ADDRESSES);
+        closing.wallets += CLOSING_ADDRESSES;
+        if named.is_empty() && wallets.is_none() {
             return None;
         }
-        let mut truth = Truth::default();
+        let mut truth = Truth { wallets: wallets.unwrap_or_default(), ..Truth::default() };
         for (chain, address, mentions) in named {
             let holder = self.world.bitcoin.holder(&address);
             if let Some(holder) = holder {

@@ -7,6 +7,7 @@ use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 
 use crate::abi;
 use crate::actors::Actor;
+use crate::actors::bitcoin::Tumbler;
 use crate::actors::bridge::Bridge;
 use crate::actors::exchange::Exchange;
 use crate::actors::mixer::Mixer;
@@ -55,6 +56,8 @@ pub(crate) struct World {
     pub(crate) exchanges: Vec<Exchange>,
     /// The mixer.
     pub(crate) mixer: Mixer,
+    /// The mixer of bitcoin.
+    pub(crate) tumbler: Tumbler,
     /// The bridge.
     pub(crate) bridge: Bridge,
     /// The payment services.
@@ -83,6 +86,7 @@ impl World {
             people: Vec::new(),
             exchanges: Vec::new(),
             mixer: Mixer::default(),
+            tumbler: Tumbler::default(),
             bridge: Bridge::default(),
             payments: Payments::default(),
             truth: Truth::default(),

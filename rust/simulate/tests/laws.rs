@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use headwater_ledger::facts::{Batch, BlockFacts, Claim, MovementFact, OutPoint, TransactionFacts};
 use headwater_ledger::read::{CoverageTable, Ordinal, ScriptType, Status};
-use headwater_simulate::truth::Role;
+use headwater_simulate::truth::{JointKind, Role};
 use headwater_simulate::{Economy, Preset, Production, Truth, economy};
 use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 
@@ -336,7 +336,10 @@ fn change_goes_back_to_the_wallet_that_pays() {
         let payers: BTreeSet<_> =
             utxo.inputs.iter().map(|input| wallet[&input.spent.as_ref().unwrap().owner.unwrap()]).collect();
         let back = utxo.outputs[change.output_index as usize].owner.unwrap();
-        assert_eq!(payers.into_iter().collect::<Vec<_>>(), [wallet[&back]]);
+        assert!(payers.contains(wallet[&back]));
+        // Only the receiver of a payment may add a coin of their own.
+        let joint = DEMO.truth.joints.iter().find(|joint| joint.hash == change.hash);
+        assert!(payers.len() == 1 || joint.is_some_and(|joint| joint.kind == JointKind::PayJoin));
         fresh += usize::from(utxo.inputs.iter().all(|input| input.spent.as_ref().unwrap().owner != Some(back)));
     }
     let all = DEMO.truth.change_outputs.len();
@@ -495,6 +498,8 @@ fn every_seed_gives_an_economy_of_this_size_with_all_its_crimes() {
         assert!((60_000..100_000).contains(&all), "seed {seed}: {all} transactions and movements");
         let ends: BTreeSet<_> =
             economy.truth.cases.iter().filter(|step| step.stage == "cash_out").map(|step| step.case.as_str()).collect();
-        assert_eq!(ends.len(), 3, "seed {seed}: {ends:?}");
+        for case in ["drainer-1", "investment-1", "theft-1", "ransomware-1"] {
+            assert!(ends.contains(case), "seed {seed}: {ends:?}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use headwater_ledger::read::ScriptType;
 use headwater_types::{Address, Amount, Chain, Family};
 
 use super::Actor;
-use crate::book::{AddressHabit, Habits, Holder, Insufficient, Receipt, WalletId};
+use crate::book::{AddressHabit, ChangePlace, Habits, Holder, Insufficient, Receipt, WalletId};
 use crate::clock::{DAY, HOUR, START};
 use crate::random::Stream;
 use crate::truth::Role;
@@ -19,6 +19,8 @@ const NAMES: [&str; 3] = ["northgate", "lanternex", "orchid"];
 const HOT_HIGH: u64 = 350_000_000;
 /// One worth less is filled again.
 const HOT_LOW: u64 = 60_000_000;
+/// Satoshis of a coin.
+const COIN: u64 = 100_000_000;
 /// Outputs of one bitcoin payout.
 const BATCH_OUTPUTS: usize = 20;
 
@@ -137,12 +139,14 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
         let script = [ScriptType::P2wpkh, ScriptType::P2sh, ScriptType::P2wpkh][place % 3];
         let mut habits = Habits::service(script);
         // Two of them keep one hot address, one makes a new address for every change.
-        habits.change_last = place % 3 == 1;
+        if place % 3 == 1 {
+            habits.place = ChangePlace::Last;
+        }
         if place % 3 != 1 {
             habits.address = AddressHabit::OneForChange;
         }
         let wallet = world.bitcoin.add_wallet(Holder::single(&owner, Role::ExchangeHot), habits);
-        let cold = Habits { address: AddressHabit::Reused, ..Habits::service(ScriptType::P2wsh) };
+        let cold = Habits::service(ScriptType::P2wsh).reusing();
         let cold_wallet = world.bitcoin.add_wallet(
             Holder { wallet: format!("{owner}/cold"), owner: owner.clone(), role: Role::ExchangeCold },
             cold,
@@ -316,24 +320,30 @@ impl Operations {
         let _ = world.transfer(chain, now, (from, to), coin, raw);
     }
 
-    /// Once a day: gathers small coins, and moves a surplus to the cold wallet.
+    /// Once a day: gathers the coins of deposits, and moves a surplus to the cold wallet.
     fn review_bitcoin(&mut self, world: &mut World, now: i64) {
         let exchange = &world.exchanges[self.exchange];
         let (wallet, cold) = (exchange.wallet, exchange.cold_wallet);
-        if world.bitcoin.coin_count(wallet) > 45 {
+        let wealth = world.preset.wealth();
+        for _ in 0..wealth.min(40) {
+            if world.bitcoin.coin_count(wallet) <= 45 {
+                break;
+            }
             let to = world.bitcoin.own(wallet);
-            let _ = world.bitcoin.gather(now, wallet, 40, to);
+            if world.bitcoin.gather(now, wallet, if wealth > 1 { 150 } else { 40 }, to).is_err() {
+                break;
+            }
         }
         let surplus = world.bitcoin.spendable(wallet, now);
-        if surplus > 400 * 100_000_000 {
+        if surplus > 400 * COIN * wealth {
             let to = world.bitcoin.receiving(cold);
-            let _ = world.bitcoin.pay(now, wallet, &[(to, surplus / 2 / 100_000_000 * 100_000_000)]);
+            let _ = world.bitcoin.pay(now, wallet, &[(to, surplus / 2 / COIN * COIN)]);
         }
-        if surplus < 40 * 100_000_000 {
+        if surplus < 40 * COIN * wealth {
             let to = world.bitcoin.own(wallet);
             let reserve = world.bitcoin.spendable(cold, now);
-            let amount = (reserve / 2).min(150 * 100_000_000);
-            if amount > 100_000_000 {
+            let amount = (reserve / 2).min(150 * COIN * wealth);
+            if amount > COIN {
                 let _ = world.bitcoin.pay(now, cold, &[(to, amount)]);
             }
         }

@@ -68,5 +68,6 @@ pub(crate) fn all(world: &mut World) -> Vec<Box<dyn Actor>> {
     actors.extend(dormant::settle(world));
     actors.extend(spoofers::settle(world));
     actors.extend(scams::settle(world));
+    actors.extend(bitcoin::settle_others(world));
     actors
 }

@@ -1,26 +1,34 @@
-//! The book of a UTXO chain: coins, wallets, blocks with their coinbase.
+//! The book of a UTXO chain: who owns which output, the open block, and the blocks that no batch holds yet.
+//!
+//! Coins lie in the purses of their wallets and nowhere else, as numbers from which hash and address follow; an address
+//! takes about 25 bytes and a coin about 50, so that millions of both fit.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use headwater_ledger::facts::{Batch, InputFacts, OutPoint, OutputFacts, TransactionFacts, UtxoFacts};
 use headwater_ledger::read::{ScriptType, Status};
+use headwater_types::address::UtxoPayload;
 use headwater_types::{Address, Chain, TxHash};
 
-use super::Insufficient;
 use super::chain::{batch, transaction_hash};
-use super::wallet::{CoinHabit, Habits, Holder, Wallet, WalletId};
+use super::habits::{FINAL, Habits};
+use super::lock::{Size, note_bytes};
+use super::purse::{Coin, Key, Place};
+use super::wallet::{Holder, Wallet, WalletId};
 use crate::clock::Schedule;
 use crate::fees::FeeLevels;
 use crate::identity::{digest, script_of};
 use crate::preset::Preset;
 use crate::random::Stream;
+use crate::truth::WalletTruth;
 
 /// Blocks before a coinbase may be spent.
 const MATURITY_BLOCKS: u64 = 100;
 /// New coins of a block, in satoshis.
 pub(crate) const SUBSIDY: u64 = 50 * 100_000_000;
-/// Change below this is left to the miner.
-const DUST: u64 = 1_000;
+
+/// Satoshis per 1000 virtual bytes that nodes relay at least.
+const LEAST_RATE: u64 = 1_000;
 
 /// What became of a payment.
 #[derive(Debug, Clone)]
@@ -33,32 +41,92 @@ pub(crate) struct Paid {
     pub(crate) from: Vec<Address>,
 }
 
-/// An address of a wallet, as the book knows it.
+/// A coin that was taken out of its wallet, to be spent together with others.
 #[derive(Debug, Clone, Copy)]
+pub(crate) struct Held {
+    /// Whose it is.
+    pub(crate) wallet: WalletId,
+    /// The coin.
+    pub(crate) coin: Coin,
+}
+
+/// An output to be made.
+#[derive(Debug, Clone)]
+pub(crate) struct Out {
+    pub(super) address: Option<Address>,
+    pub(super) satoshis: u64,
+    pub(super) note: Option<Vec<u8>>,
+}
+
+impl Out {
+    /// A payment.
+    pub(crate) const fn to(address: Address, satoshis: u64) -> Self {
+        Self { address: Some(address), satoshis, note: None }
+    }
+
+    /// Data that nobody can spend.
+    pub(crate) fn note(data: &[u8]) -> Self {
+        Self { address: None, satoshis: 0, note: Some(data.to_vec()) }
+    }
+
+    pub(super) fn sized(&self, size: Size) -> Size {
+        match (&self.address, &self.note) {
+            (Some(address), _) => size.to(address),
+            (None, note) => size.output(note_bytes(note.as_ref().map_or(0, Vec::len) as u64)),
+        }
+    }
+}
+
+/// How a transaction is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Style {
+    /// Its version.
+    pub(crate) version: u32,
+    /// Its lock time.
+    pub(crate) lock_time: u32,
+    /// The sequence number of its inputs.
+    pub(crate) sequence: u32,
+}
+
+impl Style {
+    /// Of transactions that several people sign.
+    pub(crate) const JOINT: Self = Self { version: 1, lock_time: 0, sequence: FINAL };
+}
+
+/// A transaction that was made.
+pub(crate) struct Made {
+    /// Its hash.
+    pub(crate) hash: TxHash,
+    /// Where the coins that it made lie, by output.
+    pub(crate) coins: Vec<Option<(WalletId, Place)>>,
+}
+
+/// Whom an address belongs to.
 struct Owned {
-    wallet: WalletId,
-    /// How often transactions name it.
+    wallet: u32,
+    key: Key,
     mentions: u32,
 }
 
 /// Coins, wallets and transactions of a UTXO chain.
 pub(crate) struct UtxoBook {
-    seed: u64,
+    pub(super) seed: u64,
     schedule: Schedule,
-    coins: HashMap<OutPoint, OutputFacts>,
-    wallets: Vec<Wallet>,
-    owners: HashMap<Address, Owned>,
-    pools: Vec<(WalletId, u64)>,
+    pub(super) wallets: Vec<Wallet>,
+    /// By the first eight bytes of what an address stands for, which no two addresses of a book share.
+    owners: HashMap<u64, Owned>,
+    pools: Vec<WalletId>,
+    pool_weights: Vec<u64>,
     mining: Stream,
     /// Satoshis per thousand virtual bytes.
-    fee_rates: FeeLevels,
+    rates: FeeLevels,
+    ripening: VecDeque<(u64, Held)>,
     transactions: Vec<TransactionFacts>,
     changes: Vec<(TxHash, u32)>,
-    open_block: u64,
-    open: Vec<TransactionFacts>,
-    open_fees: u64,
-    number: u64,
-    arrivals: u64,
+    pub(super) open_block: u64,
+    pub(super) open: Vec<TransactionFacts>,
+    pub(super) open_fees: u64,
+    number: u32,
     /// First block that no batch holds yet.
     unbatched: u64,
 }
@@ -69,19 +137,19 @@ impl UtxoBook {
         Self {
             seed,
             schedule: Schedule::new(seed, Chain::BITCOIN, preset),
-            coins: HashMap::new(),
             wallets: Vec::new(),
             owners: HashMap::new(),
             pools: Vec::new(),
+            pool_weights: Vec::new(),
             mining: Stream::new(seed, "mining"),
-            fee_rates: FeeLevels::new(seed, Chain::BITCOIN.name(), preset.days(), (9_000.0, 0.6)),
+            rates: FeeLevels::new(seed, Chain::BITCOIN.name(), preset.days(), (9_000.0, 0.6)),
+            ripening: VecDeque::new(),
             transactions: Vec::new(),
             changes: Vec::new(),
             open_block: 0,
             open: Vec::new(),
             open_fees: 0,
             number: 0,
-            arrivals: 0,
             unbatched: 0,
         }
     }
@@ -94,36 +162,57 @@ impl UtxoBook {
 
     /// Lets a wallet mine, with this share of the blocks.
     pub(crate) fn add_pool(&mut self, wallet: WalletId, weight: u64) {
-        self.pools.push((wallet, weight));
-    }
-
-    fn file(&mut self, address: Address, wallet: WalletId) {
-        self.owners.entry(address).or_insert(Owned { wallet, mentions: 0 });
+        self.pools.push(wallet);
+        self.pool_weights.push(weight);
     }
 
     /// An address at which a wallet is paid.
     pub(crate) fn receiving(&mut self, wallet: WalletId) -> Address {
-        let address = self.wallets[wallet.0].receiving(self.seed);
-        self.file(address, wallet);
-        address
+        self.address(wallet, Wallet::receiving)
     }
 
     /// An address at which a wallet gathers what is its own.
     pub(crate) fn own(&mut self, wallet: WalletId) -> Address {
-        let address = self.wallets[wallet.0].change(self.seed);
-        self.file(address, wallet);
-        address
+        self.address(wallet, Wallet::change)
+    }
+
+    /// A new address of a wallet, whatever its habit.
+    pub(crate) fn fresh(&mut self, wallet: WalletId) -> Address {
+        self.address(wallet, Wallet::fresh)
+    }
+
+    /// The first address of a wallet, which anybody may know.
+    pub(crate) fn known(&mut self, wallet: WalletId) -> Address {
+        self.address(wallet, |wallet| wallet.first())
+    }
+
+    fn address(&mut self, id: WalletId, next: fn(&mut Wallet) -> Key) -> Address {
+        let number = u32::try_from(id.0).expect("a book has fewer than 2^32 wallets");
+        let wallet = &mut self.wallets[id.0];
+        loop {
+            let key = next(wallet);
+            let address = wallet.address(self.seed, key);
+            let owned = self.owners.entry(short(&address)).or_insert(Owned { wallet: number, key, mentions: 0 });
+            // A key whose address cannot be told from another is left unused.
+            if (owned.wallet, owned.key) == (number, key) {
+                return address;
+            }
+        }
     }
 
     /// Satoshis that a wallet could spend now.
-    pub(crate) fn spendable(&self, wallet: WalletId, now: i64) -> u64 {
-        let block = self.schedule.block_at(now);
-        self.wallets[wallet.0].coins.iter().take_while(|coin| coin.0 <= block).map(|coin| coin.2).sum()
+    pub(crate) fn spendable(&self, wallet: WalletId, _now: i64) -> u64 {
+        self.wallets[wallet.0].purse.satoshis()
     }
 
     /// Number of coins of a wallet.
     pub(crate) fn coin_count(&self, wallet: WalletId) -> usize {
-        self.wallets[wallet.0].coins.len()
+        self.wallets[wallet.0].purse.len()
+    }
+
+    /// The going rate, in satoshis per 1000 virtual bytes.
+    pub(crate) fn rate(&self, now: i64) -> u64 {
+        self.rates.at(now).max(LEAST_RATE)
     }
 
     /// Closes the blocks before a time.
@@ -134,167 +223,134 @@ impl UtxoBook {
         }
     }
 
-    /// Pays these outputs; the fee and the change follow from the wallet.
-    pub(crate) fn pay(&mut self, now: i64, wallet: WalletId, to: &[(Address, u64)]) -> Result<Paid, Insufficient> {
-        self.advance(now);
-        let target: u64 = to.iter().map(|output| output.1).sum();
-        let rate = self.fee_rate(now);
-        let mut chosen: Vec<(u64, u64, u64, OutPoint)> = Vec::new();
-        let mut total = 0;
-        let mut fee = 0;
-        let sorted = self.largest_first(wallet);
-        // Coins of a wallet stand oldest first, so that a service with thousands of them looks at a few only.
-        let oldest = self.mature(wallet).filter(|_| sorted.is_empty());
-        for coin in sorted.iter().chain(oldest) {
-            total += coin.2;
-            chosen.push(*coin);
-            fee = rate * self.virtual_size(wallet, chosen.len(), to.len() + 1) / 1_000;
-            if total >= target + fee {
-                break;
-            }
+    /// The height of the newest block; 0 where there is none.
+    pub(super) const fn newest_block(&self) -> u64 {
+        self.open_block.saturating_sub(1)
+    }
+
+    /// The output that a coin is.
+    pub(super) fn point(&self, coin: Coin) -> OutPoint {
+        OutPoint { hash: self.hash(coin.transaction), index: coin.output }
+    }
+
+    /// The address of a held coin.
+    pub(crate) fn owner(&self, held: &Held) -> Address {
+        self.wallets[held.wallet.0].address(self.seed, held.coin.key)
+    }
+
+    fn hash(&self, number: u32) -> TxHash {
+        transaction_hash(self.seed, Chain::BITCOIN, u64::from(number))
+    }
+
+    /// Spends coins. The fee is what the outputs leave.
+    pub(super) fn spend(&mut self, inputs: &[Held], outputs: &[Out], style: Style) -> Made {
+        let mut size = Size::default();
+        let mut spends = Vec::with_capacity(inputs.len());
+        for held in inputs {
+            let lock = held.coin.key.lock();
+            let wallet = &mut self.wallets[held.wallet.0];
+            let signatures = (0..lock.signatures()).map(|_| match wallet.habits.signing {
+                super::habits::Signing::ShortOnly => 71,
+                super::habits::Signing::AsItComes => 71 + wallet.stream.below(2),
+            });
+            size = size.input(lock, signatures.sum());
+            let spent = OutputFacts {
+                owner: Some(self.owner(held)),
+                amount: held.coin.satoshis,
+                script: lock.script(),
+                data: None,
+            };
+            let previous = self.point(held.coin);
+            spends.push(InputFacts { previous, spent: Some(spent), sequence: Some(style.sequence) });
+            self.open_fees += held.coin.satoshis;
         }
-        let Some(rest) = total.checked_sub(target + fee).filter(|_| !chosen.is_empty()) else {
-            return Err(Insufficient);
+        for out in outputs {
+            size = out.sized(size);
+            self.open_fees -= out.satoshis;
+        }
+        let facts = UtxoFacts {
+            coinbase: false,
+            version: Some(style.version),
+            lock_time: Some(style.lock_time),
+            weight_wu: Some(u32::try_from(size.weight_wu()).expect("a transaction fits a block")),
+            inputs: spends,
+            outputs: outputs.iter().map(output).collect(),
         };
-        let mut outputs = to.to_vec();
-        let mut change = None;
-        if rest >= DUST {
-            let owner = &mut self.wallets[wallet.0];
-            let place = if owner.habits.change_last { outputs.len() } else { owner.stream.index(outputs.len() + 1) };
-            let address = owner.change(self.seed);
-            self.file(address, wallet);
-            outputs.insert(place, (address, rest));
-            change = Some((u32::try_from(place).expect("payments have few outputs"), address));
-        }
-        let (hash, from) = self.spend(wallet, &chosen, &outputs);
-        self.changes.extend(change.map(|(place, _)| (hash, place)));
-        Ok(Paid { hash, change, from })
-    }
-
-    /// Brings up to `limit` coins of a wallet together at an address: one output, no change.
-    pub(crate) fn gather(
-        &mut self,
-        now: i64,
-        wallet: WalletId,
-        limit: usize,
-        to: Address,
-    ) -> Result<Paid, Insufficient> {
-        self.advance(now);
-        let mut chosen: Vec<_> = self.mature(wallet).copied().collect();
-        chosen.sort_unstable_by_key(|coin| (coin.2, coin.1));
-        chosen.truncate(limit);
-        let total: u64 = chosen.iter().map(|coin| coin.2).sum();
-        let fee = self.fee_rate(now) * self.virtual_size(wallet, chosen.len(), 1) / 1_000;
-        let rest = total.checked_sub(fee).filter(|&rest| rest >= DUST).ok_or(Insufficient)?;
-        let (hash, from) = self.spend(wallet, &chosen, &[(to, rest)]);
-        Ok(Paid { hash, change: None, from })
-    }
-
-    /// Coins that may be spent, oldest first.
-    fn mature(&self, wallet: WalletId) -> impl Iterator<Item = &(u64, u64, u64, OutPoint)> {
-        self.wallets[wallet.0].coins.iter().take_while(|coin| coin.0 <= self.open_block)
-    }
-
-    /// Coins that may be spent, largest first, of a wallet with this habit; nothing of others.
-    fn largest_first(&self, wallet: WalletId) -> Vec<(u64, u64, u64, OutPoint)> {
-        if self.wallets[wallet.0].habits.coins == CoinHabit::OldestFirst {
-            return Vec::new();
-        }
-        let mut coins: Vec<_> = self.mature(wallet).copied().collect();
-        coins.sort_unstable_by_key(|coin| (std::cmp::Reverse(coin.2), coin.1));
-        coins
-    }
-
-    fn fee_rate(&self, now: i64) -> u64 {
-        self.fee_rates.at(now).max(1_000)
-    }
-
-    /// Virtual bytes by the usual estimate per script form.
-    fn virtual_size(&self, wallet: WalletId, inputs: usize, outputs: usize) -> u64 {
-        let input = match self.wallets[wallet.0].habits.script {
-            ScriptType::P2pkh => 148,
-            ScriptType::P2sh => 91,
-            ScriptType::P2wsh => 105,
-            ScriptType::P2tr => 58,
-            _ => 68,
-        };
-        11 + input * inputs as u64 + 33 * outputs as u64
-    }
-
-    fn spend(
-        &mut self,
-        wallet: WalletId,
-        chosen: &[(u64, u64, u64, OutPoint)],
-        outputs: &[(Address, u64)],
-    ) -> (TxHash, Vec<Address>) {
-        let mut inputs = Vec::with_capacity(chosen.len());
-        for coin in chosen {
-            self.wallets[wallet.0].coins.remove(coin);
-            let spent = self.coins.remove(&coin.3).expect("wallets list only coins of the book");
-            if let Some(owned) = spent.owner.and_then(|owner| self.owners.get_mut(&owner)) {
-                owned.mentions = owned.mentions.saturating_add(1);
-            }
-            self.open_fees += spent.amount;
-            inputs.push(InputFacts::new(coin.3, Some(spent)));
-        }
-        self.open_fees -= outputs.iter().map(|output| output.1).sum::<u64>();
-        let from = inputs.iter().filter_map(|input| input.spent.as_ref()?.owner).collect();
-        let outputs: Vec<_> = outputs.iter().map(|&(address, amount)| output(address, amount)).collect();
-        let hash = self.next_hash();
-        let block = self.open_block;
-        let facts = self.facts(hash, block, UtxoFacts::new(false, inputs, outputs));
-        self.credit(&facts, block);
+        let (number, facts) = self.file(facts);
+        let made = Made { hash: facts.hash, coins: self.credit(number, outputs) };
         self.open.push(facts);
-        (hash, from)
+        made
     }
 
-    fn next_hash(&mut self) -> TxHash {
+    fn file(&mut self, utxo: UtxoFacts) -> (u32, TransactionFacts) {
         self.number += 1;
-        transaction_hash(self.seed, Chain::BITCOIN, self.number)
-    }
-
-    fn facts(&self, hash: TxHash, block: u64, utxo: UtxoFacts) -> TransactionFacts {
-        let mut facts = TransactionFacts::new(hash, block);
-        facts.time = Some(self.schedule.timestamp(block));
+        let mut facts = TransactionFacts::new(self.hash(self.number), self.open_block);
+        facts.time = Some(self.schedule.timestamp(self.open_block));
         facts.status = Some(Status::Success);
         facts.utxo = Some(utxo);
-        facts
+        (self.number, facts)
     }
 
-    fn credit(&mut self, facts: &TransactionFacts, spendable_from: u64) {
-        for (index, output) in (0..).zip(facts.utxo.iter().flat_map(|utxo| &utxo.outputs)) {
-            let point = OutPoint { hash: facts.hash, index };
-            if let Some(owned) = output.owner.and_then(|owner| self.owners.get_mut(&owner)) {
-                owned.mentions = owned.mentions.saturating_add(1);
-                self.arrivals += 1;
-                self.wallets[owned.wallet.0].coins.insert((spendable_from, self.arrivals, output.amount, point));
-            }
-            if output.script != ScriptType::OpReturn {
-                self.coins.insert(point, output.clone());
-            }
-        }
+    /// The owner of an address, who is mentioned once more.
+    fn mention(&mut self, address: &Address) -> Option<(WalletId, Key)> {
+        let owned = self.owners.get_mut(&short(address))?;
+        owned.mentions = owned.mentions.saturating_add(1);
+        Some((WalletId(owned.wallet as usize), owned.key))
+    }
+
+    fn credit(&mut self, transaction: u32, outputs: &[Out]) -> Vec<Option<(WalletId, Place)>> {
+        let credited = (0..).zip(outputs).map(|(place, out)| {
+            let (wallet, key) = self.mention(&out.address?)?;
+            let coin = Coin { transaction, output: place, satoshis: out.satoshis, key };
+            Some((wallet, self.put(Held { wallet, coin })))
+        });
+        credited.collect()
+    }
+
+    pub(super) fn put(&mut self, held: Held) -> Place {
+        let wallet = &mut self.wallets[held.wallet.0];
+        wallet.purse.put(held.coin, wallet.habits.coins)
+    }
+
+    pub(super) fn note_change(&mut self, hash: TxHash, place: u32) {
+        self.changes.push((hash, place));
     }
 
     /// Puts the coinbase in front and closes the open block. The coinbase of block 0 can never be spent.
     fn close_block(&mut self) {
         let block = self.open_block;
-        let pool = self.pools[self.mining.weighted(&self.pools.iter().map(|pool| pool.1).collect::<Vec<_>>())].0;
+        let pool = self.pools[self.mining.weighted(&self.pool_weights)];
         let address = self.receiving(pool);
-        let mut outputs = vec![output(address, SUBSIDY + self.open_fees)];
+        let reward = SUBSIDY + self.open_fees;
+        let mut outputs = vec![Out::to(address, reward)];
         if !self.open.is_empty() {
             let commitment = digest(self.seed, "witness commitment", &block.to_be_bytes());
-            let data = [[0xaa, 0x21, 0xa9, 0xed].as_slice(), &commitment].concat();
-            outputs.push(OutputFacts { owner: None, amount: 0, script: ScriptType::OpReturn, data: Some(data) });
+            outputs.push(Out::note(&[[0xaa, 0x21, 0xa9, 0xed].as_slice(), &commitment].concat()));
         }
-        let hash = self.next_hash();
-        let coinbase = self.facts(hash, block, UtxoFacts::new(true, Vec::new(), outputs));
-        self.credit(&coinbase, if block == 0 { u64::MAX } else { block + MATURITY_BLOCKS });
+        // A push of the height, and whatever the pool likes.
+        let size = outputs.iter().fold(Size::default().coinbase(4 + 21), |size, out| out.sized(size));
+        let facts = UtxoFacts {
+            version: Some(2),
+            lock_time: Some(0),
+            weight_wu: u32::try_from(size.weight_wu()).ok(),
+            ..UtxoFacts::new(true, Vec::new(), outputs.iter().map(output).collect())
+        };
+        let (transaction, coinbase) = self.file(facts);
+        if let Some((wallet, key)) = self.mention(&address).filter(|_| block > 0) {
+            let coin = Coin { transaction, output: 0, satoshis: reward, key };
+            self.ripening.push_back((block + MATURITY_BLOCKS, Held { wallet, coin }));
+        }
         for (index, mut facts) in (0..).zip(std::iter::once(coinbase).chain(self.open.drain(..))) {
             facts.index = Some(index);
             self.transactions.push(facts);
         }
         self.open_fees = 0;
         self.open_block += 1;
+        while let Some(&(ripe, held)) = self.ripening.front().filter(|(ripe, _)| *ripe <= self.open_block) {
+            debug_assert!(ripe <= self.open_block);
+            self.ripening.pop_front();
+            self.put(held);
+        }
     }
 
     /// Transactions that no batch holds yet.
@@ -324,44 +380,44 @@ impl UtxoBook {
 
     /// Every address that transactions name, and how often.
     pub(crate) fn mentions(&self) -> Vec<(Address, u32)> {
-        let named = self.owners.iter().filter(|(_, owned)| owned.mentions > 0);
-        let mut named: Vec<_> = named.map(|(address, owned)| (*address, owned.mentions)).collect();
+        let named = self.owners.values().filter(|owned| owned.mentions > 0);
+        let mut named: Vec<_> = named
+            .map(|owned| (self.wallets[owned.wallet as usize].address(self.seed, owned.key), owned.mentions))
+            .collect();
         named.sort_unstable();
         named
     }
 
+    /// Up to `count` wallets from a place on, as the truth tells of them, those that were never used left out; `None`
+    /// behind the last one.
+    pub(crate) fn wallets(&self, first: usize, count: usize) -> Option<Vec<WalletTruth>> {
+        let wallets = self.wallets.get(first..).filter(|wallets| !wallets.is_empty())?;
+        Some(wallets.iter().take(count).filter(|wallet| wallet.purse.was_used()).map(Wallet::truth).collect())
+    }
+
     /// Whose wallet an address belongs to.
     pub(crate) fn holder(&self, address: &Address) -> Option<&Holder> {
-        self.owners.get(address).map(|owned| &self.wallets[owned.wallet.0].holder)
+        self.owners.get(&short(address)).map(|owned| &self.wallets[owned.wallet as usize].holder)
     }
 }
 
-fn output(address: Address, amount: u64) -> OutputFacts {
-    OutputFacts { owner: Some(address), amount, script: script_of(&address), data: None }
+/// The first eight bytes of a hash or key that an address stands for; addresses of the economy are digests.
+fn short(address: &Address) -> u64 {
+    let bytes: &[u8] = match address {
+        Address::Utxo(address) => match &address.payload {
+            UtxoPayload::PublicKeyHash(hash) | UtxoPayload::ScriptHash(hash) => hash,
+            UtxoPayload::Witness(program) => program.program(),
+        },
+        Address::Evm(bytes) | Address::Tron(bytes) => bytes,
+    };
+    bytes.iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::clock::{DAY, START};
-    use crate::truth::Role;
-
-    #[test]
-    fn a_coinbase_matures_and_is_then_spent_with_change_and_fee() {
-        let mut book = UtxoBook::new(1, Preset::Demo);
-        let pool = book.add_wallet(Holder::single("pool", Role::MiningPool), Habits::service(ScriptType::P2wpkh));
-        let friend = book.add_wallet(Holder::single("friend", Role::Person), Habits::service(ScriptType::P2tr));
-        book.add_pool(pool, 1);
-        let to = book.receiving(friend);
-        assert!(book.pay(START + DAY, pool, &[(to, SUBSIDY / 2)]).is_err());
-        let paid = book.pay(START + 15 * DAY, pool, &[(to, SUBSIDY / 2)]).unwrap();
-        assert_eq!(book.spendable(friend, START + 15 * DAY), SUBSIDY / 2);
-        let (place, address) = paid.change.unwrap();
-        let facts = book.open.iter().find(|facts| facts.hash == paid.hash).unwrap();
-        let utxo = facts.utxo.as_ref().unwrap();
-        assert_eq!(utxo.outputs[place as usize].owner, Some(address));
-        let paid_out: u64 = utxo.outputs.iter().map(|output| output.amount).sum();
-        assert_eq!(paid_out + book.open_fees, SUBSIDY);
-        assert!(book.open_fees > 0);
+fn output(out: &Out) -> OutputFacts {
+    OutputFacts {
+        owner: out.address,
+        amount: out.satoshis,
+        script: out.address.as_ref().map_or(ScriptType::OpReturn, script_of),
+        data: out.note.clone(),
     }
 }

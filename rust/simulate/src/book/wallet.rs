@@ -1,73 +1,17 @@
-//! Wallets of a UTXO chain: keys of one owner, and the habits by which their software spends.
+//! Wallets of a UTXO chain: keys of one owner, and what they hold.
 
-use std::collections::BTreeSet;
-
-use headwater_ledger::facts::OutPoint;
-use headwater_ledger::read::ScriptType;
 use headwater_types::Address;
 
+use super::habits::{AddressHabit, ChangePlace, CoinHabit, Habits, LockTimeHabit};
+use super::lock::Lock;
+use super::purse::{Key, Purse};
 use crate::identity::script_address;
 use crate::random::Stream;
-use crate::truth::Role;
+use crate::truth::{Role, WalletTruth};
 
 /// Names a wallet of the book.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct WalletId(pub(crate) usize);
-
-/// Where change goes and where payments are received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AddressHabit {
-    /// A new address every time, of the wallet's own script form.
-    Fresh,
-    /// One address for everything: change goes back to where it came from.
-    Reused,
-    /// New addresses for payments, one address for all change: the hot wallet of a service.
-    OneForChange,
-    /// New addresses; change uses another script form than receiving (a wallet half way to a new form).
-    OtherFormForChange(ScriptType),
-}
-
-/// Which coins are spent first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CoinHabit {
-    /// Oldest first: ends in many inputs.
-    OldestFirst,
-    /// Largest first: mostly one input.
-    LargestFirst,
-}
-
-/// How a wallet spends.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Habits {
-    /// The form of its own scripts.
-    pub(crate) script: ScriptType,
-    /// Where change goes.
-    pub(crate) address: AddressHabit,
-    /// Which coins go first.
-    pub(crate) coins: CoinHabit,
-    /// Whether change always stands last (older software) or anywhere.
-    pub(crate) change_last: bool,
-}
-
-impl Habits {
-    /// Habits as they are spread among people.
-    pub(crate) fn draw(stream: &mut Stream) -> Self {
-        let forms = [ScriptType::P2wpkh, ScriptType::P2pkh, ScriptType::P2sh, ScriptType::P2tr];
-        let script = forms[stream.weighted(&[55, 18, 17, 10])];
-        let address = match stream.weighted(&[74, 18, 8]) {
-            0 => AddressHabit::Fresh,
-            1 => AddressHabit::Reused,
-            _ => AddressHabit::OtherFormForChange(forms[(stream.index(3) + 1) % 4]),
-        };
-        let coins = if stream.chance(0.4) { CoinHabit::OldestFirst } else { CoinHabit::LargestFirst };
-        Self { script, address, coins, change_last: stream.chance(0.25) }
-    }
-
-    /// Habits of a service: one form, new addresses for change, oldest coins first.
-    pub(crate) const fn service(script: ScriptType) -> Self {
-        Self { script, address: AddressHabit::Fresh, coins: CoinHabit::OldestFirst, change_last: false }
-    }
-}
 
 /// Who a wallet belongs to.
 #[derive(Debug, Clone)]
@@ -85,6 +29,11 @@ impl Holder {
     pub(crate) fn single(owner: &str, role: Role) -> Self {
         Self { wallet: owner.to_owned(), owner: owner.to_owned(), role }
     }
+
+    /// One of several wallets of an owner.
+    pub(crate) fn part(owner: &str, part: &str, role: Role) -> Self {
+        Self { wallet: format!("{owner}/{part}"), owner: owner.to_owned(), role }
+    }
 }
 
 /// One wallet.
@@ -95,44 +44,91 @@ pub(crate) struct Wallet {
     pub(crate) habits: Habits,
     /// Its own randomness.
     pub(crate) stream: Stream,
-    /// Its coins, as (first block in which they may be spent, number of arrival, satoshis, output).
-    pub(crate) coins: BTreeSet<(u64, u64, u64, OutPoint)>,
-    /// Addresses made so far.
-    pub(crate) addresses: u32,
+    /// What it may spend now.
+    pub(crate) purse: Purse,
+    /// Keys made so far.
+    keys: u32,
 }
 
 impl Wallet {
     /// An empty wallet.
     pub(crate) fn new(seed: u64, holder: Holder, habits: Habits) -> Self {
         let stream = Stream::new(seed, &format!("wallet/{}", holder.wallet));
-        Self { holder, habits, stream, coins: BTreeSet::new(), addresses: 0 }
+        Self { holder, habits, stream, purse: Purse::default(), keys: 0 }
     }
 
-    /// An address to be paid at.
-    pub(crate) fn receiving(&mut self, seed: u64) -> Address {
+    /// A key to be paid at.
+    pub(crate) fn receiving(&mut self) -> Key {
         match self.habits.address {
-            AddressHabit::Reused => self.first(seed),
-            AddressHabit::Fresh | AddressHabit::OneForChange | AddressHabit::OtherFormForChange(_) => {
-                self.fresh(seed, self.habits.script)
-            }
+            AddressHabit::Reused => self.first(),
+            AddressHabit::Fresh | AddressHabit::OneForChange | AddressHabit::OtherFormForChange(_) => self.fresh(),
         }
     }
 
-    /// An address for change.
-    pub(crate) fn change(&mut self, seed: u64) -> Address {
+    /// A key for change.
+    pub(crate) fn change(&mut self) -> Key {
         match self.habits.address {
-            AddressHabit::OtherFormForChange(script) => self.fresh(seed, script),
-            AddressHabit::OneForChange => self.first(seed),
-            AddressHabit::Fresh | AddressHabit::Reused => self.receiving(seed),
+            AddressHabit::OtherFormForChange(lock) => self.fresh_with(lock),
+            AddressHabit::OneForChange | AddressHabit::Reused => self.first(),
+            AddressHabit::Fresh => self.fresh(),
         }
     }
 
-    fn first(&self, seed: u64) -> Address {
-        script_address(seed, self.habits.script, &format!("{}/0", self.holder.wallet))
+    /// The key that every wallet begins with.
+    pub(crate) fn first(&self) -> Key {
+        Key::new(0, self.habits.lock)
     }
 
-    fn fresh(&mut self, seed: u64, script: ScriptType) -> Address {
-        self.addresses += 1;
-        script_address(seed, script, &format!("{}/{}", self.holder.wallet, self.addresses))
+    /// A key that was never used.
+    pub(crate) fn fresh(&mut self) -> Key {
+        self.fresh_with(self.habits.lock)
+    }
+
+    fn fresh_with(&mut self, lock: Lock) -> Key {
+        self.keys += 1;
+        Key::new(self.keys, lock)
+    }
+
+    /// Itself as the truth tells of it.
+    pub(crate) fn truth(&self) -> WalletTruth {
+        let habits = &self.habits;
+        let change_address = match habits.address {
+            AddressHabit::Fresh => "fresh",
+            AddressHabit::Reused => "reused",
+            AddressHabit::OneForChange => "one_for_change",
+            AddressHabit::OtherFormForChange(_) => "other_form",
+        };
+        let change_place = match habits.place {
+            ChangePlace::First => "first",
+            ChangePlace::Last => "last",
+            ChangePlace::Anywhere => "anywhere",
+            ChangePlace::Sorted => "sorted",
+        };
+        let coin_choice = match habits.coins {
+            CoinHabit::OldestFirst => "oldest",
+            CoinHabit::LargestFirst => "largest",
+            CoinHabit::Changeless => "changeless",
+        };
+        let lock_time = match habits.lock_time {
+            LockTimeHabit::Zero => "zero",
+            LockTimeHabit::NewestBlock => "newest_block",
+        };
+        WalletTruth {
+            wallet: self.holder.wallet.clone(),
+            owner: self.holder.owner.clone(),
+            software: habits.software.to_owned(),
+            script: habits.lock.script().name().to_owned(),
+            change_address: change_address.to_owned(),
+            change_place: change_place.to_owned(),
+            coin_choice: coin_choice.to_owned(),
+            version: habits.version,
+            lock_time: lock_time.to_owned(),
+            sequence: habits.sequence,
+        }
+    }
+
+    /// The address of a key.
+    pub(crate) fn address(&self, seed: u64, key: Key) -> Address {
+        script_address(seed, key.lock().script(), &format!("{}/{}", self.holder.wallet, key.number()))
     }
 }

@@ -66,6 +66,10 @@ roles! {
     MiningPool = "mining_pool",
     /// Somebody a pool pays.
     Miner = "miner",
+    /// Who arranges joint transactions.
+    CoinjoinCoordinator = "coinjoin_coordinator",
+    /// Who sends next to nothing to very many.
+    Duster = "duster",
     /// Who runs a scam.
     ScamOperator = "scam_operator",
     /// The contract of a scam.

@@ -12,6 +12,8 @@
 //! | `mixer_links` | deposit that was withdrawn | time of withdrawal | `blockchain`, `pool`, `deposit_tx_hash`, `depositor`, `withdrawal_tx_hash`, `recipient` |
 //! | `change_outputs` | bitcoin payment with change | time | `tx_hash`, `output_index` (from 0) |
 //! | `clusters` | bitcoin address | address | `address`, `wallet` (one key store of one owner) |
+//! | `wallets` | bitcoin wallet that occurs | order of making | `wallet`, `owner`, `software`, `script`, `change_address`, `change_place`, `coin_choice`, `version`, `lock_time`, `sequence` |
+//! | `joint_transactions` | bitcoin transaction of several people, or that looks so | time | `tx_hash`, `kind` ([`JointKind`]), `coinjoin` |
 //! | `labels` | claim of a public list | chain, address | `blockchain`, `address`, `code`, `category`, `entity`, `source`, `confidence_percent`, `correct` |
 //! | `prices` | symbol and day | symbol, day | `symbol`, `time` (first second of the day), `usd_micros` |
 //!
@@ -20,10 +22,12 @@
 mod address;
 mod behaviour;
 mod flow;
+mod joint;
 mod label;
 mod price;
 mod table;
 mod utxo;
+mod wallet;
 mod writer;
 
 use std::path::Path;
@@ -31,10 +35,12 @@ use std::path::Path;
 pub use address::{AddressTruth, Role};
 pub use behaviour::{Behaviour, Evidence, PlantedBehaviour};
 pub use flow::{BridgeLeg, BridgeTransfer, CaseStep, MixerLink};
+pub use joint::{JointKind, JointTransaction};
 pub use label::PublicLabel;
 pub use price::DayPrice;
 pub use table::TruthError;
 pub use utxo::{ChangeOutput, ClusterMember};
+pub use wallet::WalletTruth;
 pub use writer::TruthWriter;
 
 /// What is really so, or the part of it that one slice of time adds.
@@ -54,6 +60,10 @@ pub struct Truth {
     pub change_outputs: Vec<ChangeOutput>,
     /// Which wallet every bitcoin address belongs to.
     pub clusters: Vec<ClusterMember>,
+    /// How every bitcoin wallet writes its transactions.
+    pub wallets: Vec<WalletTruth>,
+    /// Bitcoin transactions of several people, and what looks like them.
+    pub joints: Vec<JointTransaction>,
     /// What public lists say: partial, and partly wrong.
     pub labels: Vec<PublicLabel>,
     /// Daily prices.
@@ -70,6 +80,8 @@ impl Truth {
         self.mixer_links.extend(later.mixer_links);
         self.change_outputs.extend(later.change_outputs);
         self.clusters.extend(later.clusters);
+        self.wallets.extend(later.wallets);
+        self.joints.extend(later.joints);
         self.labels.extend(later.labels);
         self.prices.extend(later.prices);
     }
@@ -97,6 +109,8 @@ impl Truth {
             mixer_links: table::read(folder)?,
             change_outputs: table::read(folder)?,
             clusters: table::read(folder)?,
+            wallets: table::read(folder)?,
+            joints: table::read(folder)?,
             labels: table::read(folder)?,
             prices: table::read(folder)?,
         })

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::table::TableWriter;
 use super::{
-    AddressTruth, BridgeTransfer, CaseStep, ChangeOutput, ClusterMember, DayPrice, MixerLink, PlantedBehaviour,
-    PublicLabel, Truth, TruthError,
+    AddressTruth, BridgeTransfer, CaseStep, ChangeOutput, ClusterMember, DayPrice, JointTransaction, MixerLink,
+    PlantedBehaviour, PublicLabel, Truth, TruthError, WalletTruth,
 };
 
 /// Writes the tables of a truth as it becomes known; a row group of each at a time is in memory. The files get their
@@ -20,6 +20,8 @@ pub struct TruthWriter {
     mixer_links: TableWriter<MixerLink>,
     change_outputs: TableWriter<ChangeOutput>,
     clusters: TableWriter<ClusterMember>,
+    wallets: TableWriter<WalletTruth>,
+    joints: TableWriter<JointTransaction>,
     labels: TableWriter<PublicLabel>,
     prices: TableWriter<DayPrice>,
     list: BufWriter<File>,
@@ -46,6 +48,8 @@ impl TruthWriter {
             mixer_links: TableWriter::create(folder)?,
             change_outputs: TableWriter::create(folder)?,
             clusters: TableWriter::create(folder)?,
+            wallets: TableWriter::create(folder)?,
+            joints: TableWriter::create(folder)?,
             labels: TableWriter::create(folder)?,
             prices: TableWriter::create(folder)?,
             list,
@@ -65,6 +69,8 @@ impl TruthWriter {
         self.mixer_links.append(&truth.mixer_links)?;
         self.change_outputs.append(&truth.change_outputs)?;
         self.clusters.append(&truth.clusters)?;
+        self.wallets.append(&truth.wallets)?;
+        self.joints.append(&truth.joints)?;
         self.labels.append(&truth.labels)?;
         self.prices.append(&truth.prices)?;
         for label in &truth.labels {
@@ -87,6 +93,8 @@ impl TruthWriter {
         self.mixer_links.finish()?;
         self.change_outputs.finish()?;
         self.clusters.finish()?;
+        self.wallets.finish()?;
+        self.joints.finish()?;
         self.labels.finish()?;
         self.prices.finish()?;
         list.into_inner().map_err(|error| TruthError::io(&list_path, error.into_error()))?;

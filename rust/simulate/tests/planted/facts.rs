@@ -31,7 +31,6 @@ pub(crate) struct Transfer {
     pub(crate) gas_price: Option<Amount>,
 }
 
-#[expect(dead_code, reason = "what the rules of further behaviours need")]
 pub(crate) struct Facts {
     pub(crate) economy: Economy,
     by_address: HashMap<(Chain, Address), Vec<Transfer>>,

@@ -2,7 +2,6 @@
 
 mod drainer;
 mod investment;
-mod theft;
 
 use headwater_types::{Address, Chain};
 
@@ -13,11 +12,7 @@ use crate::world::{Case, Coin, Flow, World};
 
 /// Prepares the crimes.
 pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
-    vec![
-        Box::new(drainer::Drainer::new(world)),
-        Box::new(investment::Investment::new(world)),
-        Box::new(theft::Theft::new(world)),
-    ]
+    vec![Box::new(drainer::Drainer::new(world)), Box::new(investment::Investment::new(world))]
 }
 
 /// Moves everything an address has of a coin, and writes the step down.

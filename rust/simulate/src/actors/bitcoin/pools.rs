@@ -2,8 +2,8 @@
 
 use headwater_ledger::read::ScriptType;
 
-use super::Actor;
-use crate::book::{AddressHabit, Habits, Holder, WalletId};
+use crate::actors::Actor;
+use crate::book::{Habits, Holder, WalletId};
 use crate::clock::{DAY, HOUR, START};
 use crate::random::Stream;
 use crate::truth::Role;
@@ -20,13 +20,17 @@ const COIN: u64 = 100_000_000;
 const PAYOUT_DAYS: i64 = 3;
 
 /// Starts the pools.
-pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
+pub(super) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
     let mut actors: Vec<Box<dyn Actor>> = Vec::new();
-    for (place, (name, weight, script)) in POOLS.into_iter().enumerate() {
-        let habits = Habits { address: AddressHabit::Reused, ..Habits::service(script) };
-        let wallet = world.bitcoin.add_wallet(Holder::single(name, Role::MiningPool), habits);
+    for place in 0..world.preset.services(POOLS.len()) {
+        let (name, weight, script) = match POOLS.get(place) {
+            Some(&(name, weight, script)) => (name.to_owned(), weight, script),
+            None => (format!("pool-{place:02}"), 20 / place as u64 + 1, ScriptType::P2wpkh),
+        };
+        let wallet =
+            world.bitcoin.add_wallet(Holder::single(&name, Role::MiningPool), Habits::service(script).reusing());
         world.bitcoin.add_pool(wallet, weight);
-        let mut stream = Stream::new(world.seed, name);
+        let mut stream = Stream::new(world.seed, &name);
         let miners = (0..MINERS_OF_A_POOL)
             .map(|miner| {
                 let habits = Habits::draw(&mut stream);
@@ -35,7 +39,8 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
                 (world.bitcoin.add_wallet(holder, habits), share)
             })
             .collect();
-        actors.push(Box::new(Pool { wallet, miners, exchange: place, stream }));
+        let exchange = place % world.exchanges.len();
+        actors.push(Box::new(Pool { wallet, miners, exchange, stream }));
     }
     actors
 }
