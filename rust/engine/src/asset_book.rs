@@ -2,8 +2,10 @@
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
+use std::ops::Deref;
 
 use headwater_ledger::Ledger;
+use headwater_ledger::market::AssetTerms;
 use headwater_ledger::read::AssetRef;
 use headwater_types::{Asset, Chain};
 
@@ -13,15 +15,20 @@ use crate::Error;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AssetView {
     pub asset: Asset,
-    /// Lowercase; `None` when neither registry nor chain data names it.
-    pub symbol: Option<String>,
     /// Canonical text, `None` for the native coin.
     pub contract: Option<String>,
-    pub decimals: Option<u8>,
-    pub verified: bool,
-    pub rate_symbol: Option<String>,
+    /// What it counts as and how it is valued.
+    pub terms: AssetTerms,
     /// An unverified token under the symbol of a verified one, or one that looks like it.
     pub spoofed: bool,
+}
+
+impl Deref for AssetView {
+    type Target = AssetTerms;
+
+    fn deref(&self) -> &AssetTerms {
+        &self.terms
+    }
 }
 
 impl AssetView {
@@ -88,32 +95,11 @@ impl<'a> AssetBook<'a> {
     }
 
     fn look_up(&self, asset: Asset) -> Result<AssetView, Error> {
-        let contract = asset.contract().map(ToString::to_string);
-        if let Some(entry) = self.ledger.registry().entry(self.chain, &asset) {
-            return Ok(AssetView {
-                asset,
-                symbol: Some(entry.symbol.clone()),
-                contract,
-                decimals: Some(entry.decimals),
-                verified: entry.verified,
-                rate_symbol: entry.rate_symbol.clone(),
-                spoofed: !entry.verified && self.is_spoofed(&entry.symbol),
-            });
-        }
-        let facts = match asset.contract() {
-            Some(contract) => self.ledger.token_facts(self.chain, contract)?,
-            None => None,
-        };
-        let symbol = facts.as_ref().and_then(|facts| facts.symbol.as_deref()).map(str::to_lowercase);
-        Ok(AssetView {
-            asset,
-            contract,
-            decimals: facts.as_ref().and_then(|facts| facts.decimals),
-            verified: false,
-            rate_symbol: None,
-            spoofed: symbol.as_deref().is_some_and(|symbol| self.is_spoofed(symbol)),
-            symbol,
-        })
+        let terms = AssetTerms::of(self.ledger.registry(), self.chain, &asset, |contract| {
+            self.ledger.token_facts(self.chain, contract)
+        })?;
+        let spoofed = !terms.verified && terms.symbol.as_deref().is_some_and(|symbol| self.is_spoofed(symbol));
+        Ok(AssetView { asset, contract: asset.contract().map(ToString::to_string), terms, spoofed })
     }
 }
 

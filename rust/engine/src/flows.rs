@@ -61,16 +61,19 @@ impl<'a> Others<'a> {
             return Ok(shares.into_iter().map(|(address, amount)| (self.number(address), amount)).collect());
         }
         let Some(counterparty) = posting.counterparty else { return Ok(Vec::new()) };
-        let number = match self.by_ref.get(&counterparty) {
-            Some(number) => *number,
-            None => {
-                let number = self.number(self.ledger.address(counterparty)?);
-                self.by_ref.insert(counterparty, number);
-                number
-            }
-        };
+        let number = self.of_account(counterparty)?;
         let somebody = !self.addresses[number].is_zero();
         Ok(if somebody { vec![(number, posting.amount)] } else { Vec::new() })
+    }
+
+    /// The number of an account.
+    pub fn of_account(&mut self, account: AccountRef) -> Result<usize, Error> {
+        if let Some(number) = self.by_ref.get(&account) {
+            return Ok(*number);
+        }
+        let number = self.number(self.ledger.address(account)?);
+        self.by_ref.insert(account, number);
+        Ok(number)
     }
 
     /// Whether somebody stands on the other side who cannot be told: an input of the transaction is not held.

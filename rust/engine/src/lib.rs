@@ -10,6 +10,7 @@ mod answer;
 mod asset_book;
 mod completeness;
 mod desk;
+mod edge_groups;
 mod endpoint;
 mod error;
 mod flows;

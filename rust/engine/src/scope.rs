@@ -9,6 +9,7 @@ use headwater_types::{Amount, AmountError, Asset, Chain, Family, TimeWindow};
 use serde::{Deserialize, Deserializer, de};
 
 use crate::asset_book::AssetView;
+use crate::edge_groups::EdgeScope;
 use crate::request::{Checks, DirectionFilter, MAX_ITEMS, Sign, at_most, refused};
 use crate::valuation::verified;
 use crate::{Error, Reason};
@@ -192,6 +193,22 @@ impl Scope {
             Selection::Symbols(assets) | Selection::Contracts(assets) => {
                 assets.first().copied().filter(|_| assets.len() == 1)
             }
+        }
+    }
+
+    /// What edges would have to answer for; `None` where only the movements can tell: edges know no times, no directions
+    /// by themselves and nothing that is hidden by default.
+    pub fn of_edges(&self) -> Option<EdgeScope> {
+        let is_plain = self.window == TimeWindow::default()
+            && self.direction == DirectionFilter::All
+            && self.criteria.is_empty()
+            && !self.include_zero_value
+            && !self.include_failed
+            && self.chain.family() != Family::Utxo;
+        match (&self.assets, self.only_asset()) {
+            (Selection::All, _) if is_plain && !self.include_unverified => Some(EdgeScope::Default),
+            (Selection::Symbols(_) | Selection::Contracts(_), Some(asset)) if is_plain => Some(EdgeScope::Asset(asset)),
+            _ => None,
         }
     }
 

@@ -88,12 +88,12 @@ impl Valuer {
 
     /// US dollars per whole unit at a time.
     pub fn price(&self, asset: &AssetView, time: Timestamp) -> Option<f64> {
-        self.prices.at(asset.rate_symbol.as_deref()?, time).map(|price| price.usd)
+        asset.price(&self.prices, time)
     }
 
     /// US dollars of an amount at a time; `None` when it has no price.
     pub fn usd(&self, asset: &AssetView, amount: Amount, time: Timestamp) -> Option<f64> {
-        Some(amount.to_f64(asset.decimals?) * self.price(asset, time)?)
+        asset.value(&self.prices, amount, time)
     }
 
     /// The value in the unit of the answer, where that is not the asset's own.

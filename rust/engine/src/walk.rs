@@ -70,6 +70,11 @@ impl<'a> Walk<'a> {
         Ok(walk)
     }
 
+    /// The account that is scanned.
+    pub fn account(&self) -> Option<&Account> {
+        self.account.as_ref()
+    }
+
     /// Number of movements that a full walk looks at.
     pub fn length(&self) -> u64 {
         self.account.as_ref().map_or(0, |account| account.postings)

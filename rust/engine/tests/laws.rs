@@ -192,3 +192,36 @@ fn the_sums_of_a_ranking_are_the_sums_of_its_rows() {
         assert_eq!(ranked, sums);
     }
 }
+
+/// Edges know no times, so a window makes the answer come from the movements, even one that lets everything through.
+#[test]
+fn a_ranking_from_edges_is_that_of_the_movements() {
+    let everything = json!({"start_time": 0, "limit": 1000});
+    let desks = [segmented(1), segmented(17)];
+    for account in 1..=7 {
+        for scope in [
+            json!({}),
+            json!({"symbols": ["usdt"]}),
+            json!({"symbols": ["eth"], "output_asset": "usd"}),
+            json!({"contracts": [town::person(town::FAKE).to_string()]}),
+            json!({"symbols": ["usdt", "eth"], "output_asset": "per_symbol"}),
+        ] {
+            for sort in
+                ["total_amount", "sent_amount_usd", "total_count", "received_count", "total_transfers", "last_activity"]
+            {
+                for more in
+                    [json!({}), json!({"order": "asc", "min_interactions": 3}), json!({"output_asset": "per_symbol"})]
+                {
+                    let request =
+                        with(&with(&about(account, json!({"sort": sort, "limit": 1000})), scope.clone()), more);
+                    for desk in &desks {
+                        let of_edges = without_cursors(data(desk, "counterparty", &request));
+                        let of_movements =
+                            without_cursors(data(desk, "counterparty", &with(&request, everything.clone())));
+                        assert_eq!(of_edges, of_movements, "{request}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,6 +1,8 @@
 //! The store of Headwater: chain data as immutable, memory-mapped segments under a manifest, read through one door.
 //!
+//! * [`edges`]: who dealt with whom, and how much, grouped ahead of the question.
 //! * [`facts`]: what sources say, and how two sources that speak of the same thing are joined.
+//! * [`holders`]: who holds how much of each asset, largest first.
 //! * [`segment`]: one immutable file of columns, with address-ordered postings.
 //! * [`store`]: the folder of segments: manifest, commits, generations, verification.
 //! * [`market`]: the token registry and prices.
@@ -8,13 +10,16 @@
 //! * [`external`]: sorting what does not fit into memory.
 //! * [`read`]: the one trait of primitives through which every analysis reads.
 
+pub mod edges;
 pub mod external;
 pub mod facts;
+pub mod holders;
 pub mod market;
 pub mod read;
 pub mod segment;
 pub mod store;
 
+mod bits;
 mod cancel;
 mod error;
 mod snapshot;

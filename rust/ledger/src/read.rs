@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::columns::ColumnBuffer;
 pub use self::columns::{ColumnSet, LARGE, NOBODY, PostingColumns, PostingFlags};
+use crate::edges::{EdgeFlows, EdgeOrder, Edges};
 use crate::facts::{LogFacts, OutPoint, TokenFacts};
+use crate::holders::Holders;
 use crate::market::{PriceTable, Registry};
 use crate::{Cancel, LedgerError};
 
@@ -101,6 +103,18 @@ pub trait Ledger: Send + Sync {
     /// Sums of an account by asset over all it did, fees included, in order of asset.
     fn holdings(&self, account: &Account) -> Result<Vec<Holding>>;
 
+    /// The counterparties of an account in an order, at most `limit` of them, with sums over all time; `None` where they
+    /// are not built, or not under the registry and prices in force: the postings tell as much. UTXO chains have none.
+    fn edges(&self, account: &Account, order: EdgeOrder, limit: usize) -> Result<Option<Edges>>;
+
+    /// Shows the counterparties of an account in an order until `visit` breaks off; `None` as for [`Ledger::edges`].
+    /// Where one segment holds the account, nothing is allocated and only what is shown is read.
+    fn visit_edges(&self, account: &Account, order: EdgeOrder, visit: VisitEdge<'_>) -> Result<Option<()>>;
+
+    /// The holders of an asset by balance, largest first, then by address; `None` where no table of them is built and
+    /// there is too much to look through.
+    fn holders(&self, chain: Chain, asset: &Asset) -> Result<Option<Holders<'_>>>;
+
     /// What the chain data says about a token.
     fn token_facts(&self, chain: Chain, contract: &Address) -> Result<Option<TokenFacts>>;
 
@@ -114,6 +128,9 @@ pub trait Ledger: Send + Sync {
     /// with the number of all matches counted up to `count_limit`.
     fn find_addresses(&self, chain: Chain, prefix: &str, limit: usize, count_limit: usize) -> Result<AddressMatches>;
 }
+
+/// What is done with each counterparty; breaking ends the visit.
+pub type VisitEdge<'v> = &'v mut dyn FnMut(AccountRef, &EdgeFlows) -> ControlFlow<()>;
 
 /// An address that was seen on a chain.
 #[derive(Debug, Clone)]

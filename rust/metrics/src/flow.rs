@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use headwater_ledger::edges::{AssetEdge, EdgeFlows, EdgeSide};
 use headwater_ledger::read::TransactionRef;
 use headwater_types::{Amount, Balance, Pico, SumOverflow, Timestamp, Usd};
 
@@ -264,6 +265,39 @@ impl<K: Copy + Eq + Hash> Counterparties<K> {
     #[must_use]
     pub fn into_groups(self) -> Vec<(K, Group)> {
         self.groups
+    }
+}
+
+impl From<&EdgeSide> for Side {
+    fn from(side: &EdgeSide) -> Self {
+        let EdgeSide { transfers, transactions, unpriced, usd } = *side;
+        Self { transactions, transfers, unpriced, usd, ..Self::default() }
+    }
+}
+
+/// What edges hold is complete: nothing is added to it, and nothing in it is converted.
+impl From<&EdgeFlows> for Tally {
+    fn from(flows: &EdgeFlows) -> Self {
+        let is_some = flows.transfers() > 0;
+        Self {
+            received: Side::from(&flows.received),
+            sent: Side::from(&flows.sent),
+            transactions: flows.transactions,
+            first: is_some.then_some(flows.first),
+            last: is_some.then_some(flows.last),
+            ..Self::default()
+        }
+    }
+}
+
+impl TryFrom<&AssetEdge> for AssetTally {
+    type Error = SumOverflow;
+
+    fn try_from(edge: &AssetEdge) -> Result<Self, SumOverflow> {
+        let mut balance = Balance::default();
+        balance.receive(edge.received.ok_or(SumOverflow)?)?;
+        balance.send(edge.sent.ok_or(SumOverflow)?)?;
+        Ok(Self { tally: Tally::from(&edge.flows), balance })
     }
 }
 

@@ -7,6 +7,7 @@ use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Chain;
 
 use super::Shared;
+use super::derived;
 use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, size};
@@ -28,6 +29,7 @@ pub(super) fn run(shared: &Shared, output: Output) -> Result<(), Failure> {
         drop(bar);
         reports.insert(chain, report?);
     }
+    derived::rebuild(&mut writer, &cancel)?;
     output.report(&reports, || {
         let line = |(chain, report): (&Chain, &CompactReport)| {
             format!(

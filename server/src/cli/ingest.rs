@@ -8,6 +8,7 @@ use headwater_ledger::store::{CommitReport, Writer};
 use headwater_types::{Chain, Network};
 
 use super::Shared;
+use super::derived;
 use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, say, table};
@@ -101,6 +102,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
     let report = headwater_ingest::ingest(&arguments.paths, &options, &mut writer, &listener, &cancel);
     drop(listener);
     let report = report?;
+    derived::rebuild(&mut writer, &cancel)?;
     output.report(&report, || lines(&report))
 }
 

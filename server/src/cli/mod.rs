@@ -2,6 +2,7 @@
 
 mod compact;
 mod credits;
+mod derived;
 mod error;
 mod export;
 mod ingest;

@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use headwater_ledger::Cancel;
 use headwater_ledger::store::Writer;
 
 use super::Shared;
+use super::derived;
 use super::error::Failure;
+use super::interrupt::on_interrupt;
 use super::output::Output;
 use super::tokens::{Said, read_all};
 
@@ -44,5 +47,8 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
         let version = writer.import_prices(&import.source, import.entries)?;
         said.add("prices", &import.path, &import.source, version, entries, import.skipped, &import.reasons);
     }
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    derived::rebuild(&mut writer, &cancel)?;
     said.report(output)
 }

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use headwater_ingest::{IngestError, Listed};
+use headwater_ledger::Cancel;
 use headwater_ledger::store::Writer;
 use headwater_types::Chain;
 use serde_json::{Value, json};
 
 use super::Shared;
+use super::derived;
 use super::error::Failure;
+use super::interrupt::on_interrupt;
 use super::output::{Output, grouped};
 
 /// What `tokens` takes.
@@ -46,6 +49,9 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
         let version = writer.import_tokens(&import.source, import.entries)?;
         said.add("tokens", &import.path, &import.source, version, entries, import.skipped, &import.reasons);
     }
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    derived::rebuild(&mut writer, &cancel)?;
     said.report(output)
 }
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{Analysis, labels_not_built};
 use crate::asset_book::AssetBook;
 use crate::completeness;
+use crate::edge_groups::edge_groups;
 use crate::flows::{Others, Part, SumUnit, Sums, joined, movement, names, overflow};
 use crate::request::{Checks, CursorKey, DirectionFilter, PageInfo, Paging, RankingSort, SortOrder, Warnings, refused};
 use crate::scope::{Scope, ScopeFields, Verdict};
@@ -194,7 +195,10 @@ impl Analysis for Counterparty {
         labels_not_built(warnings, "entity_name");
         let mut walk = Walk::new(ledger, &params.scope, params.address)?;
         let mut others = Others::new(ledger, params.address);
-        let groups = params.groups(&mut walk, &mut others, cancel)?;
+        let groups = match params.groups_of_edges(&mut walk, &mut others)? {
+            Some(groups) => groups,
+            None => params.groups(&mut walk, &mut others, cancel)?,
+        };
         let with = |side: fn(&Group) -> &Side| {
             let count = groups.iter().filter(|(_, group)| side(group).transfers > 0).count();
             u64::try_from(count).expect("a count fits")
@@ -247,6 +251,19 @@ impl Ranked {
 }
 
 impl CounterpartyParams {
+    /// The groups from edges, where those say the same: `None` where the movements must be walked.
+    fn groups_of_edges(
+        &self,
+        walk: &mut Walk<'_>,
+        others: &mut Others<'_>,
+    ) -> Result<Option<Vec<(usize, Group)>>, Error> {
+        // What is converted is so at the time of each movement.
+        let is_converted = matches!(self.output, Output::Asset { .. });
+        let Some(scope) = self.scope.of_edges().filter(|_| !is_converted) else { return Ok(None) };
+        let Some(account) = walk.account().cloned() else { return Ok(None) };
+        edge_groups(walk.ledger, scope, &account, others, &mut walk.book)
+    }
+
     fn groups(
         &self,
         walk: &mut Walk<'_>,

@@ -113,17 +113,19 @@ pub fn batch(transactions: Vec<TransactionFacts>) -> Batch {
     batch
 }
 
-/// The same content in 1, 3 and 17 segments: every question is put to all three, and they must agree to the byte.
-pub struct Town(pub [Desk; 3]);
+/// The same content in 1, 3 and 17 segments, and in 3 with edges and holder tables built: every question is put to all
+/// four, and they must agree to the byte.
+pub struct Town(pub [Desk; 4]);
 
 pub fn desk(batches: Vec<Batch>) -> Town {
     let prices = vec![price("eth", 2.0), price("usdt", 1.0), price("btc", 10.0)];
     let whole = in_memory(batches, vec![listing(USDT, "USDT")], prices).unwrap();
     let segmented = |segments| {
         let segmentation = Segmentation { segments, split: Split::Scattered, tail_blocks: 0 };
-        Desk::new(Arc::new(whole.in_segments(segmentation).unwrap()))
+        whole.in_segments(segmentation).unwrap()
     };
-    Town([1, 3, 17].map(segmented))
+    let built = segmented(3).with_edges(&Cancel::new()).unwrap().with_holders(&Cancel::new()).unwrap();
+    Town([segmented(1), segmented(3), segmented(17), built].map(|store| Desk::new(Arc::new(store))))
 }
 
 pub fn town() -> Town {
@@ -132,8 +134,8 @@ pub fn town() -> Town {
 
 pub fn ask(desk: &Town, name: &str, request: &Value) -> Result<Answer, Error> {
     let ask = |desk: &Desk| desk.answer(endpoint(name).unwrap(), request, &Cancel::new());
-    let [one, three, seventeen] = desk.0.each_ref().map(ask);
-    for other in [three, seventeen] {
+    let [one, three, seventeen, built] = desk.0.each_ref().map(ask);
+    for other in [three, seventeen, built] {
         match (&one, other) {
             (Ok(one), Ok(other)) => assert_eq!(format!("{one:?}"), format!("{other:?}"), "{name} {request}"),
             (one, other) => {

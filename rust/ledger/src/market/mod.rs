@@ -4,6 +4,8 @@
 
 mod prices;
 mod registry;
+mod valuation;
 
 pub use prices::{PRICE_MAX_AGE_SECS, Price, PricePoint, PriceTable};
 pub use registry::{Registry, RegistryEntry, SymbolMatch, TokenListing, UsdMode};
+pub use valuation::{AssetTerms, MarketStamp};

@@ -142,6 +142,12 @@ impl Registry {
         entries
     }
 
+    /// All entries of a chain by asset.
+    pub(super) fn of_chain(&self, chain: Chain) -> impl Iterator<Item = (&Asset, &RegistryEntry)> {
+        let entries = self.entries.range((chain, Asset::Native)..);
+        entries.take_while(move |((of, _), _)| *of == chain).map(|((_, asset), entry)| (asset, entry))
+    }
+
     /// What a symbol, in any case, stands for on a chain: its native coin before all, then the one verified entry,
     /// then the only entry.
     #[must_use]

@@ -20,7 +20,7 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) const SIDE_TABLE: u128 = u128::MAX;
 
 /// The elements of one section.
-pub(super) struct Column<T> {
+pub(crate) struct Column<T> {
     file: Arc<Container>,
     bytes: Range<usize>,
     length: usize,
@@ -34,11 +34,11 @@ impl<T: Pod> Column<T> {
         Self { file, bytes, length, name, of: PhantomData }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.length
     }
 
-    pub(super) fn get(&self, at: usize) -> Result<T> {
+    pub(crate) fn get(&self, at: usize) -> Result<T> {
         if at >= self.length {
             return Err(self.outside(at));
         }
@@ -46,7 +46,7 @@ impl<T: Pod> Column<T> {
         Ok(*bytemuck::from_bytes(self.file.range(start..start + size_of::<T>())?))
     }
 
-    pub(super) fn slice(&self, range: Range<usize>) -> Result<&[T]> {
+    pub(crate) fn slice(&self, range: Range<usize>) -> Result<&[T]> {
         if range.start > range.end || range.end > self.length {
             return Err(self.outside(range.start.max(range.end)));
         }
@@ -57,7 +57,7 @@ impl<T: Pod> Column<T> {
         Ok(bytemuck::cast_slice(self.file.range(start..start + range.len() * size_of::<T>())?))
     }
 
-    pub(super) fn all(&self) -> Result<&[T]> {
+    pub(crate) fn all(&self) -> Result<&[T]> {
         self.file.will_need(self.bytes.clone());
         self.slice(0..self.length)
     }
@@ -68,13 +68,13 @@ impl<T: Pod> Column<T> {
     }
 
     #[cold]
-    pub(super) fn outside(&self, at: usize) -> LedgerError {
+    pub(crate) fn outside(&self, at: usize) -> LedgerError {
         let what = format!("element {at} of {} is asked for, which has {}", self.name, self.length);
         self.file.corrupt(self.bytes.start, what)
     }
 
     #[cold]
-    pub(super) fn wrong(&self, at: usize, what: &str) -> LedgerError {
+    pub(crate) fn wrong(&self, at: usize, what: &str) -> LedgerError {
         let offset = self.bytes.start + at.min(self.length) * size_of::<T>();
         self.file.corrupt(offset, format!("element {at} of {} {what}", self.name))
     }

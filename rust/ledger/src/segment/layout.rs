@@ -11,7 +11,7 @@ use super::knots::Knot;
 use super::pack::PackedSections;
 
 /// A section by name and element type.
-pub(super) struct Section<T> {
+pub(crate) struct Section<T> {
     name: &'static str,
     of: PhantomData<fn() -> T>,
 }
@@ -25,7 +25,7 @@ impl<T> Clone for Section<T> {
 impl<T> Copy for Section<T> {}
 
 impl<T> Section<T> {
-    pub(super) const fn new(name: &'static str) -> Self {
+    pub(crate) const fn new(name: &'static str) -> Self {
         Self { name, of: PhantomData }
     }
 

@@ -48,12 +48,13 @@ pub use self::read::{Segment, Spend};
 
 pub(crate) use self::build::build_into;
 pub(crate) use self::merge::{Source, merge};
-pub(crate) use self::spool::Spool;
-
-pub(crate) use self::column::search;
+pub(crate) use self::column::{Column, search};
+pub(crate) use self::container::{Container, SegmentFile};
+pub(crate) use self::layout::Section;
 pub(crate) use self::layout::posting as posting_flags;
 #[allow(unused_imports, reason = "sidecars and the streaming merge name them")]
 pub(crate) use self::read::{AssetPlaces, DayChange, PostingsReader, RawPosting, Sums, Unindexed};
+pub(crate) use self::spool::{Part as SectionPart, Spool};
 
 /// What a segment is made of. Facts are joined: each transaction, block, contract and token occurs once, in any
 /// order, and the block of every transaction is among `blocks`.

@@ -11,13 +11,15 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headwater_types::{Address, Amount, Asset, Balance, Chain, TxHash};
+use headwater_types::{Address, Amount, Asset, Balance, Chain, Family, TxHash};
 
+use crate::edges::{self, EdgeFile, EdgeOrder, Edges, Market, SegmentEdges};
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
+use crate::holders::{ChainHolders, HolderTable, Holders};
 use crate::market::{PriceTable, Registry};
 use crate::read::{
     Account, AccountRef, AddressMatches, AddressRange, AssetRef, Block, ColumnSet, ColumnVisit, Coverage, Holding,
-    Ledger, Postings, Result, Scan, SweepVisit, Transaction, TransactionHead, TransactionRef,
+    Ledger, Postings, Result, Scan, SweepVisit, Transaction, TransactionHead, TransactionRef, VisitEdge,
 };
 use crate::segment::{Segment, Unindexed, fee_of};
 use crate::{Cancel, LedgerError};
@@ -30,6 +32,9 @@ pub struct Snapshot {
     prices: Arc<PriceTable>,
     segments: Vec<Arc<Segment>>,
     by_chain: BTreeMap<Chain, Vec<u32>>,
+    /// By segment.
+    edges: Vec<SegmentEdges>,
+    holders: BTreeMap<Chain, ChainHolders>,
 }
 
 impl Snapshot {
@@ -50,7 +55,26 @@ impl Snapshot {
             let place = u32::try_from(place).expect("a generation has far fewer than 2^32 segments");
             by_chain.entry(segment.chain()).or_default().push(place);
         }
-        Self { generation, coverage, registry, prices, segments, by_chain }
+        let edges = segments.iter().map(|_| SegmentEdges::default()).collect();
+        let holders = by_chain.keys().map(|chain| (*chain, ChainHolders::default())).collect();
+        Self { generation, coverage, registry, prices, segments, by_chain, edges, holders }
+    }
+
+    /// With the edges that are built under its registry and prices, by segment.
+    pub(crate) fn with_edges(self, files: Vec<Option<Arc<EdgeFile>>>) -> Self {
+        Self { edges: files.into_iter().map(SegmentEdges::new).collect(), ..self }
+    }
+
+    /// With the holder tables that are built.
+    pub(crate) fn with_holders(mut self, tables: impl IntoIterator<Item = (Chain, HolderTable)>) -> Self {
+        for (chain, table) in tables {
+            self.holders.insert(chain, ChainHolders::new(Some(table)));
+        }
+        self
+    }
+
+    fn market(&self) -> Market<'_> {
+        Market { segments: &self.segments, edges: &self.edges, registry: &self.registry, prices: &self.prices }
     }
 
     /// The segments, in the order given.
@@ -94,7 +118,8 @@ pub(crate) fn pack(segment: u32, id: u32) -> u64 {
     u64::from(segment) << 32 | u64::from(id)
 }
 
-fn unpack(handle: u64) -> (u32, u32) {
+/// The segment and the id of a handle.
+pub(crate) fn unpack(handle: u64) -> (u32, u32) {
     let low = u32::try_from(handle & u64::from(u32::MAX)).expect("32 bits were kept");
     (u32::try_from(handle >> 32).expect("32 bits are left"), low)
 }
@@ -233,6 +258,27 @@ impl Ledger for Snapshot {
             Ok(Holding { asset, balance, fees })
         };
         sums.into_iter().map(holding).collect::<std::result::Result<_, LedgerError>>()
+    }
+
+    fn edges(&self, account: &Account, order: EdgeOrder, limit: usize) -> Result<Option<Edges>> {
+        if account.chain.family() == Family::Utxo {
+            return Ok(None);
+        }
+        edges::edges(self.market(), account, order, limit)
+    }
+
+    fn visit_edges(&self, account: &Account, order: EdgeOrder, visit: VisitEdge<'_>) -> Result<Option<()>> {
+        if account.chain.family() == Family::Utxo {
+            return Ok(None);
+        }
+        edges::visit_edges(self.market(), account, order, visit)
+    }
+
+    fn holders(&self, chain: Chain, asset: &Asset) -> Result<Option<Holders<'_>>> {
+        let (Some(holders), Some(places)) = (self.holders.get(&chain), self.by_chain.get(&chain)) else {
+            return Ok(None);
+        };
+        holders.holders(&self.segments, places, asset)
     }
 
     fn token_facts(&self, chain: Chain, contract: &Address) -> Result<Option<TokenFacts>> {

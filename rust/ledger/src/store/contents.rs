@@ -9,9 +9,10 @@ use headwater_types::{BlockHash, Chain, Network};
 
 use super::claims::Claims;
 use super::imports::Imports;
+use super::sidecars::{SidecarKind, Sidecars};
 use crate::external::Scratch;
 use crate::read::{Coverage, Result};
-use crate::segment::{self, Segment, SegmentInput, Source, Spool};
+use crate::segment::{self, Container, Segment, SegmentInput, Source, Spool};
 use crate::{Cancel, LedgerError, Snapshot};
 
 /// A file by its name in the store, and how to know it again.
@@ -54,6 +55,8 @@ pub(super) struct ChainContents {
     pub(super) accounts_file: Option<FileRef>,
     /// Names of sealed segments that passed what one segment can count when they were to be merged: not tried again.
     pub(super) apart: BTreeSet<String>,
+    /// What is derived from the parts and kept beside them.
+    pub(super) sidecars: Sidecars,
 }
 
 impl ChainContents {
@@ -65,6 +68,7 @@ impl ChainContents {
             claims: Claims { ranges: BTreeMap::new(), accounts: BTreeMap::new() },
             accounts_file: None,
             apart: BTreeSet::new(),
+            sidecars: Sidecars::NONE,
         }
     }
 
@@ -114,6 +118,10 @@ pub(super) struct Contents {
 impl Contents {
     pub(super) fn snapshot(&self) -> Snapshot {
         let parts = self.chains.values().flat_map(ChainContents::parts);
+        let edges = self.chains.iter().flat_map(|(chain, held)| {
+            let stamp = self.imports.stamp(*chain);
+            held.parts().map(move |part| held.sidecars.edges_under(part, stamp))
+        });
         Snapshot::new(
             self.generation,
             parts.map(|part| Arc::clone(&part.segment)).collect(),
@@ -121,12 +129,15 @@ impl Contents {
             Arc::clone(&self.imports.registry),
             Arc::clone(&self.imports.prices),
         )
+        .with_edges(edges.collect())
+        .with_holders(self.holder_tables())
     }
 
     /// Every file but the manifest.
     pub(super) fn files(&self) -> impl Iterator<Item = &FileRef> {
-        let of_chains =
-            self.chains.values().flat_map(|held| held.parts().map(|part| &part.file).chain(&held.accounts_file));
+        let of_chains = self.chains.values().flat_map(|held| {
+            held.parts().map(|part| &part.file).chain(&held.accounts_file).chain(held.sidecars.files())
+        });
         of_chains.chain(self.imports.versions.iter().map(|import| &import.file))
     }
 }
@@ -141,6 +152,9 @@ pub(super) trait Storage {
 
     /// Keeps a segment, which `write` writes, and opens it.
     fn keep_segment(&mut self, chain: Chain, write: Writing<'_>) -> Result<Arc<Part>>;
+
+    /// Keeps a file that is derived from segments, which `write` writes, and opens it.
+    fn keep_sidecar(&mut self, kind: SidecarKind, chain: Chain, write: Writing<'_>) -> Result<(FileRef, Container)>;
 
     /// Keeps another file; `kind` is its folder and `extension` its ending.
     fn keep_file(&mut self, kind: &str, extension: &str, bytes: Vec<u8>) -> Result<FileRef>;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! manifest-0000000007.json     one per generation; the highest number is the current one
-//! segments/  accounts/  tokens/  prices/     files that manifests list, never changed once written
+//! segments/  edges/  holders/  accounts/  tokens/  prices/     files that manifests list, never changed once written
 //! writer.lock                  held by the one writer
 //! ```
 
@@ -14,16 +14,18 @@ use headwater_types::Chain;
 
 use super::contents::{FileRef, Part, Storage, Writing, file_digest, write_all};
 use super::disk::{Disk, DiskFile};
+use super::sidecars::SidecarKind;
 use super::sink::Sink;
 use crate::LedgerError;
 use crate::external::Scratch;
 use crate::read::Result;
-use crate::segment::Segment;
+use crate::segment::{Container, Segment};
 
 pub(super) const LOCK: &str = "writer.lock";
 pub(super) const SEGMENTS: &str = "segments";
 /// Folders of listed files.
-pub(super) const FOLDERS: [&str; 4] = [SEGMENTS, "accounts", "tokens", "prices"];
+pub(super) const FOLDERS: [&str; 6] =
+    [SEGMENTS, SidecarKind::Edges.name(), SidecarKind::Holders.name(), "accounts", "tokens", "prices"];
 pub(super) const TEMPORARY: &str = ".tmp";
 
 pub(super) fn manifest_name(generation: u64) -> String {
@@ -69,10 +71,19 @@ pub(super) fn read_listed(root: &Path, file: &FileRef) -> Result<Vec<u8>> {
 
 /// Opens a listed segment. Its pages carry checksums of their own that are looked at when they are read.
 pub(super) fn open_listed(root: &Path, file: &FileRef) -> Result<Segment> {
+    Segment::open(&sound_length(root, file)?)
+}
+
+/// Opens a listed sidecar, which carries checksums as a segment does.
+pub(super) fn open_listed_sidecar(root: &Path, file: &FileRef) -> Result<Container> {
+    Container::open(&sound_length(root, file)?)
+}
+
+fn sound_length(root: &Path, file: &FileRef) -> Result<PathBuf> {
     let path = root.join(&file.name);
     let length = std::fs::metadata(&path).map_err(|source| missing_or_io(&path, source))?.len();
     check_length(&path, file, length)?;
-    Segment::open(&path)
+    Ok(path)
 }
 
 /// A listed file that is gone is damage, not a fault of the system.
@@ -213,6 +224,13 @@ impl Storage for Folder {
         self.segment_bytes += file.length;
         let segment = Arc::new(Segment::open(&self.path.join(&file.name))?);
         Ok(Arc::new(Part { file, segment }))
+    }
+
+    fn keep_sidecar(&mut self, kind: SidecarKind, chain: Chain, write: Writing<'_>) -> Result<(FileRef, Container)> {
+        let name = self.next_name(kind.name(), chain.name(), kind.name());
+        let file = self.write(name, write)?;
+        let opened = Container::open(&self.path.join(&file.name))?;
+        Ok((file, opened))
     }
 
     fn keep_file(&mut self, kind: &str, extension: &str, bytes: Vec<u8>) -> Result<FileRef> {

@@ -1,6 +1,6 @@
 //! Versions of token listings and prices, each a file of JSON lines.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use headwater_types::{Address, Chain, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::contents::{FileRef, Storage};
 use super::{ImportKind, ImportVersion};
 use crate::LedgerError;
-use crate::market::{PricePoint, PriceTable, Registry, TokenListing};
+use crate::market::{MarketStamp, PricePoint, PriceTable, Registry, TokenListing};
 use crate::read::Result;
 
 /// One version and where its entries are.
@@ -26,11 +26,19 @@ pub(super) enum Entries {
 }
 
 /// All versions, and what those in force come to.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Imports {
     pub(super) versions: Vec<Import>,
     pub(super) registry: Arc<Registry>,
     pub(super) prices: Arc<PriceTable>,
+    /// By chain, made when first asked for.
+    stamps: Arc<[OnceLock<MarketStamp>]>,
+}
+
+impl Default for Imports {
+    fn default() -> Self {
+        Self::new(Vec::new())
+    }
 }
 
 impl Imports {
@@ -46,7 +54,14 @@ impl Imports {
             Entries::Tokens(_) => None,
         });
         let prices = PriceTable::new(points.flatten().cloned());
-        Self { registry: Arc::new(registry), prices: Arc::new(prices), versions }
+        let stamps = Chain::all().map(|_| OnceLock::new()).collect();
+        Self { registry: Arc::new(registry), prices: Arc::new(prices), versions, stamps }
+    }
+
+    /// What the values of a chain depend on.
+    pub(super) fn stamp(&self, chain: Chain) -> MarketStamp {
+        let place = Chain::all().position(|known| known == chain).unwrap_or_default();
+        *self.stamps[place].get_or_init(|| MarketStamp::of(&self.registry, &self.prices, chain))
     }
 
     /// With one more version, and its number.

@@ -16,7 +16,10 @@ use super::claims::Claims;
 use super::contents::{ChainContents, Contents, FileRef, Part, Storage, TailBlock, file_digest};
 use super::folder;
 use super::imports::{Entries, Import, Imports};
+use super::sidecars::{EdgePart, HolderPart};
 use crate::LedgerError;
+use crate::edges::EdgeFile;
+use crate::holders::HolderFile;
 use crate::read::{CoverageTable, Result};
 
 /// The format written, and the newest one read.
@@ -39,6 +42,9 @@ pub(super) struct ChainEntry {
     pub(super) tail: Vec<TailEntry>,
     ranges: Ranges,
     pub(super) accounts: Option<FileEntry>,
+    /// The holder table, where it is built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) holders: Option<HoldersEntry>,
     /// Names of segments that are not merged.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     apart: BTreeSet<String>,
@@ -59,6 +65,25 @@ pub(super) struct SegmentEntry {
     pub(super) file: FileEntry,
     pub(super) transactions: u32,
     pub(super) movements: u64,
+    /// Its edges, where they are built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) edges: Option<EdgesEntry>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct HoldersEntry {
+    #[serde(flatten)]
+    pub(super) file: FileEntry,
+    /// Files of the segments it covers, in the order it numbers them.
+    pub(super) covers: Vec<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct EdgesEntry {
+    #[serde(flatten)]
+    pub(super) file: FileEntry,
+    /// The registry and prices that it was built under.
+    market: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -107,12 +132,22 @@ fn is_plain_name(name: &str) -> bool {
 }
 
 impl SegmentEntry {
-    fn of(part: &Part) -> Self {
+    fn of(held: &ChainContents, part: &Part) -> Self {
+        let edges = held.sidecars.edges_of(part);
         Self {
             file: FileEntry::of(&part.file),
             transactions: part.segment.transactions(),
             movements: part.segment.movements(),
+            edges: edges.map(|edges| EdgesEntry {
+                file: FileEntry::of(&edges.file),
+                market: format!("{:032x}", edges.edges.stamp().0),
+            }),
         }
+    }
+
+    /// Its files.
+    fn files(&self) -> impl Iterator<Item = &FileEntry> {
+        std::iter::once(&self.file).chain(self.edges.as_ref().map(|edges| &edges.file))
     }
 }
 
@@ -151,7 +186,13 @@ impl Manifest {
     pub(super) fn files(&self) -> Vec<std::result::Result<FileRef, String>> {
         let of_chains = self.chains.values().flat_map(|entry| {
             let tail = entry.tail.iter().map(|block| &block.segment);
-            entry.segments.iter().chain(tail).map(|segment| &segment.file).chain(&entry.accounts)
+            entry
+                .segments
+                .iter()
+                .chain(tail)
+                .flat_map(SegmentEntry::files)
+                .chain(&entry.accounts)
+                .chain(entry.holders.as_ref().map(|holders| &holders.file))
         });
         of_chains.chain(self.imports.iter().map(|import| &import.data)).map(FileEntry::to_ref).collect()
     }
@@ -227,14 +268,19 @@ impl ChainEntry {
             parent: block.parent.display(Family::Utxo),
             ranges: block.claims.ranges.clone(),
             accounts: accounts_text(&block.claims),
-            segment: SegmentEntry::of(&block.part),
+            segment: SegmentEntry::of(held, &block.part),
         });
         Self {
             network: held.network,
-            segments: held.sealed.iter().map(|part| SegmentEntry::of(part)).collect(),
+            segments: held.sealed.iter().map(|part| SegmentEntry::of(held, part)).collect(),
             tail: tail.collect(),
             ranges: held.claims.ranges.clone(),
             accounts: held.accounts_file.as_ref().map(FileEntry::of),
+            holders: held
+                .sidecars
+                .holders
+                .as_ref()
+                .map(|holders| HoldersEntry { file: FileEntry::of(&holders.file), covers: holders.covers.clone() }),
             apart: held.apart.clone(),
         }
     }
@@ -260,6 +306,17 @@ impl ChainEntry {
                 claims: Claims { ranges: entry.ranges.clone(), accounts },
                 part: open.part(root, entry.segment.file.to_ref().map_err(corrupt)?)?,
             });
+        }
+        let entries = self.segments.iter().chain(self.tail.iter().map(|entry| &entry.segment));
+        for (entry, part) in entries.zip(held.parts().map(|part| part.file.name.clone()).collect::<Vec<_>>()) {
+            if let Some(edges) = &entry.edges {
+                let edges = open.edges(root, edges.file.to_ref().map_err(corrupt)?)?;
+                held.sidecars.edges.insert(part, edges);
+            }
+        }
+        if let Some(entry) = &self.holders {
+            let file = entry.file.to_ref().map_err(corrupt)?;
+            held.sidecars.holders = Some(open.holders(root, file, &entry.covers)?);
         }
         held.claims.ranges = self.ranges.clone();
         held.apart.clone_from(&self.apart);
@@ -291,6 +348,8 @@ fn parse_accounts(
 #[derive(Default)]
 pub(super) struct OpenParts {
     parts: HashMap<String, Weak<Part>>,
+    edges: HashMap<String, Weak<EdgePart>>,
+    holders: HashMap<String, Weak<HolderPart>>,
     /// By name and digest: a store that was made anew under a reader has the same names.
     imports: HashMap<(String, u128), Weak<Entries>>,
 }
@@ -306,6 +365,33 @@ impl OpenParts {
         let part = Arc::new(Part { file, segment });
         self.parts.retain(|_, part| part.strong_count() > 0);
         self.parts.insert(part.file.name.clone(), Arc::downgrade(&part));
+        Ok(part)
+    }
+
+    fn edges(&mut self, root: &Path, file: FileRef) -> Result<Arc<EdgePart>> {
+        if let Some(part) = self.edges.get(&file.name).and_then(Weak::upgrade)
+            && part.file == file
+        {
+            return Ok(part);
+        }
+        let edges = Arc::new(EdgeFile::read(folder::open_listed_sidecar(root, &file)?)?);
+        let part = Arc::new(EdgePart { file, edges });
+        self.edges.retain(|_, part| part.strong_count() > 0);
+        self.edges.insert(part.file.name.clone(), Arc::downgrade(&part));
+        Ok(part)
+    }
+
+    fn holders(&mut self, root: &Path, file: FileRef, covers: &[String]) -> Result<Arc<HolderPart>> {
+        if let Some(part) = self.holders.get(&file.name).and_then(Weak::upgrade)
+            && part.file == file
+            && part.covers == covers
+        {
+            return Ok(part);
+        }
+        let holders = Arc::new(HolderFile::read(folder::open_listed_sidecar(root, &file)?)?);
+        let part = Arc::new(HolderPart { file, covers: covers.to_vec(), holders });
+        self.holders.retain(|_, part| part.strong_count() > 0);
+        self.holders.insert(part.file.name.clone(), Arc::downgrade(&part));
         Ok(part)
     }
 

@@ -8,12 +8,13 @@ use super::change::Extent;
 use super::contents::{Contents, FileRef, Part, Storage, Writing};
 use super::imports::Entries;
 use super::segmentation::{self, Segmentation};
+use super::sidecars::{SidecarKind, Wanted};
 use super::{CommitReport, LogicalDigest, digest};
 use crate::external::Scratch;
 use crate::facts::Batch;
 use crate::market::{PricePoint, TokenListing};
 use crate::read::{Generations, Ledger, Result};
-use crate::segment::Segment;
+use crate::segment::{Container, Segment};
 use crate::{Cancel, LedgerError, Snapshot};
 
 /// A store in memory. It has one generation, the newest.
@@ -46,6 +47,14 @@ impl Storage for Memory {
         let file = self.next_file(chain.name(), bytes.len());
         let segment = Arc::new(Segment::from_bytes(&file.name, bytes)?);
         Ok(Arc::new(Part { file, segment }))
+    }
+
+    fn keep_sidecar(&mut self, kind: SidecarKind, chain: Chain, write: Writing<'_>) -> Result<(FileRef, Container)> {
+        let mut bytes = Vec::new();
+        write(&mut bytes)?;
+        let file = self.next_file(&format!("{}-{}", kind.name(), chain.name()), bytes.len());
+        let opened = Container::from_bytes(&file.name, &bytes)?;
+        Ok((file, opened))
     }
 
     fn keep_file(&mut self, kind: &str, _extension: &str, bytes: Vec<u8>) -> Result<FileRef> {
@@ -141,6 +150,25 @@ impl MemoryStore {
             *held = segmentation::segmented(*chain, held, segmentation, &mut self.storage())?;
         }
         Ok(Self::of(contents))
+    }
+
+    /// The same with edges built for every segment: nothing that reads a ledger may tell the difference.
+    ///
+    /// # Errors
+    /// When the work is cancelled.
+    pub fn with_edges(&self, cancel: &Cancel) -> Result<Self> {
+        let built = self.contents.with_edges(Wanted::All, &mut self.storage(), &|_, _| {}, cancel)?;
+        Ok(Self::of(built.unwrap_or_else(|| self.contents.clone())))
+    }
+
+    /// The same with a holder table of each chain, over its sealed segments: nothing that reads a ledger may tell the
+    /// difference.
+    ///
+    /// # Errors
+    /// When the work is cancelled.
+    pub fn with_holders(&self, cancel: &Cancel) -> Result<Self> {
+        let built = self.contents.with_holders(Wanted::All, &mut self.storage(), &|_, _| {}, cancel)?;
+        Ok(Self::of(built.unwrap_or_else(|| self.contents.clone())))
     }
 
     fn storage(&self) -> Memory {

@@ -20,6 +20,7 @@ mod reader;
 mod rebuild;
 mod report;
 mod segmentation;
+mod sidecars;
 mod sink;
 mod tiers;
 mod verify;

@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use headwater_types::Chain;
 
 use super::contents::{FileRef, file_digest};
-use super::manifest::{Manifest, SegmentEntry};
+use super::manifest::{HoldersEntry, Manifest, SegmentEntry};
+use super::sidecars::SidecarKind;
 use super::{FileProblem, VerifyReport, folder};
+use crate::edges::EdgeFile;
 use crate::facts::{BlockFacts, TokenFacts};
+use crate::holders::HolderFile;
 use crate::read::Result;
 use crate::segment::Segment;
 use crate::{Cancel, LedgerError};
@@ -46,6 +49,13 @@ fn verify_newest(root: &Path, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> R
     check.report.problems.sort();
     check.report.problems.dedup();
     Ok(check.report)
+}
+
+/// Whether a file carries checksums of its own, page by page, which tell where it is damaged.
+fn is_paged(file: &FileRef) -> bool {
+    [folder::SEGMENTS, SidecarKind::Edges.name(), SidecarKind::Holders.name()]
+        .iter()
+        .any(|folder| file.name.starts_with(folder))
 }
 
 struct Check<'a> {
@@ -104,6 +114,9 @@ impl Check<'_> {
             for entry in entries {
                 segments.extend(self.segment(*chain, entry)?);
             }
+            if let Some(holders) = &entry.holders {
+                self.holders(*chain, holders)?;
+            }
             self.duplicates(&segments)?;
             self.copies(&segments)?;
         }
@@ -125,7 +138,7 @@ impl Check<'_> {
                 if length != file.length {
                     let what = format!("it has {length} bytes, expected {}", file.length);
                     self.problem(path, length.min(file.length), what);
-                } else if file_digest(&bytes) != file.digest && !file.name.starts_with(folder::SEGMENTS) {
+                } else if file_digest(&bytes) != file.digest && !is_paged(file) {
                     self.problem(path, 0, "its digest is not the listed one");
                 }
             }
@@ -159,7 +172,49 @@ impl Check<'_> {
             );
             self.problem(path.clone(), 0, what);
         }
+        self.edges(entry, &segment)?;
         Ok(Some((path, segment)))
+    }
+
+    /// Every page of the edges of a segment, and whether they are the ones that were listed.
+    fn edges(&mut self, entry: &SegmentEntry, segment: &Segment) -> Result<()> {
+        let Some(Ok(file)) = entry.edges.as_ref().map(|edges| edges.file.to_ref()) else { return Ok(()) };
+        let path = self.root.join(&file.name);
+        let before = self.report.problems.len();
+        let opened = folder::open_listed_sidecar(self.root, &file).and_then(EdgeFile::read);
+        let Some(edges) = self.noted(opened, &path)? else { return Ok(()) };
+        let pages = edges.verify(&mut |_, _| {});
+        self.noted(pages, &path)?;
+        if self.report.problems.len() == before && self.is_listed(&file) && !edges.is_of(segment) {
+            self.problem(path, 0, "it holds the edges of another segment");
+        }
+        Ok(())
+    }
+
+    /// Every page of a holder table, and whether it is the one that was listed.
+    fn holders(&mut self, chain: Chain, entry: &HoldersEntry) -> Result<()> {
+        let Ok(file) = entry.file.to_ref() else { return Ok(()) };
+        let path = self.root.join(&file.name);
+        let before = self.report.problems.len();
+        let opened = folder::open_listed_sidecar(self.root, &file).and_then(HolderFile::read);
+        let Some(holders) = self.noted(opened, &path)? else { return Ok(()) };
+        let pages = holders.verify(&mut |_, _| {});
+        self.noted(pages, &path)?;
+        let is_sound = self.report.problems.len() == before && self.is_listed(&file);
+        if is_sound && (holders.chain(), holders.segments()) != (chain, entry.covers.len() as u64) {
+            self.problem(path, 0, "it holds the holders of other segments");
+        }
+        Ok(())
+    }
+
+    /// Whether a file whose pages are sound is the one that was listed, which is a problem when it is not.
+    fn is_listed(&mut self, file: &FileRef) -> bool {
+        let path = self.root.join(&file.name);
+        let is_listed = std::fs::read(&path).is_ok_and(|bytes| file_digest(&bytes) == file.digest);
+        if !is_listed {
+            self.problem(path, 0, "its pages are sound, but it is not the file that was listed");
+        }
+        is_listed
     }
 
     /// A transaction stands in one segment only.

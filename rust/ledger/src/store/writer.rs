@@ -15,6 +15,7 @@ use super::folder::{self, Folder, io_error};
 use super::imports::Entries;
 use super::manifest::{self, Manifest, OpenParts};
 use super::merge::{Merging, Outcome};
+use super::sidecars::Wanted;
 use super::{CommitReport, CompactReport, ImportVersion, Merges};
 use crate::facts::Batch;
 use crate::market::{PricePoint, TokenListing};
@@ -202,6 +203,32 @@ impl Writer {
         Ok(outcome != Outcome::Idle)
     }
 
+    /// Builds the edges that are missing, or stale since an import of tokens or prices, and tells whether there were
+    /// any. Until then answers come from postings, and are the same. `progress` hears of (postings done, in all).
+    ///
+    /// # Errors
+    /// When a segment is damaged, the edges cannot be written, or the work is cancelled.
+    pub fn rebuild_edges(&mut self, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> Result<bool> {
+        self.change(|contents, folder| {
+            let after = contents.with_edges(Wanted::Large, folder, progress, cancel)?;
+            let is_built = after.is_some();
+            Ok((after, is_built))
+        })
+    }
+
+    /// Builds the holder tables that are missing, or outside of which too much has come since, and tells whether there
+    /// were any. `progress` hears of (accounts done, at most).
+    ///
+    /// # Errors
+    /// When a segment is damaged, the table cannot be written, or the work is cancelled.
+    pub fn rebuild_holders(&mut self, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> Result<bool> {
+        self.change(|contents, folder| {
+            let after = contents.with_holders(Wanted::Large, folder, progress, cancel)?;
+            let is_built = after.is_some();
+            Ok((after, is_built))
+        })
+    }
+
     /// Deletes generations that were replaced more than [`KEPT_SECS`] ago, and files that no remaining one lists.
     /// Called by every change; the outcome of a change does not depend on it.
     ///
@@ -249,6 +276,12 @@ impl Writer {
         self.folder.begin(generation)?;
         let (after, outcome) = step(&self.contents, &mut self.folder)?;
         let Some(mut after) = after else { return Ok(outcome) };
+        after.drop_orphans();
+        if let Some(with_edges) =
+            after.with_edges(Wanted::New(&self.contents), &mut self.folder, &|_, _| {}, &Cancel::new())?
+        {
+            after = with_edges;
+        }
         after.generation = generation;
         after.written_bytes += self.folder.segment_bytes();
         let manifest = manifest::write(&mut after, &mut self.folder)?;

@@ -68,14 +68,14 @@ impl<'a> SegmentFile<'a> {
     }
 
     /// Adds a section. Empty ones are written too: a missing section is damage.
-    pub(in super::super) fn put<T: Pod>(&mut self, section: Section<T>, values: &[T]) -> Result<()> {
+    pub(crate) fn put<T: Pod>(&mut self, section: Section<T>, values: &[T]) -> Result<()> {
         let bytes: &[u8] = bytemuck::cast_slice(values);
         self.enter(section, bytes.len() as u64)?;
         self.append(bytes)
     }
 
     /// Adds a section that grew in pieces.
-    pub(in super::super) fn part<T: Pod>(&mut self, section: Section<T>, part: Part) -> Result<()> {
+    pub(crate) fn part<T: Pod>(&mut self, section: Section<T>, part: Part) -> Result<()> {
         self.enter(section, part.len())?;
         part.drain(|piece| self.append(piece))
     }

@@ -137,7 +137,7 @@ impl Trailer {
 }
 
 /// An open container.
-pub(super) struct Container {
+pub(crate) struct Container {
     file: PathBuf,
     bytes: Bytes,
     data: usize,
@@ -149,11 +149,11 @@ pub(super) struct Container {
 }
 
 impl Container {
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         Self::read(path.to_path_buf(), Bytes::map(path)?)
     }
 
-    pub(super) fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self> {
+    pub(crate) fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self> {
         Self::read(PathBuf::from(name), Bytes::copy(bytes))
     }
 
@@ -250,7 +250,7 @@ impl Container {
         Ok(Column::new(std::sync::Arc::clone(self), 0..0, section.name()))
     }
 
-    pub(super) fn column<T: Pod>(self: &std::sync::Arc<Self>, section: Section<T>) -> Result<Column<T>> {
+    pub(crate) fn column<T: Pod>(self: &std::sync::Arc<Self>, section: Section<T>) -> Result<Column<T>> {
         let entry = self
             .entries
             .iter()
@@ -290,7 +290,7 @@ impl Container {
     }
 
     /// Checks every page anew, whether it was touched before or not.
-    pub(super) fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+    pub(crate) fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         const STEP: usize = 1024;
         let pages = self.pages();
         for first in (0..pages).step_by(STEP) {
@@ -319,7 +319,7 @@ impl Container {
     }
 
     #[cold]
-    pub(super) fn corrupt(&self, offset: usize, what: String) -> LedgerError {
+    pub(crate) fn corrupt(&self, offset: usize, what: String) -> LedgerError {
         LedgerError::Corrupt { file: self.file.clone(), offset: offset as u64, what }
     }
 
@@ -332,7 +332,7 @@ impl Container {
         self.format
     }
 
-    pub(super) fn chain(&self) -> Chain {
+    pub(crate) fn chain(&self) -> Chain {
         self.chain
     }
 
@@ -340,7 +340,7 @@ impl Container {
         self.network
     }
 
-    pub(super) fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         self.bytes.as_slice().len() as u64
     }
 }

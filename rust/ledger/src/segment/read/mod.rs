@@ -453,6 +453,11 @@ impl Segment {
         Ok(self.accounts.flags(account)? != 0)
     }
 
+    /// Number of assets; ids are below it.
+    pub(crate) fn assets(&self) -> Result<u32> {
+        Ok(u32::try_from(self.assets.len()?).unwrap_or(u32::MAX))
+    }
+
     pub(crate) fn asset(&self, asset: u32) -> Result<Asset> {
         if asset == 0 {
             return Ok(Asset::Native);

@@ -1,0 +1,244 @@
+//! The edges of an account over all segments.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::{Arc, OnceLock};
+
+use headwater_types::{Address, Asset};
+
+use super::build::account_edges;
+use super::file::{EdgeFile, Record};
+use super::records::{AssetEdge, Edge, EdgeFlows, EdgeOrder, Edges};
+use super::tally::AccountEdges;
+use super::value::{Values, terms};
+use super::{LEAST_MOVEMENTS, pack, strongest};
+use crate::market::{AssetTerms, PriceTable, Registry};
+use crate::read::{Account, AccountRef, AssetRef, Result};
+use crate::segment::Segment;
+use crate::snapshot::{pack as as_handle, unpack};
+
+/// What a generation has of the edges of one segment.
+#[derive(Default)]
+pub(crate) struct SegmentEdges {
+    /// Built under the registry and prices of the generation.
+    file: Option<Arc<EdgeFile>>,
+    /// What its assets count as, for those that are grouped on reading.
+    terms: OnceLock<Vec<AssetTerms>>,
+}
+
+impl SegmentEdges {
+    pub(crate) fn new(file: Option<Arc<EdgeFile>>) -> Self {
+        Self { file, terms: OnceLock::new() }
+    }
+
+    fn terms(&self, segment: &Segment, registry: &Registry) -> Result<&[AssetTerms]> {
+        if let Some(held) = self.terms.get() {
+            return Ok(held);
+        }
+        let made = terms(segment, registry)?;
+        Ok(self.terms.get_or_init(|| made))
+    }
+}
+
+/// A generation as edges see it: segments, what is built of each, and what values them.
+#[derive(Clone, Copy)]
+pub(crate) struct Market<'a> {
+    pub(crate) segments: &'a [Arc<Segment>],
+    pub(crate) edges: &'a [SegmentEdges],
+    pub(crate) registry: &'a Registry,
+    pub(crate) prices: &'a PriceTable,
+}
+
+/// The edges of an account in one segment.
+pub(super) enum Source<'a> {
+    Stored(Record<'a>),
+    Grouped(AccountEdges),
+}
+
+impl<'a> Market<'a> {
+    /// The account in each segment that knows a counterparty of it; `None` when a segment has no edges and is too large
+    /// to group on reading.
+    fn sources(&self, account: &Account) -> Result<Option<Vec<(u32, Source<'a>)>>> {
+        let mut sources = Vec::with_capacity(account.places.len());
+        for &(place, id) in &account.places {
+            let (segment, edges) = (&self.segments[place as usize], &self.edges[place as usize]);
+            match &edges.file {
+                Some(file) => {
+                    sources.extend(file.account(id)?.map(|record| (place, Source::Stored(record))));
+                }
+                None if segment.movements() < LEAST_MOVEMENTS => {
+                    let values = Values::new(segment, edges.terms(segment, self.registry)?, self.prices);
+                    let grouped = account_edges(segment, id, &values)?;
+                    if !grouped.pairs.is_empty() {
+                        sources.push((place, Source::Grouped(grouped)));
+                    }
+                }
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(sources))
+    }
+
+    fn address(&self, account: AccountRef) -> Result<Address> {
+        let (place, id) = unpack(account.0);
+        self.segments[place as usize].address(id)
+    }
+
+    fn asset(&self, asset: AssetRef) -> Result<Asset> {
+        let (place, id) = unpack(asset.0);
+        self.segments[place as usize].asset(id)
+    }
+}
+
+impl Source<'_> {
+    fn all(self) -> Result<AccountEdges> {
+        match self {
+            Self::Stored(record) => record.all(),
+            Self::Grouped(edges) => Ok(edges),
+        }
+    }
+
+    fn first(self, order: EdgeOrder, limit: usize) -> Result<AccountEdges> {
+        match self {
+            Self::Stored(record) => record.first(order, limit),
+            Self::Grouped(edges) => Ok(pack::selected(&edges, pack::places_by(&edges.pairs, order), limit)),
+        }
+    }
+}
+
+/// The first counterparties of an account in an order; `None` when they are not built, or stale.
+pub(crate) fn edges(market: Market<'_>, account: &Account, order: EdgeOrder, limit: usize) -> Result<Option<Edges>> {
+    let Some(mut sources) = market.sources(account)? else { return Ok(None) };
+    if sources.len() == 1 {
+        let (place, source) = sources.remove(0);
+        return Ok(Some(as_edges(place, source.first(order, limit)?)));
+    }
+    if let Some(edges) = strongest::strongest(market, &sources, order, limit)? {
+        return Ok(Some(edges));
+    }
+    let mut sum = Sum::new(market);
+    for (place, source) in sources {
+        sum.add(as_edges(place, source.all()?))?;
+    }
+    sum.finish(order, limit).map(Some)
+}
+
+/// Shows the counterparties of an account in an order until `visit` breaks off; `None` when they are not built, or
+/// stale.
+pub(crate) fn visit_edges(
+    market: Market<'_>,
+    account: &Account,
+    order: EdgeOrder,
+    visit: &mut dyn FnMut(AccountRef, &EdgeFlows) -> ControlFlow<()>,
+) -> Result<Option<()>> {
+    if let [(place, id)] = account.places[..]
+        && let Some(file) = &market.edges[place as usize].file
+    {
+        if let Some(record) = file.account(id)? {
+            let _ = record.visit(order, &mut |other, flows| visit(AccountRef(as_handle(place, other)), flows))?;
+        }
+        return Ok(Some(()));
+    }
+    // Most visits end after a few.
+    let mut seen = 0;
+    for limit in [FIRST_SEEN, usize::MAX] {
+        let Some(edges) = edges(market, account, order, limit)? else { return Ok(None) };
+        let visited = edges.pairs[seen..].iter().try_for_each(|edge| visit(edge.counterparty, &edge.flows));
+        if visited.is_break() || edges.pairs.len() < limit {
+            break;
+        }
+        seen = limit;
+    }
+    Ok(Some(()))
+}
+
+/// Counterparties that a visit over several segments is begun with.
+const FIRST_SEEN: usize = 64;
+
+/// The edges of one segment with handles for local ids.
+pub(super) fn as_edges(place: u32, edges: AccountEdges) -> Edges {
+    let handle = |id| as_handle(place, id);
+    let mut start = 0;
+    let pairs = edges.pairs.into_iter().map(|pair| {
+        let assets = start..start + pair.assets as usize;
+        start = assets.end;
+        Edge { counterparty: AccountRef(handle(pair.other)), flows: pair.flows, assets }
+    });
+    let pairs = pairs.collect();
+    let assets = edges.rows.into_iter().map(|row| AssetEdge {
+        asset: AssetRef(handle(row.asset)),
+        flows: row.flows,
+        received: row.received,
+        sent: row.sent,
+    });
+    Edges { pairs, assets: assets.collect() }
+}
+
+/// Adds up segments by address.
+pub(super) struct Sum<'a> {
+    market: Market<'a>,
+    by_address: HashMap<Address, usize>,
+    pairs: Vec<Pair>,
+    by_handle: HashMap<AssetRef, Asset>,
+}
+
+struct Pair {
+    address: Address,
+    counterparty: AccountRef,
+    flows: EdgeFlows,
+    assets: Vec<(Asset, AssetEdge)>,
+}
+
+impl<'a> Sum<'a> {
+    pub(super) fn new(market: Market<'a>) -> Self {
+        Self { market, by_address: HashMap::new(), pairs: Vec::new(), by_handle: HashMap::new() }
+    }
+
+    pub(super) fn add(&mut self, edges: Edges) -> Result<()> {
+        for edge in &edges.pairs {
+            let address = self.market.address(edge.counterparty)?;
+            let place = *self.by_address.entry(address).or_insert(self.pairs.len());
+            if place == self.pairs.len() {
+                let counterparty = edge.counterparty;
+                self.pairs.push(Pair { address, counterparty, flows: EdgeFlows::NONE, assets: Vec::new() });
+            }
+            let pair = &mut self.pairs[place];
+            pair.flows.add(&edge.flows);
+            for row in edges.assets(edge) {
+                let asset = match self.by_handle.get(&row.asset) {
+                    Some(asset) => *asset,
+                    None => {
+                        let asset = self.market.asset(row.asset)?;
+                        self.by_handle.insert(row.asset, asset);
+                        asset
+                    }
+                };
+                match pair.assets.iter_mut().find(|(held, _)| *held == asset) {
+                    Some((_, held)) => held.add(row),
+                    None => pair.assets.push((asset, *row)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self, order: EdgeOrder, limit: usize) -> Result<Edges> {
+        self.pairs.retain(|pair| order.holds(&pair.flows));
+        self.pairs.sort_unstable_by(|one, other| {
+            other.flows.weight(order).cmp(&one.flows.weight(order)).then_with(|| one.address.cmp(&other.address))
+        });
+        self.pairs.truncate(limit);
+        let mut edges = Edges::default();
+        for mut pair in self.pairs {
+            let weight = |row: &AssetEdge| row.flows.weight(EdgeOrder::Total);
+            pair.assets.sort_unstable_by(|(asset, one), (another, other)| {
+                weight(other).cmp(&weight(one)).then_with(|| asset.cmp(another))
+            });
+            let start = edges.assets.len();
+            edges.assets.extend(pair.assets.into_iter().map(|(_, row)| row));
+            let assets = start..edges.assets.len();
+            edges.pairs.push(Edge { counterparty: pair.counterparty, flows: pair.flows, assets });
+        }
+        Ok(edges)
+    }
+}

@@ -1,0 +1,34 @@
+//! Edges: of every account its counterparties with counts and sums, grouped ahead of the question.
+//!
+//! A ranking over an account of half a million movements is a pass over all of them; its edges are there already, in
+//! order of weight, so that the strongest are a prefix read. Each segment has its edges in a file beside it, built
+//! under the registry and prices in force, whose stamp it carries: after an import that changes a value it is stale,
+//! and answers come from postings until it is built anew. Small segments have none; theirs are grouped on reading.
+//! What is handed out is the same to the last bit either way.
+//!
+//! * `tally` groups the postings of one account, `build` does so for all of a segment.
+//! * `pack` writes and reads the record of an account, `file` finds it.
+//! * `merge` adds up the segments.
+//!
+//! Only account chains have edges: who paid whom in a UTXO transaction is a matter of attribution, one layer up.
+
+mod build;
+mod file;
+mod merge;
+mod pack;
+mod records;
+mod strongest;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use self::records::{AssetEdge, Edge, EdgeFlows, EdgeOrder, EdgeSide, Edges};
+
+pub(crate) use self::build::{Terms, build};
+pub(crate) use self::file::EdgeFile;
+pub(crate) use self::merge::{Market, SegmentEdges, edges, visit_edges};
+
+/// Segments with fewer movements have no edge file: to group an account's share of them on reading costs less than the
+/// file would at every commit.
+pub(crate) const LEAST_MOVEMENTS: u64 = 32_768;

@@ -1,0 +1,48 @@
+//! What the assets of a segment are worth, by local id.
+
+use headwater_types::{Amount, Timestamp};
+
+use super::tally::Valued;
+use crate::market::{AssetTerms, PriceTable, Registry};
+use crate::read::Result;
+use crate::segment::{RawPosting, Segment};
+
+/// The terms of every asset of a segment under a registry.
+pub(crate) fn terms(segment: &Segment, registry: &Registry) -> Result<Vec<AssetTerms>> {
+    let of_asset = |asset| {
+        // What chain data says of a token that no registry lists gives it no value, so it is not asked.
+        AssetTerms::of(registry, segment.chain(), &segment.asset(asset)?, |_| Ok(None))
+    };
+    (0..segment.assets()?).map(of_asset).collect()
+}
+
+/// Values the postings of a segment.
+pub(crate) struct Values<'a> {
+    /// By local id of the asset.
+    terms: &'a [AssetTerms],
+    prices: &'a PriceTable,
+    base: Timestamp,
+}
+
+impl<'a> Values<'a> {
+    pub(crate) fn new(segment: &Segment, terms: &'a [AssetTerms], prices: &'a PriceTable) -> Self {
+        Self { terms, prices, base: segment.base().1 }
+    }
+
+    /// What a posting is worth.
+    pub(super) fn of(&self, posting: &RawPosting) -> Valued {
+        let time = Timestamp::new(self.base.secs().saturating_add(i64::from(posting.time)));
+        let terms = self.terms.get(posting.asset as usize);
+        Valued {
+            time,
+            usd: terms.and_then(|terms| terms.usd(self.prices, posting.amount, time)),
+            verified: terms.is_some_and(|terms| terms.verified),
+        }
+    }
+}
+
+/// Whether a posting is in any edge: it moved something, did not fail, and was no transfer of the account to itself.
+pub(super) fn counts(posting: &RawPosting) -> bool {
+    use crate::read::{Direction, Status};
+    posting.amount != Amount::ZERO && posting.status() != Some(Status::Failed) && posting.direction() != Direction::Own
+}

@@ -1,0 +1,23 @@
+//! Holders: of every asset of a chain its accounts with exact balances, largest first.
+//!
+//! The table is a file beside the segments that covers a list of them: one pass over their accounts in order of
+//! address, sorted by asset and balance within a budget of memory. Segments that are newer than the table, the tail
+//! among them, add their changes on reading, which are found once per generation. A chain without a table answers the
+//! same way as long as it is small.
+//!
+//! A balance is what an account received less what it sent, fees included. One that is negative shows that the history
+//! begins too late; such accounts are counted apart and are no holders.
+
+mod build;
+mod changes;
+mod file;
+mod records;
+
+pub use self::records::{Balances, HolderBatch, Holders, VisitHolders};
+
+pub(crate) use self::build::build;
+pub(crate) use self::changes::{ChainHolders, HolderTable};
+pub(crate) use self::file::HolderFile;
+
+/// Movements outside of the table up to which their changes are found on reading.
+pub(crate) const MOST_UNCOVERED: u64 = 4 << 20;

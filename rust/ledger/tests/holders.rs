@@ -1,0 +1,184 @@
+//! Holders are what the holdings of all accounts come to: from a table, from a table and newer segments, or from
+//! segments alone.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use headwater_ledger::facts::Batch;
+use headwater_ledger::read::{AccountRef, Generations, Ledger};
+use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer, in_memory};
+use headwater_ledger::{Cancel, Store};
+use headwater_testkit::strategies::{account_chain, utxo_chain};
+use headwater_testkit::{Chainlet, address, token};
+use headwater_types::{Address, Amount, Asset, Chain};
+use proptest::prelude::*;
+
+const WAYS: [Segmentation; 4] = [
+    Segmentation { segments: 1, split: Split::Runs, tail_blocks: 0 },
+    Segmentation { segments: 3, split: Split::Runs, tail_blocks: 2 },
+    Segmentation { segments: 3, split: Split::Scattered, tail_blocks: 0 },
+    Segmentation { segments: 17, split: Split::Scattered, tail_blocks: 3 },
+];
+
+/// Holders in order, the number of negative accounts, the total.
+type Table = (Vec<(Address, Amount)>, u64, Option<Amount>);
+
+/// The same from the holdings of every account.
+fn oracle(ledger: &dyn Ledger, chain: Chain) -> BTreeMap<Asset, Table> {
+    let mut tables: BTreeMap<Asset, Table> = BTreeMap::new();
+    let every = ledger.find_addresses(chain, "", usize::MAX, usize::MAX).unwrap().addresses;
+    for address in every {
+        let account = ledger.account(chain, &address).unwrap().unwrap();
+        for holding in ledger.holdings(&account).unwrap() {
+            let table = tables.entry(holding.asset).or_insert((Vec::new(), 0, Some(Amount::ZERO)));
+            match holding.balance.received().checked_sub(holding.balance.sent()) {
+                None => table.1 += 1,
+                Some(held) if held.is_zero() => {}
+                Some(held) => {
+                    table.0.push((address, held));
+                    table.2 = table.2.and_then(|total| total.checked_add(held));
+                }
+            }
+        }
+    }
+    for (rows, ..) in tables.values_mut() {
+        rows.sort_by_key(|(address, held)| (Reverse(*held), *address));
+    }
+    tables
+}
+
+fn named(ledger: &dyn Ledger, rows: impl IntoIterator<Item = (AccountRef, Amount)>) -> Vec<(Address, Amount)> {
+    rows.into_iter().map(|(account, held)| (ledger.address(account).unwrap(), held)).collect()
+}
+
+fn check(ledger: &dyn Ledger, chain: Chain) {
+    for (asset, (rows, negative, total)) in oracle(ledger, chain) {
+        let holders = ledger.holders(chain, &asset).unwrap().expect("small, or built");
+        assert_eq!(
+            (holders.count(), holders.negative(), holders.total()),
+            (rows.len() as u64, negative, total),
+            "{asset:?}"
+        );
+        for limit in [0, 1, 3, usize::MAX] {
+            let first = holders.first(limit).unwrap();
+            assert_eq!(named(ledger, first), rows[..rows.len().min(limit)], "{asset:?} {limit}");
+        }
+        let mut seen = 0;
+        holders
+            .visit(&mut |batch| {
+                seen += batch.accounts.len();
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert_eq!(seen, rows.len());
+    }
+    let unknown = ledger.holders(chain, &Asset::Token(address(Chain::ETHEREUM, 77))).unwrap().unwrap();
+    assert_eq!((unknown.count(), unknown.total()), (0, Some(Amount::ZERO)));
+}
+
+fn check_everywhere(batch: Batch) {
+    let chain = batch.chain;
+    let store = in_memory(vec![batch], vec![], vec![]).unwrap();
+    for way in WAYS {
+        let segmented = store.in_segments(way).unwrap();
+        check(&*segmented.snapshot(), chain);
+        check(&*segmented.with_holders(&Cancel::new()).unwrap().snapshot(), chain);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn holders_are_what_the_holdings_come_to(batch in account_chain()) {
+        check_everywhere(batch);
+    }
+
+    #[test]
+    fn so_they_are_of_outputs(batch in utxo_chain()) {
+        check_everywhere(batch);
+    }
+
+    #[test]
+    fn commits_after_the_table_add_their_changes(batch in account_chain(), cut in 0..40_usize) {
+        let chain = batch.chain;
+        let cut = cut.min(batch.transactions.len());
+        let (before, after) = batch.transactions.split_at(cut);
+        let part = |transactions: &[_]| Batch { transactions: transactions.to_vec(), ..batch.clone() };
+        let mut store = MemoryStore::default();
+        store.commit(part(before), &Cancel::new()).unwrap();
+        let mut store = store.with_holders(&Cancel::new()).unwrap();
+        store.commit(part(after), &Cancel::new()).unwrap();
+        check(&*store.snapshot(), chain);
+        let whole = in_memory(vec![batch.clone()], vec![], vec![]).unwrap();
+        let rows = |ledger: &dyn Ledger| {
+            let holders = ledger.holders(chain, &Asset::Native).unwrap().unwrap();
+            (named(ledger, holders.first(usize::MAX).unwrap()), holders.negative(), holders.total())
+        };
+        prop_assert_eq!(rows(&*store.snapshot()), rows(&*whole.snapshot()));
+    }
+}
+
+/// More holders than a block holds, many of them with equal balances.
+#[test]
+fn a_large_table_is_in_order_in_blocks() {
+    let chain = (0..1500_u64).fold(Chainlet::ethereum(), |chain, number| {
+        let chain = if number % 4 == 0 { chain } else { chain.same_block() };
+        chain.token_transfer(1, 0, 1 + number * 7919 % 1500, 1 + number % 37)
+    });
+    let large = Amount::from_be_bytes([1; 32]);
+    let chain = (0..600_u64).fold(chain, |chain, number| {
+        chain.token_transfer(2, 0, 1 + number, 1).with(|facts| {
+            if number % 2 == 0 {
+                facts.movements[0].amount = large;
+            }
+        })
+    });
+    check_everywhere(chain.batch());
+}
+
+#[test]
+fn a_total_past_256_bits_is_told_and_not_clipped() {
+    let most = |chain: Chainlet| chain.with(|facts| facts.movements[0].amount = Amount::MAX);
+    let chain = most(Chainlet::ethereum().token_transfer(1, 0, 1, 1)).token_transfer(1, 0, 2, 1);
+    let batch = chain.token_transfer(1, 2, 3, 1).batch();
+    check_everywhere(batch.clone());
+    let store = in_memory(vec![batch], vec![], vec![]).unwrap();
+    let ledger = store.current().unwrap();
+    let holders = ledger.holders(Chain::ETHEREUM, &token(Chain::ETHEREUM, 1)).unwrap().unwrap();
+    assert_eq!((holders.count(), holders.total(), holders.negative()), (2, None, 1));
+}
+
+fn transfers(first: u64, count: u64) -> Batch {
+    let chain = Chainlet::ethereum().at_block(first);
+    (0..count)
+        .fold(chain, |chain, number| {
+            let chain = if number == 0 { chain } else { chain.same_block() };
+            chain.transfer(first + number % 97, number % 89 + 200, number + 1)
+        })
+        .batch()
+}
+
+#[test]
+fn a_table_on_disk_is_built_when_it_is_worth_it_kept_and_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open_or_create(folder.path()).unwrap();
+    writer.commit(transfers(1, 270_000), &Cancel::new()).unwrap();
+    assert!(writer.rebuild_holders(&|_, _| {}, &Cancel::new()).unwrap());
+    assert!(!writer.rebuild_holders(&|_, _| {}, &Cancel::new()).unwrap(), "there is nothing to do again");
+    writer.commit(transfers(2, 50), &Cancel::new()).unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    check(&*store.snapshot().unwrap(), Chain::ETHEREUM);
+    assert!(store.verify(&|_, _| {}, &Cancel::new()).unwrap().is_sound());
+
+    let file = std::fs::read_dir(folder.path().join("holders")).unwrap().next().unwrap().unwrap().path();
+    let good = std::fs::read(&file).unwrap();
+    for step in 0..30 {
+        let place = (good.len() - 1) * step / 29;
+        let mut bad = good.clone();
+        bad[place] ^= 1 << (step % 8);
+        std::fs::write(&file, &bad).unwrap();
+        let report = Store::open(folder.path()).unwrap().verify(&|_, _| {}, &Cancel::new()).unwrap();
+        assert!(report.problems.iter().any(|problem| problem.file == file), "byte {place}: {report:?}");
+    }
+}
