@@ -18,7 +18,7 @@ pub(crate) struct Knot {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Knots {
     shift: u32,
-    knots: Vec<Knot>,
+    list: Vec<Knot>,
     /// Seconds per block between a knot and the next, in 65,536ths.
     paces: Vec<i64>,
 }
@@ -35,7 +35,7 @@ impl Knots {
             if blocks > 0 { (seconds << FRACTION) / blocks } else { 0 }
         };
         let paces = knots.windows(2).map(pace).collect();
-        Self { shift: shift.min(31), knots, paces }
+        Self { shift: shift.min(31), list: knots, paces }
     }
 
     pub(super) fn shift(&self) -> u32 {
@@ -43,7 +43,7 @@ impl Knots {
     }
 
     pub(super) fn knots(&self) -> &[Knot] {
-        &self.knots
+        &self.list
     }
 
     /// Rows between which all rows of a block are, the second one past them.
@@ -58,7 +58,7 @@ impl Knots {
 
     fn around(&self, before: impl Fn(&Knot) -> bool, not_after: impl Fn(&Knot) -> bool) -> (usize, usize) {
         // The last knot lies behind the rows, and is a guess.
-        let Some((_, knots)) = self.knots.split_last() else { return (0, usize::MAX) };
+        let Some((_, knots)) = self.list.split_last() else { return (0, usize::MAX) };
         let low = knots.partition_point(before).saturating_sub(1);
         let high = knots.partition_point(not_after);
         let end = if high == knots.len() { usize::MAX } else { high << self.shift };
@@ -69,7 +69,7 @@ impl Knots {
     #[inline]
     fn line(&self, row: u32) -> Option<(Knot, Knot, i64)> {
         let place = ((row >> self.shift) as usize).min(self.paces.len().checked_sub(1)?);
-        Some((self.knots[place], self.knots[place + 1], self.paces[place]))
+        Some((self.list[place], self.list[place + 1], self.paces[place]))
     }
 
     #[inline]

@@ -99,10 +99,18 @@ pub(super) fn encode(postings: &[RawPosting], shape: &Shape, bits: &mut BitWrite
     for posting in if same_asset { &postings[..1] } else { postings } {
         bits.push(u64::from(posting.asset), shape.asset_bits);
     }
-    postings.iter().for_each(|posting| bits.push(u64::from(turned(posting.flags) - least), flag_width));
-    postings.iter().for_each(|posting| bits.push(posting.ordinal, widths[1]));
-    blocks[..postings.len()].iter().for_each(|&block| bits.push(block, widths[2]));
-    times[..postings.len()].iter().for_each(|&time| bits.push(time, widths[3]));
+    for posting in postings {
+        bits.push(u64::from(turned(posting.flags) - least), flag_width);
+    }
+    for posting in postings {
+        bits.push(posting.ordinal, widths[1]);
+    }
+    for &block in &blocks[..postings.len()] {
+        bits.push(block, widths[2]);
+    }
+    for &time in &times[..postings.len()] {
+        bits.push(time, widths[3]);
+    }
     encode_amounts(amounts, bits);
 }
 

@@ -9,7 +9,7 @@ use super::column::NONE;
 use super::layout::Head;
 
 /// One transaction, to be used again for the next one.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct TransactionRecord {
     pub(crate) hash: [u8; 32],
     /// Distance from the segment's first block.
@@ -42,39 +42,6 @@ pub(crate) struct TransactionRecord {
     pub(crate) weight_wu: Option<u32>,
     pub(crate) inputs: Vec<InputRecord>,
     pub(crate) outputs: Vec<OutputRecord>,
-}
-
-impl Default for TransactionRecord {
-    fn default() -> Self {
-        Self {
-            hash: [0; 32],
-            block: 0,
-            time: 0,
-            index: None,
-            from: None,
-            to: None,
-            created: None,
-            flags: 0,
-            value: None,
-            nonce: None,
-            gas_limit: None,
-            gas_used: None,
-            gas_price: None,
-            paid_price: None,
-            fee: None,
-            call_data: None,
-            method_id: None,
-            method: None,
-            failure: None,
-            movements: Vec::new(),
-            logs: Vec::new(),
-            version: None,
-            lock_time: None,
-            weight_wu: None,
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-        }
-    }
 }
 
 impl TransactionRecord {

@@ -170,7 +170,8 @@ impl<'a> Left<'a> {
     pub(super) fn take_first(&mut self, count: u64) -> Result<Vec<Range<u64>>> {
         match self {
             Self::All(range) => {
-                let next = range.end.min(range.start + count);
+                // To the end of a block, which is decoded as a whole.
+                let next = range.end.min((range.start + count).next_multiple_of(BLOCK));
                 let taken = range.start..next;
                 range.start = next;
                 Ok(vec![taken])
@@ -187,7 +188,8 @@ impl<'a> Left<'a> {
     fn take_last(&mut self, count: u64) -> Result<Vec<Range<u64>>> {
         match self {
             Self::All(range) => {
-                let next = range.start.max(range.end.saturating_sub(count));
+                // From the beginning of a block, which is decoded as a whole.
+                let next = range.start.max(range.end.saturating_sub(count) / BLOCK * BLOCK);
                 let taken = next..range.end;
                 range.end = next;
                 Ok(vec![taken])
@@ -354,10 +356,10 @@ pub(super) fn bounds(segment: &Segment, account: u32, scan: &Scan) -> Result<Ran
         }
     }
     if rows.start > 0 {
-        range.start = postings.from_row(range.clone(), rows.start)?;
+        range.start = postings.seek_row(range.clone(), rows.start)?;
     }
     if rows.end < segment.transactions() {
-        range.end = postings.from_row(range.clone(), rows.end)?;
+        range.end = postings.seek_row(range.clone(), rows.end)?;
     }
     if let Some(after) = &scan.after {
         let (first, last) = around(segment, &range, after)?;
@@ -373,11 +375,11 @@ pub(super) fn bounds(segment: &Segment, account: u32, scan: &Scan) -> Result<Ran
 fn around(segment: &Segment, range: &Range<u64>, key: &PostingKey) -> Result<(u64, u64)> {
     let postings = segment.postings();
     let row = segment.row_from(key.block, key.index, &key.hash)?;
-    let start = postings.from_row(range.clone(), row)?;
+    let start = postings.seek_row(range.clone(), row)?;
     if row == segment.transactions() || segment.hash(row)? != key.hash {
         return Ok((start, start));
     }
-    let of_row = start..postings.from_row(start..range.end, row.saturating_add(1))?;
+    let of_row = start..postings.seek_row(start..range.end, row.saturating_add(1))?;
     let place = |at: u64| postings.place(at).map(|(_, kind, ordinal)| (kind, ordinal));
     let first = halve(of_row.clone(), |at| Ok(place(at)? < (key.kind, key.ordinal)))?;
     let last = halve(first..of_row.end, |at| Ok(place(at)? <= (key.kind, key.ordinal)))?;

@@ -63,7 +63,9 @@ impl Dictionary {
             rank[address as usize] = place;
         }
         seen.par_iter_mut().for_each(|id| *id = rank[*id as usize]);
-        ids.values_mut().for_each(|id| *id = rank[*id as usize]);
+        for id in ids.values_mut() {
+            *id = rank[*id as usize];
+        }
         let addresses = order.iter().map(|&address| addresses[address as usize]).collect();
         let flags = order.iter().map(|&address| flags[address as usize]).collect();
         Ok(Self { addresses, ids, flags, seen })

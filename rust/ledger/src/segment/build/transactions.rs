@@ -29,7 +29,7 @@ pub(super) struct TransactionColumns<'a> {
     pub(super) blobs: BlobBuilder<'a>,
 }
 
-impl<'a, 'b> TransactionColumns<'a> {
+impl<'a> TransactionColumns<'a> {
     pub(super) fn new() -> Self {
         Self {
             heads: Vec::new(),

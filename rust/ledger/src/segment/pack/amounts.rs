@@ -20,7 +20,7 @@ use headwater_types::Amount;
 use super::super::column::{Column, SIDE_TABLE};
 use super::super::container::{Container, SegmentFile};
 use super::super::spool::{Part, Spool};
-use super::bits::{BitReader, BitWriter, bits_of, unpack, wide_field};
+use super::bits::{BitReader, BitWriter, bits_of, short_field, unpack, wide_field};
 use super::ints::block_bytes;
 use super::{BLOCK, PackedSections};
 use crate::LedgerError;
@@ -35,6 +35,17 @@ const POWERS: [u128; 39] = {
     let mut powers = [1_u128; 39];
     let mut at = 1;
     while at < 39 {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+
+/// Those of 64 bits.
+const SHORT_POWERS: [u64; 20] = {
+    let mut powers = [1_u64; 20];
+    let mut at = 1;
+    while at < 20 {
         powers[at] = powers[at - 1] * 10;
         at += 1;
     }
@@ -161,10 +172,16 @@ pub(in super::super) fn encode_amounts(amounts: &[Amount], bits: &mut BitWriter)
     bits.push(shortest, 8);
     bits.push(u64::from(width), 4);
     bits.push(chosen.len() as u64 - 1, 2);
-    chosen.iter().for_each(|&exponent| bits.push(exponent as u64, 7));
+    for &exponent in chosen {
+        bits.push(exponent as u64, 7);
+    }
     let choice_width = choice_width(chosen.len());
-    choices[..amounts.len()].iter().for_each(|&choice| bits.push(choice, choice_width));
-    lengths.iter().for_each(|&length| bits.push(length - shortest, width));
+    for &choice in &choices[..amounts.len()] {
+        bits.push(choice, choice_width);
+    }
+    for &length in lengths {
+        bits.push(length - shortest, width);
+    }
     for ((amount, value), &length) in amounts.iter().zip(&small).zip(lengths) {
         match value {
             None => {
@@ -225,7 +242,14 @@ fn small(bytes: &[u8], bit: usize, length: u64, exponent: usize) -> Option<u128>
     if length == 0 {
         return Some(0);
     }
-    let width = u32::try_from(length - 1).ok()?;
+    let width = (length - 1) as u32;
+    if width <= 56 {
+        let mantissa = short_field(bytes, bit, width) | (1 << width);
+        return match SHORT_POWERS.get(exponent) {
+            Some(&power) => Some(u128::from(mantissa) * u128::from(power)),
+            None => u128::from(mantissa).checked_mul(POWERS[exponent]),
+        };
+    }
     let mantissa = wide_field(bytes, bit, width) | (1 << width);
     if exponent == 0 { Some(mantissa) } else { mantissa.checked_mul(POWERS[exponent]) }
 }
@@ -254,14 +278,14 @@ pub(in super::super) fn decode_amounts(
     let mut bit = header.mantissas;
     for at in 0..count {
         let length = lengths[at] + header.shortest;
-        if length == WIDE {
-            each(at, SIDE_TABLE, Some(wide(bytes, bit)));
-        } else if length < WIDE {
+        if length < WIDE {
             let value = small(bytes, bit, length, header.exponents[choices[at] as usize & 3])?;
-            let whole = (value == SIDE_TABLE).then(|| Amount::from_u128(value));
+            let whole = if value == SIDE_TABLE { Some(Amount::from_u128(value)) } else { None };
             each(at, value, whole);
         } else {
-            return None;
+            let is_wide = length == WIDE;
+            each(at, SIDE_TABLE, is_wide.then(|| wide(bytes, bit)));
+            is_wide.then_some(())?;
         }
         bit += stored_bits(length);
     }

@@ -44,8 +44,9 @@ impl BitWriter {
     }
 }
 
-fn low(value: u128) -> u64 {
-    (value & u128::from(u64::MAX)) as u64
+#[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
+const fn low(value: u128) -> u64 {
+    value as u64
 }
 
 /// The bits that a value needs.
@@ -86,8 +87,26 @@ pub(in super::super) fn field(bytes: &[u8], bit: usize, width: u32) -> u64 {
     window(bytes, bit) & mask(width)
 }
 
+/// The same for at most 56 bits, which lie in eight bytes wherever they begin.
+#[inline]
+pub(in super::super) fn short_field(bytes: &[u8], bit: usize, width: u32) -> u64 {
+    let (at, shift) = (bit >> 3, bit & 7);
+    match bytes.get(at..at + 8) {
+        Some(eight) => (u64::from_le_bytes(eight.try_into().unwrap_or_default()) >> shift) & mask(width),
+        None => field(bytes, bit, width),
+    }
+}
+
+/// The same for up to 128 bits.
 #[inline]
 pub(in super::super) fn wide_field(bytes: &[u8], bit: usize, width: u32) -> u128 {
+    let (at, shift) = (bit >> 3, bit & 7);
+    if let Some(sixteen) = bytes.get(at..at + 16)
+        && width <= 120
+    {
+        let value = u128::from_le_bytes(sixteen.try_into().unwrap_or_default());
+        return (value >> shift) & ((1 << width) - 1);
+    }
     let low = u128::from(field(bytes, bit, width.min(64)));
     if width <= 64 { low } else { low | (u128::from(field(bytes, bit + 64, width - 64)) << 64) }
 }

@@ -26,14 +26,18 @@ fn open(bytes: &[u8]) -> Arc<Container> {
 
 fn table<const K: usize>(spool: &Arc<Spool>, rows: &[[u64; K]]) -> Vec<u8> {
     let mut writer = TableWriter::new(spool);
-    rows.iter().for_each(|&row| writer.push(row).unwrap());
+    for &row in rows {
+        writer.push(row).unwrap();
+    }
     assert_eq!(writer.len(), rows.len() as u64);
     file(|out| writer.put(out, PACKED).unwrap())
 }
 
 fn amounts(values: &[Amount]) -> Vec<u8> {
     let mut writer = AmountTableWriter::new(&Spool::in_memory());
-    values.iter().for_each(|&value| writer.push(value).unwrap());
+    for &value in values {
+        writer.push(value).unwrap();
+    }
     file(|out| writer.put(out, PACKED).unwrap())
 }
 
@@ -80,7 +84,9 @@ proptest! {
     fn fields_of_all_widths_are_read_back_from_any_bit(fields in vec((any::<u64>(), 0..=64_u32), 0..200)) {
         let fields: Vec<_> = fields.into_iter().map(|(value, width)| (value & bits::mask(width), width)).collect();
         let mut writer = BitWriter::default();
-        fields.iter().for_each(|&(value, width)| writer.push(value, width));
+        for &(value, width) in &fields {
+        writer.push(value, width);
+    }
         let bytes = writer.bytes().to_vec();
         let mut reader = BitReader::new(&bytes);
         for &(value, width) in &fields {
@@ -96,7 +102,9 @@ proptest! {
         let values: Vec<_> = values.into_iter().map(|value| value & bits::mask(width)).collect();
         let mut writer = BitWriter::default();
         writer.push(0, lead);
-        values.iter().for_each(|&value| writer.push(value, width));
+        for &value in &values {
+        writer.push(value, width);
+    }
         let mut bytes = writer.bytes().to_vec();
         bytes.extend(vec![0xff; behind]);
         let mut read = vec![0; values.len()];

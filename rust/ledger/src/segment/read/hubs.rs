@@ -48,6 +48,7 @@ pub(crate) struct AssetPlaces<'a> {
 }
 
 impl AssetPlaces<'_> {
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.range.len()
     }
@@ -79,14 +80,22 @@ impl AssetPlaces<'_> {
 /// Sums that are stored.
 pub(super) enum Stored {
     /// Format 1: sums of all accounts.
-    Holdings { offsets: Offsets, assets: Numbers, received: Amounts, sent: Amounts, fees: Amounts },
+    Holdings(Box<Holdings>),
     /// Format 2: of hubs, and fees.
     Hubs(Box<Hubs>),
 }
 
+pub(super) struct Holdings {
+    offsets: Offsets,
+    assets: Numbers,
+    received: Amounts,
+    sent: Amounts,
+    fees: Amounts,
+}
+
 pub(super) struct Hubs {
-    hubs: Table<2>,
-    hub_count: usize,
+    accounts: Table<2>,
+    count: usize,
     pairs: Table<4>,
     received: Amounts,
     sent: Amounts,
@@ -110,17 +119,17 @@ struct Pair {
 impl Stored {
     pub(super) fn open(file: &Arc<Container>, counts: &Counts) -> Result<Self> {
         if file.format() <= RAW {
-            return Ok(Self::Holdings {
+            return Ok(Self::Holdings(Box::new(Holdings {
                 offsets: Offsets(Numbers::Word(file.column(layout::ACCOUNT_HOLDINGS)?)),
                 assets: Numbers::Word(file.column(layout::HOLDING_ASSETS)?),
                 received: Amounts::open(file, layout::HOLDING_RECEIVED)?,
                 sent: Amounts::open(file, layout::HOLDING_SENT)?,
                 fees: Amounts::open(file, layout::HOLDING_FEES)?,
-            });
+            })));
         }
         Ok(Self::Hubs(Box::new(Hubs {
-            hub_count: index(counts.hubs),
-            hubs: Table::open(file, layout::HUBS)?,
+            count: index(counts.hubs),
+            accounts: Table::open(file, layout::HUBS)?,
             pairs: Table::open(file, layout::PAIRS)?,
             received: Amounts::open(file, layout::PAIR_RECEIVED)?,
             sent: Amounts::open(file, layout::PAIR_SENT)?,
@@ -138,12 +147,12 @@ impl Stored {
 impl Hubs {
     /// The pairs of a hub.
     fn pairs_of(&self, account: u32) -> Result<Option<Range<usize>>> {
-        let hub = search(0..self.hub_count, |at| Ok(self.hubs.value(at, 0)? < u64::from(account)))?;
-        if hub == self.hub_count || self.hubs.value(hub, 0)? != u64::from(account) {
+        let hub = search(0..self.count, |at| Ok(self.accounts.value(at, 0)? < u64::from(account)))?;
+        if hub == self.count || self.accounts.value(hub, 0)? != u64::from(account) {
             return Ok(None);
         }
-        let start = if hub == 0 { 0 } else { self.hubs.value(hub - 1, 1)? };
-        Ok(Some(index(start)..index(self.hubs.value(hub, 1)?)))
+        let start = if hub == 0 { 0 } else { self.accounts.value(hub - 1, 1)? };
+        Ok(Some(index(start)..index(self.accounts.value(hub, 1)?)))
     }
 
     fn pair(&self, at: usize) -> Result<Pair> {
@@ -178,7 +187,8 @@ impl Segment {
     /// What an account received, sent and paid in fees, by asset. What failed does not count.
     pub(crate) fn holdings(&self, account: u32) -> Result<Vec<Sums>> {
         let hubs = match &self.stored {
-            Stored::Holdings { offsets, assets, received, sent, fees } => {
+            Stored::Holdings(holdings) => {
+                let Holdings { offsets, assets, received, sent, fees } = &**holdings;
                 let sums = |place: usize| {
                     Ok(Sums {
                         asset: assets.id(place)?,

@@ -482,7 +482,7 @@ impl Segment {
     }
 
     /// The first row that does not stand before a place, by (block, index with unknown last, hash): with
-    /// [`PostingsReader::from_row`] the way from a cursor to a posting.
+    /// [`PostingsReader::seek_row`] the way from a cursor to a posting.
     pub(crate) fn row_from(&self, block: u64, index: Option<u32>, hash: &TxHash) -> Result<u32> {
         self.transactions.row_from(block, index, hash)
     }

@@ -110,7 +110,7 @@ impl PostingsReader for PackedPostings {
         Ok((block.row(place), PostingFlags(flags).kind(), ordinal_of(flags, block.ordinal(place))))
     }
 
-    fn from_row(&self, range: Range<u64>, row: u32) -> Result<u64> {
+    fn seek_row(&self, range: Range<u64>, row: u32) -> Result<u64> {
         if range.is_empty() {
             return Ok(range.start);
         }

@@ -58,6 +58,7 @@ pub(crate) trait PostingsReader: Send + Sync {
     fn block(&self, at: u64) -> Result<u32>;
 
     /// Distance of a posting's time from the segment's first.
+    #[allow(dead_code, reason = "a cheap look at one posting, as the others")]
     fn time(&self, at: u64) -> Result<u32>;
 
     /// Row, kind and ordinal of a posting.
@@ -66,7 +67,7 @@ pub(crate) trait PostingsReader: Send + Sync {
     /// The first posting of a range of one account that is not of a row before `row`; the end of the range if all
     /// are. Halves over the heads of blocks and decodes one block, so it is the cheap way into a long history: blocks
     /// and times become rows first ([`Segment::rows_of_blocks`](super::Segment::rows_of_blocks)).
-    fn from_row(&self, range: Range<u64>, row: u32) -> Result<u64>;
+    fn seek_row(&self, range: Range<u64>, row: u32) -> Result<u64>;
 
     /// Appends whole postings of one account.
     fn read(&self, range: Range<u64>, into: &mut Vec<RawPosting>) -> Result<()>;
@@ -132,7 +133,7 @@ impl PostingsReader for RawPostings {
         Ok((self.rows.get(index(at))?, PostingFlags(flags).kind(), ordinal_of(flags, ordinal)))
     }
 
-    fn from_row(&self, range: Range<u64>, row: u32) -> Result<u64> {
+    fn seek_row(&self, range: Range<u64>, row: u32) -> Result<u64> {
         search(index(range.start)..index(range.end), |at| Ok(self.rows.get(at)? < row)).map(|at| at as u64)
     }
 

@@ -56,7 +56,7 @@ fn check_access(segment: &Segment, account: u32) {
     }
     for row in 0..=segment.transactions() {
         let place = whole.partition_point(|posting| posting.row < row) as u64;
-        assert_eq!(reader.from_row(range.clone(), row).unwrap(), range.start + place);
+        assert_eq!(reader.seek_row(range.clone(), row).unwrap(), range.start + place);
     }
 }
 

@@ -20,18 +20,18 @@ fn busy(transactions: u64) -> SegmentInput {
         let mut facts = TransactionFacts::new(TxHash::new(bytes), number / 7);
         facts.index = u32::try_from(number % 7).ok();
         let (hub, other) = (address(CHAIN, 0), address(CHAIN, 1 + u8::try_from(number * 5 % 11).unwrap()));
-        let (from, to) = if number % 3 == 0 { (hub, other) } else { (other, hub) };
-        if number % 4 == 0 {
+        let (from, to) = if number.is_multiple_of(3) { (hub, other) } else { (other, hub) };
+        if number.is_multiple_of(4) {
             facts.body = Some(Body { from: Some(from), to: Some(to), value: Amount::from(number % 1000) });
-            facts.status = Some(if number % 40 == 0 { Status::Failed } else { Status::Success });
+            facts.status = Some(if number.is_multiple_of(40) { Status::Failed } else { Status::Success });
             facts.fee = Some(Amount::from(number % 50));
         }
-        let token = if number % 9 == 0 { 20 + u8::try_from(number % 5).unwrap() } else { 20 };
+        let token = if number.is_multiple_of(9) { 20 + u8::try_from(number % 5).unwrap() } else { 20 };
         facts.movements = vec![Movement {
             kind: MovementFact::Token,
             ordinal: Ordinal::Indexed(number % 300),
             from: Some(from),
-            to: if number % 97 == 0 { Some(from) } else { Some(to) },
+            to: if number.is_multiple_of(97) { Some(from) } else { Some(to) },
             asset: Asset::Token(address(CHAIN, token)),
             amount: if number == 77 {
                 Amount::MAX
@@ -70,7 +70,7 @@ fn the_sub_index_of_a_hub_names_its_postings_by_asset() {
     let first = segment.postings().range(hub).unwrap().start;
     let all = postings(&segment, hub);
     assert!(all.len() > 3000);
-    for asset in 0..u32::try_from(segment.asset_count()).unwrap() + 1 {
+    for asset in 0..=u32::try_from(segment.asset_count()).unwrap() {
         let places = segment.asset_places(hub, asset).unwrap().unwrap();
         let expected: Vec<u64> =
             (first..).zip(&all).filter(|(_, posting)| posting.asset == asset).map(|(at, _)| at).collect();

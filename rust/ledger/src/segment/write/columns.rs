@@ -67,7 +67,7 @@ impl OptionalInts {
         value.map_or(Ok(()), |value| self.values.push([value]))
     }
 
-    pub(super) fn put<T>(self, out: &mut SegmentFile<'_>, sections: OptionalNumeric<T>) -> Result<()> {
+    pub(super) fn put<T>(self, out: &mut SegmentFile<'_>, sections: &OptionalNumeric<T>) -> Result<()> {
         self.present.put(out, sections.presence)?;
         self.values.put(out, sections.values.packed)
     }

@@ -20,7 +20,7 @@ const POSTINGS_PER_DAY: usize = 8;
 
 pub(super) struct HubsWriter {
     frame: Frame,
-    hubs: TableWriter<2>,
+    accounts: TableWriter<2>,
     pairs: TableWriter<4>,
     received: AmountTableWriter,
     sent: AmountTableWriter,
@@ -45,7 +45,7 @@ struct Pair {
 }
 
 struct Day {
-    day: u32,
+    number: u32,
     received: Amount,
     sent: Amount,
 }
@@ -54,7 +54,7 @@ impl HubsWriter {
     pub(super) fn new(spool: &Arc<Spool>, frame: Frame) -> Self {
         Self {
             frame,
-            hubs: TableWriter::new(spool),
+            accounts: TableWriter::new(spool),
             pairs: TableWriter::new(spool),
             received: AmountTableWriter::new(spool),
             sent: AmountTableWriter::new(spool),
@@ -69,7 +69,7 @@ impl HubsWriter {
     }
 
     /// The next posting of a hub.
-    pub(super) fn push(&mut self, place: usize, raw: &RawPosting) -> Result<()> {
+    pub(super) fn push(&mut self, place: usize, raw: &RawPosting) {
         debug_assert_eq!(place, self.filed.len());
         let slot = *self.slots.entry(raw.asset).or_insert_with(|| {
             let slot = u32::try_from(self.assets.len()).expect("assets are numbered by 32 bits");
@@ -81,28 +81,27 @@ impl HubsWriter {
         let pair = &mut self.assets[slot as usize];
         pair.postings += 1;
         if raw.flags & posting::FAILED != 0 {
-            return Ok(());
+            return;
         }
         pair.is_held = true;
         let (received, sent) = match raw.direction() {
             Direction::In => (raw.amount, Amount::ZERO),
             Direction::Out => (Amount::ZERO, raw.amount),
-            Direction::Own => return Ok(()),
+            Direction::Own => return,
         };
         pair.received = saturating_add(pair.received, received);
         pair.sent = saturating_add(pair.sent, sent);
         let first = self.frame.first_time.rem_euclid(SECS_PER_DAY).cast_unsigned();
         let day = u32::try_from((first + u64::from(raw.time)) / SECS_PER_DAY.cast_unsigned()).unwrap_or(u32::MAX);
         // Times nearly ascend: on UTXO chains a block may be older than the one before it.
-        let behind = pair.days.iter().rposition(|held| held.day <= day).map_or(0, |place| place + 1);
-        if behind == 0 || pair.days[behind - 1].day != day {
-            pair.days.insert(behind, Day { day, received, sent });
+        let behind = pair.days.iter().rposition(|held| held.number <= day).map_or(0, |place| place + 1);
+        if behind == 0 || pair.days[behind - 1].number != day {
+            pair.days.insert(behind, Day { number: day, received, sent });
         } else {
             let held = &mut pair.days[behind - 1];
             held.received = saturating_add(held.received, received);
             held.sent = saturating_add(held.sent, sent);
         }
-        Ok(())
     }
 
     /// Ends a hub.
@@ -127,7 +126,7 @@ impl HubsWriter {
             end += pair.postings as u64;
             if pair.days.len() * POSTINGS_PER_DAY <= pair.postings {
                 for day in &pair.days {
-                    self.days.push([u64::from(day.day)])?;
+                    self.days.push([u64::from(day.number)])?;
                     self.day_received.push(day.received)?;
                     self.day_sent.push(day.sent)?;
                 }
@@ -136,7 +135,7 @@ impl HubsWriter {
             self.received.push(pair.received)?;
             self.sent.push(pair.sent)?;
         }
-        self.hubs.push([u64::from(account), self.pairs.len()])?;
+        self.accounts.push([u64::from(account), self.pairs.len()])?;
         self.slots.clear();
         self.filed.clear();
         Ok(())
@@ -144,8 +143,8 @@ impl HubsWriter {
 
     /// The number of hubs.
     pub(super) fn put(self, out: &mut SegmentFile<'_>) -> Result<u64> {
-        let count = self.hubs.len();
-        self.hubs.put(out, layout::HUBS)?;
+        let count = self.accounts.len();
+        self.accounts.put(out, layout::HUBS)?;
         self.pairs.put(out, layout::PAIRS)?;
         self.received.put(out, layout::PAIR_RECEIVED.packed)?;
         self.sent.put(out, layout::PAIR_SENT.packed)?;

@@ -60,7 +60,7 @@ impl PostingsWriter {
         if self.count > HUB {
             let new = if self.count == HUB + 1 { 0 } else { self.waiting.len() - 1 };
             for (place, posting) in (self.count - self.waiting.len()..).zip(&self.waiting).skip(new) {
-                self.hubs.push(place, posting)?;
+                self.hubs.push(place, posting);
             }
             let whole = self.waiting.len() / BLOCK * BLOCK;
             if whole > 0 {

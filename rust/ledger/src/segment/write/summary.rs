@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use headwater_types::Timestamp;
+use headwater_types::{BlockHash, Timestamp};
 
 use super::super::container::SegmentFile;
 use super::super::knots::Knots;
@@ -141,8 +141,8 @@ impl BlocksWriter {
         check_ids(self.numbers.len() + 1, "blocks")?;
         self.numbers.push([block.number])?;
         self.times.push([stored_time(block.time)])?;
-        self.hashes.push(block.hash.as_ref().map(|hash| hash.as_bytes()))?;
-        self.parents.push(block.parent.as_ref().map(|hash| hash.as_bytes()))
+        self.hashes.push(block.hash.as_ref().map(BlockHash::as_bytes))?;
+        self.parents.push(block.parent.as_ref().map(BlockHash::as_bytes))
     }
 
     pub(crate) fn put(self, out: &mut SegmentFile<'_>) -> Result<()> {

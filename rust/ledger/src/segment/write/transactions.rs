@@ -120,16 +120,16 @@ impl TransactionsWriter {
         out.part(layout::TX_HASHES, self.hashes)?;
         self.heads.put(out, layout::TX_HEADS)?;
         self.values.put(out, layout::TX_HAS_VALUE, layout::TX_VALUES)?;
-        self.nonces.put(out, layout::TX_NONCES)?;
-        self.gas_limits.put(out, layout::TX_GAS_LIMITS)?;
-        self.gas_used.put(out, layout::TX_GAS_USED)?;
+        self.nonces.put(out, &layout::TX_NONCES)?;
+        self.gas_limits.put(out, &layout::TX_GAS_LIMITS)?;
+        self.gas_used.put(out, &layout::TX_GAS_USED)?;
         self.gas_prices.put(out, layout::TX_HAS_GAS_PRICE, layout::TX_GAS_PRICES)?;
         self.paid_prices.put(out, layout::TX_HAS_PAID_PRICE, layout::TX_PAID_PRICES)?;
         self.fees.put(out, layout::TX_HAS_FEE, layout::TX_FEES)?;
-        self.call_data.put(out, layout::TX_INPUTS)?;
-        self.method_ids.put(out, layout::TX_METHOD_IDS)?;
-        self.methods.put(out, layout::TX_METHODS)?;
-        self.failures.put(out, layout::TX_FAILURES)?;
+        self.call_data.put(out, &layout::TX_INPUTS)?;
+        self.method_ids.put(out, &layout::TX_METHOD_IDS)?;
+        self.methods.put(out, &layout::TX_METHODS)?;
+        self.failures.put(out, &layout::TX_FAILURES)?;
         self.movements.put(out)?;
         self.logs.put(out)?;
         self.utxo.put(out)?;
@@ -270,10 +270,10 @@ impl Utxo {
     }
 
     fn put(self, out: &mut SegmentFile<'_>) -> Result<()> {
-        self.versions.put(out, layout::TX_VERSIONS)?;
-        self.lock_times.put(out, layout::TX_LOCK_TIMES)?;
-        self.weights.put(out, layout::TX_WEIGHTS)?;
-        self.sequences.put(out, layout::INPUT_SEQUENCES)?;
+        self.versions.put(out, &layout::TX_VERSIONS)?;
+        self.lock_times.put(out, &layout::TX_LOCK_TIMES)?;
+        self.weights.put(out, &layout::TX_WEIGHTS)?;
+        self.sequences.put(out, &layout::INPUT_SEQUENCES)?;
         self.input_offsets.put(out, layout::TX_SPENDS.packed)?;
         out.part(layout::INPUT_HASHES, self.hashes)?;
         self.indexes.put(out, layout::INPUT_INDEXES.packed)?;
