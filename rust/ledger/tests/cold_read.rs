@@ -113,8 +113,8 @@ fn a_cold_page_of_100_rows_reads_at_most_128_kib_from_the_disk() {
         let page = reading(|| rows = snapshot.postings(&found, &Scan::default()).unwrap().take(100).count());
         println!("account {number}: {opening:?} bytes to find it, {page:?} for {rows} of {} rows", found.postings);
         assert!(rows > 0 && (number != 0 || rows == 100));
-        assert!(opening.is_some_and(|read| read <= OPENING), "opening read {opening:?} bytes");
-        // The postings of a light account lie in one page, which was read when they were counted.
-        assert!(page.is_some_and(|read| (0 < read || number != 0) && read <= LIMIT), "the page read {page:?} bytes");
+        assert!(opening.is_some_and(|read| 0 < read && read <= OPENING), "opening read {opening:?} bytes");
+        // The last block of postings was read to count them, and often holds most of the page.
+        assert!(page.is_some_and(|read| read <= LIMIT), "the page read {page:?} bytes");
     }
 }
