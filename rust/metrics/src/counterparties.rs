@@ -103,14 +103,21 @@ pub fn by_asset(
 
 /// What is done with a tally when it leaves its part.
 trait Settle: Tally {
+    /// Whether rows are added one by one instead of being scattered first.
+    const AT_ONCE: bool;
+
     fn settle(&mut self, base_secs: i64);
 }
 
 impl Settle for Count {
+    const AT_ONCE: bool = true;
+
     fn settle(&mut self, _: i64) {}
 }
 
 impl Settle for Flow {
+    const AT_ONCE: bool = false;
+
     fn settle(&mut self, base_secs: i64) {
         self.first_secs = self.first_secs.saturating_add(base_secs);
         self.last_secs = self.last_secs.saturating_add(base_secs);
@@ -140,8 +147,14 @@ fn ranked<T: Settle>(
         [only] => vec![gather(only)?],
         several => several.par_iter().map(gather).collect::<Result<_, LedgerError>>()?,
     };
+    let mut pieces: ByPart<T> = pieces.into_iter().flatten().collect();
+    if let [_] = pieces[..]
+        && let Some((part, groups)) = pieces.pop()
+    {
+        return Ok(reported(part, groups, params.top, wanted));
+    }
     let mut parts: BTreeMap<u32, Vec<(u64, T)>> = BTreeMap::new();
-    for (part, groups) in pieces.into_iter().flatten() {
+    for (part, groups) in pieces {
         parts.entry(part).or_default().extend(groups);
     }
     let mut groups = Vec::new();
@@ -164,6 +177,20 @@ fn ranked<T: Settle>(
     order.sort_unstable();
     let top = order.into_iter().map(|(_, place)| named(&mut groups[place], wanted)).collect();
     Ok(Report { top, groups: count, movements })
+}
+
+/// The largest of groups that one thread found in one part. Its numbers are in order of address and of asset, and each
+/// of its keys is there once, so nothing is put in order but the largest.
+fn reported<T: Tally>(part: u32, mut groups: Vec<(u64, T)>, top: usize, wanted: ColumnSet) -> Report<T> {
+    let (count, movements) = (groups.len(), groups.iter().map(|(_, tally)| tally.count()).sum());
+    let order = |(key, tally): &(u64, T)| (Reverse(tally.count()), *key);
+    if top < groups.len() {
+        groups.select_nth_unstable_by_key(top, order);
+        groups.truncate(top);
+    }
+    groups.sort_unstable_by_key(order);
+    let top = groups.into_iter().map(|(key, tally)| named(&mut (part, key, tally), wanted)).collect();
+    Report { top, groups: count, movements }
 }
 
 fn named<T: Copy>((part, key, tally): &mut (u32, u64, T), wanted: ColumnSet) -> Group<T> {
@@ -197,7 +224,7 @@ fn gathered<T: Settle>(
         .collect()
 }
 
-fn push<T: Tally>(grouper: &mut Grouper<T>, columns: &PostingColumns<'_>, failed: Failed) -> Result<(), SumOverflow> {
+fn push<T: Settle>(grouper: &mut Grouper<T>, columns: &PostingColumns<'_>, failed: Failed) -> Result<(), SumOverflow> {
     let (others, assets) = (columns.counterparties(), columns.assets());
     let (amounts, seconds) = (columns.amounts(), columns.seconds());
     for (at, (flags, other)) in columns.flags().iter().zip(others).enumerate() {
@@ -213,7 +240,9 @@ fn push<T: Tally>(grouper: &mut Grouper<T>, columns: &PostingColumns<'_>, failed
         let key = u64::from(*other) << 32 | u64::from(of(assets));
         let amount = amounts.get(at).copied().unwrap_or_default();
         let row = Row { key, amount, secs: of(seconds), side };
-        if amount == LARGE {
+        if T::AT_ONCE {
+            grouper.tally(&row);
+        } else if amount == LARGE {
             grouper.push_large(row, columns.amount(at))?;
         } else {
             grouper.push(row)?;

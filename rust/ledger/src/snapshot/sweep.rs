@@ -94,7 +94,11 @@ impl<'a> Head<'a> {
                 if self.read.is_empty() {
                     run = of_account.start..of_account.start + length.min(BATCH);
                     self.rest = run.end..of_account.end;
-                } else if of_account.start < run.end || of_account.end - run.start > LONGEST_RUN {
+                } else if of_account.start < run.end
+                    || of_account.end - run.start > LONGEST_RUN
+                    // Only the first of a run is read in pieces.
+                    || length > BATCH
+                {
                     break;
                 } else {
                     run.end = of_account.end;

@@ -5,6 +5,7 @@ use std::ops::Range;
 use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::Amount;
 use rayon::prelude::*;
+use ruint::aliases::U256;
 
 use super::Balances;
 use super::wide::{Ranked, Squares, Wide};
@@ -15,6 +16,8 @@ const MANTISSA: u32 = 11;
 const BUCKETS: usize = 129 << MANTISSA;
 /// Balances that one thread takes at a time.
 const CHUNK: usize = 1 << 20;
+/// Balances of a chunk are counted in 32 bits.
+const LONGEST_CHUNK: usize = 1 << 30;
 /// Buckets that one thread takes at a time.
 const BUCKET_RANGE: usize = 1 << MANTISSA;
 
@@ -24,6 +27,28 @@ fn bucket_of(balance: u128) -> usize {
     let bits = 128 - balance.leading_zeros();
     let mantissa = if bits > MANTISSA + 1 { (balance >> (bits - 1 - MANTISSA)) as usize } else { balance as usize };
     ((bits as usize) << MANTISSA) | (mantissa & ((1 << MANTISSA) - 1))
+}
+
+/// The smallest balance of a bucket, where all of its balances differ from it by less than 2^64.
+fn lowest_of(bucket: usize) -> Option<u128> {
+    let bits = u32::try_from(bucket >> MANTISSA).ok()?;
+    let mantissa = (bucket & ((1 << MANTISSA) - 1)) as u128;
+    match bits.checked_sub(1 + MANTISSA) {
+        None => Some(mantissa),
+        Some(rest) if rest <= 64 => Some((1 << (bits - 1)) | mantissa << rest),
+        Some(_) => None,
+    }
+}
+
+/// The distances of the balances of a bucket from its lowest one, in rising order: half as wide as balances, so
+/// sorted and multiplied in half the time.
+#[expect(clippy::cast_possible_truncation, reason = "below 2^64, as the bucket says")]
+fn sorted_offsets(chunks: &[Chunk], bucket: usize, lowest: u128, scratch: &mut Vec<u64>) {
+    scratch.clear();
+    for chunk in chunks {
+        scratch.extend(chunk.bucket(bucket).iter().map(|balance| (balance - lowest) as u64));
+    }
+    scratch.sort_unstable();
 }
 
 #[derive(Clone, Copy, Default)]
@@ -94,7 +119,9 @@ impl<'a> Buckets<'a> {
             Store::Falling(small)
         } else {
             let chunk = |chunk| cancel.check().map(|()| Chunk::new(chunk));
-            Store::Chunks(small.par_chunks(CHUNK).map(chunk).collect::<Result<_, _>>()?)
+            // As few as there are threads: each is one more place to look for the balances of a bucket.
+            let length = small.len().div_ceil(rayon::current_num_threads()).clamp(1 << 16, LONGEST_CHUNK);
+            Store::Chunks(small.par_chunks(length).map(chunk).collect::<Result<_, _>>()?)
         };
         let mut buckets = vec![Bucket::default(); BUCKETS];
         match &store {
@@ -164,23 +191,42 @@ impl<'a> Buckets<'a> {
         let ranges: Vec<_> = (0..BUCKETS).step_by(BUCKET_RANGE).collect();
         let of_range = |first: &usize| {
             cancel.check()?;
-            let mut scratch = Vec::new();
+            let (mut scratch, mut offsets) = (Vec::new(), Vec::new());
             let (mut squares, mut ranked) = (Squares::default(), Wide::ZERO);
+            // Of buckets whose sums have 128 bits, so that no product passes 256.
+            let (mut cross, mut narrow) = (U256::ZERO, U256::ZERO);
             for bucket in *first..first + BUCKET_RANGE {
                 let Bucket { count, sum } = self.sums[bucket];
                 if count == 0 {
                     continue;
                 }
+                // Those of nothing rank below all, but are no holders.
+                let below = self.starts[bucket].saturating_sub(self.zeros) as u128;
+                if let (Some(lowest), Some(sum), Store::Chunks(chunks)) =
+                    (lowest_of(bucket), sum.total().to_u128(), &self.store)
+                {
+                    // x = lowest + d: Σ x² = lowest (2 Σ x - n lowest) + Σ d², and Σ j x = lowest n (n + 1) / 2 + Σ j d.
+                    sorted_offsets(chunks, bucket, lowest, &mut offsets);
+                    let mut inside = 0;
+                    for (rank, offset) in (1_u128..).zip(&offsets) {
+                        squares.add_square(u128::from(*offset).pow(2));
+                        inside += rank * u128::from(*offset);
+                    }
+                    let (n, lowest, sum) = (U256::from(count), U256::from(lowest), U256::from(sum));
+                    cross += lowest * (sum + sum - n * lowest);
+                    narrow +=
+                        U256::from(below) * sum + U256::from(inside) + n * (n + U256::ONE) / U256::from(2) * lowest;
+                    continue;
+                }
+                ranked += Wide::from(below) * Wide::from(sum.total());
                 let mut inside = Ranked::default();
                 for (rank, balance) in (1_u32..).zip(self.sorted(bucket, &mut scratch)) {
                     squares.add(*balance);
                     inside.add(rank, *balance);
                 }
-                // Those of nothing rank below all, but are no holders.
-                let below = self.starts[bucket].saturating_sub(self.zeros) as u128;
-                ranked += Wide::from(below) * Wide::from(sum.total()) + inside.total();
+                ranked += inside.total();
             }
-            Ok((squares.total(), ranked))
+            Ok((squares.total() + Wide::from(cross), ranked + Wide::from(narrow)))
         };
         let parts: Vec<(Wide, Wide)> = ranges.par_iter().map(of_range).collect::<Result<_, LedgerError>>()?;
         let mut sums =

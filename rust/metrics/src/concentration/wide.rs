@@ -4,6 +4,7 @@ use std::ops::{Add, AddAssign, Mul, Sub};
 
 use headwater_types::Amount;
 use ruint::Uint;
+use ruint::aliases::U256;
 
 type Bits = Uint<1024, 16>;
 
@@ -50,6 +51,12 @@ impl Wide {
 
 impl From<u128> for Wide {
     fn from(value: u128) -> Self {
+        Self(Bits::from(value))
+    }
+}
+
+impl From<U256> for Wide {
+    fn from(value: U256) -> Self {
         Self(Bits::from(value))
     }
 }
@@ -113,6 +120,16 @@ impl Squares {
         let (sum, second) = sum.overflowing_add(u128::from(carry));
         self.middle = sum;
         self.carries += u64::from(first) + u64::from(second);
+    }
+
+    /// Adds a square of 128 bits.
+    #[inline]
+    pub(super) fn add_square(&mut self, square: u128) {
+        let (sum, carry) = self.low.overflowing_add(square);
+        self.low = sum;
+        let (sum, carry) = self.middle.overflowing_add(u128::from(carry));
+        self.middle = sum;
+        self.carries += u64::from(carry);
     }
 
     pub(super) fn total(self) -> Wide {

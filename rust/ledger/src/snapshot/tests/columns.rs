@@ -9,11 +9,12 @@ use proptest::prelude::*;
 use super::oracle::Oracle;
 use super::segmentation::deal;
 use super::snapshot;
+use crate::facts::{BlockFacts, Body, TransactionFacts};
 use crate::read::{
     Account, AddressRange, ColumnSet, Direction, Ledger, MovementKind, PostingColumns, Scan, ScanOrder, Status,
 };
 use crate::segment::SegmentInput;
-use crate::segment::tests::economy::{address, input, time_of};
+use crate::segment::tests::economy::{address, hash, input, time_of};
 use crate::{Cancel, LedgerError, Snapshot};
 
 type Seen =
@@ -236,4 +237,41 @@ fn a_scan_and_a_sweep_stop_when_they_are_told_to() {
         })
         .unwrap();
     assert_eq!(seen, 1, "breaking ends a sweep");
+}
+
+#[test]
+fn an_account_of_more_than_a_batch_is_swept_behind_lighter_ones() {
+    let account = |first: u8, number: u16| {
+        let mut bytes = [first; 20];
+        bytes[1..3].copy_from_slice(&number.to_be_bytes());
+        Address::Evm(bytes)
+    };
+    // 300 light accounts, then one of 5,000 movements, then 300 light ones.
+    let busy = account(5, 0);
+    let transaction = |number: u16| {
+        let mut facts = TransactionFacts::new(hash(u64::from(number)), u64::from(number));
+        let from = account(if number.is_multiple_of(2) { 1 } else { 9 }, number % 300);
+        facts.body = Some(Body { from: Some(from), to: Some(busy), value: Amount::from(u64::from(number)) });
+        facts
+    };
+    let block = |number: u16| BlockFacts {
+        number: u64::from(number),
+        hash: None,
+        parent: None,
+        time: Timestamp::new(i64::from(number)),
+    };
+    let ledger = snapshot(&[SegmentInput {
+        chain: Chain::ETHEREUM,
+        network: headwater_types::Network::Mainnet,
+        blocks: (0..5000).map(block).collect(),
+        transactions: (0..5000).map(transaction).collect(),
+        contracts: Vec::new(),
+        tokens: Vec::new(),
+    }]);
+    let all = swept(&ledger, Chain::ETHEREUM, &AddressRange::default());
+    assert_eq!(all.len(), 301);
+    for (address, rows) in all {
+        let account = ledger.account(Chain::ETHEREUM, &address).unwrap().unwrap();
+        assert_eq!(rows, by_postings(&ledger, &account, &Scan::default()));
+    }
 }
