@@ -107,9 +107,29 @@ fn place(
     Ok(())
 }
 
+/// The rows in order, where there is nothing to join: all indexed, each index once, and none that tells more of another.
+/// Nearly all movements there are.
+fn plain(rows: &[Movement]) -> Option<Vec<Movement>> {
+    let is_plain = |row: &Movement| {
+        matches!(row.ordinal, Ordinal::Indexed(_)) && matches!(row.kind, MovementFact::Internal | MovementFact::Token)
+    };
+    if !rows.iter().all(is_plain) {
+        return None;
+    }
+    let mut rows = rows.to_vec();
+    rows.sort_unstable();
+    let is_once = rows.windows(2).all(|pair| (pair[0].kind, pair[0].ordinal) != (pair[1].kind, pair[1].ordinal));
+    is_once.then_some(rows)
+}
+
 pub(super) fn join_movements(at: &Place<'_>, held: Vec<Movement>, offered: Vec<Movement>) -> Result<Vec<Movement>> {
     if held.is_empty() && offered.is_empty() {
         return Ok(Vec::new());
+    }
+    if offered.is_empty()
+        && let Some(rows) = plain(&held)
+    {
+        return Ok(rows);
     }
     let held = Side::new(at, held)?;
     let offered = Side::new(at, offered)?;

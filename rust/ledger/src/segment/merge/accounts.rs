@@ -92,9 +92,7 @@ fn united(sources: &[Source<'_>], leaving: &[Leaving], writer: &mut AccountsWrit
         } else {
             std::collections::binary_heap::PeekMut::pop(head);
         }
-        let Some(flags) = leaving[place].flags(old).map_or_else(|| segment.account_flags(old).map(Some), Ok)? else {
-            continue;
-        };
+        let Some(flags) = leaving[place].flags(old, segment.account_flags(old)?) else { continue };
         match &mut waiting {
             Some((held, _, _, bits)) if *held == key => *bits |= flags,
             _ => {
@@ -112,9 +110,12 @@ fn united(sources: &[Source<'_>], leaving: &[Leaving], writer: &mut AccountsWrit
     Ok(Ids { accounts: 0, assets: 0, sources: ids })
 }
 
+/// A text, its source, its place there, and the new account.
+type TextHead = Reverse<(String, usize, u32, u32)>;
+
 /// Accounts in order of text, by the orders of the sources.
 fn order_texts(sources: &[Source<'_>], ids: &Ids, writer: &mut AccountsWriter, cancel: &Cancel) -> Result<()> {
-    let head = |source: usize, place: u32| -> Result<Option<Reverse<(String, usize, u32, u32)>>> {
+    let head = |source: usize, place: u32| -> Result<Option<TextHead>> {
         let segment = sources[source].segment;
         for place in place..segment.accounts()? {
             let old = segment.at_text(place as usize)?;

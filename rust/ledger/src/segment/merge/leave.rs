@@ -101,9 +101,9 @@ impl Leaving {
         Ok(())
     }
 
-    /// The bits of an account now, if they changed; none when it is gone.
-    pub(super) fn flags(&self, account: u32) -> Option<Option<u8>> {
-        if self.accounts.is_empty() { None } else { self.accounts.get(&account).copied() }
+    /// The bits of an account, given those stored; `None` when it is gone.
+    pub(super) fn flags(&self, account: u32, stored: u8) -> Option<u8> {
+        self.accounts.get(&account).map_or(Some(stored), |now| *now)
     }
 
     pub(super) fn keeps_asset(&self, asset: u32) -> bool {

@@ -40,6 +40,11 @@ use crate::read::Result;
 /// Steps between two looks at the cancel token.
 const CANCEL_STEP: u64 = 4096;
 
+/// A hash, its source, and its new row.
+type HashHead = Reverse<([u8; 32], usize, u32)>;
+/// The hash and output that are spent, the new input, and its source.
+type SpendHead = Reverse<([u8; 32], u32, u32, usize)>;
+
 /// A segment that goes into a merge.
 pub(crate) struct Source<'a> {
     pub(crate) segment: &'a Segment,
@@ -176,7 +181,7 @@ fn put_hashes(
 ) -> Result<()> {
     let mut writer = HashesWriter::new(spool);
     let mut next = vec![0_u32; sources.len()];
-    let mut advance = |source: usize| -> Result<Option<Reverse<([u8; 32], usize, u32)>>> {
+    let mut advance = |source: usize| -> Result<Option<HashHead>> {
         let Source { segment, .. } = sources[source];
         while next[source] < segment.transactions() {
             let row = segment.row_by_hash(next[source])?;
@@ -219,7 +224,7 @@ fn put_spenders(
 ) -> Result<()> {
     let mut writer = SpendersWriter::new(spool);
     let mut next = vec![0; sources.len()];
-    let mut advance = |source: usize| -> Result<Option<Reverse<([u8; 32], u32, u32, usize)>>> {
+    let mut advance = |source: usize| -> Result<Option<SpendHead>> {
         let Source { segment, .. } = sources[source];
         while next[source] < segment.input_count() {
             let (input, hash, index) = segment.input_by_hash(next[source])?;

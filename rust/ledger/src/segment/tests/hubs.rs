@@ -13,7 +13,7 @@ use crate::segment::{Encoding, SegmentInput};
 const CHAIN: Chain = Chain::ETHEREUM;
 
 /// Transfers of account 0 with a few others in some tokens; some fail, one amount is past 128 bits.
-fn busy(transactions: u64) -> SegmentInput {
+pub(super) fn busy(transactions: u64) -> SegmentInput {
     let transaction = |number: u64| {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&(number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());

@@ -110,6 +110,14 @@ fn two_inputs() -> impl Strategy<Value = (SegmentInput, SegmentInput)> {
     ]
 }
 
+#[test]
+fn hubs_that_only_the_merge_makes_are_those_built_of_the_whole() {
+    let whole = super::hubs::busy(3000);
+    for (count, step, is_raw) in [(2, 1, 0), (3, 1000, 0), (5, 40, 0b10), (4, 300, 0b1111)] {
+        check_parts(&whole, &parts(&whole, count, |place| place / step), is_raw, &Scratch::memory());
+    }
+}
+
 proptest! {
     #[test]
     fn merged_parts_are_what_is_built_of_the_whole(
