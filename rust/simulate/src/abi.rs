@@ -43,9 +43,71 @@ pub(crate) fn number(number: u64) -> [u8; 32] {
     Amount::from(number).to_be_bytes()
 }
 
+/// A value of a call or an event.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    /// A static value.
+    Word([u8; 32]),
+    /// Bytes or a string.
+    Bytes(Vec<u8>),
+    /// A list of words.
+    Words(Vec<[u8; 32]>),
+}
+
+impl Value {
+    /// A small number.
+    pub(crate) fn number(value: u64) -> Self {
+        Self::Word(number(value))
+    }
+
+    /// An amount of 128 bits.
+    pub(crate) fn raw(raw: u128) -> Self {
+        Self::Word(amount(Amount::from_u128(raw)))
+    }
+
+    /// An account.
+    pub(crate) fn account(address: &Address) -> Self {
+        Self::Word(account(address))
+    }
+}
+
+/// Values as the ABI lays them out: a head of words, in which dynamic values stand as offsets into the tail.
+pub(crate) fn encode(values: &[Value]) -> Vec<u8> {
+    let mut head = Vec::new();
+    let mut tail: Vec<u8> = Vec::new();
+    for value in values {
+        let offset = number((values.len() * 32 + tail.len()) as u64);
+        match value {
+            Value::Word(word) => head.extend_from_slice(word),
+            Value::Bytes(bytes) => {
+                head.extend_from_slice(&offset);
+                tail.extend_from_slice(&number(bytes.len() as u64));
+                tail.extend_from_slice(bytes);
+                tail.resize(tail.len().next_multiple_of(32), 0);
+            }
+            Value::Words(words) => {
+                head.extend_from_slice(&offset);
+                tail.extend_from_slice(&number(words.len() as u64));
+                tail.extend(words.iter().flatten());
+            }
+        }
+    }
+    head.extend(tail);
+    head
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dynamic_values_stand_behind_the_head() {
+        let encoded = encode(&[Value::number(7), Value::Bytes(vec![1, 2, 3]), Value::Words(vec![number(9)])]);
+        let word = |place: usize| encoded[32 * place + 31];
+        // Head: 7, offset 96, offset 160. Tail: length 3 and bytes, length 1 and 9.
+        assert_eq!([word(0), word(1), word(2), word(3), word(5), word(6)], [7, 96, 160, 3, 1, 9]);
+        assert_eq!((encoded.len(), &encoded[128..131]), (7 * 32, &[1, 2, 3][..]));
+    }
 
     #[test]
     fn selectors_and_topics_are_those_of_real_tokens() {

@@ -7,7 +7,7 @@ use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_types::{Address, Asset, Chain};
 use serde::Serialize;
 
-use crate::truth::{AddressTruth, CaseStep, Role, Truth};
+use crate::truth::{AddressTruth, BridgeOutcome, CaseStep, Role, Truth};
 
 /// One address worth looking at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -64,7 +64,7 @@ impl Spotter {
             self.mixed.entry(link.chain).or_insert(link.depositor);
         }
         for transfer in truth.bridge_transfers.iter().filter(|transfer| person(&transfer.source.user)) {
-            let there = &transfer.destination;
+            let (Some(there), BridgeOutcome::Completed) = (&transfer.destination, transfer.outcome) else { continue };
             self.crossed.entry(transfer.source.chain).or_insert((transfer.source.user, there.chain, there.user));
         }
     }

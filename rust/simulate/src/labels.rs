@@ -12,6 +12,8 @@ const fn claim(role: Role) -> Option<(&'static str, &'static str, u64)> {
         Role::ExchangeDeposit => ("deposit", "explorer-tags", 6),
         Role::MixerPool => ("mixer", "explorer-tags", 100),
         Role::BridgeVault => ("bridge", "explorer-tags", 100),
+        Role::DexPool | Role::DexRouter => ("dex", "explorer-tags", 85),
+        Role::MevBot => ("mev_bot", "explorer-tags", 40),
         Role::MiningPool => ("mining_pool", "pool-list", 80),
         Role::PaymentHot => ("payment", "explorer-tags", 70),
         Role::Merchant => ("merchant", "explorer-tags", 20),
@@ -20,7 +22,7 @@ const fn claim(role: Role) -> Option<(&'static str, &'static str, u64)> {
         Role::ScamCollector => ("phishing", "scam-reports", 60),
         Role::ScamOperator => ("phishing", "scam-reports", 30),
         Role::ScamLayer => ("theft", "scam-reports", 10),
-        Role::TokenDeployer | Role::SpoofedToken => ("scam", "scam-reports", 25),
+        Role::TokenDeployer | Role::SpoofedToken | Role::CounterfeitToken => ("scam", "scam-reports", 25),
         Role::Person
         | Role::PaymentInvoice
         | Role::Zero
@@ -29,6 +31,13 @@ const fn claim(role: Role) -> Option<(&'static str, &'static str, u64)> {
         | Role::Issuer
         | Role::MixerRelayer
         | Role::BridgeRelayer
+        | Role::LiquidityProvider
+        | Role::MarketMaker
+        | Role::FeeToken
+        | Role::RebasingToken
+        | Role::NftCollection
+        | Role::Launderer
+        | Role::Business
         | Role::Validator
         | Role::Miner
         | Role::Duster => return None,

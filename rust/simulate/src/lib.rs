@@ -1,7 +1,8 @@
 //! A seeded economy over four chains, with its ground truth.
 //!
-//! People with habits, hours and weekdays, exchanges with deposit addresses, mixers, bridges, mining pools, issuers,
-//! makers of worthless tokens and criminals live on ethereum, bsc, tron and bitcoin for 400 days or two years. The chains
+//! People with habits, hours and weekdays, exchanges with deposit addresses, decentralised exchanges with searchers,
+//! mixers, bridges with the events of real protocols, mining pools, issuers, makers of worthless tokens, launderers,
+//! poisoners and other criminals, and honest twins that stay just below the thresholds of behaviours live on ethereum, bsc, tron and bitcoin for 400 days or two years. The chains
 //! begin with them, so history is complete: nobody ever spends what they do not have, and every balance follows from the
 //! facts. What is really so (who owns an address, which output is change, where loot went) stands in [`Truth`], beside
 //! the chains; [`truth`] lists its tables.

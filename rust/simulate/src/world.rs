@@ -8,11 +8,13 @@ use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 use crate::abi;
 use crate::actors::Actor;
 use crate::actors::bitcoin::Tumbler;
-use crate::actors::bridge::Bridge;
+use crate::actors::bridges::Bridges;
+use crate::actors::dex::Dex;
 use crate::actors::exchange::Exchange;
 use crate::actors::mixer::Mixer;
 use crate::actors::payments::Payments;
 use crate::actors::people::Person;
+use crate::actors::scams::Watched;
 use crate::book::{AccountBook, Call, Effect, Insufficient, Receipt, UtxoBook};
 use crate::clock::{DAY, HOUR, START};
 use crate::directory::Directory;
@@ -21,7 +23,7 @@ use crate::identity::account;
 use crate::market::Market;
 use crate::preset::Preset;
 use crate::tokens::{Token, known};
-use crate::truth::{Behaviour, CaseStep, Evidence, PlantedBehaviour, Role, Truth};
+use crate::truth::{Behaviour, CaseStep, Evidence, PlantedBehaviour, Role, Truth, Verdict};
 
 /// The account chains of the economy.
 pub(crate) const ACCOUNT_CHAINS: [Chain; 3] = [Chain::ETHEREUM, Chain::BSC, Chain::TRON];
@@ -58,8 +60,12 @@ pub(crate) struct World {
     pub(crate) mixer: Mixer,
     /// The mixer of bitcoin.
     pub(crate) tumbler: Tumbler,
-    /// The bridge.
-    pub(crate) bridge: Bridge,
+    /// The bridges.
+    pub(crate) bridges: Bridges,
+    /// Payments that everybody can see.
+    pub(crate) watched: Watched,
+    /// The pools, and the swaps that wait.
+    pub(crate) dex: Dex,
     /// The payment services.
     pub(crate) payments: Payments,
     /// What is really so, as it happens: what no slice has taken yet.
@@ -87,7 +93,9 @@ impl World {
             exchanges: Vec::new(),
             mixer: Mixer::default(),
             tumbler: Tumbler::default(),
-            bridge: Bridge::default(),
+            bridges: Bridges::default(),
+            watched: Watched::default(),
+            dex: Dex::default(),
             payments: Payments::default(),
             truth: Truth::default(),
             directory: Directory::default(),
@@ -125,7 +133,7 @@ impl World {
     }
 
     /// The book of an account chain, to read.
-    fn read(&self, chain: Chain) -> &AccountBook {
+    pub(crate) fn read(&self, chain: Chain) -> &AccountBook {
         match chain {
             Chain::ETHEREUM => &self.ethereum,
             Chain::BSC => &self.bsc,
@@ -148,6 +156,11 @@ impl World {
         let address = account(self.seed, family, name);
         self.directory.file_new(address, role, owner);
         address
+    }
+
+    /// Files the role and owner of an address that is nobody's yet.
+    pub(crate) fn file(&mut self, address: Address, role: Role, owner: &str) {
+        self.directory.file(address, role, owner);
     }
 
     /// Role and owner of an address.
@@ -286,7 +299,27 @@ impl World {
 
     /// Writes down that an address behaved so, and by what it can be known.
     pub(crate) fn plant(&mut self, chain: Chain, address: Address, behaviour: Behaviour, evidence: Evidence) {
-        self.truth.behaviours.push(PlantedBehaviour { chain, address, behaviour, evidence });
+        self.judge(chain, (address, behaviour, Verdict::Planted), evidence);
+    }
+
+    /// Writes down that an address behaved so, or only nearly.
+    pub(crate) fn judge(
+        &mut self,
+        chain: Chain,
+        (address, behaviour, verdict): (Address, Behaviour, Verdict),
+        evidence: Evidence,
+    ) {
+        self.truth.behaviours.push(PlantedBehaviour { chain, address, behaviour, verdict, evidence });
+    }
+
+    /// Whole units of a coin and millionths of one, raw.
+    pub(crate) fn whole(&self, chain: Chain, coin: Coin, whole: u64, millionths: u32) -> u128 {
+        let decimals = match coin {
+            Coin::Native => chain.native_decimals(),
+            Coin::Token(place) => self.tokens[place].decimals,
+        };
+        let unit = 10_u128.pow(u32::from(decimals));
+        u128::from(whole) * unit + u128::from(millionths) * unit / 1_000_000
     }
 }
 

@@ -6,8 +6,10 @@ use std::sync::LazyLock;
 
 use headwater_ledger::facts::{Batch, BlockFacts, Claim, MovementFact, OutPoint, TransactionFacts};
 use headwater_ledger::read::{CoverageTable, Ordinal, ScriptType, Status};
-use headwater_simulate::truth::{JointKind, Role};
+use headwater_simulate::truth::{BridgeOutcome, JointKind, Role};
 use headwater_simulate::{Economy, Preset, Production, Truth, economy};
+use sha3::Digest;
+
 use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 
 static DEMO: LazyLock<Economy> = LazyLock::new(|| economy(Preset::Demo, 7));
@@ -62,6 +64,7 @@ fn another_seed_gives_another_economy() {
 #[test]
 fn nobody_spends_what_they_do_not_have_and_value_is_conserved() {
     for chain in account_chains() {
+        let counterfeit = contracts_of(chain, Role::CounterfeitToken);
         let mut held: BTreeMap<(Address, Asset), Amount> = BTreeMap::new();
         let mut made: BTreeMap<Asset, Amount> = BTreeMap::new();
         let mut gone: BTreeMap<Asset, Amount> = BTreeMap::new();
@@ -79,7 +82,11 @@ fn nobody_spends_what_they_do_not_have_and_value_is_conserved() {
             }
             if facts.status == Some(Status::Success) {
                 flows.push((body.from, body.to.or(facts.created), Asset::Native, body.value));
-                for movement in &facts.movements {
+                // Multi-tokens are no amounts, and what a counterfeit tells never happened.
+                let counts = |movement: &&headwater_ledger::facts::Movement| {
+                    movement.kind != MovementFact::NonFungible && !counterfeit.contains(&movement.asset)
+                };
+                for movement in facts.movements.iter().filter(counts) {
                     let real = |address: Option<Address>| {
                         address.filter(|address| movement.kind == MovementFact::Internal || !address.is_zero())
                     };
@@ -118,6 +125,11 @@ fn nobody_spends_what_they_do_not_have_and_value_is_conserved() {
     }
 }
 
+fn contracts_of(chain: Chain, role: Role) -> BTreeSet<Asset> {
+    let rows = DEMO.truth.addresses.iter().filter(|row| row.chain == chain && row.role == role);
+    rows.map(|row| Asset::Token(row.address)).collect()
+}
+
 #[test]
 fn a_wrapped_coin_is_backed_by_its_contract() {
     for (chain, contract) in [
@@ -139,14 +151,62 @@ fn a_wrapped_coin_is_backed_by_its_contract() {
                     wraps += 1;
                 } else if movement.asset == Asset::Token(contract) && movement.to.unwrap().is_zero() {
                     supply -= signed(movement.amount);
-                } else if movement.from == Some(contract) {
+                } else if movement.kind == MovementFact::Internal && movement.from == Some(contract) {
                     backing -= signed(movement.amount);
+                } else if movement.kind == MovementFact::Internal && movement.to == Some(contract) {
+                    backing += signed(movement.amount);
                 }
             }
         }
         assert!(wraps > 5, "{chain}: {wraps}");
         assert_eq!(supply, backing, "{chain}");
     }
+}
+
+/// A pool tells its reserves with every change: they are what it has, and no swap makes their product smaller.
+#[test]
+fn pools_hold_what_they_say_and_keep_their_product() {
+    let keccak = |text: &str| -> [u8; 32] { sha3::Keccak256::digest(text.as_bytes()).into() };
+    let (sync, swap) =
+        (keccak("Sync(uint112,uint112)"), keccak("Swap(address,uint256,uint256,uint256,uint256,address)"));
+    let mut swaps = 0;
+    for chain in account_chains() {
+        let pools: BTreeSet<_> =
+            contracts_of(chain, Role::DexPool).into_iter().filter_map(|asset| asset.contract().copied()).collect();
+        let mut held: BTreeMap<(Address, Address), u128> = BTreeMap::new();
+        let mut reserves: BTreeMap<Address, [u128; 2]> = BTreeMap::new();
+        for facts in transactions(chain).into_iter().filter(|facts| facts.status == Some(Status::Success)) {
+            for movement in &facts.movements {
+                let (Asset::Token(token), MovementFact::Token) = (movement.asset, movement.kind) else { continue };
+                let raw = || movement.amount.to_u128().unwrap();
+                if let Some(from) = movement.from.filter(|from| pools.contains(from) && *from != token) {
+                    *held.get_mut(&(from, token)).unwrap() -= raw();
+                }
+                if let Some(to) = movement.to.filter(|to| pools.contains(to) && *to != token) {
+                    *held.entry((to, token)).or_default() += raw();
+                }
+            }
+            for log in facts.logs.iter().filter(|log| log.topics[0] == sync) {
+                let word =
+                    |place: usize| u128::from_be_bytes(log.data[32 * place + 16..32 * place + 32].try_into().unwrap());
+                let told = [word(0), word(1)];
+                let mine: Vec<_> = held
+                    .range((log.address, Address::Evm([0; 20]))..)
+                    .take_while(|row| row.0.0 == log.address)
+                    .collect();
+                assert_eq!(mine.iter().map(|row| *row.1).collect::<Vec<_>>(), told, "{chain} {}", log.address);
+                let product =
+                    |pair: [u128; 2]| Amount::from_u128(pair[0]).checked_mul(Amount::from_u128(pair[1])).unwrap();
+                let traded = facts.logs.iter().any(|other| other.address == log.address && other.topics[0] == swap);
+                if let (Some(before), true) = (reserves.get(&log.address), traded) {
+                    assert!(product(told) >= product(*before), "{chain} {}", log.address);
+                    swaps += 1;
+                }
+                reserves.insert(log.address, told);
+            }
+        }
+    }
+    assert!(swaps > 1_000, "{swaps}");
 }
 
 #[test]
@@ -299,7 +359,9 @@ fn every_transaction_and_address_of_the_truth_exists_and_every_address_has_an_ow
     truth.change_outputs.iter().for_each(|change| exists(Chain::BITCOIN, &change.hash));
     for transfer in &truth.bridge_transfers {
         exists(transfer.source.chain, &transfer.source.hash);
-        exists(transfer.destination.chain, &transfer.destination.hash);
+        if let Some(there) = &transfer.destination {
+            exists(there.chain, &there.hash);
+        }
     }
     for link in &truth.mixer_links {
         exists(link.chain, &link.deposit);
@@ -352,12 +414,20 @@ fn both_legs_of_a_bridge_differ_by_the_fee_and_by_minutes() {
     let decimals: BTreeMap<_, _> =
         DEMO.tokens.iter().map(|token| ((token.chain, Asset::Token(token.contract)), token.decimals)).collect();
     for transfer in &DEMO.truth.bridge_transfers {
+        let Some(there) = &transfer.destination else {
+            assert_eq!(transfer.outcome, BridgeOutcome::Pending);
+            continue;
+        };
         let whole = |leg: &headwater_simulate::truth::BridgeLeg| leg.amount.to_f64(decimals[&(leg.chain, leg.asset)]);
-        let (sent, received) = (whole(&transfer.source), whole(&transfer.destination));
-        assert!(received < sent && received > sent * 0.95 - 1.0, "{sent} {received}");
-        let delay = transfer.destination.time_secs.checked_sub(transfer.source.time_secs).expect("out after in");
+        let (sent, received) = (whole(&transfer.source), whole(there));
+        if transfer.outcome == BridgeOutcome::Completed {
+            assert!(received < sent && received > sent * 0.95 - 1.0, "{sent} {received}");
+            assert_ne!(transfer.source.chain, there.chain);
+        } else {
+            assert_eq!((sent, transfer.source.chain), (received, there.chain));
+        }
+        let delay = there.time_secs.checked_sub(transfer.source.time_secs).expect("out after in");
         assert!((1..4 * 3_600).contains(&delay), "{delay}");
-        assert_ne!(transfer.source.chain, transfer.destination.chain);
     }
 }
 
@@ -387,7 +457,7 @@ fn the_demo_has_its_size_and_all_that_it_promises() {
     };
     let sizes: BTreeMap<_, _> = Chain::all().map(|chain| (chain, moved(chain))).collect();
     let all: usize = sizes.values().sum();
-    assert!((42_000..60_000).contains(&all), "{sizes:?}");
+    assert!((42_000..70_000).contains(&all), "{sizes:?}");
     assert!(sizes.values().all(|&size| size > 5_000), "{sizes:?}");
 
     for chain in account_chains() {
@@ -457,8 +527,9 @@ fn every_rate_symbol_has_a_price_for_every_day_and_only_true_tokens_are_listed()
     let unlisted =
         DEMO.batches.iter().flat_map(|batch| &batch.tokens).filter(|token| !listed.contains(&token.contract));
     let symbols: Vec<_> = unlisted.filter_map(|token| token.symbol.as_deref()).collect();
-    assert_eq!(symbols.len(), 9);
-    assert_eq!(symbols.iter().filter(|&&symbol| symbol == "USDT").count(), 2);
+    // Copies of a well-known symbol, given away or made for poisoning.
+    assert!(symbols.iter().filter(|&&symbol| symbol == "USDT").count() >= 2);
+    assert!(symbols.len() >= 9, "{symbols:?}");
 }
 
 #[test]

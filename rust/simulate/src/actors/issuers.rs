@@ -67,14 +67,15 @@ impl Issuer {
         let share = world.raw(chain, coin, FIRST_SUPPLY_CENTS * world.preset.wealth(), now);
         let exchanges = world.exchanges.len() as u128;
         self.mint(world, now, share * (exchanges + 3));
-        let vault = world.vault(chain);
         let mut buyers: Vec<_> = Vec::new();
         for exchange in 0..world.exchanges.len() {
             buyers.push((world.hot_wallet(exchange, chain.family()), share / 4));
             buyers.push((world.cold_wallet(exchange, chain.family()), share));
         }
         if matches!(world.tokens[self.place].symbol.as_str(), "USDT" | "USDC") && ACCOUNT_CHAINS.contains(&chain) {
-            buyers.push((vault, share));
+            let purses = world.bridge_purses(chain);
+            let of_purse = share / purses.len() as u128;
+            buyers.extend(purses.into_iter().map(|purse| (purse, of_purse)));
         }
         for (buyer, raw) in buyers {
             let _ = world.transfer(chain, now, (self.treasury, buyer), coin, raw);

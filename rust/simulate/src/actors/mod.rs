@@ -24,22 +24,27 @@
 //!
 //! **Truth**: `world.step(&case, stage, chain, hash, flow)` for each step of a case (a crime or scheme with a path);
 //! `world.plant(chain, address, behaviour, evidence)` when a behaviour of the catalogue is complete, with the hashes of
-//! its first and last transaction; `tests/planted.rs` holds its rule against the facts. Labels: one line in
+//! its first and last transaction, `world.judge` when it only nearly is; `tests/planted` and `tests/behaviours` hold the rules
+//! against the facts. Labels: one line in
 //! `labels::claim` says how often public lists know a role and by which code, one in `wrong_claim` how they err.
 //! Everything grows with the economy, so what is kept per person or payment must be small, and a wake must not walk
 //! over all people, tokens or orders.
 
 pub(crate) mod bitcoin;
-pub(crate) mod bridge;
+pub(crate) mod bridges;
+pub(crate) mod dex;
 pub(crate) mod dormant;
 pub(crate) mod exchange;
 pub(crate) mod issuers;
 pub(crate) mod merchants;
 pub(crate) mod mixer;
+mod odd_tokens;
 pub(crate) mod payments;
 pub(crate) mod people;
 pub(crate) mod scams;
+mod scenes;
 pub(crate) mod spoofers;
+mod subscriptions;
 pub(crate) mod validators;
 
 use crate::world::World;
@@ -60,14 +65,18 @@ pub(crate) fn all(world: &mut World) -> Vec<Box<dyn Actor>> {
     actors.extend(bitcoin::settle(world));
     actors.extend(issuers::settle(world));
     actors.extend(mixer::settle(world));
-    actors.extend(bridge::settle(world));
+    actors.extend(bridges::settle(world));
+    actors.extend(dex::settle(world));
     actors.extend(validators::settle(world));
     actors.extend(people::settle(world));
     actors.extend(merchants::settle(world));
     actors.extend(payments::settle(world));
     actors.extend(dormant::settle(world));
     actors.extend(spoofers::settle(world));
+    actors.extend(odd_tokens::settle(world));
+    actors.extend(subscriptions::settle(world));
     actors.extend(scams::settle(world));
     actors.extend(bitcoin::settle_others(world));
+    actors.extend(scenes::settle(world));
     actors
 }

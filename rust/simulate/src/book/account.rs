@@ -49,6 +49,44 @@ pub(crate) enum Effect {
         /// How much.
         amount: Amount,
     },
+    /// A token movement whose event tells more than happens: a counterfeit that moves nothing, a token that takes a
+    /// fee on the way.
+    Told {
+        /// The contract.
+        contract: Address,
+        /// Sender, who loses what is told, or nothing when nothing moves.
+        from: Address,
+        /// Receiver.
+        to: Address,
+        /// What the event says.
+        told: Amount,
+        /// What the receiver really gets.
+        moved: Amount,
+    },
+    /// A non-fungible token moved: ERC-721 by id.
+    Unique {
+        /// The contract.
+        contract: Address,
+        /// Sender.
+        from: Address,
+        /// Receiver.
+        to: Address,
+        /// Its id.
+        id: Amount,
+    },
+    /// Some of a multi-token moved: ERC-1155.
+    Multi {
+        /// The contract.
+        contract: Address,
+        /// Who calls.
+        operator: Address,
+        /// Sender and receiver.
+        between: (Address, Address),
+        /// The id.
+        id: Amount,
+        /// How many.
+        count: Amount,
+    },
     /// Another event.
     Log {
         /// Who emits it.
@@ -159,6 +197,12 @@ impl AccountBook {
         self.known(address).zip(asset).and_then(|key| self.balances.get(&key)).copied().unwrap_or_default()
     }
 
+    /// Sets what somebody has of a token, as contracts do that rebase or destroy: no transaction tells.
+    pub(crate) fn adjust(&mut self, holder: Address, contract: Address, amount: Amount) {
+        let key = (self.id(&holder), self.id(&contract));
+        self.balances.insert(key, amount);
+    }
+
     /// Makes it known that an address is a contract.
     pub(crate) fn add_contract(&mut self, contract: Address) {
         self.mention(&contract);
@@ -252,7 +296,12 @@ impl AccountBook {
                 Effect::Token { contract, from, to, amount } => {
                     self.shift(*from, *to, Asset::Token(*contract), *amount, changed)?;
                 }
-                Effect::Log { .. } => {}
+                // The difference between what is told and what arrives is a fee that the contract swallows.
+                Effect::Told { contract, from, to, told, moved } if !moved.is_zero() => {
+                    self.take(*from, Asset::Token(*contract), *told, changed)?;
+                    self.shift(zero(from.family()), *to, Asset::Token(*contract), *moved, changed)?;
+                }
+                Effect::Told { .. } | Effect::Unique { .. } | Effect::Multi { .. } | Effect::Log { .. } => {}
             }
         }
         Ok(())
@@ -345,22 +394,45 @@ impl AccountBook {
                         amount,
                     });
                 }
-                Effect::Token { contract, from, to, amount } => {
-                    facts.movements.push(Movement {
-                        kind: MovementFact::Token,
-                        ordinal: Ordinal::Indexed(self.next_log),
-                        from: Some(from),
-                        to: Some(to),
-                        asset: Asset::Token(contract),
-                        amount,
-                    });
-                    let signature = abi::topic("Transfer(address,address,uint256)");
-                    let topics = vec![signature, abi::account(&from), abi::account(&to)];
+                Effect::Token { contract, from, to, amount }
+                | Effect::Told { contract, from, to, told: amount, .. } => {
+                    self.movement(facts, MovementFact::Token, contract, (from, to), amount);
+                    let topics = vec![transfer(), abi::account(&from), abi::account(&to)];
                     self.log(facts, contract, topics, abi::amount(amount).to_vec());
+                }
+                Effect::Unique { contract, from, to, id } => {
+                    self.movement(facts, MovementFact::NonFungible, contract, (from, to), id);
+                    let topics = vec![transfer(), abi::account(&from), abi::account(&to), abi::amount(id)];
+                    self.log(facts, contract, topics, Vec::new());
+                }
+                Effect::Multi { contract, operator, between: (from, to), id, count } => {
+                    self.movement(facts, MovementFact::NonFungible, contract, (from, to), count);
+                    let signature = abi::topic("TransferSingle(address,address,address,uint256,uint256)");
+                    let topics = vec![signature, abi::account(&operator), abi::account(&from), abi::account(&to)];
+                    self.log(facts, contract, topics, [abi::amount(id), abi::amount(count)].concat());
                 }
                 Effect::Log { address, topics, data } => self.log(facts, address, topics, data),
             }
         }
+    }
+
+    /// A movement of a token, whose event is the next log.
+    fn movement(
+        &self,
+        facts: &mut TransactionFacts,
+        kind: MovementFact,
+        contract: Address,
+        (from, to): (Address, Address),
+        amount: Amount,
+    ) {
+        facts.movements.push(Movement {
+            kind,
+            ordinal: Ordinal::Indexed(self.next_log),
+            from: Some(from),
+            to: Some(to),
+            asset: Asset::Token(contract),
+            amount,
+        });
     }
 
     fn log(&mut self, facts: &mut TransactionFacts, address: Address, topics: Vec<[u8; 32]>, data: Vec<u8>) {
@@ -429,6 +501,10 @@ impl AccountBook {
         named.sort_unstable();
         named
     }
+}
+
+fn transfer() -> [u8; 32] {
+    abi::topic("Transfer(address,address,uint256)")
 }
 
 #[cfg(test)]

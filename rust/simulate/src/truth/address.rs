@@ -48,6 +48,14 @@ roles! {
     UnverifiedToken = "unverified_token",
     /// A token that carries the symbol of another.
     SpoofedToken = "spoofed_token",
+    /// A token whose events tell of movements that never were.
+    CounterfeitToken = "counterfeit_token",
+    /// A token that takes a fee on the way: its events tell more than arrives.
+    FeeToken = "fee_token",
+    /// A token whose balances change without transfers.
+    RebasingToken = "rebasing_token",
+    /// A collection of non-fungible tokens.
+    NftCollection = "nft_collection",
     /// Who issues a token.
     Issuer = "issuer",
     /// Who made an unverified or spoofed token.
@@ -70,6 +78,20 @@ roles! {
     CoinjoinCoordinator = "coinjoin_coordinator",
     /// Who sends next to nothing to very many.
     Duster = "duster",
+    /// A pool of a decentralised exchange, which is also the token of its shares.
+    DexPool = "dex_pool",
+    /// Router or factory of a decentralised exchange.
+    DexRouter = "dex_router",
+    /// Who feeds a pool.
+    LiquidityProvider = "liquidity_provider",
+    /// Who trades pools back to the price of the world.
+    MarketMaker = "market_maker",
+    /// A searcher: its key, and the contract that it trades through.
+    MevBot = "mev_bot",
+    /// Who moves money so that its way is hard to follow.
+    Launderer = "launderer",
+    /// Who does honest business, some of which looks odd.
+    Business = "business",
     /// Who runs a scam.
     ScamOperator = "scam_operator",
     /// The contract of a scam.

@@ -88,6 +88,26 @@ behaviours! {
     PonziPayout = "ponzi_payout",
 }
 
+/// Whether the rule of a behaviour holds for an address, at the default thresholds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Verdict {
+    /// It holds.
+    Planted,
+    /// It nearly holds: the address stays just below a threshold, and is innocent.
+    Innocent,
+}
+
+impl Verdict {
+    /// The name in truth tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Planted => "planted",
+            Self::Innocent => "innocent",
+        }
+    }
+}
+
 /// By what a behaviour can be known. The numbers are of the planted act; what else the address does may add to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Evidence {
@@ -103,7 +123,7 @@ pub struct Evidence {
     pub last: TxHash,
 }
 
-/// An address that behaves like an entry of the catalogue, on purpose.
+/// An address that behaves like an entry of the catalogue on purpose, or nearly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlantedBehaviour {
     /// The chain.
@@ -112,6 +132,8 @@ pub struct PlantedBehaviour {
     pub address: Address,
     /// How.
     pub behaviour: Behaviour,
+    /// Whether it does, or only nearly.
+    pub verdict: Verdict,
     /// By what it can be known.
     pub evidence: Evidence,
 }
@@ -122,6 +144,7 @@ impl Row for PlantedBehaviour {
         ("blockchain", Kind::Text),
         ("address", Kind::Text),
         ("code", Kind::Text),
+        ("verdict", Kind::Text),
         ("count", Kind::Number),
         ("counterparties", Kind::Number),
         ("usd_cents", Kind::Number),
@@ -136,6 +159,7 @@ impl Row for PlantedBehaviour {
             Cell::text(&self.chain),
             Cell::text(&self.address),
             Cell::text(self.behaviour.code()),
+            Cell::text(self.verdict.name()),
             Cell::Number(count),
             Cell::Number(counterparties),
             Cell::Number(usd_cents),
@@ -150,6 +174,9 @@ impl Row for PlantedBehaviour {
             chain,
             address: cells.address(chain)?,
             behaviour: cells.parse(|text| Behaviour::ALL.iter().copied().find(|behaviour| behaviour.code() == text))?,
+            verdict: cells.parse(|text| {
+                [Verdict::Planted, Verdict::Innocent].into_iter().find(|verdict| verdict.name() == text)
+            })?,
             evidence: Evidence {
                 count: cells.number(),
                 counterparties: cells.number(),

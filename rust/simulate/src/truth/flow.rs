@@ -77,17 +77,83 @@ impl Row for CaseStep {
     }
 }
 
-/// Both legs of one transfer over a bridge.
+/// How the legs of a bridge can be joined from their events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BridgeClass {
+    /// One id of 32 bytes stands in both.
+    UniqueId,
+    /// A tuple (origin chain, counter) stands in both.
+    UniqueTuple,
+    /// The second names the transaction of the first.
+    SourceHash,
+    /// The second carries an id that follows from the first.
+    DerivedId,
+    /// The content is equal, and order decides.
+    Content,
+    /// Only amount, asset and time speak for it.
+    Heuristic,
+}
+
+impl BridgeClass {
+    /// All classes, strongest first.
+    pub const ALL: [Self; 6] =
+        [Self::UniqueId, Self::UniqueTuple, Self::SourceHash, Self::DerivedId, Self::Content, Self::Heuristic];
+
+    /// The letter in truth tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UniqueId => "A",
+            Self::UniqueTuple => "B",
+            Self::SourceHash => "C",
+            Self::DerivedId => "D",
+            Self::Content => "E",
+            Self::Heuristic => "F",
+        }
+    }
+}
+
+/// How a transfer over a bridge ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BridgeOutcome {
+    /// It came out on the other chain.
+    Completed,
+    /// It went back to its sender on the first chain; the second leg is the refund.
+    Refunded,
+    /// It never ended.
+    Pending,
+}
+
+impl BridgeOutcome {
+    /// All ends.
+    pub const ALL: [Self; 3] = [Self::Completed, Self::Refunded, Self::Pending];
+
+    /// The name in truth tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Refunded => "refunded",
+            Self::Pending => "pending",
+        }
+    }
+}
+
+/// One transfer over a bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeTransfer {
     /// The bridge.
     pub bridge: String,
-    /// Its own number of the transfer.
+    /// Number of the transfer among those of all bridges.
     pub id: u64,
+    /// How its legs can be joined.
+    pub class: BridgeClass,
+    /// How it ended.
+    pub outcome: BridgeOutcome,
     /// The leg where the money goes in.
     pub source: BridgeLeg,
-    /// The leg where it comes out, less the fee.
-    pub destination: BridgeLeg,
+    /// The leg where it comes out, less the fee, or comes back; `None` when it never does.
+    pub destination: Option<BridgeLeg>,
 }
 
 /// One leg of a bridge transfer.
@@ -119,6 +185,12 @@ impl BridgeLeg {
         ]
     }
 
+    /// The cells of a leg that is missing.
+    fn no_cells() -> [Cell; 6] {
+        let nothing = || Cell::maybe(None::<&str>);
+        [nothing(), nothing(), nothing(), nothing(), nothing(), Cell::Number(0)]
+    }
+
     fn from_cells(cells: &mut Cells<'_>) -> Option<Self> {
         let chain = cells.chain()?;
         Some(Self {
@@ -137,6 +209,8 @@ impl Row for BridgeTransfer {
     const COLUMNS: &'static [(&'static str, Kind)] = &[
         ("bridge", Kind::Text),
         ("id", Kind::Number),
+        ("class", Kind::Text),
+        ("outcome", Kind::Text),
         ("source_blockchain", Kind::Text),
         ("source_tx_hash", Kind::Text),
         ("sender", Kind::Text),
@@ -152,18 +226,28 @@ impl Row for BridgeTransfer {
     ];
 
     fn cells(&self) -> Vec<Cell> {
-        let mut cells = vec![Cell::text(&self.bridge), Cell::Number(self.id)];
+        let mut cells = vec![
+            Cell::text(&self.bridge),
+            Cell::Number(self.id),
+            Cell::text(self.class.name()),
+            Cell::text(self.outcome.name()),
+        ];
         cells.extend(self.source.cells());
-        cells.extend(self.destination.cells());
+        cells.extend(self.destination.as_ref().map_or_else(BridgeLeg::no_cells, BridgeLeg::cells));
         cells
     }
 
     fn from_cells(cells: &mut Cells<'_>) -> Option<Self> {
+        let (bridge, id) = (cells.text()?, cells.number());
+        let class = cells.parse(|text| BridgeClass::ALL.into_iter().find(|class| class.name() == text))?;
+        let outcome = cells.parse(|text| BridgeOutcome::ALL.into_iter().find(|outcome| outcome.name() == text))?;
         Some(Self {
-            bridge: cells.text()?,
-            id: cells.number(),
+            bridge,
+            id,
+            class,
+            outcome,
             source: BridgeLeg::from_cells(cells)?,
-            destination: BridgeLeg::from_cells(cells)?,
+            destination: if outcome == BridgeOutcome::Pending { None } else { Some(BridgeLeg::from_cells(cells)?) },
         })
     }
 }

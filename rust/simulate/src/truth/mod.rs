@@ -7,9 +7,10 @@
 //! |---|---|---|---|
 //! | `addresses` | address that occurs on a chain | chain, address | `blockchain`, `address`, `role` ([`Role`]), `owner` |
 //! | `cases` | step of a crime or scheme | time | `case`, `kind`, `step` (from 0), `stage`, `blockchain`, `tx_hash`, `from`, `to`, `contract`, `amount_raw` |
-//! | `behaviours` | planted behaviour | time of its end | `blockchain`, `address`, `code` ([`Behaviour`]), `count` (transactions), `counterparties`, `usd_cents`, `first_tx_hash`, `last_tx_hash` |
-//! | `bridge_transfers` | transfer over a bridge | time of payment | `bridge`, `id`, both legs: `blockchain`, `tx_hash`, user, `contract`, `amount_raw`, `time` |
+//! | `behaviours` | planted behaviour | time of its end | `blockchain`, `address`, `code` ([`Behaviour`]), `verdict` (`planted`, or `innocent` for what stays just below a threshold), `count` (transactions), `counterparties`, `usd_cents`, `first_tx_hash`, `last_tx_hash` |
+//! | `bridge_transfers` | transfer over a bridge | time of payment | `bridge`, `id`, `class` (A to F: how its legs can be joined), `outcome` (`completed`, `refunded`, `pending`), both legs (of a refund the second is the way back; none while pending): `blockchain`, `tx_hash`, user, `contract`, `amount_raw`, `time` |
 //! | `mixer_links` | deposit that was withdrawn | time of withdrawal | `blockchain`, `pool`, `deposit_tx_hash`, `depositor`, `withdrawal_tx_hash`, `recipient` |
+//! | `true_balances` | holder of a token whose transfers do not tell everything | end of the economy | `blockchain`, `address`, `contract`, `amount_raw` |
 //! | `change_outputs` | bitcoin payment with change | time | `tx_hash`, `output_index` (from 0) |
 //! | `clusters` | bitcoin address | address | `address`, `wallet` (one key store of one owner) |
 //! | `wallets` | bitcoin wallet that occurs | order of making | `wallet`, `owner`, `software`, `script`, `change_address`, `change_place`, `coin_choice`, `version`, `lock_time`, `sequence` |
@@ -22,6 +23,7 @@
 mod address;
 mod behaviour;
 mod flow;
+mod hidden;
 mod joint;
 mod label;
 mod price;
@@ -33,8 +35,9 @@ mod writer;
 use std::path::Path;
 
 pub use address::{AddressTruth, Role};
-pub use behaviour::{Behaviour, Evidence, PlantedBehaviour};
-pub use flow::{BridgeLeg, BridgeTransfer, CaseStep, MixerLink};
+pub use behaviour::{Behaviour, Evidence, PlantedBehaviour, Verdict};
+pub use flow::{BridgeClass, BridgeLeg, BridgeOutcome, BridgeTransfer, CaseStep, MixerLink};
+pub use hidden::TrueBalance;
 pub use joint::{JointKind, JointTransaction};
 pub use label::PublicLabel;
 pub use price::DayPrice;
@@ -56,6 +59,8 @@ pub struct Truth {
     pub bridge_transfers: Vec<BridgeTransfer>,
     /// Which withdrawal of a mixer belongs to which deposit.
     pub mixer_links: Vec<MixerLink>,
+    /// What holders of odd tokens really have at the end.
+    pub true_balances: Vec<TrueBalance>,
     /// The change of every bitcoin payment that has some.
     pub change_outputs: Vec<ChangeOutput>,
     /// Which wallet every bitcoin address belongs to.
@@ -78,6 +83,7 @@ impl Truth {
         self.behaviours.extend(later.behaviours);
         self.bridge_transfers.extend(later.bridge_transfers);
         self.mixer_links.extend(later.mixer_links);
+        self.true_balances.extend(later.true_balances);
         self.change_outputs.extend(later.change_outputs);
         self.clusters.extend(later.clusters);
         self.wallets.extend(later.wallets);
@@ -107,6 +113,7 @@ impl Truth {
             behaviours: table::read(folder)?,
             bridge_transfers: table::read(folder)?,
             mixer_links: table::read(folder)?,
+            true_balances: table::read(folder)?,
             change_outputs: table::read(folder)?,
             clusters: table::read(folder)?,
             wallets: table::read(folder)?,

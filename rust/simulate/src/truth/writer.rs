@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::table::TableWriter;
 use super::{
     AddressTruth, BridgeTransfer, CaseStep, ChangeOutput, ClusterMember, DayPrice, JointTransaction, MixerLink,
-    PlantedBehaviour, PublicLabel, Truth, TruthError, WalletTruth,
+    PlantedBehaviour, PublicLabel, TrueBalance, Truth, TruthError, WalletTruth,
 };
 
 /// Writes the tables of a truth as it becomes known; a row group of each at a time is in memory. The files get their
@@ -18,6 +18,7 @@ pub struct TruthWriter {
     behaviours: TableWriter<PlantedBehaviour>,
     bridge_transfers: TableWriter<BridgeTransfer>,
     mixer_links: TableWriter<MixerLink>,
+    true_balances: TableWriter<TrueBalance>,
     change_outputs: TableWriter<ChangeOutput>,
     clusters: TableWriter<ClusterMember>,
     wallets: TableWriter<WalletTruth>,
@@ -46,6 +47,7 @@ impl TruthWriter {
             behaviours: TableWriter::create(folder)?,
             bridge_transfers: TableWriter::create(folder)?,
             mixer_links: TableWriter::create(folder)?,
+            true_balances: TableWriter::create(folder)?,
             change_outputs: TableWriter::create(folder)?,
             clusters: TableWriter::create(folder)?,
             wallets: TableWriter::create(folder)?,
@@ -67,6 +69,7 @@ impl TruthWriter {
         self.behaviours.append(&truth.behaviours)?;
         self.bridge_transfers.append(&truth.bridge_transfers)?;
         self.mixer_links.append(&truth.mixer_links)?;
+        self.true_balances.append(&truth.true_balances)?;
         self.change_outputs.append(&truth.change_outputs)?;
         self.clusters.append(&truth.clusters)?;
         self.wallets.append(&truth.wallets)?;
@@ -91,6 +94,7 @@ impl TruthWriter {
         self.behaviours.finish()?;
         self.bridge_transfers.finish()?;
         self.mixer_links.finish()?;
+        self.true_balances.finish()?;
         self.change_outputs.finish()?;
         self.clusters.finish()?;
         self.wallets.finish()?;

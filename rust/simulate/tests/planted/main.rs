@@ -10,7 +10,7 @@ mod waking;
 
 use std::collections::BTreeMap;
 
-use headwater_simulate::truth::{Behaviour, PlantedBehaviour};
+use headwater_simulate::truth::{Behaviour, PlantedBehaviour, Verdict};
 use headwater_types::Chain;
 
 use facts::Facts;
@@ -33,7 +33,8 @@ fn every_planted_behaviour_satisfies_its_rule() {
     for planted in &facts.economy.truth.behaviours {
         let own = if planted.chain == Chain::BITCOIN { coins::RULES } else { &[] };
         let rule = own.iter().chain(RULES).find(|rule| rule.0 == planted.behaviour);
-        let (_, rule) = rule.unwrap_or_else(|| panic!("no rule is written for {:?}", planted.behaviour));
+        // The others, and the innocent twins, are judged by `tests/behaviours`.
+        let Some((_, rule)) = rule.filter(|_| planted.verdict == Verdict::Planted) else { continue };
         if let Err(missing) = rule(facts, planted) {
             broken.push(format!("{} {}: {missing}", planted.behaviour.code(), planted.address));
         }

@@ -4,7 +4,9 @@ use headwater_types::{Address, Amount, Asset, Chain};
 
 use super::{Life, Person};
 use crate::abi;
-use crate::actors::bridge::Crossing;
+use crate::actors::bridges::Crossing;
+use crate::actors::dex::SwapOrder;
+use crate::actors::scams::Payment;
 use crate::book::{Call, Effect, Insufficient};
 use crate::clock::HOUR;
 use crate::market::rounded;
@@ -24,9 +26,10 @@ enum Deed {
     PassOnOddToken,
     Bridge,
     Mix,
+    Swap,
 }
 
-const DEEDS: [Deed; 10] = [
+const DEEDS: [Deed; 11] = [
     Deed::Pay,
     Deed::Deposit,
     Deed::Withdraw,
@@ -37,6 +40,7 @@ const DEEDS: [Deed; 10] = [
     Deed::PassOnOddToken,
     Deed::Bridge,
     Deed::Mix,
+    Deed::Swap,
 ];
 
 impl Life {
@@ -97,6 +101,7 @@ impl Life {
             Deed::PassOnOddToken => self.pass_on(world, now, chain, me)?,
             Deed::Bridge => self.bridge(world, now, chain, &person)?,
             Deed::Mix => self.mix(world, now, chain, me)?,
+            Deed::Swap => self.swap(world, now, chain, me),
         }
         Ok(())
     }
@@ -133,6 +138,9 @@ impl Life {
         let Some(friend) = self.friend() else { return Ok(()) };
         let to = world.till(friend, chain, coin);
         world.transfer(chain, now, (me, to), coin, raw)?;
+        if let (Coin::Token(token), false) = (coin, chain == Chain::TRON) {
+            world.notice(Payment { at: now, chain, from: me, to, token, raw });
+        }
         Ok(())
     }
 
@@ -217,6 +225,11 @@ impl Life {
     fn pass_on(&mut self, world: &mut World, now: i64, chain: Chain, me: Address) -> Result<(), Insufficient> {
         let odd = (0..world.tokens.len())
             .filter(|&place| world.tokens[place].chain == chain && !world.tokens[place].verified())
+            // Who has how much of these only their maker keeps track of.
+            .filter(|&place| {
+                let who = world.who(&world.tokens[place].contract);
+                !matches!(who, Some((Role::RebasingToken | Role::FeeToken | Role::CounterfeitToken, _)))
+            })
             .map(Coin::Token);
         let held: Vec<_> = odd.filter(|&coin| world.balance(chain, &me, coin) > 0).collect();
         let Some(friend) = self.friend() else { return Ok(()) };
@@ -243,8 +256,24 @@ impl Life {
         let to = *self.stream.pick(&others);
         let raw = rounded(held / 100 * u128::from(self.stream.between(30, 95)), 4);
         let users = (me, person.account(to.family()));
-        world.cross(now, Crossing { chains: (chain, to), symbol, users, raw, case: None })?;
+        world.cross(now, Crossing { chains: (chain, to), symbol, users, raw, case: None, via: None })?;
         Ok(())
+    }
+
+    /// Changes one coin for another at a decentralised exchange; the next block takes the order.
+    fn swap(&mut self, world: &mut World, now: i64, chain: Chain, me: Address) {
+        let from = self.coin(world, chain);
+        let to = self.coin(world, chain);
+        let held = world.balance(chain, &me, from);
+        let keep = if from == Coin::Native { world.raw(chain, Coin::Native, 2_500, now) } else { 0 };
+        let raw = rounded(held.saturating_sub(keep) / 100 * u128::from(self.stream.between(10, 90)), 4);
+        let cents = world.cents(chain, from, raw, now);
+        if from == to || cents < 1_000 {
+            return;
+        }
+        let dex = usize::from(self.stream.chance(0.3));
+        let slippage_bp = [50, 100, 300, 500][self.stream.weighted(&[5, 3, 2, 1])];
+        world.order_swap(SwapOrder { user: me, chain, dex, coins: (from, to), raw, slippage_bp, least: 0 });
     }
 
     /// Deposits into a mixer, and later receives at a new address that nobody can tell is theirs.

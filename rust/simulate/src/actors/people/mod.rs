@@ -103,7 +103,7 @@ struct Life {
     likes_round: bool,
     friends: Vec<usize>,
     /// How much they like each of the deeds, in the order of their list.
-    weights: [u64; 10],
+    weights: [u64; 11],
     stream: Stream,
 }
 
@@ -122,10 +122,12 @@ impl Life {
         let friend_count = 3 + usize::try_from(whole(stream.exponential(6.0))).unwrap_or(0).min(60);
         let friends = (0..friend_count).map(|_| popularity.draw(&mut stream)).filter(|&friend| friend != number);
         let friends = friends.collect();
-        let mut weights = [60, 15, 10, 4, 2, 1, 1, 3, 0, 0];
+        let mut weights = [60, 15, 10, 4, 2, 1, 1, 3, 0, 0, 0];
         // Bridges and mixers are for some only.
         weights[8] = if stream.chance(0.16) { 9 } else { 0 };
         weights[9] = if stream.chance(0.18) { 14 } else { 0 };
+        // A third trades, few of them much.
+        weights[10] = if stream.chance(0.33) { stream.between(4, 40) } else { 0 };
         debug_assert!(number < world.people.len());
         Self {
             number,

@@ -1,16 +1,16 @@
 //! A drainer on ethereum: paid for through a mixer, a contract that people are made to allow, and loot that goes three
 //! ways: through a mixer, over a bridge to tron, and through layers to exchanges.
 
-use headwater_types::{Address, Amount, Asset, Chain, Family};
+use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 
 use super::{cash_out, move_all, move_some, victim};
 use crate::abi;
 use crate::actors::Actor;
-use crate::actors::bridge::Crossing;
+use crate::actors::bridges::Crossing;
 use crate::book::{Call, Effect};
 use crate::clock::{DAY, HOUR, START};
 use crate::random::Stream;
-use crate::truth::Role;
+use crate::truth::{Behaviour, Evidence, Role};
 use crate::world::{Case, Coin, Flow, World};
 
 const CHAIN: Chain = Chain::ETHEREUM;
@@ -28,6 +28,8 @@ pub(super) struct Drainer {
     tron: Vec<Address>,
     contract: Option<Address>,
     victims: usize,
+    /// When and how each owner was drained, until the truth knows.
+    drained: Vec<(i64, TxHash, u64)>,
     stage: Stage,
     stream: Stream,
 }
@@ -62,6 +64,7 @@ impl Drainer {
             tron,
             contract: None,
             victims: 0,
+            drained: Vec::new(),
             stage: Stage::Fund,
             stream: Stream::new(world.seed, OWNER),
         }
@@ -162,7 +165,25 @@ impl Drainer {
                 world.step(&self.case, "loot", CHAIN, receipt.hash, Flow::new(owner, to, asset, raw));
             }
             self.victims += 1;
+            self.drained.push((now, receipt.hash, world.cents(CHAIN, coin, held, now)));
+            self.tell(world);
         }
+    }
+
+    /// Three owners within a week make it what it is called.
+    fn tell(&self, world: &mut World) {
+        let [.., first, middle, last] = &self.drained[..] else { return };
+        if self.told(self.drained.len() - 1) || last.0 - first.0 > 7 * DAY {
+            return;
+        }
+        let usd_cents = first.2 + middle.2 + last.2;
+        let evidence = Evidence { count: 3, counterparties: 3, usd_cents, first: first.1, last: last.1 };
+        world.plant(CHAIN, self.collector, Behaviour::ApprovalDrain, evidence);
+    }
+
+    /// Whether three of the first so many already were.
+    fn told(&self, count: usize) -> bool {
+        self.drained[..count].windows(3).any(|three| three[2].0 - three[0].0 <= 7 * DAY)
     }
 
     fn false_claim(&mut self, world: &mut World, now: i64) {
@@ -242,8 +263,14 @@ impl Drainer {
         let raw = world.balance(CHAIN, &bridged, usdt);
         if raw > 0 {
             let case = Some(self.case.clone());
-            let crossing =
-                Crossing { chains: (CHAIN, Chain::TRON), symbol: "USDT", users: (bridged, straw), raw, case };
+            let crossing = Crossing {
+                chains: (CHAIN, Chain::TRON),
+                symbol: "USDT",
+                users: (bridged, straw),
+                raw,
+                case,
+                via: None,
+            };
             let _ = world.cross(now, crossing);
         }
         for place in 0..LAYERS {

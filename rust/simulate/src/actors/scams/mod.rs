@@ -1,7 +1,12 @@
 //! Crimes, each with victims, loot and a way to turn it into money. Every step is written to the truth.
 
 mod drainer;
+mod dusting;
 mod investment;
+mod launch;
+mod poisoning;
+
+pub(crate) use self::poisoning::{Payment, Watched};
 
 use headwater_types::{Address, Chain};
 
@@ -12,7 +17,12 @@ use crate::world::{Case, Coin, Flow, World};
 
 /// Prepares the crimes.
 pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
-    vec![Box::new(drainer::Drainer::new(world)), Box::new(investment::Investment::new(world))]
+    let mut actors: Vec<Box<dyn Actor>> =
+        vec![Box::new(drainer::Drainer::new(world)), Box::new(investment::Investment::new(world))];
+    actors.extend(poisoning::settle(world));
+    actors.extend(dusting::settle(world));
+    actors.extend(launch::settle(world));
+    actors
 }
 
 /// Moves everything an address has of a coin, and writes the step down.
