@@ -47,7 +47,9 @@ impl<'a> BitWriter<'a> {
 /// Writes a column at the width of its largest number, which it gives.
 pub(crate) fn put_column(values: &[u128], width: u32, out: &mut Vec<u8>) {
     let mut bits = BitWriter::new(out);
-    values.iter().for_each(|value| bits.push(*value, width));
+    for value in values {
+        bits.push(*value, width);
+    }
     bits.finish();
 }
 

@@ -79,11 +79,13 @@ fn add(
 
 /// The same from postings, without any shared code but that of values.
 fn oracle(ledger: &dyn Ledger, account: &Account) -> Vec<Row> {
+    /// Flows, the latest transaction of each kind, sums both ways.
+    type OfAsset = (Option<EdgeFlows>, [Option<u64>; 3], [Option<Amount>; 2]);
     #[derive(Default)]
     struct Asked {
         all: Option<EdgeFlows>,
         latest: [Option<u64>; 3],
-        assets: BTreeMap<Asset, (Option<EdgeFlows>, [Option<u64>; 3], [Option<Amount>; 2])>,
+        assets: BTreeMap<Asset, OfAsset>,
     }
     let mut rows: BTreeMap<Address, Asked> = BTreeMap::new();
     let (mut number, mut latest) = (0, None);
@@ -172,7 +174,9 @@ fn check_everywhere(batch: Batch, numbers: &[u64]) {
     for way in WAYS {
         let segmented = store.in_segments(way).unwrap();
         for store in [segmented.with_edges(&Cancel::new()).unwrap(), segmented] {
-            numbers.iter().for_each(|number| check(&*store.snapshot(), *number));
+            for number in &numbers {
+                check(&*store.snapshot(), *number);
+            }
         }
     }
 }
@@ -193,7 +197,7 @@ fn hub(counterparties: u64, rounds: u64) -> Batch {
         let amount = 1 + (number * number) % 1_000_003;
         chain = if number % 3 == 0 { chain.same_block() } else { chain };
         chain = if number % 5 < 2 { chain.transfer(1, other, amount) } else { chain.transfer(other, 1, amount) };
-        if other % 4 == 0 {
+        if other.is_multiple_of(4) {
             chain = chain.token_movement(other % 3, 1, other, amount * 1000).token_movement(1, other, 1, 5);
         }
     }

@@ -37,7 +37,7 @@ fn bytes<const N: usize>(number: u64) -> [u8; N] {
 fn zipf(random: u64, count: f64) -> u64 {
     let u = (random >> 11) as f64 / (1_u64 << 53) as f64;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank is small and not negative")]
-    let rank = (2.0 * (u * ((count + 2.0) / 2.0).ln()).exp() - 2.0).min(count - 1.0) as u64;
+    let rank = (2.0 * (u * (count / 2.0 + 1.0).ln()).exp() - 2.0).min(count - 1.0) as u64;
     rank
 }
 

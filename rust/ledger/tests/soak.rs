@@ -27,7 +27,7 @@ fn batch(number: u64) -> Batch {
 /// Every tenth commit also tells more about what is held: segments are corrected, not only added.
 fn step(number: u64) -> Batch {
     let new = batch(number);
-    if number % 10 != 0 {
+    if !number.is_multiple_of(10) {
         return new;
     }
     let mut more = batch(number / 2);

@@ -73,7 +73,9 @@ impl Production {
             spotter: Spotter::new(&world.listings(), &world.market.points()),
             world: {
                 let actors = actors::all(&mut world);
-                actors.into_iter().for_each(|actor| world.join(actor));
+                for actor in actors {
+                    world.join(actor);
+                }
                 world
             },
         };
@@ -178,9 +180,10 @@ impl Production {
     fn close(&mut self) -> Closing {
         let mut addresses = Vec::new();
         for chain in Chain::all() {
-            let named = match ACCOUNT_CHAINS.contains(&chain) {
-                true => self.world.book(chain).mentions(),
-                false => self.world.bitcoin.mentions(),
+            let named = if ACCOUNT_CHAINS.contains(&chain) {
+                self.world.book(chain).mentions()
+            } else {
+                self.world.bitcoin.mentions()
             };
             addresses.extend(named.into_iter().map(|(address, mentions)| (chain, address, mentions)));
         }

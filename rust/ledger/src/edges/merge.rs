@@ -118,9 +118,9 @@ pub(crate) fn edges(market: Market<'_>, account: &Account, order: EdgeOrder, lim
     }
     let mut sum = Sum::new(market);
     for (place, source) in sources {
-        sum.add(as_edges(place, source.all()?))?;
+        sum.add(&as_edges(place, source.all()?))?;
     }
-    sum.finish(order, limit).map(Some)
+    Ok(Some(sum.finish(order, limit)))
 }
 
 /// Shows the counterparties of an account in an order until `visit` breaks off; `None` when they are not built, or
@@ -194,7 +194,7 @@ impl<'a> Sum<'a> {
         Self { market, by_address: HashMap::new(), pairs: Vec::new(), by_handle: HashMap::new() }
     }
 
-    pub(super) fn add(&mut self, edges: Edges) -> Result<()> {
+    pub(super) fn add(&mut self, edges: &Edges) -> Result<()> {
         for edge in &edges.pairs {
             let address = self.market.address(edge.counterparty)?;
             let place = *self.by_address.entry(address).or_insert(self.pairs.len());
@@ -222,7 +222,7 @@ impl<'a> Sum<'a> {
         Ok(())
     }
 
-    pub(super) fn finish(mut self, order: EdgeOrder, limit: usize) -> Result<Edges> {
+    pub(super) fn finish(mut self, order: EdgeOrder, limit: usize) -> Edges {
         self.pairs.retain(|pair| order.holds(&pair.flows));
         self.pairs.sort_unstable_by(|one, other| {
             other.flows.weight(order).cmp(&one.flows.weight(order)).then_with(|| one.address.cmp(&other.address))
@@ -239,6 +239,6 @@ impl<'a> Sum<'a> {
             let assets = start..edges.assets.len();
             edges.pairs.push(Edge { counterparty: pair.counterparty, flows: pair.flows, assets });
         }
-        Ok(edges)
+        edges
     }
 }

@@ -69,7 +69,9 @@ pub(super) fn encode(edges: &AccountEdges, base: Timestamp, out: &mut Vec<u8>) {
     }
     for block in own_flows.chunks(BLOCK) {
         let mut columns: Columns<FLOW_COLUMNS> = Default::default();
-        block.iter().for_each(|flows| push_flows(flows, base, &mut columns));
+        for flows in block {
+            push_flows(flows, base, &mut columns);
+        }
         put_columns(&columns, &mut flow_bytes.bytes);
         flow_bytes.end(0);
     }

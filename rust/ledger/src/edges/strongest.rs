@@ -70,9 +70,9 @@ pub(super) fn strongest(
     }
     let mut sum = Sum::new(market);
     for ((place, _), edges) in sources.iter().zip(found) {
-        sum.add(as_edges(*place, edges))?;
+        sum.add(&as_edges(*place, edges))?;
     }
-    sum.finish(order, limit).map(Some)
+    Ok(Some(sum.finish(order, limit)))
 }
 
 /// Adds up a counterparty over all segments, and keeps what each has of it.

@@ -121,7 +121,7 @@ impl Actor for Relayer {
 
 impl Relayer {
     /// Both ends used a mixer; a new address whose first coins are a small note lives on them.
-    fn known_by(&self, world: &mut World, note: &Note, (new, withdrawal): (bool, TxHash), now: i64) {
+    fn known_by(world: &mut World, note: &Note, (new, withdrawal): (bool, TxHash), now: i64) {
         let Pool { chain, denomination, .. } = note.pool;
         let usd_cents = world.cents(chain, Coin::Native, denomination, now);
         let by = |hash| Evidence { count: 1, counterparties: 1, usd_cents, first: hash, last: hash };
@@ -153,7 +153,7 @@ impl Relayer {
             world.mixer.notes.push(note);
             return;
         };
-        self.known_by(world, &note, (new, receipt.hash), now);
+        Self::known_by(world, &note, (new, receipt.hash), now);
         if let Some(case) = &note.case {
             let flow = Flow::new(contract, note.recipient, Asset::Native, denomination - fee);
             world.step(case, "mix", chain, receipt.hash, flow);
