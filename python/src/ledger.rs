@@ -42,6 +42,7 @@ impl NativeLedger {
     }
 
     /// Writes the transfers as partitioned Parquet; what was written comes back as JSON.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
     fn export_transfers(&self, py: Python<'_>, out: PathBuf, chains: Vec<String>) -> PyResult<String> {
         let chains: Vec<_> = chains.iter().map(|name| chain_of(py, name)).collect::<PyResult<_>>()?;
         interruptible(py, |cancel| {

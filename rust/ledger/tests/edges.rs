@@ -174,7 +174,7 @@ fn check_everywhere(batch: Batch, numbers: &[u64]) {
     for way in WAYS {
         let segmented = store.in_segments(way).unwrap();
         for store in [segmented.with_edges(&Cancel::new()).unwrap(), segmented] {
-            for number in &numbers {
+            for number in numbers {
                 check(&*store.snapshot(), *number);
             }
         }

@@ -92,9 +92,11 @@ impl Facts {
                 }
             }
         }
-        by_address.values_mut().for_each(|transfers| transfers.sort_by_key(|transfer| transfer.place));
+        for transfers in by_address.values_mut() {
+            transfers.sort_by_key(|transfer| transfer.place);
+        }
         let roles = economy.truth.addresses.iter().map(|row| ((row.chain, row.address), row.role)).collect();
-        Self { by_address, by_hash, times, roles, economy }
+        Self { economy, by_address, by_hash, times, roles }
     }
 
     /// All transfers of an address, in the order of the chain.
