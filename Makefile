@@ -9,6 +9,8 @@ VENV_BIN := $(VENV)/bin
 # The environment in which the built wheel is tried: nothing of the project but that wheel.
 TRIAL ?= $(CACHE)/trial
 DEMO ?= $(CACHE)/demo
+BENCH ?= $(CACHE)/bench
+PRESET ?= s
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
@@ -28,7 +30,7 @@ serve: ## serve the store of STORE=DIR
 test: test-rust test-python ## every test that needs no service; prints what it left out
 
 test-rust:
-	@sh scripts/test-rust.sh
+	@HEADWATER_BENCH_PYTHON="$(or $(HEADWATER_BENCH_PYTHON),$(wildcard $(BENCH)/venv/bin/python))" sh scripts/test-rust.sh
 
 test-python: wheel $(TRIAL)/ready
 	@sh scripts/test-python.sh "$(TRIAL)" "$(WHEELS)"
@@ -56,8 +58,10 @@ wheel: $(VENV)/ready ## the Python wheel, with the profile that the tests use
 	@mkdir -p "$(WHEELS)" && rm -f "$(WHEELS)"/headwater-*.whl
 	$(VENV_BIN)/maturin build --profile dev --out "$(WHEELS)" --interpreter $(PYTHON)
 
-bench: ## the benchmark suite (arrives with part 2 of the plan)
-	@echo "the benchmark suite is not built yet: it is part 2 of the plan" && exit 1
+bench: $(BENCH)/ready ## the benchmark: PRESET=s compares answers, m and l measure and write BENCHMARKS.md
+	cargo build --release -p headwater-bench
+	@BENCH_BIN="$(CARGO_TARGET_DIR)/release/headwater-bench" BENCH_FOLDER="$(BENCH)" \
+		BENCH_PYTHON="$(BENCH)/venv/bin/python" PRESET="$(PRESET)" sh scripts/bench.sh
 
 deny: ## licences, banned crates and sources of the dependencies
 	@command -v cargo-deny >/dev/null || cargo install cargo-deny --locked
@@ -75,4 +79,9 @@ $(VENV)/ready: scripts/requirements-dev.txt
 $(TRIAL)/ready: scripts/requirements-test.txt
 	$(PYTHON) -m venv "$(TRIAL)"
 	$(TRIAL)/bin/pip install --quiet --disable-pip-version-check --requirement scripts/requirements-test.txt
+	@touch $@
+
+$(BENCH)/ready: rust/bench/peers/requirements.txt
+	$(PYTHON) -m venv "$(BENCH)/venv"
+	"$(BENCH)/venv/bin/pip" install --quiet --disable-pip-version-check --requirement rust/bench/peers/requirements.txt
 	@touch $@

@@ -2,6 +2,9 @@
 //! engine beside its peers on them.
 //!
 //! * [`generator`]: the same rows on every machine and thread count, as columns, as facts for a store, as query sets.
+//! * `suite`, with the feature of that name: the measurements.
 #![forbid(unsafe_code)]
 
 pub mod generator;
+#[cfg(feature = "suite")]
+pub mod suite;

@@ -19,6 +19,7 @@ mod holders;
 mod names;
 mod preset;
 mod queries;
+mod ranks;
 
 pub use chunk::{Chunk, Generator};
 pub use facts::{FIRST_BLOCK, listings};
@@ -26,3 +27,4 @@ pub use holders::{HOLDERS, holder_balances};
 pub use names::{address_bytes, address_of, token_decimals, token_of, transaction_hash};
 pub use preset::{CHUNK_ROWS, Preset, TOKENS};
 pub use queries::QuerySets;
+pub use ranks::Ranks;

@@ -1,0 +1,95 @@
+//! Building a store of a preset as a follower of files would: commits of a million transfers.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use headwater_ledger::Cancel;
+use headwater_ledger::store::Writer;
+use serde::{Deserialize, Serialize};
+
+use super::counters::{Cost, bytes_below, memory, timed};
+use super::{Result, sections};
+use crate::generator::{Generator, listings};
+
+/// What building a store took and what it weighs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Load {
+    /// Transfers.
+    pub transfers: u64,
+    /// Commits.
+    pub commits: u64,
+    /// Making the rows and their facts: not the engine's work, and not in `cost`.
+    pub generating: Cost,
+    /// The commits, merges included.
+    pub cost: Cost,
+    /// The most memory that was resident, the facts of one commit included.
+    pub peak_bytes: u64,
+    /// Bytes of all files of the store.
+    pub bytes: u64,
+    /// Bytes by section over all its segments and sidecars.
+    pub sections: BTreeMap<String, u64>,
+    /// Files of the newest generation: segments and others.
+    pub files: u64,
+}
+
+/// Builds the store; the folder must not hold one.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn load(generator: &Generator, store: &Path, mut progress: impl FnMut(u64, Cost)) -> Result<Load> {
+    let cancel = Cancel::new();
+    let mut writer = Writer::open_or_create(store)?;
+    writer.import_tokens("bench", listings())?;
+    let (mut cost, mut generating) = (Cost::default(), Cost::default());
+    for number in 0..generator.preset().chunks() {
+        let (batch, made) = timed(|| generator.batch(&generator.chunk(number)));
+        let (committed, took) = timed(|| writer.commit(batch, &cancel));
+        committed?;
+        add(&mut generating, made);
+        add(&mut cost, took);
+        progress(number, took);
+    }
+    drop(writer);
+    describe(generator, store, cost, generating)
+}
+
+fn describe(generator: &Generator, store: &Path, cost: Cost, generating: Cost) -> Result<Load> {
+    let live = sections::live_files(store)?;
+    let mut sizes = BTreeMap::new();
+    let mut bytes = 0;
+    for file in &live {
+        bytes += bytes_below(file)?;
+        for (name, size) in sections::of_file(file)? {
+            *sizes.entry(name).or_insert(0) += size;
+        }
+    }
+    Ok(Load {
+        transfers: generator.preset().transfers(),
+        commits: generator.preset().chunks(),
+        generating,
+        cost,
+        peak_bytes: memory().peak,
+        bytes,
+        sections: sizes,
+        files: live.len() as u64,
+    })
+}
+
+fn add(sum: &mut Cost, cost: Cost) {
+    sum.wall_ns += cost.wall_ns;
+    sum.cpu_ns += cost.cpu_ns;
+}
+
+impl Load {
+    /// Bytes for each transfer.
+    #[must_use]
+    pub fn per_transfer(&self, bytes: u64) -> f64 {
+        bytes as f64 / self.transfers.max(1) as f64
+    }
+
+    /// Seconds of processor for a million transfers.
+    #[must_use]
+    pub fn cpu_secs_per_million(&self) -> f64 {
+        self.cost.cpu_ns as f64 / 1e9 / (self.transfers.max(1) as f64 / 1e6)
+    }
+}

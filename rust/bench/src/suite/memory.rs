@@ -1,0 +1,98 @@
+//! What cannot be measured beside other engines: pages from a cold cache, and the memory of the queries alone. Both
+//! want a process of their own.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Result;
+use super::answer::Query;
+use super::counters::{Reads, forget_pages, memory};
+use super::own::Own;
+use super::peers::Engine;
+use super::samples::{Figures, Samples};
+use crate::generator::Ranks;
+
+/// Pages read after the cache of the system forgot the store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cold {
+    /// Times.
+    pub figures: Figures,
+    /// Median of the bytes that the storage delivered.
+    pub median_bytes: u64,
+    /// The most.
+    pub most_bytes: u64,
+    /// Median of the major faults.
+    pub median_faults: u64,
+}
+
+/// Asks each question once of a store that was forgotten before and is mapped anew; opening is not part of it.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn cold(store: &Path, ranks: &Arc<Ranks>, queries: &[Query]) -> Result<Option<Cold>> {
+    let mut samples = Samples::default();
+    let (mut bytes, mut faults) = (Vec::new(), Vec::new());
+    for &query in queries {
+        forget_pages(store)?;
+        let mut own = Own::open(store, Arc::clone(ranks))?;
+        let before = Reads::now();
+        let cost = own.time(query)?;
+        let reads = Reads::now().since(before);
+        samples.push(cost);
+        bytes.push(reads.bytes);
+        faults.push(reads.major_faults);
+    }
+    bytes.sort_unstable();
+    faults.sort_unstable();
+    let Some(figures) = samples.figures() else { return Ok(None) };
+    Ok(Some(Cold {
+        figures,
+        median_bytes: bytes[bytes.len() / 2],
+        most_bytes: bytes[bytes.len() - 1],
+        median_faults: faults[faults.len() / 2],
+    }))
+}
+
+/// Anonymous memory of a store that answers questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueryMemory {
+    /// With nothing but the names of the accounts loaded.
+    pub before_bytes: u64,
+    /// More than that, at most, from opening to the last answer.
+    pub most_bytes: u64,
+}
+
+/// Asks each question once, and watches the anonymous memory of the process every millisecond meanwhile.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn of_queries(store: &Path, ranks: &Arc<Ranks>, queries: &[Query]) -> Result<QueryMemory> {
+    let before = memory().anonymous;
+    let most = AtomicU64::new(before);
+    let is_done = AtomicBool::new(false);
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                most.fetch_max(memory().anonymous, Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let outcome = (|| {
+            let mut own = Own::open(store, Arc::clone(ranks))?;
+            for &query in queries {
+                if own.takes(query) {
+                    own.time(query)?;
+                }
+            }
+            Ok(())
+        })();
+        is_done.store(true, Ordering::Relaxed);
+        outcome
+    });
+    outcome
+        .map(|()| QueryMemory { before_bytes: before, most_bytes: most.load(Ordering::Relaxed).saturating_sub(before) })
+}

@@ -1,0 +1,287 @@
+//! The engine itself, through the one door that analyses read through.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use headwater_graph::csr::Csr;
+use headwater_graph::expand::{self, Again, Scratch};
+use headwater_ledger::read::{Account, AccountRef, AssetRef, Direction, Ledger, Posting, Scan, ScanOrder};
+use headwater_ledger::{Cancel, Snapshot, Store};
+use headwater_metrics::activity::ActivityGather;
+use headwater_metrics::concentration::{self, Balances};
+use headwater_metrics::counterparties;
+use headwater_metrics::grouping::{Count, Flow, Tally};
+use headwater_metrics::sums::{AssetSum, AssetSums};
+use headwater_metrics::sweep::{Gather, every_address};
+use headwater_types::{Address, Amount, Asset, Chain, TimeWindow, Timestamp};
+
+use super::answer::{Answer, Group, Query, Row};
+use super::counters::{Cost, timed};
+use super::oracle::{Edges, PAGE, TOP};
+use super::peers::Engine;
+use super::{Error, Result};
+use crate::generator::{Ranks, holder_balances};
+
+/// What leaves the first account of a trace.
+const UNIT: u128 = 1 << 100;
+
+/// One account in so many is looked at when balances of all are compared.
+const SAMPLED: u32 = 997;
+
+/// The store of a preset, read as analyses read it.
+pub struct Own {
+    snapshot: Arc<Snapshot>,
+    ranks: Arc<Ranks>,
+    holders: Vec<u128>,
+    edges: Option<Box<Csr>>,
+    scratch: Scratch,
+    cancel: Cancel,
+}
+
+/// What a question gives before it is put into the words of the generator.
+enum Outcome {
+    Rows(Vec<Posting>),
+    Counts(counterparties::Report<Count>),
+    Flows(counterparties::Report<Flow>),
+    Trace(expand::Report),
+    Concentration(concentration::Report),
+    Sums(Vec<(Address, Vec<AssetSum>)>),
+    Features(Vec<u64>),
+}
+
+impl Own {
+    /// Opens a store.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(store: &Path, ranks: Arc<Ranks>) -> Result<Self> {
+        let snapshot = Store::open(store)?.snapshot()?;
+        let (scratch, cancel) = (Scratch::default(), Cancel::new());
+        Ok(Self { snapshot, ranks, holders: Vec::new(), edges: None, scratch, cancel })
+    }
+
+    /// With the balances of the holders preset, so many of them.
+    #[must_use]
+    pub fn with_holders(self, count: usize) -> Self {
+        Self { holders: holder_balances(count), ..self }
+    }
+
+    /// With the grouped edges of everybody in memory, strongest first.
+    #[must_use]
+    pub fn with_edges(self, edges: &Edges) -> Self {
+        let accounts = (0..).take(edges.starts.len().saturating_sub(1));
+        let of = |account| edges.outgoing(account).map(move |(to, count)| (account, to, u128::from(count)));
+        Self { edges: Some(Box::new(Csr::new(accounts.flat_map(of)))), ..self }
+    }
+
+    fn account(&self, rank: u32) -> Result<Account> {
+        let address = Address::Evm(self.ranks.address_at(rank));
+        self.snapshot.account(Chain::ETHEREUM, &address)?.ok_or_else(|| Error::Wrong {
+            engine: self.name(),
+            query: "account".to_owned(),
+            account: rank,
+            what: "it is not held".to_owned(),
+        })
+    }
+
+    fn page(&self, account: u32, scan: &Scan) -> Result<Vec<Posting>> {
+        let account = self.account(account)?;
+        let postings = self.snapshot.postings(&account, scan)?;
+        Ok(postings.take(PAGE).collect::<std::result::Result<_, _>>()?)
+    }
+
+    fn trace(&mut self, account: u32, cap: u32) -> Result<Outcome> {
+        let edges = self.edges.as_ref().ok_or_else(|| self.foreign("a trace without edges"))?;
+        let params = expand::Params::new(3, cap as usize).ok_or_else(|| self.foreign("a cap"))?;
+        let params = params.with_again(Again::GoesOn).with_most_edges(usize::MAX);
+        let start = (account, UNIT);
+        match expand::expand(&mut &**edges, start, &params, (&mut self.scratch, &self.cancel), |_| ()) {
+            Ok(report) => Ok(Outcome::Trace(report)),
+            Err(expand::Error::Cancelled(cancelled)) => Err(Error::Ledger(cancelled.into())),
+        }
+    }
+
+    fn every<G: Gather + Default, T: Send>(
+        &self,
+        keep: impl Fn(&Address, G::Found) -> Option<T> + Sync,
+    ) -> Result<Vec<T>> {
+        Ok(every_address::<G, T>(self.snapshot.as_ref(), Chain::ETHEREUM, &self.cancel, keep)?)
+    }
+
+    fn run(&mut self, query: Query) -> Result<Outcome> {
+        let ledger = self.snapshot.as_ref();
+        let ranking = |scan| counterparties::Params::new(scan, TOP);
+        Ok(match query {
+            Query::Page { account } => Outcome::Rows(self.page(account, &Scan::default())?),
+            Query::DeepPage { account, until } => Outcome::Rows(self.page(account, &between(0, until))?),
+            Query::Filter { account, token, since, until } => {
+                let asset = Asset::Token(Address::Evm(self.ranks.token_at(token)));
+                Outcome::Rows(self.page(account, &Scan { assets: Some(vec![asset]), ..between(since, until) })?)
+            }
+            Query::Count { account } => {
+                let account = self.account(account)?;
+                Outcome::Counts(counterparties::by_count(ledger, &account, &ranking(Scan::default()), &self.cancel)?)
+            }
+            Query::Full { account } => {
+                let account = self.account(account)?;
+                Outcome::Flows(counterparties::by_asset(ledger, &account, &ranking(Scan::default()), &self.cancel)?)
+            }
+            Query::Windowed { account, since, until } => {
+                let account = self.account(account)?;
+                let params = ranking(between(since, until));
+                Outcome::Flows(counterparties::by_asset(ledger, &account, &params, &self.cancel)?)
+            }
+            Query::Trace { account, cap } => self.trace(account, cap)?,
+            Query::Concentration => {
+                let balances = Balances { small: &self.holders, large: &[] };
+                let params = concentration::Params::default().with_tops(vec![1000]);
+                Outcome::Concentration(concentration::concentration(balances, &params, &self.cancel)?)
+            }
+            Query::Balances => Outcome::Sums(self.every::<AssetSums, _>(|address, sums| Some((*address, sums)))?),
+            Query::Features => {
+                let features = self.every::<ActivityGather, _>(|_, activity| Some(activity.transactions))?;
+                Outcome::Features(features)
+            }
+        })
+    }
+
+    fn translate(&self, outcome: Outcome) -> Result<Answer> {
+        let named = |asset: Option<AssetRef>| asset.ok_or_else(|| self.foreign("a group without an asset"));
+        Ok(match outcome {
+            Outcome::Rows(postings) => {
+                Answer::Rows(postings.iter().map(|posting| self.row(posting)).collect::<Result<_>>()?)
+            }
+            Outcome::Counts(report) => {
+                let group = |group: &counterparties::Group<Count>| {
+                    Ok(Group(self.rank(group.account)?, 255, group.tally.count(), 0, 0, 0))
+                };
+                Answer::Groups(report.top.iter().map(group).collect::<Result<_>>()?)
+            }
+            Outcome::Flows(report) => {
+                let group = |group: &counterparties::Group<Flow>| {
+                    let tally = group.tally;
+                    let sum = low(tally.received.total()).wrapping_add(low(tally.sent.total()));
+                    let (first, last) = (epoch(tally.first_secs), epoch(tally.last_secs));
+                    let (other, token) = (self.rank(group.account)?, self.token(named(group.asset)?)?);
+                    Ok(Group(other, token, tally.count(), sum, first, last))
+                };
+                Answer::Groups(report.top.iter().map(group).collect::<Result<_>>()?)
+            }
+            Outcome::Trace(report) => {
+                let share = |amount: u128| amount as f64 / UNIT as f64;
+                let mut reached: Vec<_> =
+                    report.reached.iter().filter(|at| at.amount > 0).map(|at| (at.node, share(at.amount))).collect();
+                reached.sort_unstable_by_key(|(node, _)| *node);
+                Answer::Reached(reached)
+            }
+            Outcome::Concentration(report) => Answer::Concentration {
+                sum: report.total.to_decimal(0),
+                top: report.top_shares.first().map_or(0.0, |(_, share)| *share),
+                hhi: report.hhi,
+                gini: report.gini,
+            },
+            Outcome::Sums(sums) => self.balances(&sums)?,
+            Outcome::Features(transactions) => Answer::Features(transactions.len() as u64, transactions.iter().sum()),
+        })
+    }
+
+    fn balances(&self, sums: &[(Address, Vec<AssetSum>)]) -> Result<Answer> {
+        let mut sample = Vec::new();
+        for (address, sums) in sums {
+            let Address::Evm(bytes) = address else { return Err(self.foreign("an address")) };
+            let rank = self.ranks.find(bytes).ok_or_else(|| self.foreign("an address"))?;
+            for sum in sums.iter().filter(|_| rank % SAMPLED == 0) {
+                let balance = low(sum.balance.received()).wrapping_sub(low(sum.balance.sent()));
+                sample.push((rank, self.token_of(&sum.asset)?, balance.to_string()));
+            }
+        }
+        sample.sort_unstable();
+        Ok(Answer::Balances(sums.iter().map(|(_, sums)| sums.len() as u64).sum(), sample))
+    }
+
+    fn row(&self, posting: &Posting) -> Result<Row> {
+        let other = posting.counterparty.ok_or_else(|| self.foreign("a posting without the other side"))?;
+        let direction = match posting.direction {
+            Direction::In => 0,
+            Direction::Out => 1,
+            Direction::Own => 2,
+        };
+        Ok(Row(secs(posting.time), self.rank(other)?, self.token(posting.asset)?, direction, low(posting.amount)))
+    }
+
+    fn rank(&self, account: AccountRef) -> Result<u32> {
+        let Address::Evm(bytes) = self.snapshot.address(account)? else { return Err(self.foreign("an address")) };
+        self.ranks.find(&bytes).ok_or_else(|| self.foreign("an address"))
+    }
+
+    fn token(&self, asset: AssetRef) -> Result<u8> {
+        self.token_of(&self.snapshot.asset(asset)?)
+    }
+
+    fn token_of(&self, asset: &Asset) -> Result<u8> {
+        let Asset::Token(Address::Evm(bytes)) = asset else { return Err(self.foreign("an asset")) };
+        self.ranks.find_token(bytes).ok_or_else(|| self.foreign("an asset"))
+    }
+
+    fn foreign(&self, what: &str) -> Error {
+        Error::Wrong {
+            engine: self.name(),
+            query: "names".to_owned(),
+            account: 0,
+            what: format!("{what} that was never generated"),
+        }
+    }
+}
+
+impl Engine for Own {
+    fn name(&self) -> String {
+        "headwater".to_owned()
+    }
+
+    fn takes(&self, query: Query) -> bool {
+        match query {
+            Query::Trace { .. } => self.edges.is_some(),
+            Query::Concentration => !self.holders.is_empty(),
+            Query::Page { .. }
+            | Query::DeepPage { .. }
+            | Query::Filter { .. }
+            | Query::Count { .. }
+            | Query::Full { .. }
+            | Query::Windowed { .. }
+            | Query::Balances
+            | Query::Features => true,
+        }
+    }
+
+    fn answer(&mut self, query: Query) -> Result<Answer> {
+        let outcome = self.run(query)?;
+        self.translate(outcome)
+    }
+
+    fn time(&mut self, query: Query) -> Result<Cost> {
+        let (outcome, cost) = timed(|| self.run(query));
+        std::hint::black_box(outcome?);
+        Ok(cost)
+    }
+}
+
+/// Everything from one second to another, newest first.
+fn between(since: u32, until: u32) -> Scan {
+    let window = TimeWindow::new((since > 0).then_some(i64::from(since)), Some(i64::from(until)));
+    Scan { window: window.unwrap_or(TimeWindow::ALL), order: ScanOrder::NewestFirst, ..Scan::default() }
+}
+
+fn secs(time: Timestamp) -> u32 {
+    u32::try_from(time.secs()).unwrap_or(0)
+}
+
+fn epoch(secs: i64) -> u32 {
+    u32::try_from(secs).unwrap_or(0)
+}
+
+/// An amount modulo 2^128.
+fn low(amount: Amount) -> u128 {
+    let bytes = amount.to_be_bytes();
+    let (_, low) = bytes.split_last_chunk().expect("32 bytes are more than 16");
+    u128::from_be_bytes(*low)
+}

@@ -1,0 +1,121 @@
+//! The lines that a run writes and the report is made of.
+
+use serde::{Deserialize, Serialize};
+
+use super::counters::Cost;
+use super::load::Load;
+use super::memory::{Cold, QueryMemory};
+use super::run::Timing;
+
+/// One line of results.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Record {
+    /// Where and on what was measured; begins the lines of one run.
+    About(About),
+    /// Lines that follow are of this size.
+    Of {
+        /// Its transfers.
+        transfers: u64,
+    },
+    /// The store was built.
+    Load(Load),
+    /// Engines answered a group of questions.
+    Timing(Timing),
+    /// Pages from a cold cache.
+    Cold {
+        /// Whom they were about.
+        set: String,
+        /// Who answered.
+        engine: String,
+        /// The figures.
+        cold: Cold,
+    },
+    /// Memory of the queries alone.
+    Memory(QueryMemory),
+    /// A peer was loaded.
+    Peer {
+        /// Its name.
+        name: String,
+        /// Its version.
+        version: String,
+        /// What loading took, if that was in this run.
+        build: Option<Cost>,
+        /// Bytes on disk, if any.
+        bytes: Option<u64>,
+    },
+    /// A page through a face: Python or HTTP.
+    Face {
+        /// Which.
+        face: String,
+        /// Whom it was about.
+        set: String,
+        /// Median in nanoseconds.
+        median_ns: u64,
+        /// One in twenty was slower.
+        p95_ns: u64,
+        /// Times asked.
+        operations: u64,
+    },
+}
+
+/// Where and on what was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// The preset.
+    pub preset: String,
+    /// Its transfers.
+    pub transfers: u64,
+    /// Accounts that occur.
+    pub active: u64,
+    /// Degrees of the ten largest.
+    pub top_degrees: Vec<u32>,
+    /// Degrees of the smallest and largest account of each query set.
+    pub sets: Vec<(String, u64, u32, u32)>,
+    /// Processor, as the system names it.
+    pub processor: String,
+    /// Threads it runs at once.
+    pub threads: u64,
+    /// Bytes of memory.
+    pub memory_bytes: u64,
+    /// The system.
+    pub system: String,
+    /// The compiler.
+    pub compiler: String,
+    /// The commit measured.
+    pub commit: String,
+    /// Processes that wanted to run, on average of the last minute, before the run began.
+    pub load: String,
+}
+
+impl About {
+    /// Fills in what the machine says of itself.
+    #[must_use]
+    pub fn of_machine() -> Self {
+        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        let field = |text: &str, name: &str| {
+            let line = text.lines().find(|line| line.starts_with(name));
+            line.and_then(|line| line.split(':').nth(1)).unwrap_or_default().trim().to_owned()
+        };
+        let said = |command: &str, arguments: &[&str]| {
+            let output = std::process::Command::new(command).args(arguments).output();
+            output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
+        };
+        let memory = field(&read("/proc/meminfo"), "MemTotal");
+        let kib: u64 = memory.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0);
+        Self {
+            preset: String::new(),
+            transfers: 0,
+            active: 0,
+            top_degrees: Vec::new(),
+            sets: Vec::new(),
+            processor: field(&read("/proc/cpuinfo"), "model name"),
+            threads: std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64),
+            memory_bytes: kib * 1024,
+            system: format!("{} {}", read("/proc/sys/kernel/ostype").trim(), read("/proc/sys/kernel/osrelease").trim()),
+            compiler: said("rustc", &["--version"]),
+            commit: said("git", &["describe", "--always", "--dirty"]),
+            load: read("/proc/loadavg").split(' ').next().unwrap_or_default().to_owned(),
+        }
+    }
+}
