@@ -2,6 +2,8 @@
 //! seconds to read its hubs. `cargo run --release -p headwater-bench --example segment -- 1000000`
 #![expect(clippy::cast_precision_loss, reason = "figures to be read, of counts far below 2^53")]
 
+#![expect(clippy::cast_precision_loss, reason = "figures for people need no more than 53 bits")]
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;

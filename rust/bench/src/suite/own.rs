@@ -1,10 +1,12 @@
 //! The engine itself, through the one door that analyses read through.
 
+use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::Arc;
 
 use headwater_graph::csr::Csr;
 use headwater_graph::expand::{self, Again, Scratch};
+use headwater_ledger::edges::{AssetEdge, EdgeOrder};
 use headwater_ledger::read::{Account, AccountRef, AssetRef, Direction, Ledger, Posting, Scan, ScanOrder};
 use headwater_ledger::{Cancel, Snapshot, Store};
 use headwater_metrics::activity::ActivityGather;
@@ -43,6 +45,7 @@ enum Outcome {
     Rows(Vec<Posting>),
     Counts(counterparties::Report<Count>),
     Flows(counterparties::Report<Flow>),
+    Edges(Vec<(AccountRef, AssetEdge)>),
     Trace(expand::Report),
     Concentration(concentration::Report),
     Sums(Vec<(Address, Vec<AssetSum>)>),
@@ -90,6 +93,26 @@ impl Own {
         Ok(postings.take(PAGE).collect::<std::result::Result<_, _>>()?)
     }
 
+    /// The counterparties and assets with most movements, from the edges grouped ahead. Nothing has a price here, so
+    /// edges come by movements; a pair has no more of one asset than of all, which says when enough were read.
+    fn strongest(&self, account: &Account) -> Result<Option<Vec<(AccountRef, AssetEdge)>>> {
+        let mut limit = 2 * TOP;
+        loop {
+            let Some(edges) = self.snapshot.edges(account, EdgeOrder::Total, limit)? else { return Ok(None) };
+            let of = |edge| edges.assets(edge).iter().map(move |asset| (edge, asset));
+            let mut groups: Vec<_> = edges.pairs.iter().flat_map(of).collect();
+            groups.sort_by_key(|(_, asset)| Reverse(asset.flows.transfers()));
+            groups.truncate(TOP);
+            let least = groups.last().map_or(0, |(_, asset)| asset.flows.transfers());
+            let is_enough =
+                groups.len() == TOP && edges.pairs.last().is_some_and(|edge| edge.flows.transfers() <= least);
+            if is_enough || edges.pairs.len() < limit {
+                return Ok(Some(groups.into_iter().map(|(edge, asset)| (edge.counterparty, *asset)).collect()));
+            }
+            limit *= 4;
+        }
+    }
+
     fn trace(&mut self, account: u32, cap: u32) -> Result<Outcome> {
         let edges = self.edges.as_ref().ok_or_else(|| self.foreign("a trace without edges"))?;
         let params = expand::Params::new(3, cap as usize).ok_or_else(|| self.foreign("a cap"))?;
@@ -124,7 +147,13 @@ impl Own {
             }
             Query::Full { account } => {
                 let account = self.account(account)?;
-                Outcome::Flows(counterparties::by_asset(ledger, &account, &ranking(Scan::default()), &self.cancel)?)
+                match self.strongest(&account)? {
+                    Some(strongest) => Outcome::Edges(strongest),
+                    None => {
+                        let params = ranking(Scan::default());
+                        Outcome::Flows(counterparties::by_asset(ledger, &account, &params, &self.cancel)?)
+                    }
+                }
             }
             Query::Windowed { account, since, until } => {
                 let account = self.account(account)?;
@@ -166,6 +195,15 @@ impl Own {
                     Ok(Group(other, token, tally.count(), sum, first, last))
                 };
                 Answer::Groups(report.top.iter().map(group).collect::<Result<_>>()?)
+            }
+            Outcome::Edges(groups) => {
+                let group = |(other, edge): &(AccountRef, AssetEdge)| {
+                    let sum = |amount: Option<Amount>| amount.map_or(0, low);
+                    let (first, last) = (secs(edge.flows.first), secs(edge.flows.last));
+                    let sum = sum(edge.received).wrapping_add(sum(edge.sent));
+                    Ok(Group(self.rank(*other)?, self.token(edge.asset)?, edge.flows.transfers(), sum, first, last))
+                };
+                Answer::Groups(groups.iter().map(group).collect::<Result<_>>()?)
             }
             Outcome::Trace(report) => {
                 let share = |amount: u128| amount as f64 / UNIT as f64;
