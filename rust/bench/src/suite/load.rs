@@ -1,10 +1,11 @@
-//! Building a store of a preset as a follower of files would: commits of a million transfers.
+//! Building a store of a preset as an import of files would: commits of a million transfers, then `compact`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use headwater_ledger::Cancel;
 use headwater_ledger::store::Writer;
+use headwater_types::Chain;
 use serde::{Deserialize, Serialize};
 
 use super::counters::{Cost, bytes_below, memory, timed};
@@ -20,7 +21,9 @@ pub struct Load {
     pub commits: u64,
     /// Making the rows and their facts: not the engine's work, and not in `cost`.
     pub generating: Cost,
-    /// The commits, merges included.
+    /// The commits alone, with the merges that they make.
+    pub commits_cost: Cost,
+    /// All of it: commits, compaction, edges, tables of holders.
     pub cost: Cost,
     /// The most memory that was resident, the facts of one commit included.
     pub peak_bytes: u64,
@@ -49,11 +52,20 @@ pub fn load(generator: &Generator, store: &Path, mut progress: impl FnMut(u64, C
         add(&mut cost, took);
         progress(number, took);
     }
+    let commits = cost;
+    let (compacted, took) = timed(|| -> Result<()> {
+        writer.compact(Chain::ETHEREUM, &|_, _| (), &cancel)?;
+        writer.rebuild_edges(&|_, _| (), &cancel)?;
+        writer.rebuild_holders(&|_, _| (), &cancel)?;
+        Ok(())
+    });
+    compacted?;
+    add(&mut cost, took);
     drop(writer);
-    describe(generator, store, cost, generating)
+    describe(generator, store, (commits, cost), generating)
 }
 
-fn describe(generator: &Generator, store: &Path, cost: Cost, generating: Cost) -> Result<Load> {
+fn describe(generator: &Generator, store: &Path, (commits_cost, cost): (Cost, Cost), generating: Cost) -> Result<Load> {
     let live = sections::live_files(store)?;
     let mut sizes = BTreeMap::new();
     let mut bytes = 0;
@@ -67,6 +79,7 @@ fn describe(generator: &Generator, store: &Path, cost: Cost, generating: Cost) -
         transfers: generator.preset().transfers(),
         commits: generator.preset().chunks(),
         generating,
+        commits_cost,
         cost,
         peak_bytes: memory().peak,
         bytes,

@@ -219,8 +219,11 @@ fn write_run(out: &mut String, run: &Run) -> std::fmt::Result {
     if let Some(load) = run.load() {
         writeln!(
             out,
-            "Store: {} commits in {:.1} s by the clock and {:.1} s of processor; {} in {} files.\n",
+            "Store: {} commits in {:.1} s by the clock and {:.1} s of processor, with compaction, edges and holders {:.1} s and \
+             {:.1} s; {} in {} files.\n",
             load.commits,
+            load.commits_cost.wall_ns as f64 / 1e9,
+            load.commits_cost.cpu_ns as f64 / 1e9,
             load.cost.wall_ns as f64 / 1e9,
             load.cost.cpu_ns as f64 / 1e9,
             megabytes(load.bytes),
