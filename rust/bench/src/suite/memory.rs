@@ -84,7 +84,8 @@ pub fn of_queries(store: &Path, ranks: &Arc<Ranks>, queries: &[Query]) -> Result
         let outcome = (|| {
             let mut own = Own::open(store, Arc::clone(ranks))?;
             for &query in queries {
-                if own.takes(query) {
+                // The answer to that one is every balance there is, and nothing else.
+                if own.takes(query) && query != Query::Balances {
                     own.time(query)?;
                 }
             }
