@@ -13,7 +13,7 @@ use std::fmt::Debug;
 
 use headwater_types::Chain;
 
-use super::movements::join_movements;
+use super::movements::{join_movements, settle};
 use super::{BlockFacts, Body, InputFacts, LogFacts, TokenFacts, TransactionFacts, UtxoFacts};
 use crate::LedgerError;
 use crate::read::Result;
@@ -55,6 +55,13 @@ impl TransactionFacts {
             logs: join_logs(&at, self.logs, other.logs)?,
             utxo: join_utxo(&at, self.utxo, other.utxo)?,
         })
+    }
+
+    /// Puts facts that need no join into canonical form where they stand, and tells whether that was all they needed;
+    /// the others are for [`TransactionFacts::canonical`].
+    pub(crate) fn settle(&mut self) -> bool {
+        self.logs.sort_by_key(|log| log.index);
+        settle(&mut self.movements) && self.logs.array_windows().all(|[a, b]| a.index != b.index)
     }
 
     /// The same facts in the one form that equality compares: movements and logs in order, repeated indexed rows

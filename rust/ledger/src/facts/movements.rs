@@ -107,29 +107,25 @@ fn place(
     Ok(())
 }
 
-/// The rows in order, where there is nothing to join: all indexed, each index once, and none that tells more of another.
-/// Nearly all movements there are.
-fn plain(rows: &[Movement]) -> Option<Vec<Movement>> {
+/// Puts rows in order where there is nothing to join, and tells whether that is so: all indexed, each index once, and
+/// none that tells more of another. Nearly all movements there are.
+pub(super) fn settle(rows: &mut [Movement]) -> bool {
     let is_plain = |row: &Movement| {
         matches!(row.ordinal, Ordinal::Indexed(_)) && matches!(row.kind, MovementFact::Internal | MovementFact::Token)
     };
     if !rows.iter().all(is_plain) {
-        return None;
+        return false;
     }
-    let mut rows = rows.to_vec();
     rows.sort_unstable();
-    let is_once = rows.windows(2).all(|pair| (pair[0].kind, pair[0].ordinal) != (pair[1].kind, pair[1].ordinal));
-    is_once.then_some(rows)
+    rows.array_windows().all(|[a, b]| (a.kind, a.ordinal) != (b.kind, b.ordinal))
 }
 
-pub(super) fn join_movements(at: &Place<'_>, held: Vec<Movement>, offered: Vec<Movement>) -> Result<Vec<Movement>> {
+pub(super) fn join_movements(at: &Place<'_>, mut held: Vec<Movement>, offered: Vec<Movement>) -> Result<Vec<Movement>> {
     if held.is_empty() && offered.is_empty() {
         return Ok(Vec::new());
     }
-    if offered.is_empty()
-        && let Some(rows) = plain(&held)
-    {
-        return Ok(rows);
+    if offered.is_empty() && settle(&mut held) {
+        return Ok(held);
     }
     let held = Side::new(at, held)?;
     let offered = Side::new(at, offered)?;

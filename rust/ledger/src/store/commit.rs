@@ -94,6 +94,10 @@ impl<'a> Plan<'a> {
         let implied = batch.transactions.iter().filter_map(|transaction| {
             transaction.time.map(|time| BlockFacts { number: transaction.block, hash: None, parent: None, time })
         });
+        // Transactions of one block mostly follow each other and say the same.
+        let mut last = None;
+        let implied =
+            implied.filter(|block| last.replace((block.number, block.time)) != Some((block.number, block.time)));
         for block in batch.blocks.iter().cloned().chain(implied) {
             let joined = match offered.remove(&block.number) {
                 Some(known) => known.join(&block, self.chain)?,
@@ -156,35 +160,53 @@ impl<'a> Plan<'a> {
     }
 
     fn take_transactions(&mut self, offered: Vec<TransactionFacts>, cancel: &Cancel) -> Result<()> {
-        let mut offered = joined_by_hash(offered, self.chain)?;
+        let (mut offered, by_hash) = joined(offered, self.chain)?;
+        let mut of_block = None;
         for facts in &mut offered {
-            facts.time = Some(self.blocks[&facts.block].time);
+            let time = match of_block {
+                Some((block, time)) if block == facts.block => time,
+                _ => self.blocks[&facts.block].time,
+            };
+            of_block = Some((facts.block, time));
+            facts.time = Some(time);
         }
         let outputs = Outputs::of(self.parts, &offered, cancel)?;
-        let hashes: Vec<TxHash> = offered.iter().map(|facts| facts.hash).collect();
-        let stands = lookup::stands(self.parts, &hashes, cancel)?;
+        let hashes: Vec<TxHash> = by_hash.iter().map(|&(hash, _)| hash).collect();
+        let mut stands = vec![None; offered.len()];
+        for ((_, place), stand) in by_hash.into_iter().zip(lookup::stands(self.parts, &hashes, cancel)?) {
+            stands[place] = stand;
+        }
 
         let mut with_new_outputs = Vec::new();
-        for (count, (mut facts, stand)) in offered.into_iter().zip(stands).enumerate() {
+        // Of several faults the one of the least hash is told, in whatever order the batch came.
+        let mut fault: Option<(TxHash, LedgerError)> = None;
+        for (count, (facts, stand)) in offered.into_iter().zip(stands).enumerate() {
             if count % 1024 == 0 {
                 cancel.check()?;
             }
-            self.complete(&mut facts, &outputs)?;
             let hash = facts.hash;
-            if self.take_transaction(facts, stand, &outputs)? && outputs.are_offered(&hash) {
-                with_new_outputs.push(hash);
+            match self.take_transaction(facts, stand, &outputs) {
+                Ok(true) if outputs.are_offered(&hash) => with_new_outputs.push(hash),
+                Ok(_) => {}
+                Err(error) if fault.as_ref().is_none_or(|(least, _)| hash < *least) => fault = Some((hash, error)),
+                Err(_) => {}
             }
         }
+        if let Some((_, error)) = fault {
+            return Err(error);
+        }
+        with_new_outputs.sort_unstable();
         self.complete_spenders(&with_new_outputs, &outputs, cancel)
     }
 
     /// Files one transaction, which may stand somewhere already; tells whether anything in it was new.
     fn take_transaction(
         &mut self,
-        offered: TransactionFacts,
+        mut offered: TransactionFacts,
         stand: Option<Stand>,
         outputs: &Outputs<'_>,
     ) -> Result<bool> {
+        self.complete(&mut offered, outputs)?;
         let Some((place, row)) = stand else {
             self.report.added += 1;
             self.add(offered);
@@ -207,7 +229,9 @@ impl<'a> Plan<'a> {
     }
 
     fn add(&mut self, facts: TransactionFacts) {
-        self.new_blocks.insert(facts.block);
+        if self.new_transactions.last().is_none_or(|last| last.block != facts.block) {
+            self.new_blocks.insert(facts.block);
+        }
         self.new_transactions.push(facts);
     }
 
@@ -370,16 +394,47 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// One entry per transaction, in order of hash.
-fn joined_by_hash(mut offered: Vec<TransactionFacts>, chain: Chain) -> Result<Vec<TransactionFacts>> {
-    offered.sort_by_key(|facts| facts.hash);
-    let mut joined: Vec<TransactionFacts> = Vec::with_capacity(offered.len());
-    for facts in offered {
-        let facts = match joined.pop_if(|last| last.hash == facts.hash) {
-            Some(last) => last.join(facts, chain)?,
-            None => facts.canonical(chain)?,
+/// One entry per transaction, canonical and in the order of the batch, and their places in order of hash. Facts are
+/// large: they stay where they are, and batches come in order of rows, as the build reads them.
+fn joined(mut offered: Vec<TransactionFacts>, chain: Chain) -> Result<(Vec<TransactionFacts>, Vec<(TxHash, usize)>)> {
+    let mut by_hash = places_by_hash(&offered);
+    let mut is_joined = false;
+    for same in by_hash.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
+        is_joined = true;
+        let mut take = |place: usize| {
+            let taken = TransactionFacts::new(offered[place].hash, offered[place].block);
+            std::mem::replace(&mut offered[place], taken)
         };
-        joined.push(facts);
+        let first = take(same[0].1);
+        let joined = same[1..].iter().try_fold(first, |joined, &(_, place)| joined.join(take(place), chain))?;
+        offered[same[0].1] = joined;
     }
-    Ok(joined)
+    if is_joined {
+        let mut is_first = vec![true; offered.len()];
+        for pair in by_hash.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            is_first[pair[1].1] = false;
+        }
+        let mut kept = is_first.into_iter();
+        offered.retain(|_| kept.next().unwrap_or(true));
+        by_hash = places_by_hash(&offered);
+    }
+    let mut unsettled: Vec<(TxHash, usize)> = Vec::new();
+    for (place, facts) in offered.iter_mut().enumerate() {
+        if !facts.settle() {
+            unsettled.push((facts.hash, place));
+        }
+    }
+    unsettled.sort_unstable();
+    for (hash, place) in unsettled {
+        let block = offered[place].block;
+        let facts = std::mem::replace(&mut offered[place], TransactionFacts::new(hash, block));
+        offered[place] = facts.canonical(chain)?;
+    }
+    Ok((offered, by_hash))
+}
+
+fn places_by_hash(facts: &[TransactionFacts]) -> Vec<(TxHash, usize)> {
+    let mut places: Vec<_> = facts.iter().enumerate().map(|(place, facts)| (facts.hash, place)).collect();
+    places.sort_unstable();
+    places
 }
