@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use super::file::{DATA, STARTS, STEP, STEPS, SUMMARY, Summary};
-use super::pack::encode;
+use super::pack::Encoder;
 use super::tally::{AccountEdges, Tally};
 use super::value::{Values, counts, terms};
 use crate::market::{MarketStamp, PriceTable, Registry};
@@ -42,7 +42,7 @@ pub(crate) fn build(
     let mut grouping = Grouping::new(segment)?;
     let [mut starts, mut steps, mut data] = [(); 3].map(|()| SectionPart::new(spool));
     let (mut pairs, mut rows, mut done, mut start) = (0, 0, 0, 0);
-    let mut record = Vec::new();
+    let (mut encoder, mut record) = (Encoder::default(), Vec::new());
     for account in 0..accounts {
         if account % STEP == 0 {
             start = data.len();
@@ -56,7 +56,7 @@ pub(crate) fn build(
         rows += edges.rows.len() as u64;
         if !edges.pairs.is_empty() {
             record.clear();
-            encode(&edges, base, &mut record);
+            encoder.encode(&edges, base, &mut record);
             data.write(&record)?;
         }
         if account % 4096 == 0 {

@@ -15,7 +15,7 @@ use headwater_types::{Amount, Timestamp, Usd};
 
 use super::records::{EdgeFlows, EdgeOrder, EdgeSide};
 use super::tally::{AccountEdges, AssetRow, PairRow};
-use crate::bits::{get, get_small, packed_bytes, put_column, put_varint, put_widths, width};
+use crate::bits::{get, get_small, packed_bytes, put_column, put_varint, width};
 
 /// Rows of a block.
 pub(super) const BLOCK: usize = 128;
@@ -38,64 +38,89 @@ const OVERFLOWN: u128 = 33;
 
 type Columns<const N: usize> = [Vec<u128>; N];
 
-/// Writes the record of an account; `base` is the first time of the segment.
-pub(super) fn encode(edges: &AccountEdges, base: Timestamp, out: &mut Vec<u8>) {
-    let AccountEdges { pairs, rows } = edges;
-    let (mut own_flows, mut own, mut firsts) = (Vec::new(), Vec::with_capacity(rows.len()), Vec::new());
-    let mut first = 0;
-    for (place, pair) in pairs.iter().enumerate() {
-        if place.is_multiple_of(BLOCK) {
-            firsts.push(first);
-        }
-        let of_pair = &rows[first..first + pair.assets as usize];
-        let is_shared = of_pair.len() == 1 && pair.flows.transfers() > 0;
-        for row in of_pair {
-            own.push(u128::from(!is_shared));
-            own_flows.extend((!is_shared).then_some(row.flows));
-        }
-        first += of_pair.len();
-    }
+/// What the writing of one record leaves for the next: room.
+#[derive(Default)]
+pub(super) struct Encoder {
+    columns: Columns<PAIR_COLUMNS>,
+    mantissas: Vec<u8>,
+    /// Of asset rows: whether each has flows of its own, and those.
+    own: Vec<bool>,
+    own_flows: Vec<EdgeFlows>,
+    /// First asset row of each pair block.
+    firsts: Vec<usize>,
+    blocks: [Blocks; 3],
+}
 
-    let (mut pair_bytes, mut flow_bytes, mut asset_bytes) = (Blocks::default(), Blocks::default(), Blocks::default());
-    for (block, first) in pairs.chunks(BLOCK).zip(firsts) {
-        let mut columns: Columns<PAIR_COLUMNS> = Default::default();
-        for pair in block {
-            push_flows(&pair.flows, base, &mut columns);
-            columns[OTHER].push(u128::from(pair.other));
-            columns[ASSETS].push(u128::from(pair.assets));
+impl Encoder {
+    /// Writes the record of an account; `base` is the first time of the segment.
+    pub(super) fn encode(&mut self, edges: &AccountEdges, base: Timestamp, out: &mut Vec<u8>) {
+        let AccountEdges { pairs, rows } = edges;
+        let Self { columns, mantissas, own, own_flows, firsts, blocks } = self;
+        own.clear();
+        own_flows.clear();
+        firsts.clear();
+        blocks.iter_mut().for_each(Blocks::clear);
+        let mut first = 0;
+        for (place, pair) in pairs.iter().enumerate() {
+            if place.is_multiple_of(BLOCK) {
+                firsts.push(first);
+            }
+            let of_pair = &rows[first..first + pair.assets as usize];
+            let is_shared = of_pair.len() == 1 && pair.flows.transfers() > 0;
+            for row in of_pair {
+                own.push(!is_shared);
+                own_flows.extend((!is_shared).then_some(row.flows));
+            }
+            first += of_pair.len();
         }
-        put_columns(&columns, &mut pair_bytes.bytes);
-        pair_bytes.end(first);
-    }
-    for block in own_flows.chunks(BLOCK) {
-        let mut columns: Columns<FLOW_COLUMNS> = Default::default();
-        for flows in block {
-            push_flows(flows, base, &mut columns);
-        }
-        put_columns(&columns, &mut flow_bytes.bytes);
-        flow_bytes.end(0);
-    }
-    let mut first_flow = 0;
-    for (block, own) in rows.chunks(BLOCK).zip(own.chunks(BLOCK)) {
-        put_assets(block, own, &mut asset_bytes.bytes);
-        asset_bytes.end(first_flow);
-        first_flow += own.iter().filter(|own| **own == 1).count();
-    }
 
-    for count in [pairs.len(), own_flows.len(), rows.len()] {
+        let [pair_bytes, flow_bytes, asset_bytes] = blocks;
+        for (block, first) in pairs.chunks(BLOCK).zip(firsts.iter()) {
+            columns.iter_mut().for_each(Vec::clear);
+            for pair in block {
+                push_flows(&pair.flows, base, columns);
+                columns[OTHER].push(u128::from(pair.other));
+                columns[ASSETS].push(u128::from(pair.assets));
+            }
+            put_columns(columns, &mut pair_bytes.bytes);
+            pair_bytes.end(*first);
+        }
+        for block in own_flows.chunks(BLOCK) {
+            columns.iter_mut().for_each(Vec::clear);
+            for flows in block {
+                push_flows(flows, base, columns);
+            }
+            put_columns(&columns[..FLOW_COLUMNS], &mut flow_bytes.bytes);
+            flow_bytes.end(0);
+        }
+        let mut first_flow = 0;
+        for (block, own) in rows.chunks(BLOCK).zip(own.chunks(BLOCK)) {
+            columns.iter_mut().for_each(Vec::clear);
+            mantissas.clear();
+            put_assets(block, own, (&mut columns[..ASSET_COLUMNS], mantissas), &mut asset_bytes.bytes);
+            asset_bytes.end(first_flow);
+            first_flow += own.iter().filter(|own| **own).count();
+        }
+        put_record(edges, own_flows.len(), blocks, out);
+    }
+}
+
+/// Puts the blocks of a record together, with what finds them.
+fn put_record(AccountEdges { pairs, rows }: &AccountEdges, flows: usize, blocks: &[Blocks; 3], out: &mut Vec<u8>) {
+    for count in [pairs.len(), flows, rows.len()] {
         put_varint(count as u64, out);
     }
-    let is_long = Shape::new(pairs.len(), own_flows.len(), rows.len()).is_long();
+    let is_long = Shape::new(pairs.len(), flows, rows.len()).is_long();
     let by_order = |order| if pairs.len() > BLOCK { places_by(pairs, order) } else { Vec::new() };
     let (by_sent, by_received) = (by_order(EdgeOrder::Sent), by_order(EdgeOrder::Received));
     if is_long {
         put_varint(by_sent.len() as u64, out);
         put_varint(by_received.len() as u64, out);
-        for blocks in [&pair_bytes, &flow_bytes, &asset_bytes] {
+        for blocks in blocks {
             blocks.directory.iter().flatten().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
         }
     }
-    for blocks in [pair_bytes, flow_bytes, asset_bytes] {
+    for blocks in blocks {
         out.extend_from_slice(&blocks.bytes);
     }
     if pairs.len() > BLOCK {
@@ -155,6 +180,11 @@ struct Blocks {
 }
 
 impl Blocks {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.directory.clear();
+    }
+
     fn end(&mut self, first: usize) {
         self.directory.push([self.bytes.len() as u64, first as u64]);
     }
@@ -179,15 +209,17 @@ impl Shape {
     }
 }
 
-fn put_columns<const N: usize>(columns: &Columns<N>, out: &mut Vec<u8>) {
-    let widths: [u32; N] = std::array::from_fn(|column| width(&columns[column]));
-    put_widths(&widths, out);
-    for (column, width) in columns.iter().zip(widths) {
+fn put_columns(columns: &[Vec<u128>], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + columns.len(), 0);
+    for (place, column) in columns.iter().enumerate() {
+        let width = width(column);
+        out[start + place] = u8::try_from(width).expect("at most 128 bits");
         put_column(column, width, out);
     }
 }
 
-fn push_flows<const N: usize>(flows: &EdgeFlows, base: Timestamp, into: &mut Columns<N>) {
+fn push_flows(flows: &EdgeFlows, base: Timestamp, into: &mut [Vec<u128>]) {
     let EdgeFlows { received, sent, transactions, first, last } = flows;
     let raw = |side: &EdgeSide| side.usd.raw().unsigned_abs();
     let is_both = received.transfers > 0 && sent.transfers > 0;
@@ -209,26 +241,29 @@ fn push_flows<const N: usize>(flows: &EdgeFlows, base: Timestamp, into: &mut Col
     into.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
 }
 
-fn put_assets(rows: &[AssetRow], own: &[u128], out: &mut Vec<u8>) {
-    let mut columns: Columns<ASSET_COLUMNS> = Default::default();
-    let mut mantissas = Vec::new();
+fn put_assets(
+    rows: &[AssetRow],
+    own: &[bool],
+    (columns, mantissas): (&mut [Vec<u128>], &mut Vec<u8>),
+    out: &mut Vec<u8>,
+) {
     for (row, own) in rows.iter().zip(own) {
         let sides = [(RECEIVED, row.flows.received, row.received), (SENT, row.flows.sent, row.sent)];
         let present = sides.into_iter().filter(|(_, side, _)| side.transfers > 0);
         columns[0].push(row.asset.into());
         columns[1].push(present.clone().map(|(bit, ..)| bit).sum());
-        columns[2].push(*own);
+        columns[2].push(u128::from(*own));
         for (_, _, sum) in present {
             let (exponent, length) = match sum {
-                Some(sum) => put_amount(sum, &mut mantissas),
+                Some(sum) => put_amount(sum, mantissas),
                 None => (0, OVERFLOWN),
             };
             columns[3].push(exponent);
             columns[4].push(length);
         }
     }
-    put_columns(&columns, out);
-    out.extend_from_slice(&mantissas);
+    put_columns(columns, out);
+    out.extend_from_slice(mantissas);
 }
 
 /// Writes an amount without the zeros it ends with; gives their number and the bytes written.

@@ -4,7 +4,7 @@ use headwater_types::{Amount, Chain, Network, Timestamp, Usd};
 use proptest::prelude::*;
 
 use super::file::{DATA, EdgeFile, STARTS, STEPS, SUMMARY, Summary};
-use super::pack::{encode, places_by, selected};
+use super::pack::{Encoder, places_by, selected};
 use super::records::{EdgeFlows, EdgeOrder, EdgeSide};
 use super::tally::{AccountEdges, AssetRow, PairRow};
 use crate::segment::{Container, SegmentFile};
@@ -82,13 +82,14 @@ fn account(pairs: usize) -> impl Strategy<Value = AccountEdges> {
 
 fn file(accounts: &[AccountEdges]) -> EdgeFile {
     let (mut starts, mut steps, mut data) = (Vec::new(), Vec::new(), Vec::new());
+    let mut encoder = Encoder::default();
     for (place, edges) in accounts.iter().enumerate() {
         if place % 64 == 0 {
             starts.push(data.len() as u64);
         }
         steps.push(u32::try_from(data.len() as u64 - starts[place / 64]).unwrap());
         if !edges.pairs.is_empty() {
-            encode(edges, BASE, &mut data);
+            encoder.encode(edges, BASE, &mut data);
         }
     }
     starts.push(data.len() as u64);

@@ -187,9 +187,8 @@ impl<'a> Plan<'a> {
             let hash = facts.hash;
             match self.take_transaction(facts, stand, &outputs) {
                 Ok(true) if outputs.are_offered(&hash) => with_new_outputs.push(hash),
-                Ok(_) => {}
                 Err(error) if fault.as_ref().is_none_or(|(least, _)| hash < *least) => fault = Some((hash, error)),
-                Err(_) => {}
+                Ok(_) | Err(_) => {}
             }
         }
         if let Some((_, error)) = fault {
@@ -394,9 +393,12 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// Hashes in order, and where in a batch the facts of each are.
+type Places = Vec<(TxHash, usize)>;
+
 /// One entry per transaction, canonical and in the order of the batch, and their places in order of hash. Facts are
 /// large: they stay where they are, and batches come in order of rows, as the build reads them.
-fn joined(mut offered: Vec<TransactionFacts>, chain: Chain) -> Result<(Vec<TransactionFacts>, Vec<(TxHash, usize)>)> {
+fn joined(mut offered: Vec<TransactionFacts>, chain: Chain) -> Result<(Vec<TransactionFacts>, Places)> {
     let mut by_hash = places_by_hash(&offered);
     let mut is_joined = false;
     for same in by_hash.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
@@ -433,7 +435,7 @@ fn joined(mut offered: Vec<TransactionFacts>, chain: Chain) -> Result<(Vec<Trans
     Ok((offered, by_hash))
 }
 
-fn places_by_hash(facts: &[TransactionFacts]) -> Vec<(TxHash, usize)> {
+fn places_by_hash(facts: &[TransactionFacts]) -> Places {
     let mut places: Vec<_> = facts.iter().enumerate().map(|(place, facts)| (facts.hash, place)).collect();
     places.sort_unstable();
     places

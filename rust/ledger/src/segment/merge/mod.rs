@@ -40,8 +40,15 @@ use crate::read::Result;
 /// Steps between two looks at the cancel token.
 const CANCEL_STEP: u64 = 4096;
 
-/// A hash, its source, and its new row.
-type HashHead = Reverse<([u8; 32], usize, u32)>;
+/// The next of a source in order of hashes: first bytes, the hash where those are not enough, and the old row. Those of
+/// which the hash is not known yet come first, so that none is handed on before it was looked at.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct HashHead {
+    prefix: u64,
+    hash: Option<[u8; 32]>,
+    source: usize,
+    row: u32,
+}
 /// The hash and output that are spent, the new input, and its source.
 type SpendHead = Reverse<([u8; 32], u32, u32, usize)>;
 
@@ -181,14 +188,13 @@ fn put_hashes(
 ) -> Result<()> {
     let mut writer = HashesWriter::new(spool);
     let mut next = vec![0_u32; sources.len()];
-    let mut advance = |source: usize| -> Result<Option<HashHead>> {
+    let mut advance = |source: usize| -> Result<Option<Reverse<HashHead>>> {
         let Source { segment, .. } = sources[source];
         while next[source] < segment.transactions() {
-            let row = segment.row_by_hash(next[source])?;
+            let (prefix, row) = segment.row_by_hash(next[source])?;
             next[source] += 1;
             if !sources[source].is_out(row) {
-                let new = merged.rows[source].get(row);
-                return Ok(Some(Reverse((*segment.hash(row)?.as_bytes(), source, new))));
+                return Ok(Some(Reverse(HashHead { prefix, hash: None, source, row })));
             }
         }
         Ok(None)
@@ -198,19 +204,20 @@ fn put_hashes(
         heads.extend(advance(source)?);
     }
     let mut count = 0_u64;
-    while let Some(mut head) = heads.peek_mut() {
+    while let Some(Reverse(mut head)) = heads.pop() {
+        let is_tied = heads.peek().is_some_and(|Reverse(other)| other.prefix == head.prefix);
+        if head.hash.is_none() && is_tied {
+            // Whole hashes lie all over their section: they are read where the first bytes do not tell.
+            head.hash = Some(*sources[head.source].segment.hash(head.row)?.as_bytes());
+            heads.push(Reverse(head));
+            continue;
+        }
         if count.is_multiple_of(CANCEL_STEP) {
             cancel.check()?;
         }
         count += 1;
-        let Reverse((hash, source, row)) = *head;
-        writer.push(&hash, row)?;
-        match advance(source)? {
-            Some(next) => *head = next,
-            None => {
-                std::collections::binary_heap::PeekMut::pop(head);
-            }
-        }
+        writer.push_prefix(head.prefix, merged.rows[head.source].get(head.row))?;
+        heads.extend(advance(head.source)?);
     }
     writer.put(out)
 }

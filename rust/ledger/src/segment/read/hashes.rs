@@ -47,6 +47,17 @@ impl HashIndex {
         }
     }
 
+    /// The first four bytes of the hash at a place, and its entry.
+    pub(super) fn prefixed(&self, place: usize) -> Result<(u64, u32)> {
+        match self {
+            Self::Raw { prefixes, entries } => Ok((prefixes.get(place)? >> 32, entries.get(place)?)),
+            Self::Packed { table, .. } => {
+                let [prefix, entry] = table.row(place)?;
+                Ok((prefix, u32::try_from(entry).map_err(|_| table.wrong(place, "is too large"))?))
+            }
+        }
+    }
+
     /// The places whose prefix is that of a hash.
     pub(super) fn run(&self, hash: &[u8; 32]) -> Result<Range<usize>> {
         match self {

@@ -287,9 +287,8 @@ impl Segment {
         self.transactions.record(row, &self.utxo, &self.blobs, into)
     }
 
-    /// The row at a place in order of hashes; for the merge of such orders.
-    #[allow(dead_code, reason = "for the streaming merge")]
-    pub(crate) fn row_by_hash(&self, place: u32) -> Result<u32> {
+    /// First four bytes of the hash, and the row, at a place in order of hashes; for the merge of such orders.
+    pub(crate) fn row_by_hash(&self, place: u32) -> Result<(u64, u32)> {
         self.transactions.by_hash(place as usize)
     }
 

@@ -214,9 +214,9 @@ impl Transactions {
         self.index.find_many(hashes.iter().map(TxHash::as_bytes), &|row| self.heads.hash(row))
     }
 
-    /// Visits (hash, row) in order of hashes.
-    pub(crate) fn by_hash(&self, place: usize) -> Result<u32> {
-        self.index.entry(place)
+    /// First bytes and row at a place in order of hashes.
+    pub(crate) fn by_hash(&self, place: usize) -> Result<(u64, u32)> {
+        self.index.prefixed(place)
     }
 
     pub(crate) fn rows_of_blocks(&self, first: u64, last: u64) -> Result<Range<u32>> {

@@ -22,7 +22,12 @@ impl HashesWriter {
     }
 
     pub(crate) fn push(&mut self, hash: &[u8; 32], row: u32) -> Result<()> {
-        self.0.push([short_prefix(hash), u64::from(row)])
+        self.push_prefix(short_prefix(hash), row)
+    }
+
+    /// The same by the first bytes alone.
+    pub(crate) fn push_prefix(&mut self, prefix: u64, row: u32) -> Result<()> {
+        self.0.push([prefix, u64::from(row)])
     }
 
     pub(crate) fn put(self, out: &mut SegmentFile<'_>) -> Result<()> {
