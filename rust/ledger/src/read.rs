@@ -20,6 +20,7 @@ use crate::edges::{EdgeFlows, EdgeOrder, Edges};
 use crate::facts::{LogFacts, OutPoint, TokenFacts};
 use crate::holders::Holders;
 use crate::market::{PriceTable, Registry};
+use crate::snapshot::pack;
 use crate::{Cancel, LedgerError};
 
 /// A result of reading.
@@ -81,6 +82,9 @@ pub trait Ledger: Send + Sync {
 
     /// The address behind a handle.
     fn address(&self, account: AccountRef) -> Result<Address>;
+
+    /// The account behind a handle, with its places in all segments.
+    fn account_of(&self, account: AccountRef) -> Result<Account>;
 
     /// The asset behind a handle.
     fn asset(&self, asset: AssetRef) -> Result<Asset>;
@@ -145,6 +149,14 @@ pub struct Account {
     pub is_contract: bool,
     /// Where each segment files it, for the implementation only.
     pub(crate) places: Vec<(u32, u32)>,
+}
+
+impl Account {
+    /// A handle of the account, the one of the first segment that files it. Accounts of a ledger have one.
+    #[must_use]
+    pub fn handle(&self) -> Option<AccountRef> {
+        self.places.first().map(|(segment, id)| AccountRef(pack(*segment, *id)))
+    }
 }
 
 /// An opaque handle of an account inside one ledger value. Two handles may name one address.

@@ -106,6 +106,24 @@ impl Snapshot {
         Ok(None)
     }
 
+    /// An account by its address; where a handle of it is known, the segment of the handle is not searched.
+    fn account_in(&self, chain: Chain, address: &Address, known: Option<AccountRef>) -> Result<Option<Account>> {
+        let known = known.map(|handle| unpack(handle.0));
+        let mut account = Account { chain, address: *address, postings: 0, is_contract: false, places: Vec::new() };
+        for (place, segment) in self.of_chain(chain) {
+            let id = match known {
+                Some((known, id)) if known == place => Some(id),
+                _ => segment.account(address)?,
+            };
+            let Some(id) = id else { continue };
+            let range = segment.postings().range(id)?;
+            account.postings += range.end - range.start;
+            account.is_contract |= segment.is_contract(id)?;
+            account.places.push((place, id));
+        }
+        Ok((!account.places.is_empty()).then_some(account))
+    }
+
     /// The segment and the local id behind a handle.
     fn behind(&self, handle: u64) -> (&Segment, u32) {
         let (place, id) = unpack(handle);
@@ -142,15 +160,14 @@ impl Ledger for Snapshot {
     }
 
     fn account(&self, chain: Chain, address: &Address) -> Result<Option<Account>> {
-        let mut account = Account { chain, address: *address, postings: 0, is_contract: false, places: Vec::new() };
-        for (place, segment) in self.of_chain(chain) {
-            let Some(id) = segment.account(address)? else { continue };
-            let range = segment.postings().range(id)?;
-            account.postings += range.end - range.start;
-            account.is_contract |= segment.is_contract(id)?;
-            account.places.push((place, id));
-        }
-        Ok((!account.places.is_empty()).then_some(account))
+        self.account_in(chain, address, None)
+    }
+
+    fn account_of(&self, account: AccountRef) -> Result<Account> {
+        let (segment, id) = self.behind(account.0);
+        let (chain, address) = (segment.chain(), segment.address(id)?);
+        let found = self.account_in(chain, &address, Some(account))?;
+        Ok(found.expect("the segment of the handle files it"))
     }
 
     fn postings<'a>(&'a self, account: &Account, scan: &Scan) -> Result<Postings<'a>> {
