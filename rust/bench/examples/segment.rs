@@ -1,6 +1,5 @@
 //! What one segment of the benchmark's transfers costs: seconds of processor time to build, bytes by section, and
 //! seconds to read its hubs. `cargo run --release -p headwater-bench --example segment -- 1000000`
-#![expect(clippy::cast_precision_loss, reason = "figures to be read, of counts far below 2^53")]
 #![expect(clippy::cast_precision_loss, reason = "figures for people need no more than 53 bits")]
 
 use std::collections::BTreeMap;
