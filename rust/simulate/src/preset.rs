@@ -81,6 +81,23 @@ impl Preset {
         }
     }
 
+    /// Share of people who use bitcoin, where most payments make two new addresses. Only the demo has many, for the sake
+    /// of its few wallets.
+    pub(crate) const fn bitcoin_users_ratio(self) -> f64 {
+        match self {
+            Self::Demo => 0.26,
+            Self::S | Self::M | Self::L => 0.10,
+        }
+    }
+
+    /// What people do on a day, the median.
+    pub(crate) const fn deeds_per_day(self) -> f64 {
+        match self {
+            Self::Demo => 0.32,
+            Self::S | Self::M | Self::L => 0.345,
+        }
+    }
+
     /// How much larger the purses of services are than those of the demo, which grow with their customers.
     pub(crate) const fn wealth(self) -> u64 {
         match self {

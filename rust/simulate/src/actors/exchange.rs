@@ -1,12 +1,13 @@
 //! Exchanges: a deposit address per customer, sweeps with gas paid by the exchange, hot and cold wallets, withdrawals.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use headwater_ledger::read::ScriptType;
 use headwater_types::{Address, Amount, Chain, Family};
 
 use super::Actor;
+use super::queue::Queue;
 use crate::book::{AddressHabit, ChangePlace, Habits, Holder, Insufficient, Receipt, WalletId};
 use crate::clock::{DAY, HOUR, START};
 use crate::random::Stream;
@@ -33,8 +34,8 @@ pub(crate) struct Exchange {
     cold_wallet: WalletId,
     desks: HashMap<Family, Desk>,
     bitcoin_deposits: HashMap<usize, Address>,
-    withdrawals: Vec<Withdrawal>,
-    payouts: Vec<(Address, u64)>,
+    withdrawals: Queue<Withdrawal>,
+    payouts: VecDeque<(Address, u64)>,
     sweeps: BTreeMap<(Chain, Address, Coin), Sweep>,
 }
 
@@ -120,12 +121,13 @@ impl World {
 
     /// Asks an exchange to pay out. What the customer paid for it happens off chain.
     pub(crate) fn withdraw(&mut self, exchange: usize, chain: Chain, to: Address, coin: Coin, raw: u128) {
-        self.exchanges[exchange].withdrawals.push(Withdrawal { chain, to, coin, raw });
+        // As soon as the office looks.
+        self.exchanges[exchange].withdrawals.push(i64::MIN, Withdrawal { chain, to, coin, raw });
     }
 
     /// Asks an exchange to pay out satoshis.
     pub(crate) fn withdraw_bitcoin(&mut self, exchange: usize, to: Address, satoshis: u64) {
-        self.exchanges[exchange].payouts.push((to, satoshis));
+        self.exchanges[exchange].payouts.push_back((to, satoshis));
     }
 }
 
@@ -157,8 +159,8 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
             cold_wallet,
             desks: HashMap::new(),
             bitcoin_deposits: HashMap::new(),
-            withdrawals: Vec::new(),
-            payouts: Vec::new(),
+            withdrawals: Queue::default(),
+            payouts: VecDeque::new(),
             sweeps: BTreeMap::new(),
         });
         for (chain, hot, cold, gas) in [
@@ -212,18 +214,15 @@ impl Actor for Operations {
 }
 
 impl Operations {
-    /// Pays what was asked for; what the hot wallet lacks waits.
+    /// Pays what was asked for; what the hot wallet lacks is put off.
     fn pay_out(&self, world: &mut World, now: i64) {
-        let asked = std::mem::take(&mut world.exchanges[self.exchange].withdrawals);
-        let mut waiting = Vec::new();
-        for withdrawal in asked {
-            let Withdrawal { chain, to, coin, raw } = withdrawal;
+        while let Some(due) = world.exchanges[self.exchange].withdrawals.pop(now) {
+            let Withdrawal { chain, to, coin, raw } = due.work;
             let hot = world.hot_wallet(self.exchange, chain.family());
             if world.transfer(chain, now, (hot, to), coin, raw).is_err() {
-                waiting.push(withdrawal);
+                world.exchanges[self.exchange].withdrawals.put_off(now, due);
             }
         }
-        world.exchanges[self.exchange].withdrawals.extend(waiting);
     }
 
     /// Pays bitcoin in batches, when enough are asked for or now and then.
@@ -233,16 +232,13 @@ impl Operations {
         if exchange.payouts.is_empty() || (exchange.payouts.len() < 6 && !self.stream.chance(0.25)) {
             return;
         }
-        let asked = std::mem::take(&mut exchange.payouts);
-        let mut batches = asked.chunks(BATCH_OUTPUTS);
-        for batch in batches.by_ref() {
-            if world.bitcoin.pay(now, wallet, batch).is_err() {
-                world.exchanges[self.exchange].payouts.extend_from_slice(batch);
+        // The first that cannot be paid holds up the rest, until the wallet is filled.
+        loop {
+            let batch: Vec<_> = exchange.payouts.iter().take(BATCH_OUTPUTS).copied().collect();
+            if batch.is_empty() || world.bitcoin.pay(now, wallet, &batch).is_err() {
                 break;
             }
-        }
-        for batch in batches {
-            world.exchanges[self.exchange].payouts.extend_from_slice(batch);
+            exchange.payouts.drain(..batch.len());
         }
     }
 

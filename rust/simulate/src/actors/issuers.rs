@@ -7,6 +7,7 @@ use crate::abi;
 use crate::book::{Call, Effect};
 use crate::clock::{DAY, START};
 use crate::random::Stream;
+use crate::tokens::Token;
 use crate::truth::Role;
 use crate::world::{ACCOUNT_CHAINS, Coin, World};
 
@@ -21,9 +22,8 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
         if token.symbol.starts_with('W') {
             continue;
         }
-        let (chain, symbol) = (token.chain, token.symbol.clone());
-        let owner = format!("issuer-{symbol}");
-        let treasury = world.account(chain.family(), &format!("{owner}/treasury"), Role::Issuer, &owner);
+        let (chain, owner) = (token.chain, format!("issuer-{}", token.symbol));
+        let treasury = treasury(world, place);
         let coins = Amount::from_u128(30 * 10_u128.pow(u32::from(chain.native_decimals())));
         let fund = if chain.family() == headwater_types::Family::Tron { Amount::from(9_000_000_000) } else { coins };
         if world.book(chain).balance(&treasury, headwater_types::Asset::Native).is_zero() {
@@ -34,6 +34,45 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
         actors.push(Box::new(Issuer { place, treasury, stream, started: false, delay }));
     }
     actors
+}
+
+fn treasury(world: &mut World, place: usize) -> Address {
+    let token = &world.tokens[place];
+    let (family, owner) = (token.chain.family(), format!("issuer-{}", token.symbol));
+    world.account(family, &format!("{owner}/treasury"), Role::Issuer, &owner)
+}
+
+/// Whether the bridges start with some of a token.
+fn bridged(token: &Token) -> bool {
+    token.verified() && matches!(token.symbol.as_str(), "USDT" | "USDC") && ACCOUNT_CHAINS.contains(&token.chain)
+}
+
+/// Fills the bridges where transfers over them went one way for so long that little is left to pay out.
+pub(crate) fn fill_bridges(world: &mut World, now: i64) {
+    let places: Vec<_> = (0..world.tokens.len()).filter(|&place| bridged(&world.tokens[place])).collect();
+    for place in places {
+        let (chain, coin) = (world.tokens[place].chain, Coin::Token(place));
+        let purses = world.bridge_purses(chain);
+        let share = world.raw(chain, coin, FIRST_SUPPLY_CENTS * world.preset.wealth() / purses.len() as u64, now);
+        for purse in purses {
+            if world.balance(chain, &purse, coin) < share / 4 {
+                let treasury = treasury(world, place);
+                mint(world, now, (place, treasury), share);
+                let _ = world.transfer(chain, now, (treasury, purse), coin, share);
+            }
+        }
+    }
+}
+
+fn mint(world: &mut World, now: i64, (place, treasury): (usize, Address), raw: u128) {
+    let token = &world.tokens[place];
+    let (chain, contract) = (token.chain, token.contract);
+    let amount = Amount::from_u128(raw);
+    let words = [abi::account(&treasury), abi::amount(amount)];
+    let mut call = Call::contract(treasury, contract, 62_000, abi::call("mint(address,uint256)", &words));
+    let from = world.book(chain).zero();
+    call.effects.push(Effect::Token { contract, from, to: treasury, amount });
+    let _ = world.book(chain).send(now, call);
 }
 
 struct Issuer {
@@ -66,13 +105,13 @@ impl Issuer {
         let coin = Coin::Token(self.place);
         let share = world.raw(chain, coin, FIRST_SUPPLY_CENTS * world.preset.wealth(), now);
         let exchanges = world.exchanges.len() as u128;
-        self.mint(world, now, share * (exchanges + 3));
+        mint(world, now, (self.place, self.treasury), share * (exchanges + 3));
         let mut buyers: Vec<_> = Vec::new();
         for exchange in 0..world.exchanges.len() {
             buyers.push((world.hot_wallet(exchange, chain.family()), share / 4));
             buyers.push((world.cold_wallet(exchange, chain.family()), share));
         }
-        if matches!(world.tokens[self.place].symbol.as_str(), "USDT" | "USDC") && ACCOUNT_CHAINS.contains(&chain) {
+        if bridged(&world.tokens[self.place]) {
             let purses = world.bridge_purses(chain);
             let of_purse = share / purses.len() as u128;
             buyers.extend(purses.into_iter().map(|purse| (purse, of_purse)));
@@ -80,17 +119,6 @@ impl Issuer {
         for (buyer, raw) in buyers {
             let _ = world.transfer(chain, now, (self.treasury, buyer), coin, raw);
         }
-    }
-
-    fn mint(&self, world: &mut World, now: i64, raw: u128) {
-        let token = &world.tokens[self.place];
-        let (chain, contract) = (token.chain, token.contract);
-        let amount = Amount::from_u128(raw);
-        let words = [abi::account(&self.treasury), abi::amount(amount)];
-        let mut call = Call::contract(self.treasury, contract, 62_000, abi::call("mint(address,uint256)", &words));
-        let from = world.book(chain).zero();
-        call.effects.push(Effect::Token { contract, from, to: self.treasury, amount });
-        let _ = world.book(chain).send(now, call);
     }
 
     fn burn(&self, world: &mut World, now: i64, raw: u128) {
@@ -114,7 +142,7 @@ impl Issuer {
         let cents = cents * world.preset.wealth();
         let raw = world.raw(chain, coin, cents, now);
         if self.stream.chance(0.6) {
-            self.mint(world, now, raw);
+            mint(world, now, (self.place, self.treasury), raw);
             let _ = world.transfer(chain, now, (self.treasury, hot), coin, raw);
         } else if world.transfer(chain, now, (hot, self.treasury), coin, raw).is_ok() {
             self.burn(world, now, raw);

@@ -3,6 +3,7 @@
 use headwater_types::{Address, Amount, Asset, Chain, TxHash};
 
 use super::Actor;
+use super::queue::{Due, Queue};
 use crate::abi;
 use crate::book::{Call, Effect, Insufficient, Receipt};
 use crate::clock::{HOUR, START};
@@ -23,7 +24,7 @@ const GAS_NOTE: u128 = 5 * 10_u128.pow(17);
 pub(crate) struct Mixer {
     /// Pools in order of chain and denomination.
     pub(crate) pools: Vec<Pool>,
-    notes: Vec<Note>,
+    notes: Queue<Note>,
     deposits: u64,
 }
 
@@ -39,7 +40,6 @@ pub(crate) struct Pool {
 }
 
 struct Note {
-    due: i64,
     pool: Pool,
     recipient: Address,
     deposit: TxHash,
@@ -71,7 +71,7 @@ impl World {
             let flow = Flow::new(from, pool.contract, Asset::Native, pool.denomination);
             self.step(case, "mix", pool.chain, receipt.hash, flow);
         }
-        self.mixer.notes.push(Note { due, pool, recipient, deposit: receipt.hash, depositor: from, case });
+        self.mixer.notes.push(due, Note { pool, recipient, deposit: receipt.hash, depositor: from, case });
         Ok(receipt)
     }
 
@@ -110,9 +110,7 @@ impl Actor for Relayer {
     }
 
     fn wake(&mut self, world: &mut World, now: i64) -> Option<i64> {
-        let (due, waiting) = std::mem::take(&mut world.mixer.notes).into_iter().partition(|note| note.due <= now);
-        world.mixer.notes = waiting;
-        for note in due {
+        while let Some(note) = world.mixer.notes.pop(now) {
             self.pay(world, now, note);
         }
         Some(now + self.stream.secs(HOUR / 2, HOUR))
@@ -132,7 +130,8 @@ impl Relayer {
         }
     }
 
-    fn pay(&self, world: &mut World, now: i64, note: Note) {
+    fn pay(&self, world: &mut World, now: i64, due: Due<Note>) {
+        let note = &due.work;
         let Pool { chain, contract, denomination } = note.pool;
         let fee = denomination * RELAYER_FEE_PER_MILLE / 1_000;
         let nullifier = digest(world.seed, "mixer nullifier", note.deposit.as_bytes());
@@ -150,10 +149,10 @@ impl Relayer {
         ];
         let new = world.book(chain).is_new(&note.recipient);
         let Ok(receipt) = world.book(chain).send(now, call) else {
-            world.mixer.notes.push(note);
+            world.mixer.notes.put_off(now, due);
             return;
         };
-        Self::known_by(world, &note, (new, receipt.hash), now);
+        Self::known_by(world, note, (new, receipt.hash), now);
         if let Some(case) = &note.case {
             let flow = Flow::new(contract, note.recipient, Asset::Native, denomination - fee);
             world.step(case, "mix", chain, receipt.hash, flow);

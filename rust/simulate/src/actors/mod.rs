@@ -41,6 +41,7 @@ pub(crate) mod mixer;
 mod odd_tokens;
 pub(crate) mod payments;
 pub(crate) mod people;
+pub(crate) mod queue;
 pub(crate) mod scams;
 mod scenes;
 pub(crate) mod spoofers;

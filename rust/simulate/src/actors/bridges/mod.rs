@@ -11,9 +11,12 @@ mod linked;
 mod relay;
 mod wormhole;
 
+use std::collections::{BTreeMap, VecDeque};
+
 use headwater_types::{Address, Amount, Chain, TxHash};
 
 use crate::abi;
+use crate::actors::queue::Queue;
 use crate::book::{Call, Effect, Insufficient, Receipt};
 use crate::identity::digest;
 use crate::truth::{BridgeClass, BridgeLeg, BridgeOutcome, BridgeTransfer, Role};
@@ -130,10 +133,11 @@ impl Protocol {
 /// What the bridges know.
 #[derive(Default)]
 pub(crate) struct Bridges {
-    orders: Vec<Order>,
-    counters: std::collections::BTreeMap<(Protocol, Chain), u64>,
+    orders: Queue<Order>,
+    counters: BTreeMap<(Protocol, Chain), u64>,
     transfers: u64,
-    buses: Vec<layerzero::Passenger>,
+    /// Riders by direction, in order of arrival.
+    buses: BTreeMap<(Chain, Chain), VecDeque<layerzero::Passenger>>,
 }
 
 /// A transfer whose second leg waits.
@@ -301,9 +305,10 @@ impl World {
         if order.outcome == BridgeOutcome::Pending {
             self.bridge_done(&order, None);
         } else if order.protocol == Protocol::Stargate {
-            self.bridges.buses.push(layerzero::Passenger { order });
+            let direction = (order.from(), order.to);
+            self.bridges.buses.entry(direction).or_default().push_back(layerzero::Passenger { order });
         } else {
-            self.bridges.orders.push(order);
+            self.bridges.orders.push(order.due, order);
         }
         receipt
     }

@@ -1,13 +1,13 @@
 //! Who carries out the second legs.
 
-use headwater_types::{Amount, Chain};
+use headwater_types::{Address, Amount, Chain};
 
-use super::layerzero::{self, Passenger};
+use super::layerzero;
 use super::{CONTRACTS, ENDPOINTS, Leg, Order, PROTOCOLS, Protocol, across, celer, endpoint, linked, wormhole};
 use crate::abi;
-use crate::actors::Actor;
+use crate::actors::{Actor, issuers};
 use crate::book::{Call, Insufficient, Receipt};
-use crate::clock::{HOUR, START};
+use crate::clock::{DAY, HOUR, START};
 use crate::random::Stream;
 use crate::truth::{BridgeOutcome, Role};
 use crate::world::{ACCOUNT_CHAINS, Coin, Flow, World};
@@ -15,6 +15,9 @@ use crate::world::{ACCOUNT_CHAINS, Coin, Flow, World};
 /// A bus leaves with so many riders, or when the first has waited so long.
 const SEATS: usize = 3;
 const PATIENCE_SECS: u64 = 40 * 60;
+
+/// A relayer with less for fees asks an exchange for more.
+const LEAST_FEES_CENTS: u64 = 100_000;
 
 /// Files the contracts and gives the relayers coins for fees. Issuers fill the purses.
 pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
@@ -29,21 +32,39 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
     }
     for chain in ACCOUNT_CHAINS {
         for protocol in PROTOCOLS {
-            let purse = if protocol == Protocol::Maker {
-                world.vault(protocol, chain)
-            } else {
-                world.bridge_relayer(protocol, chain)
-            };
+            let purse = fee_purse(world, protocol, chain);
             let coins = world.raw(chain, Coin::Native, 900_000 * world.preset.wealth(), START);
             world.book(chain).allocate(purse, Amount::from_u128(coins));
         }
     }
-    vec![Box::new(Relayers { stream: Stream::new(world.seed, "bridges"), buses: 0 })]
+    vec![Box::new(Relayers { stream: Stream::new(world.seed, "bridges"), buses: 0, next_review: START + DAY })]
+}
+
+/// Once a day: what pays out must have something to pay, and coins for fees.
+fn provide(world: &mut World, now: i64) {
+    issuers::fill_bridges(world, now);
+    for chain in ACCOUNT_CHAINS {
+        for protocol in PROTOCOLS {
+            let purse = fee_purse(world, protocol, chain);
+            if world.worth(chain, &purse, Coin::Native, now) < LEAST_FEES_CENTS {
+                let raw = world.raw(chain, Coin::Native, LEAST_FEES_CENTS * world.preset.wealth(), now);
+                world.withdraw(0, chain, purse, Coin::Native, raw);
+            }
+        }
+    }
+}
+
+fn fee_purse(world: &mut World, protocol: Protocol, chain: Chain) -> Address {
+    match protocol {
+        Protocol::Maker => world.vault(protocol, chain),
+        _ => world.bridge_relayer(protocol, chain),
+    }
 }
 
 struct Relayers {
     stream: Stream,
     buses: u64,
+    next_review: i64,
 }
 
 impl Actor for Relayers {
@@ -52,11 +73,13 @@ impl Actor for Relayers {
     }
 
     fn wake(&mut self, world: &mut World, now: i64) -> Option<i64> {
-        let (due, waiting) = std::mem::take(&mut world.bridges.orders).into_iter().partition(|order| order.due <= now);
-        world.bridges.orders = waiting;
-        for order in due {
-            if finish(world, now, &order).is_err() {
-                world.bridges.orders.push(order);
+        if now >= self.next_review {
+            provide(world, now);
+            self.next_review = now + DAY;
+        }
+        while let Some(due) = world.bridges.orders.pop(now) {
+            if finish(world, now, &due.work).is_err() {
+                world.bridges.orders.put_off(now, due);
             }
         }
         for direction in [(Chain::ETHEREUM, Chain::BSC), (Chain::BSC, Chain::ETHEREUM)] {
@@ -120,12 +143,11 @@ fn told(world: &mut World, now: i64, order: &Order, receipt: Receipt, raw: u128)
 impl Relayers {
     /// A bus that is full or late leaves, and arrives in the same moment: messages are quick beside blocks.
     fn drive(&mut self, world: &mut World, now: i64, (from, to): (Chain, Chain)) {
-        let goes = |rider: &Passenger| (rider.order.from(), rider.order.to) == (from, to);
-        let mut riders: Vec<_> = world.bridges.buses.iter().filter(|rider| goes(rider)).cloned().collect();
-        riders.truncate(SEATS);
+        let Some(waiting) = world.bridges.buses.get(&(from, to)) else { return };
+        let riders: Vec<_> = waiting.iter().take(SEATS).cloned().collect();
         let late =
             riders.first().is_some_and(|rider| now.unsigned_abs() > rider.order.source.time_secs + PATIENCE_SECS);
-        if riders.len() < SEATS && !late {
+        if riders.is_empty() || riders.len() < SEATS && !late {
             return;
         }
         // A bus leaves only when all of its riders can be paid.
@@ -145,7 +167,8 @@ impl Relayers {
         for rider in &riders {
             told(world, now, &rider.order, receipt, rider.order.raw_out);
         }
-        let gone: Vec<_> = riders.iter().map(|rider| rider.order.id).collect();
-        world.bridges.buses.retain(|rider| !gone.contains(&rider.order.id));
+        if let Some(waiting) = world.bridges.buses.get_mut(&(from, to)) {
+            waiting.drain(..riders.len());
+        }
     }
 }

@@ -110,9 +110,9 @@ struct Life {
 impl Life {
     fn new(world: &World, number: usize, popularity: &Weights, mut stream: Stream) -> Self {
         let rhythm = Rhythm::draw(&mut stream);
-        let deeds_per_day = stream.log_normal(0.32, 1.05).min(14.0);
+        let deeds_per_day = stream.log_normal(world.preset.deeds_per_day(), 1.05).min(14.0);
         let mut chains = [0; 4];
-        for (chain, ratio) in chains.iter_mut().zip([0.62, 0.40, 0.48, 0.26]) {
+        for (chain, ratio) in chains.iter_mut().zip([0.62, 0.40, 0.48, world.preset.bitcoin_users_ratio()]) {
             *chain = if stream.chance(ratio) { stream.between(2, 10) } else { 0 };
         }
         chains[3] = chains[3].div_ceil(2);
