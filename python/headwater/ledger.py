@@ -572,7 +572,8 @@ class Ledger:
         >>> rows.filter("is_primary").sort("block").select("block", "direction", "amount").rows()[0]
         (1, 'out', '3000000000000000000')
         """
-        return json.loads(self._native.export_transfers(out, builtins.list(chains or [])))
+        written: dict[str, Any] = json.loads(self._native.export_transfers(out, builtins.list(chains or [])))
+        return written
 
     def _each(self, endpoint: str, address: Addresses, request: dict[str, Any]) -> Report | Reports:
         if isinstance(address, str):
