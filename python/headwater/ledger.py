@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import builtins
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 import polars as pl
 
 from headwater import _headwater
+from headwater._tables import optional_table, table
 from headwater.reports import Report, Reports
 
 Addresses = str | Sequence[str]
@@ -77,7 +78,7 @@ class Ledger:
         InvalidInput
             Names the row, the column and the value.
         """
-        return cls(_headwater.from_frames(_table(transfers), _optional(prices), _optional(tokens)))
+        return cls(_headwater.from_frames(table(transfers), optional_table(prices), optional_table(tokens)))
 
     def query(self, endpoint: str, request: Mapping[str, Any] | None = None, **fields: Any) -> Report:  # noqa: ANN401
         """Ask any data endpoint by its path without the version, as ``headwater query`` does.
@@ -594,19 +595,3 @@ def _given(values: Mapping[str, Any], *but: str) -> dict[str, Any]:
         if value is not None and name not in {"self", "fields", *but}
     }
     return {**request, **values.get("fields", {})}
-
-
-def _table(value: Any) -> Any:  # noqa: ANN401
-    if isinstance(value, Iterable) and not hasattr(value, "__arrow_c_stream__"):
-        value = pl.DataFrame(builtins.list(value), infer_schema_length=None)
-    if isinstance(value, pl.DataFrame):
-        # A column of nothing but null has no type yet, and Arrow libraries disagree about how it is laid out.
-        return value.with_columns(pl.col(pl.Null).cast(pl.String))
-    if hasattr(value, "__arrow_c_stream__"):
-        return value
-    message = f"expected a table with __arrow_c_stream__ or a list of dicts, not {type(value).__name__}"
-    raise TypeError(message)
-
-
-def _optional(value: Any) -> Any:  # noqa: ANN401
-    return None if value is None else _table(value)

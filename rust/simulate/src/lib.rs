@@ -2,10 +2,10 @@
 //!
 //! People with habits, hours and weekdays, exchanges with deposit addresses, decentralised exchanges with searchers,
 //! mixers, bridges with the events of real protocols, mining pools, issuers, makers of worthless tokens, launderers,
-//! poisoners and other criminals, and honest twins that stay just below the thresholds of behaviours live on ethereum, bsc, tron and bitcoin for 400 days or two years. The chains
-//! begin with them, so history is complete: nobody ever spends what they do not have, and every balance follows from the
-//! facts. What is really so (who owns an address, which output is change, where loot went) stands in [`Truth`], beside
-//! the chains; [`truth`] lists its tables.
+//! poisoners and other criminals, and honest twins that stay just below the thresholds of behaviours live on ethereum,
+//! bsc, tron and bitcoin for 400 days or two years. The chains begin with them, so history is complete: nobody ever
+//! spends what they do not have, and every balance follows from the facts. What is really so (who owns an address,
+//! which output is change, where loot went) stands in [`Truth`], beside the chains; [`truth`] lists its tables.
 //!
 //! The same seed gives the same facts, byte for byte. Randomness comes from one stream per actor, so that one more
 //! actor does not reshuffle the habits of the others. One thread makes the economy, slice of time by slice of time
