@@ -11,10 +11,12 @@ TRIAL ?= $(CACHE)/trial
 DEMO ?= $(CACHE)/demo
 BENCH ?= $(CACHE)/bench
 PRESET ?= s
+# Sizes besides that of the preset at which the engine alone is measured.
+GROWTH ?= s
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
-.PHONY: help demo serve test test-rust test-python test-full check fmt docs wheel bench deny clean-demo
+.PHONY: help demo serve test test-rust test-python test-full check fmt docs wheel bench bench-wheel deny clean-demo
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -58,10 +60,16 @@ wheel: $(VENV)/ready ## the Python wheel, with the profile that the tests use
 	@mkdir -p "$(WHEELS)" && rm -f "$(WHEELS)"/headwater-*.whl
 	$(VENV_BIN)/maturin build --profile dev --out "$(WHEELS)" --interpreter $(PYTHON)
 
-bench: $(BENCH)/ready ## the benchmark: PRESET=s compares answers, m and l measure and write BENCHMARKS.md
+bench: $(BENCH)/ready $(if $(filter s,$(PRESET)),,bench-wheel) ## the benchmark: PRESET=s compares answers, m and l measure and write BENCHMARKS.md
 	cargo build --release -p headwater-bench
 	@BENCH_BIN="$(CARGO_TARGET_DIR)/release/headwater-bench" BENCH_FOLDER="$(BENCH)" \
-		BENCH_PYTHON="$(BENCH)/venv/bin/python" PRESET="$(PRESET)" sh scripts/bench.sh
+		BENCH_PYTHON="$(BENCH)/venv/bin/python" PRESET="$(PRESET)" GROWTH="$(GROWTH)" sh scripts/bench.sh
+
+# The faces are measured as people get them: the wheel of the release profile.
+bench-wheel: $(VENV)/ready $(BENCH)/ready
+	@rm -f "$(BENCH)"/wheels/headwater-*.whl
+	$(VENV_BIN)/maturin build --release --out "$(BENCH)/wheels" --interpreter $(PYTHON)
+	"$(BENCH)/venv/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$(BENCH)"/wheels/headwater-*.whl
 
 deny: ## licences, banned crates and sources of the dependencies
 	@command -v cargo-deny >/dev/null || cargo install cargo-deny --locked

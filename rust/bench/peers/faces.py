@@ -1,8 +1,8 @@
-"""A page of 100 through the faces of the engine: the Python package with its table as Arrow, and HTTP on one connection.
+"""A page of 100 through the faces of the engine: the Python package with its table as Arrow, HTTP on one connection.
 
-    python faces.py STORE ADDRESSES.json >> results.jsonl
+    python faces.py FOLDER >> FOLDER/results.jsonl
 
-Run it with the Python that has the wheel; the gateway is that of the same wheel.
+The folder is that of a preset. Run it with the Python that has the wheel; the gateway is that of the same wheel.
 """
 
 import http.client
@@ -92,8 +92,9 @@ def through_http(store, sets):
 
 
 def main():
-    store, addresses = sys.argv[1:3]
-    sets = json.loads(Path(addresses).read_text())
+    folder = Path(sys.argv[1])
+    store = str(folder / "store")
+    sets = json.loads((folder / "addresses.json").read_text())
     print(json.dumps({"kind": "of", "transfers": sets.pop("transfers")}))
     through_python(store, sets)
     through_http(store, sets)

@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 import rustworkx
 
+from tables import Peer
+
 
 def edges(tables):
     """Sender, receiver and count of every pair, transfers to oneself left out."""
@@ -16,19 +18,23 @@ def edges(tables):
     return [grouped[name].to_numpy() for name in ("from", "to", "len")]
 
 
+def triples(tables):
+    """The same as tuples, a million at a time."""
+    columns = edges(tables)
+    step = 1_000_000
+    for first in range(0, len(columns[0]), step):
+        yield list(zip(*(column[first : first + step].tolist() for column in columns), strict=True))
+
+
 def accounts(tables):
     return tables.path("transfers", "addresses.txt").stat().st_size // 43
 
 
-class Graph:
-    queries_of_caps = (10, 50, 200)
-
-    def bytes(self):
-        return None
-
+class Graph(Peer):
     @property
     def queries(self):
-        return {f"trace, cap {cap}": self.trace for cap in self.queries_of_caps}
+        # Two hundred edges at each node take a minute here.
+        return {f"trace, cap {cap}": self.trace for cap in (10, 50)}
 
     def trace(self, of):
         cap = of["cap"]
@@ -53,22 +59,13 @@ class Graph:
 
 class Rustworkx(Graph):
     name = "rustworkx"
+    version = rustworkx.__version__
 
-    @staticmethod
-    def version():
-        return rustworkx.__version__
-
-    @classmethod
-    def open(cls, tables):
-        engine = cls()
-        engine.graph = rustworkx.PyDiGraph()
-        engine.graph.add_nodes_from(range(accounts(tables)))
-        columns = edges(tables)
-        step = 1_000_000
-        for first in range(0, len(columns[0]), step):
-            part = [column[first : first + step].tolist() for column in columns]
-            engine.graph.add_edges_from(list(zip(*part, strict=True)))
-        return engine, True
+    def __init__(self, tables):
+        self.graph = rustworkx.PyDiGraph()
+        self.graph.add_nodes_from(range(accounts(tables)))
+        for part in triples(tables):
+            self.graph.add_edges_from(part)
 
     def outgoing(self, node):
         return [(to, count) for _, to, count in self.graph.out_edges(node)]
@@ -76,43 +73,27 @@ class Rustworkx(Graph):
 
 class Igraph(Graph):
     name = "igraph"
+    version = igraph.__version__
 
-    @staticmethod
-    def version():
-        return igraph.__version__
-
-    @classmethod
-    def open(cls, tables):
-        engine = cls()
-        sender, receiver, count = edges(tables)
-        pairs = np.column_stack([sender, receiver])
-        engine.graph = igraph.Graph(n=accounts(tables), edges=pairs, directed=True)
-        engine.ends, engine.counts = receiver, count
-        return engine, True
+    def __init__(self, tables):
+        sender, self.ends, self.counts = edges(tables)
+        pairs = np.column_stack([sender, self.ends])
+        self.graph = igraph.Graph(n=accounts(tables), edges=pairs, directed=True)
 
     def outgoing(self, node):
         ids = self.graph.incident(node, mode="out")
-        return [(int(self.ends[edge]), int(self.counts[edge])) for edge in ids]
+        return zip(self.ends[ids].tolist(), self.counts[ids].tolist(), strict=True)
 
 
 class Networkx(Graph):
-    """Some five hundred bytes an edge: what fits into the memory of the machine of the targets is 2 M transfers."""
-
     name = "networkx"
-    largest_transfers = 2_000_000
+    version = networkx.__version__
 
-    @staticmethod
-    def version():
-        return networkx.__version__
-
-    @classmethod
-    def open(cls, tables):
-        engine = cls()
-        engine.graph = networkx.DiGraph()
-        engine.graph.add_nodes_from(range(accounts(tables)))
-        columns = [column.tolist() for column in edges(tables)]
-        engine.graph.add_weighted_edges_from(zip(*columns, strict=True))
-        return engine, True
+    def __init__(self, tables):
+        self.graph = networkx.DiGraph()
+        self.graph.add_nodes_from(range(accounts(tables)))
+        for part in triples(tables):
+            self.graph.add_weighted_edges_from(part)
 
     def outgoing(self, node):
         return [(to, data["weight"]) for to, data in self.graph[node].items()]

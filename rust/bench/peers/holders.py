@@ -5,10 +5,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from tables import Peer
 
-class Holders:
-    def bytes(self):
-        return None
+
+class Holders(Peer):
+    exact = True
 
     @property
     def queries(self):
@@ -22,26 +23,17 @@ class Holders:
 
 
 def balances(tables):
-    path = tables.path("holders", "balance.i128")
-    data = pa.py_buffer(np.memmap(path, dtype="uint8", mode="r"))
-    return pa.Array.from_buffers(pa.decimal128(38, 0), path.stat().st_size // 16, [None, data])
+    return tables.amounts("holders", "balance.i128")
 
 
 class DuckHolders(Holders):
     name = "duckdb, holders"
-    exact = True
+    version = duckdb.__version__
 
-    @staticmethod
-    def version():
-        return duckdb.__version__
-
-    @classmethod
-    def open(cls, tables):
-        engine = cls()
-        engine.connection = duckdb.connect()
+    def __init__(self, tables):
+        self.connection = duckdb.connect()
         balances_of = pa.table({"balance": balances(tables)})  # noqa: F841
-        engine.connection.execute("CREATE TABLE holders AS SELECT CAST(balance AS HUGEINT) AS balance FROM balances_of")
-        return engine, True
+        self.connection.execute("CREATE TABLE holders AS SELECT CAST(balance AS HUGEINT) AS balance FROM balances_of")
 
     def concentration(self, of):
         # Ranks count from the smallest: the Gini coefficient is 2 sum(rank * balance) / (n * sum) - (n + 1) / n.
@@ -55,17 +47,10 @@ class DuckHolders(Holders):
 
 class PolarsHolders(Holders):
     name = "polars, holders"
-    exact = True
+    version = pl.__version__
 
-    @staticmethod
-    def version():
-        return pl.__version__
-
-    @classmethod
-    def open(cls, tables):
-        engine = cls()
-        engine.column = pl.from_arrow(balances(tables)).cast(pl.Int128)
-        return engine, True
+    def __init__(self, tables):
+        self.column = pl.from_arrow(balances(tables)).cast(pl.Int128)
 
     def concentration(self, of):
         column = self.column.sort()
@@ -83,24 +68,23 @@ class NumpyHolders(Holders):
     """In doubles, so not exact."""
 
     name = "numpy in doubles, holders"
+    version = np.__version__
     exact = False
 
-    @staticmethod
-    def version():
-        return np.__version__
-
-    @classmethod
-    def open(cls, tables):
-        engine = cls()
+    def __init__(self, tables):
         words = np.memmap(tables.path("holders", "balance.i128"), dtype="uint64", mode="r").reshape(-1, 2)
-        engine.column = words[:, 1].astype("float64") * 2.0**64 + words[:, 0].astype("float64")
-        return engine, True
+        self.column = words[:, 1].astype("float64") * 2.0**64 + words[:, 0].astype("float64")
 
     def concentration(self, of):
         column = np.sort(self.column)
         count, total = len(column), column.sum()
         ranked = np.dot(np.arange(1, count + 1, dtype="float64"), column)
-        return total, column[-1000:].sum(), np.dot(column, column) / total**2, 2 * ranked / (count * total) - (count + 1) / count
+        return (
+            total,
+            column[-1000:].sum(),
+            np.dot(column, column) / total**2,
+            2 * ranked / (count * total) - (count + 1) / count,
+        )
 
 
 ENGINES = [DuckHolders, PolarsHolders, NumpyHolders]

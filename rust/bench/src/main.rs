@@ -4,22 +4,20 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
-use headwater_bench::generator::{Generator, HOLDERS, Preset, QuerySets, Ranks};
+use headwater_bench::generator::{Generator, Preset};
 use headwater_bench::suite::answer::Query;
-use headwater_bench::suite::counters::bytes_below;
-use headwater_bench::suite::oracle::{Edges, Oracle};
-use headwater_bench::suite::own::Own;
-use headwater_bench::suite::peers::{Child, Engine, FjallPeer, PetgraphPeer, RedbPeer};
-use headwater_bench::suite::questions::{self, Group};
+use headwater_bench::suite::error::doing;
+use headwater_bench::suite::peers::Child;
+use headwater_bench::suite::questions::Group;
 use headwater_bench::suite::record::{About, Record};
 use headwater_bench::suite::report::{self, Run, grouped, nanos};
-use headwater_bench::suite::run::{Purpose, group};
+use headwater_bench::suite::run::Purpose;
 use headwater_bench::suite::samples::Samples;
-use headwater_bench::suite::{load, memory, tables};
+use headwater_bench::suite::stages::{Asking, Data, Stage, marked};
+use headwater_bench::suite::{load, memory};
 use headwater_types::Address;
 
 #[derive(Parser)]
@@ -37,7 +35,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Builds the store by commits of a million transfers.
+    /// Begins a run anew: builds the store by commits of a million transfers.
     Load,
     /// Asks the engine and its peers the same questions.
     Run(RunArguments),
@@ -76,7 +74,7 @@ struct RunArguments {
     /// Only checks that all answers are right, and times nothing.
     #[arg(long)]
     compare: bool,
-    /// Only these engines, by name.
+    /// Only these engines, by name: "headwater" and peers.
     #[arg(long)]
     only: Vec<String>,
     /// Only these questions, by name.
@@ -84,227 +82,136 @@ struct RunArguments {
     question: Vec<String>,
 }
 
-type Engines = Vec<Box<dyn Engine>>;
-
 /// What every command starts from.
 struct Bench {
     preset: Preset,
-    folder: PathBuf,
-    generator: Generator,
+    /// The folder of all sizes.
+    root: PathBuf,
 }
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    let folder = arguments.folder.join(arguments.preset.to_string());
-    if let Command::Report { out, reasons, made_by } = &arguments.command {
-        return write_report(&arguments.folder, out, reasons.as_deref(), made_by);
-    }
-    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-    let bench = Bench { preset: arguments.preset, folder, generator: Generator::new(arguments.preset) };
+    let bench = Bench { preset: arguments.preset, root: arguments.folder };
     match arguments.command {
         Command::Load => bench.load(),
-        Command::Run(arguments) => bench.run(&arguments),
+        Command::Run(arguments) => bench.run(arguments),
         Command::Cold(arguments) => bench.cold(&arguments),
         Command::Memory => bench.memory(),
-        Command::Report { .. } => Ok(()),
+        Command::Report { out, reasons, made_by } => write_report(&bench.root, &out, reasons.as_deref(), &made_by),
     }
 }
 
 impl Bench {
-    fn store(&self) -> PathBuf {
-        self.folder.join("store")
+    fn folder(&self) -> PathBuf {
+        self.root.join(self.preset.to_string())
+    }
+
+    fn results(&self) -> PathBuf {
+        self.folder().join("results.jsonl")
+    }
+
+    fn data(&self) -> Result<Data> {
+        let data = Data::of(self.preset, &self.folder());
+        if !data.store().exists() {
+            bail!("there is no store under {}: load it first", data.folder.display());
+        }
+        Ok(data)
     }
 
     /// Appends lines of results.
-    fn keep(&self, records: &[Record]) -> Result<()> {
-        let path = self.folder.join("results.jsonl");
-        let mut file = fs::File::options().create(true).append(true).open(&path)?;
-        for record in records {
-            writeln!(file, "{}", serde_json::to_string(record)?)?;
-        }
-        Ok(())
-    }
-
-    fn about(&self, sets: &QuerySets, groups: &[Group], oracle: Option<&Oracle>) -> About {
-        let sizes = |set: &str, of: &[u32]| {
-            let page = groups.iter().find(|group| group.set == set);
-            let lengths = page.into_iter().flat_map(|group| &group.queries);
-            let lengths = lengths.map(|query| oracle.map_or(0, |oracle| oracle.rows(query.account()).len()));
-            let (least, most) =
-                lengths.fold((usize::MAX, 0), |(least, most), length| (least.min(length), most.max(length)));
-            let number = |length: usize| u32::try_from(length).unwrap_or(0);
-            (set.to_owned(), of.len() as u64, number(least), number(most))
-        };
-        About {
-            preset: self.preset.to_string(),
-            transfers: self.preset.transfers(),
-            active: sets.active as u64,
-            top_degrees: sets.top_degrees.clone(),
-            sets: vec![sizes("light", &sets.light), sizes("medium", &sets.medium), sizes("heavy", &sets.heavy)],
-            ..About::of_machine()
-        }
+    fn keep(&self, records: &[Record]) -> headwater_bench::suite::Result<()> {
+        let file = fs::File::options().create(true).append(true).open(self.results());
+        let mut file = file.map_err(doing("opening the results"))?;
+        records
+            .iter()
+            .try_for_each(|record| writeln!(file, "{}", serde_json::json!(record)))
+            .map_err(doing("keeping results"))
     }
 
     fn load(&self) -> Result<()> {
-        let store = self.store();
+        let folder = self.folder();
+        fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+        let store = folder.join("store");
         if store.exists() {
             fs::remove_dir_all(&store)?;
         }
-        let load = load::load(&self.generator, &store, |number, cost| {
+        fs::write(self.results(), "")?;
+        let generator = Generator::new(self.preset);
+        let load = load::load(&generator, &store, |number, cost| {
             eprintln!("  commit {number}: {} by the clock, {} of processor", nanos(cost.wall_ns), nanos(cost.cpu_ns));
         })?;
         println!(
-            "built {} transfers: {:.2} s of processor per M, {:.1} bytes per transfer, peak {} MB",
+            "built {} transfers: {:.2} s of processor per M, {:.1} bytes per transfer, {} MB anonymous at most",
             grouped(load.transfers),
             load.cpu_secs_per_million(),
             load.per_transfer(load.bytes),
-            load.peak_bytes / 1_000_000
+            load.anonymous_bytes / 1_000_000
         );
         let about =
             About { preset: self.preset.to_string(), transfers: self.preset.transfers(), ..About::of_machine() };
-        self.keep(&[Record::About(about), Record::Load(load)])
+        self.keep(&[Record::About(about), Record::Load(load)]).map_err(Into::into)
     }
 
-    /// Names, query sets and questions.
-    fn questions(&self) -> (Arc<Ranks>, QuerySets, Vec<Group>) {
-        let ranks = Arc::new(Ranks::of(self.preset));
-        let sets = QuerySets::of(&self.generator);
-        let groups = questions::groups(&self.generator, &ranks, &sets);
-        (ranks, sets, groups)
-    }
-
-    fn run(&self, arguments: &RunArguments) -> Result<()> {
-        if !self.store().exists() {
-            bail!("there is no store under {}: load it first", self.folder.display());
-        }
-        let (ranks, sets, groups) = self.questions();
-        let groups: Vec<Group> = groups
-            .into_iter()
-            .filter(|group| {
-                let name = group.queries.first().map(|query| query.name());
-                arguments.question.is_empty() || arguments.question.iter().any(|wanted| Some(wanted.as_str()) == name)
-            })
-            .collect();
-        tables::write(&self.generator, &ranks, self.holders(), &self.folder)?;
-        eprintln!("  tables are there");
-        let edges = Edges::of(&self.generator, &ranks);
-        let (mut engines, mut records) = self.engines(arguments, &ranks, &edges)?;
-        let oracle = Oracle::of(&self.generator, &ranks, &questions::accounts(&groups)).with_edges(edges);
-        records.insert(0, Record::About(self.about(&sets, &groups, Some(&oracle))));
-        self.keep(&records)?;
-        self.write_addresses(&ranks, &groups)?;
-
-        let purpose = if arguments.compare { Purpose::Compare } else { Purpose::Measure };
-        for one in &groups {
-            let timings = group(one, &mut engines, &oracle, purpose)?;
-            for timing in &timings {
-                eprintln!(
-                    "  {} {} {}: {} (p95 {}, cpu {})",
-                    timing.query,
-                    timing.set,
-                    timing.engine,
-                    nanos(timing.figures.median_ns),
-                    nanos(timing.figures.p95_ns),
-                    nanos(timing.figures.cpu_ns)
-                );
+    fn run(&self, arguments: RunArguments) -> Result<()> {
+        let data = self.data()?;
+        self.keep(&[Record::About(about(&data))])?;
+        write_addresses(&data)?;
+        let PeerArguments { python, script } = arguments.peers;
+        let asking = Asking {
+            python: python.map(|python| (python, script)),
+            only: arguments.only,
+            questions: arguments.question,
+            purpose: if arguments.compare { Purpose::Compare } else { Purpose::Measure },
+        };
+        let mut names = Vec::new();
+        for stage in [Stage::Tables, Stage::Graphs] {
+            let peers = asking.peers(stage);
+            let (whole, part): (Vec<&str>, Vec<&str>) =
+                peers.into_iter().partition(|peer| Stage::largest(peer, self.preset) == self.preset);
+            names.extend(asking.ask(&data, (stage, &whole), &mut |records| self.keep(&records))?);
+            for peer in part {
+                let size = Stage::largest(peer, self.preset);
+                let less = Data::of(size, &self.root.join(size.to_string()));
+                let keep = &mut |records| self.keep(&marked(records, size.transfers()));
+                names.extend(asking.ask(&less, (stage, &[peer]), keep)?);
             }
-            let records: Vec<Record> = timings.into_iter().map(Record::Timing).collect();
-            self.keep(&records)?;
         }
-        let names: Vec<String> = engines.iter().map(|engine| engine.name()).collect();
         println!("every answer is right, of {}", names.join("; "));
-        if arguments.peers.python.is_none() {
+        if asking.python.is_none() {
             println!("left out: the peers in Python, because no --python was given");
         }
         Ok(())
     }
 
-    /// The addresses of the query sets, for the faces.
-    fn write_addresses(&self, ranks: &Ranks, groups: &[Group]) -> Result<()> {
-        let mut sets = serde_json::Map::new();
-        sets.insert("transfers".to_owned(), self.preset.transfers().into());
-        for group in groups.iter().filter(|group| matches!(group.queries.first(), Some(Query::Page { .. }))) {
-            let address = |query: &Query| Address::Evm(ranks.address_at(query.account())).to_string();
-            sets.insert(group.set.to_owned(), group.queries.iter().map(address).collect());
-        }
-        fs::write(self.folder.join("addresses.json"), serde_json::to_string(&sets)?)?;
-        Ok(())
-    }
-
-    fn holders(&self) -> usize {
-        HOLDERS.min(usize::try_from(self.preset.transfers() / 4).unwrap_or(HOLDERS))
-    }
-
-    fn engines(&self, arguments: &RunArguments, ranks: &Arc<Ranks>, edges: &Edges) -> Result<(Engines, Vec<Record>)> {
-        let wanted = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
-        let mut engines: Engines = Vec::new();
-        let mut records = Vec::new();
-        let peer = |name: &str, version: &str, build, bytes| Record::Peer {
-            name: name.to_owned(),
-            version: version.to_owned(),
-            build,
-            bytes,
-        };
-        let own = Own::open(&self.store(), Arc::clone(ranks))?.with_holders(self.holders()).with_edges(edges);
-        engines.push(Box::new(own));
-        if wanted("redb") {
-            let file = self.folder.join("postings.redb");
-            let (engine, build) = RedbPeer::open(&file, &self.folder)?;
-            records.push(peer("redb", "4", build, Some(bytes_below(&file)?)));
-            engines.push(Box::new(engine));
-        }
-        if wanted("fjall") {
-            let folder = self.folder.join("fjall");
-            let (engine, build) = FjallPeer::open(&folder, &self.folder)?;
-            records.push(peer("fjall", "3", build, Some(bytes_below(&folder)?)));
-            engines.push(Box::new(engine));
-        }
-        if wanted("petgraph") {
-            engines.push(Box::new(PetgraphPeer::new(edges)));
-            records.push(peer("petgraph", "0.8", None, None));
-        }
-        if let Some(python) = &arguments.peers.python {
-            for child in Child::start(python, &arguments.peers.script, &self.folder, &arguments.only)? {
-                let about = child.about();
-                records.push(peer(&about.name, &about.version, about.build, about.bytes));
-                engines.push(Box::new(child));
-            }
-        }
-        Ok((engines, records))
-    }
-
     fn cold(&self, arguments: &PeerArguments) -> Result<()> {
-        let (ranks, _, groups) = self.questions();
-        let pages = || groups.iter().filter(|group| group.queries.first().is_some_and(|query| query.name() == "page"));
-        for group in pages() {
+        let data = self.data()?;
+        let groups: Vec<&Group> =
+            data.groups.iter().filter(|group| matches!(group.queries.first(), Some(Query::Page { .. }))).collect();
+        let keep = |set: &str, engine: &str, cold: memory::Cold| {
+            let (median, most) = (nanos(cold.figures.median_ns), cold.most_bytes / 1024);
+            println!("cold page, {set}, {engine}: {median}, {most} KB read at most");
+            let (set, engine) = (set.to_owned(), engine.to_owned());
+            self.keep(&[self.header(), Record::Cold { set, engine, cold }])
+        };
+        for group in &groups {
             let some: Vec<_> = group.queries.iter().copied().take(40).collect();
-            if let Some(cold) = memory::cold(&self.store(), &ranks, &some)? {
-                println!(
-                    "cold page, {}: {}, {} KB read at most",
-                    group.set,
-                    nanos(cold.figures.median_ns),
-                    cold.most_bytes / 1024
-                );
-                let (set, engine) = (group.set.to_owned(), "headwater".to_owned());
-                self.keep(&[self.header(), Record::Cold { set, engine, cold }])?;
+            if let Some(cold) = memory::cold(&data.store(), &data.ranks, &some)? {
+                keep(group.set, "headwater", cold)?;
             }
         }
         let Some(python) = &arguments.python else {
             println!("left out: the cold pages of polars, because no --python was given");
             return Ok(());
         };
-        let name = "polars, parquet".to_owned();
-        for child in Child::start(python, &arguments.script, &self.folder, std::slice::from_ref(&name))? {
-            for group in pages() {
+        let name = "polars, parquet";
+        for child in Child::start(python, &arguments.script, &data.folder, &[name.to_owned()])? {
+            for group in &groups {
                 let mut samples = Samples::default();
                 for &query in group.queries.iter().take(20) {
                     samples.push(child.cold(query)?);
                 }
                 if let Some(figures) = samples.figures() {
-                    println!("cold page, {}, {name}: {}", group.set, nanos(figures.median_ns));
-                    let cold = memory::Cold { figures, median_bytes: 0, most_bytes: 0, median_faults: 0 };
-                    let (set, engine) = (group.set.to_owned(), name.clone());
-                    self.keep(&[self.header(), Record::Cold { set, engine, cold }])?;
+                    keep(group.set, name, memory::Cold { figures, median_bytes: 0, most_bytes: 0, median_faults: 0 })?;
                 }
             }
         }
@@ -312,17 +219,45 @@ impl Bench {
     }
 
     fn memory(&self) -> Result<()> {
-        let (ranks, _, groups) = self.questions();
-        let queries: Vec<_> = groups.iter().flat_map(|group| group.queries.iter().copied()).collect();
-        let memory = memory::of_queries(&self.store(), &ranks, &queries)?;
+        let data = self.data()?;
+        let queries: Vec<_> = data.groups.iter().flat_map(|group| group.queries.iter().copied()).collect();
+        let memory = memory::of_queries(&data.store(), &data.ranks, &queries)?;
         println!("queries: {} MB anonymous at most", memory.most_bytes / 1_000_000);
-        self.keep(&[self.header(), Record::Memory(memory)])
+        self.keep(&[self.header(), Record::Memory(memory)]).map_err(Into::into)
     }
 
     /// Which run later lines belong to, without the figures that only a whole run knows.
-    fn header(&self) -> Record {
+    const fn header(&self) -> Record {
         Record::Of { transfers: self.preset.transfers() }
     }
+}
+
+fn about(data: &Data) -> About {
+    let sets = &data.sets;
+    let of = |(name, (set, (least, most))): (&str, (&Vec<u32>, (u32, u32)))| {
+        (name.to_owned(), set.len() as u64, least, most)
+    };
+    let all = [&sets.light, &sets.medium, &sets.heavy].into_iter().zip(sets.spans);
+    About {
+        preset: data.preset.to_string(),
+        transfers: data.preset.transfers(),
+        active: sets.active as u64,
+        top_degrees: sets.top_degrees.clone(),
+        sets: ["light", "medium", "heavy"].into_iter().zip(all).map(of).collect(),
+        ..About::of_machine()
+    }
+}
+
+/// The addresses of the query sets, for the faces.
+fn write_addresses(data: &Data) -> Result<()> {
+    let mut sets = serde_json::Map::new();
+    sets.insert("transfers".to_owned(), data.preset.transfers().into());
+    for group in data.groups.iter().filter(|group| matches!(group.queries.first(), Some(Query::Page { .. }))) {
+        let address = |query: &Query| Address::Evm(data.ranks.address_at(query.account())).to_string();
+        sets.insert(group.set.to_owned(), group.queries.iter().map(address).collect());
+    }
+    fs::write(data.folder.join("addresses.json"), serde_json::to_string(&sets)?)?;
+    Ok(())
 }
 
 fn write_report(folder: &Path, out: &Path, reasons: Option<&Path>, made_by: &str) -> Result<()> {

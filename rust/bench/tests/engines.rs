@@ -8,9 +8,10 @@ use headwater_bench::generator::{Generator, Preset, QuerySets, Ranks};
 use headwater_bench::suite::answer::{Answer, Group, Query};
 use headwater_bench::suite::oracle::{Edges, Oracle};
 use headwater_bench::suite::own::Own;
-use headwater_bench::suite::peers::{Child, Engine, FjallPeer, PetgraphPeer, RedbPeer};
+use headwater_bench::suite::peers::{Child, Engine, Fjall, Keyed, PetgraphPeer, Redb};
 use headwater_bench::suite::questions;
 use headwater_bench::suite::run::{Purpose, group};
+use headwater_bench::suite::traces::{MemoryTraces, StoredTraces};
 use headwater_bench::suite::{load, tables};
 
 const TRANSFERS: u64 = 20_000;
@@ -35,7 +36,8 @@ impl Fixture {
     /// Asks every question of the preset and holds the answers against the rows.
     fn compare(&self, mut engines: Vec<Box<dyn Engine>>, edges: Edges) -> usize {
         let groups = questions::groups(&self.generator, &self.ranks, &QuerySets::of(&self.generator));
-        let oracle = Oracle::of(&self.generator, &self.ranks, &questions::accounts(&groups)).with_edges(edges);
+        let (accounts, tokens) = (questions::accounts(&groups), questions::tokens(&groups));
+        let oracle = Oracle::of(&self.generator, &self.ranks, &accounts, &tokens).with_edges(edges);
         for one in &groups {
             group(one, &mut engines, &oracle, Purpose::Compare).unwrap();
         }
@@ -43,12 +45,14 @@ impl Fixture {
         all.filter(|&&query| engines.iter().any(|engine| engine.takes(query))).count()
     }
 
-    fn own(&self, edges: &Edges) -> Box<dyn Engine> {
+    fn own(&self) -> [Box<dyn Engine>; 2] {
         let built = load::load(&self.generator, &self.path("store"), |_, _| ()).unwrap();
         assert_eq!((built.transfers, built.commits), (TRANSFERS, 1));
         assert!(built.sections.values().sum::<u64>() > 0 && built.sections.values().sum::<u64>() == built.bytes);
+        assert!(built.anonymous_bytes > 0 && built.anonymous_bytes <= built.resident_bytes);
         let own = Own::open(&self.path("store"), Arc::clone(&self.ranks)).unwrap();
-        Box::new(own.with_holders(5000).with_edges(edges))
+        let traces = StoredTraces::open(&self.path("store"), Arc::clone(&self.ranks)).unwrap();
+        [Box::new(own.with_holders(5000)), Box::new(traces)]
     }
 
     fn tables(&self) -> &Path {
@@ -62,13 +66,14 @@ fn the_engine_and_the_peers_in_rust_answer_what_the_rows_say() {
     let fixture = Fixture::new();
     let tables = fixture.tables();
     let edges = Edges::of(&fixture.generator, &fixture.ranks);
-    let engines: Vec<Box<dyn Engine>> = vec![
-        fixture.own(&edges),
-        Box::new(RedbPeer::open(&fixture.path("postings.redb"), tables).unwrap().0),
-        Box::new(FjallPeer::open(&fixture.path("fjall"), tables).unwrap().0),
+    let mut engines: Vec<Box<dyn Engine>> = vec![
+        Box::new(MemoryTraces::new(&edges)),
+        Box::new(Keyed::<Redb>::open(tables).unwrap()),
+        Box::new(Keyed::<Fjall>::open(tables).unwrap()),
         Box::new(PetgraphPeer::new(&edges)),
     ];
-    assert!(fixture.compare(engines, edges) >= 21);
+    engines.extend(fixture.own());
+    assert!(fixture.compare(engines, edges) >= 22);
 }
 
 #[test]
@@ -79,7 +84,7 @@ fn python_peers_answer_what_the_rows_say() {
     let children = Child::start(Path::new(&python), &script, fixture.tables(), &[]).unwrap();
     let engines = children.into_iter().map(|child| Box::new(child) as Box<dyn Engine>).collect();
     let edges = Edges::of(&fixture.generator, &fixture.ranks);
-    assert!(fixture.compare(engines, edges) >= 23);
+    assert!(fixture.compare(engines, edges) >= 22);
 }
 
 #[test]
@@ -87,7 +92,7 @@ fn a_wrong_answer_is_found() {
     let fixture = Fixture::new();
     let sets = QuerySets::of(&fixture.generator);
     let account = fixture.ranks.account(sets.heavy[0]);
-    let oracle = Oracle::of(&fixture.generator, &fixture.ranks, &[account].into());
+    let oracle = Oracle::of(&fixture.generator, &fixture.ranks, &[account].into(), &[].into());
     let page = Query::Page { account };
     let mut rows: Vec<_> = oracle.rows(account).iter().rev().take(100).copied().collect();
     oracle.check("right", page, &Answer::Rows(rows.clone())).unwrap();

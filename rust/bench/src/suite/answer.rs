@@ -60,6 +60,11 @@ pub enum Query {
         /// Edges per node.
         cap: u32,
     },
+    /// The 100 accounts that hold most of a token.
+    Holders {
+        /// Of what.
+        token: u8,
+    },
     /// Sum, Herfindahl index, share of the largest thousand, Gini coefficient of five million balances.
     Concentration,
     /// Received less sent of every account and token.
@@ -82,6 +87,7 @@ impl Query {
             Self::Trace { cap: 0..=10, .. } => "trace, cap 10",
             Self::Trace { cap: 11..=50, .. } => "trace, cap 50",
             Self::Trace { .. } => "trace, cap 200",
+            Self::Holders { .. } => "holders",
             Self::Concentration => "concentration",
             Self::Balances => "balances",
             Self::Features => "features",
@@ -99,7 +105,7 @@ impl Query {
             | Self::Full { account }
             | Self::Windowed { account, .. }
             | Self::Trace { account, .. } => account,
-            Self::Concentration | Self::Balances | Self::Features => 0,
+            Self::Holders { .. } | Self::Concentration | Self::Balances | Self::Features => 0,
         }
     }
 }
@@ -118,6 +124,10 @@ pub struct Row(pub u32, pub u32, pub u8, pub u8, #[serde(with = "decimal")] pub 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group(pub u32, pub u8, pub u64, #[serde(with = "decimal")] pub u128, pub u32, pub u32);
 
+/// A holder: account, balance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder(pub u32, #[serde(with = "decimal")] pub u128);
+
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -128,6 +138,10 @@ pub enum Answer {
     Groups(Vec<Group>),
     /// Accounts that a trace reached, in order, with the amount that reached each.
     Reached(Vec<(u32, f64)>),
+    /// The same where what leaves an account is divided equally, as edges without a price weigh the same.
+    ReachedEqually(Vec<(u32, f64)>),
+    /// Holders, largest balance first, then by account.
+    Holders(Vec<Holder>),
     /// Figures about balances.
     Concentration {
         /// The exact sum, as decimal text.

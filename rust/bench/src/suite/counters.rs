@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use rustix::fs::Advice;
 use rustix::time::{ClockId, clock_gettime};
@@ -53,6 +54,33 @@ pub fn memory() -> Memory {
         line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
     };
     Memory { anonymous: kib("RssAnon:"), peak: kib("VmHWM:") }
+}
+
+/// Does something and tells the most anonymous memory of the process meanwhile, looked at every so often.
+pub fn watched<T>(every: Duration, work: impl FnOnce() -> T) -> (T, u64) {
+    let mut most = 0;
+    let outcome = std::thread::scope(|scope| {
+        // Closed when the work is done, or panics.
+        let (running, ended) = mpsc::channel::<()>();
+        let most = &mut most;
+        scope.spawn(move || {
+            while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                *most = memory().anonymous.max(*most);
+            }
+        });
+        let outcome = work();
+        drop(running);
+        outcome
+    });
+    (outcome, memory().anonymous.max(most))
+}
+
+/// Memory that the system could give away now.
+#[must_use]
+pub fn available_memory() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
 /// Bytes that the storage delivered to this process, and major faults.

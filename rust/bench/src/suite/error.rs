@@ -44,7 +44,7 @@ pub enum Error {
 }
 
 /// Says what was done when an operation on files failed.
-pub(crate) fn doing(what: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
+pub fn doing(what: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
     let what = what.into();
     |source| Error::Io { what, source }
 }

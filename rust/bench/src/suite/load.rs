@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use headwater_ledger::Cancel;
 use headwater_ledger::store::Writer;
 use headwater_types::Chain;
 use serde::{Deserialize, Serialize};
 
-use super::counters::{Cost, bytes_below, memory, timed};
+use super::counters::{Cost, bytes_below, memory, timed, watched};
 use super::{Result, sections};
 use crate::generator::{Generator, listings};
 
@@ -25,8 +26,10 @@ pub struct Load {
     pub commits_cost: Cost,
     /// All of it: commits, compaction, edges, tables of holders.
     pub cost: Cost,
-    /// The most memory that was resident, the facts of one commit included.
-    pub peak_bytes: u64,
+    /// The most anonymous memory, the facts of one commit included.
+    pub anonymous_bytes: u64,
+    /// The most memory that was resident: pages of mapped files too, which the system takes back where it needs them.
+    pub resident_bytes: u64,
     /// Bytes of all files of the store.
     pub bytes: u64,
     /// Bytes by section over all its segments and sidecars.
@@ -35,11 +38,27 @@ pub struct Load {
     pub files: u64,
 }
 
+/// How often the memory is looked at: often enough for phases of tenths of a second, too seldom to cost.
+const WATCHED_EVERY: Duration = Duration::from_millis(10);
+
 /// Builds the store; the folder must not hold one.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn load(generator: &Generator, store: &Path, mut progress: impl FnMut(u64, Cost)) -> Result<Load> {
+pub fn load(generator: &Generator, store: &Path, progress: impl FnMut(u64, Cost)) -> Result<Load> {
+    let (built, anonymous_bytes) = watched(WATCHED_EVERY, || build(generator, store, progress));
+    let built = built?;
+    describe(generator, store, &built, anonymous_bytes)
+}
+
+/// What building took.
+struct Built {
+    generating: Cost,
+    commits_cost: Cost,
+    cost: Cost,
+}
+
+fn build(generator: &Generator, store: &Path, mut progress: impl FnMut(u64, Cost)) -> Result<Built> {
     let cancel = Cancel::new();
     let mut writer = Writer::open_or_create(store)?;
     writer.import_tokens("bench", listings())?;
@@ -52,7 +71,7 @@ pub fn load(generator: &Generator, store: &Path, mut progress: impl FnMut(u64, C
         add(&mut cost, took);
         progress(number, took);
     }
-    let commits = cost;
+    let commits_cost = cost;
     let (compacted, took) = timed(|| -> Result<()> {
         writer.compact(Chain::ETHEREUM, &|_, _| (), &cancel)?;
         writer.rebuild_edges(&|_, _| (), &cancel)?;
@@ -61,11 +80,11 @@ pub fn load(generator: &Generator, store: &Path, mut progress: impl FnMut(u64, C
     });
     compacted?;
     add(&mut cost, took);
-    drop(writer);
-    describe(generator, store, (commits, cost), generating)
+    Ok(Built { generating, commits_cost, cost })
 }
 
-fn describe(generator: &Generator, store: &Path, (commits_cost, cost): (Cost, Cost), generating: Cost) -> Result<Load> {
+fn describe(generator: &Generator, store: &Path, built: &Built, anonymous_bytes: u64) -> Result<Load> {
+    let &Built { generating, commits_cost, cost } = built;
     let live = sections::live_files(store)?;
     let mut sizes = BTreeMap::new();
     let mut bytes = 0;
@@ -81,7 +100,8 @@ fn describe(generator: &Generator, store: &Path, (commits_cost, cost): (Cost, Co
         generating,
         commits_cost,
         cost,
-        peak_bytes: memory().peak,
+        anonymous_bytes,
+        resident_bytes: memory().peak,
         bytes,
         sections: sizes,
         files: live.len() as u64,

@@ -3,17 +3,17 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::Result;
 use super::answer::Query;
-use super::counters::{Reads, forget_pages, memory};
+use super::counters::{Reads, forget_pages, memory, watched};
 use super::own::Own;
 use super::peers::Engine;
 use super::samples::{Figures, Samples};
+use super::traces::StoredTraces;
 use crate::generator::Ranks;
 
 /// Pages read after the cache of the system forgot the store.
@@ -72,28 +72,20 @@ pub struct QueryMemory {
 /// When the store cannot be read.
 pub fn of_queries(store: &Path, ranks: &Arc<Ranks>, queries: &[Query]) -> Result<QueryMemory> {
     let before = memory().anonymous;
-    let most = AtomicU64::new(before);
-    let is_done = AtomicBool::new(false);
-    let outcome = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_done.load(Ordering::Relaxed) {
-                most.fetch_max(memory().anonymous, Ordering::Relaxed);
-                std::thread::sleep(Duration::from_millis(1));
+    let (outcome, most) = watched(Duration::from_millis(1), || -> Result<()> {
+        let mut own = Own::open(store, Arc::clone(ranks))?;
+        let mut traces = StoredTraces::open(store, Arc::clone(ranks))?;
+        for &query in queries {
+            // The answer to that one is every balance there is, and nothing else.
+            if own.takes(query) && query != Query::Balances {
+                own.time(query)?;
             }
-        });
-        let outcome = (|| {
-            let mut own = Own::open(store, Arc::clone(ranks))?;
-            for &query in queries {
-                // The answer to that one is every balance there is, and nothing else.
-                if own.takes(query) && query != Query::Balances {
-                    own.time(query)?;
-                }
+            if traces.takes(query) {
+                traces.time(query)?;
             }
-            Ok(())
-        })();
-        is_done.store(true, Ordering::Relaxed);
-        outcome
+        }
+        Ok(())
     });
-    outcome
-        .map(|()| QueryMemory { before_bytes: before, most_bytes: most.load(Ordering::Relaxed).saturating_sub(before) })
+    outcome?;
+    Ok(QueryMemory { before_bytes: before, most_bytes: most.saturating_sub(before) })
 }

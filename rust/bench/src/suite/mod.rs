@@ -14,10 +14,12 @@ pub mod record;
 pub mod report;
 pub mod run;
 pub mod samples;
+pub mod stages;
 pub mod tables;
 pub mod targets;
+pub mod traces;
 
-mod error;
+pub mod error;
 pub mod own;
 pub mod sections;
 

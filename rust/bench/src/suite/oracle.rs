@@ -1,15 +1,18 @@
 //! What the rows say, by looking at every one of them.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rayon::prelude::*;
 
-use super::answer::{Answer, Group, Query, Row};
+use super::answer::{Answer, Group, Holder, Query, Row};
 use super::{Error, Result};
 use crate::generator::{Chunk, Generator, Ranks};
 
 /// Rows that a page has.
 pub const PAGE: usize = 100;
+/// Holders that a page has.
+pub const HOLDERS: usize = 100;
 /// Groups that a ranking shows.
 pub const TOP: usize = 20;
 
@@ -17,6 +20,8 @@ pub const TOP: usize = 20;
 #[derive(Debug, Clone, Default)]
 pub struct Oracle {
     rows: HashMap<u32, Vec<Row>>,
+    /// Received less sent of every account, by token.
+    balances: HashMap<u8, HashMap<u32, i128>>,
     /// Strongest edges need the grouped edges of everybody: filled when traces are asked for.
     edges: Edges,
 }
@@ -88,10 +93,13 @@ pub(super) fn row_of(chunk: &Chunk, place: usize, ranks: &Ranks, incoming: bool)
 }
 
 impl Oracle {
-    /// Collects the rows of accounts, given by rank.
+    /// Collects the rows of accounts and the balances in tokens, given by rank. No transfer of those tokens moves 2^127
+    /// or more.
     #[must_use]
-    pub fn of(generator: &Generator, ranks: &Ranks, accounts: &BTreeSet<u32>) -> Self {
+    pub fn of(generator: &Generator, ranks: &Ranks, accounts: &BTreeSet<u32>, tokens: &BTreeSet<u8>) -> Self {
         let mut rows: HashMap<u32, Vec<Row>> = accounts.iter().map(|&account| (account, Vec::new())).collect();
+        let mut balances: HashMap<u8, HashMap<u32, i128>> =
+            tokens.iter().map(|&token| (token, HashMap::new())).collect();
         for number in 0..generator.preset().chunks() {
             let chunk = generator.chunk(number);
             for place in 0..chunk.len() {
@@ -104,9 +112,14 @@ impl Oracle {
                 {
                     rows.push(row_of(&chunk, place, ranks, false));
                 }
+                if let Some(balances) = balances.get_mut(&ranks.token(chunk.token[place])) {
+                    let amount = chunk.amount[place].cast_signed();
+                    *balances.entry(to).or_default() += amount;
+                    *balances.entry(from).or_default() -= amount;
+                }
             }
         }
-        Self { rows, edges: Edges::default() }
+        Self { rows, balances, edges: Edges::default() }
     }
 
     /// Gives it the edges that traces walk on.
@@ -137,6 +150,7 @@ impl Oracle {
             Query::Full { .. } => check_groups(&self.groups(account, 0, u32::MAX), answer),
             Query::Windowed { since, until, .. } => check_groups(&self.groups(account, since, until), answer),
             Query::Trace { cap, .. } => self.check_trace(account, cap, answer),
+            Query::Holders { token } => self.check_holders(token, answer),
             // Answers about everybody are compared between engines; see `run`.
             Query::Concentration | Query::Balances | Query::Features => None,
         };
@@ -177,11 +191,20 @@ impl Oracle {
     }
 
     fn check_trace(&self, account: u32, cap: u32, answer: &Answer) -> Option<String> {
+        let (reached, is_equal) = match answer {
+            Answer::Reached(reached) => (reached, false),
+            Answer::ReachedEqually(reached) => (reached, true),
+            _ => return Some(format!("{answer:?} is no trace")),
+        };
         let expected = trace(account, cap, |account, strongest| {
             strongest.extend(self.edges.outgoing(account));
-            strongest.sort_unstable_by_key(|&(to, count)| (std::cmp::Reverse(count), to));
+            strongest.sort_unstable_by_key(|&(to, count)| (Reverse(count), to));
+            if is_equal {
+                for (_, weight) in strongest.iter_mut() {
+                    *weight = 1;
+                }
+            }
         });
-        let Answer::Reached(reached) = answer else { return Some(format!("{answer:?} is no trace")) };
         if reached.len() != expected.len() {
             return Some(format!("{} accounts reached, expected {}", reached.len(), expected.len()));
         }
@@ -190,6 +213,16 @@ impl Oracle {
         };
         let place = expected.iter().zip(reached).position(differs)?;
         Some(format!("{:?} reached, expected {:?}", reached[place], expected[place]))
+    }
+
+    fn check_holders(&self, token: u8, answer: &Answer) -> Option<String> {
+        let Answer::Holders(holders) = answer else { return Some(format!("{answer:?} are no holders")) };
+        let balances = self.balances.get(&token)?.iter();
+        let held = |(account, balance): (&u32, &i128)| Some(Holder(*account, u128::try_from(*balance).ok()?));
+        let mut expected: Vec<Holder> = balances.filter_map(held).filter(|holder| holder.1 > 0).collect();
+        expected.sort_unstable_by_key(|holder| (Reverse(holder.1), holder.0));
+        expected.truncate(HOLDERS);
+        (*holders != expected).then(|| format!("{holders:?}, expected {expected:?}"))
     }
 }
 

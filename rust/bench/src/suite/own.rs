@@ -4,8 +4,6 @@ use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::Arc;
 
-use headwater_graph::csr::Csr;
-use headwater_graph::expand::{self, Again, Scratch};
 use headwater_ledger::edges::{AssetEdge, EdgeOrder};
 use headwater_ledger::read::{Account, AccountRef, AssetRef, Direction, Ledger, Posting, Scan, ScanOrder};
 use headwater_ledger::{Cancel, Snapshot, Store};
@@ -17,15 +15,12 @@ use headwater_metrics::sums::{AssetSum, AssetSums};
 use headwater_metrics::sweep::{Gather, every_address};
 use headwater_types::{Address, Amount, Asset, Chain, TimeWindow, Timestamp};
 
-use super::answer::{Answer, Group, Query, Row};
+use super::answer::{Answer, Group, Holder, Query, Row};
 use super::counters::{Cost, timed};
-use super::oracle::{Edges, PAGE, TOP};
+use super::oracle::{HOLDERS, PAGE, TOP};
 use super::peers::Engine;
 use super::{Error, Result};
 use crate::generator::{Ranks, holder_balances};
-
-/// What leaves the first account of a trace.
-const UNIT: u128 = 1 << 100;
 
 /// One account in so many is looked at when balances of all are compared.
 const SAMPLED: u32 = 997;
@@ -35,8 +30,6 @@ pub struct Own {
     snapshot: Arc<Snapshot>,
     ranks: Arc<Ranks>,
     holders: Vec<u128>,
-    edges: Option<Box<Csr>>,
-    scratch: Scratch,
     cancel: Cancel,
 }
 
@@ -46,7 +39,7 @@ enum Outcome {
     Counts(counterparties::Report<Count>),
     Flows(counterparties::Report<Flow>),
     Edges(Vec<(AccountRef, AssetEdge)>),
-    Trace(expand::Report),
+    Holders(Vec<(AccountRef, Amount)>),
     Concentration(concentration::Report),
     Sums(Vec<(Address, Vec<AssetSum>)>),
     Features(Vec<u64>),
@@ -59,22 +52,13 @@ impl Own {
     /// When it cannot be read.
     pub fn open(store: &Path, ranks: Arc<Ranks>) -> Result<Self> {
         let snapshot = Store::open(store)?.snapshot()?;
-        let (scratch, cancel) = (Scratch::default(), Cancel::new());
-        Ok(Self { snapshot, ranks, holders: Vec::new(), edges: None, scratch, cancel })
+        Ok(Self { snapshot, ranks, holders: Vec::new(), cancel: Cancel::new() })
     }
 
     /// With the balances of the holders preset, so many of them.
     #[must_use]
     pub fn with_holders(self, count: usize) -> Self {
         Self { holders: holder_balances(count), ..self }
-    }
-
-    /// With the grouped edges of everybody in memory, strongest first.
-    #[must_use]
-    pub fn with_edges(self, edges: &Edges) -> Self {
-        let accounts = (0..).take(edges.starts.len().saturating_sub(1));
-        let of = |account| edges.outgoing(account).map(move |(to, count)| (account, to, u128::from(count)));
-        Self { edges: Some(Box::new(Csr::new(accounts.flat_map(of)))), ..self }
     }
 
     fn account(&self, rank: u32) -> Result<Account> {
@@ -113,17 +97,6 @@ impl Own {
         }
     }
 
-    fn trace(&mut self, account: u32, cap: u32) -> Result<Outcome> {
-        let edges = self.edges.as_ref().ok_or_else(|| self.foreign("a trace without edges"))?;
-        let params = expand::Params::new(3, cap as usize).ok_or_else(|| self.foreign("a cap"))?;
-        let params = params.with_again(Again::GoesOn).with_most_edges(usize::MAX);
-        let start = (account, UNIT);
-        match expand::expand(&mut &**edges, start, &params, (&mut self.scratch, &self.cancel), |_| ()) {
-            Ok(report) => Ok(Outcome::Trace(report)),
-            Err(expand::Error::Cancelled(cancelled)) => Err(Error::Ledger(cancelled.into())),
-        }
-    }
-
     fn every<G: Gather + Default, T: Send>(
         &self,
         keep: impl Fn(&Address, G::Found) -> Option<T> + Sync,
@@ -131,7 +104,7 @@ impl Own {
         Ok(every_address::<G, T>(self.snapshot.as_ref(), Chain::ETHEREUM, &self.cancel, keep)?)
     }
 
-    fn run(&mut self, query: Query) -> Result<Outcome> {
+    fn run(&self, query: Query) -> Result<Outcome> {
         let ledger = self.snapshot.as_ref();
         let ranking = |scan| counterparties::Params::new(scan, TOP);
         Ok(match query {
@@ -160,7 +133,13 @@ impl Own {
                 let params = ranking(between(since, until));
                 Outcome::Flows(counterparties::by_asset(ledger, &account, &params, &self.cancel)?)
             }
-            Query::Trace { account, cap } => self.trace(account, cap)?,
+            Query::Trace { .. } => return Err(self.foreign("a trace")),
+            Query::Holders { token } => {
+                let asset = Asset::Token(Address::Evm(self.ranks.token_at(token)));
+                let holders = ledger.holders(Chain::ETHEREUM, &asset)?;
+                let holders = holders.ok_or_else(|| self.foreign("a token without a table of holders"))?;
+                Outcome::Holders(holders.first(HOLDERS)?)
+            }
             Query::Concentration => {
                 let balances = Balances { small: &self.holders, large: &[] };
                 let params = concentration::Params::default().with_tops(vec![1000]);
@@ -205,12 +184,10 @@ impl Own {
                 };
                 Answer::Groups(groups.iter().map(group).collect::<Result<_>>()?)
             }
-            Outcome::Trace(report) => {
-                let share = |amount: u128| amount as f64 / UNIT as f64;
-                let mut reached: Vec<_> =
-                    report.reached.iter().filter(|at| at.amount > 0).map(|at| (at.node, share(at.amount))).collect();
-                reached.sort_unstable_by_key(|(node, _)| *node);
-                Answer::Reached(reached)
+            Outcome::Holders(holders) => {
+                let holder =
+                    |(account, balance): &(AccountRef, Amount)| Ok(Holder(self.rank(*account)?, low(*balance)));
+                Answer::Holders(holders.iter().map(holder).collect::<Result<_>>()?)
             }
             Outcome::Concentration(report) => Answer::Concentration {
                 sum: report.total.to_decimal(0),
@@ -278,7 +255,7 @@ impl Engine for Own {
 
     fn takes(&self, query: Query) -> bool {
         match query {
-            Query::Trace { .. } => self.edges.is_some(),
+            Query::Trace { .. } => false,
             Query::Concentration => !self.holders.is_empty(),
             Query::Page { .. }
             | Query::DeepPage { .. }
@@ -286,6 +263,7 @@ impl Engine for Own {
             | Query::Count { .. }
             | Query::Full { .. }
             | Query::Windowed { .. }
+            | Query::Holders { .. }
             | Query::Balances
             | Query::Features => true,
         }

@@ -56,9 +56,12 @@ pub fn groups(generator: &Generator, ranks: &Ranks, sets: &QuerySets) -> Vec<Gro
             push(set, accounts, &|account| Query::Trace { account, cap });
         }
     }
+    let tokens = sets.tokens.iter().map(|&token| Query::Holders { token: ranks.token(token) });
+    groups.push(Group { set: "of a token", queries: tokens.collect(), runs: 50 });
     for query in [Query::Concentration, Query::Balances, Query::Features] {
         groups.push(Group { set: "all", queries: vec![query], runs: 9 });
     }
+    groups.retain(|group| !group.queries.is_empty());
     groups
 }
 
@@ -66,4 +69,11 @@ pub fn groups(generator: &Generator, ranks: &Ranks, sets: &QuerySets) -> Vec<Gro
 #[must_use]
 pub fn accounts(groups: &[Group]) -> BTreeSet<u32> {
     groups.iter().flat_map(|group| &group.queries).map(|query| query.account()).collect()
+}
+
+/// Every token whose holders some question is about.
+#[must_use]
+pub fn tokens(groups: &[Group]) -> BTreeSet<u8> {
+    let token = |query: &Query| if let Query::Holders { token } = query { Some(*token) } else { None };
+    groups.iter().flat_map(|group| &group.queries).filter_map(token).collect()
 }

@@ -39,7 +39,9 @@ pub enum Record {
         name: String,
         /// Its version.
         version: String,
-        /// What loading took, if that was in this run.
+        /// The transfers that it holds.
+        transfers: u64,
+        /// What loading took, now or when its data was made.
         build: Option<Cost>,
         /// Bytes on disk, if any.
         bytes: Option<u64>,
@@ -70,7 +72,7 @@ pub struct About {
     pub active: u64,
     /// Degrees of the ten largest.
     pub top_degrees: Vec<u32>,
-    /// Degrees of the smallest and largest account of each query set.
+    /// Name, number of accounts, smallest and largest degree of each query set.
     pub sets: Vec<(String, u64, u32, u32)>,
     /// Processor, as the system names it.
     pub processor: String,

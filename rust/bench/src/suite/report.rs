@@ -134,7 +134,8 @@ fn write_growth(out: &mut String, runs: &[Run]) -> std::fmt::Result {
     writeln!(out, "## Growth\n")?;
     writeln!(
         out,
-        "| transfers | page light / medium / heavy (median) | build, cpu per M | build, peak memory | queries, anonymous | bytes per transfer |\n|---|---|---|---|---|---|"
+        "| transfers | page light / medium / heavy (median) | build, cpu per M | build, most anonymous memory | with pages of \
+         mapped files | queries, anonymous | bytes per transfer |\n|---|---|---|---|---|---|---|"
     )?;
     for run in runs {
         let page =
@@ -147,13 +148,14 @@ fn write_growth(out: &mut String, runs: &[Run]) -> std::fmt::Result {
         let cell = |text: Option<String>| text.unwrap_or("–".to_owned());
         writeln!(
             out,
-            "| {} | {} / {} / {} | {} | {} | {} | {} |",
+            "| {} | {} / {} / {} | {} | {} | {} | {} | {} |",
             grouped(run.about.transfers),
             page("light"),
             page("medium"),
             page("heavy"),
             cell(load.map(|load| format!("{:.2} s", load.cpu_secs_per_million()))),
-            cell(load.map(|load| megabytes(load.peak_bytes))),
+            cell(load.map(|load| megabytes(load.anonymous_bytes))),
+            cell(load.map(|load| megabytes(load.resident_bytes))),
             cell(memory),
             cell(load.map(|load| format!("{:.1}", load.per_transfer(load.bytes)))),
         )?;
@@ -169,7 +171,7 @@ fn write_run(out: &mut String, run: &Run) -> std::fmt::Result {
     for (set, count, least, most) in &about.sets {
         writeln!(
             out,
-            "{set}: {count} accounts of {} to {} postings.",
+            "{set}: {count} accounts of {} to {} postings, a transfer to oneself counted twice.",
             grouped(u64::from(*least)),
             grouped(u64::from(*most))
         )?;
@@ -246,14 +248,14 @@ fn write_run(out: &mut String, run: &Run) -> std::fmt::Result {
         )?;
     }
     for record in peers {
-        if let Record::Peer { name, version, build, bytes } = record {
-            let millions = about.transfers as f64 / 1e6;
+        if let Record::Peer { name, version, transfers, build, bytes } = record {
+            let millions = *transfers as f64 / 1e6;
             writeln!(
                 out,
                 "| {name} | {version} | {} | {} | {} |",
-                grouped(about.transfers),
+                grouped(*transfers),
                 build.map_or("–".to_owned(), |cost| format!("{:.2} s", cost.cpu_ns as f64 / 1e9 / millions)),
-                bytes.map_or("–".to_owned(), |bytes| format!("{:.1}", bytes as f64 / about.transfers as f64)),
+                bytes.map_or("–".to_owned(), |bytes| format!("{:.1}", bytes as f64 / *transfers as f64)),
             )?;
         }
     }

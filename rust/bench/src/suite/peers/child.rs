@@ -31,8 +31,8 @@ pub struct About {
     pub version: String,
     /// Names of the questions that it takes.
     pub queries: Vec<String>,
-    /// What building its data took, if that was now.
-    pub build: Option<Cost>,
+    /// What making its data took, now or when that was.
+    pub build: Cost,
     /// Bytes of its data on disk, where it has any.
     pub bytes: Option<u64>,
 }
