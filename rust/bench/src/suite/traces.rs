@@ -90,8 +90,8 @@ impl Engine for MemoryTraces {
     }
 }
 
-/// The edges of a store, read as a trace of the engine reads them. Nothing has a price in a preset: edges come by number of
-/// transfers all the same, but weigh the same.
+/// The edges of a store, read as a trace of the engine reads them. Nothing has a price in a preset: edges come by number
+/// of transfers all the same, but weigh the same.
 pub struct StoredTraces {
     snapshot: Arc<Snapshot>,
     ranks: Arc<Ranks>,
