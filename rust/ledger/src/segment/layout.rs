@@ -367,7 +367,7 @@ pub(super) const HUB: usize = 1024;
 pub(super) const FENCE_STEP: usize = 128;
 
 /// The first eight bytes of a key or hash as a number that orders like them.
-pub(super) fn prefix(bytes: &[u8]) -> u64 {
+pub(crate) fn prefix(bytes: &[u8]) -> u64 {
     let mut first = [0; 8];
     let length = bytes.len().min(8);
     first[..length].copy_from_slice(&bytes[..length]);

@@ -50,7 +50,7 @@ pub(crate) use self::build::build_into;
 pub(crate) use self::column::{Column, search};
 pub(crate) use self::container::{Container, SegmentFile};
 pub(crate) use self::layout::Section;
-pub(crate) use self::layout::posting as posting_flags;
+pub(crate) use self::layout::{posting as posting_flags, prefix as hash_prefix};
 pub(crate) use self::merge::{Source, merge};
 #[allow(unused_imports, reason = "sidecars and the streaming merge name them")]
 pub(crate) use self::read::{AssetPlaces, DayChange, PostingsReader, RawPosting, Sums, Unindexed};

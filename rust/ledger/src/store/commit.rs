@@ -9,6 +9,7 @@ use std::sync::Arc;
 use headwater_types::{Address, BlockHash, Chain, TxHash};
 
 use super::CommitReport;
+use super::batch;
 use super::claims::Claims;
 use super::contents::{ChainContents, Part, Storage, TailBlock, keep_built, keep_merged};
 use super::lookup::{self, Outputs, Stand};
@@ -51,12 +52,12 @@ struct Plan<'a> {
     parts: &'a [&'a Arc<Part>],
     chain: Chain,
     destination: Destination,
-    /// Blocks of the batch and of its transactions, joined with every copy held.
-    blocks: BTreeMap<u64, BlockFacts>,
+    /// Blocks of the batch and of its transactions in order, joined with every copy held.
+    blocks: Vec<BlockFacts>,
     /// What is to be written anew, by place of the part.
     edits: BTreeMap<usize, Edits>,
-    /// What goes into a new segment.
-    new_blocks: BTreeSet<u64>,
+    /// What goes into a new segment; numbers of blocks may repeat.
+    new_blocks: Vec<u64>,
     new_transactions: Vec<TransactionFacts>,
     new_contracts: BTreeSet<Address>,
     new_tokens: BTreeMap<Address, TokenFacts>,
@@ -70,9 +71,9 @@ impl<'a> Plan<'a> {
             parts,
             chain,
             destination,
-            blocks: BTreeMap::new(),
+            blocks: Vec::new(),
             edits: BTreeMap::new(),
-            new_blocks: BTreeSet::new(),
+            new_blocks: Vec::new(),
             new_transactions: Vec::new(),
             new_contracts: BTreeSet::new(),
             new_tokens: BTreeMap::new(),
@@ -90,43 +91,36 @@ impl<'a> Plan<'a> {
 
     /// Joins the blocks that are stated, and those whose time a transaction states, with every copy held.
     fn take_blocks(&mut self, batch: &Batch, cancel: &Cancel) -> Result<()> {
-        let mut offered: BTreeMap<u64, BlockFacts> = BTreeMap::new();
-        let implied = batch.transactions.iter().filter_map(|transaction| {
-            transaction.time.map(|time| BlockFacts { number: transaction.block, hash: None, parent: None, time })
-        });
-        // Transactions of one block mostly follow each other and say the same.
-        let mut last = None;
-        let implied =
-            implied.filter(|block| last.replace((block.number, block.time)) != Some((block.number, block.time)));
-        for block in batch.blocks.iter().cloned().chain(implied) {
-            let joined = match offered.remove(&block.number) {
-                Some(known) => known.join(&block, self.chain)?,
-                None => block,
-            };
-            offered.insert(joined.number, joined);
-        }
+        let offered = batch::offered_blocks(batch, self.chain)?;
         // Blocks of which only transactions speak, and those without a time.
+        let is_offered = |number: u64| offered.binary_search_by_key(&number, |block| block.number).is_ok();
         let silent = batch.transactions.iter().filter(|facts| facts.time.is_none());
-        let unstated: BTreeMap<u64, TxHash> = silent
-            .filter(|facts| !offered.contains_key(&facts.block))
-            .map(|facts| (facts.block, facts.hash))
-            .rev()
-            .collect();
-        let numbers: BTreeSet<u64> = offered.keys().chain(unstated.keys()).copied().collect();
-        let numbers: Vec<u64> = numbers.into_iter().collect();
+        let unstated: BTreeMap<u64, TxHash> =
+            silent.filter(|facts| !is_offered(facts.block)).map(|facts| (facts.block, facts.hash)).rev().collect();
+        let mut numbers: Vec<u64> = offered.iter().map(|block| block.number).chain(unstated.keys().copied()).collect();
+        numbers.sort_unstable();
         let mut copies = lookup::block_copies(self.parts, &numbers, cancel)?;
+        let mut offered = offered.into_iter().peekable();
+        self.blocks.reserve(numbers.len());
         for number in numbers {
             let copies = copies.remove(&number).unwrap_or_default();
-            let Some(block) = self.join_block(number, offered.remove(&number), &copies)? else {
+            let offered = offered.next_if(|block| block.number == number);
+            let Some(block) = self.join_block(number, offered, &copies)? else {
                 return Err(LedgerError::UnknownTime {
                     chain: self.chain,
                     block: number,
                     transaction: unstated[&number].display(self.chain.family()),
                 });
             };
-            self.blocks.insert(number, block);
+            self.blocks.push(block);
         }
         Ok(())
+    }
+
+    /// A block of the batch, or of its transactions.
+    fn block(&self, number: u64) -> &BlockFacts {
+        let place = self.blocks.binary_search_by_key(&number, |block| block.number);
+        &self.blocks[place.expect("the blocks of all transactions were taken before them")]
     }
 
     /// Joins an offered block with all copies held, and marks the copies that know less.
@@ -154,63 +148,71 @@ impl<'a> Plan<'a> {
         }
         self.report.blocks += u64::from(is_enriched);
         if is_stated && !copies.iter().any(|(place, _)| self.is_kept(*place)) {
-            self.new_blocks.insert(number);
+            self.new_blocks.push(number);
         }
         Ok(Some(joined))
     }
 
     fn take_transactions(&mut self, offered: Vec<TransactionFacts>, cancel: &Cancel) -> Result<()> {
-        let (mut offered, by_hash) = joined(offered, self.chain)?;
+        let (mut offered, by_hash) = batch::joined(offered, self.chain)?;
         let mut of_block = None;
         for facts in &mut offered {
             let time = match of_block {
                 Some((block, time)) if block == facts.block => time,
-                _ => self.blocks[&facts.block].time,
+                _ => self.block(facts.block).time,
             };
             of_block = Some((facts.block, time));
             facts.time = Some(time);
         }
         let outputs = Outputs::of(self.parts, &offered, cancel)?;
-        let hashes: Vec<TxHash> = by_hash.iter().map(|&(hash, _)| hash).collect();
+        let hashes: Vec<TxHash> = by_hash.iter().map(|&place| offered[place].hash).collect();
         let mut stands = vec![None; offered.len()];
-        for ((_, place), stand) in by_hash.into_iter().zip(lookup::stands(self.parts, &hashes, cancel)?) {
+        for (place, stand) in by_hash.into_iter().zip(lookup::stands(self.parts, &hashes, cancel)?) {
             stands[place] = stand;
         }
+        drop(hashes);
 
         let mut with_new_outputs = Vec::new();
         // Of several faults the one of the least hash is told, in whatever order the batch came.
         let mut fault: Option<(TxHash, LedgerError)> = None;
-        for (count, (facts, stand)) in offered.into_iter().zip(stands).enumerate() {
-            if count % 1024 == 0 {
-                cancel.check()?;
-            }
+        let mut stands = stands.into_iter().enumerate();
+        // Facts are large: those that are new stay where they are.
+        offered.retain_mut(|facts| {
             let hash = facts.hash;
-            match self.take_transaction(facts, stand, &outputs) {
+            let (count, stand) = stands.next().unwrap_or_default();
+            let is_due = count % 1024 == 0;
+            let checked = if is_due { cancel.check().map_err(LedgerError::from) } else { Ok(()) };
+            match checked.and_then(|()| self.take_transaction(facts, stand, &outputs)) {
                 Ok(true) if outputs.are_offered(&hash) => with_new_outputs.push(hash),
                 Err(error) if fault.as_ref().is_none_or(|(least, _)| hash < *least) => fault = Some((hash, error)),
                 Ok(_) | Err(_) => {}
             }
-        }
+            stand.is_none()
+        });
         if let Some((_, error)) = fault {
             return Err(error);
         }
+        offered.append(&mut self.new_transactions);
+        self.new_transactions = offered;
         with_new_outputs.sort_unstable();
         self.complete_spenders(&with_new_outputs, &outputs, cancel)
     }
 
-    /// Files one transaction, which may stand somewhere already; tells whether anything in it was new.
+    /// Completes a transaction that is new; joins one that stands somewhere already with what stands there. Tells
+    /// whether anything in it was new.
     fn take_transaction(
         &mut self,
-        mut offered: TransactionFacts,
+        offered: &mut TransactionFacts,
         stand: Option<Stand>,
         outputs: &Outputs<'_>,
     ) -> Result<bool> {
-        self.complete(&mut offered, outputs)?;
+        self.complete(offered, outputs)?;
         let Some((place, row)) = stand else {
             self.report.added += 1;
-            self.add(offered);
+            self.add_block(offered.block);
             return Ok(true);
         };
+        let offered = std::mem::replace(offered, TransactionFacts::new(offered.hash, offered.block));
         let stored = self.parts[place].segment.facts(row)?.canonical(self.chain)?;
         let mut held = stored.clone();
         self.complete(&mut held, outputs)?;
@@ -220,18 +222,19 @@ impl<'a> Plan<'a> {
         if !self.is_kept(place) {
             // What a final source states must outlive a roll-back of the tail.
             self.edits.entry(place).or_default().rows.insert(row, None);
-            self.add(joined);
+            self.add_block(joined.block);
+            self.new_transactions.push(joined);
         } else if is_enriched {
             self.edits.entry(place).or_default().rows.insert(row, Some(joined));
         }
         Ok(is_enriched)
     }
 
-    fn add(&mut self, facts: TransactionFacts) {
-        if self.new_transactions.last().is_none_or(|last| last.block != facts.block) {
-            self.new_blocks.insert(facts.block);
+    /// The block of a transaction that goes into a new segment.
+    fn add_block(&mut self, number: u64) {
+        if self.new_blocks.last() != Some(&number) {
+            self.new_blocks.push(number);
         }
-        self.new_transactions.push(facts);
     }
 
     /// Completes inputs by the outputs they spend. The output itself stands before what its spender's source said of
@@ -347,7 +350,7 @@ impl<'a> Plan<'a> {
         let has_new = match self.destination {
             Destination::Sealed => self.seal_new(&mut after, &claims, storage, cancel)?,
             Destination::Tail { number, hash, parent } => {
-                self.new_blocks.insert(number);
+                self.new_blocks.push(number);
                 let part = self.build_new(storage, cancel)?;
                 after.tail.push(TailBlock { number, hash, parent, claims, part });
                 true
@@ -380,7 +383,10 @@ impl<'a> Plan<'a> {
 
     fn build_new(&mut self, storage: &mut dyn Storage, cancel: &Cancel) -> Result<Arc<Part>> {
         // Every new transaction was looked up with its block.
-        let blocks = std::mem::take(&mut self.new_blocks).iter().map(|number| self.blocks[number].clone()).collect();
+        let mut numbers = std::mem::take(&mut self.new_blocks);
+        numbers.sort_unstable();
+        numbers.dedup();
+        let blocks = numbers.into_iter().map(|number| self.block(number).clone()).collect();
         let input = SegmentInput {
             chain: self.chain,
             network: self.held.network,
@@ -391,52 +397,4 @@ impl<'a> Plan<'a> {
         };
         keep_built(storage, &input, cancel)
     }
-}
-
-/// Hashes in order, and where in a batch the facts of each are.
-type Places = Vec<(TxHash, usize)>;
-
-/// One entry per transaction, canonical and in the order of the batch, and their places in order of hash. Facts are
-/// large: they stay where they are, and batches come in order of rows, as the build reads them.
-fn joined(mut offered: Vec<TransactionFacts>, chain: Chain) -> Result<(Vec<TransactionFacts>, Places)> {
-    let mut by_hash = places_by_hash(&offered);
-    let mut is_joined = false;
-    for same in by_hash.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
-        is_joined = true;
-        let mut take = |place: usize| {
-            let taken = TransactionFacts::new(offered[place].hash, offered[place].block);
-            std::mem::replace(&mut offered[place], taken)
-        };
-        let first = take(same[0].1);
-        let joined = same[1..].iter().try_fold(first, |joined, &(_, place)| joined.join(take(place), chain))?;
-        offered[same[0].1] = joined;
-    }
-    if is_joined {
-        let mut is_first = vec![true; offered.len()];
-        for pair in by_hash.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
-            is_first[pair[1].1] = false;
-        }
-        let mut kept = is_first.into_iter();
-        offered.retain(|_| kept.next().unwrap_or(true));
-        by_hash = places_by_hash(&offered);
-    }
-    let mut unsettled: Vec<(TxHash, usize)> = Vec::new();
-    for (place, facts) in offered.iter_mut().enumerate() {
-        if !facts.settle() {
-            unsettled.push((facts.hash, place));
-        }
-    }
-    unsettled.sort_unstable();
-    for (hash, place) in unsettled {
-        let block = offered[place].block;
-        let facts = std::mem::replace(&mut offered[place], TransactionFacts::new(hash, block));
-        offered[place] = facts.canonical(chain)?;
-    }
-    Ok((offered, by_hash))
-}
-
-fn places_by_hash(facts: &[TransactionFacts]) -> Places {
-    let mut places: Vec<_> = facts.iter().enumerate().map(|(place, facts)| (facts.hash, place)).collect();
-    places.sort_unstable();
-    places
 }

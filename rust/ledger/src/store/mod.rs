@@ -4,6 +4,7 @@
 //! batch with what is held ([`crate::facts`]), so that what a store holds is a function of what sources said, and not
 //! of the order, the size or the repetition of the commits.
 
+mod batch;
 mod change;
 mod claims;
 mod commit;

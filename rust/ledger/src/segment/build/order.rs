@@ -2,7 +2,6 @@
 
 use headwater_types::Timestamp;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 use super::columns::{OptionalBuilder, id};
 use crate::LedgerError;
@@ -42,16 +41,19 @@ pub(super) fn blocks(input: &SegmentInput) -> Result<Vec<&BlockFacts>> {
 /// Transactions in order, with the times of their blocks.
 pub(super) fn rows<'a>(input: &'a SegmentInput, blocks: &[&BlockFacts]) -> Result<Vec<Row<'a>>> {
     id(input.transactions.len(), "transactions")?;
-    let places: FxHashMap<u64, usize> = blocks.iter().enumerate().map(|(place, block)| (block.number, place)).collect();
+    let mut of_block = None;
     let mut rows = Vec::with_capacity(input.transactions.len());
     for facts in &input.transactions {
         let transaction = || facts.hash.display(input.chain.family());
-        let place = *places.get(&facts.block).ok_or_else(|| LedgerError::UnknownTime {
-            chain: input.chain,
-            block: facts.block,
-            transaction: transaction(),
-        })?;
-        let time = blocks[place].time;
+        // Transactions of one block mostly follow each other.
+        if of_block.is_none_or(|block: &BlockFacts| block.number != facts.block) {
+            of_block = blocks.binary_search_by_key(&facts.block, |block| block.number).ok().map(|place| blocks[place]);
+        }
+        let Some(block) = of_block else {
+            let (chain, block) = (input.chain, facts.block);
+            return Err(LedgerError::UnknownTime { chain, block, transaction: transaction() });
+        };
+        let time = block.time;
         if facts.time.is_some_and(|stated| stated != time) {
             return Err(LedgerError::Conflict {
                 chain: input.chain,
