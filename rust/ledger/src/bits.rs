@@ -47,8 +47,10 @@ impl<'a> BitWriter<'a> {
 /// Writes a column at the width of its largest number, which it gives.
 pub(crate) fn put_column(values: &[u128], width: u32, out: &mut Vec<u8>) {
     let mut bits = BitWriter::new(out);
-    for value in values {
-        bits.push(*value, width);
+    match width {
+        0 => {}
+        1..=64 => values.iter().for_each(|value| bits.push_word(*value as u64, width)),
+        _ => values.iter().for_each(|value| bits.push(*value, width)),
     }
     bits.finish();
 }

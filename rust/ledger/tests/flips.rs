@@ -64,6 +64,7 @@ fn create(root: &Path) {
         }
     }
     writer.commit(large.batch(), &cancel).unwrap();
+    writer.rebuild_edges(&|_, _| {}, &cancel).unwrap();
     writer.rebuild_holders(&|_, _| {}, &cancel).unwrap();
 
     let small = (5000..5200).fold(Chainlet::ethereum().at_block(5000), |chain, block| {

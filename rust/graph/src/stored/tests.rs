@@ -134,9 +134,8 @@ fn what_is_worth_nothing_is_followed_only_where_nothing_is_worth_more() {
 
 #[test]
 fn edges_that_are_not_built_or_stale_end_the_walk_and_are_named() {
-    let chain = (0..33_000).fold(Chainlet::ethereum(), |chain, number| {
-        chain.same_block().transfer(number % 7, number % 11 + 10, number + 1)
-    });
+    let chain = (0..66_000)
+        .fold(Chainlet::ethereum(), |chain, number| chain.same_block().transfer(1, number % 11 + 10, number + 1));
     let store = priced(chain.batch());
     let error = strongest(&store, 3).unwrap_err();
     assert!(matches!(error, StoredError::NotBuilt { address: named, .. } if named == address(CHAIN, 1)), "{error}");

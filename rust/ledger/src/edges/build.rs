@@ -15,6 +15,9 @@ use crate::{Cancel, LedgerError};
 /// Postings read at a time.
 const CHUNK: u64 = 4096;
 
+/// Postings after which the memory of what was read of the segment is given back.
+const RELEASE_STEP: u64 = 1 << 21;
+
 /// What edges are built under.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<'a> {
@@ -41,7 +44,7 @@ pub(crate) fn build(
     let accounts = u32::try_from(segment.addresses()).unwrap_or(u32::MAX);
     let mut grouping = Grouping::new(segment)?;
     let [mut starts, mut steps, mut data] = [(); 3].map(|()| SectionPart::new(spool));
-    let (mut pairs, mut rows, mut done, mut start) = (0, 0, 0, 0);
+    let (mut pairs, mut rows, mut done, mut released, mut start) = (0, 0, 0, 0, 0);
     let (mut encoder, mut record) = (Encoder::default(), Vec::new());
     for account in 0..accounts {
         if account % STEP == 0 {
@@ -63,7 +66,12 @@ pub(crate) fn build(
             cancel.check()?;
             progress(done);
         }
+        if done - released > RELEASE_STEP {
+            segment.release();
+            released = done;
+        }
     }
+    segment.release();
     progress(done);
     starts.write(&data.len().to_le_bytes())?;
     let MarketStamp(stamp) = MarketStamp::of(registry, prices, segment.chain());

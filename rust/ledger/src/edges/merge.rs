@@ -1,7 +1,7 @@
 //! The edges of an account over all segments.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, OnceLock};
 
 use headwater_types::{Address, Asset};
@@ -11,7 +11,7 @@ use super::file::{EdgeFile, Record};
 use super::records::{AssetEdge, Edge, EdgeFlows, EdgeOrder, Edges};
 use super::tally::AccountEdges;
 use super::value::{Values, terms};
-use super::{LEAST_MOVEMENTS, pack, strongest};
+use super::{MOST_GROUPED, pack, strongest};
 use crate::market::{AssetTerms, PriceTable, Registry};
 use crate::read::{Account, AccountRef, AssetRef, Result};
 use crate::segment::Segment;
@@ -49,6 +49,10 @@ pub(crate) struct Market<'a> {
     pub(crate) prices: &'a PriceTable,
 }
 
+fn count(postings: Range<u64>) -> u64 {
+    postings.end - postings.start
+}
+
 /// The edges of an account in one segment.
 pub(super) enum Source<'a> {
     Stored(Record<'a>),
@@ -56,8 +60,8 @@ pub(super) enum Source<'a> {
 }
 
 impl<'a> Market<'a> {
-    /// The account in each segment that knows a counterparty of it; `None` when a segment has no edges and is too large
-    /// to group on reading.
+    /// The account in each segment that knows a counterparty of it; `None` when a segment has no edges and too much of
+    /// the account to be grouped on reading.
     fn sources(&self, account: &Account) -> Result<Option<Vec<(u32, Source<'a>)>>> {
         let mut sources = Vec::with_capacity(account.places.len());
         for &(place, id) in &account.places {
@@ -66,7 +70,7 @@ impl<'a> Market<'a> {
                 Some(file) => {
                     sources.extend(file.account(id)?.map(|record| (place, Source::Stored(record))));
                 }
-                None if segment.movements() < LEAST_MOVEMENTS => {
+                None if count(segment.postings().range(id)?) <= MOST_GROUPED => {
                     let values = Values::new(segment, edges.terms(segment, self.registry)?, self.prices);
                     let grouped = account_edges(segment, id, &values)?;
                     if !grouped.pairs.is_empty() {

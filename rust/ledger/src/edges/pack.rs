@@ -11,6 +11,8 @@
 //! default scope; the flows of that asset are those of the pair and are not written twice. Asset rows whose flows
 //! differ from those of their pair have flow rows of their own.
 
+use std::cmp::Reverse;
+
 use headwater_types::{Amount, Timestamp, Usd};
 
 use super::records::{EdgeFlows, EdgeOrder, EdgeSide};
@@ -124,27 +126,29 @@ fn put_record(AccountEdges { pairs, rows }: &AccountEdges, flows: usize, blocks:
         out.extend_from_slice(&blocks.bytes);
     }
     if pairs.len() > BLOCK {
-        let mut by_other: Vec<usize> = (0..pairs.len()).collect();
-        by_other.sort_unstable_by_key(|place| pairs[*place].other);
+        let by_other = places_of(pairs.iter().map(|pair| pair.other));
         for places in [&by_sent, &by_received, &by_other] {
             put_places(places, pairs.len(), out);
         }
     }
     if rows.len() > ASSET_ORDER {
-        let mut by_asset: Vec<usize> = (0..rows.len()).collect();
-        by_asset.sort_unstable_by_key(|place| (rows[*place].asset, *place));
-        put_places(&by_asset, rows.len(), out);
+        put_places(&places_of(rows.iter().map(|row| row.asset)), rows.len(), out);
     }
+}
+
+/// Places in order of ids, and of places where those are equal.
+fn places_of(ids: impl Iterator<Item = u32>) -> Vec<usize> {
+    let mut places: Vec<(u32, usize)> = ids.zip(0..).collect();
+    places.sort_unstable();
+    places.into_iter().map(|(_, place)| place).collect()
 }
 
 /// Places of the pairs that an order holds, in it.
 pub(super) fn places_by(pairs: &[PairRow], order: EdgeOrder) -> Vec<usize> {
-    let mut places: Vec<usize> = (0..pairs.len()).filter(|place| order.holds(&pairs[*place].flows)).collect();
-    places.sort_unstable_by(|&one, &other| {
-        let (one, other) = (&pairs[one], &pairs[other]);
-        other.flows.weight(order).cmp(&one.flows.weight(order)).then_with(|| one.other.cmp(&other.other))
-    });
-    places
+    let held = pairs.iter().enumerate().filter(|(_, pair)| order.holds(&pair.flows));
+    let mut places: Vec<_> = held.map(|(place, pair)| (Reverse(pair.flows.weight(order)), pair.other, place)).collect();
+    places.sort_unstable();
+    places.into_iter().map(|(.., place)| place).collect()
 }
 
 /// The first of some places, with their asset rows.
@@ -266,6 +270,9 @@ fn put_assets(
     out.extend_from_slice(mantissas);
 }
 
+/// Powers of ten that add up to any number of zeros, and their exponents.
+const STEPS: [(u32, u64); 5] = [(16, 10_u64.pow(16)), (8, 10_u64.pow(8)), (4, 10_u64.pow(4)), (2, 100), (1, 10)];
+
 /// Writes an amount without the zeros it ends with; gives their number and the bytes written.
 fn put_amount(amount: Amount, out: &mut Vec<u8>) -> (u128, u128) {
     let before = out.len();
@@ -276,8 +283,11 @@ fn put_amount(amount: Amount, out: &mut Vec<u8>) -> (u128, u128) {
         return (0, (out.len() - before) as u128);
     };
     let mut exponent = 0;
-    for step in [16, 8, 4, 2, 1] {
-        let unit = 10_u64.pow(step);
+    for (step, unit) in STEPS {
+        // What ten to a power divides, two to that power does.
+        if mantissa.trailing_zeros() < step {
+            continue;
+        }
         // Almost all amounts fit 64 bits after the first step, where a division is cheap.
         let shorter = match u64::try_from(mantissa) {
             Ok(small) if small.is_multiple_of(unit) => Some(u128::from(small / unit)),

@@ -1,5 +1,7 @@
 //! Groups the postings of one account by counterparty and asset.
 
+use std::cmp::Reverse;
+
 use headwater_types::{Amount, Timestamp, Usd};
 
 use super::records::{EdgeFlows, EdgeOrder};
@@ -115,43 +117,72 @@ impl Tally {
 
     /// The account in order.
     pub(crate) fn finish(&mut self) -> AccountEdges {
-        let mut order: Vec<u32> = (0..self.pairs.len()).map(id).collect();
-        order.sort_unstable_by(|&one, &other| {
-            let (one, other) = (&self.pairs[one as usize], &self.pairs[other as usize]);
-            let weight = |pair: &Tracked| pair.flows.weight(EdgeOrder::Total);
-            weight(other).cmp(&weight(one)).then_with(|| one.key.cmp(&other.key))
-        });
-        let mut rank = vec![0_u32; order.len()];
-        order.iter().enumerate().for_each(|(at, pair)| rank[*pair as usize] = id(at));
-        let mut pairs: Vec<_> = order
-            .iter()
-            .map(|&pair| {
-                let Tracked { key, flows, .. } = &self.pairs[pair as usize];
-                PairRow { other: low(*key), flows: *flows, assets: 0 }
-            })
-            .collect();
-        self.rows.sort_unstable_by(|one, other| {
-            let weight = |row: &Row| row.tracked.flows.weight(EdgeOrder::Total);
-            let ranks = (rank[one.pair as usize], rank[other.pair as usize]);
-            ranks
-                .0
-                .cmp(&ranks.1)
-                .then_with(|| weight(other).cmp(&weight(one)))
-                .then(one.tracked.key.cmp(&other.tracked.key))
-        });
-        let rows = self.rows.iter().map(|row| {
-            pairs[rank[row.pair as usize] as usize].assets += 1;
-            let asset = low(row.tracked.key);
-            AssetRow { asset, flows: row.tracked.flows, received: row.received, sent: row.sent }
-        });
-        let rows = rows.collect();
-        AccountEdges { pairs, rows }
+        // Pairs and rows are large: what tells their order is sorted, and each is copied to its place once.
+        let weighed = |(place, pair): (usize, &Tracked)| (Reverse(pair.weight()), pair.key, id(place));
+        let mut order: Vec<(Reverse<Weight>, u64, u32)> = self.pairs.iter().enumerate().map(weighed).collect();
+        order.sort_unstable();
+        // Mostly each pair has one row, which was added with it.
+        let rows = (self.rows.len() > self.pairs.len()).then(|| self.rows_of_pairs());
+        let mut edges =
+            AccountEdges { pairs: Vec::with_capacity(order.len()), rows: Vec::with_capacity(self.rows.len()) };
+        for (_, key, pair) in order {
+            let of_pair = rows.as_ref().map_or(std::slice::from_ref(&pair), |rows| rows.of(pair as usize));
+            let assets = id(of_pair.len());
+            edges.pairs.push(PairRow { other: low(key), flows: self.pairs[pair as usize].flows, assets });
+            edges.rows.extend(of_pair.iter().map(|&row| {
+                let Row { tracked, received, sent, .. } = &self.rows[row as usize];
+                AssetRow { asset: low(tracked.key), flows: tracked.flows, received: *received, sent: *sent }
+            }));
+        }
+        edges
+    }
+
+    /// Rows by pair, those of each by weight.
+    fn rows_of_pairs(&self) -> RowsOfPairs {
+        let mut starts = vec![0_u32; self.pairs.len() + 1];
+        self.rows.iter().for_each(|row| starts[row.pair as usize + 1] += 1);
+        for pair in 0..self.pairs.len() {
+            starts[pair + 1] += starts[pair];
+        }
+        let mut next = starts.clone();
+        let mut rows = vec![0_u32; self.rows.len()];
+        for (place, row) in self.rows.iter().enumerate() {
+            let slot = &mut next[row.pair as usize];
+            rows[*slot as usize] = id(place);
+            *slot += 1;
+        }
+        for pair in starts.windows(2).filter(|pair| pair[1] - pair[0] > 1) {
+            rows[pair[0] as usize..pair[1] as usize].sort_unstable_by_key(|&row| {
+                let row = &self.rows[row as usize].tracked;
+                (Reverse(row.weight()), row.key)
+            });
+        }
+        RowsOfPairs { starts, rows }
     }
 }
+
+/// Places of rows, by pair.
+struct RowsOfPairs {
+    starts: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+impl RowsOfPairs {
+    fn of(&self, pair: usize) -> &[u32] {
+        &self.rows[self.starts[pair] as usize..self.starts[pair + 1] as usize]
+    }
+}
+
+/// What edges are ordered by: US dollars, then movements.
+type Weight = (Usd, u64);
 
 impl Tracked {
     fn new(key: u64) -> Self {
         Self { key, flows: EdgeFlows::NONE, latest: Latest { either: NONE, received: NONE, sent: NONE } }
+    }
+
+    fn weight(&self) -> Weight {
+        self.flows.weight(EdgeOrder::Total)
     }
 
     fn add(&mut self, posting: &RawPosting, valued: &Valued) {

@@ -60,7 +60,7 @@ pub(super) struct HolderPart {
 pub(super) enum Wanted<'a> {
     /// Those large enough.
     Large,
-    /// Those large enough that were not there before.
+    /// Those that were not there before and will last, or have an account too large to group on reading.
     New(&'a Contents),
     /// All of them, for tests.
     All,
@@ -109,7 +109,10 @@ impl Contents {
         progress: &dyn Fn(u64, u64),
         cancel: &Cancel,
     ) -> Result<Option<Self>> {
-        let missing: Vec<_> = self.chains.iter().flat_map(|(chain, held)| self.missing(*chain, held, wanted)).collect();
+        let mut missing = Vec::new();
+        for (chain, held) in &self.chains {
+            missing.extend(self.missing(*chain, held, wanted)?);
+        }
         if missing.is_empty() {
             return Ok(None);
         }
@@ -181,21 +184,29 @@ impl Contents {
         tables
     }
 
-    fn missing(&self, chain: Chain, held: &ChainContents, wanted: Wanted<'_>) -> Vec<(Chain, Arc<Part>)> {
+    fn missing(&self, chain: Chain, held: &ChainContents, wanted: Wanted<'_>) -> Result<Vec<(Chain, Arc<Part>)>> {
+        let mut missing = Vec::new();
         if chain.family() == Family::Utxo {
-            return Vec::new();
+            return Ok(missing);
         }
         let stamp = self.imports.stamp(chain);
-        let is_large = |part: &Part| part.segment.movements() >= edges::LEAST_MOVEMENTS;
-        let is_missing = |part: &&Arc<Part>| {
+        for part in held.parts() {
+            let movements = part.segment.movements();
             let is_wanted = match wanted {
-                Wanted::Large => is_large(part),
-                Wanted::New(before) => is_large(part) && !before.has(chain, part),
+                Wanted::Large => movements >= edges::LEAST_MOVEMENTS,
+                Wanted::New(before) => {
+                    movements >= edges::LEAST_MOVEMENTS
+                        && !before.has(chain, part)
+                        && (movements >= edges::LASTING_MOVEMENTS
+                            || part.segment.most_postings()? > edges::MOST_GROUPED)
+                }
                 Wanted::All => true,
             };
-            is_wanted && held.sidecars.edges_under(part, stamp).is_none()
-        };
-        held.parts().filter(is_missing).map(|part| (chain, Arc::clone(part))).collect()
+            if is_wanted && held.sidecars.edges_under(part, stamp).is_none() {
+                missing.push((chain, Arc::clone(part)));
+            }
+        }
+        Ok(missing)
     }
 }
 

@@ -254,6 +254,18 @@ impl Segment {
     }
 
     /// The first posting of a hub, and its pairs; `None` for other accounts.
+    /// The most postings that any account has, or more where nothing tells.
+    pub(crate) fn most_postings(&self) -> Result<u64> {
+        let Stored::Hubs(hubs) = &self.stored else { return Ok(self.movements().saturating_mul(2)) };
+        let mut most = HUB as u64;
+        for place in 0..hubs.count {
+            let account = hubs.accounts.value(place, 0)?;
+            let range = self.postings().range(u32::try_from(account).unwrap_or(u32::MAX))?;
+            most = most.max(range.end - range.start);
+        }
+        Ok(most)
+    }
+
     fn hub(&self, account: u32) -> Result<Option<(u64, Range<usize>)>> {
         let Stored::Hubs(hubs) = &self.stored else { return Ok(None) };
         let range = self.postings().range(account)?;
