@@ -14,6 +14,9 @@ use crate::read::Result;
 use crate::segment::{SectionPart, Segment, SegmentFile, Spool};
 use crate::{Cancel, LedgerError};
 
+/// Accounts after which the memory of what was read of the segments is given back.
+const ACCOUNTS_PER_RELEASE: u64 = 1 << 17;
+
 /// A holder to be sorted: by asset, then larger balances first, then in order of address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
@@ -58,6 +61,11 @@ pub(crate) fn build(
         if rank % 4096 == 0 {
             cancel.check()?;
             progress(rank);
+        }
+        if rank % ACCOUNTS_PER_RELEASE == 0 {
+            for segment in segments {
+                segment.release();
+            }
         }
         let (place, id) = places[0];
         for (asset, balance) in balances(segments, &numbers, places)? {

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
-use memmap2::{Advice, Mmap};
+use memmap2::{Advice, Mmap, UncheckedAdvice};
 
 use crate::LedgerError;
 
@@ -45,6 +45,15 @@ impl Bytes {
         match self {
             Self::Mapped(map) => map,
             Self::Owned { words, length } => &bytemuck::cast_slice(words)[..*length],
+        }
+    }
+
+    /// Gives the memory of pages that were read back to the system; what is read again comes from the file.
+    pub(super) fn release(&self) {
+        if let Self::Mapped(map) = self {
+            #[expect(unsafe_code, reason = "dropped pages must come back as they were")]
+            // SAFETY: the map is of a file, shared and never written to, so that a page dropped is read again as it was.
+            let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };
         }
     }
 

@@ -30,10 +30,9 @@ pub(super) fn offered_blocks(batch: &Batch, chain: Chain) -> Result<Vec<BlockFac
 /// large: they stay where they are, and batches come in order of rows, as the build reads them.
 pub(super) fn joined(mut offered: Vec<TransactionFacts>, chain: Chain) -> Result<(Vec<TransactionFacts>, Vec<usize>)> {
     let mut by_hash = places_by_hash(&offered);
-    let mut again = Vec::new();
-    for same in by_hash.chunk_by(|a, b| hash_at(&offered, *a) == hash_at(&offered, *b)).filter(|same| same.len() > 1) {
-        again.push(same.to_vec());
-    }
+    let is_same = |a: &(u64, usize), b: &(u64, usize)| a.0 == b.0 && hash_at(&offered, a.1) == hash_at(&offered, b.1);
+    let again = by_hash.chunk_by(is_same).filter(|same| same.len() > 1);
+    let again: Vec<Vec<usize>> = again.map(|same| same.iter().map(|&(_, place)| place).collect()).collect();
     for same in &again {
         let mut take = |place: usize| {
             let facts = &mut offered[place];
@@ -63,19 +62,19 @@ pub(super) fn joined(mut offered: Vec<TransactionFacts>, chain: Chain) -> Result
         let facts = std::mem::replace(&mut offered[place], TransactionFacts::new(hash, block));
         offered[place] = facts.canonical(chain)?;
     }
-    Ok((offered, by_hash))
+    Ok((offered, by_hash.into_iter().map(|(_, place)| place).collect()))
 }
 
 fn hash_at(facts: &[TransactionFacts], place: usize) -> &TxHash {
     &facts[place].hash
 }
 
-/// Places in order of (hash, place). The first bytes tell nearly all apart.
-fn places_by_hash(facts: &[TransactionFacts]) -> Vec<usize> {
+/// First bytes and places in order of (hash, place). The first bytes tell nearly all apart.
+fn places_by_hash(facts: &[TransactionFacts]) -> Vec<(u64, usize)> {
     let mut places: Vec<(u64, usize)> =
         facts.iter().enumerate().map(|(place, facts)| (hash_prefix(facts.hash.as_bytes()), place)).collect();
     places.sort_unstable_by(|a, b| {
         a.0.cmp(&b.0).then_with(|| hash_at(facts, a.1).cmp(hash_at(facts, b.1))).then(a.1.cmp(&b.1))
     });
-    places.into_iter().map(|(_, place)| place).collect()
+    places
 }

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::disk::DiskFile;
 
 /// Bytes that go to the disk at a time.
-const PIECE_BYTES: usize = 1 << 20;
+const PIECE_BYTES: usize = 1 << 18;
 
 /// Writes to a file of the disk, and keeps the first error: what the writer above makes of it is no matter.
 pub(super) struct Sink {

@@ -1,8 +1,10 @@
 //! Addresses to account ids: all addresses of the segment in order of their keys.
 
+use std::hash::BuildHasher;
+
 use headwater_types::{Address, Family};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxBuildHasher;
 
 use super::columns::id;
 use super::order::Row;
@@ -10,6 +12,7 @@ use crate::LedgerError;
 use crate::facts::TransactionFacts;
 use crate::read::{Result, Status};
 use crate::segment::SegmentInput;
+use crate::segment::column::NONE;
 use crate::segment::container::ContainerWriter;
 use crate::segment::layout::{
     ACCOUNT_FENCES, ACCOUNT_FLAGS, ACCOUNT_KEY_STARTS, ACCOUNT_KEYS, ACCOUNT_TEXT_ORDER, FENCE_STEP, account, prefix,
@@ -22,7 +25,7 @@ const MOVED: u8 = 1 << 7;
 /// All addresses of a segment.
 pub(super) struct Dictionary {
     addresses: Vec<Address>,
-    ids: FxHashMap<Address, u32>,
+    slots: Slots,
     flags: Vec<u8>,
     /// Ids in the order of [`each_address`] over all rows: looked up once, read again when records are made.
     pub(super) seen: Vec<u32>,
@@ -30,14 +33,14 @@ pub(super) struct Dictionary {
 
 impl Dictionary {
     pub(super) fn collect(input: &SegmentInput, rows: &[Row<'_>]) -> Result<Self> {
-        let mut ids: FxHashMap<Address, u32> = FxHashMap::default();
+        let mut slots = Slots::default();
         let (mut addresses, mut flags, mut seen) = (Vec::new(), Vec::new(), Vec::new());
         let mut see = |address: &Address, role: u8| {
-            let id = *ids.entry(*address).or_insert_with(|| {
+            let id = slots.find(address, &addresses);
+            if id as usize == addresses.len() {
                 addresses.push(*address);
                 flags.push(0);
-                u32::try_from(addresses.len() - 1).unwrap_or(u32::MAX)
-            });
+            }
             // Past 32 bits all is refused below.
             if let Some(flags) = flags.get_mut(id as usize) {
                 *flags |= role;
@@ -63,12 +66,10 @@ impl Dictionary {
             rank[address as usize] = place;
         }
         seen.par_iter_mut().for_each(|id| *id = rank[*id as usize]);
-        for id in ids.values_mut() {
-            *id = rank[*id as usize];
-        }
+        slots.rename(&rank);
         let addresses = order.iter().map(|&address| addresses[address as usize]).collect();
         let flags = order.iter().map(|&address| flags[address as usize]).collect();
-        Ok(Self { addresses, ids, flags, seen })
+        Ok(Self { addresses, slots, flags, seen })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -76,7 +77,7 @@ impl Dictionary {
     }
 
     pub(super) fn id(&self, address: &Address) -> u32 {
-        self.ids[address]
+        self.slots.places[self.slots.slot(address, &self.addresses)]
     }
 
     /// Accounts whose tokens moved, ascending.
@@ -128,6 +129,49 @@ impl Dictionary {
             numbered.into_par_iter().map(|(id, address)| (address.to_string(), id)).collect();
         texts.par_sort_unstable();
         texts.into_iter().map(|(_, id)| id).collect()
+    }
+}
+
+/// A table from addresses to their places in a list, by open addressing. It keeps the places alone, so that it stays
+/// in the cache where a map with the addresses would not.
+#[derive(Default)]
+struct Slots {
+    places: Vec<u32>,
+}
+
+impl Slots {
+    /// The place of an address; behind the last one when it is new, which it then has.
+    fn find(&mut self, address: &Address, list: &[Address]) -> u32 {
+        if list.len() * 2 >= self.places.len() {
+            self.places = vec![NONE; (list.len() * 4).next_power_of_two().max(64)];
+            for (place, known) in (0..).zip(list) {
+                let slot = self.slot(known, &[]);
+                self.places[slot] = place;
+            }
+        }
+        let slot = self.slot(address, list);
+        if self.places[slot] == NONE {
+            self.places[slot] = u32::try_from(list.len()).unwrap_or(NONE);
+        }
+        self.places[slot]
+    }
+
+    /// The slot of an address, or the free one where it would go; of one that is not in the list.
+    fn slot(&self, address: &Address, list: &[Address]) -> usize {
+        let mask = self.places.len() - 1;
+        let hash = FxBuildHasher.hash_one(address);
+        let mut slot = usize::try_from(hash & mask as u64).expect("a place in memory");
+        while self.places[slot] != NONE && list.get(self.places[slot] as usize) != Some(address) {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+
+    /// Gives the addresses other places.
+    fn rename(&mut self, places: &[u32]) {
+        for place in self.places.iter_mut().filter(|place| **place != NONE) {
+            *place = places[*place as usize];
+        }
     }
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn build_into(
 
 /// How many movements a record stands for.
 pub(super) fn movements_of(record: &TransactionRecord) -> u64 {
-    let mut movements = Movements::default();
+    let mut movements = Movements::new(usize::MAX);
     movements.add(0, record, false);
     movements.count
 }
@@ -114,7 +114,7 @@ impl<'a> Prepared<'a> {
 fn raw(input: &SegmentInput, prepared: &Prepared<'_>, cancel: &Cancel) -> Result<Vec<u8>> {
     let Prepared { blocks, rows, summary, dictionary, assets } = prepared;
     let mut columns = TransactionColumns::new();
-    let mut movements = Movements::default();
+    let mut movements = Movements::new(dictionary.len());
     let mut fees: FxHashMap<u32, Amount> = FxHashMap::default();
     let mut record = TransactionRecord::default();
     let mut records = record::Records::new(*summary, assets, &dictionary.seen);
@@ -131,10 +131,10 @@ fn raw(input: &SegmentInput, prepared: &Prepared<'_>, cancel: &Cancel) -> Result
         }
     }
     cancel.check()?;
-    let entries = &movements.entries;
-    let by_account = ByAccount::sort(entries, dictionary.len());
     let mut summary = *summary;
     summary.movements = movements.count;
+    let entries = &movements.into_parts().flat_map(|(_, entries)| entries).collect::<Vec<_>>();
+    let by_account = ByAccount::sort(entries, &(0..columns::id(dictionary.len(), "addresses")?));
     summary.accounts = dictionary.len() as u64;
     summary.assets = assets.len() as u64;
     cancel.check()?;
@@ -145,7 +145,7 @@ fn raw(input: &SegmentInput, prepared: &Prepared<'_>, cancel: &Cancel) -> Result
     assets.put(&mut out);
     assets::put_tokens(input, dictionary, &mut columns.blobs, &mut out)?;
     order::put_blocks(blocks, &mut out);
-    order::put_hashes(rows, &order::by_hash(input, rows)?, &mut out);
+    order::put_hashes(&order::by_hash(input, rows)?, &mut out);
     cancel.check()?;
     by_account.put(entries, &columns.heads, &mut out);
     postings::put_holdings(&by_account, entries, &fees, dictionary, assets, &mut out)?;

@@ -1,5 +1,7 @@
 //! Movements as the accounts see them: one entry per movement and side, in order of rows, kinds and ordinals.
 
+use std::ops::Range;
+
 use headwater_types::Amount;
 use rustc_hash::FxHashMap;
 
@@ -20,15 +22,34 @@ pub(super) struct Entry {
     pub(super) amount: Amount,
 }
 
+/// Parts that entries are put in: few enough to write to all of them in turn, many enough for each to be sorted in the
+/// cache.
+const PARTS: usize = 256;
+
 /// Makes entries; counts movements on the way.
-#[derive(Default)]
 pub(super) struct Movements {
-    pub(super) entries: Vec<Entry>,
+    /// Entries by part; the accounts of a part follow each other.
+    parts: Vec<Vec<Entry>>,
+    /// Accounts of a part.
+    step: u32,
     pub(super) count: u64,
     ordered: Vec<(MovementKind, bool, MovementRecord)>,
 }
 
 impl Movements {
+    /// For so many accounts.
+    pub(super) fn new(accounts: usize) -> Self {
+        let step = u32::try_from(accounts.div_ceil(PARTS)).unwrap_or(u32::MAX).max(1);
+        Self { parts: vec![Vec::new(); PARTS], step, count: 0, ordered: Vec::new() }
+    }
+
+    /// All entries, in parts: the accounts of each, and its entries in order of rows.
+    pub(super) fn into_parts(self) -> impl Iterator<Item = (Range<u32>, Vec<Entry>)> {
+        let step = self.step;
+        let starts = (0..).map(move |part: u32| part.saturating_mul(step));
+        self.parts.into_iter().zip(starts).map(move |(entries, start)| (start..start.saturating_add(step), entries))
+    }
+
     /// All movements of one transaction. What no transaction made (`is_made`) cannot fail, and no UTXO transaction in
     /// a block can.
     pub(super) fn add(&mut self, row: u32, record: &TransactionRecord, is_made: bool) {
@@ -80,7 +101,7 @@ impl Movements {
         let mut push = |account: Option<u32>, other: Option<u32>, direction: u8| {
             if let Some(account) = account {
                 let other = other.unwrap_or(NONE);
-                self.entries.push(Entry { account, row, other, asset, flags: flags | direction, ordinal, amount });
+                self.push(Entry { account, row, other, asset, flags: flags | direction, ordinal, amount });
             }
         };
         if from == to {
@@ -89,6 +110,10 @@ impl Movements {
             push(from, to, posting::OUT);
             push(to, from, posting::IN);
         }
+    }
+
+    fn push(&mut self, entry: Entry) {
+        self.parts[(entry.account / self.step) as usize].push(entry);
     }
 
     /// One entry per address: what the transaction changed for it.
@@ -113,7 +138,7 @@ impl Movements {
                 std::cmp::Ordering::Equal => posting::OWN,
             };
             self.count += 1;
-            self.entries.push(Entry {
+            self.push(Entry {
                 account,
                 row,
                 other: NONE,

@@ -13,10 +13,15 @@ use crate::segment::layout::{
     BLOCK_HASHES, BLOCK_NUMBERS, BLOCK_PARENTS, BLOCK_TIMES, HASH_PREFIXES, HASH_ROWS, Summary, prefix,
 };
 
-/// A transaction at its place.
+/// A transaction at its place, with what tells the place: facts are large, and lie far apart.
 pub(super) struct Row<'a> {
     pub(super) facts: &'a TransactionFacts,
     pub(super) time: Timestamp,
+    block: u64,
+    /// The largest number where it is not known.
+    index: u64,
+    /// First bytes of the hash.
+    prefix: u64,
 }
 
 /// Blocks by number, each once.
@@ -64,10 +69,12 @@ pub(super) fn rows<'a>(input: &'a SegmentInput, blocks: &[&BlockFacts]) -> Resul
                 offered: facts.time.map_or_else(String::new, |stated| stated.to_string()),
             });
         }
-        rows.push(Row { facts, time });
+        let index = facts.index.map_or(u64::MAX, u64::from);
+        rows.push(Row { facts, time, block: facts.block, index, prefix: prefix(facts.hash.as_bytes()) });
     }
-    rows.par_sort_unstable_by_key(|row| {
-        (row.facts.block, row.facts.index.map_or(u64::MAX, u64::from), *row.facts.hash.as_bytes())
+    rows.par_sort_unstable_by(|a, b| {
+        let place = |row: &Row<'_>| (row.block, row.index, row.prefix);
+        place(a).cmp(&place(b)).then_with(|| a.facts.hash.cmp(&b.facts.hash))
     });
     Ok(rows)
 }
@@ -78,8 +85,8 @@ pub(super) fn summary(rows: &[Row<'_>]) -> Result<Summary> {
     summary.transactions = rows.len() as u64;
     summary.times_ordered = u64::from(rows.is_sorted_by_key(|row| row.time));
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(summary) };
-    summary.first_block = first.facts.block;
-    summary.last_block = last.facts.block;
+    summary.first_block = first.block;
+    summary.last_block = last.block;
     summary.first_time = rows.iter().map(|row| row.time.secs()).min().unwrap_or_default();
     summary.last_time = rows.iter().map(|row| row.time.secs()).max().unwrap_or_default();
     summary.base_block = summary.first_block;
@@ -106,12 +113,11 @@ pub(super) fn put_blocks(blocks: &[&BlockFacts], out: &mut ContainerWriter) {
     parents.put(out, BLOCK_PARENTS);
 }
 
-/// Rows in order of hashes.
-pub(super) fn by_hash(input: &SegmentInput, rows: &[Row<'_>]) -> Result<Vec<u32>> {
+/// First bytes and rows in order of hashes.
+pub(super) fn by_hash(input: &SegmentInput, rows: &[Row<'_>]) -> Result<Vec<(u64, u32)>> {
     id(rows.len(), "transactions")?;
     let hash = |row: u32| rows[row as usize].facts.hash;
-    let mut by_hash: Vec<(u64, u32)> =
-        (0..).zip(rows).map(|(row, at)| (prefix(at.facts.hash.as_bytes()), row)).collect();
+    let mut by_hash: Vec<(u64, u32)> = rows.iter().zip(0..).map(|(at, row)| (at.prefix, row)).collect();
     by_hash.par_sort_unstable_by(|a, b| {
         a.0.cmp(&b.0).then_with(|| hash(a.1).as_bytes().cmp(hash(b.1).as_bytes())).then(a.1.cmp(&b.1))
     });
@@ -129,11 +135,10 @@ pub(super) fn by_hash(input: &SegmentInput, rows: &[Row<'_>]) -> Result<Vec<u32>
             offered: place(pair[1].1),
         });
     }
-    Ok(by_hash.into_iter().map(|(_, row)| row).collect())
+    Ok(by_hash)
 }
 
-pub(super) fn put_hashes(rows: &[Row<'_>], by_hash: &[u32], out: &mut ContainerWriter) {
-    let hash = |row: u32| rows[row as usize].facts.hash;
-    out.put(HASH_PREFIXES, &by_hash.iter().map(|&row| prefix(hash(row).as_bytes())).collect::<Vec<_>>());
-    out.put(HASH_ROWS, by_hash);
+pub(super) fn put_hashes(by_hash: &[(u64, u32)], out: &mut ContainerWriter) {
+    out.put(HASH_PREFIXES, &by_hash.iter().map(|entry| entry.0).collect::<Vec<_>>());
+    out.put(HASH_ROWS, &by_hash.iter().map(|entry| entry.1).collect::<Vec<_>>());
 }

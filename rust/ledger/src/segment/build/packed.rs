@@ -45,7 +45,7 @@ pub(super) fn build(
     let by_hash = order::by_hash(input, rows)?;
     cancel.check()?;
     let mut transactions = TransactionsWriter::new(spool, frame);
-    let mut movements = Movements::default();
+    let mut movements = Movements::new(dictionary.len());
     let mut fees: FxHashMap<u32, Amount> = FxHashMap::default();
     let mut inputs = Vec::new();
     let mut record = TransactionRecord::default();
@@ -99,7 +99,7 @@ pub(super) fn build(
     totals.blocks = block_writer.len();
     block_writer.put(&mut out)?;
     let mut hashes = HashesWriter::new(spool);
-    by_hash.iter().try_for_each(|&row| hashes.push(rows[row as usize].facts.hash.as_bytes(), row))?;
+    by_hash.iter().try_for_each(|&(prefix, row)| hashes.push(prefix >> 32, row))?;
     hashes.put(&mut out)?;
     inputs.sort_unstable();
     let mut spenders = SpendersWriter::new(spool);
@@ -111,23 +111,22 @@ pub(super) fn build(
     let shape = Shape::new(totals.transactions, totals.accounts, totals.assets, knots.clone());
     transactions.put(&mut out)?;
     let mut postings = PostingsWriter::new(spool, shape, frame);
-    let by_account = ByAccount::sort(&movements.entries, dictionary.len());
-    for (place, entry) in by_account.entries(&movements.entries).enumerate() {
-        if place.is_multiple_of(CANCEL_STEP) {
-            cancel.check()?;
+    for (accounts, entries) in movements.into_parts() {
+        cancel.check()?;
+        for entry in ByAccount::sort(&entries, &accounts).entries(&entries) {
+            let (block, time) = places[entry.row as usize];
+            let posting = RawPosting {
+                row: entry.row,
+                block,
+                time,
+                other: (entry.other != NONE).then_some(entry.other),
+                asset: entry.asset,
+                ordinal: entry.ordinal,
+                amount: entry.amount,
+                flags: entry.flags,
+            };
+            postings.push(entry.account, &posting)?;
         }
-        let (block, time) = places[entry.row as usize];
-        let posting = RawPosting {
-            row: entry.row,
-            block,
-            time,
-            other: (entry.other != NONE).then_some(entry.other),
-            asset: entry.asset,
-            ordinal: entry.ordinal,
-            amount: entry.amount,
-            flags: entry.flags,
-        };
-        postings.push(entry.account, &posting)?;
     }
     totals.hubs = postings.put(totals.accounts, &mut out)?;
     let mut fees: Vec<_> = fees.into_iter().collect();

@@ -1,5 +1,7 @@
 //! Postings filed by account, and what they sum to.
 
+use std::ops::Range;
+
 use headwater_types::Amount;
 use rustc_hash::FxHashMap;
 
@@ -12,25 +14,26 @@ use crate::segment::container::ContainerWriter;
 use crate::segment::fee::saturating_add;
 use crate::segment::layout::{self, Head, posting};
 
-/// Places of the entries by account; entries of one account stay in their order.
+/// Places of the entries by account, of which they are a range; entries of one account stay in their order.
 pub(super) struct ByAccount {
     starts: Vec<u64>,
     places: Vec<usize>,
 }
 
 impl ByAccount {
-    pub(super) fn sort(entries: &[Entry], accounts: usize) -> Self {
-        let mut starts = vec![0_u64; accounts + 1];
+    pub(super) fn sort(entries: &[Entry], accounts: &Range<u32>) -> Self {
+        let mut starts = vec![0_u64; accounts.len() + 1];
+        let of = |entry: &Entry| (entry.account - accounts.start) as usize;
         for entry in entries {
-            starts[entry.account as usize + 1] += 1;
+            starts[of(entry) + 1] += 1;
         }
-        for account in 0..accounts {
+        for account in 0..accounts.len() {
             starts[account + 1] += starts[account];
         }
         let mut next = starts.clone();
         let mut places = vec![0; entries.len()];
         for (place, entry) in entries.iter().enumerate() {
-            let slot = &mut next[entry.account as usize];
+            let slot = &mut next[of(entry)];
             places[usize::try_from(*slot).expect("entries are in memory")] = place;
             *slot += 1;
         }

@@ -12,6 +12,9 @@ use super::{ALIGN, Entry, FORMAT, Footer, Header, PAGE, Trailer};
 use crate::LedgerError;
 use crate::read::Result;
 
+/// Bytes that are written and checked at a time.
+const PIECE: usize = 1 << 17;
+
 /// Writes a segment file to a sink, from front to back, with the checksums of its pages.
 ///
 /// Sections are put whole ([`SegmentFile::put`]) or from a [`Part`] that grew meanwhile ([`SegmentFile::part`]); the
@@ -32,7 +35,12 @@ impl<'a> SegmentFile<'a> {
         Ok(this)
     }
 
-    fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        // Everyone who looks at a piece does so while it is in the cache.
+        bytes.chunks(PIECE).try_for_each(|piece| self.append_piece(piece))
+    }
+
+    fn append_piece(&mut self, mut bytes: &[u8]) -> Result<()> {
         self.send(bytes)?;
         while !bytes.is_empty() {
             let in_page = usize::try_from(self.written % PAGE as u64).expect("less than a page");

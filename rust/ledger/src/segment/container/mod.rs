@@ -304,6 +304,10 @@ impl Container {
         Ok(())
     }
 
+    pub(super) fn release(&self) {
+        self.bytes.release();
+    }
+
     pub(super) fn will_need(&self, range: Range<usize>) {
         self.bytes.will_need(range);
     }

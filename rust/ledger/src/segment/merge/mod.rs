@@ -40,6 +40,9 @@ use crate::read::Result;
 /// Steps between two looks at the cancel token.
 const CANCEL_STEP: u64 = 4096;
 
+/// Rows or postings after which the memory of what was read of the sources is given back.
+const RELEASE_STEP: u64 = 1 << 20;
+
 /// The next of a source in order of hashes: first bytes, the hash where those are not enough, and the old row. Those of
 /// which the hash is not known yet come first, so that none is handed on before it was looked at.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +60,13 @@ pub(crate) struct Source<'a> {
     pub(crate) segment: &'a Segment,
     /// Rows that are left out, ascending.
     pub(crate) without: &'a [u32],
+}
+
+/// Gives back the memory of what was read, every [`RELEASE_STEP`].
+fn release(sources: &[Source<'_>], count: u64) {
+    for source in sources.iter().filter(|_| count.is_multiple_of(RELEASE_STEP)) {
+        source.segment.release();
+    }
 }
 
 impl Source<'_> {
@@ -114,6 +124,7 @@ pub(crate) fn merge(
     postings::merge_fees(sources, &leaving, &ids, &merged, &mut fees)?;
     totals.fee_payers = fees.len();
     fees.put(&mut out)?;
+    release(sources, 0);
     finish(out, &knots, &totals)
 }
 
@@ -215,8 +226,9 @@ fn put_hashes(
         if count.is_multiple_of(CANCEL_STEP) {
             cancel.check()?;
         }
+        release(sources, count);
         count += 1;
-        writer.push_prefix(head.prefix, merged.rows[head.source].get(head.row))?;
+        writer.push(head.prefix, merged.rows[head.source].get(head.row))?;
         heads.extend(advance(head.source)?);
     }
     writer.put(out)

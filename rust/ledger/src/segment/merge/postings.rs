@@ -5,7 +5,7 @@ use headwater_types::Amount;
 use super::accounts::{Ids, SourceIds};
 use super::leave::Leaving;
 use super::rows::Merged;
-use super::{CANCEL_STEP, Source};
+use super::{CANCEL_STEP, Source, release};
 use crate::Cancel;
 use crate::read::Result;
 use crate::segment::column::NONE;
@@ -126,6 +126,7 @@ pub(super) fn merge(
                     Some(head) if head.row < until => {
                         if count.is_multiple_of(CANCEL_STEP) {
                             cancel.check()?;
+                            release(sources, count);
                         }
                         count += 1;
                         writer.push(account, head)?;

@@ -10,10 +10,11 @@ use rustc_hash::FxHashMap;
 use super::accounts::{Ids, SourceIds};
 use super::leave::Leaving;
 use super::places::Places;
-use super::{CANCEL_STEP, Source};
+use super::{CANCEL_STEP, Source, release};
 use crate::Cancel;
 use crate::read::Result;
 use crate::segment::fee::saturating_add;
+use crate::segment::read::Walk;
 use crate::segment::record::{OutputRecord, TransactionRecord};
 use crate::segment::write::{Frame, TransactionsWriter};
 
@@ -45,6 +46,7 @@ struct Reading<'a> {
     /// The row that `record` is of.
     row: u32,
     record: TransactionRecord,
+    walk: Walk,
     inputs: u32,
 }
 
@@ -53,7 +55,7 @@ impl Reading<'_> {
     fn load(&mut self, row: u32, gone: &mut Vec<Range<u32>>) -> Result<Option<Standing>> {
         let segment = self.source.segment;
         for row in row..segment.transactions() {
-            segment.record(row, &mut self.record)?;
+            segment.next_record(row, &mut self.walk, &mut self.record)?;
             if self.source.is_out(row) {
                 let count = count_of(&self.record);
                 gone.push(self.inputs..self.inputs.saturating_add(count));
@@ -96,7 +98,13 @@ pub(super) fn merge(
     };
     let mut readings: Vec<Reading<'_>> = sources
         .iter()
-        .map(|source| Reading { source, row: 0, record: TransactionRecord::default(), inputs: 0 })
+        .map(|source| Reading {
+            source,
+            row: 0,
+            record: TransactionRecord::default(),
+            walk: Walk::default(),
+            inputs: 0,
+        })
         .collect();
     let mut heads = BinaryHeap::with_capacity(sources.len());
     for (place, reading) in readings.iter_mut().enumerate() {
@@ -107,6 +115,7 @@ pub(super) fn merge(
         if writer.rows().is_multiple_of(CANCEL_STEP) {
             cancel.check()?;
             progress(writer.rows(), total);
+            release(sources, writer.rows());
         }
         let Reverse((_, place)) = *top;
         let reading = &mut readings[place];

@@ -391,7 +391,6 @@ impl AmountTable {
     }
 
     /// Appends all amounts of a block.
-    #[cfg(test)]
     pub(in super::super) fn read_block(&self, block: usize, into: &mut Vec<Amount>) -> Result<()> {
         let (bytes, count) = self.block(block)?;
         let each = |_, value, whole: Option<Amount>| into.push(whole.unwrap_or_else(|| Amount::from_u128(value)));

@@ -10,6 +10,7 @@ mod postings;
 mod source;
 mod transactions;
 mod utxo;
+mod walk;
 
 use std::ops::Range;
 use std::path::Path;
@@ -23,6 +24,7 @@ use self::packed::PackedPostings;
 use self::postings::RawPostings;
 use self::transactions::Transactions;
 use self::utxo::Utxo;
+use self::walk::Alone;
 use super::column::{Blobs, Numbers, OptionalColumn};
 use super::container::{Container, RAW};
 use super::knots::Knots;
@@ -35,6 +37,7 @@ use crate::read::{Result, TransactionHead};
 pub(crate) use self::hubs::{AssetPlaces, DayChange, SECS_PER_DAY, Sums};
 pub(crate) use self::postings::{PostingsReader, RawPosting};
 pub(crate) use self::transactions::Unindexed;
+pub(crate) use self::walk::Walk;
 
 /// An input that spends an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -284,7 +287,12 @@ impl Segment {
 
     /// What is held of a row, as local ids: what a merge passes on.
     pub(crate) fn record(&self, row: u32, into: &mut TransactionRecord) -> Result<()> {
-        self.transactions.record(row, &self.utxo, &self.blobs, into)
+        self.transactions.record(row, (&self.utxo, &self.blobs), &mut Alone, into)
+    }
+
+    /// The same of one row after the other.
+    pub(crate) fn next_record(&self, row: u32, walk: &mut Walk, into: &mut TransactionRecord) -> Result<()> {
+        self.transactions.record(row, (&self.utxo, &self.blobs), walk, into)
     }
 
     /// First four bytes of the hash, and the row, at a place in order of hashes; for the merge of such orders.

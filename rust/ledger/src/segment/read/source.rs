@@ -8,6 +8,12 @@ use crate::facts::{BlockFacts, TokenFacts};
 use crate::read::Result;
 
 impl Segment {
+    /// Gives the memory of what was read of the file back to the system: whoever reads all of it once calls this on the
+    /// way, so that memory does not fill with what is behind.
+    pub(crate) fn release(&self) {
+        self.file.release();
+    }
+
     /// The key of an account's address.
     pub(crate) fn account_key(&self, account: u32) -> Result<&[u8]> {
         self.accounts.key(account as usize)

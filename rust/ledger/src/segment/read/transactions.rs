@@ -13,6 +13,7 @@ use super::super::pack::Table;
 use super::super::record::{LogRecord, MovementRecord, TransactionRecord};
 use super::hashes::HashIndex;
 use super::utxo::Utxo;
+use super::walk::{Alone, Reading};
 use crate::LedgerError;
 use crate::read::{Result, Status};
 
@@ -107,11 +108,15 @@ impl Heads {
     }
 
     pub(super) fn get(&self, row: u32) -> Result<Head> {
+        self.read(row, &mut Alone)
+    }
+
+    fn read(&self, row: u32, reading: &mut impl Reading) -> Result<Head> {
         let at = row as usize;
         match self {
             Self::Raw(heads) => heads.get(at),
             Self::Packed { hashes, table, pace, .. } => {
-                let [block, off_pace, index, from, to, created, flags] = table.row(at)?;
+                let [block, off_pace, index, from, to, created, flags] = reading.head(table, at)?;
                 let time = on_pace(*pace, block, off_pace);
                 let id = |stored: u64| stored.checked_sub(1).map_or(Ok(NONE), |id| narrow(table, at, id));
                 Ok(Head {
@@ -281,8 +286,14 @@ impl Transactions {
     }
 
     /// All that is held of a row, as ids.
-    pub(super) fn record(&self, row: u32, utxo: &Utxo, blobs: &Blobs, into: &mut TransactionRecord) -> Result<()> {
-        let head = self.heads.get(row)?;
+    pub(super) fn record(
+        &self,
+        row: u32,
+        (utxo, blobs): (&Utxo, &Blobs),
+        reading: &mut impl Reading,
+        into: &mut TransactionRecord,
+    ) -> Result<()> {
+        let head = self.heads.read(row, reading)?;
         let bytes = |id: Option<u32>| id.map(|id| blobs.get(id).map(<[u8]>::to_vec)).transpose();
         let account = |id: u32| (id != NONE).then_some(id);
         into.hash = head.hash;
@@ -298,7 +309,7 @@ impl Transactions {
         into.method_id = self.method_ids.id(row)?.map(u32::to_le_bytes);
         into.method = bytes(self.methods.id(row)?)?;
         into.failure = bytes(self.failures.id(row)?)?;
-        self.movements.of(row, &mut into.movements)?;
+        self.movements.of(row, reading, &mut into.movements)?;
         self.logs.of(row, blobs, &mut into.logs)?;
         utxo.record(row, blobs, into)
     }
@@ -347,10 +358,10 @@ impl Movements {
         })
     }
 
-    fn of(&self, row: u32, into: &mut Vec<MovementRecord>) -> Result<()> {
+    fn of(&self, row: u32, reading: &mut impl Reading, into: &mut Vec<MovementRecord>) -> Result<()> {
         into.clear();
         for at in self.offsets.get(row)? {
-            let amount = self.amounts.get(at)?;
+            let amount = reading.amount(&self.amounts, at)?;
             into.push(match &self.columns {
                 MovementColumns::Raw { flags, ordinals, from, to, assets } => MovementRecord {
                     flags: flags.get(at)?,
@@ -361,7 +372,7 @@ impl Movements {
                     amount,
                 },
                 MovementColumns::Packed(table) => {
-                    let [flags, ordinal, from, to, asset] = table.row(at)?;
+                    let [flags, ordinal, from, to, asset] = reading.movement(table, at)?;
                     let id = |stored: u64| stored.checked_sub(1).map(|id| narrow(table, at, id)).transpose();
                     MovementRecord {
                         flags: u8::try_from(flags).map_err(|_| table.wrong(at, "is no kind of movement"))?,

@@ -9,7 +9,7 @@ use super::super::pack::TableWriter;
 use super::super::spool::Spool;
 use crate::read::Result;
 
-/// Takes (hash, row) in order of hashes.
+/// Takes (first four bytes, row) in order of hashes.
 pub(crate) struct HashesWriter(TableWriter<2>);
 
 /// Takes (hash of the transaction whose output is spent, number of the input that spends it) in order of (hash,
@@ -21,12 +21,7 @@ impl HashesWriter {
         Self(TableWriter::new(spool))
     }
 
-    pub(crate) fn push(&mut self, hash: &[u8; 32], row: u32) -> Result<()> {
-        self.push_prefix(short_prefix(hash), row)
-    }
-
-    /// The same by the first bytes alone.
-    pub(crate) fn push_prefix(&mut self, prefix: u64, row: u32) -> Result<()> {
+    pub(crate) fn push(&mut self, prefix: u64, row: u32) -> Result<()> {
         self.0.push([prefix, u64::from(row)])
     }
 
