@@ -26,7 +26,7 @@ use self::leave::Leaving;
 use self::rows::Merged;
 use super::container::SegmentFile;
 use super::posting::Shape;
-use super::read::Segment;
+use super::read::{Segment, Walk};
 use super::spool::Spool;
 use super::write::{
     BlocksWriter, FeesWriter, HashesWriter, PostingsWriter, SpendersWriter, TokensWriter, Totals, TransactionsWriter,
@@ -34,7 +34,7 @@ use super::write::{
 };
 use crate::Cancel;
 use crate::external::Scratch;
-use crate::facts::TokenFacts;
+use crate::facts::{BlockFacts, TokenFacts};
 use crate::read::Result;
 
 /// Steps between two looks at the cancel token.
@@ -52,6 +52,8 @@ struct HashHead {
     source: usize,
     row: u32,
 }
+/// The number of a block, and its source.
+type BlockHead = Reverse<(u64, usize)>;
 /// The hash and output that are spent, the new input, and its source.
 type SpendHead = Reverse<([u8; 32], u32, u32, usize)>;
 
@@ -155,34 +157,34 @@ fn put_tokens(
 
 fn put_blocks(sources: &[Source<'_>], spool: &Arc<Spool>, out: &mut SegmentFile<'_>, cancel: &Cancel) -> Result<u64> {
     let mut writer = BlocksWriter::new(spool);
-    let mut next = vec![0; sources.len()];
+    let mut next: Vec<(u64, Option<BlockFacts>)> = vec![(0, None); sources.len()];
     let mut heads = BinaryHeap::new();
-    let head = |source: usize, place: u64| -> Result<Option<Reverse<(u64, usize)>>> {
+    // The block at the head of a source, and the number of the next one.
+    let mut advance = |source: usize| -> Result<(Option<BlockFacts>, Option<BlockHead>)> {
         let segment = sources[source].segment;
-        if place == segment.block_count() {
-            return Ok(None);
-        }
-        Ok(Some(Reverse((segment.block_of(place)?.number, source))))
+        let (place, head) = &mut next[source];
+        let block = if *place < segment.block_count() { Some(segment.block_of(*place)?) } else { None };
+        *place += 1;
+        let number = block.as_ref().map(|block| Reverse((block.number, source)));
+        Ok((std::mem::replace(head, block), number))
     };
     for source in 0..sources.len() {
-        heads.extend(head(source, 0)?);
+        heads.extend(advance(source)?.1);
     }
-    let mut waiting = None;
+    let mut waiting: Option<BlockFacts> = None;
     while let Some(Reverse((number, source))) = heads.pop() {
         if writer.len().is_multiple_of(CANCEL_STEP) {
             cancel.check()?;
         }
         // Of one number the last source comes last.
-        if let Some((held, block)) = waiting.take()
-            && held != number
-        {
+        if let Some(block) = waiting.take().filter(|block| block.number != number) {
             writer.push(&block)?;
         }
-        waiting = Some((number, sources[source].segment.block_of(next[source])?));
-        next[source] += 1;
-        heads.extend(head(source, next[source])?);
+        let (block, head) = advance(source)?;
+        waiting = block;
+        heads.extend(head);
     }
-    if let Some((_, block)) = waiting {
+    if let Some(block) = waiting {
         writer.push(&block)?;
     }
     let count = writer.len();
@@ -198,12 +200,13 @@ fn put_hashes(
     cancel: &Cancel,
 ) -> Result<()> {
     let mut writer = HashesWriter::new(spool);
-    let mut next = vec![0_u32; sources.len()];
+    let mut next: Vec<(u32, Walk)> = sources.iter().map(|_| (0, Walk::default())).collect();
     let mut advance = |source: usize| -> Result<Option<Reverse<HashHead>>> {
         let Source { segment, .. } = sources[source];
-        while next[source] < segment.transactions() {
-            let (prefix, row) = segment.row_by_hash(next[source])?;
-            next[source] += 1;
+        let (place, walk) = &mut next[source];
+        while *place < segment.transactions() {
+            let (prefix, row) = segment.row_by_hash(*place, walk)?;
+            *place += 1;
             if !sources[source].is_out(row) {
                 return Ok(Some(Reverse(HashHead { prefix, hash: None, source, row })));
             }

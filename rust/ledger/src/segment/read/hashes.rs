@@ -7,6 +7,7 @@ use super::super::column::{Column, search};
 use super::super::container::{Container, RAW};
 use super::super::layout::{Section, prefix, short_prefix};
 use super::super::pack::{BLOCK, PackedSections, Table};
+use super::walk::Kept;
 use crate::LedgerError;
 use crate::read::Result;
 
@@ -47,12 +48,12 @@ impl HashIndex {
         }
     }
 
-    /// The first four bytes of the hash at a place, and its entry.
-    pub(super) fn prefixed(&self, place: usize) -> Result<(u64, u32)> {
+    /// The first four bytes of the hash at a place, and its entry; places are asked for one after the other.
+    pub(super) fn prefixed(&self, place: usize, kept: &mut Kept<2>) -> Result<(u64, u32)> {
         match self {
             Self::Raw { prefixes, entries } => Ok((prefixes.get(place)? >> 32, entries.get(place)?)),
             Self::Packed { table, .. } => {
-                let [prefix, entry] = table.row(place)?;
+                let [prefix, entry] = kept.row(table, place)?;
                 Ok((prefix, u32::try_from(entry).map_err(|_| table.wrong(place, "is too large"))?))
             }
         }

@@ -296,8 +296,8 @@ impl Segment {
     }
 
     /// First four bytes of the hash, and the row, at a place in order of hashes; for the merge of such orders.
-    pub(crate) fn row_by_hash(&self, place: u32) -> Result<(u64, u32)> {
-        self.transactions.by_hash(place as usize)
+    pub(crate) fn row_by_hash(&self, place: u32, walk: &mut Walk) -> Result<(u64, u32)> {
+        self.transactions.by_hash(place as usize, walk)
     }
 
     /// The input at a place in the order of (hash spent, output, input): its number, and what it spends.

@@ -13,7 +13,7 @@ use super::super::pack::Table;
 use super::super::record::{LogRecord, MovementRecord, TransactionRecord};
 use super::hashes::HashIndex;
 use super::utxo::Utxo;
-use super::walk::{Alone, Reading};
+use super::walk::{Alone, Reading, Walk};
 use crate::LedgerError;
 use crate::read::{Result, Status};
 
@@ -220,8 +220,8 @@ impl Transactions {
     }
 
     /// First bytes and row at a place in order of hashes.
-    pub(crate) fn by_hash(&self, place: usize) -> Result<(u64, u32)> {
-        self.index.prefixed(place)
+    pub(super) fn by_hash(&self, place: usize, walk: &mut Walk) -> Result<(u64, u32)> {
+        self.index.prefixed(place, &mut walk.hashes)
     }
 
     pub(crate) fn rows_of_blocks(&self, first: u64, last: u64) -> Result<Range<u32>> {

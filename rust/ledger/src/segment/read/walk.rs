@@ -30,11 +30,12 @@ impl Reading for Alone {
     }
 }
 
-/// Decodes whole blocks and keeps them, for rows of one segment in their order.
+/// Decodes whole blocks and keeps them, for rows of one segment in their order, or in order of hashes.
 #[derive(Default)]
 pub(crate) struct Walk {
     heads: Kept<7>,
     movements: Kept<5>,
+    pub(super) hashes: Kept<2>,
     amounts: Vec<Amount>,
     /// The block that the amounts are of.
     block: Option<usize>,
@@ -72,7 +73,7 @@ impl Walk {
 }
 
 /// The block of a table that was decoded last.
-struct Kept<const K: usize> {
+pub(super) struct Kept<const K: usize> {
     block: Option<usize>,
     count: usize,
     columns: [[u64; BLOCK]; K],
@@ -85,7 +86,7 @@ impl<const K: usize> Default for Kept<K> {
 }
 
 impl<const K: usize> Kept<K> {
-    fn row(&mut self, table: &Table<K>, at: usize) -> Result<[u64; K]> {
+    pub(super) fn row(&mut self, table: &Table<K>, at: usize) -> Result<[u64; K]> {
         let block = at / BLOCK;
         if self.block != Some(block) {
             self.block = None;

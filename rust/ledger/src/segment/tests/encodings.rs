@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::economy::{hash, input};
 use crate::Cancel;
 use crate::read::{ColumnBuffer, ColumnSet, NOBODY};
+use crate::segment::read::Walk;
 use crate::segment::{Encoding, RawPosting, Segment, SegmentInput, Unindexed, build_as};
 
 pub(super) fn open(input: &SegmentInput, encoding: Encoding) -> Segment {
@@ -67,6 +68,7 @@ pub(super) fn check_equal(input: &SegmentInput) {
     assert_eq!((packed.block_count(), packed.asset_count()), (raw.block_count(), raw.asset_count()));
     assert_eq!((packed.block_range(), packed.time_range()), (raw.block_range(), raw.time_range()));
     assert_eq!(packed.times_ordered(), raw.times_ordered());
+    let mut walk = Walk::default();
     for row in 0..raw.transactions() {
         assert_eq!(packed.facts(row).unwrap(), raw.facts(row).unwrap());
         assert_eq!(
@@ -75,7 +77,7 @@ pub(super) fn check_equal(input: &SegmentInput) {
         );
         let head = raw.head(row).unwrap();
         assert_eq!(packed.head(row).unwrap(), head);
-        assert_eq!(packed.row_by_hash(row).unwrap(), raw.row_by_hash(row).unwrap());
+        assert_eq!(packed.row_by_hash(row, &mut walk).unwrap(), raw.row_by_hash(row, &mut walk).unwrap());
         for segment in [&raw, &packed] {
             assert_eq!(segment.row_from(head.block, head.index, &head.hash).unwrap(), row);
         }
