@@ -92,7 +92,7 @@ pub struct Step {
 /// What an expansion found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
-    /// Nodes reached: by amount, largest first, then by hop, then in order of being reached.
+    /// Nodes reached, in order of being reached.
     pub reached: Vec<Reached>,
     /// Nodes whose edges were followed, each time it happened.
     pub expanded: usize,
@@ -103,6 +103,15 @@ pub struct Report {
     pub rested: u128,
     /// Whether the limit of edges ended the expansion early.
     pub truncated: bool,
+}
+
+impl Report {
+    /// With the nodes by amount, largest first, then by hop, then in order of being reached.
+    #[must_use]
+    pub fn by_amount(mut self) -> Self {
+        self.reached.sort_by_key(|reached| (Reverse(reached.amount), reached.hop));
+        self
+    }
 }
 
 /// Why an expansion failed.
@@ -237,7 +246,6 @@ pub fn expand<S: Source>(
     report.rested = amount - arrived;
     let reached = scratch.places.iter().map(|place| place.reached);
     report.reached = reached.filter(|reached| reached.hop > 0 || reached.amount > 0).collect();
-    report.reached.sort_by_key(|reached| (Reverse(reached.amount), reached.hop));
     Ok(report)
 }
 

@@ -50,6 +50,11 @@ pub trait Ledger: Send + Sync {
     /// The movements of an account, ordered and merged over all segments.
     fn postings<'a>(&'a self, account: &Account, scan: &Scan) -> Result<Postings<'a>>;
 
+    /// The first movements of a scan, at most so many: what [`Ledger::postings`] begins with, in one piece.
+    fn page(&self, account: &Account, scan: &Scan, limit: usize) -> Result<Vec<Posting>> {
+        self.postings(account, scan)?.take(limit).collect()
+    }
+
     /// The movements of an account column by column, in batches that `visit` may break off: each batch in the order of
     /// the chain, the batches in any order. The order of the scan is no matter but for the side of `after`.
     fn posting_columns(

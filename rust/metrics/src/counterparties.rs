@@ -1,21 +1,21 @@
 //! Whom an account deals with most, straight from its postings.
 //!
 //! Numbers of the ledger's parts are grouped as they are ([`crate::grouping`]); addresses are looked up once per group,
-//! and only where an account is spread over several parts. Time about 40 ns per posting on one core, memory 64 bytes
-//! per posting up to a million of them and about 100 bytes per group.
+//! and only where an account is spread over several parts. Memory: up to 64 bytes per posting, 16 where movements are only
+//! counted, and about 100 bytes per group where there are several parts.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use headwater_ledger::read::{
-    Account, AccountRef, AssetRef, ColumnSet, Direction, LARGE, NOBODY, PostingColumns, Scan,
+    Account, AccountRef, AssetRef, ColumnSet, Direction, LARGE, NOBODY, PostingColumns, PostingFlags, Scan,
 };
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Asset, SumOverflow};
 use rayon::prelude::*;
 
-use crate::grouping::{Count, Flow, Grouper, Row, Side, Tally};
+use crate::grouping::{Count, Flow, FlowRow, Grouper, Side, Tally, grouped};
 
 /// Accounts of more postings are divided between threads.
 const PARALLEL_POSTINGS: u64 = 1 << 16;
@@ -101,22 +101,43 @@ pub fn by_asset(
     ranked::<Flow>(ledger, account, params, cancel, wanted)
 }
 
-/// What is done with a tally when it leaves its part.
-trait Settle: Tally {
-    /// Whether rows are added one by one instead of being scattered first.
-    const AT_ONCE: bool;
+/// What a ranking counts.
+trait Ranked: Tally {
+    /// Adds the movements of a batch.
+    fn push(grouper: &mut Grouper<Self>, columns: &PostingColumns<'_>, failed: Failed);
 
+    /// Done with a tally when it leaves its part.
     fn settle(&mut self, base_secs: i64);
 }
 
-impl Settle for Count {
-    const AT_ONCE: bool = true;
+impl Ranked for Count {
+    fn push(grouper: &mut Grouper<Self>, columns: &PostingColumns<'_>, failed: Failed) {
+        let others = columns.counterparties().iter();
+        grouper.extend(columns.flags().iter().zip(others).map(|(flags, &other)| {
+            let (side, kept) = movement(*flags, other, failed);
+            ((other, side), kept)
+        }));
+    }
 
     fn settle(&mut self, _: i64) {}
 }
 
-impl Settle for Flow {
-    const AT_ONCE: bool = false;
+impl Ranked for Flow {
+    fn push(grouper: &mut Grouper<Self>, columns: &PostingColumns<'_>, failed: Failed) {
+        let (flags, others, assets) = (columns.flags(), columns.counterparties(), columns.assets());
+        let (amounts, seconds) = (columns.amounts(), columns.seconds());
+        let row = |at: usize| {
+            let (side, kept) = movement(flags[at], others[at], failed);
+            let key = u64::from(others[at]) << 32 | u64::from(assets[at]);
+            (FlowRow { key, amount: amounts[at], secs: seconds[at], side }, kept)
+        };
+        grouper.extend((0..columns.len()).map(row).map(|(row, kept)| (row, kept & (row.amount != LARGE))));
+        for at in (0..columns.len()).filter(|at| amounts[*at] == LARGE) {
+            if let (row, true) = row(at) {
+                grouper.push_large(row, columns.amount(at));
+            }
+        }
+    }
 
     fn settle(&mut self, base_secs: i64) {
         self.first_secs = self.first_secs.saturating_add(base_secs);
@@ -124,16 +145,31 @@ impl Settle for Flow {
     }
 }
 
-/// Groups by part of the ledger and number in it.
-type ByPart<T> = Vec<(u32, Vec<(u64, T)>)>;
-
-/// Groups of one part of the ledger, by the numbers of that part.
-struct OfPart<T> {
-    base_secs: i64,
-    grouper: Grouper<T>,
+/// Which way a movement went, and whether it is with somebody else and counts.
+#[inline]
+fn movement(flags: PostingFlags, other: u32, failed: Failed) -> (Side, bool) {
+    // By table, for which way it went no processor foresees.
+    let (side, is_moved) = WAYS[flags.direction() as usize];
+    (side, is_moved & (other != NOBODY) & (failed == Failed::Counted || !flags.is_failed()))
 }
 
-fn ranked<T: Settle>(
+/// Sides by direction, and whether anything moved to somebody else.
+const WAYS: [(Side, bool); 3] = {
+    let mut ways = [(Side::Received, false); 3];
+    ways[Direction::In as usize] = (Side::Received, true);
+    ways[Direction::Out as usize] = (Side::Sent, true);
+    ways
+};
+
+/// The rows of one part of the ledger, by the numbers of that part, as threads took them.
+struct OfPart<T: Tally> {
+    base_secs: i64,
+    groupers: Vec<Grouper<T>>,
+}
+
+type ByPart<T> = BTreeMap<u32, OfPart<T>>;
+
+fn ranked<T: Ranked>(
     ledger: &dyn Ledger,
     account: &Account,
     params: &Params,
@@ -143,112 +179,121 @@ fn ranked<T: Settle>(
     let threads = if account.postings > PARALLEL_POSTINGS { rayon::current_num_threads() } else { 1 };
     let scans = ledger.split(account, &params.scan, threads)?;
     let gather = |scan: &Scan| gathered::<T>(ledger, account, scan, params.failed, (wanted, cancel));
-    let pieces: Vec<_> = match &scans[..] {
+    let pieces: Vec<ByPart<T>> = match &scans[..] {
         [only] => vec![gather(only)?],
         several => several.par_iter().map(gather).collect::<Result<_, LedgerError>>()?,
     };
-    let mut pieces: ByPart<T> = pieces.into_iter().flatten().collect();
-    if let [_] = pieces[..]
-        && let Some((part, groups)) = pieces.pop()
-    {
-        return Ok(reported(part, groups, params.top, wanted));
+    let mut parts: ByPart<T> = BTreeMap::new();
+    for (part, OfPart { base_secs, groupers }) in pieces.into_iter().flatten() {
+        parts.entry(part).or_insert(OfPart { base_secs, groupers: Vec::new() }).groupers.extend(groupers);
     }
-    let mut parts: BTreeMap<u32, Vec<(u64, T)>> = BTreeMap::new();
-    for (part, groups) in pieces {
-        parts.entry(part).or_default().extend(groups);
+    if parts.len() == 1
+        && let Some((part, OfPart { base_secs, groupers })) = parts.pop_first()
+    {
+        // Within one part numbers are in order of address and of asset.
+        let runs = grouped(
+            groupers,
+            || Largest::new(params.top),
+            |largest, groups| groups.iter().for_each(|(key, tally)| largest.add(*key, (part, *key, *tally))),
+        )?;
+        let mut largest = runs.into_iter().reduce(Largest::join).unwrap_or_else(|| Largest::new(params.top));
+        largest.groups.iter_mut().for_each(|(_, (.., tally))| tally.settle(base_secs));
+        return Ok(largest.report(wanted));
     }
     let mut groups = Vec::new();
-    let several = parts.len() > 1;
-    for (part, mut of_part) in parts {
-        // Threads met the same counterparties.
-        of_part.sort_unstable_by_key(|(key, _)| *key);
-        join_equal(&mut of_part, |(key, _)| *key, |(_, tally)| tally)?;
-        groups.extend(of_part.into_iter().map(|(key, tally)| (part, key, tally)));
+    for (part, OfPart { base_secs, groupers }) in parts {
+        let runs = grouped(groupers, Vec::new, |all, groups| all.extend_from_slice(groups))?;
+        for (key, mut tally) in runs.into_iter().flatten() {
+            tally.settle(base_secs);
+            groups.push((part, key, tally));
+        }
     }
-    let mut groups = if several { united(ledger, groups, wanted)? } else { groups };
-    let (count, movements) = (groups.len(), groups.iter().map(|(.., tally)| tally.count()).sum());
-    // Within one part numbers are in order of address and of asset; several parts were put into that order.
-    let mut order: Vec<(Reverse<u64>, usize)> =
-        groups.iter().enumerate().map(|(place, (.., tally))| (Reverse(tally.count()), place)).collect();
-    if params.top < order.len() {
-        order.select_nth_unstable(params.top);
-        order.truncate(params.top);
-    }
-    order.sort_unstable();
-    let top = order.into_iter().map(|(_, place)| named(&mut groups[place], wanted)).collect();
-    Ok(Report { top, groups: count, movements })
+    let mut largest = Largest::new(params.top);
+    (0..).zip(united(ledger, groups, wanted)?).for_each(|(place, group)| largest.add(place, group));
+    Ok(largest.report(wanted))
 }
 
-/// The largest of groups that one thread found in one part. Its numbers are in order of address and of asset, and each
-/// of its keys is there once, so nothing is put in order but the largest.
-fn reported<T: Tally>(part: u32, mut groups: Vec<(u64, T)>, top: usize, wanted: ColumnSet) -> Report<T> {
-    let (count, movements) = (groups.len(), groups.iter().map(|(_, tally)| tally.count()).sum());
-    let order = |(key, tally): &(u64, T)| (Reverse(tally.count()), *key);
-    if top < groups.len() {
-        groups.select_nth_unstable_by_key(top, order);
-        groups.truncate(top);
-    }
-    groups.sort_unstable_by_key(order);
-    let top = groups.into_iter().map(|(key, tally)| named(&mut (part, key, tally), wanted)).collect();
-    Report { top, groups: count, movements }
-}
-
-fn named<T: Copy>((part, key, tally): &mut (u32, u64, T), wanted: ColumnSet) -> Group<T> {
-    let (account, asset) = AccountRef::of_key(*part, *key);
-    Group { account, asset: wanted.holds(ColumnSet::ASSETS).then_some(asset), tally: *tally }
-}
-
-fn gathered<T: Settle>(
+fn gathered<T: Ranked>(
     ledger: &dyn Ledger,
     account: &Account,
     scan: &Scan,
     failed: Failed,
     wanted: (ColumnSet, &Cancel),
 ) -> Result<ByPart<T>, LedgerError> {
-    let mut parts: BTreeMap<u32, OfPart<T>> = BTreeMap::new();
+    let mut parts: ByPart<T> = BTreeMap::new();
     ledger.posting_columns(account, scan, wanted, &mut |columns| {
         let base_secs = columns.base_time().secs();
-        let of_part = parts.entry(columns.part()).or_insert_with(|| OfPart { base_secs, grouper: Grouper::default() });
-        push(&mut of_part.grouper, &columns, failed)?;
+        let of_part = parts
+            .entry(columns.part())
+            .or_insert_with(|| OfPart { base_secs, groupers: vec![Grouper::default()] });
+        T::push(&mut of_part.groupers[0], &columns, failed);
         Ok(ControlFlow::Continue(()))
     })?;
-    parts
-        .into_iter()
-        .map(|(part, OfPart { base_secs, grouper })| {
-            let mut groups = grouper.finish()?;
-            for (_, tally) in &mut groups {
-                tally.settle(base_secs);
-            }
-            Ok((part, groups))
-        })
-        .collect()
+    Ok(parts)
 }
 
-fn push<T: Settle>(grouper: &mut Grouper<T>, columns: &PostingColumns<'_>, failed: Failed) -> Result<(), SumOverflow> {
-    let (others, assets) = (columns.counterparties(), columns.assets());
-    let (amounts, seconds) = (columns.amounts(), columns.seconds());
-    for (at, (flags, other)) in columns.flags().iter().zip(others).enumerate() {
-        let side = match flags.direction() {
-            Direction::In => Side::Received,
-            Direction::Out => Side::Sent,
-            Direction::Own => continue,
-        };
-        if *other == NOBODY || (failed == Failed::LeftOut && flags.is_failed()) {
-            continue;
-        }
-        let of = |column: &[u32]| column.get(at).copied().unwrap_or_default();
-        let key = u64::from(*other) << 32 | u64::from(of(assets));
-        let amount = amounts.get(at).copied().unwrap_or_default();
-        let row = Row { key, amount, secs: of(seconds), side };
-        if T::AT_ONCE {
-            grouper.tally(&row);
-        } else if amount == LARGE {
-            grouper.push_large(row, columns.amount(at))?;
-        } else {
-            grouper.push(row)?;
+/// The largest groups of those that were seen, and how many and how much all of them are.
+struct Largest<T> {
+    top: usize,
+    /// With what decides between equals. At most twice as many as wanted.
+    groups: Vec<(u64, (u32, u64, T))>,
+    /// The last of those wanted when there were last too many.
+    bar: Option<(Reverse<u64>, u64)>,
+    count: usize,
+    movements: u64,
+}
+
+impl<T: Tally> Largest<T> {
+    fn new(top: usize) -> Self {
+        Self { top, groups: Vec::new(), bar: None, count: 0, movements: 0 }
+    }
+
+    #[inline]
+    fn add(&mut self, place: u64, group: (u32, u64, T)) {
+        self.count += 1;
+        self.movements += group.2.count();
+        self.keep(place, group);
+    }
+
+    fn join(mut self, other: Self) -> Self {
+        self.count += other.count;
+        self.movements += other.movements;
+        other.groups.into_iter().for_each(|(place, group)| self.keep(place, group));
+        self
+    }
+
+    #[inline]
+    fn keep(&mut self, place: u64, group: (u32, u64, T)) {
+        if self.bar.is_none_or(|bar| (Reverse(group.2.count()), place) < bar) {
+            self.groups.push((place, group));
+            if self.groups.len() > self.top.saturating_mul(2) {
+                self.cut();
+            }
         }
     }
-    Ok(())
+
+    #[cold]
+    fn cut(&mut self) {
+        if let Some(last) = self.top.checked_sub(1).filter(|_| self.groups.len() > self.top) {
+            let (_, last, _) = self.groups.select_nth_unstable_by_key(last, Self::order);
+            self.bar = Some(Self::order(last));
+        }
+        self.groups.truncate(self.top);
+    }
+
+    fn order((place, (.., tally)): &(u64, (u32, u64, T))) -> (Reverse<u64>, u64) {
+        (Reverse(tally.count()), *place)
+    }
+
+    fn report(mut self, wanted: ColumnSet) -> Report<T> {
+        self.cut();
+        self.groups.sort_unstable_by_key(Self::order);
+        let named = |(_, (part, key, tally))| {
+            let (account, asset) = AccountRef::of_key(part, key);
+            Group { account, asset: wanted.holds(ColumnSet::ASSETS).then_some(asset), tally }
+        };
+        Report { top: self.groups.into_iter().map(named).collect(), groups: self.count, movements: self.movements }
+    }
 }
 
 /// The groups of several parts in order of address and asset, each once.

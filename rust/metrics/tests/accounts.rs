@@ -8,6 +8,7 @@ use headwater_ledger::read::{Direction, Ledger, Posting, Scan, Status};
 use headwater_ledger::{Cancel, Snapshot};
 use headwater_metrics::activity::{Activity, ActivityGather, Times, activity};
 use headwater_metrics::counterparties::{Failed, Params, by_asset, by_count};
+use headwater_metrics::grouping::{Count, Side};
 use headwater_metrics::sums::{AssetSum, AssetSums};
 use headwater_metrics::sweep::every_address;
 use headwater_testkit::{address, over_segmentations, strategies};
@@ -125,15 +126,17 @@ fn check_ranking(ledger: &dyn Ledger, address: &Address, failed: Failed, top: us
     let name = |account| ledger.address(account).unwrap();
     let flows = by_asset(ledger, &account, &params, &cancel).unwrap();
     let counts = by_count(ledger, &account, &params, &cancel).unwrap();
+    let by_side = |count: &Count| (count.of(Side::Received), count.of(Side::Sent));
     let mut found = Vec::new();
     for group in &flows.top {
         let tally = group.tally;
-        let sums = (tally.received.total(), tally.sent.total(), tally.first_secs, tally.last_secs);
+        let [received, sent] = [Side::Received, Side::Sent].map(|side| tally.sum(side).total());
+        let sums = (received, sent, tally.first_secs, tally.last_secs);
         let asset = group.asset.map(|asset| ledger.asset(asset).unwrap());
-        found.push((name(group.account), asset, (tally.count.received, tally.count.sent), Some(sums)));
+        found.push((name(group.account), asset, by_side(&tally.count), Some(sums)));
     }
     for group in &counts.top {
-        found.push((name(group.account), None, (group.tally.received, group.tally.sent), None));
+        found.push((name(group.account), None, by_side(&group.tally), None));
     }
     let expected = |by_asset: bool| {
         let mut expected: Vec<Named> = groups

@@ -42,18 +42,21 @@ impl Amount {
 
     /// From a machine integer.
     #[must_use]
+    #[inline]
     pub fn from_u128(raw: u128) -> Self {
         Self(U256::from(raw))
     }
 
     /// The amount as `u128`, `None` when it does not fit.
     #[must_use]
+    #[inline]
     pub fn to_u128(self) -> Option<u128> {
         self.0.try_into().ok()
     }
 
     /// From 32 big-endian bytes, as an EVM word holds it.
     #[must_use]
+    #[inline]
     pub const fn from_be_bytes(bytes: [u8; 32]) -> Self {
         Self(U256::from_be_bytes(bytes))
     }

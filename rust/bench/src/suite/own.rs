@@ -10,7 +10,7 @@ use headwater_ledger::{Cancel, Snapshot, Store};
 use headwater_metrics::activity::ActivityGather;
 use headwater_metrics::concentration::{self, Balances};
 use headwater_metrics::counterparties;
-use headwater_metrics::grouping::{Count, Flow, Tally};
+use headwater_metrics::grouping::{Count, Flow, Side, Tally};
 use headwater_metrics::sums::{AssetSum, AssetSums};
 use headwater_metrics::sweep::{Gather, every_address};
 use headwater_types::{Address, Amount, Asset, Chain, TimeWindow, Timestamp};
@@ -73,8 +73,7 @@ impl Own {
 
     fn page(&self, account: u32, scan: &Scan) -> Result<Vec<Posting>> {
         let account = self.account(account)?;
-        let postings = self.snapshot.postings(&account, scan)?;
-        Ok(postings.take(PAGE).collect::<std::result::Result<_, _>>()?)
+        Ok(self.snapshot.page(&account, scan, PAGE)?)
     }
 
     /// The counterparties and assets with most movements, from the edges grouped ahead. Nothing has a price here, so
@@ -168,7 +167,7 @@ impl Own {
             Outcome::Flows(report) => {
                 let group = |group: &counterparties::Group<Flow>| {
                     let tally = group.tally;
-                    let sum = low(tally.received.total()).wrapping_add(low(tally.sent.total()));
+                    let sum = low(tally.sum(Side::Received).total()).wrapping_add(low(tally.sum(Side::Sent).total()));
                     let (first, last) = (epoch(tally.first_secs), epoch(tally.last_secs));
                     let (other, token) = (self.rank(group.account)?, self.token(named(group.asset)?)?);
                     Ok(Group(other, token, tally.count(), sum, first, last))

@@ -7,7 +7,7 @@ use crate::csr::Csr;
 
 fn spread(graph: &Csr, start: Node, amount: u128, params: &Params) -> Report {
     let mut scratch = Scratch::default();
-    expand(&mut &*graph, (start, amount), params, (&mut scratch, &Cancel::new()), |_| ()).unwrap()
+    expand(&mut &*graph, (start, amount), params, (&mut scratch, &Cancel::new()), |_| ()).unwrap().by_amount()
 }
 
 /// 0 pays 1 three times what it pays 2; 1 pays 2 and 3 alike; 2 pays back to 0; 3 pays nobody.
@@ -126,7 +126,7 @@ proptest! {
             let found = expand(&mut &graph, (start, amount), &params, (&mut scratch, &cancel), |step| {
                 of_last += if step.hop == hops { step.amount } else { 0 };
             });
-            let found = found.unwrap();
+            let found = found.unwrap().by_amount();
             prop_assert_eq!(amount, found.rested + of_last, "nothing is lost");
             prop_assert!(found.reached.is_sorted_by_key(|reached| (Reverse(reached.amount), reached.hop)));
             let mut expected = oracle(&by_node, start, amount, &params);

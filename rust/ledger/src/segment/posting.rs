@@ -13,14 +13,17 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "fields of a block are masked to the bits that are kept")]
 
+use std::ops::Range;
+
 use headwater_types::Amount;
 
 use super::column::{NONE, SIDE_TABLE};
 use super::knots::Knots;
 use super::layout::posting;
-use super::pack::bits::{BitReader, BitWriter, bits_of, field, unpack, unzigzag, zigzag};
-use super::pack::{BLOCK, amount_at, decode_amounts, encode_amounts};
+use super::pack::bits::{BitReader, BitWriter, bits_of, field, unpack_as, unzigzag, zigzag};
+use super::pack::{BLOCK, decode_amounts, encode_amounts};
 use super::read::RawPosting;
+use crate::read::PostingFlags;
 
 /// What all posting blocks of a segment share.
 #[derive(Debug, Clone)]
@@ -128,11 +131,13 @@ impl Lane {
         field(bytes, self.bit + if self.alike { 0 } else { at * self.width as usize }, self.width)
     }
 
-    fn all(self, bytes: &[u8], into: &mut [u64]) {
+    /// The values from a place on, as many as there is place for.
+    #[inline]
+    fn read<T: Copy>(self, bytes: &[u8], from: usize, into: &mut [T], make: impl Fn(u64) -> T) {
         if self.alike {
-            into.fill(field(bytes, self.bit, self.width));
+            into.fill(make(field(bytes, self.bit, self.width)));
         } else {
-            unpack(bytes, self.bit, self.width, into);
+            unpack_as(bytes, self.bit + from * self.width as usize, self.width, into, make);
         }
     }
 }
@@ -218,23 +223,25 @@ impl<'a> PostingBlock<'a> {
     pub(super) fn row(&self, at: usize) -> u32 {
         let mut gaps = [0; BLOCK];
         let gaps = &mut gaps[..at.min(self.count - 1)];
-        unpack(self.bytes, self.gaps.bit, self.gaps.width, gaps);
-        self.first.wrapping_add(gaps.iter().fold(0, |sum, &gap| sum.wrapping_add(gap as u32)))
+        self.gaps.read(self.bytes, 0, gaps, |gap| gap as u32);
+        gaps.iter().fold(self.first, |row, &gap| row.wrapping_add(gap))
     }
 
-    /// Rows of all postings.
-    pub(super) fn rows(&self, into: &mut [u64; BLOCK]) {
-        into[0] = u64::from(self.first);
-        unpack(self.bytes, self.gaps.bit, self.gaps.width, &mut into[1..self.count]);
-        let mut row = self.first;
-        for value in &mut into[1..self.count] {
-            row = row.wrapping_add(*value as u32);
-            *value = u64::from(row);
+    /// Rows from a place on, as many as there is place for; as the columns below.
+    #[inline]
+    pub(super) fn rows(&self, from: usize, into: &mut [u32]) {
+        let Some((first, others)) = into.split_first_mut() else { return };
+        let mut row = self.row(from);
+        *first = row;
+        self.gaps.read(self.bytes, from, others, |gap| gap as u32);
+        for value in others {
+            row = row.wrapping_add(*value);
+            *value = row;
         }
     }
 
     #[inline]
-    pub(super) fn flags(&self, at: usize) -> u8 {
+    pub(super) fn flags_at(&self, at: usize) -> u8 {
         turned_back(self.least.wrapping_add(self.flags.get(self.bytes, at) as u8))
     }
 
@@ -251,97 +258,68 @@ impl<'a> PostingBlock<'a> {
         self.shape.knots.near(row, block, time)
     }
 
-    pub(super) fn amount(&self, at: usize) -> Option<Amount> {
-        amount_at(self.bytes, self.amounts, self.count, at)
-    }
-
-    /// The values of a column at all postings.
-    pub(super) fn others(&self, into: &mut [u64; BLOCK]) {
-        self.others.all(self.bytes, &mut into[..self.count]);
-    }
-
-    pub(super) fn assets(&self, into: &mut [u64; BLOCK]) {
-        self.assets.all(self.bytes, &mut into[..self.count]);
-    }
-
-    pub(super) fn ordinals(&self, into: &mut [u64; BLOCK]) {
-        self.ordinals.all(self.bytes, &mut into[..self.count]);
-    }
-
-    pub(super) fn all_flags(&self, into: &mut [u64; BLOCK]) {
-        self.flags.all(self.bytes, &mut into[..self.count]);
-        for value in &mut into[..self.count] {
-            *value = u64::from(turned_back(self.least.wrapping_add(*value as u8)));
-        }
-    }
-
-    /// Blocks and times of all postings, whose rows are known.
-    pub(super) fn places(&self, rows: &[u64; BLOCK], blocks: &mut [u64; BLOCK], times: &mut [u64; BLOCK]) {
-        self.blocks.all(self.bytes, &mut blocks[..self.count]);
-        self.times.all(self.bytes, &mut times[..self.count]);
-        for at in 0..self.count {
-            let (block, time) = self.shape.knots.near(rows[at] as u32, unzigzag(blocks[at]), unzigzag(times[at]));
-            (blocks[at], times[at]) = (u64::from(block), u64::from(time));
-        }
-    }
-
-    /// Hands over all amounts, as [`decode_amounts`] does.
+    /// Counterparties; the largest number for nobody.
     #[inline]
-    pub(super) fn amounts(&self, each: impl FnMut(usize, u128, Option<Amount>)) -> Option<()> {
-        decode_amounts(self.bytes, self.amounts, self.count, each)
+    pub(super) fn others(&self, from: usize, into: &mut [u32]) {
+        self.others.read(self.bytes, from, into, |stored| (stored as u32).wrapping_sub(1));
+    }
+
+    #[inline]
+    pub(super) fn assets(&self, from: usize, into: &mut [u32]) {
+        self.assets.read(self.bytes, from, into, |asset| asset as u32);
+    }
+
+    #[inline]
+    pub(super) fn flags(&self, from: usize, into: &mut [PostingFlags]) {
+        let of = |flags: u8| PostingFlags(turned_back(self.least.wrapping_add(flags)));
+        self.flags.read(self.bytes, from, into, |flags| of(flags as u8));
+    }
+
+    /// Blocks and times of postings whose rows are known.
+    pub(super) fn places(&self, from: usize, rows: &[u32], blocks: &mut [u32], times: &mut [u32]) {
+        let (mut far_blocks, mut far_times) = ([0; BLOCK], [0; BLOCK]);
+        let (far_blocks, far_times) = (&mut far_blocks[..rows.len()], &mut far_times[..rows.len()]);
+        self.blocks.read(self.bytes, from, far_blocks, unzigzag);
+        self.times.read(self.bytes, from, far_times, unzigzag);
+        for (at, &row) in rows.iter().enumerate() {
+            (blocks[at], times[at]) = self.shape.knots.near(row, far_blocks[at], far_times[at]);
+        }
+    }
+
+    /// Amounts, as [`decode_amounts`] gives them.
+    #[inline]
+    pub(super) fn amounts(&self, from: usize, into: &mut [u128], large: impl FnMut(usize, Amount)) -> Option<()> {
+        decode_amounts(self.bytes, (self.amounts, self.count), from, into, large)
     }
 
     /// Appends the postings of a range of places.
-    pub(super) fn read(&self, range: std::ops::Range<usize>, into: &mut Vec<RawPosting>) -> Option<()> {
-        let (start, end) = (range.start, range.end.min(self.count));
-        if end.saturating_sub(start) * 4 < self.count {
-            // A few: each on its own, the rows and amounts before them only stepped over.
-            for at in start..end {
-                let row = self.row(at);
-                let (block, time) = self.place(at, row);
-                into.push(RawPosting {
-                    row,
-                    block,
-                    time,
-                    other: other_of(self.others.get(self.bytes, at)),
-                    asset: self.assets.get(self.bytes, at) as u32,
-                    ordinal: self.ordinal(at),
-                    amount: self.amount(at)?,
-                    flags: self.flags(at),
-                });
-            }
-            return Some(());
-        }
-        let mut columns = [[0_u64; BLOCK]; 7];
-        let [rows, others, assets, flags, ordinals, blocks, times] = &mut columns;
-        self.rows(rows);
-        self.others(others);
-        self.assets(assets);
-        self.all_flags(flags);
-        self.ordinals(ordinals);
-        self.places(rows, blocks, times);
-        into.reserve(end.saturating_sub(start));
-        self.amounts(|at, value, whole| {
-            if (start..end).contains(&at) {
-                into.push(RawPosting {
-                    row: rows[at] as u32,
-                    block: blocks[at] as u32,
-                    time: times[at] as u32,
-                    other: other_of(others[at]),
-                    asset: assets[at] as u32,
-                    ordinal: ordinals[at],
-                    amount: whole.unwrap_or_else(|| Amount::from_u128(value)),
-                    flags: flags[at] as u8,
-                });
-            }
-        })
+    pub(super) fn read(&self, range: Range<usize>, into: &mut Vec<RawPosting>) -> Option<()> {
+        let (from, count) = (range.start, range.end.min(self.count).saturating_sub(range.start));
+        let mut columns = [[0; BLOCK]; 5];
+        let [rows, others, assets, blocks, times] = columns.each_mut().map(|column| &mut column[..count]);
+        let (mut flags, mut ordinals, mut amounts) = ([PostingFlags(0); BLOCK], [0; BLOCK], [0; BLOCK]);
+        self.rows(from, rows);
+        self.others(from, others);
+        self.assets(from, assets);
+        self.flags(from, &mut flags[..count]);
+        self.ordinals.read(self.bytes, from, &mut ordinals[..count], |ordinal| ordinal);
+        self.places(from, rows, blocks, times);
+        let mut larger = Vec::new();
+        self.amounts(from, &mut amounts[..count], |at, amount| larger.push((at, amount)))?;
+        let held = into.len();
+        into.extend((0..count).map(|at| RawPosting {
+            row: rows[at],
+            block: blocks[at],
+            time: times[at],
+            other: (others[at] != NONE).then_some(others[at]),
+            asset: assets[at],
+            ordinal: ordinals[at],
+            amount: Amount::from_u128(amounts[at]),
+            flags: flags[at].0,
+        }));
+        larger.into_iter().for_each(|(at, amount)| into[held + at].amount = amount);
+        Some(())
     }
-}
-
-/// Zero stands for no counterparty.
-#[inline]
-pub(super) fn other_of(stored: u64) -> Option<u32> {
-    u32::try_from(stored.wrapping_sub(1)).ok().filter(|&other| other != NONE)
 }
 
 const _: () = assert!(SIDE_TABLE == u128::MAX, "amounts that are not small read as the largest small one");

@@ -19,7 +19,7 @@ use crate::holders::{ChainHolders, HolderTable, Holders};
 use crate::market::{PriceTable, Registry};
 use crate::read::{
     Account, AccountRef, AddressMatches, AddressRange, AssetRef, Block, ColumnSet, ColumnVisit, Coverage, Holding,
-    Ledger, Postings, Result, Scan, SweepVisit, Transaction, TransactionHead, TransactionRef, VisitEdge,
+    Ledger, Posting, Postings, Result, Scan, SweepVisit, Transaction, TransactionHead, TransactionRef, VisitEdge,
 };
 use crate::segment::{Segment, Unindexed, fee_of};
 use crate::{Cancel, LedgerError};
@@ -172,6 +172,10 @@ impl Ledger for Snapshot {
 
     fn postings<'a>(&'a self, account: &Account, scan: &Scan) -> Result<Postings<'a>> {
         postings::scan(&self.segments, account, scan)
+    }
+
+    fn page(&self, account: &Account, scan: &Scan, limit: usize) -> Result<Vec<Posting>> {
+        postings::page(&self.segments, account, scan, limit)
     }
 
     fn posting_columns(

@@ -23,17 +23,16 @@ const BLOCK: u64 = 128;
 const RARE: u64 = 8;
 
 pub(super) fn scan<'a>(segments: &'a [Arc<Segment>], account: &Account, scan: &Scan) -> Result<Postings<'a>> {
-    let mut merge = Merge { cursors: Vec::with_capacity(account.places.len()) };
-    for &(place, id) in &account.places {
-        let segment = &segments[place as usize];
-        let Some(filter) = Filter::new(segment, scan)? else { continue };
-        let cursor = Cursor::new((place, segment), id, scan, filter)?;
-        if !cursor.is_done() {
-            merge.cursors.push(cursor);
-            merge.settle()?;
-        }
-    }
-    Ok(Box::new(merge))
+    Ok(Box::new(Merge::new(segments, account, scan, FIRST_CHUNK)?))
+}
+
+/// The first postings of a scan, read as a whole where segments do not overlap.
+pub(super) fn page(segments: &[Arc<Segment>], account: &Account, scan: &Scan, limit: usize) -> Result<Vec<Posting>> {
+    let mut merge = Merge::new(segments, account, scan, limit as u64)?;
+    let most = usize::try_from(account.postings).unwrap_or(limit);
+    let mut page = Vec::with_capacity(limit.min(most));
+    while page.len() < limit && merge.run(limit, &mut page)? {}
+    Ok(page)
 }
 
 /// Cursors over all segments, ordered so that the one that comes next stands last.
@@ -41,7 +40,41 @@ struct Merge<'a> {
     cursors: Vec<Cursor<'a>>,
 }
 
-impl Merge<'_> {
+impl<'a> Merge<'a> {
+    fn new(segments: &'a [Arc<Segment>], account: &Account, scan: &Scan, chunk: u64) -> Result<Self> {
+        let mut merge = Self { cursors: Vec::with_capacity(account.places.len()) };
+        for &(place, id) in &account.places {
+            let segment = &segments[place as usize];
+            let Some(filter) = Filter::new(segment, scan)? else { continue };
+            let cursor = Cursor::new((place, segment), id, scan, filter, chunk)?;
+            if !cursor.is_done() {
+                merge.cursors.push(cursor);
+                merge.settle()?;
+            }
+        }
+        Ok(merge)
+    }
+
+    /// Takes what is read of the front cursor and comes before all others; whether there was anything.
+    fn run(&mut self, limit: usize, into: &mut Vec<Posting>) -> Result<bool> {
+        let until = match self.cursors.len().checked_sub(2) {
+            Some(next) => Some(self.cursors[next].next_block()?),
+            None => None,
+        };
+        let Some(front) = self.cursors.last_mut() else { return Ok(false) };
+        let held = into.len();
+        front.take_before(until, limit - held, into)?;
+        if front.is_done() {
+            self.cursors.pop();
+        } else if into.len() == held {
+            // The front begins in the block of another: one by one, in the order inside the block.
+            into.extend(self.step()?);
+        } else {
+            self.settle()?;
+        }
+        Ok(true)
+    }
+
     fn step(&mut self) -> Result<Option<Posting>> {
         let Some(front) = self.cursors.last_mut() else { return Ok(None) };
         let posting = front.take()?;
@@ -170,8 +203,9 @@ impl<'a> Left<'a> {
     pub(super) fn take_first(&mut self, count: u64) -> Result<Vec<Range<u64>>> {
         match self {
             Self::All(range) => {
-                // To the end of a block, which is decoded as a whole.
-                let next = range.end.min((range.start + count).next_multiple_of(BLOCK));
+                // Many to the end of a block, so that none is opened twice.
+                let next = range.start + count;
+                let next = range.end.min(if count < BLOCK { next } else { next.next_multiple_of(BLOCK) });
                 let taken = range.start..next;
                 range.start = next;
                 Ok(vec![taken])
@@ -188,8 +222,9 @@ impl<'a> Left<'a> {
     fn take_last(&mut self, count: u64) -> Result<Vec<Range<u64>>> {
         match self {
             Self::All(range) => {
-                // From the beginning of a block, which is decoded as a whole.
-                let next = range.start.max(range.end.saturating_sub(count) / BLOCK * BLOCK);
+                // Many from the beginning of a block, so that none is opened twice.
+                let next = range.end.saturating_sub(count);
+                let next = range.start.max(if count < BLOCK { next } else { next / BLOCK * BLOCK });
                 let taken = next..range.end;
                 range.end = next;
                 Ok(vec![taken])
@@ -227,11 +262,17 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    fn new((place, segment): (u32, &'a Segment), account: u32, scan: &Scan, filter: Filter) -> Result<Self> {
+    fn new(
+        (place, segment): (u32, &'a Segment),
+        account: u32,
+        scan: &Scan,
+        filter: Filter,
+        chunk: u64,
+    ) -> Result<Self> {
         let postings = segment.postings();
         let left = Left::new(segment, account, &filter, bounds(segment, account, scan)?)?;
-        let mut cursor =
-            Self { place, segment, postings, order: scan.order, filter, left, chunk: FIRST_CHUNK, read: Vec::new() };
+        let (order, read) = (scan.order, Vec::new());
+        let mut cursor = Self { place, segment, postings, order, filter, left, chunk, read };
         if !cursor.filter.is_empty() {
             cursor.fill()?;
         }
@@ -267,12 +308,41 @@ impl<'a> Cursor<'a> {
             self.fill()?;
         }
         let raw = self.read.pop().expect("a cursor that is done leaves the merge");
-        if self.read.is_empty() && !self.filter.is_empty() {
-            // Whether more passes shows only by reading on.
+        let posting = self.posting(&raw);
+        self.look_ahead()?;
+        Ok(posting)
+    }
+
+    /// Takes what is read and lies before a block of another, at most so many.
+    fn take_before(&mut self, until: Option<u64>, most: usize, into: &mut Vec<Posting>) -> Result<()> {
+        if self.read.is_empty() {
             self.fill()?;
         }
+        let base = self.segment.base().0;
+        let is_before = |posting: &RawPosting| {
+            let block = base.saturating_add(u64::from(posting.block));
+            until.is_none_or(|until| match self.order {
+                ScanOrder::OldestFirst => block < until,
+                ScanOrder::NewestFirst => block > until,
+            })
+        };
+        // Those that come first stand last.
+        let least = self.read.len().saturating_sub(most);
+        let first = least + self.read[least..].partition_point(|posting| !is_before(posting));
+        into.extend(self.read[first..].iter().rev().map(|raw| self.posting(raw)));
+        self.read.truncate(first);
+        self.look_ahead()
+    }
+
+    /// Behind a filter, whether more passes shows only by reading on.
+    fn look_ahead(&mut self) -> Result<()> {
+        if self.read.is_empty() && !self.filter.is_empty() { self.fill() } else { Ok(()) }
+    }
+
+    #[inline]
+    fn posting(&self, raw: &RawPosting) -> Posting {
         let (base_block, base_time) = self.segment.base();
-        Ok(Posting {
+        Posting {
             transaction: TransactionRef(pack(self.place, raw.row)),
             block: base_block.saturating_add(u64::from(raw.block)),
             time: later(base_time, raw.time),
@@ -284,7 +354,7 @@ impl<'a> Cursor<'a> {
             amount: raw.amount,
             status: raw.status(),
             creates_contract: raw.creates_contract(),
-        })
+        }
     }
 
     /// The number of the posting that comes next, if it is not read yet.

@@ -20,7 +20,7 @@ use headwater_types::Amount;
 use super::super::column::{Column, SIDE_TABLE};
 use super::super::container::{Container, SegmentFile};
 use super::super::spool::{Part, Spool};
-use super::bits::{BitReader, BitWriter, bits_of, short_field, unpack, wide_field};
+use super::bits::{BitReader, BitWriter, bits_of, short_field, unpack_as, wide_field};
 use super::ints::block_bytes;
 use super::{BLOCK, PackedSections};
 use crate::LedgerError;
@@ -243,13 +243,6 @@ fn small(bytes: &[u8], bit: usize, length: u64, exponent: usize) -> Option<u128>
         return Some(0);
     }
     let width = (length - 1) as u32;
-    if width <= 56 {
-        let mantissa = short_field(bytes, bit, width) | (1 << width);
-        return match SHORT_POWERS.get(exponent) {
-            Some(&power) => Some(u128::from(mantissa) * u128::from(power)),
-            None => u128::from(mantissa).checked_mul(POWERS[exponent]),
-        };
-    }
     let mantissa = wide_field(bytes, bit, width) | (1 << width);
     if exponent == 0 { Some(mantissa) } else { mantissa.checked_mul(POWERS[exponent]) }
 }
@@ -262,30 +255,46 @@ fn wide(bytes: &[u8], bit: usize) -> Amount {
     Amount::from_be_bytes(number)
 }
 
-/// Decodes a block of `count` amounts that begins at a bit; `each` gets the place, the small value or
-/// [`SIDE_TABLE`], and the whole amount in the latter case. `None` for what is no such block.
+/// Decodes amounts of a block of `count` that begins at a bit: from a place on, as many as there is place for. What 128
+/// bits do not hold reads [`SIDE_TABLE`] and is handed over with its place behind the first, as is an amount that is
+/// just that. `None` for what is no such block.
 #[inline]
 pub(in super::super) fn decode_amounts(
     bytes: &[u8],
-    start: usize,
-    count: usize,
-    mut each: impl FnMut(usize, u128, Option<Amount>),
+    (start, count): (usize, usize),
+    from: usize,
+    into: &mut [u128],
+    mut large: impl FnMut(usize, Amount),
 ) -> Option<()> {
     let header = open_block(bytes, start, count)?;
-    let (mut choices, mut lengths) = ([0; BLOCK], [0; BLOCK]);
-    unpack(bytes, header.choices, header.choice_width, choices.get_mut(..count)?);
-    unpack(bytes, header.lengths, header.length_width, &mut lengths[..count]);
-    let mut bit = header.mantissas;
-    for at in 0..count {
-        let length = lengths[at] + header.shortest;
+    let (mut choices, mut lengths) = ([0_u8; BLOCK], [0_u64; BLOCK]);
+    let (choices, lengths) = (choices.get_mut(..into.len())?, lengths.get_mut(..from + into.len())?);
+    let choices_at = header.choices + from * header.choice_width as usize;
+    unpack_as(bytes, choices_at, header.choice_width, choices, |choice| choice as u8 & 3);
+    unpack_as(bytes, header.lengths, header.length_width, lengths, |length| length + header.shortest);
+    let (before, lengths) = lengths.split_at(from);
+    let powers = header.exponents.map(|exponent| SHORT_POWERS.get(exponent).copied());
+    let mut bit = header.mantissas + before.iter().map(|&length| stored_bits(length)).sum::<usize>();
+    for (at, value) in into.iter_mut().enumerate() {
+        let length = lengths[at];
+        let choice = choices[at] as usize;
+        if let (1..=57, Some(power)) = (length, powers[choice]) {
+            // Almost all: the product of two numbers of 64 bits.
+            let width = (length - 1) as u32;
+            *value = u128::from(short_field(bytes, bit, width) | (1 << width)) * u128::from(power);
+            bit += width as usize;
+            continue;
+        }
         if length < WIDE {
-            let value = small(bytes, bit, length, header.exponents[choices[at] as usize & 3])?;
-            let whole = if value == SIDE_TABLE { Some(Amount::from_u128(value)) } else { None };
-            each(at, value, whole);
+            *value = small(bytes, bit, length, header.exponents[choice])?;
+        } else if length == WIDE {
+            *value = SIDE_TABLE;
+            large(at, wide(bytes, bit));
         } else {
-            let is_wide = length == WIDE;
-            each(at, SIDE_TABLE, is_wide.then(|| wide(bytes, bit)));
-            is_wide.then_some(())?;
+            return None;
+        }
+        if *value == SIDE_TABLE && length < WIDE {
+            large(at, Amount::from_u128(SIDE_TABLE));
         }
         bit += stored_bits(length);
     }
@@ -293,23 +302,10 @@ pub(in super::super) fn decode_amounts(
 }
 
 /// One amount of such a block.
-pub(in super::super) fn amount_at(bytes: &[u8], start: usize, count: usize, at: usize) -> Option<Amount> {
-    let header = open_block(bytes, start, count)?;
-    let mut lengths = [0; BLOCK];
-    let lengths = lengths.get_mut(..=at)?;
-    unpack(bytes, header.lengths, header.length_width, lengths);
-    let before = lengths[..at].iter().map(|&length| stored_bits(length + header.shortest)).sum::<usize>();
-    let bit = header.mantissas + before;
-    let length = lengths[at] + header.shortest;
-    if length > WIDE || bit + stored_bits(length) > bytes.len() * 8 {
-        return None;
-    }
-    if length == WIDE {
-        return Some(wide(bytes, bit));
-    }
-    let choice_at = header.choices + at * header.choice_width as usize;
-    let choice = super::bits::field(bytes, choice_at, header.choice_width) as usize;
-    small(bytes, bit, length, header.exponents[choice & 3]).map(Amount::from_u128)
+pub(in super::super) fn amount_at(bytes: &[u8], block: (usize, usize), at: usize) -> Option<Amount> {
+    let (mut value, mut whole) = ([0], None);
+    decode_amounts(bytes, block, at, &mut value, |_, amount| whole = Some(amount))?;
+    Some(whole.unwrap_or_else(|| Amount::from_u128(value[0])))
 }
 
 /// Writes a column of amounts.
@@ -387,14 +383,19 @@ impl AmountTable {
         if at % BLOCK >= count {
             return Err(self.damaged(at / BLOCK));
         }
-        amount_at(bytes, 7, count, at % BLOCK).ok_or_else(|| self.damaged(at / BLOCK))
+        amount_at(bytes, (7, count), at % BLOCK).ok_or_else(|| self.damaged(at / BLOCK))
     }
 
     /// Appends all amounts of a block.
     pub(in super::super) fn read_block(&self, block: usize, into: &mut Vec<Amount>) -> Result<()> {
         let (bytes, count) = self.block(block)?;
-        let each = |_, value, whole: Option<Amount>| into.push(whole.unwrap_or_else(|| Amount::from_u128(value)));
-        decode_amounts(bytes, 7, count, each).ok_or_else(|| self.damaged(block))
+        let (mut values, mut larger) = ([0; BLOCK], Vec::new());
+        let values = &mut values[..count];
+        decode_amounts(bytes, (7, count), 0, values, |at, amount| larger.push((at, amount))).ok_or_else(|| self.damaged(block))?;
+        let held = into.len();
+        into.extend(values.iter().map(|&value| Amount::from_u128(value)));
+        larger.into_iter().for_each(|(at, amount)| into[held + at] = amount);
+        Ok(())
     }
 
     #[cold]

@@ -111,11 +111,11 @@ pub(in super::super) fn wide_field(bytes: &[u8], bit: usize, width: u32) -> u128
     if width <= 64 { low } else { low | (u128::from(field(bytes, bit + 64, width - 64)) << 64) }
 }
 
-/// Fields of one width, as many as there is place for.
+/// Fields of one width, as many as there is place for, each as something makes it.
 #[inline]
-pub(in super::super) fn unpack(bytes: &[u8], start: usize, width: u32, into: &mut [u64]) {
+pub(in super::super) fn unpack_as<T>(bytes: &[u8], start: usize, width: u32, into: &mut [T], make: impl Fn(u64) -> T) {
     if width == 0 {
-        into.fill(0);
+        into.fill_with(|| make(0));
         return;
     }
     let mask = mask(width);
@@ -131,13 +131,19 @@ pub(in super::super) fn unpack(bytes: &[u8], start: usize, width: u32, into: &mu
     for value in head {
         let at = bit >> 3;
         let eight = bytes[at..at + 8].try_into().unwrap_or_default();
-        *value = (u64::from_le_bytes(eight) >> (bit & 7)) & mask;
+        *value = make((u64::from_le_bytes(eight) >> (bit & 7)) & mask);
         bit += width as usize;
     }
     for value in tail {
-        *value = window(bytes, bit) & mask;
+        *value = make(window(bytes, bit) & mask);
         bit += width as usize;
     }
+}
+
+/// Fields of one width, as many as there is place for.
+#[inline]
+pub(in super::super) fn unpack(bytes: &[u8], start: usize, width: u32, into: &mut [u64]) {
+    unpack_as(bytes, start, width, into, |value| value);
 }
 
 /// Reads fields one after the other; past the end it reads zeros, and says so in the end.

@@ -15,7 +15,7 @@ mod ints;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::amounts::{AmountTable, AmountTableWriter, amount_at, decode_amounts, encode_amounts};
+pub(super) use self::amounts::{AmountTable, AmountTableWriter, decode_amounts, encode_amounts};
 pub(super) use self::ints::{IntWriter, Ints, Table, TableWriter};
 
 use super::layout::Section;

@@ -106,7 +106,7 @@ impl PostingsReader for PackedPostings {
 
     fn place(&self, at: u64) -> Result<PlaceInRow> {
         let (block, place) = self.find(at)?;
-        let flags = block.flags(place);
+        let flags = block.flags_at(place);
         Ok((block.row(place), PostingFlags(flags).kind(), ordinal_of(flags, block.ordinal(place))))
     }
 
@@ -120,8 +120,9 @@ impl PostingsReader for PackedPostings {
         let behind = search(blocks, |block| Ok(first_row(self.block_bytes(block)?, &self.shape) < row))?;
         let block = self.open_block(behind - 1)?;
         let mut rows = [0; BLOCK];
-        block.rows(&mut rows);
-        let inside = rows[..block.len()].partition_point(|&held| held < u64::from(row));
+        let rows = &mut rows[..block.len()];
+        block.rows(0, rows);
+        let inside = rows.partition_point(|&held| held < row);
         Ok(((behind - 1) * BLOCK + inside).clamp(start, end) as u64)
     }
 
@@ -130,43 +131,30 @@ impl PostingsReader for PackedPostings {
     }
 
     fn columns(&self, range: Range<u64>, wanted: ColumnSet, into: &mut ColumnBuffer) -> Result<()> {
-        let mut rows = [0; BLOCK];
-        let mut values = [0; BLOCK];
-        let mut times = [0; BLOCK];
+        let (mut rows, mut blocks) = ([0; BLOCK], [0; BLOCK]);
         self.each_block(range, |block, places| {
-            block.all_flags(&mut values);
-            let before = into.flags.len();
-            into.flags.extend(values[places.clone()].iter().map(|&flags| PostingFlags(flags as u8)));
-            let narrow = |values: &[u64; BLOCK], to: &mut Vec<u32>| {
-                to.extend(values[places.clone()].iter().map(|&value| value as u32));
-            };
+            let (from, count, before) = (places.start, places.len(), into.len());
+            let (rows, blocks) = (&mut rows[..count], &mut blocks[..count]);
+            block.flags(from, more(&mut into.flags, count, PostingFlags(0)));
             if wanted.holds(ColumnSet::TRANSACTIONS) || wanted.holds(ColumnSet::TIMES) {
-                block.rows(&mut rows);
+                block.rows(from, rows);
             }
             if wanted.holds(ColumnSet::TRANSACTIONS) {
-                narrow(&rows, &mut into.rows);
+                into.rows.extend_from_slice(rows);
             }
             if wanted.holds(ColumnSet::TIMES) {
-                block.places(&rows, &mut values, &mut times);
-                narrow(&times, &mut into.times);
+                block.places(from, rows, blocks, more(&mut into.times, count, 0));
             }
             if wanted.holds(ColumnSet::COUNTERPARTIES) {
-                block.others(&mut values);
-                // Nobody is stored as zero, and is the largest number here.
-                into.others.extend(values[places.clone()].iter().map(|&other| (other as u32).wrapping_sub(1)));
+                block.others(from, more(&mut into.others, count, 0));
             }
             if wanted.holds(ColumnSet::ASSETS) {
-                block.assets(&mut values);
-                narrow(&values, &mut into.assets);
+                block.assets(from, more(&mut into.assets, count, 0));
             }
             if wanted.holds(ColumnSet::AMOUNTS) {
-                let (amounts, large) = (&mut into.amounts, &mut into.large);
-                block.amounts(|at, value, whole| {
-                    if places.contains(&at) {
-                        large.extend(whole.map(|whole| (before + at - places.start, whole)));
-                        amounts.push(value);
-                    }
-                })?;
+                let large = &mut into.large;
+                let amounts = more(&mut into.amounts, count, 0);
+                block.amounts(from, amounts, |at, amount| large.push((before + at, amount)))?;
             }
             Some(())
         })
@@ -178,4 +166,12 @@ impl PostingsReader for PackedPostings {
         let place = self.accounts.lower_bound(0..self.account_count + 1, block)?;
         place.checked_sub(1).and_then(|id| u32::try_from(id).ok()).ok_or_else(|| self.accounts.wrong(0, "is not 0"))
     }
+}
+
+/// Place for more values behind those of a column.
+#[inline]
+fn more<T: Copy>(column: &mut Vec<T>, count: usize, any: T) -> &mut [T] {
+    let held = column.len();
+    column.resize(held + count, any);
+    &mut column[held..]
 }

@@ -44,6 +44,11 @@ fn check_account(ledger: &Snapshot, oracle: &Oracle, chain: Chain, number: u8) {
                     let shown = ledger.postings(&account, &scan).unwrap();
                     let shown: Vec<_> = shown.map(|posting| row(ledger, &posting.unwrap())).collect();
                     assert_eq!(shown, oracle.scan(&address, &scan), "{scan:?}");
+                    for limit in [1, 4, shown.len(), shown.len() + 1] {
+                        let page = ledger.page(&account, &scan, limit).unwrap();
+                        let page: Vec<_> = page.iter().map(|posting| row(ledger, posting)).collect();
+                        assert_eq!(page, shown[..limit.min(shown.len())], "{limit} of {scan:?}");
+                    }
                 }
             }
         }
