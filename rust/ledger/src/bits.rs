@@ -90,6 +90,7 @@ pub(crate) fn get(bytes: &[u8], place: usize, width: u32) -> u128 {
 }
 
 /// The number at a place of a column of at most 56 bits.
+#[inline]
 pub(crate) fn get_small(bytes: &[u8], place: usize, width: u32) -> u64 {
     if width > 56 {
         return get(bytes, place, width) as u64;
@@ -97,6 +98,7 @@ pub(crate) fn get_small(bytes: &[u8], place: usize, width: u32) -> u64 {
     get_word(bytes, place * width as usize, width)
 }
 
+#[inline]
 fn get_word(bytes: &[u8], bit: usize, width: u32) -> u64 {
     let start = bit / 8;
     let word = match bytes.get(start..start + 8) {

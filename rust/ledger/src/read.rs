@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::columns::ColumnBuffer;
 pub use self::columns::{ColumnSet, LARGE, NOBODY, PostingColumns, PostingFlags};
-use crate::edges::{EdgeFlows, EdgeOrder, Edges};
+use crate::edges::{AssetEdge, EdgeFlows, EdgeOrder, Edges};
 use crate::facts::{LogFacts, OutPoint, TokenFacts};
 use crate::holders::Holders;
 use crate::market::{PriceTable, Registry};
@@ -115,6 +115,11 @@ pub trait Ledger: Send + Sync {
     /// The counterparties of an account in an order, at most `limit` of them, with sums over all time; `None` where they
     /// are not built, or not under the registry and prices in force: the postings tell as much. UTXO chains have none.
     fn edges(&self, account: &Account, order: EdgeOrder, limit: usize) -> Result<Option<Edges>>;
+
+    /// The counterparties and assets of an account with most movements over all time, at most `limit` of them: most
+    /// movements first, then in the order of [`EdgeOrder::Total`] and of [`Edges::assets`]; `None` as for
+    /// [`Ledger::edges`]. Where one segment holds the account, only movements are read of those that are not among them.
+    fn busiest_edges(&self, account: &Account, limit: usize) -> Result<Option<Vec<(AccountRef, AssetEdge)>>>;
 
     /// Shows the counterparties of an account in an order until `visit` breaks off; `None` as for [`Ledger::edges`].
     /// Where one segment holds the account, nothing is allocated and only what is shown is read.

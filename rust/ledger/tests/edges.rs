@@ -1,9 +1,10 @@
 //! Edges answer as postings do: built, grouped on reading, or over several segments, in every order.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use headwater_ledger::edges::{EdgeFlows, EdgeOrder, EdgeSide, Edges};
+use headwater_ledger::edges::{AssetEdge, EdgeFlows, EdgeOrder, EdgeSide, Edges};
 use headwater_ledger::facts::Batch;
 use headwater_ledger::market::{AssetTerms, PricePoint, TokenListing};
 use headwater_ledger::read::{Account, Direction, Ledger, Scan, Status};
@@ -165,6 +166,19 @@ fn check(ledger: &dyn Ledger, number: u64) {
         assert_eq!(visited.unwrap(), Some(()));
         let expected: Vec<_> = rows.iter().take(50).map(|(address, flows, _)| (*address, *flows)).collect();
         assert_eq!(seen, expected, "{number} {order:?}");
+    }
+    let all = ledger.edges(&account, EdgeOrder::Total, usize::MAX).unwrap().unwrap();
+    let named = |other, row: &AssetEdge| {
+        let sums = (row.flows, row.received, row.sent);
+        (ledger.address(other).unwrap(), ledger.asset(row.asset).unwrap(), sums)
+    };
+    let of_pair = |edge| all.assets(edge).iter().map(|row| named(edge.counterparty, row));
+    let mut rows: Vec<_> = all.pairs.iter().flat_map(of_pair).collect();
+    rows.sort_by_key(|(.., (flows, ..))| Reverse(flows.transfers()));
+    for limit in [0, 1, 7, usize::MAX] {
+        let busiest = ledger.busiest_edges(&account, limit).unwrap().expect("built or small");
+        let busiest: Vec<_> = busiest.iter().map(|(other, row)| named(*other, row)).collect();
+        assert_eq!(busiest, rows[..rows.len().min(limit)], "{number} {limit}");
     }
 }
 

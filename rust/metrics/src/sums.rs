@@ -20,20 +20,20 @@ pub struct AssetSum {
     pub sent_count: u64,
 }
 
+/// Sums and movements in and out.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
-    received: ExactSum,
-    sent: ExactSum,
-    received_count: u64,
-    sent_count: u64,
+    sums: [ExactSum; 2],
+    counts: [u64; 2],
 }
 
 impl Sum {
     fn join(&mut self, other: &Self) -> Result<(), SumOverflow> {
-        self.received_count += other.received_count;
-        self.sent_count += other.sent_count;
-        self.received.join(other.received)?;
-        self.sent.join(other.sent)
+        for way in [0, 1] {
+            self.counts[way] += other.counts[way];
+            self.sums[way].join(other.sums[way])?;
+        }
+        Ok(())
     }
 }
 
@@ -102,42 +102,41 @@ impl Gather for AssetSums {
             if flags.is_failed() {
                 continue;
             }
-            let (count, side) = match flags.direction() {
-                Direction::In => {
-                    let sum = self.sum(*asset);
-                    (&mut sum.received_count, &mut sum.received)
-                }
-                Direction::Out => {
-                    let sum = self.sum(*asset);
-                    (&mut sum.sent_count, &mut sum.sent)
-                }
+            // As an index, for which way it went no processor foresees.
+            let way = match flags.direction() {
                 Direction::Own => continue,
+                way => usize::from(way == Direction::Out),
             };
-            *count += 1;
+            let sum = self.sum(*asset);
+            sum.counts[way] += 1;
             if *amount == LARGE {
-                side.add_amount(columns.amount(at))?;
+                sum.sums[way].add_amount(columns.amount(at))?;
             } else {
-                side.checked_add(*amount)?;
+                sum.sums[way].checked_add(*amount)?;
             }
         }
         Ok(())
     }
 
     fn finish(&mut self, ledger: &dyn Ledger) -> Result<Vec<AssetSum>, LedgerError> {
+        // Within a part numbers are in order of asset, and shorter to compare.
+        self.open.sort_unstable_by_key(|(number, _)| *number);
         if let Some(part) = self.part {
             self.close(ledger, part)?;
         }
-        self.done.sort_unstable_by_key(|(asset, _)| *asset);
-        let mut sums: Vec<AssetSum> = Vec::new();
+        if !self.done.is_sorted_by_key(|(asset, _)| *asset) {
+            self.done.sort_by_key(|(asset, _)| *asset);
+        }
+        let mut sums: Vec<AssetSum> = Vec::with_capacity(self.done.len());
         let mut done = self.done.drain(..).peekable();
         while let Some((asset, mut sum)) = done.next() {
             while let Some((_, more)) = done.next_if(|(next, _)| *next == asset) {
                 sum.join(&more)?;
             }
             let mut balance = Balance::default();
-            balance.receive(sum.received.total())?;
-            balance.send(sum.sent.total())?;
-            let (received_count, sent_count) = (sum.received_count, sum.sent_count);
+            balance.receive(sum.sums[0].total())?;
+            balance.send(sum.sums[1].total())?;
+            let [received_count, sent_count] = sum.counts;
             sums.push(AssetSum { asset, balance, received_count, sent_count });
         }
         Ok(sums)

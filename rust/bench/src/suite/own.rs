@@ -1,10 +1,9 @@
 //! The engine itself, through the one door that analyses read through.
 
-use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::Arc;
 
-use headwater_ledger::edges::{AssetEdge, EdgeOrder};
+use headwater_ledger::edges::AssetEdge;
 use headwater_ledger::read::{Account, AccountRef, AssetRef, Direction, Ledger, Posting, Scan, ScanOrder};
 use headwater_ledger::{Cancel, Snapshot, Store};
 use headwater_metrics::activity::ActivityGather;
@@ -76,26 +75,6 @@ impl Own {
         Ok(self.snapshot.page(&account, scan, PAGE)?)
     }
 
-    /// The counterparties and assets with most movements, from the edges grouped ahead. Nothing has a price here, so
-    /// edges come by movements; a pair has no more of one asset than of all, which says when enough were read.
-    fn strongest(&self, account: &Account) -> Result<Option<Vec<(AccountRef, AssetEdge)>>> {
-        let mut limit = 2 * TOP;
-        loop {
-            let Some(edges) = self.snapshot.edges(account, EdgeOrder::Total, limit)? else { return Ok(None) };
-            let of = |edge| edges.assets(edge).iter().map(move |asset| (edge, asset));
-            let mut groups: Vec<_> = edges.pairs.iter().flat_map(of).collect();
-            groups.sort_by_key(|(_, asset)| Reverse(asset.flows.transfers()));
-            groups.truncate(TOP);
-            let least = groups.last().map_or(0, |(_, asset)| asset.flows.transfers());
-            let is_enough =
-                groups.len() == TOP && edges.pairs.last().is_some_and(|edge| edge.flows.transfers() <= least);
-            if is_enough || edges.pairs.len() < limit {
-                return Ok(Some(groups.into_iter().map(|(edge, asset)| (edge.counterparty, *asset)).collect()));
-            }
-            limit *= 4;
-        }
-    }
-
     fn every<G: Gather + Default, T: Send>(
         &self,
         keep: impl Fn(&Address, G::Found) -> Option<T> + Sync,
@@ -119,8 +98,8 @@ impl Own {
             }
             Query::Full { account } => {
                 let account = self.account(account)?;
-                match self.strongest(&account)? {
-                    Some(strongest) => Outcome::Edges(strongest),
+                match ledger.busiest_edges(&account, TOP)? {
+                    Some(busiest) => Outcome::Edges(busiest),
                     None => {
                         let params = ranking(Scan::default());
                         Outcome::Flows(counterparties::by_asset(ledger, &account, &params, &self.cancel)?)

@@ -1,6 +1,7 @@
 //! An edge file: the records of the accounts of one segment, found by account.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
@@ -321,28 +322,62 @@ impl<'a> Record<'a> {
         let mut sums = Vec::with_capacity(BLOCK);
         let mut flow_block = None;
         for block in start / BLOCK..end.div_ceil(BLOCK) {
-            let (range, mut flow) = self.block(2, block)?;
+            let wanted = start.max(block * BLOCK) - block * BLOCK..(end - block * BLOCK).min(BLOCK);
+            let (range, flow) = self.block(2, block)?;
             sums.clear();
-            asset_block(self.file.data.slice(range)?, rows_of(block, self.shape.rows), &mut sums)
-                .ok_or_else(|| self.wrong())?;
-            for (row, sums) in sums.iter().enumerate() {
-                let own = flow;
-                flow += usize::from(sums.has_flows);
-                if !(start..end).contains(&(block * BLOCK + row)) {
-                    continue;
-                }
+            let before = asset_block(self.file.data.slice(range)?, rows_of(block, self.shape.rows), wanted, &mut sums);
+            let mut flow = flow + before.ok_or_else(|| self.wrong())?;
+            for AssetSums { asset, has_flows, received, sent } in &sums {
                 let mut flows = *of_pairs.next().ok_or_else(|| self.wrong())?;
-                if sums.has_flows {
-                    if flow_block.is_none_or(|(held, _)| held != own / BLOCK) {
-                        flow_block = Some((own / BLOCK, self.flow_block(own / BLOCK)?));
+                if *has_flows {
+                    if flow_block.is_none_or(|(held, _)| held != flow / BLOCK) {
+                        flow_block = Some((flow / BLOCK, self.flow_block(flow / BLOCK)?));
                     }
-                    flows = flow_block.map_or(flows, |(_, columns)| columns.flows(own % BLOCK, self.file.base()));
+                    flows = flow_block.map_or(flows, |(_, columns)| columns.flows(flow % BLOCK, self.file.base()));
+                    flow += 1;
                 }
-                let AssetSums { asset, received, sent, .. } = *sums;
-                into.push(AssetRow { asset, flows, received, sent });
+                into.push(AssetRow { asset: *asset, flows, received: *received, sent: *sent });
             }
         }
         Ok(())
+    }
+
+    /// The pairs and assets with most movements: the local id of the counterparty and the asset row of each, most
+    /// movements first, then in the order of pairs and of their rows. Reads the movements of all, and all else of those
+    /// found only.
+    pub(crate) fn busiest(&self, limit: usize) -> Result<Vec<(u32, AssetRow)>> {
+        let mut best: BinaryHeap<Reverse<(u64, Reverse<usize>, usize)>> = BinaryHeap::new();
+        let mut own = OwnTransfers { record: self, block: usize::MAX, transfers: [0; BLOCK], next: 0 };
+        let mut row = 0;
+        for block in 0..self.shape.pairs.div_ceil(BLOCK) {
+            let (columns, _) = self.pair_block(block)?;
+            let mut transfers = [0; BLOCK];
+            let transfers = &mut transfers[..rows_of(block, self.shape.pairs)];
+            columns.transfers(transfers);
+            for (place, of_pair) in transfers.iter().enumerate() {
+                let assets = columns.assets(place) as usize;
+                for asset in row..row + assets {
+                    // The flows of the only asset are those of the pair.
+                    let count = if assets == 1 && *of_pair > 0 { *of_pair } else { own.next()? };
+                    if best.len() < limit || best.peek().is_some_and(|Reverse((least, ..))| count > *least) {
+                        best.push(Reverse((count, Reverse(asset), block * BLOCK + place)));
+                        if best.len() > limit {
+                            best.pop();
+                        }
+                    }
+                }
+                row += assets;
+            }
+        }
+        let mut found = Vec::with_capacity(best.len());
+        for Reverse((_, Reverse(row), place)) in best.into_sorted_vec() {
+            let mut pair = self.pair_block(place / BLOCK)?.0.pair(place % BLOCK, self.file.base());
+            pair.assets = 1;
+            let mut rows = Vec::with_capacity(1);
+            self.push_rows(row, std::slice::from_ref(&pair), &mut rows)?;
+            found.extend(rows.into_iter().map(|row| (pair.other, row)));
+        }
+        Ok(found)
     }
 
     /// A block of pairs, and the place of its first asset row.
@@ -416,6 +451,28 @@ impl<'a> Record<'a> {
     #[cold]
     fn wrong(&self) -> LedgerError {
         self.file.data.wrong(self.range.start, "begins a record that does not add up")
+    }
+}
+
+/// The movements of asset rows that have flows of their own, one after the other.
+struct OwnTransfers<'r, 'a> {
+    record: &'r Record<'a>,
+    block: usize,
+    transfers: [u64; BLOCK],
+    next: usize,
+}
+
+impl OwnTransfers<'_, '_> {
+    fn next(&mut self) -> Result<u64> {
+        let (block, place) = (self.next / BLOCK, self.next % BLOCK);
+        if block != self.block {
+            let rows = rows_of(block, self.record.shape.flows);
+            self.record.flow_block(block)?.transfers(&mut self.transfers[..rows]);
+            self.transfers[rows..].fill(0);
+            self.block = block;
+        }
+        self.next += 1;
+        Ok(self.transfers[place])
     }
 }
 

@@ -1,5 +1,6 @@
 //! The edges of an account over all segments.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, OnceLock};
@@ -9,7 +10,7 @@ use headwater_types::{Address, Asset};
 use super::build::account_edges;
 use super::file::{EdgeFile, Record};
 use super::records::{AssetEdge, Edge, EdgeFlows, EdgeOrder, Edges};
-use super::tally::AccountEdges;
+use super::tally::{AccountEdges, AssetRow};
 use super::value::{Values, terms};
 use super::{MOST_GROUPED, pack, strongest};
 use crate::market::{AssetTerms, PriceTable, Registry};
@@ -127,6 +128,27 @@ pub(crate) fn edges(market: Market<'_>, account: &Account, order: EdgeOrder, lim
     Ok(Some(sum.finish(order, limit)))
 }
 
+/// The counterparties and assets of an account with most movements; `None` when they are not built, or stale.
+pub(crate) fn busiest(
+    market: Market<'_>,
+    account: &Account,
+    limit: usize,
+) -> Result<Option<Vec<(AccountRef, AssetEdge)>>> {
+    if let [(place, id)] = account.places[..]
+        && let Some(file) = &market.edges[place as usize].file
+    {
+        let Some(record) = file.account(id)? else { return Ok(Some(Vec::new())) };
+        let named = |(other, row)| (AccountRef(as_handle(place, other)), as_asset_edge(place, row));
+        return Ok(Some(record.busiest(limit)?.into_iter().map(named).collect()));
+    }
+    let Some(edges) = edges(market, account, EdgeOrder::Total, usize::MAX)? else { return Ok(None) };
+    let of_pair = |edge| edges.assets(edge).iter().map(move |row| (edge.counterparty, *row));
+    let mut busiest: Vec<_> = edges.pairs.iter().flat_map(of_pair).collect();
+    busiest.sort_by_key(|(_, row)| Reverse(row.flows.transfers()));
+    busiest.truncate(limit);
+    Ok(Some(busiest))
+}
+
 /// Shows the counterparties of an account in an order until `visit` breaks off; `None` when they are not built, or
 /// stale.
 pub(crate) fn visit_edges(
@@ -169,13 +191,12 @@ pub(super) fn as_edges(place: u32, edges: AccountEdges) -> Edges {
         Edge { counterparty: AccountRef(handle(pair.other)), flows: pair.flows, assets }
     });
     let pairs = pairs.collect();
-    let assets = edges.rows.into_iter().map(|row| AssetEdge {
-        asset: AssetRef(handle(row.asset)),
-        flows: row.flows,
-        received: row.received,
-        sent: row.sent,
-    });
-    Edges { pairs, assets: assets.collect() }
+    Edges { pairs, assets: edges.rows.into_iter().map(|row| as_asset_edge(place, row)).collect() }
+}
+
+fn as_asset_edge(place: u32, row: AssetRow) -> AssetEdge {
+    let AssetRow { asset, flows, received, sent } = row;
+    AssetEdge { asset: AssetRef(as_handle(place, asset)), flows, received, sent }
 }
 
 /// Adds up segments by address.

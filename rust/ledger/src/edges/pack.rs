@@ -12,6 +12,7 @@
 //! differ from those of their pair have flow rows of their own.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use headwater_types::{Amount, Timestamp, Usd};
 
@@ -354,6 +355,23 @@ impl<'a, const N: usize> Block<'a, N> {
         get(&self.bytes[self.starts[column]..], row, self.widths[column].into())
     }
 
+    /// The first rows of a column, as many as there is place for.
+    fn read(&self, column: usize, into: &mut [u64]) {
+        let (bytes, width) = (&self.bytes[self.starts[column]..], u32::from(self.widths[column]));
+        for (row, value) in into.iter_mut().enumerate() {
+            *value = get_small(bytes, row, width);
+        }
+    }
+
+    /// Movements of the first rows, either way, as many as there is place for.
+    pub(super) fn transfers(&self, into: &mut [u64]) {
+        let mut sent = [0; BLOCK];
+        let sent = &mut sent[..into.len()];
+        self.read(0, into);
+        self.read(1, sent);
+        into.iter_mut().zip(sent).for_each(|(sum, sent)| *sum += *sent);
+    }
+
     pub(super) fn get(&self, column: usize, row: usize) -> u64 {
         get_small(&self.bytes[self.starts[column]..], row, self.widths[column].into())
     }
@@ -430,31 +448,46 @@ pub(super) struct AssetSums {
     pub(super) sent: Option<Amount>,
 }
 
-/// Reads all rows of an asset block; `None` when the bytes are none.
-pub(super) fn asset_block(bytes: &[u8], rows: usize, into: &mut Vec<AssetSums>) -> Option<()> {
+/// Reads some rows of an asset block, and tells how many before them have flows of their own; `None` when the bytes are
+/// none. Sums before them are stepped over.
+pub(super) fn asset_block(
+    bytes: &[u8],
+    rows: usize,
+    wanted: Range<usize>,
+    into: &mut Vec<AssetSums>,
+) -> Option<usize> {
     // How many sums there are is told by the sides, which stand before them.
     let leading = Block::<ASSET_COLUMNS>::uneven(bytes, |column| if column < 3 { rows } else { 0 })?;
-    let sides = |row: usize| u128::from(leading.get(1, row));
-    let sums = (0..rows).map(|row| usize::from(sides(row) & RECEIVED != 0) + usize::from(sides(row) & SENT != 0)).sum();
+    let (mut sides, mut own) = ([0; BLOCK], [0; BLOCK]);
+    let (sides, own) = (sides.get_mut(..rows)?, own.get_mut(..rows)?);
+    leading.read(1, sides);
+    leading.read(2, own);
+    let count = |sides: &[u64]| -> usize { sides.iter().map(|sides| sides.count_ones() as usize).sum() };
+    let sums = count(sides);
     let block = Block::<ASSET_COLUMNS>::uneven(bytes, |column| if column < 3 { rows } else { sums })?;
-    let (mut sum, mut at) = (0, block.length());
+    let mut lengths = [0; 2 * BLOCK];
+    let lengths = lengths.get_mut(..sums)?;
+    block.read(4, lengths);
+    let bytes_of = |length: u64| if u128::from(length) == OVERFLOWN { 0 } else { usize::try_from(length).unwrap_or(0) };
+    let mut sum = count(sides.get(..wanted.start)?);
+    let mut at = lengths[..sum].iter().fold(block.length(), |at, &length| at + bytes_of(length));
     let mut next = || -> Option<Option<Amount>> {
-        let length = u128::from(block.get(4, sum));
-        let exponent = u32::try_from(block.get(3, sum)).ok()?;
+        let (length, exponent) = (*lengths.get(sum)?, u32::try_from(block.get(3, sum)).ok()?);
+        let start = at;
         sum += 1;
-        if length == OVERFLOWN {
+        at += bytes_of(length);
+        if u128::from(length) == OVERFLOWN {
             return Some(None);
         }
-        let start = at;
-        at += usize::try_from(length).ok()?;
         take_amount(bytes.get(start..at)?, exponent).map(Some)
     };
-    for row in 0..rows {
-        let sides = sides(row);
+    let before = own[..wanted.start].iter().filter(|own| **own == 1).count();
+    for row in wanted {
+        let sides = u128::from(*sides.get(row)?);
         let received = if sides & RECEIVED == 0 { Some(Amount::ZERO) } else { next()? };
         let sent = if sides & SENT == 0 { Some(Amount::ZERO) } else { next()? };
         let asset = u32::try_from(block.get(0, row)).ok()?;
-        into.push(AssetSums { asset, has_flows: block.get(2, row) == 1, received, sent });
+        into.push(AssetSums { asset, has_flows: own[row] == 1, received, sent });
     }
-    Some(())
+    Some(before)
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use headwater_types::{Address, Amount, Asset, Balance, Chain, Family, TxHash};
 
-use crate::edges::{self, EdgeFile, EdgeOrder, Edges, Market, SegmentEdges};
+use crate::edges::{self, AssetEdge, EdgeFile, EdgeOrder, Edges, Market, SegmentEdges};
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
 use crate::holders::{ChainHolders, HolderTable, Holders};
 use crate::market::{PriceTable, Registry};
@@ -286,6 +286,13 @@ impl Ledger for Snapshot {
             return Ok(None);
         }
         edges::edges(self.market(), account, order, limit)
+    }
+
+    fn busiest_edges(&self, account: &Account, limit: usize) -> Result<Option<Vec<(AccountRef, AssetEdge)>>> {
+        if account.chain.family() == Family::Utxo {
+            return Ok(None);
+        }
+        edges::busiest(self.market(), account, limit)
     }
 
     fn visit_edges(&self, account: &Account, order: EdgeOrder, visit: VisitEdge<'_>) -> Result<Option<()>> {

@@ -28,7 +28,7 @@ pub(super) fn scan<'a>(segments: &'a [Arc<Segment>], account: &Account, scan: &S
 
 /// The first postings of a scan, read as a whole where segments do not overlap.
 pub(super) fn page(segments: &[Arc<Segment>], account: &Account, scan: &Scan, limit: usize) -> Result<Vec<Posting>> {
-    let mut merge = Merge::new(segments, account, scan, limit as u64)?;
+    let mut merge = Merge::new(segments, account, scan, limit.max(1) as u64)?;
     let most = usize::try_from(account.postings).unwrap_or(limit);
     let mut page = Vec::with_capacity(limit.min(most));
     while page.len() < limit && merge.run(limit, &mut page)? {}
