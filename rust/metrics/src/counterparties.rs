@@ -223,9 +223,8 @@ fn gathered<T: Ranked>(
     let mut parts: ByPart<T> = BTreeMap::new();
     ledger.posting_columns(account, scan, wanted, &mut |columns| {
         let base_secs = columns.base_time().secs();
-        let of_part = parts
-            .entry(columns.part())
-            .or_insert_with(|| OfPart { base_secs, groupers: vec![Grouper::default()] });
+        let of_part =
+            parts.entry(columns.part()).or_insert_with(|| OfPart { base_secs, groupers: vec![Grouper::default()] });
         T::push(&mut of_part.groupers[0], &columns, failed);
         Ok(ControlFlow::Continue(()))
     })?;

@@ -463,7 +463,8 @@ mod tests {
         let groups = grouped(groupers, Vec::new, |all, groups| all.extend_from_slice(groups)).unwrap().concat();
         let length = groups.len();
         let plain = |flow: Flow| {
-            let [received, sent] = [Side::Received, Side::Sent].map(|side| (flow.count.of(side), flow.sum(side).total()));
+            let [received, sent] =
+                [Side::Received, Side::Sent].map(|side| (flow.count.of(side), flow.sum(side).total()));
             (received.0, sent.0, received.1, sent.1, flow.first_secs, flow.last_secs)
         };
         let groups: BTreeMap<_, _> = groups.into_iter().map(|(key, flow)| (key, plain(flow))).collect();

@@ -450,12 +450,7 @@ pub(super) struct AssetSums {
 
 /// Reads some rows of an asset block, and tells how many before them have flows of their own; `None` when the bytes are
 /// none. Sums before them are stepped over.
-pub(super) fn asset_block(
-    bytes: &[u8],
-    rows: usize,
-    wanted: Range<usize>,
-    into: &mut Vec<AssetSums>,
-) -> Option<usize> {
+pub(super) fn asset_block(bytes: &[u8], rows: usize, wanted: Range<usize>, into: &mut Vec<AssetSums>) -> Option<usize> {
     // How many sums there are is told by the sides, which stand before them.
     let leading = Block::<ASSET_COLUMNS>::uneven(bytes, |column| if column < 3 { rows } else { 0 })?;
     let (mut sides, mut own) = ([0; BLOCK], [0; BLOCK]);

@@ -391,7 +391,8 @@ impl AmountTable {
         let (bytes, count) = self.block(block)?;
         let (mut values, mut larger) = ([0; BLOCK], Vec::new());
         let values = &mut values[..count];
-        decode_amounts(bytes, (7, count), 0, values, |at, amount| larger.push((at, amount))).ok_or_else(|| self.damaged(block))?;
+        decode_amounts(bytes, (7, count), 0, values, |at, amount| larger.push((at, amount)))
+            .ok_or_else(|| self.damaged(block))?;
         let held = into.len();
         into.extend(values.iter().map(|&value| Amount::from_u128(value)));
         larger.into_iter().for_each(|(at, amount)| into[held + at] = amount);
