@@ -27,6 +27,16 @@ impl PresenceWriter {
     }
 
     pub(super) fn push(&mut self, present: bool) -> Result<()> {
+        if self.values == 0 {
+            // Most columns are of no row at all: words are written from the first value on, and those before it then.
+            if !present {
+                self.rows += 1;
+                return Ok(());
+            }
+            for _ in 0..self.rows / 64 {
+                self.words.write(bytemuck::bytes_of(&Presence { bits: 0, before: 0 }))?;
+            }
+        }
         self.word.bits |= u64::from(present) << (self.rows % 64);
         self.rows += 1;
         self.values += u64::from(present);
@@ -130,17 +140,27 @@ impl OptionalAmountWriter {
 /// Where the elements of each row begin; nothing when no row has any.
 pub(super) struct OffsetWriter {
     starts: IntWriter,
+    /// Rows before the first element.
+    empty: u64,
     elements: u64,
     what: &'static str,
 }
 
 impl OffsetWriter {
     pub(super) fn new(spool: &Arc<Spool>, what: &'static str) -> Self {
-        Self { starts: IntWriter::new(spool), elements: 0, what }
+        Self { starts: IntWriter::new(spool), empty: 0, elements: 0, what }
     }
 
     /// Adds a row of so many elements.
     pub(super) fn push(&mut self, elements: usize) -> Result<()> {
+        if self.elements == 0 {
+            // Often no row has any, and nothing is written.
+            if elements == 0 {
+                self.empty += 1;
+                return Ok(());
+            }
+            (0..std::mem::take(&mut self.empty)).try_for_each(|_| self.starts.push([0]))?;
+        }
         self.starts.push([self.elements])?;
         self.elements += elements as u64;
         check_ids(self.elements, self.what)
