@@ -1,7 +1,7 @@
 //! Small ledgers in memory, and a desk over them.
 #![allow(dead_code, reason = "each test file uses its part of the town")]
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use headwater_engine::{Answer, Desk, Error, ErrorKind, Reason, endpoint};
 use headwater_ledger::Cancel;
@@ -11,8 +11,10 @@ use headwater_ledger::facts::{
 };
 use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_ledger::read::{Ordinal, ScriptType, Status};
+use headwater_ledger::segment::Encoding;
 use headwater_ledger::store::{Segmentation, Split, in_memory};
 use headwater_types::{Address, Amount, Asset, Chain, Timestamp, TxHash};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde_json::{Value, json};
 
 /// The account whose address repeats one byte.
@@ -113,19 +115,31 @@ pub fn batch(transactions: Vec<TransactionFacts>) -> Batch {
     batch
 }
 
-/// The same content in 1, 3 and 17 segments, and in 3 with edges and holder tables built: every question is put to all
-/// four, and they must agree to the byte.
-pub struct Town(pub [Desk; 4]);
+/// The same content in 1, 3 and 17 segments, packed and raw, and in 3 with edges and holder tables built: every question
+/// is put to all of them, on one thread and on two, and all must agree to the byte.
+pub struct Town(pub Vec<Desk>);
+
+/// The pools that questions are asked in.
+static POOLS: LazyLock<[ThreadPool; 2]> =
+    LazyLock::new(|| [1, 2].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap()));
 
 pub fn desk(batches: Vec<Batch>) -> Town {
     let prices = vec![price("eth", 2.0), price("usdt", 1.0), price("btc", 10.0)];
-    let whole = in_memory(batches, vec![listing(USDT, "USDT")], prices).unwrap();
-    let segmented = |segments| {
-        let segmentation = Segmentation { segments, split: Split::Scattered, tail_blocks: 0 };
-        whole.in_segments(segmentation).unwrap()
+    over(batches, vec![listing(USDT, "USDT")], prices)
+}
+
+/// The same with a registry and prices of its own.
+pub fn over(batches: Vec<Batch>, listings: Vec<TokenListing>, prices: Vec<PricePoint>) -> Town {
+    let whole = in_memory(batches, listings, prices).unwrap();
+    let segmented = |segments, encoding| {
+        whole.in_segments(Segmentation { segments, split: Split::Scattered, tail_blocks: 0, encoding }).unwrap()
     };
-    let built = segmented(3).with_edges(&Cancel::new()).unwrap().with_holders(&Cancel::new()).unwrap();
-    Town([segmented(1), segmented(3), segmented(17), built].map(|store| Desk::new(Arc::new(store))))
+    let of = |encoding| {
+        let built = segmented(3, encoding).with_edges(&Cancel::new()).unwrap().with_holders(&Cancel::new()).unwrap();
+        [segmented(1, encoding), segmented(3, encoding), segmented(17, encoding), built]
+    };
+    let stores = [Encoding::Packed, Encoding::Raw].into_iter().flat_map(of);
+    Town(stores.map(|store| Desk::new(Arc::new(store))).collect())
 }
 
 pub fn town() -> Town {
@@ -133,17 +147,19 @@ pub fn town() -> Town {
 }
 
 pub fn ask(desk: &Town, name: &str, request: &Value) -> Result<Answer, Error> {
-    let ask = |desk: &Desk| desk.answer(endpoint(name).unwrap(), request, &Cancel::new());
-    let [one, three, seventeen, built] = desk.0.each_ref().map(ask);
-    for other in [three, seventeen, built] {
-        match (&one, other) {
-            (Ok(one), Ok(other)) => assert_eq!(format!("{one:?}"), format!("{other:?}"), "{name} {request}"),
-            (one, other) => {
-                assert_eq!(one.as_ref().err().map(|e| e.kind), other.err().map(|e| e.kind), "{name} {request}");
+    let ask =
+        |desk: &Desk, pool: &ThreadPool| pool.install(|| desk.answer(endpoint(name).unwrap(), request, &Cancel::new()));
+    let mut answers = desk.0.iter().flat_map(|desk| POOLS.iter().map(move |pool| ask(desk, pool)));
+    let first = answers.next().expect("a town has desks");
+    for other in answers {
+        match (&first, other) {
+            (Ok(first), Ok(other)) => assert_eq!(format!("{first:?}"), format!("{other:?}"), "{name} {request}"),
+            (first, other) => {
+                assert_eq!(first.as_ref().err().map(|e| e.kind), other.err().map(|e| e.kind), "{name} {request}");
             }
         }
     }
-    one
+    first
 }
 
 pub fn data(desk: &Town, name: &str, request: &Value) -> Value {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use headwater_types::{BlockHash, Chain};
 
 use super::claims::Claims;
-use super::contents::{ChainContents, Part, Storage, TailBlock, keep_built};
+use super::contents::{ChainContents, Part, Storage, TailBlock, write_all};
 use super::rebuild;
 use crate::Cancel;
 use crate::facts::{BlockFacts, TransactionFacts};
 use crate::read::Result;
-use crate::segment::SegmentInput;
+use crate::segment::{Encoding, SegmentInput, build_as};
 
 /// How content is spread over segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct Segmentation {
     pub split: Split,
     /// How many of the last blocks form the tail.
     pub tail_blocks: usize,
+    /// How the files of the segments are written.
+    pub encoding: Encoding,
 }
 
 /// Which transaction goes into which segment.
@@ -88,22 +90,22 @@ pub(super) fn segmented(
         input.blocks = of_input.iter().map(|number| blocks[number].clone()).collect();
     }
     for input in inputs.iter().rev() {
-        after.sealed.push(keep(input, storage)?);
+        after.sealed.push(keep(input, segmentation.encoding, storage)?);
     }
-    append_tail(&mut after, &tail, tail_transactions, &blocks, &inputs[0], storage)?;
+    append_tail(&mut after, (&tail, tail_transactions), &blocks, (&inputs[0], segmentation.encoding), storage)?;
     Ok(after)
 }
 
-fn keep(input: &SegmentInput, storage: &mut dyn Storage) -> Result<Arc<Part>> {
-    keep_built(storage, input, &Cancel::new())
+fn keep(input: &SegmentInput, encoding: Encoding, storage: &mut dyn Storage) -> Result<Arc<Part>> {
+    let bytes = build_as(input, encoding, &Cancel::new())?;
+    storage.keep_segment(input.chain, &mut |out| write_all(out, &bytes))
 }
 
 fn append_tail(
     after: &mut ChainContents,
-    tail: &[u64],
-    mut transactions: Vec<TransactionFacts>,
+    (tail, mut transactions): (&[u64], Vec<TransactionFacts>),
     blocks: &BTreeMap<u64, BlockFacts>,
-    like: &SegmentInput,
+    (like, encoding): (&SegmentInput, Encoding),
     storage: &mut dyn Storage,
 ) -> Result<()> {
     for &number in tail {
@@ -126,7 +128,7 @@ fn append_tail(
             hash: blocks[&number].hash.unwrap_or_else(|| made(number)),
             parent: blocks[&number].parent.unwrap_or_else(|| made(number.saturating_sub(1))),
             claims: Claims::default(),
-            part: keep(&input, storage)?,
+            part: keep(&input, encoding, storage)?,
         });
     }
     Ok(())
