@@ -297,9 +297,9 @@ impl Segment {
             let mut numbers = Vec::new();
             AssetPlaces { places: &hubs.places, range: pair.places, first }.read(0..usize::MAX, &mut numbers)?;
             let mut postings = Vec::new();
-            for run in numbers.chunk_by(|a, b| b - a == 1) {
+            for run in numbers.chunk_by(|a, b| a.checked_add(1) == Some(*b)) {
                 postings.clear();
-                self.postings().read(run[0]..run[run.len() - 1] + 1, &mut postings)?;
+                self.postings().read(run[0]..run[run.len() - 1].saturating_add(1), &mut postings)?;
                 self.add_days(asset, &postings, &mut days)?;
             }
             return Ok(days.days);

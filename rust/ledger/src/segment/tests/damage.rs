@@ -1,12 +1,15 @@
 //! Damaged files: whatever happens to the bytes, wrong facts are never served and nothing panics.
 
+use std::sync::LazyLock;
+
 use headwater_types::Chain;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-use super::economy::input;
-use crate::segment::{Segment, SegmentInput, build};
+use super::economy::{address, input};
+use super::hubs::busy;
+use crate::segment::{DayChange, Segment, SegmentInput, build};
 use crate::{Cancel, LedgerError};
 
 /// One input, always the same.
@@ -58,6 +61,49 @@ fn every_flipped_bit_is_reported_with_its_file_and_place_and_never_served() {
             bytes[at] ^= 1 << (at % 8);
         }
     }
+}
+
+/// What the sub-index of a hub and its days say of one asset.
+type OfAsset = (Option<Vec<u64>>, Vec<DayChange>);
+
+/// The same of all assets of the account that [`busy`] makes a hub; nothing where it is not found.
+fn of_hub(segment: &Segment) -> Result<Vec<OfAsset>, LedgerError> {
+    let Some(hub) = segment.account(&address(Chain::ETHEREUM, 0))? else { return Ok(Vec::new()) };
+    let of_asset = |asset| {
+        let places = segment.asset_places(hub, asset)?.map(|places| {
+            let mut read = Vec::new();
+            places.read(0..usize::MAX, &mut read).map(|()| read)
+        });
+        Ok((places.transpose()?, segment.daily(hub, asset)?))
+    };
+    (0..8).map(of_asset).collect()
+}
+
+#[test]
+fn a_flipped_bit_in_the_sub_index_or_the_days_of_a_hub_is_never_served() {
+    let mut bytes = build(&busy(1500), &Cancel::new()).unwrap();
+    let segment = Segment::from_bytes("hub", &bytes).unwrap();
+    let sound = of_hub(&segment).unwrap();
+    assert!(
+        sound.iter().any(|(places, days)| places.as_ref().is_some_and(|places| places.len() > 1000) && days.len() > 50)
+    );
+    let hub_sections = segment.sections().iter().filter(|(name, bytes)| name.starts_with("hub") && *bytes > 0).count();
+    assert!(hub_sections > 5, "{:?}", segment.sections());
+    let mut refused = 0;
+    for at in (0..bytes.len()).step_by(37) {
+        bytes[at] ^= 1 << (at % 8);
+        match Segment::from_bytes("hub", &bytes).and_then(|segment| of_hub(&segment)) {
+            Ok(served) => assert!(served == sound, "a flip at byte {at} of {} is served", bytes.len()),
+            Err(LedgerError::Corrupt { file, offset, .. }) => {
+                let is_near = offset == 0 || offset.abs_diff(at as u64) <= 4096 || at + 4096 > bytes.len();
+                assert!(file.to_str() == Some("hub") && is_near, "flip at {at} reported at {offset}");
+                refused += 1;
+            }
+            Err(error) => panic!("a flip at byte {at}: {error}"),
+        }
+        bytes[at] ^= 1 << (at % 8);
+    }
+    assert!(refused > 100, "{refused}");
 }
 
 #[test]
@@ -122,8 +168,18 @@ fn ask_everything(segment: &Segment, input: &SegmentInput) {
     let _ = (segment.contracts(), segment.tokens(), segment.unresolved_inputs());
 }
 
+/// A segment with a hub, built once.
+static HUB: LazyLock<Vec<u8>> = LazyLock::new(|| build(&busy(1100), &Cancel::new()).unwrap());
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn a_forged_hub_with_right_checksums_never_panics(at in any::<usize>(), value in any::<u8>()) {
+        if let Ok(segment) = Segment::from_bytes("forged", resealed(HUB.clone(), at, value)) {
+            let _ = of_hub(&segment);
+        }
+    }
 
     #[test]
     fn a_forged_file_with_right_checksums_never_panics(at in any::<usize>(), value in any::<u8>(), utxo in any::<bool>()) {
