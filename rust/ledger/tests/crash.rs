@@ -7,8 +7,8 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use headwater_ledger::facts::Batch;
 use headwater_ledger::read::Generations;
@@ -18,6 +18,7 @@ use headwater_testkit::Chainlet;
 use headwater_types::Chain;
 
 const FOLDER: &str = "HEADWATER_CRASH_FOLDER";
+const MERGE_FOLDER: &str = "HEADWATER_CRASH_MERGE_FOLDER";
 const PER_COMMIT: u64 = 20;
 
 /// Commit `number`: new transactions, and more about those of the commit before, so that segments are rewritten.
@@ -111,4 +112,107 @@ fn kill_9_at_any_moment_leaves_exactly_the_acknowledged_commits() {
         }
     }
     assert!(known > 0, "the victim never came to a commit");
+}
+
+/// The process that is killed while it merges; does nothing when run as an ordinary test.
+#[test]
+fn merging_victim() {
+    let Some(folder) = std::env::var_os(MERGE_FOLDER) else { return };
+    let mut writer = Writer::open_or_create(Path::new(&folder)).unwrap();
+    println!("merging");
+    std::io::stdout().flush().unwrap();
+    writer.compact(Chain::ETHEREUM, &|_, _| {}, &Cancel::new()).unwrap();
+    println!("merged");
+}
+
+/// Starts the victim and gives its output when the merge begins.
+fn merging(folder: &Path) -> (Child, impl Iterator<Item = String>) {
+    let mut victim = Command::new(std::env::current_exe().unwrap())
+        .args(["merging_victim", "--exact", "--nocapture", "--test-threads=1"])
+        .env(MERGE_FOLDER, folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(victim.stdout.take().unwrap()).lines().map_while(Result::ok);
+    lines.find(|line| line.contains("merging")).expect("the victim begins to merge");
+    (victim, lines)
+}
+
+/// Six segments that no tier merges yet: 14,000 transactions and 112,000 postings.
+fn unmerged(folder: &Path) {
+    let mut writer = Writer::open_or_create(folder).unwrap();
+    for number in 0..6 {
+        let first = 1 + number * 2_400;
+        let chain = (first..first + 2_400).fold(Chainlet::ethereum().at_block(first), |chain, block| {
+            let chain = chain.transfer(block % 701, block % 7, block).fee(block);
+            (0..3).fold(chain, |chain, token| chain.token_movement(token, block % 523, block % 11 + token, block))
+        });
+        writer.commit(chain.batch(), &Cancel::new()).unwrap();
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn kill_9_in_a_merge_of_a_hundred_thousand_postings_loses_nothing() {
+    let moments: u32 = if std::env::var_os("HEADWATER_FULL").is_some() { 60 } else { 8 };
+    let folder = tempfile::tempdir().unwrap();
+    let pristine = folder.path().join("pristine");
+    unmerged(&pristine);
+    let state = |folder: &Path| {
+        let store = Store::open(folder).unwrap();
+        let report = store.verify(&|_, _| {}, &Cancel::new()).unwrap();
+        assert!(report.is_sound(), "{report:?}");
+        (store.digest(&Cancel::new()).unwrap(), store.stats().unwrap())
+    };
+    let (digest, before) = state(&pristine);
+    let segments = |folder: &Path| std::fs::read_dir(folder.join("segments")).unwrap().count();
+    assert_eq!(segments(&pristine), 6);
+
+    // How long it takes when nobody disturbs it.
+    let whole = folder.path().join("whole");
+    copy(&pristine, &whole);
+    let (mut victim, lines) = merging(&whole);
+    let started = Instant::now();
+    assert_eq!(lines.filter(|line| line.contains("merged")).count(), 1);
+    let length = started.elapsed();
+    victim.wait().unwrap();
+    assert_eq!(state(&whole).0, digest);
+
+    let (mut before_the_end, mut random) = (0, u64::from(std::process::id()));
+    for moment in 0..moments {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let killed = folder.path().join("killed");
+        copy(&pristine, &killed);
+        let (mut victim, mut lines) = merging(&killed);
+        // One after the other through the merge, each a little off.
+        let thousandths = (u64::from(moment) * 1_000 + (random >> 33) % 1_000) / u64::from(moments);
+        std::thread::sleep(length.mul_f64(f64::from(u32::try_from(thousandths).unwrap()) / 1_000.0));
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+        before_the_end += usize::from(!lines.any(|line| line.contains("merged")));
+        let (held, stats) = state(&killed);
+        assert_eq!(held, digest, "killed at {thousandths} thousandths");
+        assert!(stats.generation >= before.generation);
+        // The next writer ends what was begun.
+        let mut writer = Writer::open_or_create(&killed).unwrap();
+        writer.compact(Chain::ETHEREUM, &|_, _| {}, &Cancel::new()).unwrap();
+        drop(writer);
+        let (held, stats) = state(&killed);
+        assert_eq!((held, stats.chains[&Chain::ETHEREUM].segments), (digest, 1));
+        std::fs::remove_dir_all(&killed).unwrap();
+    }
+    println!("{before_the_end} of {moments} kills came before the end of a merge of {length:?}");
+    assert!(before_the_end > 0, "a kill in the first moments comes before the end");
 }
