@@ -16,7 +16,7 @@ GROWTH ?= s
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
-.PHONY: help demo serve test test-rust test-python test-full check fmt docs wheel bench bench-wheel deny clean-demo
+.PHONY: help demo serve test test-rust test-python test-notebooks test-full check fmt docs wheel bench bench-wheel deny clean-demo
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -37,8 +37,11 @@ test-rust:
 test-python: wheel $(TRIAL)/ready
 	@sh scripts/test-python.sh "$(TRIAL)" "$(WHEELS)"
 
-test-full: ## the long runs too (HEADWATER_FULL=1), and the licence check
-	HEADWATER_FULL=1 $(MAKE) test deny
+test-notebooks: wheel $(TRIAL)/ready scripts/requirements-notebooks.txt ## runs every notebook with the built wheel
+	@sh scripts/test-notebooks.sh "$(TRIAL)" "$(WHEELS)"
+
+test-full: ## the long runs too (HEADWATER_FULL=1), the notebooks, and the licence check
+	HEADWATER_FULL=1 $(MAKE) test test-notebooks deny
 
 check: $(VENV)/ready ## formatting, lints, types
 	cargo fmt --all --check
