@@ -1,16 +1,15 @@
 //! Who is who: the role and the owner of addresses, each owner's name held once.
 
-use std::collections::HashMap;
-
 use headwater_types::Address;
+use rustc_hash::FxHashMap;
 
 use crate::truth::Role;
 
 /// Roles and owners of addresses. About 110 bytes an address, so that millions fit.
 #[derive(Default)]
 pub(crate) struct Directory {
-    entries: HashMap<Address, (Role, u32)>,
-    ids: HashMap<Box<str>, u32>,
+    entries: FxHashMap<Address, (Role, u32)>,
+    ids: FxHashMap<Box<str>, u32>,
     owners: Vec<Box<str>>,
 }
 

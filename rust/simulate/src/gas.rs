@@ -10,6 +10,15 @@ pub(crate) const PLAIN_GAS: u64 = 21_000;
 /// Gas of a token transfer or approval.
 pub(crate) const TOKEN_GAS: u64 = 52_000;
 
+/// Cents that pay for one token transfer on most days: what is sent ahead to whoever has tokens and no coins.
+pub(crate) const fn token_fee_cents(chain: Chain) -> u64 {
+    match chain {
+        Chain::ETHEREUM => 900,
+        Chain::BSC => 60,
+        _ => 750,
+    }
+}
+
 /// The cost of one transaction, fixed before it is sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Quote {

@@ -64,9 +64,9 @@ impl Preset {
     pub const fn people(self) -> usize {
         match self {
             Self::Demo => 620,
-            Self::S => 20_000,
-            Self::M => 400_000,
-            Self::L => 4_000_000,
+            Self::S => 12_500,
+            Self::M => 250_000,
+            Self::L => 2_500_000,
         }
     }
 
@@ -86,7 +86,7 @@ impl Preset {
     pub(crate) const fn bitcoin_users_ratio(self) -> f64 {
         match self {
             Self::Demo => 0.26,
-            Self::S | Self::M | Self::L => 0.10,
+            Self::S | Self::M | Self::L => 0.07,
         }
     }
 
@@ -94,7 +94,7 @@ impl Preset {
     pub(crate) const fn deeds_per_day(self) -> f64 {
         match self {
             Self::Demo => 0.32,
-            Self::S | Self::M | Self::L => 0.345,
+            Self::S | Self::M | Self::L => 0.60,
         }
     }
 

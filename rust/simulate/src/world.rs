@@ -52,6 +52,8 @@ pub(crate) struct World {
     pub(crate) market: Market,
     /// All tokens, the well-known ones first.
     pub(crate) tokens: Vec<Token>,
+    /// Tokens that nobody vouches for and people hand on, by place.
+    handed_on: BTreeMap<Chain, Vec<usize>>,
     /// All people.
     pub(crate) people: Vec<Person>,
     /// All exchanges.
@@ -89,6 +91,7 @@ impl World {
             bitcoin: UtxoBook::new(seed, preset),
             market: Market::new(seed, preset.days()),
             tokens: Vec::new(),
+            handed_on: BTreeMap::new(),
             people: Vec::new(),
             exchanges: Vec::new(),
             mixer: Mixer::default(),
@@ -178,6 +181,27 @@ impl World {
     pub(crate) fn add_contract(&mut self, chain: Chain, contract: Address, role: Role, owner: &str) {
         self.directory.file(contract, role, owner);
         self.book(chain).add_contract(contract);
+    }
+
+    /// Adds a token that people may hand on.
+    pub(crate) fn hand_on(&mut self, token: Token) -> usize {
+        let place = self.tokens.len();
+        self.handed_on.entry(token.chain).or_default().push(place);
+        self.tokens.push(token);
+        place
+    }
+
+    /// What an address has of the tokens of a chain that people hand on.
+    pub(crate) fn odd_coins(&self, chain: Chain, address: &Address) -> Vec<Coin> {
+        let odd = self.handed_on.get(&chain).into_iter().flatten().copied();
+        let assets = odd.map(|place| (Coin::Token(place), self.tokens[place].asset()));
+        self.read(chain).held(address, assets).collect()
+    }
+
+    /// The well-known tokens of a chain.
+    pub(crate) fn known_coins(&self, chain: Chain) -> Vec<Coin> {
+        let known = self.tokens.iter().take_while(|token| token.verified()).enumerate();
+        known.filter(|(_, token)| token.chain == chain).map(|(place, _)| Coin::Token(place)).collect()
     }
 
     /// The well-known token of this symbol.

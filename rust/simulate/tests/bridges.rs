@@ -49,7 +49,10 @@ mod topic {
     pub const SYNAPSE_DEPOSIT: &str = "0xda5273705dbef4bf1b902a131c2eac086b7e1476a8ab0cb4da08af1fe1bd8e3b";
     pub const SYNAPSE_WITHDRAW: &str = "0x8b0afdc777af6946e53045a4a75212769075d30455a212ac51c9b16f9c5c9b26";
 
-    pub const ALL: [&str; 18] = [
+    pub const THORCHAIN_DEPOSIT: &str = "0xef519b7eb82aaf6ac376a6df2d793843ebfd593de5f1a0601d3cc6ab49ebb395";
+    pub const THORCHAIN_OUT: &str = "0xa9cd03aa3c1b4515114539cd53d22085129d495cb9e9f9af77864526240f1bf7";
+
+    pub const ALL: [&str; 20] = [
         ACROSS_DEPOSIT,
         ACROSS_FILL,
         ACROSS_REFUND,
@@ -68,6 +71,8 @@ mod topic {
         MULTICHAIN_IN,
         SYNAPSE_DEPOSIT,
         SYNAPSE_WITHDRAW,
+        THORCHAIN_DEPOSIT,
+        THORCHAIN_OUT,
     ];
 }
 
@@ -350,6 +355,72 @@ fn multichain_names_the_source_transaction_and_synapse_its_kappa() {
         .into_iter()
         .map(|(chain, hash, log)| ((Chain::ETHEREUM, log.0.topics[2].to_vec()), (chain, hash)));
     compare("synapse", &keyed("synapse", sources), &keyed("synapse", outs));
+}
+
+/// Every transaction of bitcoin with a memo in an output of data.
+fn memos() -> Vec<(TxHash, &'static str)> {
+    let batches = DEMO.batches.iter().filter(|batch| batch.chain == Chain::BITCOIN);
+    let utxos = batches.flat_map(|batch| &batch.transactions).map(|facts| (facts.hash, facts.utxo.as_ref().unwrap()));
+    let with_text = utxos.filter_map(|(hash, utxo)| {
+        let mut texts = utxo.outputs.iter().filter_map(|output| std::str::from_utf8(output.data.as_ref()?).ok());
+        let text = texts.find(|text| text.contains(':'))?;
+        assert!(text.len() <= 80, "{text}");
+        Some((hash, text))
+    });
+    with_text.collect()
+}
+
+/// A hash as memos name it.
+fn in_memo(chain: Chain, hash: TxHash) -> String {
+    hash.display(chain.family()).trim_start_matches("0x").to_uppercase()
+}
+
+#[test]
+fn thorchain_names_the_source_transaction_in_memos_of_both_chains() {
+    let mut wishes: BTreeMap<String, (Chain, TxHash, Vec<&str>)> = BTreeMap::new();
+    let mut answers: BTreeMap<(bool, String), (Chain, TxHash)> = BTreeMap::new();
+    let mut see = |chain: Chain, hash: TxHash, memo: &'static str| {
+        let parts: Vec<_> = memo.split(':').collect();
+        let held = match parts[0] {
+            "=" => wishes.insert(in_memo(chain, hash), (chain, hash, parts)).is_some(),
+            word => answers.insert((word == "REFUND", parts[1].to_owned()), (chain, hash)).is_some(),
+        };
+        assert!(!held, "{memo} comes twice");
+    };
+    for (hash, memo) in memos() {
+        see(Chain::BITCOIN, hash, memo);
+    }
+    for (chain, hash, log) in logs(topic::THORCHAIN_DEPOSIT) {
+        see(chain, hash, std::str::from_utf8(log.bytes(1)).unwrap());
+    }
+    for (chain, hash, log) in logs(topic::THORCHAIN_OUT) {
+        see(chain, hash, std::str::from_utf8(log.bytes(2)).unwrap());
+    }
+    for outcome in [BridgeOutcome::Completed, BridgeOutcome::Refunded] {
+        let back = outcome == BridgeOutcome::Refunded;
+        let pairs =
+            wishes.iter().filter_map(|(key, wish)| Some(((wish.0, wish.1), *answers.get(&(back, key.clone()))?)));
+        let joined: BTreeSet<_> = pairs.collect();
+        let wanted: BTreeSet<_> = of("thorchain", outcome)
+            .map(|row| {
+                let there = row.destination.as_ref().unwrap();
+                ((row.source.chain, row.source.hash), (there.chain, there.hash))
+            })
+            .collect();
+        assert_eq!(joined, wanted);
+        let from_bitcoin = wanted.iter().filter(|(source, _)| source.0 == Chain::BITCOIN).count();
+        let least = if back { 1 } else { 10 };
+        assert!(from_bitcoin >= least && wanted.len() >= from_bitcoin + least, "{from_bitcoin} of {}", wanted.len());
+    }
+    for row in of("thorchain", BridgeOutcome::Completed) {
+        let (there, (.., wish)) =
+            (row.destination.as_ref().unwrap(), &wishes[&in_memo(row.source.chain, row.source.hash)]);
+        let code = if there.chain == Chain::BITCOIN { "b" } else { "e" };
+        assert_eq!((wish[1], wish[2]), (code, &*there.user.to_string()));
+        let raw = there.amount.to_u128().unwrap();
+        let paid = if there.chain == Chain::BITCOIN { raw } else { raw / 10_u128.pow(10) };
+        assert!(paid >= wish[3].parse().unwrap(), "a swap brings its limit");
+    }
 }
 
 #[test]

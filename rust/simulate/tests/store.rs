@@ -7,7 +7,7 @@ use std::path::Path;
 use headwater_ledger::facts::{MovementFact, TransactionFacts};
 use headwater_ledger::read::{CoverageTable, Status};
 use headwater_ledger::store::Writer;
-use headwater_ledger::{Cancel, Ledger};
+use headwater_ledger::{Cancel, Ledger, Store};
 use headwater_simulate::{Destination, Preset, SimulateError, SimulateReport, Truth, economy, simulate};
 use headwater_types::{Address, Amount, Asset, Balance, Chain};
 
@@ -53,6 +53,47 @@ fn a_store_holds_the_economy_and_loading_it_again_changes_nothing() {
     let text = other.to_string();
     assert!(text.contains("preset demo, seed 3 already") && text.contains("empty store"), "{text}");
     assert_eq!(writer.snapshot().generation(), report.generation);
+}
+
+/// Every file of a folder, with what it holds.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries.map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap())).collect()
+}
+
+#[test]
+fn a_run_that_was_stopped_leaves_no_table_and_the_same_run_again_ends_as_one_that_was_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let cancel = Cancel::new();
+    let whole_truth = folder.path().join("whole truth");
+    let mut whole = Writer::open_or_create(folder.path().join("whole")).unwrap();
+    let expected = make(SEED, &mut whole, Some(&whole_truth), &|_, _| {}).unwrap();
+
+    let truth = folder.path().join("truth");
+    let mut writer = Writer::open_or_create(folder.path().join("stopped")).unwrap();
+    for stop_at in [1, 290] {
+        let stop = Cancel::new();
+        let progress = |done, _| {
+            if done >= stop_at {
+                stop.cancel();
+            }
+        };
+        let destination = Destination { writer: &mut writer, truth: Some(&truth) };
+        let error = simulate(Preset::Demo, SEED, destination, &progress, &stop).unwrap_err();
+        assert!(matches!(error, SimulateError::Cancelled(_) | SimulateError::Ledger(_)), "{error:?}");
+        assert_eq!(files(&truth).into_keys().filter(|name| !name.ends_with(".partial")).count(), 0);
+        let store = Store::open(folder.path().join("stopped")).unwrap();
+        assert!(store.verify(&|_, _| {}, &cancel).unwrap().is_sound());
+    }
+    let held: u64 = writer.snapshot().coverage().values().map(|coverage| coverage.transactions).sum();
+    let all: u64 = expected.chains.iter().map(|chain| chain.transactions).sum();
+    assert!((1..all).contains(&held), "{held} of {all}");
+
+    let report = make(SEED, &mut writer, Some(&truth), &|_, _| {}).unwrap();
+    assert_eq!(SimulateReport { generation: expected.generation, ..report }, expected);
+    assert_eq!(files(&truth), files(&whole_truth));
+    let digest = |name: &str| Store::open(folder.path().join(name)).unwrap().digest(&cancel).unwrap();
+    assert_eq!(digest("stopped"), digest("whole"));
 }
 
 /// Balances of every address from the facts, by a few lines that know nothing of the store.

@@ -10,6 +10,7 @@ use super::Actor;
 use super::queue::Queue;
 use crate::book::{AddressHabit, ChangePlace, Habits, Holder, Insufficient, Receipt, WalletId};
 use crate::clock::{DAY, HOUR, START};
+use crate::gas::token_fee_cents;
 use crate::random::Stream;
 use crate::truth::Role;
 use crate::world::{ACCOUNT_CHAINS, Coin, World};
@@ -259,12 +260,7 @@ impl Operations {
                     world.exchanges[self.exchange].sweeps.remove(&key);
                 }
                 Some(Err(Insufficient)) | None => {
-                    let cents = match chain {
-                        Chain::ETHEREUM => 900,
-                        Chain::BSC => 60,
-                        _ => 750,
-                    };
-                    let raw = world.raw(chain, Coin::Native, cents, now);
+                    let raw = world.raw(chain, Coin::Native, token_fee_cents(chain), now);
                     if world.transfer(chain, now, (desk.gas, address), Coin::Native, raw).is_ok() {
                         world.exchanges[self.exchange].sweeps.insert(key, Sweep::GasSent);
                     }

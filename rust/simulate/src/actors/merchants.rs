@@ -52,10 +52,7 @@ impl Shop {
             world.withdraw(person.exchange, chain, me, Coin::Native, raw);
             return;
         }
-        let tokens = (0..world.tokens.len())
-            .filter(|&place| world.tokens[place].chain == chain && world.tokens[place].verified())
-            .map(Coin::Token);
-        for coin in tokens.collect::<Vec<_>>() {
+        for coin in world.known_coins(chain) {
             let held = world.balance(chain, &me, coin);
             if world.cents(chain, coin, held, now) < 30_000 {
                 continue;

@@ -8,6 +8,7 @@ use headwater_types::{Address, Chain, Family};
 use super::Actor;
 use super::people::PEOPLE_PER_MERCHANT;
 use crate::clock::{DAY, HOUR, START};
+use crate::gas::token_fee_cents;
 use crate::random::Stream;
 use crate::truth::Role;
 use crate::world::{Coin, World};
@@ -134,11 +135,7 @@ impl BackOffice {
 
     /// Sends coins for one fee; buys some when there are none.
     fn fund(&self, world: &mut World, now: i64, (chain, hot, address): (Chain, Address, Address)) -> bool {
-        let cents = match chain {
-            Chain::ETHEREUM => 900,
-            Chain::BSC => 60,
-            _ => 750,
-        };
+        let cents = token_fee_cents(chain);
         let raw = world.raw(chain, Coin::Native, cents, now);
         let wealth = world.preset.wealth();
         if world.worth(chain, &hot, Coin::Native, now) < cents * 40 {

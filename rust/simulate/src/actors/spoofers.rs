@@ -114,8 +114,7 @@ impl Deployer {
         call.effects.push(Effect::Token { contract, from: zero, to: self.address, amount: supply });
         if world.book(chain).send(now, call).is_ok() {
             world.directory.file(contract, role, &self.owner);
-            self.token = Some(world.tokens.len());
-            world.tokens.push(token);
+            self.token = Some(world.hand_on(token));
         }
     }
 

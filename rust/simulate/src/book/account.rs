@@ -1,10 +1,9 @@
 //! The book of an account chain.
 
-use std::collections::HashMap;
-
 use headwater_ledger::facts::{Batch, Body, LogFacts, Movement, MovementFact, TransactionFacts};
 use headwater_ledger::read::{Ordinal, Status};
 use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
+use rustc_hash::FxHashMap;
 
 use super::Insufficient;
 use super::chain::{batch, transaction_hash};
@@ -141,9 +140,9 @@ pub(crate) struct AccountBook {
     seed: u64,
     schedule: Schedule,
     fees: FeeMarket,
-    ids: HashMap<[u8; 20], AccountId>,
+    ids: FxHashMap<[u8; 20], AccountId>,
     accounts: Vec<Account>,
-    balances: HashMap<(AccountId, AccountId), Amount>,
+    balances: FxHashMap<(AccountId, AccountId), Amount>,
     transactions: Vec<TransactionFacts>,
     contracts: Vec<Address>,
     sent: u64,
@@ -161,9 +160,9 @@ impl AccountBook {
             seed,
             schedule: Schedule::new(seed, chain, preset),
             fees: FeeMarket::new(seed, chain, preset.days()),
-            ids: HashMap::new(),
+            ids: FxHashMap::default(),
             accounts: Vec::new(),
-            balances: HashMap::new(),
+            balances: FxHashMap::default(),
             transactions: Vec::new(),
             contracts: Vec::new(),
             sent: 0,
@@ -195,6 +194,22 @@ impl AccountBook {
     pub(crate) fn balance(&self, address: &Address, asset: Asset) -> Amount {
         let asset = asset.contract().map_or(Some(NATIVE), |contract| self.known(contract));
         self.known(address).zip(asset).and_then(|key| self.balances.get(&key)).copied().unwrap_or_default()
+    }
+
+    /// Those of some coins of which an address has anything.
+    pub(crate) fn held<C>(
+        &self,
+        address: &Address,
+        coins: impl Iterator<Item = (C, Asset)>,
+    ) -> impl Iterator<Item = C> {
+        let account = self.known(address);
+        coins
+            .filter(move |(_, asset)| {
+                let asset = asset.contract().map_or(Some(NATIVE), |contract| self.known(contract));
+                let balance = account.zip(asset).and_then(|key| self.balances.get(&key));
+                balance.is_some_and(|balance| !balance.is_zero())
+            })
+            .map(|(coin, _)| coin)
     }
 
     /// Sets what somebody has of a token, as contracts do that rebase or destroy: no transaction tells.

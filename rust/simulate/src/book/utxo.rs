@@ -3,12 +3,13 @@
 //! Coins lie in the purses of their wallets and nowhere else, as numbers from which hash and address follow; an address
 //! takes about 25 bytes and a coin about 50, so that millions of both fit.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use headwater_ledger::facts::{Batch, InputFacts, OutPoint, OutputFacts, TransactionFacts, UtxoFacts};
 use headwater_ledger::read::{ScriptType, Status};
 use headwater_types::address::UtxoPayload;
 use headwater_types::{Address, Chain, TxHash};
+use rustc_hash::FxHashMap;
 
 use super::chain::{batch, transaction_hash};
 use super::habits::{FINAL, Habits};
@@ -114,7 +115,7 @@ pub(crate) struct UtxoBook {
     schedule: Schedule,
     pub(super) wallets: Vec<Wallet>,
     /// By the first eight bytes of what an address stands for, which no two addresses of a book share.
-    owners: HashMap<u64, Owned>,
+    owners: FxHashMap<u64, Owned>,
     pools: Vec<WalletId>,
     pool_weights: Vec<u64>,
     mining: Stream,
@@ -138,7 +139,7 @@ impl UtxoBook {
             seed,
             schedule: Schedule::new(seed, Chain::BITCOIN, preset),
             wallets: Vec::new(),
-            owners: HashMap::new(),
+            owners: FxHashMap::default(),
             pools: Vec::new(),
             pool_weights: Vec::new(),
             mining: Stream::new(seed, "mining"),
@@ -226,6 +227,11 @@ impl UtxoBook {
     /// The height of the newest block; 0 where there is none.
     pub(super) const fn newest_block(&self) -> u64 {
         self.open_block.saturating_sub(1)
+    }
+
+    /// The time of the block that payments go into now.
+    pub(crate) fn open_time(&self) -> i64 {
+        self.schedule.time(self.open_block)
     }
 
     /// The output that a coin is.

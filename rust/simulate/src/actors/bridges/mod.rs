@@ -9,6 +9,7 @@ mod celer;
 mod layerzero;
 mod linked;
 mod relay;
+mod thorchain;
 mod wormhole;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -136,6 +137,8 @@ pub(crate) struct Bridges {
     orders: Queue<Order>,
     counters: BTreeMap<(Protocol, Chain), u64>,
     transfers: u64,
+    /// Transfers of the protocols of the table, by whose number protocol and outcome are drawn.
+    crossings: u64,
     /// Riders by direction, in order of arrival.
     buses: BTreeMap<(Chain, Chain), VecDeque<layerzero::Passenger>>,
 }
@@ -223,7 +226,7 @@ impl World {
     pub(crate) fn cross(&mut self, now: i64, crossing: Crossing) -> Result<Receipt, Insufficient> {
         let Crossing { chains, symbol, users: (sender, recipient), raw, case, via } = crossing;
         let (from, to) = chains;
-        let draw = digest(self.seed, "bridge transfer", &self.bridges.transfers.to_be_bytes());
+        let draw = digest(self.seed, "bridge transfer", &self.bridges.crossings.to_be_bytes());
         let able: Vec<_> = PROTOCOLS.into_iter().filter(|protocol| protocol.carries(chains, symbol)).collect();
         let protocol =
             via.or_else(|| able.get(usize::from(draw[0]) % able.len().max(1)).copied()).ok_or(Insufficient)?;
@@ -250,7 +253,7 @@ impl World {
             due: now + 240 + i64::from(draw[2]) * 9,
             protocol,
             number,
-            id: self.bridges.transfers,
+            id: 0,
             source: self.leg(from, TxHash::new([0; 32]), (sender, coin, raw), now),
             symbol,
             to,
@@ -292,10 +295,16 @@ impl World {
         Ok(self.sent(order, receipt, vault))
     }
 
+    /// The number of a new transfer among those of all bridges.
+    fn next_transfer_id(&mut self) -> u64 {
+        self.bridges.transfers += 1;
+        self.bridges.transfers - 1
+    }
+
     /// Files an order whose first leg is on chain.
     fn sent(&mut self, mut order: Order, receipt: Receipt, vault: Address) -> Receipt {
-        order.source.hash = receipt.hash;
-        self.bridges.transfers += 1;
+        (order.id, order.source.hash) = (self.next_transfer_id(), receipt.hash);
+        self.bridges.crossings += 1;
         self.bridges.counters.insert((order.protocol, order.source.chain), order.number);
         if let Some(case) = &order.case {
             let BridgeLeg { chain, user, asset, amount, .. } = order.source;

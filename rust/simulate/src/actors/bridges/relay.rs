@@ -3,7 +3,9 @@
 use headwater_types::{Address, Amount, Chain};
 
 use super::layerzero;
-use super::{CONTRACTS, ENDPOINTS, Leg, Order, PROTOCOLS, Protocol, across, celer, endpoint, linked, wormhole};
+use super::{
+    CONTRACTS, ENDPOINTS, Leg, Order, PROTOCOLS, Protocol, across, celer, endpoint, linked, thorchain, wormhole,
+};
 use crate::abi;
 use crate::actors::{Actor, issuers};
 use crate::book::{Call, Insufficient, Receipt};
@@ -37,7 +39,8 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
             world.book(chain).allocate(purse, Amount::from_u128(coins));
         }
     }
-    vec![Box::new(Relayers { stream: Stream::new(world.seed, "bridges"), buses: 0, next_review: START + DAY })]
+    let relayers = Relayers { stream: Stream::new(world.seed, "bridges"), buses: 0, next_review: START + DAY };
+    vec![Box::new(relayers), thorchain::settle(world)]
 }
 
 /// Once a day: what pays out must have something to pay, and coins for fees.

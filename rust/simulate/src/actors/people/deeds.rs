@@ -138,7 +138,7 @@ impl Life {
         let Some(friend) = self.friend() else { return Ok(()) };
         let to = world.till(friend, chain, coin);
         world.transfer(chain, now, (me, to), coin, raw)?;
-        if let (Coin::Token(token), false) = (coin, chain == Chain::TRON) {
+        if let Coin::Token(token) = coin {
             world.notice(Payment { at: now, chain, from: me, to, token, raw });
         }
         Ok(())
@@ -223,15 +223,7 @@ impl Life {
 
     /// Hands an unverified token on, if there is one in the purse.
     fn pass_on(&mut self, world: &mut World, now: i64, chain: Chain, me: Address) -> Result<(), Insufficient> {
-        let odd = (0..world.tokens.len())
-            .filter(|&place| world.tokens[place].chain == chain && !world.tokens[place].verified())
-            // Who has how much of these only their maker keeps track of.
-            .filter(|&place| {
-                let who = world.who(&world.tokens[place].contract);
-                !matches!(who, Some((Role::RebasingToken | Role::FeeToken | Role::CounterfeitToken, _)))
-            })
-            .map(Coin::Token);
-        let held: Vec<_> = odd.filter(|&coin| world.balance(chain, &me, coin) > 0).collect();
+        let held = world.odd_coins(chain, &me);
         let Some(friend) = self.friend() else { return Ok(()) };
         if held.is_empty() {
             return Ok(());

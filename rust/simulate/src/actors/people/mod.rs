@@ -2,6 +2,7 @@
 
 mod deeds;
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use headwater_types::{Address, Family};
@@ -73,11 +74,23 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
         world.people.push(person);
         streams.push((number, merchant, stream));
     }
+    imitate(world);
     let popularity = Weights::new(world.people.iter().map(|person| person.popularity));
     let people = streams.into_iter().filter(|(_, merchant, _)| !merchant);
     people
         .map(|(number, _, stream)| -> Box<dyn Actor> { Box::new(Life::new(world, number, &popularity, stream)) })
         .collect()
+}
+
+/// Gives the most popular shops accounts on TRON that an address looks like. Every second shop is paid at addresses of a
+/// payment service, so it is the others.
+fn imitate(world: &mut World) {
+    let mut shops: Vec<usize> = (PEOPLE_PER_MERCHANT..world.people.len()).step_by(2 * PEOPLE_PER_MERCHANT).collect();
+    shops.sort_by_key(|&shop| Reverse(world.people[shop].popularity));
+    for shop in shops.into_iter().take(world.preset.rarities(1)) {
+        let owner = Arc::clone(&world.people[shop].name);
+        world.people[shop].tron = world.imitated_account(&owner, Role::Merchant);
+    }
 }
 
 /// Many come early and stay; some stay for days only.
@@ -117,7 +130,7 @@ impl Life {
         }
         chains[3] = chains[3].div_ceil(2);
         if chains == [0; 4] {
-            chains[stream.weighted(&[4, 2, 3, 2])] = 1;
+            chains[stream.weighted(&[4, 2, 3, whole(world.preset.bitcoin_users_ratio() * 8.0)])] = 1;
         }
         let friend_count = 3 + usize::try_from(whole(stream.exponential(6.0))).unwrap_or(0).min(60);
         let friends = (0..friend_count).map(|_| popularity.draw(&mut stream)).filter(|&friend| friend != number);

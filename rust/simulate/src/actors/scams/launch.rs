@@ -120,8 +120,7 @@ impl Launch {
         call.effects.push(Effect::Token { contract, from, to: self.maker, amount });
         let receipt = world.book(self.chain).send(now, call)?;
         world.file(contract, Role::UnverifiedToken, &self.owner);
-        self.token = Some(world.tokens.len());
-        world.tokens.push(token);
+        self.token = Some(world.hand_on(token));
         let flow = Flow { from, to: self.maker, asset: headwater_types::Asset::Token(contract), amount };
         self.step(world, "setup", receipt.hash, flow);
         Ok(())

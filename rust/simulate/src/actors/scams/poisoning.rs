@@ -1,7 +1,7 @@
 //! Poisoners: they watch who pays whom, and send the payer next to nothing from an address that looks like the one that
 //! was paid, in the hope that it is copied the next time.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use headwater_types::{Address, Amount, Chain, TxHash};
 
@@ -9,12 +9,20 @@ use crate::abi;
 use crate::actors::Actor;
 use crate::book::{Call, Effect};
 use crate::clock::{DAY, HOUR, START};
+use crate::gas::token_fee_cents;
 use crate::identity::{account_bytes, digest};
 use crate::random::Stream;
 use crate::tokens::Token;
 use crate::truth::{Behaviour, Evidence, Role, Verdict};
 use crate::world::{Case, Coin, Flow, World};
 
+/// Who poisons where. The innocent one finds too few victims.
+const PLANS: [(Chain, Verdict); 4] = [
+    (Chain::ETHEREUM, Verdict::Planted),
+    (Chain::BSC, Verdict::Planted),
+    (Chain::BSC, Verdict::Innocent),
+    (Chain::TRON, Verdict::Planted),
+];
 /// Payments that are remembered.
 const MEMORY: usize = 256;
 /// Victims that make a poisoner of somebody.
@@ -22,7 +30,11 @@ const VICTIMS: usize = 10;
 
 /// Payments of people that everybody can see on chain.
 #[derive(Default)]
-pub(crate) struct Watched(VecDeque<Payment>);
+pub(crate) struct Watched {
+    payments: VecDeque<Payment>,
+    /// Accounts on TRON, and addresses that look like them.
+    twins: HashMap<Address, Address>,
+}
 
 /// One of them.
 #[derive(Debug, Clone, Copy)]
@@ -42,9 +54,20 @@ pub(crate) struct Payment {
 }
 
 impl World {
-    /// Lets everybody see a payment in a stablecoin on an EVM chain.
+    /// An account on TRON that somebody will find an address for that looks like it.
+    pub(crate) fn imitated_account(&mut self, owner: &str, role: Role) -> Address {
+        let [account, twin] = twins(self.seed, owner);
+        self.file(account, role, owner);
+        self.watched.twins.insert(account, twin);
+        account
+    }
+
+    /// Lets everybody see a payment in a token. On TRON only payments to somebody whom an address looks like matter.
     pub(crate) fn notice(&mut self, payment: Payment) {
-        let seen = &mut self.watched.0;
+        if payment.chain == Chain::TRON && !self.watched.twins.contains_key(&payment.to) {
+            return;
+        }
+        let seen = &mut self.watched.payments;
         if seen.len() == MEMORY {
             seen.pop_front();
         }
@@ -65,15 +88,30 @@ fn look_alike(seed: u64, name: &str, of: &Address, trailing_bytes: usize) -> Add
     Address::Evm(bytes)
 }
 
-/// Starts the poisoners, the innocent one of which finds too few victims.
+/// Two addresses of TRON whose texts begin with the same three characters and end with the same four. The end depends
+/// on a checksum, so it takes trying: some thousands, as any two of those tried will do.
+fn twins(seed: u64, name: &str) -> [Address; 2] {
+    let mut tried: HashMap<String, Address> = HashMap::new();
+    for number in 0_u32.. {
+        let digest = digest(seed, "twins", format!("{name}/{number}").as_bytes());
+        let mut bytes = [0; 20];
+        bytes.copy_from_slice(&digest[..20]);
+        // The first bytes make the first characters.
+        bytes[..2].fill(0x5a);
+        let address = Address::Tron(bytes);
+        let text = address.to_string();
+        if let Some(other) = tried.insert([&text[..3], &text[text.len() - 4..]].concat(), address) {
+            return [other, address];
+        }
+    }
+    unreachable!("there are fewer ends than numbers")
+}
+
+/// Starts the poisoners.
 pub(super) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
     let mut actors: Vec<Box<dyn Actor>> = Vec::new();
     for number in 0..world.preset.rarities(1) {
-        for (place, (chain, verdict)) in
-            [(Chain::ETHEREUM, Verdict::Planted), (Chain::BSC, Verdict::Planted), (Chain::BSC, Verdict::Innocent)]
-                .into_iter()
-                .enumerate()
-        {
+        for (place, (chain, verdict)) in PLANS.into_iter().enumerate() {
             let name = format!("poisoner-{number}-{place}");
             let owner = format!("scam-{name}");
             let operator = world.account(chain.family(), &owner, Role::ScamOperator, &owner);
@@ -132,7 +170,7 @@ impl Actor for Poisoner {
             return None;
         }
         let fresh = |payment: &&Payment| payment.chain == self.chain && now - payment.at < 20 * HOUR;
-        let fresh: Vec<_> = world.watched.0.iter().rev().filter(fresh).take(3).copied().collect();
+        let fresh: Vec<_> = world.watched.payments.iter().rev().filter(fresh).take(3).copied().collect();
         for payment in fresh {
             let new = !self.victims.contains_key(&payment.from) && self.done.insert((payment.from, payment.to));
             if new && payment.from != payment.to && self.victims.len() < enough {
@@ -147,7 +185,8 @@ impl Poisoner {
     fn poison(&mut self, world: &mut World, now: i64, payment: Payment) {
         self.sent += 1;
         let name = format!("{}/{}", self.owner, self.sent);
-        let twin = look_alike(world.seed, &name, &payment.to, 2);
+        let known = world.watched.twins.get(&payment.to).copied();
+        let twin = known.unwrap_or_else(|| look_alike(world.seed, &name, &payment.to, 2));
         world.file(twin, Role::ScamCollector, &self.owner);
         let real = world.tokens[payment.token].contract;
         let hash = match self.sent % 3 {
@@ -194,7 +233,7 @@ impl Poisoner {
     /// The twin itself sends a cent's worth of the real token.
     fn dust(&self, world: &mut World, now: i64, twin: Address, payment: Payment) -> Option<TxHash> {
         let (chain, coin) = (self.chain, Coin::Token(payment.token));
-        let gas = world.raw(chain, Coin::Native, if chain == Chain::ETHEREUM { 1_500 } else { 100 }, now);
+        let gas = world.raw(chain, Coin::Native, 2 * token_fee_cents(chain), now);
         if world.balance(chain, &self.operator, coin) < world.raw(chain, coin, 10, now) {
             let raw = world.raw(chain, coin, 2_000, now);
             world.withdraw(0, chain, self.operator, coin, raw);
@@ -223,7 +262,10 @@ impl Poisoner {
         let (Some(&first), Some(&last)) = (self.hashes.first(), self.hashes.last()) else { return };
         let count = self.hashes.len() as u64;
         let evidence = Evidence { count, counterparties: self.victims.len() as u64, usd_cents: 0, first, last };
-        world.judge(self.chain, (self.operator, Behaviour::AddressPoisoning, self.verdict), evidence);
+        // Where too few pay somebody who can be imitated, nothing comes of it but some targets.
+        if self.verdict == Verdict::Innocent || self.victims.len() >= VICTIMS {
+            world.judge(self.chain, (self.operator, Behaviour::AddressPoisoning, self.verdict), evidence);
+        }
         if self.verdict == Verdict::Planted {
             for (&victim, &hash) in &self.victims {
                 let evidence = Evidence { count: 1, counterparties: 1, usd_cents: 0, first: hash, last: hash };
