@@ -131,7 +131,7 @@ impl Ranked for Flow {
             let key = u64::from(others[at]) << 32 | u64::from(assets[at]);
             (FlowRow { key, amount: amounts[at], secs: seconds[at], side }, kept)
         };
-        grouper.extend((0..columns.len()).map(row).map(|(row, kept)| (row, kept & (row.amount != LARGE))));
+        grouper.extend((0..columns.len()).map(row).map(|(row, kept)| (row, kept && row.amount != LARGE)));
         for at in (0..columns.len()).filter(|at| amounts[*at] == LARGE) {
             if let (row, true) = row(at) {
                 grouper.push_large(row, columns.amount(at));
@@ -150,7 +150,7 @@ impl Ranked for Flow {
 fn movement(flags: PostingFlags, other: u32, failed: Failed) -> (Side, bool) {
     // By table, for which way it went no processor foresees.
     let (side, is_moved) = WAYS[flags.direction() as usize];
-    (side, is_moved & (other != NOBODY) & (failed == Failed::Counted || !flags.is_failed()))
+    (side, is_moved && other != NOBODY && (failed == Failed::Counted || !flags.is_failed()))
 }
 
 /// Sides by direction, and whether anything moved to somebody else.
@@ -202,7 +202,7 @@ fn ranked<T: Ranked>(
     }
     let mut groups = Vec::new();
     for (part, OfPart { base_secs, groupers }) in parts {
-        let runs = grouped(groupers, Vec::new, |all, groups| all.extend_from_slice(groups))?;
+        let runs = grouped(groupers, Vec::new, Vec::extend_from_slice)?;
         for (key, mut tally) in runs.into_iter().flatten() {
             tally.settle(base_secs);
             groups.push((part, key, tally));

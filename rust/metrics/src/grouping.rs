@@ -6,10 +6,12 @@
 //! divide their rows alike, so a run of all of them is grouped by one, and nothing is joined. All tallies are integers:
 //! the result does not depend on how rows were divided.
 
+mod tally;
+
 use headwater_types::{Amount, SumOverflow};
 use rayon::prelude::*;
 
-use crate::exact::ExactSum;
+pub use self::tally::{Count, Flow, FlowRow, Side, Tally};
 
 /// Rows that are held as they come; when there are more, they are divided as they come.
 const FLAT: usize = 1 << 16;
@@ -19,163 +21,6 @@ const RUN_BITS: u32 = 8;
 const PART: usize = 512;
 /// Bits that divide a run at most.
 const MOST_BITS: u32 = 12;
-
-/// Which way a row went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[repr(u8)]
-pub enum Side {
-    /// Towards the account.
-    #[default]
-    Received,
-    /// Away from it.
-    Sent,
-}
-
-/// What is known of the rows of a group.
-pub trait Tally: Copy + Default + Send + Sync {
-    /// What of a movement is counted.
-    type Row: Copy + Default + Send + Sync;
-
-    /// What a row is grouped by.
-    fn key(row: &Self::Row) -> u64;
-
-    /// Adds a row.
-    fn add(&mut self, row: &Self::Row);
-
-    /// Adds a row of an amount that its own field does not hold.
-    ///
-    /// # Errors
-    /// When a sum passes 256 bits.
-    fn add_large(&mut self, row: &Self::Row, amount: Amount) -> Result<(), SumOverflow>;
-
-    /// Adds the rows of another tally.
-    ///
-    /// # Errors
-    /// When a sum passes 256 bits.
-    fn join(&mut self, other: &Self) -> Result<(), SumOverflow>;
-
-    /// Number of rows.
-    fn count(&self) -> u64;
-}
-
-/// Rows by side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Count([u64; 2]);
-
-impl Count {
-    /// Rows of a side.
-    #[must_use]
-    pub const fn of(&self, side: Side) -> u64 {
-        self.0[side as usize]
-    }
-}
-
-impl Tally for Count {
-    /// The upper half of the key, whose lower half is 0, and the way.
-    type Row = (u32, Side);
-
-    #[inline]
-    fn key(row: &Self::Row) -> u64 {
-        u64::from(row.0) << 32
-    }
-
-    #[inline]
-    fn add(&mut self, row: &Self::Row) {
-        self.0[row.1 as usize] += 1;
-    }
-
-    fn add_large(&mut self, row: &Self::Row, _: Amount) -> Result<(), SumOverflow> {
-        self.add(row);
-        Ok(())
-    }
-
-    fn join(&mut self, other: &Self) -> Result<(), SumOverflow> {
-        self.0[0] += other.0[0];
-        self.0[1] += other.0[1];
-        Ok(())
-    }
-
-    fn count(&self) -> u64 {
-        self.0[0] + self.0[1]
-    }
-}
-
-/// A movement to be added up.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct FlowRow {
-    /// What it is grouped by.
-    pub key: u64,
-    /// How much.
-    pub amount: u128,
-    /// When.
-    pub secs: u32,
-    /// Which way.
-    pub side: Side,
-}
-
-/// Rows, exact sums, first and last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flow {
-    /// Rows by side.
-    pub count: Count,
-    sums: [ExactSum; 2],
-    /// Seconds of the earliest row.
-    pub first_secs: i64,
-    /// Seconds of the latest row.
-    pub last_secs: i64,
-}
-
-impl Default for Flow {
-    fn default() -> Self {
-        Self { count: Count::default(), sums: [ExactSum::ZERO; 2], first_secs: i64::MAX, last_secs: i64::MIN }
-    }
-}
-
-impl Flow {
-    /// What moved to a side.
-    #[must_use]
-    pub const fn sum(&self, side: Side) -> ExactSum {
-        self.sums[side as usize]
-    }
-
-    #[inline]
-    fn note(&mut self, row: &FlowRow) -> &mut ExactSum {
-        self.count.0[row.side as usize] += 1;
-        self.first_secs = self.first_secs.min(i64::from(row.secs));
-        self.last_secs = self.last_secs.max(i64::from(row.secs));
-        &mut self.sums[row.side as usize]
-    }
-}
-
-impl Tally for Flow {
-    type Row = FlowRow;
-
-    #[inline]
-    fn key(row: &FlowRow) -> u64 {
-        row.key
-    }
-
-    #[inline]
-    fn add(&mut self, row: &FlowRow) {
-        self.note(row).add(row.amount);
-    }
-
-    fn add_large(&mut self, row: &FlowRow, amount: Amount) -> Result<(), SumOverflow> {
-        self.note(row).add_amount(amount)
-    }
-
-    fn join(&mut self, other: &Self) -> Result<(), SumOverflow> {
-        self.count.join(&other.count)?;
-        self.first_secs = self.first_secs.min(other.first_secs);
-        self.last_secs = self.last_secs.max(other.last_secs);
-        self.sums[0].join(other.sums[0])?;
-        self.sums[1].join(other.sums[1])
-    }
-
-    fn count(&self) -> u64 {
-        self.count.count()
-    }
-}
 
 /// Takes rows as they come: 32 bytes for each movement with its amount, 8 for one that is only counted.
 #[derive(Debug)]
@@ -223,7 +68,7 @@ impl<T: Tally> Grouper<T> {
 
     #[cold]
     fn divide(&mut self) {
-        self.runs = (0..1 << RUN_BITS).map(|_| Vec::with_capacity(2 * FLAT >> RUN_BITS)).collect();
+        self.runs = (0..1 << RUN_BITS).map(|_| Vec::with_capacity((2 * FLAT) >> RUN_BITS)).collect();
         for row in std::mem::take(&mut self.rows) {
             self.runs[part_of(T::key(&row), 0, RUN_BITS)].push(row);
         }
@@ -417,110 +262,4 @@ impl<T: Tally> Table<T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use proptest::prelude::*;
-
-    use super::*;
-
-    type Plain = (u64, u64, Amount, Amount, i64, i64);
-
-    /// By the book: a map, and 256-bit integers.
-    fn oracle(rows: &[(FlowRow, Amount)]) -> BTreeMap<u64, Plain> {
-        let mut groups = BTreeMap::new();
-        for (row, amount) in rows {
-            let secs = i64::from(row.secs);
-            let group = groups.entry(row.key).or_insert((0, 0, Amount::ZERO, Amount::ZERO, secs, secs));
-            let (count, sum) = match row.side {
-                Side::Received => (&mut group.0, &mut group.2),
-                Side::Sent => (&mut group.1, &mut group.3),
-            };
-            *count += 1;
-            *sum = sum.checked_add(*amount).unwrap();
-            group.4 = group.4.min(secs);
-            group.5 = group.5.max(secs);
-        }
-        groups
-    }
-
-    fn grouper(rows: &[(FlowRow, Amount)]) -> Grouper<Flow> {
-        let mut grouper = Grouper::default();
-        for batch in rows.chunks(1000) {
-            let small = |(row, amount): &(FlowRow, Amount)| {
-                let small = amount.to_u128();
-                (FlowRow { amount: small.unwrap_or(7), ..*row }, small.is_some())
-            };
-            grouper.extend(batch.iter().map(small));
-        }
-        for (row, amount) in rows.iter().filter(|(_, amount)| amount.to_u128().is_none()) {
-            grouper.push_large(*row, *amount);
-        }
-        grouper
-    }
-
-    fn plain(groupers: Vec<Grouper<Flow>>) -> BTreeMap<u64, Plain> {
-        let groups = grouped(groupers, Vec::new, |all, groups| all.extend_from_slice(groups)).unwrap().concat();
-        let length = groups.len();
-        let plain = |flow: Flow| {
-            let [received, sent] =
-                [Side::Received, Side::Sent].map(|side| (flow.count.of(side), flow.sum(side).total()));
-            (received.0, sent.0, received.1, sent.1, flow.first_secs, flow.last_secs)
-        };
-        let groups: BTreeMap<_, _> = groups.into_iter().map(|(key, flow)| (key, plain(flow))).collect();
-        assert_eq!(groups.len(), length, "each key once");
-        groups
-    }
-
-    fn row(key: u64, secs: u32, sent: bool) -> FlowRow {
-        FlowRow { key, amount: 0, secs, side: if sent { Side::Sent } else { Side::Received } }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
-
-        #[test]
-        fn groups_are_those_of_a_map(
-            rows in prop::collection::vec((0u64..40, any::<u32>(), any::<bool>(), any::<u128>()), 0..6000),
-            spread in any::<u64>(),
-            wide in any::<bool>(),
-        ) {
-            let amount = |value: u128| {
-                let small = Amount::from_u128(value);
-                if wide && value.is_multiple_of(97) { small.checked_add(Amount::from_u128(u128::MAX)).unwrap() } else { small }
-            };
-            let rows: Vec<_> = rows
-                .into_iter()
-                .map(|(key, secs, sent, value)| (row(key.wrapping_mul(spread | 1), secs, sent), amount(value)))
-                .collect();
-            let (some, others) = rows.split_at(rows.len() / 3);
-            prop_assert_eq!(plain(vec![grouper(&rows)]), oracle(&rows));
-            prop_assert_eq!(plain(vec![grouper(some), grouper(others)]), oracle(&rows));
-        }
-    }
-
-    #[test]
-    fn more_rows_than_are_held_as_they_come_are_divided() {
-        let many = |number: u64| {
-            let amount = u128::MAX / 3 + u128::from(number);
-            let amount = Amount::from_u128(amount).checked_add(Amount::from_u128(u128::from(number % 7 / 6) << 127));
-            (row(number * number % 5003 << 32 | number % 3, 7, number.is_multiple_of(3)), amount.unwrap())
-        };
-        let rows: Vec<_> = (0..FLAT as u64 * 9 + 5).map(many).collect();
-        let (many, few) = rows.split_at(rows.len() - 10);
-        let expected = oracle(&rows);
-        assert_eq!(plain(vec![grouper(&rows)]), expected);
-        assert_eq!(plain(vec![grouper(few), grouper(many)]), expected, "who has few rows divides them too");
-        // One key takes all: a run that cannot be divided.
-        let alike: Vec<_> = rows.iter().map(|(_, amount)| (row(5, 3, true), *amount)).collect();
-        assert_eq!(plain(vec![grouper(&alike)]), oracle(&alike));
-    }
-
-    #[test]
-    fn a_sum_past_256_bits_is_an_error() {
-        let mut grouper = Grouper::<Flow>::default();
-        grouper.push_large(row(1, 1, true), Amount::MAX);
-        grouper.extend([(FlowRow { amount: 1, ..row(1, 1, true) }, true)].into_iter());
-        assert_eq!(grouped(vec![grouper], || (), |(), _| ()).unwrap_err(), SumOverflow);
-    }
-}
+mod tests;

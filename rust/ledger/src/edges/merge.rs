@@ -138,7 +138,7 @@ pub(crate) fn busiest(
         && let Some(file) = &market.edges[place as usize].file
     {
         let Some(record) = file.account(id)? else { return Ok(Some(Vec::new())) };
-        let named = |(other, row)| (AccountRef(as_handle(place, other)), as_asset_edge(place, row));
+        let named = |(other, row)| (AccountRef(as_handle(place, other)), as_asset_edge(place, &row));
         return Ok(Some(record.busiest(limit)?.into_iter().map(named).collect()));
     }
     let Some(edges) = edges(market, account, EdgeOrder::Total, usize::MAX)? else { return Ok(None) };
@@ -191,11 +191,11 @@ pub(super) fn as_edges(place: u32, edges: AccountEdges) -> Edges {
         Edge { counterparty: AccountRef(handle(pair.other)), flows: pair.flows, assets }
     });
     let pairs = pairs.collect();
-    Edges { pairs, assets: edges.rows.into_iter().map(|row| as_asset_edge(place, row)).collect() }
+    Edges { pairs, assets: edges.rows.into_iter().map(|row| as_asset_edge(place, &row)).collect() }
 }
 
-fn as_asset_edge(place: u32, row: AssetRow) -> AssetEdge {
-    let AssetRow { asset, flows, received, sent } = row;
+fn as_asset_edge(place: u32, row: &AssetRow) -> AssetEdge {
+    let AssetRow { asset, flows, received, sent } = *row;
     AssetEdge { asset: AssetRef(as_handle(place, asset)), flows, received, sent }
 }
 

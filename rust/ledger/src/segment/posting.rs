@@ -317,7 +317,9 @@ impl<'a> PostingBlock<'a> {
             amount: Amount::from_u128(amounts[at]),
             flags: flags[at].0,
         }));
-        larger.into_iter().for_each(|(at, amount)| into[held + at].amount = amount);
+        for (at, amount) in larger {
+            into[held + at].amount = amount;
+        }
         Some(())
     }
 }

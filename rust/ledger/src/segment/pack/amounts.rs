@@ -13,6 +13,7 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "fields of a block are masked to the bits that are kept")]
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use headwater_types::Amount;
@@ -285,16 +286,18 @@ pub(in super::super) fn decode_amounts(
             bit += width as usize;
             continue;
         }
-        if length < WIDE {
-            *value = small(bytes, bit, length, header.exponents[choice])?;
-        } else if length == WIDE {
-            *value = SIDE_TABLE;
-            large(at, wide(bytes, bit));
-        } else {
-            return None;
-        }
-        if *value == SIDE_TABLE && length < WIDE {
-            large(at, Amount::from_u128(SIDE_TABLE));
+        match length.cmp(&WIDE) {
+            Ordering::Less => {
+                *value = small(bytes, bit, length, header.exponents[choice])?;
+                if *value == SIDE_TABLE {
+                    large(at, Amount::from_u128(SIDE_TABLE));
+                }
+            }
+            Ordering::Equal => {
+                *value = SIDE_TABLE;
+                large(at, wide(bytes, bit));
+            }
+            Ordering::Greater => return None,
         }
         bit += stored_bits(length);
     }
@@ -395,7 +398,9 @@ impl AmountTable {
             .ok_or_else(|| self.damaged(block))?;
         let held = into.len();
         into.extend(values.iter().map(|&value| Amount::from_u128(value)));
-        larger.into_iter().for_each(|(at, amount)| into[held + at] = amount);
+        for (at, amount) in larger {
+            into[held + at] = amount;
+        }
         Ok(())
     }
 

@@ -2,8 +2,6 @@
 //!
 //! A posting is numbered by 128 times its block and its place in there.
 
-#![expect(clippy::cast_possible_truncation, reason = "fields of a block are masked to the bits that are kept")]
-
 use std::ops::Range;
 use std::sync::Arc;
 

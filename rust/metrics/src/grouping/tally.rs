@@ -1,0 +1,162 @@
+//! What is known of the rows of a group.
+
+use headwater_types::{Amount, SumOverflow};
+
+use crate::exact::ExactSum;
+
+/// Which way a row went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Side {
+    /// Towards the account.
+    #[default]
+    Received,
+    /// Away from it.
+    Sent,
+}
+
+/// What is known of the rows of a group.
+pub trait Tally: Copy + Default + Send + Sync {
+    /// What of a movement is counted.
+    type Row: Copy + Default + Send + Sync;
+
+    /// What a row is grouped by.
+    fn key(row: &Self::Row) -> u64;
+
+    /// Adds a row.
+    fn add(&mut self, row: &Self::Row);
+
+    /// Adds a row of an amount that its own field does not hold.
+    ///
+    /// # Errors
+    /// When a sum passes 256 bits.
+    fn add_large(&mut self, row: &Self::Row, amount: Amount) -> Result<(), SumOverflow>;
+
+    /// Adds the rows of another tally.
+    ///
+    /// # Errors
+    /// When a sum passes 256 bits.
+    fn join(&mut self, other: &Self) -> Result<(), SumOverflow>;
+
+    /// Number of rows.
+    fn count(&self) -> u64;
+}
+
+/// Rows by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Count([u64; 2]);
+
+impl Count {
+    /// Rows of a side.
+    #[must_use]
+    pub const fn of(&self, side: Side) -> u64 {
+        self.0[side as usize]
+    }
+}
+
+impl Tally for Count {
+    /// The upper half of the key, whose lower half is 0, and the way.
+    type Row = (u32, Side);
+
+    #[inline]
+    fn key(row: &Self::Row) -> u64 {
+        u64::from(row.0) << 32
+    }
+
+    #[inline]
+    fn add(&mut self, row: &Self::Row) {
+        self.0[row.1 as usize] += 1;
+    }
+
+    fn add_large(&mut self, row: &Self::Row, _: Amount) -> Result<(), SumOverflow> {
+        self.add(row);
+        Ok(())
+    }
+
+    fn join(&mut self, other: &Self) -> Result<(), SumOverflow> {
+        self.0[0] += other.0[0];
+        self.0[1] += other.0[1];
+        Ok(())
+    }
+
+    fn count(&self) -> u64 {
+        self.0[0] + self.0[1]
+    }
+}
+
+/// A movement to be added up.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FlowRow {
+    /// What it is grouped by.
+    pub key: u64,
+    /// How much.
+    pub amount: u128,
+    /// When.
+    pub secs: u32,
+    /// Which way.
+    pub side: Side,
+}
+
+/// Rows, exact sums, first and last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flow {
+    /// Rows by side.
+    pub count: Count,
+    sums: [ExactSum; 2],
+    /// Seconds of the earliest row.
+    pub first_secs: i64,
+    /// Seconds of the latest row.
+    pub last_secs: i64,
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        Self { count: Count::default(), sums: [ExactSum::ZERO; 2], first_secs: i64::MAX, last_secs: i64::MIN }
+    }
+}
+
+impl Flow {
+    /// What moved to a side.
+    #[must_use]
+    pub const fn sum(&self, side: Side) -> ExactSum {
+        self.sums[side as usize]
+    }
+
+    #[inline]
+    fn note(&mut self, row: &FlowRow) -> &mut ExactSum {
+        self.count.0[row.side as usize] += 1;
+        self.first_secs = self.first_secs.min(i64::from(row.secs));
+        self.last_secs = self.last_secs.max(i64::from(row.secs));
+        &mut self.sums[row.side as usize]
+    }
+}
+
+impl Tally for Flow {
+    type Row = FlowRow;
+
+    #[inline]
+    fn key(row: &FlowRow) -> u64 {
+        row.key
+    }
+
+    #[inline]
+    fn add(&mut self, row: &FlowRow) {
+        self.note(row).add(row.amount);
+    }
+
+    fn add_large(&mut self, row: &FlowRow, amount: Amount) -> Result<(), SumOverflow> {
+        self.note(row).add_amount(amount)
+    }
+
+    fn join(&mut self, other: &Self) -> Result<(), SumOverflow> {
+        self.count.join(&other.count)?;
+        self.first_secs = self.first_secs.min(other.first_secs);
+        self.last_secs = self.last_secs.max(other.last_secs);
+        self.sums[0].join(other.sums[0])?;
+        self.sums[1].join(other.sums[1])
+    }
+
+    fn count(&self) -> u64 {
+        self.count.count()
+    }
+}
