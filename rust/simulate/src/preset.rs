@@ -11,11 +11,14 @@ pub enum Preset {
     /// About 50 thousand transfers over 400 days: for looking around.
     #[default]
     Demo,
-    /// About 1 million transfers over 400 days.
+    /// About 1 million transfers between 130 thousand addresses over 400 days, made in 280 MB of memory.
     S,
-    /// About 20 million transfers over two years.
+    /// About 20 million transfers between 2.5 million addresses over two years. Seed 1 in a release build on two cores
+    /// shared with other work: 20,470,090 transfers, 2,566,204 addresses, 279 seconds of processor time, 1.9 GB of memory
+    /// at the most; what a store does with them comes on top.
     M,
-    /// About 200 million transfers over two years; for machines with memory and time to spare.
+    /// About 200 million transfers over two years; for machines with memory and time to spare. Nobody has made it to the
+    /// end: what it costs, and its exact size, are not known.
     L,
 }
 
