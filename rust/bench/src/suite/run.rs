@@ -17,8 +17,10 @@ const CHECKED: usize = 5;
 /// An engine that takes longer than this is asked only as often as the next constant says.
 const SLOW: Duration = Duration::from_millis(500);
 const SLOW_RUNS: u64 = 3;
-/// An engine that takes less than this is asked ten times where others are asked once.
-const FAST: Duration = Duration::from_micros(50);
+/// An engine that mostly takes less than this is asked so many times in a turn: what the engine before it has driven out
+/// of the caches of the processor is back after the first of them.
+const FAST: Duration = Duration::from_micros(500);
+const FAST_RUNS: usize = 20;
 
 /// What a group of questions took one engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,19 +71,18 @@ pub fn group(group: &Group, engines: &mut [Box<dyn Engine>], oracle: &Oracle, pu
 
     let mut clocks: Vec<Clock> = Vec::new();
     for engine in &mut takers {
-        let mut slowest = Duration::ZERO;
-        let mut fastest = Duration::MAX;
+        let mut taken = Vec::new();
         // The unmeasured pass; an engine that is slow is spared most of it.
         for &query in &group.queries {
             let took = Duration::from_nanos(engine.time(query)?.wall_ns);
-            slowest = slowest.max(took);
-            fastest = fastest.min(took);
-            if slowest > SLOW {
+            taken.push(took);
+            if took > SLOW {
                 break;
             }
         }
-        let runs = if fastest > SLOW { SLOW_RUNS.min(group.runs) } else { group.runs };
-        let repeats = if slowest < FAST { 10 } else { 1 };
+        taken.sort_unstable();
+        let runs = if taken[0] > SLOW { SLOW_RUNS.min(group.runs) } else { group.runs };
+        let repeats = if taken[taken.len() / 2] < FAST { FAST_RUNS } else { 1 };
         clocks.push(Clock { samples: Samples::default(), runs, repeats, next: 0 });
     }
     let count = takers.len();
