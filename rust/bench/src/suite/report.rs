@@ -135,7 +135,7 @@ fn write_growth(out: &mut String, runs: &[Run]) -> std::fmt::Result {
     writeln!(
         out,
         "| transfers | page light / medium / heavy (median) | build, cpu per M | build, most anonymous memory | with pages of \
-         mapped files | queries, anonymous | bytes per transfer |\n|---|---|---|---|---|---|---|"
+         mapped files | queries, anonymous | bytes per transfer | commit |\n|---|---|---|---|---|---|---|---|"
     )?;
     for run in runs {
         let page =
@@ -148,7 +148,7 @@ fn write_growth(out: &mut String, runs: &[Run]) -> std::fmt::Result {
         let cell = |text: Option<String>| text.unwrap_or("–".to_owned());
         writeln!(
             out,
-            "| {} | {} / {} / {} | {} | {} | {} | {} | {} |",
+            "| {} | {} / {} / {} | {} | {} | {} | {} | {} | {} |",
             grouped(run.about.transfers),
             page("light"),
             page("medium"),
@@ -158,6 +158,7 @@ fn write_growth(out: &mut String, runs: &[Run]) -> std::fmt::Result {
             cell(load.map(|load| megabytes(load.resident_bytes))),
             cell(memory),
             cell(load.map(|load| format!("{:.1}", load.per_transfer(load.bytes)))),
+            run.about.commit,
         )?;
     }
     writeln!(out)
