@@ -35,7 +35,6 @@ mod record;
 mod spool;
 #[cfg(test)]
 pub(crate) mod tests;
-#[allow(dead_code, reason = "the streaming merge drives the section writers piece by piece")]
 mod write;
 
 use headwater_types::{Address, Chain, Network};

@@ -32,7 +32,6 @@ impl Spool {
     }
 
     /// Up to `budget` bytes in memory, the rest in an unnamed file in a folder.
-    #[allow(dead_code, reason = "for the streaming merge")]
     pub(crate) fn new(folder: PathBuf, budget: u64) -> Arc<Self> {
         Arc::new(Self { folder: Some(folder), budget, held: AtomicU64::new(0), file: Mutex::new(None) })
     }

@@ -71,7 +71,6 @@ pub fn build_as(input: &SegmentInput, encoding: Encoding, cancel: &Cancel) -> Re
 
 /// Writes a packed file to a sink; the number of its bytes. The facts are in memory, the file is not past the budget
 /// of the spool.
-#[allow(dead_code, reason = "stores that write to disk call it")]
 pub(crate) fn build_into(
     input: &SegmentInput,
     spool: &Arc<Spool>,

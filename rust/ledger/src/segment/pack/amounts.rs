@@ -42,17 +42,6 @@ const POWERS: [u128; 39] = {
     powers
 };
 
-/// Those of 64 bits.
-const SHORT_POWERS: [u64; 20] = {
-    let mut powers = [1_u64; 20];
-    let mut at = 1;
-    while at < 20 {
-        powers[at] = powers[at - 1] * 10;
-        at += 1;
-    }
-    powers
-};
-
 /// How often ten divides a number; 0 for zero.
 fn trailing_zeros(value: u128) -> usize {
     const NINE_DIGITS: u64 = 1_000_000_000;
@@ -274,7 +263,7 @@ pub(in super::super) fn decode_amounts(
     unpack_as(bytes, choices_at, header.choice_width, choices, |choice| choice as u8 & 3);
     unpack_as(bytes, header.lengths, header.length_width, lengths, |length| length + header.shortest);
     let (before, lengths) = lengths.split_at(from);
-    let powers = header.exponents.map(|exponent| SHORT_POWERS.get(exponent).copied());
+    let powers = header.exponents.map(|exponent| u64::try_from(POWERS[exponent]).ok());
     let mut bit = header.mantissas + before.iter().map(|&length| stored_bits(length)).sum::<usize>();
     for (at, value) in into.iter_mut().enumerate() {
         let length = lengths[at];

@@ -301,7 +301,6 @@ impl Segment {
     }
 
     /// The input at a place in the order of (hash spent, output, input): its number, and what it spends.
-    #[allow(dead_code, reason = "for the streaming merge")]
     pub(crate) fn input_by_hash(&self, place: usize) -> Result<(u32, [u8; 32], u32)> {
         self.utxo.spender_at(place)
     }
@@ -473,13 +472,11 @@ impl Segment {
     }
 
     /// Number of assets, the native coin among them.
-    #[allow(dead_code, reason = "for the streaming merge")]
     pub(crate) fn asset_count(&self) -> u64 {
         self.summary.assets
     }
 
     /// The account of an asset's contract; the native coin has none.
-    #[allow(dead_code, reason = "for the streaming merge")]
     pub(crate) fn contract_of(&self, asset: u32) -> Result<Option<u32>> {
         if asset == 0 { Ok(None) } else { self.assets.id(asset as usize).map(Some) }
     }

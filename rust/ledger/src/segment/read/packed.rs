@@ -97,11 +97,6 @@ impl PostingsReader for PackedPostings {
         Ok(block.place(place, block.row(place)).0)
     }
 
-    fn time(&self, at: u64) -> Result<u32> {
-        let (block, place) = self.find(at)?;
-        Ok(block.place(place, block.row(place)).1)
-    }
-
     fn place(&self, at: u64) -> Result<PlaceInRow> {
         let (block, place) = self.find(at)?;
         let flags = block.flags_at(place);

@@ -57,10 +57,6 @@ pub(crate) trait PostingsReader: Send + Sync {
     /// Distance of a posting's block from the segment's first.
     fn block(&self, at: u64) -> Result<u32>;
 
-    /// Distance of a posting's time from the segment's first.
-    #[allow(dead_code, reason = "a cheap look at one posting, as the others")]
-    fn time(&self, at: u64) -> Result<u32>;
-
     /// Row, kind and ordinal of a posting.
     fn place(&self, at: u64) -> Result<PlaceInRow>;
 
@@ -121,10 +117,6 @@ impl PostingsReader for RawPostings {
 
     fn block(&self, at: u64) -> Result<u32> {
         self.blocks.get(index(at))
-    }
-
-    fn time(&self, at: u64) -> Result<u32> {
-        self.times.get(index(at))
     }
 
     fn place(&self, at: u64) -> Result<PlaceInRow> {

@@ -70,15 +70,6 @@ impl PostingsWriter {
         Ok(())
     }
 
-    /// Adds all postings of an account.
-    pub(crate) fn push_account(
-        &mut self,
-        account: u32,
-        postings: impl IntoIterator<Item = Result<RawPosting>>,
-    ) -> Result<()> {
-        postings.into_iter().try_for_each(|posting| self.push(account, &posting?))
-    }
-
     fn end_account(&mut self) -> Result<()> {
         self.write_blocks(self.waiting.len())?;
         if let Some(account) = self.account
