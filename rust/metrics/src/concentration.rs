@@ -2,16 +2,19 @@
 //!
 //! Balances are ordered only as far as a measure needs it. A histogram of their leading bits gives what crosses buckets
 //! exactly (count and sum of everything smaller); inside a bucket, whose values differ by a factor of at most
-//! 1 + 2^-11, they are sorted. Sorted input, as holder tables are, is read in place.
+//! 1 + 2^-8, they are put in order. Sorted input, as holder tables are, is read in place.
 
 mod buckets;
+mod order;
+mod store;
 mod wide;
 
 use headwater_ledger::{Cancel, LedgerError};
-use headwater_types::{Amount, SumOverflow};
+use headwater_types::Amount;
+use ruint::aliases::U256;
 
 use self::buckets::Buckets;
-use self::wide::Wide;
+use self::wide::{Sum, Wide};
 
 /// Balances of one asset, in any order, as 128-bit integers with those that are larger apart.
 #[derive(Debug, Clone, Copy, Default)]
@@ -73,8 +76,8 @@ pub struct Report {
     pub tau_index: usize,
 }
 
-/// Measures a set of holders. Time about 25 ns per holder on one core, less on more of them or when they are sorted;
-/// memory 16 bytes per holder unless they are sorted.
+/// Measures a set of holders. Time about 15 ns per holder on one core, less on more of them or when they are sorted;
+/// memory 8 bytes per holder unless they are sorted, 16 for those of 2^74 and more.
 ///
 /// ```
 /// use headwater_ledger::Cancel;
@@ -87,24 +90,22 @@ pub struct Report {
 /// When the balances together pass 256 bits, or the work is cancelled.
 pub fn concentration(balances: Balances<'_>, params: &Params, cancel: &Cancel) -> Result<Report, LedgerError> {
     let buckets = Buckets::new(balances, cancel)?;
-    let holders = buckets.holders();
-    let total = buckets.total();
-    let top_shares = params.tops.iter().map(|top| (*top, buckets.sum_of_largest(*top).ratio(&total)));
-    let top_shares = top_shares.collect();
-    let (squares, ranked) = buckets.moments(cancel)?;
+    let (holders, total) = (buckets.holders, buckets.total);
+    let (n, sum) = (Wide::from(holders), Wide::from(total));
+    let (squares, ranked) = buckets.moments();
+    let share = |top: usize| Wide::from(buckets.largest(|count, _| count >= top).1).ratio(&sum);
     let (numerator, denominator) = params.tau;
-    // G = (2 Σ i·x(i) - (n + 1) · S) / (n · S)
-    let n = Wide::from(holders as u128);
-    let excess = (ranked.doubled() - (n + Wide::ONE) * total).ratio(&(n * total));
+    // Rounded up: an integer is at least a ratio where it is at least the next integer.
+    let tau: U256 = (Sum::from(total) * Sum::from(numerator)).div_ceil(Sum::from(denominator)).to();
     Ok(Report {
         holders,
-        total: total.amount().ok_or(SumOverflow)?,
-        top_shares,
-        hhi: squares.ratio(&(total * total)),
-        gini: excess,
-        nakamoto: buckets.fewest(|sum| sum.doubled() > total),
-        tau_index: buckets
-            .fewest(|sum| *sum * Wide::from(u128::from(denominator)) >= total * Wide::from(u128::from(numerator))),
+        total: Amount::from_be_bytes(total.to_be_bytes()),
+        top_shares: params.tops.iter().map(|top| (*top, share(*top))).collect(),
+        hhi: squares.ratio(&(sum * sum)),
+        // G = (2 Σ i·x(i) - (n + 1) · S) / (n · S)
+        gini: (ranked.doubled() - (n + Wide::ONE) * sum).ratio(&(n * sum)),
+        nakamoto: buckets.largest(|_, sum| sum > total >> 1).0,
+        tau_index: buckets.largest(|_, sum| sum >= tau).0,
     })
 }
 

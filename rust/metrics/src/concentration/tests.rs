@@ -133,6 +133,31 @@ fn order_threads_and_chunks_are_no_matter() {
     }
 }
 
+#[test]
+fn buckets_of_any_kind_are_measured_by_the_book() {
+    type Kind = (&'static str, fn(u128, u128) -> u128);
+    let kinds: [Kind; 6] = [
+        ("spread over a bucket of narrow ones", |_, random| 1 << 62 | random >> 75),
+        ("spread over a bucket of wide ones", |_, random| 1 << 127 | random >> 9),
+        ("on both sides of where they become wide", |_, random| (1 << 73) + (random >> 54)),
+        ("crowded at the bottom of one", |number, random| (1 << 62) + number % 7 * (random >> 123)),
+        ("equal", |_, _| u128::MAX),
+        ("small, and nothing", |number, random| number % 3 * (random >> 118)),
+    ];
+    for (kind, balance) in kinds {
+        for count in [31, 33, 700] {
+            let random = spread_out(u64::try_from(count).unwrap());
+            let random = random.iter().map(|random| random.wrapping_shl(random.leading_zeros()));
+            let balances: Vec<u128> = (0..count).zip(random).map(|(number, random)| balance(number, random)).collect();
+            let found = measured(&balances, &[]);
+            let all: Vec<Big> = balances.iter().map(|balance| Big::from(*balance)).collect();
+            let (hhi, gini, nakamoto, tau_index, tops) = oracle(&all, &[1, 2, 3, 10], (2, 3));
+            assert_eq!((found.hhi, found.gini, found.nakamoto), (hhi, gini, nakamoto), "{count} {kind}");
+            assert_eq!((found.tau_index, found.top_shares), (tau_index, tops), "{count} {kind}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -2,35 +2,23 @@
 
 use std::ops::{Add, AddAssign, Mul, Sub};
 
-use headwater_types::Amount;
 use ruint::Uint;
 use ruint::aliases::U256;
 
 type Bits = Uint<1024, 16>;
+
+/// Wide enough for sums over balances of 128 bits: Σ x² of 2^64 of them takes 320.
+pub(super) type Sum = Uint<384, 6>;
 
 /// An integer of 1024 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Wide(Bits);
 
 impl Wide {
-    pub(super) const ZERO: Self = Self(Bits::ZERO);
     pub(super) const ONE: Self = Self(Bits::ONE);
 
     pub(super) fn doubled(self) -> Self {
         Self(self.0 << 1)
-    }
-
-    /// This times 2^bits.
-    pub(super) fn shifted(self, bits: usize) -> Self {
-        Self(self.0 << bits)
-    }
-
-    /// As an amount, when it fits 256 bits.
-    pub(super) fn amount(self) -> Option<Amount> {
-        let bytes: [u8; 128] = self.0.to_be_bytes();
-        let (high, low) = bytes.split_at(96);
-        let low = <[u8; 32]>::try_from(low).ok()?;
-        high.iter().all(|byte| *byte == 0).then(|| Amount::from_be_bytes(low))
     }
 
     /// The double nearest to this divided by another, which is at least as large; 0 over 0 is 0.
@@ -49,8 +37,8 @@ impl Wide {
     }
 }
 
-impl From<u128> for Wide {
-    fn from(value: u128) -> Self {
+impl From<usize> for Wide {
+    fn from(value: usize) -> Self {
         Self(Bits::from(value))
     }
 }
@@ -61,9 +49,9 @@ impl From<U256> for Wide {
     }
 }
 
-impl From<Amount> for Wide {
-    fn from(value: Amount) -> Self {
-        Self(Bits::from_be_slice(&value.to_be_bytes()))
+impl From<Sum> for Wide {
+    fn from(value: Sum) -> Self {
+        Self(Bits::from(value))
     }
 }
 
@@ -132,27 +120,7 @@ impl Squares {
         self.carries += u64::from(carry);
     }
 
-    pub(super) fn total(self) -> Wide {
-        Wide::from(self.low) + Wide::from(self.middle).shifted(128) + Wide::from(u128::from(self.carries)).shifted(256)
-    }
-}
-
-/// A sum of 128-bit integers, each times its rank below 2^32.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Ranked {
-    low: u128,
-    high: u128,
-}
-
-impl Ranked {
-    #[inline]
-    pub(super) fn add(&mut self, rank: u32, value: u128) {
-        let rank = u128::from(rank);
-        self.low += rank * (value & u128::from(u64::MAX));
-        self.high += rank * (value >> 64);
-    }
-
-    pub(super) fn total(self) -> Wide {
-        Wide::from(self.low) + Wide::from(self.high).shifted(64)
+    pub(super) fn total(self) -> Sum {
+        Sum::from(self.low) + (Sum::from(self.middle) << 128) + (Sum::from(self.carries) << 256)
     }
 }
