@@ -105,8 +105,8 @@ impl Part {
         })?;
         self.spool.held.fetch_sub(end.len() as u64, Ordering::Relaxed);
         self.spilled.push((at, end.len()));
-        self.end = end;
-        self.end.clear();
+        // An end that was long would keep its memory, of which the budget knows nothing any more.
+        self.end = Vec::with_capacity(PIECE);
         Ok(())
     }
 
