@@ -54,14 +54,14 @@ pub(crate) fn build(
         let step = u32::try_from(data.len() - start).map_err(|_| full())?;
         steps.write(&step.to_le_bytes())?;
         let edges = grouping.of(account, &values, cancel)?;
-        done += grouping.postings;
         pairs += edges.pairs.len() as u64;
         rows += edges.rows.len() as u64;
         if !edges.pairs.is_empty() {
             record.clear();
-            encoder.encode(&edges, base, &mut record);
+            encoder.encode(edges, base, &mut record);
             data.write(&record)?;
         }
+        done += grouping.postings;
         if account % 4096 == 0 {
             cancel.check()?;
             progress(done);
@@ -95,7 +95,8 @@ pub(crate) fn build(
 
 /// The edges of one account, grouped from its postings.
 pub(crate) fn account_edges(segment: &Segment, account: u32, values: &Values<'_>) -> Result<AccountEdges> {
-    Grouping::new(segment)?.of(account, values, &Cancel::new())
+    let mut grouping = Grouping::new(segment)?;
+    Ok(std::mem::take(grouping.of(account, values, &Cancel::new())?))
 }
 
 struct Grouping<'a> {
@@ -114,7 +115,7 @@ impl<'a> Grouping<'a> {
         Ok(Self { segment, zero, tally: Tally::default(), chunk: Vec::new(), postings: 0 })
     }
 
-    fn of(&mut self, account: u32, values: &Values<'_>, cancel: &Cancel) -> Result<AccountEdges> {
+    fn of(&mut self, account: u32, values: &Values<'_>, cancel: &Cancel) -> Result<&mut AccountEdges> {
         let range = self.segment.postings().range(account)?;
         self.postings = range.end - range.start;
         self.tally.begin(self.postings);

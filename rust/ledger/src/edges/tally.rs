@@ -54,34 +54,42 @@ struct Latest {
     sent: u32,
 }
 
-struct Tracked {
+/// What is kept of a row while it is added to.
+#[derive(Clone, Copy)]
+struct RowMark {
+    /// Counterparty and asset.
     key: u64,
-    flows: EdgeFlows,
     latest: Latest,
-}
-
-struct Row {
-    tracked: Tracked,
     pair: u32,
-    received: Option<Amount>,
-    sent: Option<Amount>,
 }
 
 /// Groups one account after the other, keeping its tables. Distinct transactions are counted by adjacency, so postings
 /// must come in their order.
+///
+/// A hub has millions of pairs, hundreds of bytes each: they are added up, ordered and handed out in one place.
 #[derive(Default)]
 pub(crate) struct Tally {
-    pairs: Vec<Tracked>,
-    rows: Vec<Row>,
+    edges: AccountEdges,
+    pair_marks: Vec<Latest>,
+    row_marks: Vec<RowMark>,
     pair_slots: Slots,
     row_slots: Slots,
+    weighed: Vec<(Reverse<Weight>, u32, u32)>,
 }
+
+/// Pairs up to which the memory of an account is kept for the next.
+const KEPT_PAIRS: usize = 1 << 16;
 
 impl Tally {
     /// Begins an account with at most so many postings.
     pub(crate) fn begin(&mut self, postings: u64) {
-        self.pairs.clear();
-        self.rows.clear();
+        if self.row_marks.capacity() > KEPT_PAIRS {
+            *self = Self::default();
+        }
+        self.edges.pairs.clear();
+        self.edges.rows.clear();
+        self.pair_marks.clear();
+        self.row_marks.clear();
         let expected = usize::try_from(postings.min(1024)).unwrap_or(1024);
         self.pair_slots.clear(expected);
         self.row_slots.clear(expected);
@@ -89,86 +97,100 @@ impl Tally {
 
     /// Adds a posting that moved something, did not fail, and has another account on its other side.
     pub(crate) fn add(&mut self, other: u32, posting: &RawPosting, valued: &Valued) {
+        let AccountEdges { pairs, rows } = &mut self.edges;
         let key = u64::from(other) << 32 | u64::from(posting.asset);
-        let place = self.row_slots.find(key, self.rows.len(), |row| self.rows[row].tracked.key) as usize;
-        if place == self.rows.len() {
-            let pair = self.pair_slots.find(u64::from(other), self.pairs.len(), |pair| self.pairs[pair].key);
-            if pair as usize == self.pairs.len() {
-                self.pairs.push(Tracked::new(u64::from(other)));
+        let place = self.row_slots.find(key, rows.len(), |row| self.row_marks[row].key) as usize;
+        if place == rows.len() {
+            let pair = self.pair_slots.find(u64::from(other), pairs.len(), |pair| u64::from(pairs[pair].other));
+            if pair as usize == pairs.len() {
+                pairs.push(PairRow { other, flows: EdgeFlows::NONE, assets: 0 });
+                self.pair_marks.push(Latest::NONE);
             }
-            self.rows.push(Row {
-                tracked: Tracked::new(key),
-                pair,
-                received: Some(Amount::ZERO),
-                sent: Some(Amount::ZERO),
-            });
+            pairs[pair as usize].assets += 1;
+            let (asset, zero) = (posting.asset, Some(Amount::ZERO));
+            rows.push(AssetRow { asset, flows: EdgeFlows::NONE, received: zero, sent: zero });
+            self.row_marks.push(RowMark { key, latest: Latest::NONE, pair });
         }
-        let row = &mut self.rows[place];
-        row.tracked.add(posting, valued);
+        let (row, mark) = (&mut rows[place], &mut self.row_marks[place]);
+        mark.latest.count(&mut row.flows, posting, valued);
         let sum = match posting.direction() {
             Direction::In => &mut row.received,
             Direction::Out | Direction::Own => &mut row.sent,
         };
         *sum = sum.and_then(|sum| sum.checked_add(posting.amount));
         if valued.verified {
-            self.pairs[row.pair as usize].add(posting, valued);
+            let pair = mark.pair as usize;
+            self.pair_marks[pair].count(&mut pairs[pair].flows, posting, valued);
         }
     }
 
     /// The account in order.
-    pub(crate) fn finish(&mut self) -> AccountEdges {
-        // Pairs and rows are large: what tells their order is sorted, and each is copied to its place once.
-        let weighed = |(place, pair): (usize, &Tracked)| (Reverse(pair.weight()), pair.key, id(place));
-        let mut order: Vec<(Reverse<Weight>, u64, u32)> = self.pairs.iter().enumerate().map(weighed).collect();
-        order.sort_unstable();
+    pub(crate) fn finish(&mut self) -> &mut AccountEdges {
+        let AccountEdges { pairs, rows } = &mut self.edges;
+        // Pairs and rows are large: what tells their order is sorted, and each is moved to its place once.
+        self.weighed.clear();
+        let weighed = |(place, pair): (usize, &PairRow)| (Reverse(weight(&pair.flows)), pair.other, id(place));
+        self.weighed.extend(pairs.iter().enumerate().map(weighed));
+        self.weighed.sort_unstable();
+        let mut order: Vec<u32> = self.weighed.iter().map(|(.., pair)| *pair).collect();
         // Mostly each pair has one row, which was added with it.
-        let rows = (self.rows.len() > self.pairs.len()).then(|| self.rows_of_pairs());
-        let mut edges =
-            AccountEdges { pairs: Vec::with_capacity(order.len()), rows: Vec::with_capacity(self.rows.len()) };
-        for (_, key, pair) in order {
-            let of_pair = rows.as_ref().map_or(std::slice::from_ref(&pair), |rows| rows.of(pair as usize));
-            let assets = id(of_pair.len());
-            edges.pairs.push(PairRow { other: low(key), flows: self.pairs[pair as usize].flows, assets });
-            edges.rows.extend(of_pair.iter().map(|&row| {
-                let Row { tracked, received, sent, .. } = &self.rows[row as usize];
-                AssetRow { asset: low(tracked.key), flows: tracked.flows, received: *received, sent: *sent }
-            }));
-        }
-        edges
-    }
-
-    /// Rows by pair, those of each by weight.
-    fn rows_of_pairs(&self) -> RowsOfPairs {
-        let mut starts = vec![0_u32; self.pairs.len() + 1];
-        self.rows.iter().for_each(|row| starts[row.pair as usize + 1] += 1);
-        for pair in 0..self.pairs.len() {
-            starts[pair + 1] += starts[pair];
-        }
-        let mut next = starts.clone();
-        let mut rows = vec![0_u32; self.rows.len()];
-        for (place, row) in self.rows.iter().enumerate() {
-            let slot = &mut next[row.pair as usize];
-            rows[*slot as usize] = id(place);
-            *slot += 1;
-        }
-        for pair in starts.windows(2).filter(|pair| pair[1] - pair[0] > 1) {
-            rows[pair[0] as usize..pair[1] as usize].sort_unstable_by_key(|&row| {
-                let row = &self.rows[row as usize].tracked;
-                (Reverse(row.weight()), row.key)
-            });
-        }
-        RowsOfPairs { starts, rows }
+        let mut row_order = if rows.len() > pairs.len() {
+            let by_pair = RowsOfPairs::of(pairs, rows, &self.row_marks);
+            order.iter().flat_map(|&pair| by_pair.rows(pair as usize)).copied().collect()
+        } else {
+            order.clone()
+        };
+        put_in_order(pairs, &mut order);
+        put_in_order(rows, &mut row_order);
+        &mut self.edges
     }
 }
 
-/// Places of rows, by pair.
+/// Moves what stands at `order[n]` to place n, for all n.
+fn put_in_order<T>(list: &mut [T], order: &mut [u32]) {
+    for start in 0..order.len() {
+        let mut at = start;
+        loop {
+            let from = order[at] as usize;
+            order[at] = id(at);
+            if from == start {
+                break;
+            }
+            list.swap(at, from);
+            at = from;
+        }
+    }
+}
+
+/// Places of rows, by pair, those of each by weight.
 struct RowsOfPairs {
     starts: Vec<u32>,
     rows: Vec<u32>,
 }
 
 impl RowsOfPairs {
-    fn of(&self, pair: usize) -> &[u32] {
+    fn of(pairs: &[PairRow], rows: &[AssetRow], marks: &[RowMark]) -> Self {
+        let mut starts = vec![0_u32; pairs.len() + 1];
+        for (place, pair) in pairs.iter().enumerate() {
+            starts[place + 1] = starts[place] + pair.assets;
+        }
+        let mut next = starts.clone();
+        let mut places = vec![0_u32; rows.len()];
+        for (place, mark) in marks.iter().enumerate() {
+            let slot = &mut next[mark.pair as usize];
+            places[*slot as usize] = id(place);
+            *slot += 1;
+        }
+        for pair in starts.windows(2).filter(|pair| pair[1] - pair[0] > 1) {
+            places[pair[0] as usize..pair[1] as usize].sort_unstable_by_key(|&row| {
+                let row = &rows[row as usize];
+                (Reverse(weight(&row.flows)), row.asset)
+            });
+        }
+        Self { starts, rows: places }
+    }
+
+    fn rows(&self, pair: usize) -> &[u32] {
         &self.rows[self.starts[pair] as usize..self.starts[pair + 1] as usize]
     }
 }
@@ -176,24 +198,22 @@ impl RowsOfPairs {
 /// What edges are ordered by: US dollars, then movements.
 type Weight = (Usd, u64);
 
-impl Tracked {
-    fn new(key: u64) -> Self {
-        Self { key, flows: EdgeFlows::NONE, latest: Latest { either: NONE, received: NONE, sent: NONE } }
-    }
+fn weight(flows: &EdgeFlows) -> Weight {
+    flows.weight(EdgeOrder::Total)
+}
 
-    fn weight(&self) -> Weight {
-        self.flows.weight(EdgeOrder::Total)
-    }
+impl Latest {
+    const NONE: Self = Self { either: NONE, received: NONE, sent: NONE };
 
-    fn add(&mut self, posting: &RawPosting, valued: &Valued) {
+    /// Counts a posting among flows.
+    fn count(&mut self, flows: &mut EdgeFlows, posting: &RawPosting, valued: &Valued) {
         let row = posting.row;
-        let flows = &mut self.flows;
-        flows.transactions += u64::from(std::mem::replace(&mut self.latest.either, row) != row);
+        flows.transactions += u64::from(std::mem::replace(&mut self.either, row) != row);
         flows.first = flows.first.min(valued.time);
         flows.last = flows.last.max(valued.time);
         let (side, latest) = match posting.direction() {
-            Direction::In => (&mut flows.received, &mut self.latest.received),
-            Direction::Out | Direction::Own => (&mut flows.sent, &mut self.latest.sent),
+            Direction::In => (&mut flows.received, &mut self.received),
+            Direction::Out | Direction::Own => (&mut flows.sent, &mut self.sent),
         };
         side.transactions += u64::from(std::mem::replace(latest, row) != row);
         side.transfers += 1;
@@ -250,8 +270,4 @@ impl Slots {
 
 fn id(place: usize) -> u32 {
     u32::try_from(place).expect("counterparties are numbered in 32 bits as accounts are")
-}
-
-fn low(key: u64) -> u32 {
-    u32::try_from(key & u64::from(u32::MAX)).expect("32 bits were kept")
 }
