@@ -62,6 +62,7 @@ fn build(generator: &Generator, store: &Path, mut progress: impl FnMut(u64, Cost
     let cancel = Cancel::new();
     let mut writer = Writer::open_or_create(store)?;
     writer.import_tokens("bench", listings())?;
+    writer.begin_load();
     let (mut cost, mut generating) = (Cost::default(), Cost::default());
     for number in 0..generator.preset().chunks() {
         let (batch, made) = timed(|| generator.batch(&generator.chunk(number)));

@@ -6,6 +6,7 @@ use super::CommitReport;
 use super::commit::{Destination, commit};
 use super::contents::{ChainContents, Contents, Storage, keep_merged};
 use super::merge::{self, Merging, Outcome};
+use super::tiers;
 use crate::facts::Batch;
 use crate::read::Result;
 use crate::segment::Source;
@@ -16,6 +17,8 @@ use crate::{Cancel, LedgerError};
 pub(super) enum Extent {
     /// What the tiers ask for.
     Due,
+    /// What hinders reading, while more is to come.
+    Crowded,
     /// All that fits into one segment.
     Most,
 }
@@ -97,7 +100,8 @@ impl Contents {
         let Some(held) = self.chains.get(&chain) else { return Ok((None, Outcome::Idle)) };
         let mut after = held.clone();
         let outcome = match extent {
-            Extent::Due => merge::merge_due(chain, &mut after, storage, merging, cancel)?,
+            Extent::Due => merge::merge_due(chain, &mut after, tiers::due, (storage, merging), cancel)?,
+            Extent::Crowded => merge::merge_due(chain, &mut after, tiers::crowded, (storage, merging), cancel)?,
             Extent::Most => merge::merge_most(chain, &mut after, storage, merging, cancel)?,
         };
         Ok(((outcome != Outcome::Idle).then(|| self.with_chain(chain, after)), outcome))

@@ -32,17 +32,17 @@ pub(super) enum Outcome {
     Apart,
 }
 
-/// Merges the sealed segments that the tiers ask for, once.
+/// Merges the sealed segments that the tiers ask for, once; `due` names them, given what each holds.
 pub(super) fn merge_due(
     chain: Chain,
     held: &mut ChainContents,
-    storage: &mut dyn Storage,
-    merging: Merging<'_>,
+    due: impl Fn(&[u64]) -> Option<Vec<usize>>,
+    (storage, merging): (&mut dyn Storage, Merging<'_>),
     cancel: &Cancel,
 ) -> Result<Outcome> {
     let open = mergeable(held);
     let weights: Vec<u64> = open.iter().map(|part| weight(part)).collect();
-    match tiers::due(&weights) {
+    match due(&weights) {
         None => Ok(Outcome::Idle),
         Some(due) => {
             let due: Vec<Arc<Part>> = due.into_iter().map(|place| Arc::clone(&open[place])).collect();

@@ -38,6 +38,16 @@ pub(super) fn due(weights: &[u64]) -> Option<Vec<usize>> {
     }
 }
 
+/// Segments below the last two tiers that may be open while a load goes on.
+const MOST_LOADED: usize = 64;
+
+/// The places of the segments to be merged while more is to come: none before there are so many that reading suffers,
+/// and then all that are small, so that a load writes each movement once more and not once for each tier.
+pub(super) fn crowded(weights: &[u64]) -> Option<Vec<usize>> {
+    let small: Vec<usize> = (0..weights.len()).filter(|place| tier(weights[*place]) + 1 < FINAL).collect();
+    if small.len() < MOST_LOADED { None } else { Some(small) }
+}
+
 /// The segments in as few groups as may be merged into one each: in their order, none of them past what a final
 /// segment holds. Groups of one are left out.
 pub(super) fn compacted(weights: &[u64]) -> Vec<Vec<usize>> {
@@ -89,6 +99,13 @@ mod tests {
         // Eight of 300 make one of 2,400: the eighth of its tier, so all are merged at once.
         assert_eq!(due(&[[3000; 7].as_slice(), &[300; 8]].concat()), Some((0..15).collect()));
         assert_eq!(due(&[100 << 20; 20]), None, "final segments are left alone");
+    }
+
+    #[test]
+    fn a_load_merges_once_it_is_crowded_and_leaves_the_large_alone() {
+        assert_eq!(crowded(&[1_000_000; 63]), None);
+        assert_eq!(crowded(&[1_000_000; 64]), Some((0..64).collect()));
+        assert_eq!(crowded(&[[64 << 20, 9 << 20].as_slice(), &[5; 64]].concat()), Some((2..66).collect()));
     }
 
     #[test]

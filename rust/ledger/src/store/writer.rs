@@ -32,8 +32,18 @@ pub struct Writer {
     folder: Folder,
     contents: Contents,
     snapshot: Arc<Snapshot>,
+    upkeep: Upkeep,
     /// Released by the system when the process ends, however it ends.
     _lock: File,
+}
+
+/// When segments are merged and edges built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Upkeep {
+    /// With the change that makes them due.
+    Prompt,
+    /// Once a load has ended.
+    Deferred,
 }
 
 impl Writer {
@@ -59,7 +69,7 @@ impl Writer {
             None => Contents::default(),
         };
         let snapshot = Arc::new(contents.snapshot());
-        let mut writer = Self { folder, contents, snapshot, _lock: lock };
+        let mut writer = Self { folder, contents, snapshot, upkeep: Upkeep::Prompt, _lock: lock };
         if writer.contents.generation == 0 {
             writer.change(|contents, _| Ok((Some(contents.clone()), ())))?;
         }
@@ -89,10 +99,11 @@ impl Writer {
     pub fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport> {
         let (chain, before) = (batch.chain, self.contents.written_bytes);
         let report = self.change(|contents, folder| contents.with_batch(batch, folder, cancel))?;
-        let merges = match self.merge(chain, cancel) {
-            Ok(()) => Merges::Done,
-            Err(_) => Merges::Postponed,
+        let merged = match self.upkeep {
+            Upkeep::Prompt => self.merge(chain, cancel),
+            Upkeep::Deferred => self.merge_while(chain, Extent::Crowded, cancel),
         };
+        let merges = if merged.is_ok() { Merges::Done } else { Merges::Postponed };
         let written_bytes = self.contents.written_bytes - before;
         Ok(CommitReport { generation: self.contents.generation, written_bytes, merges, ..report })
     }
@@ -176,8 +187,31 @@ impl Writer {
     /// # Errors
     /// When a merge cannot be written, or is cancelled: those before it stand.
     pub fn merge(&mut self, chain: Chain, cancel: &Cancel) -> Result<()> {
-        while self.merge_once(chain, Extent::Due, &|_, _| {}, cancel)? {}
+        self.merge_while(chain, Extent::Due, cancel)
+    }
+
+    fn merge_while(&mut self, chain: Chain, extent: Extent, cancel: &Cancel) -> Result<()> {
+        while self.merge_once(chain, extent, &|_, _| {}, cancel)? {}
         Ok(())
+    }
+
+    /// Announces many commits: until [`Writer::end_load`] segments are merged only when there are too many to be read
+    /// together, and no edges are built, as most would soon be replaced. Each commit is durable as ever, and answers
+    /// are the same; rankings over large accounts take longer meanwhile.
+    pub const fn begin_load(&mut self) {
+        self.upkeep = Upkeep::Deferred;
+    }
+
+    /// Ends a load: merges what is due. Edges are for [`Writer::rebuild_edges`]. A load that is broken off needs no
+    /// end: the next commit merges what is due.
+    ///
+    /// # Errors
+    /// As [`Writer::merge`].
+    pub fn end_load(&mut self, cancel: &Cancel) -> Result<()> {
+        let chains: Vec<Chain> = self.contents.chains.keys().copied().collect();
+        let merged = chains.into_iter().try_for_each(|chain| self.merge(chain, cancel));
+        self.upkeep = Upkeep::Prompt;
+        merged
     }
 
     /// Merges all segments of a chain into as few as may be, each merge a generation of its own; `progress(done,
@@ -277,8 +311,9 @@ impl Writer {
         let (after, outcome) = step(&self.contents, &mut self.folder)?;
         let Some(mut after) = after else { return Ok(outcome) };
         after.drop_orphans();
-        if let Some(with_edges) =
-            after.with_edges(Wanted::New(&self.contents), &mut self.folder, &|_, _| {}, &Cancel::new())?
+        if self.upkeep == Upkeep::Prompt
+            && let Some(with_edges) =
+                after.with_edges(Wanted::New(&self.contents), &mut self.folder, &|_, _| {}, &Cancel::new())?
         {
             after = with_edges;
         }

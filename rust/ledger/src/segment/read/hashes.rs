@@ -206,12 +206,15 @@ impl Walk<'_> {
         if low >= length {
             return Ok(length);
         }
-        // Blocks whose first prefix is below: the last of them has the place, or ends before it.
-        let blocks = length.div_ceil(BLOCK);
-        let table = self.table;
-        let behind = gallop(low / BLOCK + 1, blocks, |block| Ok(table.value(block * BLOCK, 0)? < first))?;
-        let block = behind - 1;
+        let mut block = low / BLOCK;
         self.load(block)?;
+        // Mostly the block at hand has the place. Else, of the blocks whose first prefix is below, the last one has it,
+        // or ends before it.
+        if self.values[..self.count].last().is_none_or(|&last| last < first) {
+            let (table, blocks) = (self.table, length.div_ceil(BLOCK));
+            block = gallop(block + 1, blocks, |block| Ok(table.value(block * BLOCK, 0)? < first))? - 1;
+            self.load(block)?;
+        }
         let start = if block == low / BLOCK { (low % BLOCK).min(self.count) } else { 0 };
         let inside = self.values[start..self.count].partition_point(|&value| value < first);
         Ok((block * BLOCK + start + inside).min(length))
