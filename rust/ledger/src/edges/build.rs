@@ -9,7 +9,7 @@ use super::tally::{AccountEdges, Tally};
 use super::value::{Values, counts, terms};
 use crate::market::{MarketStamp, PriceTable, Registry};
 use crate::read::Result;
-use crate::segment::{RawPosting, SectionPart, Segment, SegmentFile, Spool};
+use crate::segment::{Growing, RawPosting, SectionPart, Segment, SegmentFile, Spool};
 use crate::{Cancel, LedgerError};
 
 /// Postings read at a time.
@@ -43,7 +43,9 @@ pub(crate) fn build(
     let base = segment.base().1;
     let accounts = u32::try_from(segment.addresses()).unwrap_or(u32::MAX);
     let mut grouping = Grouping::new(segment)?;
-    let [mut starts, mut steps, mut data] = [(); 3].map(|()| SectionPart::new(spool));
+    let [mut starts, mut steps] = [(); 2].map(|()| SectionPart::new(spool));
+    let mut out = SegmentFile::begin(out, segment.chain(), segment.network())?;
+    let mut data = Growing::new(DATA);
     let (mut pairs, mut rows, mut done, mut released, mut start) = (0, 0, 0, 0, 0);
     let (mut encoder, mut record) = (Encoder::default(), Vec::new());
     for account in 0..accounts {
@@ -59,7 +61,7 @@ pub(crate) fn build(
         if !edges.pairs.is_empty() {
             record.clear();
             encoder.encode(edges, base, &mut record);
-            data.write(&record)?;
+            data.write(&record, &mut out)?;
         }
         done += grouping.postings;
         if account % 4096 == 0 {
@@ -84,11 +86,10 @@ pub(crate) fn build(
         base: base.secs(),
         stamp,
     };
-    let mut out = SegmentFile::begin(out, segment.chain(), segment.network())?;
-    out.put(SUMMARY, &[summary])?;
+    data.end(&mut out)?;
     out.part(STARTS, starts)?;
     out.part(STEPS, steps)?;
-    out.part(DATA, data)?;
+    out.put(SUMMARY, &[summary])?;
     out.finish()?;
     Ok(())
 }

@@ -44,6 +44,11 @@ pub(super) fn build(
     };
     let by_hash = order::by_hash(input, rows)?;
     cancel.check()?;
+    let mut out = SegmentFile::begin(sink, input.chain, input.network)?;
+    let mut accounts = AccountsWriter::new(spool, input.chain.family());
+    dictionary.write(&mut accounts, input.chain.family())?;
+    accounts.put(&mut out)?;
+    put_assets(spool, assets.contracts(), &mut out)?;
     let mut transactions = TransactionsWriter::new(spool, frame);
     let mut movements = Movements::new(dictionary.len());
     let mut fees: FxHashMap<u32, Amount> = FxHashMap::default();
@@ -60,7 +65,7 @@ pub(super) fn build(
         for input in &record.inputs {
             inputs.push((input.hash, input.index, super::columns::id(inputs.len(), "inputs")?));
         }
-        transactions.push(&record)?;
+        transactions.push(&record, &mut out)?;
         movements.add(place, &record, row.facts.hash.is_made());
         if let (Some(payer), Some(fee)) = (record.from, fee_of(row.facts)) {
             let paid = fees.entry(payer).or_default();
@@ -68,12 +73,7 @@ pub(super) fn build(
         }
     }
     cancel.check()?;
-    let mut out = SegmentFile::begin(sink, input.chain, input.network)?;
-    let mut accounts = AccountsWriter::new(spool, input.chain.family());
-    dictionary.write(&mut accounts, input.chain.family())?;
-    accounts.put(&mut out)?;
-    put_assets(spool, assets.contracts(), &mut out)?;
-
+    transactions.end_rows(&mut out)?;
     let mut tokens = TokensWriter::new(spool);
     for (account, token) in super::assets::tokens_in_order(input, dictionary) {
         let symbol = transactions.text(token.symbol.as_deref().map(str::as_bytes))?;
@@ -110,7 +110,7 @@ pub(super) fn build(
     let knots = transactions.knots();
     let shape = Shape::new(totals.transactions, totals.accounts, totals.assets, knots.clone());
     transactions.put(&mut out)?;
-    let mut postings = PostingsWriter::new(spool, shape, frame);
+    let mut postings = PostingsWriter::new(spool, shape, frame, &mut out);
     for (accounts, entries) in movements.into_parts() {
         cancel.check()?;
         for entry in ByAccount::sort(&entries, &accounts).entries(&entries) {
@@ -128,7 +128,7 @@ pub(super) fn build(
             postings.push(entry.account, &posting)?;
         }
     }
-    totals.hubs = postings.put(totals.accounts, &mut out)?;
+    totals.hubs = postings.put(totals.accounts)?;
     let mut fees: Vec<_> = fees.into_iter().collect();
     fees.sort_unstable_by_key(|&(account, _)| account);
     let mut fee_writer = FeesWriter::new(spool);

@@ -17,8 +17,9 @@ const PIECE: usize = 1 << 17;
 
 /// Writes a segment file to a sink, from front to back, with the checksums of its pages.
 ///
-/// Sections are put whole ([`SegmentFile::put`]) or from a [`Part`] that grew meanwhile ([`SegmentFile::part`]); the
-/// file has them in that order. What is held: one page, the directory, and four bytes per page.
+/// Sections are put whole ([`SegmentFile::put`]), from a [`Part`] that grew meanwhile ([`SegmentFile::part`]), or in
+/// pieces as they come ([`Growing`]); the file has them in that order. What is held: one page, the directory, and four
+/// bytes per page.
 pub(crate) struct SegmentFile<'a> {
     sink: &'a mut dyn Write,
     written: u64,
@@ -105,5 +106,52 @@ impl<'a> SegmentFile<'a> {
         self.send(checks)?;
         self.send(bytemuck::bytes_of(&trailer))?;
         Ok(trailer.length)
+    }
+}
+
+/// The one section that goes into the file while it grows: it waits neither in memory nor in a temporary file. Nothing
+/// else may be put from its first byte to its end.
+pub(crate) struct Growing<T> {
+    section: Section<T>,
+    /// Where it begins, once some of it is written.
+    start: Option<u64>,
+    waiting: Vec<u8>,
+    length: u64,
+}
+
+impl<T: Pod> Growing<T> {
+    pub(crate) const fn new(section: Section<T>) -> Self {
+        Self { section, start: None, waiting: Vec::new(), length: 0 }
+    }
+
+    /// Bytes so far.
+    pub(crate) const fn len(&self) -> u64 {
+        self.length
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8], out: &mut SegmentFile<'_>) -> Result<()> {
+        self.waiting.extend_from_slice(bytes);
+        self.length += bytes.len() as u64;
+        if self.waiting.len() < PIECE {
+            return Ok(());
+        }
+        if self.start.is_none() {
+            out.align(PAGE as u64)?;
+            self.start = Some(out.written);
+        }
+        debug_assert_eq!(self.start.map(|start| start + self.length), Some(out.written + self.waiting.len() as u64));
+        out.append(&self.waiting)?;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// Ends the section.
+    pub(crate) fn end(&mut self, out: &mut SegmentFile<'_>) -> Result<()> {
+        let Some(start) = self.start else {
+            out.enter(self.section, self.length)?;
+            return out.append(&self.waiting);
+        };
+        out.entries.push(Entry::new(self.section, start, self.length / size_of::<T>() as u64));
+        out.append(&self.waiting)
     }
 }

@@ -30,7 +30,7 @@ use super::map::Bytes;
 use crate::LedgerError;
 use crate::read::Result;
 
-pub(crate) use self::file::SegmentFile;
+pub(crate) use self::file::{Growing, SegmentFile};
 pub(super) use self::raw::ContainerWriter;
 
 #[cfg(target_endian = "big")]

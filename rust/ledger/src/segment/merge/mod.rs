@@ -97,7 +97,8 @@ pub(crate) fn merge(
     let ids = accounts::unite(chain, sources, &leaving, &spool, &mut out, cancel)?;
 
     let mut transactions = TransactionsWriter::new(&spool, frame);
-    let merged = rows::merge(sources, &leaving, &ids, frame, &mut transactions, (progress, cancel))?;
+    let merged = rows::merge(sources, &leaving, &ids, frame, (&mut transactions, &mut out), (progress, cancel))?;
+    transactions.end_rows(&mut out)?;
     let mut totals = Totals {
         frame,
         transactions: transactions.rows(),
@@ -119,9 +120,9 @@ pub(crate) fn merge(
     let shape = Shape::new(totals.transactions, totals.accounts, totals.assets, knots.clone());
     transactions.put(&mut out)?;
 
-    let mut writer = PostingsWriter::new(&spool, shape, frame);
+    let mut writer = PostingsWriter::new(&spool, shape, frame, &mut out);
     postings::merge(sources, &ids, &merged, frame, &mut writer, cancel)?;
-    totals.hubs = writer.put(totals.accounts, &mut out)?;
+    totals.hubs = writer.put(totals.accounts)?;
     let mut fees = FeesWriter::new(&spool);
     postings::merge_fees(sources, &leaving, &ids, &merged, &mut fees)?;
     totals.fee_payers = fees.len();

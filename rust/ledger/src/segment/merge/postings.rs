@@ -86,7 +86,7 @@ pub(super) fn merge(
     ids: &Ids,
     merged: &Merged,
     frame: Frame,
-    writer: &mut PostingsWriter,
+    writer: &mut PostingsWriter<'_, '_>,
     cancel: &Cancel,
 ) -> Result<()> {
     let mut runs: Vec<Run<'_>> = sources

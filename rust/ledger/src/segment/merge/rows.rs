@@ -13,6 +13,7 @@ use super::places::Places;
 use super::{CANCEL_STEP, Source, release};
 use crate::Cancel;
 use crate::read::Result;
+use crate::segment::container::SegmentFile;
 use crate::segment::fee::saturating_add;
 use crate::segment::read::Walk;
 use crate::segment::record::{OutputRecord, TransactionRecord};
@@ -83,7 +84,7 @@ pub(super) fn merge(
     leaving: &[Leaving],
     ids: &Ids,
     frame: Frame,
-    writer: &mut TransactionsWriter,
+    (writer, out): (&mut TransactionsWriter, &mut SegmentFile<'_>),
     (progress, cancel): (&dyn Fn(u64, u64), &Cancel),
 ) -> Result<Merged> {
     let total = sources.iter().map(|source| u64::from(source.segment.transactions())).sum();
@@ -139,7 +140,7 @@ pub(super) fn merge(
         let count = count_of(record);
         merged.inputs[place].push(reading.inputs, narrow(writer.inputs()), count);
         reading.inputs = reading.inputs.saturating_add(count);
-        writer.push(record)?;
+        writer.push(record, out)?;
         match reading.load(reading.row + 1, &mut merged.gone[place])? {
             Some(standing) => *top = Reverse((standing, place)),
             None => {

@@ -4,21 +4,22 @@ use std::sync::Arc;
 
 use headwater_types::Amount;
 
-use super::super::container::SegmentFile;
+use super::super::container::{Growing, SegmentFile};
 use super::super::layout::{self, HUB};
 use super::super::pack::bits::BitWriter;
 use super::super::pack::{AmountTableWriter, BLOCK, IntWriter};
 use super::super::posting::{Shape, encode};
 use super::super::read::RawPosting;
-use super::super::spool::{Part, Spool};
+use super::super::spool::Spool;
 use super::hubs::HubsWriter;
 use super::summary::Frame;
 use crate::read::Result;
 
 /// Takes the postings of all accounts: accounts in order, the postings of each in theirs.
-pub(crate) struct PostingsWriter {
+pub(crate) struct PostingsWriter<'o, 's> {
+    out: &'o mut SegmentFile<'s>,
     shape: Shape,
-    blocks: Part,
+    blocks: Growing<u8>,
     starts: IntWriter,
     accounts: IntWriter,
     hubs: HubsWriter,
@@ -30,12 +31,14 @@ pub(crate) struct PostingsWriter {
     amounts: Vec<Amount>,
 }
 
-impl PostingsWriter {
-    /// `shape` tells how many transactions, accounts and assets the segment has, and where its rows stand.
-    pub(crate) fn new(spool: &Arc<Spool>, shape: Shape, frame: Frame) -> Self {
+impl<'o, 's> PostingsWriter<'o, 's> {
+    /// `shape` tells how many transactions, accounts and assets the segment has, and where its rows stand. Postings go
+    /// into the file as they come.
+    pub(crate) fn new(spool: &Arc<Spool>, shape: Shape, frame: Frame, out: &'o mut SegmentFile<'s>) -> Self {
         Self {
+            blocks: Growing::new(layout::POSTING_BYTES),
+            out,
             shape,
-            blocks: Part::new(spool),
             starts: IntWriter::new(spool),
             accounts: IntWriter::new(spool),
             hubs: HubsWriter::new(spool, frame),
@@ -86,7 +89,7 @@ impl PostingsWriter {
             self.starts.push([self.blocks.len()])?;
             self.bits.clear();
             encode(block, &self.shape, &mut self.bits, &mut self.amounts);
-            self.blocks.write(self.bits.bytes())?;
+            self.blocks.write(self.bits.bytes(), self.out)?;
         }
         self.waiting.drain(..postings);
         Ok(())
@@ -101,16 +104,16 @@ impl PostingsWriter {
     }
 
     /// Ends the postings of a segment of so many accounts; the number of hubs.
-    pub(crate) fn put(mut self, accounts: u64, out: &mut SegmentFile<'_>) -> Result<u64> {
+    pub(crate) fn put(mut self, accounts: u64) -> Result<u64> {
         self.end_account()?;
         while self.accounts.len() <= accounts {
             self.accounts.push([self.starts.len()])?;
         }
         self.starts.push([self.blocks.len()])?;
-        self.accounts.put(out, layout::ACCOUNT_BLOCKS)?;
-        self.starts.put(out, layout::POSTING_STARTS)?;
-        out.part(layout::POSTING_BYTES, self.blocks)?;
-        self.hubs.put(out)
+        self.blocks.end(self.out)?;
+        self.accounts.put(self.out, layout::ACCOUNT_BLOCKS)?;
+        self.starts.put(self.out, layout::POSTING_STARTS)?;
+        self.hubs.put(self.out)
     }
 }
 

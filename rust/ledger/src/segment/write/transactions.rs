@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::container::SegmentFile;
+use super::super::container::{Growing, SegmentFile};
 use super::super::knots::{KnotMaker, Knots};
 use super::super::layout;
 use super::super::pack::{AmountTableWriter, IntWriter, TableWriter};
@@ -19,7 +19,7 @@ pub(crate) struct TransactionsWriter {
     frame: Frame,
     rows: u64,
     knots: KnotMaker,
-    hashes: Part,
+    hashes: Growing<[u8; 32]>,
     heads: TableWriter<7>,
     values: OptionalAmountWriter,
     nonces: OptionalInts,
@@ -39,12 +39,13 @@ pub(crate) struct TransactionsWriter {
 }
 
 impl TransactionsWriter {
+    /// Hashes, which nothing compresses, go into the file as they come.
     pub(crate) fn new(spool: &Arc<Spool>, frame: Frame) -> Self {
         Self {
             frame,
             rows: 0,
             knots: KnotMaker::default(),
-            hashes: Part::new(spool),
+            hashes: Growing::new(layout::TX_HASHES),
             heads: TableWriter::new(spool),
             values: OptionalAmountWriter::new(spool),
             nonces: OptionalInts::new(spool),
@@ -74,11 +75,11 @@ impl TransactionsWriter {
         self.utxo.input_count
     }
 
-    pub(crate) fn push(&mut self, record: &TransactionRecord) -> Result<()> {
+    pub(crate) fn push(&mut self, record: &TransactionRecord, out: &mut SegmentFile<'_>) -> Result<()> {
         self.rows += 1;
         check_ids(self.rows, "transactions")?;
         self.knots.push(record.block, record.time);
-        self.hashes.write(&record.hash)?;
+        self.hashes.write(&record.hash, out)?;
         self.heads.push([
             u64::from(record.block),
             self.frame.off_pace(record.block, record.time),
@@ -106,6 +107,11 @@ impl TransactionsWriter {
         self.utxo.push(record, &mut self.blobs)
     }
 
+    /// Called behind the last row, before anything else goes into the file.
+    pub(crate) fn end_rows(&mut self, out: &mut SegmentFile<'_>) -> Result<()> {
+        self.hashes.end(out)
+    }
+
     /// Where rows stand; whole once the last one was pushed.
     pub(crate) fn knots(&self) -> Knots {
         self.knots.finish()
@@ -117,7 +123,6 @@ impl TransactionsWriter {
     }
 
     pub(crate) fn put(self, out: &mut SegmentFile<'_>) -> Result<()> {
-        out.part(layout::TX_HASHES, self.hashes)?;
         self.heads.put(out, layout::TX_HEADS)?;
         self.values.put(out, layout::TX_HAS_VALUE, layout::TX_VALUES)?;
         self.nonces.put(out, &layout::TX_NONCES)?;
