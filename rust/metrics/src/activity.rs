@@ -163,7 +163,7 @@ fn double(count: u128) -> f64 {
 #[derive(Debug, Default)]
 pub struct ActivityGather {
     sums: AssetSums,
-    counts: Activity,
+    found: Activity,
     latest: Option<(u32, u32)>,
     times: Vec<i64>,
     /// Numbers of the senders and of the receivers of the open part.
@@ -191,7 +191,7 @@ impl ActivityGather {
                 numbers.sort_unstable();
                 numbers.dedup();
             }
-            self.counts.set_counterparties(senders, receivers);
+            self.found.set_counterparties(senders, receivers);
         } else {
             self.close();
             let mut named: [Vec<Address>; 2] = [Vec::new(), Vec::new()];
@@ -202,7 +202,7 @@ impl ActivityGather {
                 named.sort_unstable();
                 named.dedup();
             }
-            self.counts.set_counterparties(&named[0], &named[1]);
+            self.found.set_counterparties(&named[0], &named[1]);
         }
         self.open.iter_mut().for_each(Vec::clear);
         Ok(())
@@ -225,7 +225,16 @@ impl Activity {
 
 impl Gather for ActivityGather {
     const WANTED: ColumnSet = ColumnSet::ALL;
-    type Found = Activity;
+    type Found<'a> = &'a Activity;
+
+    fn begin(&mut self) {
+        self.sums.begin();
+        let mut sums = std::mem::take(&mut self.found.sums);
+        sums.clear();
+        self.found = Activity { sums, ..Activity::default() };
+        self.times.clear();
+        (self.latest, self.part) = (None, None);
+    }
 
     fn add(&mut self, ledger: &dyn Ledger, columns: &PostingColumns<'_>) -> Result<(), LedgerError> {
         if self.part != Some(columns.part()) {
@@ -242,20 +251,20 @@ impl Gather for ActivityGather {
                 continue;
             }
             let transaction = Some((columns.part(), *row));
-            self.counts.transactions += u64::from(self.latest != transaction);
+            self.found.transactions += u64::from(self.latest != transaction);
             self.latest = transaction;
             self.times.push(base.saturating_add(i64::from(*secs)));
             let with = match flags.direction() {
                 Direction::In => {
-                    self.counts.received += 1;
+                    self.found.received += 1;
                     &mut self.open[0]
                 }
                 Direction::Out => {
-                    self.counts.sent += 1;
+                    self.found.sent += 1;
                     &mut self.open[1]
                 }
                 Direction::Own => {
-                    self.counts.own += 1;
+                    self.found.own += 1;
                     continue;
                 }
             };
@@ -266,13 +275,11 @@ impl Gather for ActivityGather {
         Ok(())
     }
 
-    fn finish(&mut self, ledger: &dyn Ledger) -> Result<Activity, LedgerError> {
+    fn finish(&mut self, ledger: &dyn Ledger) -> Result<&Activity, LedgerError> {
         self.count_counterparties(ledger)?;
-        self.counts.sums = self.sums.finish(ledger)?;
-        self.counts.times = Times::of(&mut self.times);
-        self.times.clear();
-        (self.latest, self.part) = (None, None);
-        Ok(std::mem::take(&mut self.counts))
+        self.found.sums.extend(self.sums.finish(ledger)?.iter());
+        self.found.times = Times::of(&mut self.times);
+        Ok(&self.found)
     }
 }
 
@@ -286,7 +293,8 @@ pub fn activity(ledger: &dyn Ledger, account: &Account, scan: &Scan, cancel: &Ca
         gather.add(ledger, &columns)?;
         Ok(std::ops::ControlFlow::Continue(()))
     })?;
-    gather.finish(ledger)
+    gather.finish(ledger)?;
+    Ok(gather.found)
 }
 
 #[cfg(test)]

@@ -62,6 +62,18 @@ impl ExactSum {
         Ok(())
     }
 
+    /// The last 128 bits.
+    #[must_use]
+    pub const fn low(self) -> u128 {
+        self.low
+    }
+
+    /// The bits above the last 128.
+    #[must_use]
+    pub const fn high(self) -> u128 {
+        self.high
+    }
+
     /// The sum.
     #[must_use]
     pub fn total(self) -> Amount {

@@ -1,9 +1,14 @@
 //! What came in and went out of each asset.
 
+mod columns;
+
+use std::collections::HashMap;
+
 use headwater_ledger::read::{ColumnSet, Direction, LARGE, PostingColumns};
 use headwater_ledger::{Ledger, LedgerError};
-use headwater_types::{Asset, Balance, SumOverflow};
+use headwater_types::{Asset, Balance};
 
+pub use self::columns::{BalanceColumns, balances_of_every_address};
 use crate::exact::ExactSum;
 use crate::sweep::Gather;
 
@@ -27,76 +32,102 @@ struct Sum {
     counts: [u64; 2],
 }
 
-impl Sum {
-    fn join(&mut self, other: &Self) -> Result<(), SumOverflow> {
-        for way in [0, 1] {
-            self.counts[way] += other.counts[way];
-            self.sums[way].join(other.sums[way])?;
-        }
-        Ok(())
-    }
-}
+/// No number, or no place.
+const NONE: u32 = u32::MAX;
 
 /// Exact sums of one address by asset: of movements that did not fail, transfers to itself left out. Fees are no
 /// movements; [`Ledger::holdings`] has them.
 ///
-/// Assets of the part that is read are found by number in a table that is kept from address to address, so a posting
-/// costs two additions and no hash.
+/// Every asset that is met has a number here, whatever part of the ledger it is met in, and sums are found by number in
+/// a table that is kept from address to address: a posting costs two additions and no hash, an address no memory.
 #[derive(Debug, Default)]
 pub struct AssetSums {
+    /// By number.
+    assets: Vec<Asset>,
+    numbers: HashMap<Asset, u32>,
+    /// Of parts that are not read now: by number of asset there, the number here, or [`NONE`].
+    parts: HashMap<u32, Vec<u32>>,
+    /// The part that is read, and the same of it.
     part: Option<u32>,
-    /// By number of asset: place in `open` and one more, or 0.
+    of_part: Vec<u32>,
+    /// By number: place in `sums`, or [`NONE`].
     places: Vec<u32>,
-    /// Sums of the part that is read, with the number of the asset.
-    open: Vec<(u32, Sum)>,
-    /// Assets of the part, as far as they were looked up.
-    names: Vec<Option<Asset>>,
-    /// Sums of parts that are done.
-    done: Vec<(Asset, Sum)>,
+    /// Of the address that is read.
+    sums: Vec<Sum>,
+    met: Vec<Met>,
+    several_parts: bool,
+}
+
+/// An asset of the address that is read: sorts like the asset among those of one part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Met {
+    of_part: u32,
+    number: u32,
+    place: u32,
 }
 
 impl AssetSums {
-    fn sum(&mut self, asset: u32) -> &mut Sum {
-        let asset_place = asset as usize;
-        if asset_place >= self.places.len() {
-            self.places.resize(asset_place + 1, 0);
+    fn turn_to(&mut self, part: u32) {
+        if self.part == Some(part) {
+            return;
         }
-        if self.places[asset_place] == 0 {
-            self.open.push((asset, Sum::default()));
-            self.places[asset_place] = u32::try_from(self.open.len()).expect("assets have 32-bit numbers");
+        let of_part = self.parts.remove(&part).unwrap_or_default();
+        let left = std::mem::replace(&mut self.of_part, of_part);
+        if let Some(last) = self.part.replace(part) {
+            self.parts.insert(last, left);
         }
-        &mut self.open[self.places[asset_place] as usize - 1].1
+        self.several_parts |= !self.met.is_empty();
     }
 
-    /// Gives the sums of the open part their names.
-    fn close(&mut self, ledger: &dyn Ledger, part: u32) -> Result<(), LedgerError> {
-        for (number, sum) in self.open.drain(..) {
-            let place = number as usize;
-            self.places[place] = 0;
-            if place >= self.names.len() {
-                self.names.resize(place + 1, None);
-            }
-            let asset = match self.names[place] {
-                Some(asset) => asset,
-                None => *self.names[place].insert(ledger.asset(PostingColumns::asset_of(part, number))?),
-            };
-            self.done.push((asset, sum));
+    #[inline]
+    fn sum(&mut self, ledger: &dyn Ledger, part: u32, of_part: u32) -> Result<&mut Sum, LedgerError> {
+        let number = match self.of_part.get(of_part as usize) {
+            Some(number) if *number != NONE => *number,
+            Some(_) | None => self.meet(ledger, part, of_part)?,
+        };
+        let place = &mut self.places[number as usize];
+        if *place == NONE {
+            *place = u32::try_from(self.sums.len()).expect("assets have 32-bit numbers");
+            self.met.push(Met { of_part, number, place: *place });
+            self.sums.push(Sum::default());
         }
-        Ok(())
+        Ok(&mut self.sums[*place as usize])
+    }
+
+    /// Gives an asset of the part its number.
+    #[cold]
+    fn meet(&mut self, ledger: &dyn Ledger, part: u32, of_part: u32) -> Result<u32, LedgerError> {
+        let asset = ledger.asset(PostingColumns::asset_of(part, of_part))?;
+        let next = u32::try_from(self.assets.len()).expect("assets have 32-bit numbers");
+        let number = *self.numbers.entry(asset).or_insert(next);
+        if number == next {
+            self.assets.push(asset);
+            self.places.push(NONE);
+        }
+        let place = of_part as usize;
+        if place >= self.of_part.len() {
+            self.of_part.resize(place + 1, NONE);
+        }
+        self.of_part[place] = number;
+        Ok(number)
     }
 }
 
 impl Gather for AssetSums {
     const WANTED: ColumnSet = ColumnSet::ASSETS.with(ColumnSet::AMOUNTS);
-    type Found = Vec<AssetSum>;
+    type Found<'a> = Sums<'a>;
+
+    fn begin(&mut self) {
+        for met in self.met.drain(..) {
+            self.places[met.number as usize] = NONE;
+        }
+        self.sums.clear();
+        self.several_parts = false;
+    }
 
     fn add(&mut self, ledger: &dyn Ledger, columns: &PostingColumns<'_>) -> Result<(), LedgerError> {
-        if self.part != Some(columns.part()) {
-            if let Some(part) = self.part.replace(columns.part()) {
-                self.close(ledger, part)?;
-            }
-            self.names.clear();
-        }
+        let part = columns.part();
+        self.turn_to(part);
         let (assets, amounts) = (columns.assets(), columns.amounts());
         for (at, ((flags, asset), amount)) in columns.flags().iter().zip(assets).zip(amounts).enumerate() {
             if flags.is_failed() {
@@ -107,7 +138,7 @@ impl Gather for AssetSums {
                 Direction::Own => continue,
                 way => usize::from(way == Direction::Out),
             };
-            let sum = self.sum(*asset);
+            let sum = self.sum(ledger, part, *asset)?;
             sum.counts[way] += 1;
             if *amount == LARGE {
                 sum.sums[way].add_amount(columns.amount(at))?;
@@ -118,27 +149,30 @@ impl Gather for AssetSums {
         Ok(())
     }
 
-    fn finish(&mut self, ledger: &dyn Ledger) -> Result<Vec<AssetSum>, LedgerError> {
-        // Within a part numbers are in order of asset, and shorter to compare.
-        self.open.sort_unstable_by_key(|(number, _)| *number);
-        if let Some(part) = self.part {
-            self.close(ledger, part)?;
+    fn finish(&mut self, _: &dyn Ledger) -> Result<Sums<'_>, LedgerError> {
+        if self.several_parts {
+            self.met.sort_unstable_by_key(|met| &self.assets[met.number as usize]);
+        } else {
+            // Within a part numbers are in order of asset, and shorter to compare.
+            self.met.sort_unstable();
         }
-        if !self.done.is_sorted_by_key(|(asset, _)| *asset) {
-            self.done.sort_by_key(|(asset, _)| *asset);
-        }
-        let mut sums: Vec<AssetSum> = Vec::with_capacity(self.done.len());
-        let mut done = self.done.drain(..).peekable();
-        while let Some((asset, mut sum)) = done.next() {
-            while let Some((_, more)) = done.next_if(|(next, _)| *next == asset) {
-                sum.join(&more)?;
-            }
-            let mut balance = Balance::default();
-            balance.receive(sum.sums[0].total())?;
-            balance.send(sum.sums[1].total())?;
-            let [received_count, sent_count] = sum.counts;
-            sums.push(AssetSum { asset, balance, received_count, sent_count });
-        }
-        Ok(sums)
+        Ok(Sums(self))
+    }
+}
+
+/// The sums of one address, in order of asset.
+#[derive(Debug, Clone, Copy)]
+pub struct Sums<'a>(&'a AssetSums);
+
+impl<'a> Sums<'a> {
+    /// One by one.
+    #[must_use]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = AssetSum> + use<'a> {
+        let Self(found) = *self;
+        found.met.iter().map(|met| {
+            let Sum { sums: [received, sent], counts: [received_count, sent_count] } = found.sums[met.place as usize];
+            let balance = Balance::of(received.total(), sent.total());
+            AssetSum { asset: found.assets[met.number as usize], balance, received_count, sent_count }
+        })
     }
 }

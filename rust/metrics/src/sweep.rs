@@ -14,8 +14,13 @@ const RANGES_PER_THREAD: usize = 8;
 pub trait Gather: Send {
     /// What it looks at.
     const WANTED: ColumnSet;
-    /// What it finds.
-    type Found;
+    /// What it finds, lent until the next address begins.
+    type Found<'a>
+    where
+        Self: 'a;
+
+    /// Begins an address.
+    fn begin(&mut self);
 
     /// Adds a batch of the address; batches of one part come one after the other.
     ///
@@ -23,11 +28,11 @@ pub trait Gather: Send {
     /// When the ledger cannot be read, or a sum passes 256 bits.
     fn add(&mut self, ledger: &dyn Ledger, columns: &PostingColumns<'_>) -> Result<(), LedgerError>;
 
-    /// What was found of the address; begins anew.
+    /// What was found of the address.
     ///
     /// # Errors
     /// As [`Gather::add`].
-    fn finish(&mut self, ledger: &dyn Ledger) -> Result<Self::Found, LedgerError>;
+    fn finish(&mut self, ledger: &dyn Ledger) -> Result<Self::Found<'_>, LedgerError>;
 }
 
 /// Gathers over every address of a chain and keeps what `keep` makes of it, in order of address. The result does not
@@ -39,27 +44,42 @@ pub fn every_address<G: Gather + Default, T: Send>(
     ledger: &dyn Ledger,
     chain: Chain,
     cancel: &Cancel,
-    keep: impl Fn(&Address, G::Found) -> Option<T> + Sync,
+    keep: impl Fn(&Address, G::Found<'_>) -> Option<T> + Sync,
+) -> Result<Vec<T>, LedgerError> {
+    let fold = |kept: &mut Vec<T>, address: &Address, found: G::Found<'_>| kept.extend(keep(address, found));
+    Ok(fold_addresses::<G, Vec<T>>(ledger, chain, cancel, fold)?.into_iter().flatten().collect())
+}
+
+/// Gathers over every address of a chain and lets `fold` put it to what was made of those before. Addresses are divided
+/// between threads: what comes back follows their order, but where one ends and the next begins depends on the threads.
+///
+/// # Errors
+/// As [`every_address`].
+pub fn fold_addresses<G: Gather + Default, T: Default + Send>(
+    ledger: &dyn Ledger,
+    chain: Chain,
+    cancel: &Cancel,
+    fold: impl Fn(&mut T, &Address, G::Found<'_>) + Sync,
 ) -> Result<Vec<T>, LedgerError> {
     let ranges = ledger.split_addresses(chain, rayon::current_num_threads() * RANGES_PER_THREAD)?;
-    let of_range = |range: &AddressRange| -> Result<Vec<T>, LedgerError> {
+    let of_range = |range: &AddressRange| -> Result<T, LedgerError> {
         let mut gather = G::default();
-        let mut kept = Vec::new();
+        let mut folded = T::default();
         let mut current: Option<Address> = None;
         ledger.sweep(chain, range, (G::WANTED, cancel), &mut |address, columns| {
-            if current.as_ref() != Some(address)
-                && let Some(done) = current.replace(*address)
-            {
-                kept.extend(keep(&done, gather.finish(ledger)?));
+            if current.as_ref() != Some(address) {
+                if let Some(done) = current.replace(*address) {
+                    fold(&mut folded, &done, gather.finish(ledger)?);
+                }
+                gather.begin();
             }
             gather.add(ledger, &columns)?;
             Ok(ControlFlow::Continue(()))
         })?;
         if let Some(done) = current {
-            kept.extend(keep(&done, gather.finish(ledger)?));
+            fold(&mut folded, &done, gather.finish(ledger)?);
         }
-        Ok(kept)
+        Ok(folded)
     };
-    let parts: Vec<Vec<T>> = ranges.par_iter().map(of_range).collect::<Result<_, _>>()?;
-    Ok(parts.into_iter().flatten().collect())
+    ranges.par_iter().map(of_range).collect()
 }

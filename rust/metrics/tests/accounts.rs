@@ -9,7 +9,7 @@ use headwater_ledger::{Cancel, Snapshot};
 use headwater_metrics::activity::{Activity, ActivityGather, Times, activity};
 use headwater_metrics::counterparties::{Failed, Params, by_asset, by_count};
 use headwater_metrics::grouping::{Count, Side};
-use headwater_metrics::sums::{AssetSum, AssetSums};
+use headwater_metrics::sums::{AssetSum, AssetSums, BalanceColumns, Sums, balances_of_every_address};
 use headwater_metrics::sweep::every_address;
 use headwater_testkit::{address, over_segmentations, strategies};
 use headwater_types::{Address, Amount, Asset, Balance, Chain};
@@ -73,13 +73,23 @@ fn addresses() -> impl Iterator<Item = Address> {
 
 fn check_features(ledger: &dyn Ledger) -> Vec<(Address, Activity)> {
     let cancel = Cancel::new();
-    let keep = |address: &Address, found: Activity| Some((*address, found));
+    let keep = |address: &Address, found: &Activity| Some((*address, found.clone()));
     let all = on_threads(1, || every_address::<ActivityGather, _>(ledger, CHAIN, &cancel, keep).unwrap());
     let on_three = on_threads(3, || every_address::<ActivityGather, _>(ledger, CHAIN, &cancel, keep).unwrap());
     assert_eq!(all, on_three);
     assert!(all.is_sorted_by_key(|(address, _)| *address));
-    let sums = every_address::<AssetSums, _>(ledger, CHAIN, &cancel, |address, sums| Some((*address, sums))).unwrap();
+    let sums = |address: &Address, sums: Sums<'_>| Some((*address, sums.iter().collect::<Vec<_>>()));
+    let sums = every_address::<AssetSums, _>(ledger, CHAIN, &cancel, sums).unwrap();
     assert_eq!(sums, all.iter().map(|(address, found)| (*address, found.sums.clone())).collect::<Vec<_>>());
+    let in_columns = |threads| on_threads(threads, || balances_of_every_address(ledger, CHAIN, &cancel).unwrap());
+    for columns in [in_columns(1), in_columns(3)] {
+        let rows = columns.iter().flat_map(BalanceColumns::iter);
+        let rows = rows.map(|(address, sums)| (*address, sums.map(|(asset, sum)| (*asset, sum)).collect::<Vec<_>>()));
+        let expected = sums
+            .iter()
+            .map(|(address, sums)| (*address, sums.iter().map(|sum| (sum.asset, sum.balance)).collect::<Vec<_>>()));
+        assert!(rows.eq(expected));
+    }
     for address in addresses() {
         let expected = by_the_book(ledger, &address);
         match all.iter().find(|(held, _)| *held == address) {

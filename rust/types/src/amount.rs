@@ -230,6 +230,12 @@ pub struct Balance {
 pub struct SumOverflow;
 
 impl Balance {
+    /// From all that came in and all that went out.
+    #[must_use]
+    pub const fn of(received: Amount, sent: Amount) -> Self {
+        Self { received, sent }
+    }
+
     /// Adds an amount that came in.
     ///
     /// # Errors

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use headwater_ledger::edges::AssetEdge;
 use headwater_ledger::read::{Account, AccountRef, AssetRef, Direction, Ledger, Posting, Scan, ScanOrder};
 use headwater_ledger::{Cancel, Snapshot, Store};
-use headwater_metrics::activity::ActivityGather;
+use headwater_metrics::activity::{Activity, ActivityGather};
 use headwater_metrics::concentration::{self, Balances};
 use headwater_metrics::counterparties;
 use headwater_metrics::grouping::{Count, Flow, Side, Tally};
-use headwater_metrics::sums::{AssetSum, AssetSums};
-use headwater_metrics::sweep::{Gather, every_address};
+use headwater_metrics::sums::{BalanceColumns, balances_of_every_address};
+use headwater_metrics::sweep::every_address;
 use headwater_types::{Address, Amount, Asset, Chain, TimeWindow, Timestamp};
 
 use super::answer::{Answer, Group, Holder, Query, Row};
@@ -40,7 +40,7 @@ enum Outcome {
     Edges(Vec<(AccountRef, AssetEdge)>),
     Holders(Vec<(AccountRef, Amount)>),
     Concentration(concentration::Report),
-    Sums(Vec<(Address, Vec<AssetSum>)>),
+    Balances(Vec<BalanceColumns>),
     Features(Vec<u64>),
 }
 
@@ -73,13 +73,6 @@ impl Own {
     fn page(&self, account: u32, scan: &Scan) -> Result<Vec<Posting>> {
         let account = self.account(account)?;
         Ok(self.snapshot.page(&account, scan, PAGE)?)
-    }
-
-    fn every<G: Gather + Default, T: Send>(
-        &self,
-        keep: impl Fn(&Address, G::Found) -> Option<T> + Sync,
-    ) -> Result<Vec<T>> {
-        Ok(every_address::<G, T>(self.snapshot.as_ref(), Chain::ETHEREUM, &self.cancel, keep)?)
     }
 
     fn run(&self, query: Query) -> Result<Outcome> {
@@ -123,10 +116,10 @@ impl Own {
                 let params = concentration::Params::default().with_tops(vec![1000]);
                 Outcome::Concentration(concentration::concentration(balances, &params, &self.cancel)?)
             }
-            Query::Balances => Outcome::Sums(self.every::<AssetSums, _>(|address, sums| Some((*address, sums)))?),
+            Query::Balances => Outcome::Balances(balances_of_every_address(ledger, Chain::ETHEREUM, &self.cancel)?),
             Query::Features => {
-                let features = self.every::<ActivityGather, _>(|_, activity| Some(activity.transactions))?;
-                Outcome::Features(features)
+                let keep = |_: &Address, activity: &Activity| Some(activity.transactions);
+                Outcome::Features(every_address::<ActivityGather, _>(ledger, Chain::ETHEREUM, &self.cancel, keep)?)
             }
         })
     }
@@ -173,23 +166,23 @@ impl Own {
                 hhi: report.hhi,
                 gini: report.gini,
             },
-            Outcome::Sums(sums) => self.balances(&sums)?,
+            Outcome::Balances(columns) => self.balances(&columns)?,
             Outcome::Features(transactions) => Answer::Features(transactions.len() as u64, transactions.iter().sum()),
         })
     }
 
-    fn balances(&self, sums: &[(Address, Vec<AssetSum>)]) -> Result<Answer> {
+    fn balances(&self, columns: &[BalanceColumns]) -> Result<Answer> {
         let mut sample = Vec::new();
-        for (address, sums) in sums {
+        for (address, balances) in columns.iter().flat_map(BalanceColumns::iter) {
             let Address::Evm(bytes) = address else { return Err(self.foreign("an address")) };
             let rank = self.ranks.find(bytes).ok_or_else(|| self.foreign("an address"))?;
-            for sum in sums.iter().filter(|_| rank % SAMPLED == 0) {
-                let balance = low(sum.balance.received()).wrapping_sub(low(sum.balance.sent()));
-                sample.push((rank, self.token_of(&sum.asset)?, balance.to_string()));
+            for (asset, balance) in balances.filter(|_| rank % SAMPLED == 0) {
+                let balance = low(balance.received()).wrapping_sub(low(balance.sent()));
+                sample.push((rank, self.token_of(asset)?, balance.to_string()));
             }
         }
         sample.sort_unstable();
-        Ok(Answer::Balances(sums.iter().map(|(_, sums)| sums.len() as u64).sum(), sample))
+        Ok(Answer::Balances(columns.iter().map(|columns| columns.len() as u64).sum(), sample))
     }
 
     fn row(&self, posting: &Posting) -> Result<Row> {
