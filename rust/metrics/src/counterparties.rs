@@ -2,11 +2,12 @@
 //!
 //! Numbers of the ledger's parts are grouped as they are ([`crate::grouping`]); addresses are looked up once per group,
 //! and only where an account is spread over several parts. Memory: up to 64 bytes per posting, 16 where movements are only
-//! counted, and about 100 bytes per group where there are several parts.
+//! counted, but never more than some 100 MB, for postings of larger accounts are read several times; and about 100 bytes
+//! per group where there are several parts.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use headwater_ledger::read::{
     Account, AccountRef, AssetRef, ColumnSet, Direction, LARGE, NOBODY, PostingColumns, PostingFlags, Scan,
@@ -15,10 +16,12 @@ use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Asset, SumOverflow};
 use rayon::prelude::*;
 
-use crate::grouping::{Count, Flow, FlowRow, Grouper, Side, Tally, grouped};
+use crate::grouping::{Count, Flow, FlowRow, Grouper, RUNS, Side, Tally, grouped};
 
 /// Accounts of more postings are divided between threads.
 const PARALLEL_POSTINGS: u64 = 1 << 16;
+/// Bytes of rows that are held at once, about.
+const ROOM: u64 = 1 << 26;
 
 /// Whether movements of failed transactions count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -106,8 +109,8 @@ trait Ranked: Tally {
     /// Adds the movements of a batch.
     fn push(grouper: &mut Grouper<Self>, columns: &PostingColumns<'_>, failed: Failed);
 
-    /// Done with a tally when it leaves its part.
-    fn settle(&mut self, base_secs: i64);
+    /// A tally when it leaves its part.
+    fn settled(self, base_secs: i64) -> Self;
 }
 
 impl Ranked for Count {
@@ -119,7 +122,9 @@ impl Ranked for Count {
         }));
     }
 
-    fn settle(&mut self, _: i64) {}
+    fn settled(self, _: i64) -> Self {
+        self
+    }
 }
 
 impl Ranked for Flow {
@@ -139,9 +144,10 @@ impl Ranked for Flow {
         }
     }
 
-    fn settle(&mut self, base_secs: i64) {
+    fn settled(mut self, base_secs: i64) -> Self {
         self.first_secs = self.first_secs.saturating_add(base_secs);
         self.last_secs = self.last_secs.saturating_add(base_secs);
+        self
     }
 }
 
@@ -178,39 +184,44 @@ fn ranked<T: Ranked>(
 ) -> Result<Report<T>, LedgerError> {
     let threads = if account.postings > PARALLEL_POSTINGS { rayon::current_num_threads() } else { 1 };
     let scans = ledger.split(account, &params.scan, threads)?;
-    let gather = |scan: &Scan| gathered::<T>(ledger, account, scan, params.failed, (wanted, cancel));
-    let pieces: Vec<ByPart<T>> = match &scans[..] {
-        [only] => vec![gather(only)?],
-        several => several.par_iter().map(gather).collect::<Result<_, LedgerError>>()?,
-    };
-    let mut parts: ByPart<T> = BTreeMap::new();
-    for (part, OfPart { base_secs, groupers }) in pieces.into_iter().flatten() {
-        parts.entry(part).or_insert(OfPart { base_secs, groupers: Vec::new() }).groupers.extend(groupers);
-    }
-    if parts.len() == 1
-        && let Some((part, OfPart { base_secs, groupers })) = parts.pop_first()
-    {
-        // Within one part numbers are in order of address and of asset.
-        let runs = grouped(
-            groupers,
-            || Largest::new(params.top),
-            |largest, groups| groups.iter().for_each(|(key, tally)| largest.add(*key, (part, *key, *tally))),
-        )?;
-        let mut largest = runs.into_iter().reduce(Largest::join).unwrap_or_else(|| Largest::new(params.top));
-        largest.groups.iter_mut().for_each(|(_, (.., tally))| tally.settle(base_secs));
-        return Ok(largest.report(wanted));
-    }
-    let mut groups = Vec::new();
-    for (part, OfPart { base_secs, groupers }) in parts {
-        let runs = grouped(groupers, Vec::new, Vec::extend_from_slice)?;
-        for (key, mut tally) in runs.into_iter().flatten() {
-            tally.settle(base_secs);
-            groups.push((part, key, tally));
+    let mut largest = Largest::new(params.top);
+    let mut spread = Vec::new();
+    for runs in passes(account.postings, size_of::<T::Row>()) {
+        let gather = |scan: &Scan| gathered::<T>(ledger, account, scan, params.failed, &runs, (wanted, cancel));
+        let pieces: Vec<ByPart<T>> = match &scans[..] {
+            [only] => vec![gather(only)?],
+            several => several.par_iter().map(gather).collect::<Result<_, LedgerError>>()?,
+        };
+        let mut parts: ByPart<T> = BTreeMap::new();
+        for (part, OfPart { base_secs, groupers }) in pieces.into_iter().flatten() {
+            parts.entry(part).or_insert(OfPart { base_secs, groupers: Vec::new() }).groupers.extend(groupers);
+        }
+        let one_part = parts.len() == 1;
+        for (part, OfPart { base_secs, groupers }) in parts {
+            if one_part {
+                // Within one part numbers are in order of address and of asset.
+                let each = |largest: &mut Largest<T>, groups: &[(u64, T)]| {
+                    for (key, tally) in groups {
+                        largest.add(*key, (part, *key, tally.settled(base_secs)));
+                    }
+                };
+                let runs = grouped(groupers, || Largest::new(params.top), each)?;
+                largest = runs.into_iter().fold(largest, Largest::join);
+            } else {
+                let runs = grouped(groupers, Vec::new, Vec::extend_from_slice)?;
+                let settled = |(key, tally): (u64, T)| (part, key, tally.settled(base_secs));
+                spread.extend(runs.into_iter().flatten().map(settled));
+            }
         }
     }
-    let mut largest = Largest::new(params.top);
-    (0..).zip(united(ledger, groups, wanted)?).for_each(|(place, group)| largest.add(place, group));
+    (0..).zip(united(ledger, spread, wanted)?).for_each(|(place, group)| largest.add(place, group));
     Ok(largest.report(wanted))
+}
+
+/// The runs that are grouped at once, of so many rows of a size.
+fn passes(rows: u64, size: usize) -> impl Iterator<Item = Range<usize>> {
+    let passes = usize::try_from(rows.saturating_mul(size as u64).div_ceil(ROOM)).unwrap_or(RUNS).clamp(1, RUNS);
+    (0..passes).map(move |pass| pass * RUNS / passes..(pass + 1) * RUNS / passes)
 }
 
 fn gathered<T: Ranked>(
@@ -218,13 +229,14 @@ fn gathered<T: Ranked>(
     account: &Account,
     scan: &Scan,
     failed: Failed,
+    runs: &Range<usize>,
     wanted: (ColumnSet, &Cancel),
 ) -> Result<ByPart<T>, LedgerError> {
+    let grouper = || if runs.len() == RUNS { Grouper::default() } else { Grouper::of_runs(runs.clone()) };
     let mut parts: ByPart<T> = BTreeMap::new();
     ledger.posting_columns(account, scan, wanted, &mut |columns| {
         let base_secs = columns.base_time().secs();
-        let of_part =
-            parts.entry(columns.part()).or_insert_with(|| OfPart { base_secs, groupers: vec![Grouper::default()] });
+        let of_part = parts.entry(columns.part()).or_insert_with(|| OfPart { base_secs, groupers: vec![grouper()] });
         T::push(&mut of_part.groupers[0], &columns, failed);
         Ok(ControlFlow::Continue(()))
     })?;
@@ -337,4 +349,18 @@ fn join_equal<E, K: PartialEq, T: Tally>(
         equal
     });
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_are_as_many_as_rows_need_and_take_every_run_once() {
+        for (rows, expected) in [(0, 1), (1 << 21, 1), ((1 << 21) + 1, 2), (3_700_000 * 3, 6), (u64::MAX, RUNS)] {
+            let passes: Vec<_> = passes(rows, 32).collect();
+            assert_eq!(passes.len(), expected, "{rows}");
+            assert!(passes.into_iter().flatten().eq(0..RUNS));
+        }
+    }
 }

@@ -8,6 +8,8 @@
 
 mod tally;
 
+use std::ops::Range;
+
 use headwater_types::{Amount, SumOverflow};
 use rayon::prelude::*;
 
@@ -17,6 +19,8 @@ pub use self::tally::{Count, Flow, FlowRow, Side, Tally};
 const FLAT: usize = 1 << 16;
 /// Bits of the hash that divide rows as they come.
 const RUN_BITS: u32 = 8;
+/// Runs that rows are divided into as they come.
+pub const RUNS: usize = 1 << RUN_BITS;
 /// Rows that are grouped at once, about: their groups stay in the cache.
 const PART: usize = 512;
 /// Bits that divide a run at most.
@@ -29,23 +33,36 @@ pub struct Grouper<T: Tally> {
     rows: Vec<T::Row>,
     /// By hash; none while rows are few.
     runs: Vec<Vec<T::Row>>,
+    /// Those that are wanted.
+    wanted: Range<usize>,
     /// Rows of amounts of 128 bits and more.
     large: Vec<(T::Row, Amount)>,
 }
 
 impl<T: Tally> Default for Grouper<T> {
     fn default() -> Self {
-        Self { rows: Vec::new(), runs: Vec::new(), large: Vec::new() }
+        Self { rows: Vec::new(), runs: Vec::new(), wanted: 0..RUNS, large: Vec::new() }
     }
 }
 
 impl<T: Tally> Grouper<T> {
+    /// Takes only rows of some runs, of [`RUNS`]: for whoever cannot hold all rows, and reads them several times.
+    #[must_use]
+    pub fn of_runs(wanted: Range<usize>) -> Self {
+        let mut grouper = Self { wanted, ..Self::default() };
+        grouper.divide();
+        grouper
+    }
+
     /// Adds those of some rows that are to be kept. Without a branch on what the rows say, for no processor foresees it.
     #[inline]
     pub fn extend(&mut self, rows: impl ExactSizeIterator<Item = (T::Row, bool)>) {
         if !self.runs.is_empty() {
             for (row, _) in rows.filter(|(_, kept)| *kept) {
-                self.runs[part_of(T::key(&row), 0, RUN_BITS)].push(row);
+                let run = part_of(T::key(&row), 0, RUN_BITS).wrapping_sub(self.wanted.start);
+                if let Some(run) = self.runs.get_mut(run) {
+                    run.push(row);
+                }
             }
             return;
         }
@@ -63,12 +80,14 @@ impl<T: Tally> Grouper<T> {
 
     /// Adds a row of an amount that its own field does not hold.
     pub fn push_large(&mut self, row: T::Row, amount: Amount) {
-        self.large.push((row, amount));
+        if self.wanted.contains(&part_of(T::key(&row), 0, RUN_BITS)) {
+            self.large.push((row, amount));
+        }
     }
 
     #[cold]
     fn divide(&mut self) {
-        self.runs = (0..1 << RUN_BITS).map(|_| Vec::with_capacity((2 * FLAT) >> RUN_BITS)).collect();
+        self.runs = self.wanted.clone().map(|_| Vec::with_capacity((2 * FLAT) >> RUN_BITS)).collect();
         for row in std::mem::take(&mut self.rows) {
             self.runs[part_of(T::key(&row), 0, RUN_BITS)].push(row);
         }
@@ -99,12 +118,12 @@ pub fn grouped<T: Tally, R: Send>(
         }
         return Ok(vec![of_run(&mut Table::default(), run)?]);
     }
-    let mut runs: Vec<Run<T>> = (0..1 << RUN_BITS).map(|_| Run { divided_by: RUN_BITS, ..Run::default() }).collect();
+    let mut runs: Vec<Run<T>> = (0..RUNS).map(|_| Run { divided_by: RUN_BITS, ..Run::default() }).collect();
     for grouper in &mut groupers {
         if grouper.runs.is_empty() {
             grouper.divide();
         }
-        for (run, rows) in runs.iter_mut().zip(std::mem::take(&mut grouper.runs)) {
+        for (run, rows) in runs[grouper.wanted.clone()].iter_mut().zip(std::mem::take(&mut grouper.runs)) {
             run.rows.push(rows);
         }
         for (row, amount) in std::mem::take(&mut grouper.large) {

@@ -25,7 +25,10 @@ fn oracle(rows: &[(FlowRow, Amount)]) -> BTreeMap<u64, Plain> {
 }
 
 fn grouper(rows: &[(FlowRow, Amount)]) -> Grouper<Flow> {
-    let mut grouper = Grouper::default();
+    filled(Grouper::default(), rows)
+}
+
+fn filled(mut grouper: Grouper<Flow>, rows: &[(FlowRow, Amount)]) -> Grouper<Flow> {
     for batch in rows.chunks(1000) {
         let small = |(row, amount): &(FlowRow, Amount)| {
             let small = amount.to_u128();
@@ -75,6 +78,15 @@ proptest! {
         let (some, others) = rows.split_at(rows.len() / 3);
         prop_assert_eq!(plain(vec![grouper(&rows)]), oracle(&rows));
         prop_assert_eq!(plain(vec![grouper(some), grouper(others)]), oracle(&rows));
+        // In passes, each over a third of the runs or so.
+        let mut together = BTreeMap::new();
+        for runs in [0..100, 100..101, 101..RUNS] {
+            let [some, others] = [some, others].map(|rows| filled(Grouper::of_runs(runs.clone()), rows));
+            for (key, group) in plain(vec![some, others]) {
+                prop_assert!(together.insert(key, group).is_none(), "each key in one pass");
+            }
+        }
+        prop_assert_eq!(together, oracle(&rows));
     }
 }
 
