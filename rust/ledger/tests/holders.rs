@@ -160,6 +160,40 @@ fn transfers(first: u64, count: u64) -> Batch {
         .batch()
 }
 
+/// Two segments that stay for themselves, as they are too far apart, share accounts with two that are merged.
+#[test]
+fn a_merge_of_what_a_table_covers_carries_it_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open_or_create(folder.path()).unwrap();
+    let large = |chain: Chainlet, number: u64| {
+        chain.token_transfer(3, 0, number, 1).with(|facts| facts.movements[0].amount = Amount::from_be_bytes([1; 32]))
+    };
+    for first in [30, 30 + (1 << 32)] {
+        writer.commit(transfers(first, 300), &Cancel::new()).unwrap();
+    }
+    let segments = |writer: &mut Writer| writer.compact(Chain::ETHEREUM, &|_, _| {}, &Cancel::new()).unwrap().segments;
+    assert_eq!(segments(&mut writer), 2);
+    writer.commit(transfers(1, 140_000), &Cancel::new()).unwrap();
+    let chain = (0..600).fold(Chainlet::ethereum().at_block(900), |chain, number| large(chain, number % 290 + 1));
+    writer.commit(chain.batch(), &Cancel::new()).unwrap();
+    writer.commit(transfers(25, 140_000), &Cancel::new()).unwrap();
+    assert!(writer.rebuild_holders(&|_, _| {}, &Cancel::new()).unwrap());
+    check(&*writer.snapshot(), Chain::ETHEREUM);
+    let built = std::fs::read_dir(folder.path().join("holders")).unwrap().count();
+
+    assert_eq!(segments(&mut writer), 3, "three became one");
+    assert_eq!(std::fs::read_dir(folder.path().join("holders")).unwrap().count(), built + 1, "written anew");
+    assert!(!writer.rebuild_holders(&|_, _| {}, &Cancel::new()).unwrap(), "it is there");
+    check(&*writer.snapshot(), Chain::ETHEREUM);
+    // What is newer finds the accounts under the names that the table gives them.
+    writer.commit(transfers(40, 400), &Cancel::new()).unwrap();
+    check(&*writer.snapshot(), Chain::ETHEREUM);
+    drop(writer);
+    let store = Store::open(folder.path()).unwrap();
+    check(&*store.snapshot().unwrap(), Chain::ETHEREUM);
+    assert!(store.verify(&|_, _| {}, &Cancel::new()).unwrap().is_sound());
+}
+
 #[test]
 fn a_table_on_disk_is_built_when_it_is_worth_it_kept_and_verified() {
     let folder = tempfile::tempdir().unwrap();

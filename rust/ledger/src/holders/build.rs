@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::io::Write;
+use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 use headwater_types::{Address, Amount, Asset, Balance};
@@ -93,7 +94,7 @@ pub(crate) fn build(
 
     let mut sorted = sorter.finish()?.peekable();
     let (mut entries, mut blocks, mut large) = (Vec::new(), Vec::new(), Vec::new());
-    let mut data = Data { part: SectionPart::new(&Spool::within(scratch)), bytes: Vec::new() };
+    let mut data = Data::new(&Spool::within(scratch));
     for (number, (asset, mut count)) in assets.iter().zip(counts).enumerate() {
         count.large.sort_by_key(|(held, rank, ..)| (Reverse(*held), *rank));
         entries.push(AssetEntry::new(asset, &count, blocks.len(), large.len()));
@@ -136,14 +137,18 @@ pub(crate) fn build(
 }
 
 /// The blocks on their way to the file.
-struct Data {
-    part: SectionPart,
+pub(super) struct Data {
+    pub(super) part: SectionPart,
     bytes: Vec<u8>,
 }
 
 impl Data {
+    pub(super) fn new(spool: &Arc<Spool>) -> Self {
+        Self { part: SectionPart::new(spool), bytes: Vec::new() }
+    }
+
     /// Adds a block, and tells where it begins.
-    fn put(&mut self, rows: &[(u128, u32, u32)]) -> Result<u64> {
+    pub(super) fn put(&mut self, rows: &[(u128, u32, u32)]) -> Result<u64> {
         let start = self.part.len();
         self.bytes.clear();
         put_block(rows, &mut self.bytes);

@@ -8,6 +8,7 @@ use headwater_types::{Amount, Asset, Chain};
 
 use super::build::Count;
 use super::records::{Balances, HolderBatch, VisitHolders};
+use crate::LedgerError;
 use crate::bits::{get, get_small, packed_bytes, put_column, put_widths, width};
 use crate::read::{AccountRef, Result};
 use crate::segment::{Column, Container, Section};
@@ -124,6 +125,29 @@ impl HolderFile {
     /// Checks every page.
     pub(crate) fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         self.file.verify(progress)
+    }
+
+    pub(super) const fn summary(&self) -> Summary {
+        self.summary
+    }
+
+    pub(super) fn assets(&self) -> Result<&[AssetEntry]> {
+        self.assets.all()
+    }
+
+    /// All balances of at least 2^128.
+    pub(super) fn large(&self) -> Result<&[[u8; 32]]> {
+        self.large.all()
+    }
+
+    /// The rows of each asset, as [`HolderFile::rows`]; whoever visits them is shown one block at a time.
+    pub(super) fn all_rows<'a>(&'a self, covered: &'a [u32]) -> Result<impl Iterator<Item = AssetRows<'a>>> {
+        Ok(self.assets.all()?.iter().map(move |entry| AssetRows { file: self, entry: *entry, covered }))
+    }
+
+    #[cold]
+    pub(super) fn unknown_account(&self) -> LedgerError {
+        self.blocks.wrong(0, "is of a table that names accounts which no segment has")
     }
 
     /// The rows of an asset; `covered` gives the places of the segments in the generation.

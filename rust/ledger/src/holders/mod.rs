@@ -3,12 +3,14 @@
 //! The table is a file beside the segments that covers a list of them: one pass over their accounts in order of
 //! address, sorted by asset and balance within a budget of memory. Segments that are newer than the table, the tail
 //! among them, add their changes on reading, which are found once per generation. A chain without a table answers the
-//! same way as long as it is small.
+//! same way as long as it is small. A merge of segments that the table covers carries it on under other names; one that
+//! mixes them with newer ones ends it.
 //!
 //! A balance is what an account received less what it sent, fees included. One that is negative shows that the history
 //! begins too late; such accounts are counted apart and are no holders.
 
 mod build;
+mod carry;
 mod changes;
 mod file;
 mod records;
@@ -16,6 +18,7 @@ mod records;
 pub use self::records::{Balances, HolderBatch, Holders, VisitHolders};
 
 pub(crate) use self::build::build;
+pub(crate) use self::carry::carry;
 pub(crate) use self::changes::{ChainHolders, HolderTable};
 pub(crate) use self::file::HolderFile;
 
