@@ -1,9 +1,9 @@
 //! Whom an account deals with most, straight from its postings.
 //!
 //! Numbers of the ledger's parts are grouped as they are ([`crate::grouping`]); addresses are looked up once per group,
-//! and only where an account is spread over several parts. Memory: up to 64 bytes per posting, 16 where movements are only
-//! counted, but never more than some 100 MB, for postings of larger accounts are read several times; and about 100 bytes
-//! per group where there are several parts.
+//! and only where an account is spread over several parts. Memory: up to 64 bytes per posting, but never more than some
+//! 100 MB, for postings of larger accounts are read several times; 8 where movements are only counted; and about 100
+//! bytes per group where there are several parts.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Asset, SumOverflow};
 use rayon::prelude::*;
 
-use crate::grouping::{Count, Flow, FlowRow, Grouper, RUNS, Side, Tally, grouped};
+use crate::grouping::{Count, Flow, FlowRow, Grouper, Numbers, RUNS, Side, Tally, counted, grouped};
 
 /// Accounts of more postings are divided between threads.
 const PARALLEL_POSTINGS: u64 = 1 << 16;
@@ -106,20 +106,53 @@ pub fn by_asset(
 
 /// What a ranking counts.
 trait Ranked: Tally {
+    /// Movements as they come.
+    type Rows: Send;
+
+    /// Bytes of a row that is held.
+    const ROW: usize;
+
+    /// None yet, to take those of some runs.
+    fn rows(runs: &Range<usize>) -> Self::Rows;
+
     /// Adds the movements of a batch.
-    fn push(grouper: &mut Grouper<Self>, columns: &PostingColumns<'_>, failed: Failed);
+    fn push(rows: &mut Self::Rows, columns: &PostingColumns<'_>, failed: Failed);
+
+    /// Shows the groups of several threads together.
+    fn grouped<R: Send>(
+        rows: Vec<Self::Rows>,
+        begin: impl Fn() -> R + Sync,
+        each: impl Fn(&mut R, &[(u64, Self)]) + Sync,
+    ) -> Result<Vec<R>, SumOverflow>;
 
     /// A tally when it leaves its part.
     fn settled(self, base_secs: i64) -> Self;
 }
 
 impl Ranked for Count {
-    fn push(grouper: &mut Grouper<Self>, columns: &PostingColumns<'_>, failed: Failed) {
+    type Rows = Numbers;
+
+    /// So few that no account is read twice for them.
+    const ROW: usize = 0;
+
+    fn rows(_: &Range<usize>) -> Numbers {
+        Numbers::default()
+    }
+
+    fn push(rows: &mut Numbers, columns: &PostingColumns<'_>, failed: Failed) {
         let others = columns.counterparties().iter();
-        grouper.extend(columns.flags().iter().zip(others).map(|(flags, &other)| {
+        rows.extend(columns.flags().iter().zip(others).map(|(flags, &other)| {
             let (side, kept) = movement(*flags, other, failed);
-            ((other, side), kept)
+            (other, side, kept)
         }));
+    }
+
+    fn grouped<R: Send>(
+        rows: Vec<Numbers>,
+        begin: impl Fn() -> R + Sync,
+        each: impl Fn(&mut R, &[(u64, Self)]) + Sync,
+    ) -> Result<Vec<R>, SumOverflow> {
+        Ok(counted(rows, begin, each))
     }
 
     fn settled(self, _: i64) -> Self {
@@ -128,7 +161,15 @@ impl Ranked for Count {
 }
 
 impl Ranked for Flow {
-    fn push(grouper: &mut Grouper<Self>, columns: &PostingColumns<'_>, failed: Failed) {
+    type Rows = Grouper<Self>;
+
+    const ROW: usize = size_of::<FlowRow>();
+
+    fn rows(runs: &Range<usize>) -> Grouper<Self> {
+        if runs.len() == RUNS { Grouper::default() } else { Grouper::of_runs(runs.clone()) }
+    }
+
+    fn push(rows: &mut Grouper<Self>, columns: &PostingColumns<'_>, failed: Failed) {
         let (flags, others, assets) = (columns.flags(), columns.counterparties(), columns.assets());
         let (amounts, seconds) = (columns.amounts(), columns.seconds());
         let row = |at: usize| {
@@ -136,12 +177,20 @@ impl Ranked for Flow {
             let key = u64::from(others[at]) << 32 | u64::from(assets[at]);
             (FlowRow { key, amount: amounts[at], secs: seconds[at], side }, kept)
         };
-        grouper.extend((0..columns.len()).map(row).map(|(row, kept)| (row, kept && row.amount != LARGE)));
+        rows.extend((0..columns.len()).map(row).map(|(row, kept)| (row, kept && row.amount != LARGE)));
         for at in (0..columns.len()).filter(|at| amounts[*at] == LARGE) {
             if let (row, true) = row(at) {
-                grouper.push_large(row, columns.amount(at));
+                rows.push_large(row, columns.amount(at));
             }
         }
+    }
+
+    fn grouped<R: Send>(
+        rows: Vec<Grouper<Self>>,
+        begin: impl Fn() -> R + Sync,
+        each: impl Fn(&mut R, &[(u64, Self)]) + Sync,
+    ) -> Result<Vec<R>, SumOverflow> {
+        grouped(rows, begin, each)
     }
 
     fn settled(mut self, base_secs: i64) -> Self {
@@ -168,9 +217,9 @@ const WAYS: [(Side, bool); 3] = {
 };
 
 /// The rows of one part of the ledger, by the numbers of that part, as threads took them.
-struct OfPart<T: Tally> {
+struct OfPart<T: Ranked> {
     base_secs: i64,
-    groupers: Vec<Grouper<T>>,
+    rows: Vec<T::Rows>,
 }
 
 type ByPart<T> = BTreeMap<u32, OfPart<T>>;
@@ -186,18 +235,18 @@ fn ranked<T: Ranked>(
     let scans = ledger.split(account, &params.scan, threads)?;
     let mut largest = Largest::new(params.top);
     let mut spread = Vec::new();
-    for runs in passes(account.postings, size_of::<T::Row>()) {
+    for runs in passes(account.postings, T::ROW) {
         let gather = |scan: &Scan| gathered::<T>(ledger, account, scan, params.failed, &runs, (wanted, cancel));
         let pieces: Vec<ByPart<T>> = match &scans[..] {
             [only] => vec![gather(only)?],
             several => several.par_iter().map(gather).collect::<Result<_, LedgerError>>()?,
         };
         let mut parts: ByPart<T> = BTreeMap::new();
-        for (part, OfPart { base_secs, groupers }) in pieces.into_iter().flatten() {
-            parts.entry(part).or_insert(OfPart { base_secs, groupers: Vec::new() }).groupers.extend(groupers);
+        for (part, OfPart { base_secs, rows }) in pieces.into_iter().flatten() {
+            parts.entry(part).or_insert(OfPart { base_secs, rows: Vec::new() }).rows.extend(rows);
         }
         let one_part = parts.len() == 1;
-        for (part, OfPart { base_secs, groupers }) in parts {
+        for (part, OfPart { base_secs, rows }) in parts {
             if one_part {
                 // Within one part numbers are in order of address and of asset.
                 let each = |largest: &mut Largest<T>, groups: &[(u64, T)]| {
@@ -205,10 +254,10 @@ fn ranked<T: Ranked>(
                         largest.add(*key, (part, *key, tally.settled(base_secs)));
                     }
                 };
-                let runs = grouped(groupers, || Largest::new(params.top), each)?;
+                let runs = T::grouped(rows, || Largest::new(params.top), each)?;
                 largest = runs.into_iter().fold(largest, Largest::join);
             } else {
-                let runs = grouped(groupers, Vec::new, Vec::extend_from_slice)?;
+                let runs = T::grouped(rows, Vec::new, Vec::extend_from_slice)?;
                 let settled = |(key, tally): (u64, T)| (part, key, tally.settled(base_secs));
                 spread.extend(runs.into_iter().flatten().map(settled));
             }
@@ -232,12 +281,11 @@ fn gathered<T: Ranked>(
     runs: &Range<usize>,
     wanted: (ColumnSet, &Cancel),
 ) -> Result<ByPart<T>, LedgerError> {
-    let grouper = || if runs.len() == RUNS { Grouper::default() } else { Grouper::of_runs(runs.clone()) };
     let mut parts: ByPart<T> = BTreeMap::new();
     ledger.posting_columns(account, scan, wanted, &mut |columns| {
         let base_secs = columns.base_time().secs();
-        let of_part = parts.entry(columns.part()).or_insert_with(|| OfPart { base_secs, groupers: vec![grouper()] });
-        T::push(&mut of_part.groupers[0], &columns, failed);
+        let of_part = parts.entry(columns.part()).or_insert_with(|| OfPart { base_secs, rows: vec![T::rows(runs)] });
+        T::push(&mut of_part.rows[0], &columns, failed);
         Ok(ControlFlow::Continue(()))
     })?;
     Ok(parts)

@@ -1,4 +1,4 @@
-//! Grouping of many rows by a number, by radix and hash.
+//! Grouping of many rows by a number, by radix and hash; and counting of numbers.
 //!
 //! A hash table over the groups of a hub misses the cache at every row. Here rows are first divided by a hash of their
 //! key into runs so small that the groups of one run stay in the cache, and each run is grouped by itself and shown
@@ -6,6 +6,7 @@
 //! divide their rows alike, so a run of all of them is grouped by one, and nothing is joined. All tallies are integers:
 //! the result does not depend on how rows were divided.
 
+mod numbers;
 mod tally;
 
 use std::ops::Range;
@@ -13,7 +14,8 @@ use std::ops::Range;
 use headwater_types::{Amount, SumOverflow};
 use rayon::prelude::*;
 
-pub use self::tally::{Count, Flow, FlowRow, Side, Tally};
+pub use self::numbers::{Numbers, counted};
+pub use self::tally::{Count, Flow, FlowRow, OfRows, Side, Tally};
 
 /// Rows that are held as they come; when there are more, they are divided as they come.
 const FLAT: usize = 1 << 16;
@@ -26,9 +28,9 @@ const PART: usize = 512;
 /// Bits that divide a run at most.
 const MOST_BITS: u32 = 12;
 
-/// Takes rows as they come: 32 bytes for each movement with its amount, 8 for one that is only counted.
+/// Takes rows as they come: 32 bytes for each movement with its amount.
 #[derive(Debug)]
-pub struct Grouper<T: Tally> {
+pub struct Grouper<T: OfRows> {
     /// Not divided yet.
     rows: Vec<T::Row>,
     /// By hash; none while rows are few.
@@ -39,13 +41,13 @@ pub struct Grouper<T: Tally> {
     large: Vec<(T::Row, Amount)>,
 }
 
-impl<T: Tally> Default for Grouper<T> {
+impl<T: OfRows> Default for Grouper<T> {
     fn default() -> Self {
         Self { rows: Vec::new(), runs: Vec::new(), wanted: 0..RUNS, large: Vec::new() }
     }
 }
 
-impl<T: Tally> Grouper<T> {
+impl<T: OfRows> Grouper<T> {
     /// Takes only rows of some runs, of [`RUNS`]: for whoever cannot hold all rows, and reads them several times.
     #[must_use]
     pub fn of_runs(wanted: Range<usize>) -> Self {
@@ -100,7 +102,7 @@ impl<T: Tally> Grouper<T> {
 ///
 /// # Errors
 /// When a sum passes 256 bits.
-pub fn grouped<T: Tally, R: Send>(
+pub fn grouped<T: OfRows, R: Send>(
     mut groupers: Vec<Grouper<T>>,
     begin: impl Fn() -> R + Sync,
     each: impl Fn(&mut R, &[(u64, T)]) + Sync,
@@ -134,14 +136,14 @@ pub fn grouped<T: Tally, R: Send>(
 }
 
 /// Rows whose keys share the upper bits of their hash, from several threads.
-struct Run<T: Tally> {
+struct Run<T: OfRows> {
     rows: Vec<Vec<T::Row>>,
     large: Vec<(T::Row, Amount)>,
     /// How many bits they share.
     divided_by: u32,
 }
 
-impl<T: Tally> Default for Run<T> {
+impl<T: OfRows> Default for Run<T> {
     fn default() -> Self {
         Self { rows: Vec::new(), large: Vec::new(), divided_by: 0 }
     }
@@ -177,7 +179,7 @@ impl<T> Default for Table<T> {
     }
 }
 
-impl<T: Tally> Table<T> {
+impl<T: OfRows> Table<T> {
     /// Groups a run; divides it once more where its groups might not stay in the cache.
     fn group(&mut self, mut run: Run<T>, each: &mut impl FnMut(&[(u64, T)])) -> Result<(), SumOverflow> {
         let count: usize = run.rows.iter().map(Vec::len).sum();

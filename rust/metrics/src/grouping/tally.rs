@@ -17,6 +17,18 @@ pub enum Side {
 
 /// What is known of the rows of a group.
 pub trait Tally: Copy + Default + Send + Sync {
+    /// Adds the rows of another tally.
+    ///
+    /// # Errors
+    /// When a sum passes 256 bits.
+    fn join(&mut self, other: &Self) -> Result<(), SumOverflow>;
+
+    /// Number of rows.
+    fn count(&self) -> u64;
+}
+
+/// A tally of rows that are grouped by hash.
+pub trait OfRows: Tally {
     /// What of a movement is counted.
     type Row: Copy + Default + Send + Sync;
 
@@ -31,15 +43,6 @@ pub trait Tally: Copy + Default + Send + Sync {
     /// # Errors
     /// When a sum passes 256 bits.
     fn add_large(&mut self, row: &Self::Row, amount: Amount) -> Result<(), SumOverflow>;
-
-    /// Adds the rows of another tally.
-    ///
-    /// # Errors
-    /// When a sum passes 256 bits.
-    fn join(&mut self, other: &Self) -> Result<(), SumOverflow>;
-
-    /// Number of rows.
-    fn count(&self) -> u64;
 }
 
 /// Rows by side.
@@ -52,27 +55,17 @@ impl Count {
     pub const fn of(&self, side: Side) -> u64 {
         self.0[side as usize]
     }
+
+    pub(super) const fn of_sides(counts: [u64; 2]) -> Self {
+        Self(counts)
+    }
+
+    pub(super) const fn add(&mut self, side: Side) {
+        self.0[side as usize] += 1;
+    }
 }
 
 impl Tally for Count {
-    /// The upper half of the key, whose lower half is 0, and the way.
-    type Row = (u32, Side);
-
-    #[inline]
-    fn key(row: &Self::Row) -> u64 {
-        u64::from(row.0) << 32
-    }
-
-    #[inline]
-    fn add(&mut self, row: &Self::Row) {
-        self.0[row.1 as usize] += 1;
-    }
-
-    fn add_large(&mut self, row: &Self::Row, _: Amount) -> Result<(), SumOverflow> {
-        self.add(row);
-        Ok(())
-    }
-
     fn join(&mut self, other: &Self) -> Result<(), SumOverflow> {
         self.0[0] += other.0[0];
         self.0[1] += other.0[1];
@@ -131,7 +124,7 @@ impl Flow {
     }
 }
 
-impl Tally for Flow {
+impl OfRows for Flow {
     type Row = FlowRow;
 
     #[inline]
@@ -147,7 +140,9 @@ impl Tally for Flow {
     fn add_large(&mut self, row: &FlowRow, amount: Amount) -> Result<(), SumOverflow> {
         self.note(row).add_amount(amount)
     }
+}
 
+impl Tally for Flow {
     fn join(&mut self, other: &Self) -> Result<(), SumOverflow> {
         self.count.join(&other.count)?;
         self.first_secs = self.first_secs.min(other.first_secs);

@@ -114,3 +114,39 @@ fn a_sum_past_256_bits_is_an_error() {
     grouper.extend([(FlowRow { amount: 1, ..row(1, 1, true) }, true)].into_iter());
     assert_eq!(grouped(vec![grouper], || (), |(), _| ()).unwrap_err(), SumOverflow);
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn numbers_are_counted_as_by_a_map(
+        // Few, for one thread and for several; dense and sparse.
+        count in prop::sample::select(vec![0, 1, 900, 3000, (1 << 16) + 5000]),
+        bits in 3u32..33,
+        seed in any::<u64>(),
+    ) {
+        let number = |place: u64| {
+            let mixed = (place ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (u32::try_from((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32).unwrap() >> (32 - bits), mixed >> 62)
+        };
+        let rows: Vec<_> = (0..count).map(number).collect();
+        let mut expected: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
+        for (number, kind) in rows.iter().filter(|(_, kind)| *kind < 3) {
+            expected.entry(u64::from(*number) << 32).or_default()[usize::from(*kind == 2)] += 1;
+        }
+        let taken = |rows: &[(u32, u64)]| {
+            let mut numbers = Numbers::default();
+            for batch in rows.chunks(700) {
+                let side = |kind| if kind == 2 { Side::Sent } else { Side::Received };
+                numbers.extend(batch.iter().map(|(number, kind)| (*number, side(*kind), *kind < 3)));
+            }
+            numbers
+        };
+        let (some, others) = rows.split_at(rows.len() / 3);
+        let groups = counted(vec![taken(some), taken(others)], Vec::new, Vec::extend_from_slice).concat();
+        prop_assert!(groups.is_sorted_by(|(one, _), (next, _)| one < next), "each once, in order");
+        let sides = |count: Count| [Side::Received, Side::Sent].map(|side| count.of(side));
+        let found: BTreeMap<_, _> = groups.into_iter().map(|(key, count)| (key, sides(count))).collect();
+        prop_assert_eq!(found, expected);
+    }
+}
