@@ -161,7 +161,7 @@ pub(super) fn selected(edges: &AccountEdges, places: Vec<usize>, limit: usize) -
     }));
     let mut selected = AccountEdges::default();
     for place in places.into_iter().take(limit) {
-        selected.pairs.push(edges.pairs[place].clone());
+        selected.pairs.push(edges.pairs[place]);
         selected.rows.extend_from_slice(&edges.rows[starts[place]..starts[place + 1]]);
     }
     selected

@@ -11,7 +11,7 @@ use crate::segment::RawPosting;
 const NONE: u32 = u32::MAX;
 
 /// A counterparty of an account in one segment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PairRow {
     /// Local id.
     pub(crate) other: u32,
@@ -22,7 +22,7 @@ pub(crate) struct PairRow {
 }
 
 /// A counterparty and an asset in one segment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AssetRow {
     /// Local id.
     pub(crate) asset: u32,
@@ -146,19 +146,23 @@ impl Tally {
     }
 }
 
-/// Moves what stands at `order[n]` to place n, for all n.
-fn put_in_order<T>(list: &mut [T], order: &mut [u32]) {
+/// Moves what stands at `order[n]` to place n, for all n: along each circle of places, with one of them held aside.
+fn put_in_order<T: Copy>(list: &mut [T], order: &mut [u32]) {
     for start in 0..order.len() {
+        if order[start] as usize == start {
+            continue;
+        }
+        let aside = list[start];
         let mut at = start;
         loop {
-            let from = order[at] as usize;
-            order[at] = id(at);
+            let from = std::mem::replace(&mut order[at], id(at)) as usize;
             if from == start {
                 break;
             }
-            list.swap(at, from);
+            list[at] = list[from];
             at = from;
         }
+        list[at] = aside;
     }
 }
 
@@ -270,4 +274,24 @@ impl Slots {
 
 fn id(place: usize) -> u32 {
     u32::try_from(place).expect("counterparties are numbered in 32 bits as accounts are")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::put_in_order;
+
+    proptest! {
+        #[test]
+        fn what_stands_anywhere_is_put_in_its_place(keys in prop::collection::vec(0..50_u32, 0..40)) {
+            let mut order: Vec<u32> = (0..).take(keys.len()).collect();
+            order.sort_by_key(|&place| keys[place as usize]);
+            let mut expected = keys.clone();
+            expected.sort_unstable();
+            let mut list = keys;
+            put_in_order(&mut list, &mut order);
+            prop_assert_eq!(list, expected);
+        }
+    }
 }
