@@ -83,7 +83,7 @@ fn envelope(answer: &Answer) -> String {
     if !answer.warnings.is_empty() {
         meta.insert("warnings".into(), json!(answer.warnings));
     }
-    json!({ "data": answer.data, "meta": meta }).to_string()
+    format!(r#"{{"data":{},"meta":{}}}"#, answer.data, json!(meta))
 }
 
 /// Opens a store for reading.

@@ -5,12 +5,20 @@ use serde::Serialize;
 /// A successful answer, the same through every face.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The `data` of the envelope.
-    pub data: serde_json::Value,
+    /// The `data` of the envelope, as JSON text: written once, straight from the report.
+    pub data: String,
     /// The `meta.pagination` of GET lists.
     pub pagination: Option<Pagination>,
     /// The `meta.warnings`.
     pub warnings: Vec<Warning>,
+}
+
+impl Answer {
+    /// The `data` to look into.
+    #[must_use]
+    pub fn value(&self) -> serde_json::Value {
+        serde_json::from_str(&self.data).expect("what was written as JSON reads as JSON")
+    }
 }
 
 /// Paging of GET lists.

@@ -8,6 +8,7 @@ use headwater_ledger::Ledger;
 use headwater_ledger::market::AssetTerms;
 use headwater_ledger::read::AssetRef;
 use headwater_types::{Asset, Chain};
+use rustc_hash::FxHashMap;
 
 use crate::Error;
 
@@ -42,7 +43,7 @@ impl AssetView {
 pub(crate) struct AssetBook<'a> {
     ledger: &'a dyn Ledger,
     chain: Chain,
-    by_ref: HashMap<AssetRef, usize>,
+    by_ref: FxHashMap<AssetRef, usize>,
     by_asset: HashMap<Asset, usize>,
     views: Vec<AssetView>,
     /// Skeletons of the verified symbols: made when the first token without a verdict is met, as most calls meet none.
@@ -52,7 +53,7 @@ pub(crate) struct AssetBook<'a> {
 impl<'a> AssetBook<'a> {
     pub fn new(ledger: &'a dyn Ledger, chain: Chain) -> Self {
         let trusted = OnceCell::new();
-        Self { ledger, chain, by_ref: HashMap::new(), by_asset: HashMap::new(), views: Vec::new(), trusted }
+        Self { ledger, chain, by_ref: FxHashMap::default(), by_asset: HashMap::new(), views: Vec::new(), trusted }
     }
 
     /// Whether an unverified symbol reads like a verified one.

@@ -6,6 +6,7 @@ use headwater_ledger::Ledger;
 use headwater_ledger::read::{AccountRef, Direction, MovementKind};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Movement, Side, Way};
 use headwater_types::{Address, Amount, Asset, Pico, SumOverflow, Usd};
+use rustc_hash::FxHashMap;
 
 use crate::Error;
 use crate::asset_book::{AssetBook, AssetView};
@@ -38,14 +39,14 @@ pub(crate) fn movement(
 pub(crate) struct Others<'a> {
     ledger: &'a dyn Ledger,
     address: Address,
-    by_ref: HashMap<AccountRef, usize>,
+    by_ref: FxHashMap<AccountRef, usize>,
     by_address: HashMap<Address, usize>,
     addresses: Vec<Address>,
 }
 
 impl<'a> Others<'a> {
     pub fn new(ledger: &'a dyn Ledger, address: Address) -> Self {
-        Self { ledger, address, by_ref: HashMap::new(), by_address: HashMap::new(), addresses: Vec::new() }
+        Self { ledger, address, by_ref: FxHashMap::default(), by_address: HashMap::new(), addresses: Vec::new() }
     }
 
     pub fn address(&self, number: usize) -> Address {

@@ -81,12 +81,15 @@ impl Bound {
         Amount::parse_decimal(&text, decimals).ok().map(|amount| (amount, rounded))
     }
 
-    fn at_most(&self, amount: Amount, decimals: u8) -> bool {
-        self.raw(decimals).is_some_and(|(bound, rounded)| if rounded { bound < amount } else { bound <= amount })
+    /// The smallest amount that is not below the bound; `None` where there is none.
+    fn least(&self, decimals: u8) -> Option<Amount> {
+        let (bound, rounded) = self.raw(decimals)?;
+        if rounded { bound.checked_add(Amount::from(1_u64)) } else { Some(bound) }
     }
 
-    fn at_least(&self, amount: Amount, decimals: u8) -> bool {
-        self.raw(decimals).is_none_or(|(bound, _)| bound >= amount)
+    /// The largest amount that is not above the bound.
+    fn most(&self, decimals: u8) -> Amount {
+        self.raw(decimals).map_or(Amount::MAX, |(bound, _)| bound)
     }
 
     fn exceeds(&self, other: &Self) -> bool {
@@ -156,6 +159,13 @@ pub(crate) struct Judged {
     pub amount: Amount,
 }
 
+impl From<&Posting> for Judged {
+    fn from(posting: &Posting) -> Self {
+        let Posting { direction, status, amount, .. } = *posting;
+        Self { direction, status, amount }
+    }
+}
+
 impl Scope {
     /// Checks what a request says.
     pub fn new(checks: &mut Checks<'_>, chain: Chain, fields: ScopeFields) -> Result<Self, Error> {
@@ -220,39 +230,19 @@ impl Scope {
         }
     }
 
-    /// Judges a movement of an asset. One that is hidden for several reasons goes under the first of failed,
-    /// unverified, zero value.
-    pub fn judge(&self, posting: &Posting, asset: &AssetView) -> Verdict {
-        let Posting { direction, status, amount, .. } = *posting;
-        self.judge_movement(&Judged { direction, status, amount }, asset)
-    }
-
-    /// The same of what of a movement is looked at.
-    pub fn judge_movement(&self, movement: &Judged, asset: &AssetView) -> Verdict {
+    /// How movements of an asset are judged.
+    pub fn rule(&self, asset: &AssetView) -> Rule {
         let named = match &self.assets {
             Selection::All => false,
-            Selection::Symbols(assets) | Selection::Contracts(assets) => {
-                if !assets.contains(&asset.asset) {
-                    return Verdict::Outside;
-                }
-                true
-            }
+            Selection::Symbols(assets) | Selection::Contracts(assets) => assets.contains(&asset.asset),
         };
-        let direction_fits = match self.direction {
-            DirectionFilter::All => true,
-            DirectionFilter::In => movement.direction == Direction::In,
-            DirectionFilter::Out => movement.direction == Direction::Out,
-        };
-        if !direction_fits || !self.criteria_met(movement, asset) {
-            Verdict::Outside
-        } else if movement.status == Some(Status::Failed) && !self.include_failed {
-            Verdict::Failed
-        } else if !asset.verified && !named && !self.include_unverified {
-            Verdict::Unverified
-        } else if self.hides(movement.amount) {
-            Verdict::ZeroValue
-        } else {
-            Verdict::Shown
+        Rule {
+            is_asked: named || self.assets == Selection::All,
+            is_vouched: asset.verified || named || self.include_unverified,
+            direction: self.direction,
+            ranges: self.ranges(asset),
+            include_failed: self.include_failed,
+            include_zero_value: self.include_zero_value,
         }
     }
 
@@ -261,32 +251,88 @@ impl Scope {
         amount.is_zero() && !self.include_zero_value
     }
 
-    /// A listed symbol must meet one of its criteria; symbols that are not listed are free. A namesake that is neither
-    /// verified nor named by contract is not meant by a symbol.
-    fn criteria_met(&self, movement: &Judged, asset: &AssetView) -> bool {
+    /// The amount ranges of an asset, one of which a movement must meet; `None` where its symbol is not listed and so
+    /// free. A namesake that is neither verified nor named by contract is not meant by a symbol.
+    fn ranges(&self, asset: &AssetView) -> Option<Vec<AmountRange>> {
         if !asset.verified && !matches!(self.assets, Selection::Contracts(_)) {
-            return true;
+            return None;
         }
-        let Some(symbol) = &asset.symbol else { return true };
-        let mut of_symbol =
-            self.criteria.iter().filter(|criterion| criterion.symbol.to_lowercase() == *symbol).peekable();
-        of_symbol.peek().is_none() || of_symbol.any(|criterion| criterion.met(movement, asset.decimals))
+        let symbol = asset.symbol.as_ref()?;
+        let of_symbol = self.criteria.iter().filter(|criterion| criterion.symbol.to_lowercase() == *symbol);
+        let ranges: Vec<_> = of_symbol.map(|criterion| criterion.range(asset.decimals)).collect();
+        (!ranges.is_empty()).then_some(ranges)
     }
 }
 
-impl FilterCriteria {
-    fn met(&self, movement: &Judged, decimals: Option<u8>) -> bool {
+/// How movements of one asset are judged: what a scope says of them all.
+#[derive(Debug, Clone)]
+pub(crate) struct Rule {
+    is_asked: bool,
+    is_vouched: bool,
+    direction: DirectionFilter,
+    ranges: Option<Vec<AmountRange>>,
+    include_failed: bool,
+    include_zero_value: bool,
+}
+
+impl Rule {
+    /// Judges a movement. One that is hidden for several reasons goes under the first of failed, unverified, zero value.
+    pub fn judge(&self, movement: &Judged) -> Verdict {
+        let direction_fits = match self.direction {
+            DirectionFilter::All => true,
+            DirectionFilter::In => movement.direction == Direction::In,
+            DirectionFilter::Out => movement.direction == Direction::Out,
+        };
+        let in_range = || match &self.ranges {
+            None => true,
+            Some(ranges) => ranges.iter().any(|range| range.holds(movement)),
+        };
+        if !self.is_asked || !direction_fits || !in_range() {
+            Verdict::Outside
+        } else if movement.status == Some(Status::Failed) && !self.include_failed {
+            Verdict::Failed
+        } else if !self.is_vouched {
+            Verdict::Unverified
+        } else if movement.amount.is_zero() && !self.include_zero_value {
+            Verdict::ZeroValue
+        } else {
+            Verdict::Shown
+        }
+    }
+}
+
+/// One criterion in the smallest unit of one asset.
+#[derive(Debug, Clone)]
+struct AmountRange {
+    sign: Option<Sign>,
+    /// Smallest and largest amount, included; `None` where no amount is in it.
+    amounts: Option<(Amount, Amount)>,
+}
+
+impl AmountRange {
+    fn holds(&self, movement: &Judged) -> bool {
         let sign_fits = match self.sign {
             None => true,
             Some(Sign::Positive) => movement.direction == Direction::In,
             Some(Sign::Negative) => movement.direction == Direction::Out,
         };
-        let in_range = |decimals| {
-            self.min_value.as_ref().is_none_or(|bound| bound.at_most(movement.amount, decimals))
-                && self.max_value.as_ref().is_none_or(|bound| bound.at_least(movement.amount, decimals))
+        sign_fits && self.amounts.is_some_and(|(least, most)| least <= movement.amount && movement.amount <= most)
+    }
+}
+
+impl FilterCriteria {
+    /// Of an asset without known decimals only an unbounded range holds anything.
+    fn range(&self, decimals: Option<u8>) -> AmountRange {
+        let amounts = match (&self.min_value, &self.max_value, decimals) {
+            (None, None, _) => Some((Amount::ZERO, Amount::MAX)),
+            (_, _, None) => None,
+            (min, max, Some(decimals)) => {
+                let least = min.as_ref().map_or(Some(Amount::ZERO), |bound| bound.least(decimals));
+                let most = max.as_ref().map_or(Amount::MAX, |bound| bound.most(decimals));
+                least.map(|least| (least, most))
+            }
         };
-        let unbounded = self.min_value.is_none() && self.max_value.is_none();
-        sign_fits && decimals.map_or(unbounded, in_range)
+        AmountRange { sign: self.sign, amounts }
     }
 }
 
@@ -369,12 +415,13 @@ mod tests {
     fn bounds_are_exact_and_included() {
         let bound = |text: &str| serde_json::from_str::<Bound>(text).unwrap();
         let amount = |raw: u64| Amount::from(raw);
-        assert!(bound("0.1").at_most(amount(10), 2) && bound("0.1").at_least(amount(10), 2));
-        assert!(!bound("0.101").at_most(amount(10), 2), "0.10 is below 0.101");
-        assert!(bound("0.101").at_least(amount(10), 2));
-        assert!(!bound("0.101").at_least(amount(11), 2));
-        assert!(!bound("1e80").at_most(Amount::MAX, 0), "past 256 bits no amount is large enough");
-        assert!(bound("1e80").at_least(Amount::MAX, 0));
+        assert_eq!((bound("0.1").least(2), bound("0.1").most(2)), (Some(amount(10)), amount(10)));
+        assert_eq!(bound("0.101").least(2), Some(amount(11)), "0.10 is below 0.101");
+        assert_eq!(bound("0.101").most(2), amount(10));
+        assert_eq!(bound("1e80").least(0), None, "past 256 bits no amount is large enough");
+        assert_eq!(bound("1e80").most(0), Amount::MAX);
+        let last = format!("{}.5", Amount::MAX);
+        assert_eq!((bound(&last).least(0), bound(&last).most(0)), (None, Amount::MAX));
         assert!(bound("\"12.5\"").exceeds(&bound("9.75")) && !bound("9").exceeds(&bound("9.0")));
         assert!(serde_json::from_str::<Bound>("-1").is_err() && serde_json::from_str::<Bound>("\"x\"").is_err());
     }

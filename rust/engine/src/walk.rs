@@ -1,18 +1,18 @@
 //! Walks the movements of an account that a scope is about.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use headwater_ledger::read::{
-    Account, AccountRef, AssetRef, ColumnSet, Direction, Posting, Scan, Transaction, TransactionRef,
+    Account, AccountRef, ColumnSet, Direction, Posting, Scan, Transaction, TransactionRef,
 };
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::utxo_attribution::{Attribution, Shape, pairs};
 use headwater_types::{Address, Amount, Family};
+use rustc_hash::FxHashMap;
 
 use crate::Error;
 use crate::asset_book::AssetBook;
-use crate::scope::{Judged, Scope, Verdict};
+use crate::scope::{Judged, Rule, Scope, Verdict};
 
 /// The token to stop is looked at once per so many movements.
 const CANCEL_EVERY: usize = 4096;
@@ -42,7 +42,17 @@ pub(crate) struct Walk<'a> {
     account: Option<Account>,
     /// Whether the scanned account is the counterparty, because it has less to scan.
     mirrored: bool,
-    matches: HashMap<AccountRef, bool>,
+    matches: FxHashMap<AccountRef, bool>,
+    /// How the assets of the book are judged, by their numbers; those that were met.
+    rules: Vec<Option<Rule>>,
+}
+
+/// The rule of an asset, which is made once.
+fn rule_of<'r>(rules: &'r mut Vec<Option<Rule>>, scope: &Scope, book: &AssetBook<'_>, asset: usize) -> &'r Rule {
+    if asset >= rules.len() {
+        rules.resize(asset + 1, None);
+    }
+    rules[asset].get_or_insert_with(|| scope.rule(book.view(asset)))
 }
 
 impl<'a> Walk<'a> {
@@ -50,7 +60,8 @@ impl<'a> Walk<'a> {
     pub fn new(ledger: &'a dyn Ledger, scope: &'a Scope, address: Address) -> Result<Self, Error> {
         let account = ledger.account(scope.chain, &address)?;
         let book = AssetBook::new(ledger, scope.chain);
-        Ok(Self { ledger, book, scope, address, other: None, account, mirrored: false, matches: HashMap::new() })
+        let (matches, rules) = (FxHashMap::default(), Vec::new());
+        Ok(Self { ledger, book, scope, address, other: None, account, mirrored: false, matches, rules })
     }
 
     /// Only the movements between the account and another; of an account with itself when both are one.
@@ -100,7 +111,7 @@ impl<'a> Walk<'a> {
             }
             let Some(posting) = self.seen(posting?)? else { continue };
             let asset = self.book.of_ref(posting.asset)?;
-            let verdict = self.scope.judge(&posting, self.book.view(asset));
+            let verdict = rule_of(&mut self.rules, self.scope, &self.book, asset).judge(&Judged::from(&posting));
             if visit(&mut self.book, Flow { posting, asset }, verdict)?.is_break() {
                 break;
             }
@@ -117,27 +128,32 @@ impl<'a> Walk<'a> {
             });
         }
         let Some(account) = &self.account else { return Ok(()) };
-        let (book, scope) = (&mut self.book, self.scope);
+        let (book, rules, scope) = (&mut self.book, &mut self.rules, self.scope);
         let wanted = (ColumnSet::ASSETS.with(ColumnSet::AMOUNTS), cancel);
-        // What was asked of the book last: movements of one asset come in runs.
-        let mut known: Option<(AssetRef, usize)> = None;
+        // What the book says of the assets of a part, by their numbers there.
+        let (mut part, mut known): (_, Vec<Option<usize>>) = (None, Vec::new());
         let mut failure = None;
         self.ledger.posting_columns(account, scan, wanted, &mut |columns| {
+            if part.replace(columns.part()) != Some(columns.part()) {
+                known.clear();
+            }
             for (at, (flags, number)) in columns.flags().iter().zip(columns.assets()).enumerate() {
-                let asset = columns.asset(*number);
-                let number = match known {
-                    Some((held, number)) if held == asset => number,
-                    _ => match book.of_ref(asset) {
-                        Ok(number) => number,
+                let place = *number as usize;
+                if place >= known.len() {
+                    known.resize(place + 1, None);
+                }
+                let number = match known[place] {
+                    Some(number) => number,
+                    None => match book.of_ref(columns.asset(*number)) {
+                        Ok(number) => *known[place].insert(number),
                         Err(error) => {
                             failure = Some(error);
                             return Ok(ControlFlow::Break(()));
                         }
                     },
                 };
-                known = Some((asset, number));
                 let (direction, status, amount) = (flags.direction(), flags.status(), columns.amount(at));
-                add(scope.judge_movement(&Judged { direction, status, amount }, book.view(number)));
+                add(rule_of(rules, scope, book, number).judge(&Judged { direction, status, amount }));
             }
             Ok(ControlFlow::Continue(()))
         })?;

@@ -67,7 +67,7 @@ fn desk() -> Desk {
 
 fn answer(desk: &Desk, name: &str, request: &Value) -> (Value, Vec<String>) {
     let answer = desk.answer(endpoint(name).unwrap(), request, &Cancel::new()).unwrap();
-    (answer.data, answer.warnings.into_iter().map(|warning| warning.code).collect())
+    (answer.value(), answer.warnings.into_iter().map(|warning| warning.code).collect())
 }
 
 fn resolve(query: &str) -> Value {

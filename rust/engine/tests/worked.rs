@@ -166,7 +166,7 @@ fn invalid_requests_name_reason_and_field() {
     let checksum = json!({"blockchain": "ethereum", "address": "0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"});
     let answer = ask(&desk, "transactions", &checksum).unwrap();
     assert!(answer.warnings.iter().any(|warning| warning.code == "checksum"));
-    assert_eq!(answer.data["address"], "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed");
+    assert_eq!(answer.value()["address"], "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed");
 }
 
 #[test]

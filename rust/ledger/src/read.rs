@@ -116,6 +116,9 @@ pub trait Ledger: Send + Sync {
     /// are not built, or not under the registry and prices in force: the postings tell as much. UTXO chains have none.
     fn edges(&self, account: &Account, order: EdgeOrder, limit: usize) -> Result<Option<Edges>>;
 
+    /// The same of these counterparties only, in the order of [`EdgeOrder::Total`].
+    fn edges_with(&self, account: &Account, others: &[AccountRef]) -> Result<Option<Edges>>;
+
     /// The counterparties and assets of an account with most movements over all time, at most `limit` of them: most
     /// movements first, then in the order of [`EdgeOrder::Total`] and of [`Edges::assets`]; `None` as for
     /// [`Ledger::edges`]. Where one segment holds the account, only movements are read of those that are not among them.

@@ -169,6 +169,10 @@ fn check(ledger: &dyn Ledger, number: u64) {
         assert_eq!(seen, expected, "{number} {order:?}");
     }
     let all = ledger.edges(&account, EdgeOrder::Total, usize::MAX).unwrap().unwrap();
+    let every_third: Vec<_> = all.pairs.iter().step_by(3).map(|edge| edge.counterparty).rev().collect();
+    let some = ledger.edges_with(&account, &every_third).unwrap().expect("built or small");
+    let expected: Vec<_> = shown(ledger, &all).into_iter().step_by(3).collect();
+    assert_eq!(shown(ledger, &some), expected, "{number}");
     let named = |other, row: &AssetEdge| {
         let sums = (row.flows, row.received, row.sent);
         (ledger.address(other).unwrap(), ledger.asset(row.asset).unwrap(), sums)

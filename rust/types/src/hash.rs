@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::hex_text::hex_text;
 use crate::{Address, Family};
 
 /// Why a text is no hash.
@@ -192,8 +193,8 @@ fn hash_error(family: Family, text: &str) -> HashError {
 
 fn display_hash(bytes: &[u8; 32], family: Family) -> String {
     match family {
-        Family::Evm => format!("0x{}", hex::encode(bytes)),
-        Family::Tron | Family::Utxo => hex::encode(bytes),
+        Family::Evm => hex_text("0x", bytes),
+        Family::Tron | Family::Utxo => hex_text("", bytes),
     }
 }
 

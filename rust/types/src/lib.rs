@@ -9,6 +9,7 @@ mod amount;
 mod asset;
 mod chain;
 mod hash;
+mod hex_text;
 mod network;
 mod pico;
 mod time;

@@ -43,10 +43,11 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
     on_interrupt(&cancel);
     let answer =
         Desk::new(Arc::new(store)).answer(endpoint, &request, &cancel).map_err(|error| Failure::from_engine(&error))?;
+    let data = answer.value();
     let warnings: Vec<String> = answer.warnings.iter().map(|warning| warning.message.clone()).collect();
     let meta = Meta { pagination: answer.pagination, warnings: answer.warnings, ..Meta::default() };
     let whole = Value::from_iter([
-        ("data".to_owned(), answer.data),
+        ("data".to_owned(), data),
         ("meta".to_owned(), serde_json::to_value(meta).map_err(|error| Failure::from_error(&error))?),
     ]);
     output.warn(&warnings);

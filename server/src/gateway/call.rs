@@ -7,20 +7,13 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Response, header};
-use headwater_engine::{Endpoint, ErrorKind, Method, Pagination, Warning};
+use headwater_engine::{Answer, Endpoint, ErrorKind, Method};
 
 use super::arguments::{self, Arguments};
 use super::pool::Stopped;
 use super::problem::{Status, causes};
 use super::{Context, Gateway, Meta, Problem, accept};
 use crate::state::{Caller, Hold, Refusal, StateError, now_ms};
-
-/// An answer whose data is JSON text already.
-struct Answered {
-    data: Vec<u8>,
-    pagination: Option<Pagination>,
-    warnings: Vec<Warning>,
-}
 
 impl Gateway {
     /// Answers a call of the endpoint that has this name.
@@ -60,8 +53,8 @@ impl Gateway {
             Method::Post => arguments::of_post(parts, body, &self.0.settings).await?,
         };
         context.facts().parameter_hash = Some(self.0.state.book().parameter_hash(endpoint.path, &arguments.raw));
-        let answered = self.work(endpoint, context, arguments).await?;
-        self.settle(context, caller.as_ref(), hold, answered).await
+        let answer = self.work(endpoint, context, arguments).await?;
+        self.settle(context, caller.as_ref(), hold, answer).await
     }
 
     /// Who calls; `None` where no key is needed and none was shown.
@@ -94,7 +87,7 @@ impl Gateway {
         endpoint: &'static Endpoint,
         context: &Arc<Context>,
         arguments: Arguments,
-    ) -> Result<Answered, Problem> {
+    ) -> Result<Answer, Problem> {
         let budget =
             self.0.settings.budget_ms.map_or(Duration::from_secs(endpoint.class.budget_secs()), Duration::from_millis);
         let (desk, cancel) = (self.0.desk.clone(), context.cancel.clone());
@@ -103,14 +96,12 @@ impl Gateway {
             .0
             .pool
             .run(endpoint.class, budget, &context.cancel, move || {
-                let answer = desk.answer(endpoint, &request, &cancel).map_err(Box::new)?;
-                let data = serde_json::to_vec(&answer.data).expect("a JSON value is JSON");
-                Ok::<_, Box<headwater_engine::Error>>((data, answer.pagination, answer.warnings))
+                desk.answer(endpoint, &request, &cancel).map_err(Box::new)
             })
             .await;
         match done {
-            Ok(Ok((data, pagination, found))) => {
-                Ok(Answered { data, pagination, warnings: warnings.into_iter().chain(found).collect() })
+            Ok(Ok(answer)) => {
+                Ok(Answer { warnings: warnings.into_iter().chain(answer.warnings).collect(), ..answer })
             }
             Ok(Err(error)) => Err(explain(&error, endpoint, context)),
             Err(Stopped::Deadline) => Err(timed_out(endpoint)),
@@ -127,9 +118,9 @@ impl Gateway {
         context: &Arc<Context>,
         caller: Option<&Caller>,
         hold: Option<Hold>,
-        answered: Answered,
+        answer: Answer,
     ) -> Result<Response<Body>, Problem> {
-        let Answered { data, pagination, warnings } = answered;
+        let Answer { data, pagination, warnings } = answer;
         let request_id = Some(context.request_id.clone());
         let mut meta = Meta { credit_cost: Some(0), credit_remaining: None, pagination, request_id, warnings };
         match hold {
@@ -141,7 +132,7 @@ impl Gateway {
                 // Made with a balance of one digit, which the writer replaces by the digits there are.
                 meta.credit_cost = Some(cost);
                 meta.credit_remaining = Some(0);
-                let bytes = meta.wrap(&data).len() - 1;
+                let bytes = data.len() + meta.wrap("").len() - 1;
                 let row = context.audit_row(200, cost, bytes as u64);
                 let remaining = self.0.state.charge(hold, row).await.map_err(|error| not_settled(&error, context))?;
                 context.facts().charged = Some((cost, remaining));

@@ -29,11 +29,11 @@ pub struct Meta {
 impl Meta {
     /// The envelope around data that is JSON text already.
     #[must_use]
-    pub fn wrap(&self, data: &[u8]) -> Vec<u8> {
+    pub fn wrap(&self, data: &str) -> Vec<u8> {
         let meta = serde_json::to_vec(self).expect("meta is made of strings and numbers");
         let mut body = Vec::with_capacity(data.len() + meta.len() + 18);
         body.extend_from_slice(b"{\"data\":");
-        body.extend_from_slice(data);
+        body.extend_from_slice(data.as_bytes());
         body.extend_from_slice(b",\"meta\":");
         body.extend_from_slice(&meta);
         body.push(b'}');
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn an_envelope_is_data_and_meta_without_what_has_no_value() {
         let meta = Meta { credit_cost: Some(5), request_id: Some("id".to_owned()), ..Meta::default() };
-        let body = String::from_utf8(meta.wrap(b"[1]")).unwrap();
+        let body = String::from_utf8(meta.wrap("[1]")).unwrap();
         assert_eq!(body, r#"{"data":[1],"meta":{"credit_cost":5,"request_id":"id"}}"#);
     }
 }

@@ -59,7 +59,9 @@ impl Examples {
 
     /// The body of a success.
     pub fn success(&self, endpoint: &Endpoint) -> Option<Value> {
-        let Answer { data, pagination, warnings } = self.ask(endpoint, &Self::request(endpoint)?).ok()?;
+        let answer = self.ask(endpoint, &Self::request(endpoint)?).ok()?;
+        let data = answer.value();
+        let Answer { pagination, warnings, .. } = answer;
         let cost = i64::from(endpoint.cost);
         let meta = Meta {
             credit_cost: Some(cost),

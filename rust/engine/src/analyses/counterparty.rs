@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
+use headwater_ledger::edges::EdgeFlows;
 use headwater_ledger::read::Scan;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Side};
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{Analysis, labels_not_built};
 use crate::asset_book::AssetBook;
 use crate::completeness;
-use crate::edge_groups::edge_groups;
+use crate::edge_groups::{EdgeRanking, EdgeScope, edge_groups, groups_with};
 use crate::flows::{Others, Part, SumUnit, Sums, joined, movement, names, overflow};
 use crate::request::{Checks, CursorKey, DirectionFilter, PageInfo, Paging, RankingSort, SortOrder, Warnings, refused};
 use crate::scope::{Scope, ScopeFields, Verdict};
@@ -194,39 +195,35 @@ impl Analysis for Counterparty {
         labels_not_built(warnings, "labels");
         labels_not_built(warnings, "entity_name");
         let mut walk = Walk::new(ledger, &params.scope, params.address)?;
-        let mut others = Others::new(ledger, params.address);
-        let groups = match params.groups_of_edges(&mut walk, &mut others)? {
-            Some(groups) => groups,
-            None => params.groups(&mut walk, &mut others, cancel)?,
+        let ranking = match params.ranking_of_edges(&mut walk)? {
+            Some(ranking) => ranking,
+            None => params.ranking(&mut walk, cancel)?,
         };
-        let with = |side: fn(&Group) -> &Side| {
-            let count = groups.iter().filter(|(_, group)| side(group).transfers > 0).count();
-            u64::try_from(count).expect("a count fits")
-        };
-        let received_address_count = with(|group| &group.all.received);
-        let sent_address_count = with(|group| &group.all.sent);
-
         let unit = SumUnit::new(&params.scope, &params.output);
-        let rows = params.ranked(groups, &others, &walk.book)?;
-        let start = params.start(&rows, &walk.book);
-        let rest = rows.get(start..).unwrap_or_default();
-        let (given, below) = rest.split_at(rest.len().min(params.paging.size()));
-        let datas = given.iter().map(|row| params.row(unit, row, &walk.book)).collect::<Result<_, _>>()?;
-        let next = given.last().filter(|_| !below.is_empty()).map(|row| row.key(&walk.book));
+        let datas = ranking.page.iter().map(|row| params.row(unit, row, &walk.book)).collect::<Result<_, _>>()?;
+        let next = ranking.page.last().filter(|_| ranking.below.is_some()).map(|row| row.key(&walk.book));
         let as_of_block = ledger.coverage().get(&params.scope.chain).and_then(|coverage| coverage.last_block);
+        let total_pages = params.paging.pages(ranking.rows);
         Ok(CounterpartyReport {
             datas,
-            pagination: params.paging.info(next, params.paging.pages(rows.len()), ledger.generation(), as_of_block),
-            received_address_count,
-            sent_address_count,
+            pagination: params.paging.info(next, total_pages, ledger.generation(), as_of_block),
+            received_address_count: ranking.senders,
+            sent_address_count: ranking.receivers,
             amount_unit: unit.name(&params.scope, &params.output, &mut walk.book)?,
             as_of_block,
-            below_cutoff: (!below.is_empty()).then(|| BelowCutoff {
-                count: u64::try_from(below.len()).expect("a count fits"),
-                total_amount_usd: below.iter().map(Ranked::total_usd).sum::<Usd>().to_f64(),
-            }),
+            below_cutoff: ranking.below,
         })
     }
+}
+
+/// A ranking, its page made into rows.
+struct Ranking {
+    page: Vec<Ranked>,
+    /// Rows of all pages.
+    rows: usize,
+    senders: u64,
+    receivers: u64,
+    below: Option<BelowCutoff>,
 }
 
 /// A row before it is written out.
@@ -250,7 +247,89 @@ impl Ranked {
     }
 }
 
+impl BelowCutoff {
+    /// `None` without rows.
+    fn of(usd: impl ExactSizeIterator<Item = Usd>) -> Option<Self> {
+        let count = u64::try_from(usd.len()).expect("a count fits");
+        (count > 0).then(|| Self { count, total_amount_usd: usd.sum::<Usd>().to_f64() })
+    }
+}
+
 impl CounterpartyParams {
+    /// The ranking from edges alone, where everything is ranked that is shown by default, by values of all assets
+    /// together: rows are made of those on the page only. `None` where groups must be made of all.
+    fn ranking_of_edges(&self, walk: &mut Walk<'_>) -> Result<Option<Ranking>, Error> {
+        let is_by_value = matches!(self.output, Output::Own | Output::Usd);
+        if self.scope.of_edges() != Some(EdgeScope::Default) || !is_by_value {
+            return Ok(None);
+        }
+        let (Some(account), ledger) = (walk.account().cloned(), walk.ledger) else { return Ok(None) };
+        let key = |flows: &EdgeFlows| match self.order {
+            SortOrder::Desc => self.key(flows),
+            SortOrder::Asc => -self.key(flows),
+        };
+        let Some(mut ranking) = EdgeRanking::new(ledger, &account, self.min_interactions, key)? else {
+            return Ok(None);
+        };
+        let rows = ranking.entries.len();
+        let start = match &self.paging.after {
+            Some(CursorKey::Counterparty { address, .. }) => match Address::parse(self.scope.chain, address) {
+                Ok(address) => ranking.until(ledger, &address)?,
+                Err(_) => rows,
+            },
+            Some(CursorKey::Posting(_)) => rows,
+            None => self.paging.skipped().min(rows),
+        };
+        let end = rows.min(start + self.paging.size());
+        ranking.order_until(ledger, end)?;
+        let page: Vec<_> = ranking.entries[start..end].iter().map(|entry| entry.counterparty).collect();
+        let mut groups = groups_with(ledger, &account, &page, &mut walk.book)?;
+        let row = |counterparty| -> Result<Option<Ranked>, Error> {
+            let address = ledger.address(counterparty)?;
+            let group = groups.remove(&address);
+            Ok(group.map(|group| Ranked { address: address.to_string(), asset: None, group, exact: None }))
+        };
+        let page = page.into_iter().map(row).filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        let below = BelowCutoff::of(ranking.entries[end..].iter().map(|entry| entry.usd));
+        Ok(Some(Ranking { page, rows, senders: ranking.senders, receivers: ranking.receivers, below }))
+    }
+
+    /// What a counterparty is ranked by where all assets count by their value.
+    fn key(&self, flows: &EdgeFlows) -> i128 {
+        let EdgeFlows { received, sent, .. } = flows;
+        match self.sort {
+            RankingSort::TotalAmount | RankingSort::TotalAmountUsd => flows.usd().raw(),
+            RankingSort::ReceivedAmount | RankingSort::ReceivedAmountUsd => received.usd.raw(),
+            RankingSort::SentAmount | RankingSort::SentAmountUsd => sent.usd.raw(),
+            RankingSort::TotalCount => flows.transactions.into(),
+            RankingSort::ReceivedCount => received.transactions.into(),
+            RankingSort::SentCount => sent.transactions.into(),
+            RankingSort::TotalTransfers => flows.transfers().into(),
+            RankingSort::FirstActivity => flows.first.secs().into(),
+            RankingSort::LastActivity => flows.last.secs().into(),
+        }
+    }
+
+    /// The ranking of the groups of all counterparties.
+    fn ranking(&self, walk: &mut Walk<'_>, cancel: &Cancel) -> Result<Ranking, Error> {
+        let mut others = Others::new(walk.ledger, self.address);
+        let groups = match self.groups_of_edges(walk, &mut others)? {
+            Some(groups) => groups,
+            None => self.groups(walk, &mut others, cancel)?,
+        };
+        let with = |side: fn(&Group) -> &Side| {
+            let count = groups.iter().filter(|(_, group)| side(group).transfers > 0).count();
+            u64::try_from(count).expect("a count fits")
+        };
+        let (senders, receivers) = (with(|group| &group.all.received), with(|group| &group.all.sent));
+        let mut page = self.ranked(groups, &others, &walk.book)?;
+        let rows = page.len();
+        let start = self.start(&page, &walk.book).min(rows);
+        let below = page.split_off(rows.min(start + self.paging.size()));
+        let below = BelowCutoff::of(below.iter().map(Ranked::total_usd));
+        Ok(Ranking { page: page.split_off(start), rows, senders, receivers, below })
+    }
+
     /// The groups from edges, where those say the same: `None` where the movements must be walked.
     fn groups_of_edges(
         &self,

@@ -145,7 +145,7 @@ fn run<A: Analysis>(call: &Call<'_>) -> Result<Answer, Error> {
     let fingerprint = fingerprint(call.endpoint.name, call.request);
     let params = A::params(request, &mut Checks { ledger: call.ledger, warnings: &mut warnings, fingerprint })?;
     let report = A::report(call.ledger, &params, &mut warnings, call.cancel)?;
-    let data = serde_json::to_value(&report).map_err(|error| {
+    let data = serde_json::to_string(&report).map_err(|error| {
         Error::new(ErrorKind::Internal, format!("the answer of {} is no JSON: {error}", call.endpoint.name))
     })?;
     Ok(Answer { data, pagination: None, warnings: warnings.into_list() })

@@ -163,7 +163,7 @@ pub fn ask(desk: &Town, name: &str, request: &Value) -> Result<Answer, Error> {
 }
 
 pub fn data(desk: &Town, name: &str, request: &Value) -> Value {
-    ask(desk, name, request).unwrap_or_else(|error| panic!("{name} {request}: {error:?}")).data
+    ask(desk, name, request).unwrap_or_else(|error| panic!("{name} {request}: {error:?}")).value()
 }
 
 pub fn reason(desk: &Town, name: &str, request: &Value) -> (Reason, Option<String>) {

@@ -149,6 +149,17 @@ pub(crate) fn busiest(
     Ok(Some(busiest))
 }
 
+/// What moved between an account and some counterparties, in the order of [`EdgeOrder::Total`]; `None` when edges are not
+/// built, or stale.
+pub(crate) fn edges_with(market: Market<'_>, account: &Account, others: &[AccountRef]) -> Result<Option<Edges>> {
+    let Some(sources) = market.sources(account)? else { return Ok(None) };
+    let mut found: Vec<AccountEdges> = sources.iter().map(|_| AccountEdges::default()).collect();
+    for other in others {
+        strongest::look_up(market, &sources, (&market.address(*other)?, unpack(other.0)), &mut found)?;
+    }
+    strongest::added_up(market, &sources, found).map(|sum| Some(sum.finish(EdgeOrder::Total, usize::MAX)))
+}
+
 /// Shows the counterparties of an account in an order until `visit` breaks off; `None` when they are not built, or
 /// stale.
 pub(crate) fn visit_edges(

@@ -28,7 +28,7 @@ pub use self::records::{AssetEdge, Edge, EdgeFlows, EdgeOrder, EdgeSide, Edges};
 
 pub(crate) use self::build::{Terms, build};
 pub(crate) use self::file::EdgeFile;
-pub(crate) use self::merge::{Market, SegmentEdges, busiest, edges, visit_edges};
+pub(crate) use self::merge::{Market, SegmentEdges, busiest, edges, edges_with, visit_edges};
 
 /// Segments with fewer movements never have an edge file: to group an account's share of them on reading costs less.
 pub(crate) const LEAST_MOVEMENTS: u64 = 32_768;

@@ -53,7 +53,7 @@ pub(super) fn strongest(
             if !met.insert(address) {
                 continue;
             }
-            let weight = look_up(market, sources, &address, &mut found)?.weight(order);
+            let weight = look_up(market, sources, (&address, (*place, other)), &mut found)?.weight(order);
             best.push(Reverse(weight));
             if best.len() > limit {
                 best.pop();
@@ -68,23 +68,33 @@ pub(super) fn strongest(
             return Ok(None);
         }
     }
+    Ok(Some(added_up(market, sources, found)?.finish(order, limit)))
+}
+
+/// What was found in the segments, counterparty by counterparty.
+pub(super) fn added_up<'a>(
+    market: Market<'a>,
+    sources: &[(u32, Source<'_>)],
+    found: Vec<AccountEdges>,
+) -> Result<Sum<'a>> {
     let mut sum = Sum::new(market);
     for ((place, _), edges) in sources.iter().zip(found) {
         sum.add(&as_edges(*place, edges))?;
     }
-    Ok(Some(sum.finish(order, limit)))
+    Ok(sum)
 }
 
-/// Adds up a counterparty over all segments, and keeps what each has of it.
-fn look_up(
+/// Adds up a counterparty over all segments, and keeps what each has of it; one of them and its id there are known.
+pub(super) fn look_up(
     market: Market<'_>,
     sources: &[(u32, Source<'_>)],
-    address: &Address,
+    (address, known): (&Address, (u32, u32)),
     found: &mut [AccountEdges],
 ) -> Result<EdgeFlows> {
     let mut flows = EdgeFlows::NONE;
     for ((place, source), found) in sources.iter().zip(found) {
-        let Some(id) = market.segments[*place as usize].account(address)? else { continue };
+        let id = if known.0 == *place { Some(known.1) } else { market.segments[*place as usize].account(address)? };
+        let Some(id) = id else { continue };
         let Some(edges) = source.find(id)? else { continue };
         edges.pairs.iter().for_each(|pair| flows.add(&pair.flows));
         found.pairs.extend(edges.pairs);

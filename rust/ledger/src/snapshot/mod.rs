@@ -288,6 +288,13 @@ impl Ledger for Snapshot {
         edges::edges(self.market(), account, order, limit)
     }
 
+    fn edges_with(&self, account: &Account, others: &[AccountRef]) -> Result<Option<Edges>> {
+        if account.chain.family() == Family::Utxo {
+            return Ok(None);
+        }
+        edges::edges_with(self.market(), account, others)
+    }
+
     fn busiest_edges(&self, account: &Account, limit: usize) -> Result<Option<Vec<(AccountRef, AssetEdge)>>> {
         if account.chain.family() == Family::Utxo {
             return Ok(None);

@@ -3,6 +3,7 @@
 use sha3::{Digest, Keccak256};
 
 use super::{Checksum, Reason};
+use crate::hex_text::hex_text;
 
 const DIGITS: usize = 40;
 
@@ -22,7 +23,7 @@ pub(super) fn parse_digits(digits: &str) -> Result<[u8; 20], Reason> {
 }
 
 pub(super) fn text(bytes: &[u8; 20]) -> String {
-    format!("0x{}", hex::encode(bytes))
+    hex_text("0x", bytes)
 }
 
 /// The mixed-case text of EIP-55: a letter is upper case where the matching hex digit of the Keccak-256 hash of the
