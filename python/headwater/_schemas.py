@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import polars as pl
 from polars.datatypes import DataTypeClass
 
@@ -117,3 +119,24 @@ FRAMES: dict[str, Schema] = {
     "transactions": TRANSFER_ROW,
     "wallet-overview": ASSET_OVERVIEW,
 }
+
+# Columns that only some transfers have: with ``output_asset``, or on Bitcoin.
+SOMETIMES: Schema = {
+    "amount_out": pl.String,
+    "counterparties": _TEXTS,
+    "inputs_count": pl.Int64,
+    "outputs_count": pl.Int64,
+}
+
+
+def like(endpoint: str, answer: str) -> pl.DataFrame | None:
+    """Give a frame without rows whose columns are those of an answer, where they are known beforehand."""
+    return _like(endpoint, tuple(name for name in SOMETIMES if f'"{name}":' in answer))
+
+
+@cache
+def _like(endpoint: str, more: tuple[str, ...]) -> pl.DataFrame | None:
+    schema = FRAMES.get(endpoint)
+    if schema is TRANSFER_ROW:
+        schema = {**schema, **{name: SOMETIMES[name] for name in more}}
+    return None if schema is None else pl.DataFrame(schema=schema)

@@ -97,7 +97,7 @@ class Ledger:
         Report
         """
         body = {**(request or {}), **fields}
-        return Report(endpoint, json.loads(self._native.answer(endpoint, json.dumps(body))))
+        return Report(endpoint, self._native.answer(endpoint, json.dumps(body)))
 
     def transactions(
         self,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import polars as pl
 
-from headwater import _schemas
+from headwater import _headwater, _schemas
 
 
 class Report:
@@ -23,10 +25,27 @@ class Report:
         What the caller should know: ``code``, ``field``, ``message``.
     """
 
-    def __init__(self, endpoint: str, answer: dict[str, Any]) -> None:
+    def __init__(self, endpoint: str, answer: str) -> None:
         self.endpoint = endpoint
-        self.data: dict[str, Any] = answer["data"]
-        self.warnings: list[dict[str, Any]] = answer.get("meta", {}).get("warnings", [])
+        self._text = answer
+
+    @cached_property
+    def _answer(self) -> dict[str, Any]:
+        # A table is made from the text: whoever wants one never pays for a dict of every row.
+        answer: dict[str, Any] = json.loads(self._text)
+        return answer
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The ``data`` of the answer."""
+        data: dict[str, Any] = self._answer["data"]
+        return data
+
+    @property
+    def warnings(self) -> list[dict[str, Any]]:
+        """What the caller should know."""
+        warnings: list[dict[str, Any]] = self._answer["meta"].get("warnings", [])
+        return warnings
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Read a key of ``data`` as an attribute."""
@@ -51,9 +70,14 @@ class Report:
     @property
     def frame(self) -> pl.DataFrame:
         """The rows as a polars frame. Amounts stay exact text: cast them once you know their size."""
-        return pl.DataFrame(
-            self.rows, schema=_schemas.FRAMES.get(self.endpoint), infer_schema_length=None, strict=False
-        )
+        table = self._table
+        return pl.DataFrame(self.rows, infer_schema_length=None) if table is None else pl.DataFrame(table)
+
+    @property
+    def _table(self) -> _headwater._ArrowStream | None:
+        """The rows in Arrow's memory, where their columns are known beforehand."""
+        like = _schemas.like(self.endpoint, self._text)
+        return None if like is None else _headwater.rows(self._text, _schemas.ROWS.get(self.endpoint), like)
 
     def to_frame(self, as_: str = "polars") -> Any:  # noqa: ANN401
         """Give the rows as a table.
@@ -71,7 +95,8 @@ class Report:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the rows through the Arrow C stream interface."""
-        return self.frame.__arrow_c_stream__(requested_schema)
+        table = self._table
+        return (self.frame if table is None else table).__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         """Name the call and what the answer holds."""

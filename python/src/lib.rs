@@ -5,6 +5,7 @@ mod cli;
 mod errors;
 mod interrupt;
 mod ledger;
+mod rows;
 
 use pyo3::prelude::*;
 
@@ -15,6 +16,7 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ledger::NativeLedger>()?;
     module.add_function(wrap_pyfunction!(ledger::open_store, module)?)?;
     module.add_function(wrap_pyfunction!(ledger::from_frames, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::rows, module)?)?;
     module.add_function(wrap_pyfunction!(address::address_valid, module)?)?;
     module.add_function(wrap_pyfunction!(address::address_checksum, module)?)?;
     module.add_function(wrap_pyfunction!(cli::main, module)?)?;

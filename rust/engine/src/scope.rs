@@ -232,13 +232,16 @@ impl Scope {
 
     /// How movements of an asset are judged.
     pub fn rule(&self, asset: &AssetView) -> Rule {
-        let named = match &self.assets {
-            Selection::All => false,
-            Selection::Symbols(assets) | Selection::Contracts(assets) => assets.contains(&asset.asset),
+        let at_best = match &self.assets {
+            Selection::All if asset.verified || self.include_unverified => Verdict::Shown,
+            Selection::All => Verdict::Unverified,
+            Selection::Symbols(assets) | Selection::Contracts(assets) if assets.contains(&asset.asset) => {
+                Verdict::Shown
+            }
+            Selection::Symbols(_) | Selection::Contracts(_) => Verdict::Outside,
         };
         Rule {
-            is_asked: named || self.assets == Selection::All,
-            is_vouched: asset.verified || named || self.include_unverified,
+            at_best,
             direction: self.direction,
             ranges: self.ranges(asset),
             include_failed: self.include_failed,
@@ -267,8 +270,8 @@ impl Scope {
 /// How movements of one asset are judged: what a scope says of them all.
 #[derive(Debug, Clone)]
 pub(crate) struct Rule {
-    is_asked: bool,
-    is_vouched: bool,
+    /// What becomes of a movement that nothing else is said of.
+    at_best: Verdict,
     direction: DirectionFilter,
     ranges: Option<Vec<AmountRange>>,
     include_failed: bool,
@@ -287,16 +290,14 @@ impl Rule {
             None => true,
             Some(ranges) => ranges.iter().any(|range| range.holds(movement)),
         };
-        if !self.is_asked || !direction_fits || !in_range() {
+        if self.at_best == Verdict::Outside || !direction_fits || !in_range() {
             Verdict::Outside
         } else if movement.status == Some(Status::Failed) && !self.include_failed {
             Verdict::Failed
-        } else if !self.is_vouched {
-            Verdict::Unverified
-        } else if movement.amount.is_zero() && !self.include_zero_value {
+        } else if self.at_best == Verdict::Shown && movement.amount.is_zero() && !self.include_zero_value {
             Verdict::ZeroValue
         } else {
-            Verdict::Shown
+            self.at_best
         }
     }
 }

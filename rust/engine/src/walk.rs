@@ -2,9 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use headwater_ledger::read::{
-    Account, AccountRef, ColumnSet, Direction, Posting, Scan, Transaction, TransactionRef,
-};
+use headwater_ledger::read::{Account, AccountRef, ColumnSet, Direction, Posting, Scan, Transaction, TransactionRef};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::utxo_attribution::{Attribution, Shape, pairs};
 use headwater_types::{Address, Amount, Family};

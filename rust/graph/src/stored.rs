@@ -1,12 +1,12 @@
 //! The edges of a ledger as a graph: nothing is copied, what a walk meets is numbered as it is met.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use headwater_ledger::LedgerError;
 use headwater_ledger::edges::{EdgeFlows, EdgeOrder};
 use headwater_ledger::read::{AccountRef, Ledger};
 use headwater_types::{Address, Chain};
+use rustc_hash::FxHashMap;
 
 use crate::source::{Direction, Edge, Node, Source};
 
@@ -39,9 +39,9 @@ pub enum StoredError {
 pub struct Stored<'a> {
     ledger: &'a dyn Ledger,
     chain: Chain,
-    nodes: HashMap<Address, Node>,
+    nodes: FxHashMap<Address, Node>,
     /// By handle, so that an account that was met needs no look at its address.
-    by_handle: HashMap<AccountRef, Node>,
+    by_handle: FxHashMap<AccountRef, Node>,
     /// By node, one handle of it.
     handles: Vec<AccountRef>,
 }
@@ -50,7 +50,7 @@ impl<'a> Stored<'a> {
     /// The graph of a chain. UTXO chains have no edges: who paid whom there is a matter of attribution.
     #[must_use]
     pub fn new(ledger: &'a dyn Ledger, chain: Chain) -> Self {
-        Self { ledger, chain, nodes: HashMap::new(), by_handle: HashMap::new(), handles: Vec::new() }
+        Self { ledger, chain, nodes: FxHashMap::default(), by_handle: FxHashMap::default(), handles: Vec::new() }
     }
 
     /// The node of an address; `None` when it was never seen on the chain.

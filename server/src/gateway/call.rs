@@ -100,9 +100,7 @@ impl Gateway {
             })
             .await;
         match done {
-            Ok(Ok(answer)) => {
-                Ok(Answer { warnings: warnings.into_iter().chain(answer.warnings).collect(), ..answer })
-            }
+            Ok(Ok(answer)) => Ok(Answer { warnings: warnings.into_iter().chain(answer.warnings).collect(), ..answer }),
             Ok(Err(error)) => Err(explain(&error, endpoint, context)),
             Err(Stopped::Deadline) => Err(timed_out(endpoint)),
             Err(Stopped::Panicked) => {

@@ -94,6 +94,36 @@ pub(crate) fn search(range: Range<usize>, mut before: impl FnMut(usize) -> Resul
     Ok(low)
 }
 
+/// The same, looked for outwards from a guess: few steps, next to each other, where it is near.
+pub(super) fn search_from(
+    range: Range<usize>,
+    guess: usize,
+    mut before: impl FnMut(usize) -> Result<bool>,
+) -> Result<usize> {
+    let (mut low, mut high) = (range.start, range.end.max(range.start));
+    let mut next = guess.clamp(low, high);
+    let mut step = 1;
+    while low < high {
+        // Past an end there is nothing to ask; the other end was asked or is open.
+        let at = next.clamp(low, high - 1);
+        if before(at)? {
+            low = at + 1;
+            if high != range.end {
+                break;
+            }
+            next = at.saturating_add(step);
+        } else {
+            high = at;
+            if low != range.start {
+                break;
+            }
+            next = at.saturating_sub(step);
+        }
+        step *= 2;
+    }
+    search(low..high, before)
+}
+
 /// Whole numbers, as elements or packed.
 pub(super) enum Numbers {
     Byte(Column<u8>),
@@ -438,5 +468,29 @@ impl Blobs {
     pub(super) fn text(&self, id: u32) -> Result<String> {
         let bytes = self.get(id)?;
         String::from_utf8(bytes.to_vec()).map_err(|_| self.starts.wrong(id as usize, "names bytes that are no text"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_finds_its_place_from_any_guess_in_few_steps() {
+        for (start, end) in [(0, 0), (0, 1), (3, 12), (5, 105)] {
+            for place in start..=end {
+                for guess in 0..end + 3 {
+                    let mut steps = 0;
+                    let found = search_from(start..end, guess, |at| {
+                        assert!((start..end).contains(&at));
+                        steps += 1;
+                        Ok(at < place)
+                    });
+                    assert_eq!(found.unwrap(), place);
+                    let off = guess.clamp(start, end).abs_diff(place);
+                    assert!(steps <= 2 * (off + 2).ilog2() + 3, "{steps} steps for {off}");
+                }
+            }
+        }
     }
 }

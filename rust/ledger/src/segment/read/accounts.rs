@@ -5,12 +5,18 @@ use std::sync::Arc;
 
 use headwater_types::{Address, Chain, Family, Network};
 
-use super::super::column::{Column, Numbers, search};
+use super::super::column::{Column, Numbers, search, search_from};
 use super::super::container::Container;
 use super::super::layout::{self, FENCE_STEP, prefix};
 use crate::read::Result;
 
 const FIXED_KEY: usize = 20;
+
+/// The part of `length` that a distance is of the whole.
+fn part(distance: u64, whole: u64, length: usize) -> usize {
+    let share = u128::from(distance.min(whole)) * length as u128 / u128::from(whole.max(1));
+    share as usize
+}
 
 /// The accounts of a segment.
 pub(crate) struct Accounts {
@@ -82,9 +88,28 @@ impl Accounts {
         let key = key.as_slice();
         let first = prefix(key);
         // A fence is the beginning of every 128th key; the key lies in the steps whose fences enclose it.
-        let low = self.fences.partition(0..self.fences.len(), |fence| fence < first)?.saturating_sub(1) * FENCE_STEP;
-        let high = self.fences.partition(0..self.fences.len(), |fence| fence <= first)? * FENCE_STEP;
-        search(low..high.min(self.length), |id| Ok(self.key(id)? < key))
+        let fences = self.fences.len();
+        let low = search_from(0..fences, self.guess(first)?, |at| Ok(self.fences.get(at)? < first))?;
+        let high = search_from(low..fences, low, |at| Ok(self.fences.get(at)? <= first))?;
+        let low = low.saturating_sub(1);
+        let start = if low < high { self.fences.get(low)? } else { 0 };
+        let end = if high < fences { self.fences.get(high)? } else { u64::MAX };
+        let inside = part(first.saturating_sub(start), end - start, FENCE_STEP);
+        let (low, high) = (low * FENCE_STEP, self.length.min(high * FENCE_STEP));
+        search_from(low..high, low + inside, |id| Ok(self.key(id)? < key))
+    }
+
+    /// About where the fence of a key stands: keys that are hashes are spread evenly, so how far one is off tells where
+    /// to look next.
+    fn guess(&self, first: u64) -> Result<usize> {
+        let Some(last) = self.fences.len().checked_sub(1) else { return Ok(0) };
+        let mut guess = part(first, u64::MAX, last);
+        for _ in 0..2 {
+            let found = self.fences.get(guess)?;
+            let off = part(found.abs_diff(first), u64::MAX, last);
+            guess = if found < first { last.min(guess + off) } else { guess.saturating_sub(off) };
+        }
+        Ok(guess)
     }
 
     pub(crate) fn flags(&self, id: u32) -> Result<u64> {
