@@ -95,6 +95,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
     // So that a path that names nothing leaves no empty store behind.
     headwater_ingest::source::discover(&arguments.paths)?;
     let mut writer = Writer::open_or_create(store)?;
+    writer.begin_load();
     let cancel = Cancel::new();
     on_interrupt(&cancel);
     let told = if arguments.report_commits { Told::Commits } else { Told::Progress };
@@ -102,6 +103,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
     let report = headwater_ingest::ingest(&arguments.paths, &options, &mut writer, &listener, &cancel);
     drop(listener);
     let report = report?;
+    writer.end_load(&cancel)?;
     derived::rebuild(&mut writer, &cancel)?;
     output.report(&report, || lines(&report))
 }

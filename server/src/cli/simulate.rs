@@ -7,6 +7,7 @@ use headwater_ledger::store::Writer;
 use headwater_simulate::{Destination, Preset, SimulateReport, simulate};
 
 use super::Shared;
+use super::derived;
 use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, table};
@@ -29,6 +30,7 @@ pub(super) struct Arguments {
 /// Writes the economy of a seed into the store.
 pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let mut writer = Writer::open_or_create(shared.store()?)?;
+    writer.begin_load();
     let bar = Bar::new(Unit::Steps);
     let truth = arguments.truth.as_deref();
     let destination = Destination { writer: &mut writer, truth };
@@ -38,6 +40,8 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
     let report = simulate(arguments.preset, arguments.seed, destination, &progress, &cancel);
     drop(bar);
     let report = report.map_err(|error| Failure::from_error(&error))?;
+    writer.end_load(&cancel)?;
+    derived::rebuild(&mut writer, &cancel)?;
     output.report(&report, || lines(&report))
 }
 
