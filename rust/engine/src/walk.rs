@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use headwater_ledger::read::{Account, AccountRef, ColumnSet, Direction, Posting, Scan, Transaction, TransactionRef};
+use headwater_ledger::read::{
+    Account, AccountRef, ColumnSet, Direction, Posting, PostingKey, Scan, Transaction, TransactionRef,
+};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::utxo_attribution::{Attribution, Shape, pairs};
 use headwater_types::{Address, Amount, Family};
@@ -107,14 +109,46 @@ impl<'a> Walk<'a> {
             if count % CANCEL_EVERY == 0 {
                 cancel.check().map_err(LedgerError::from)?;
             }
-            let Some(posting) = self.seen(posting?)? else { continue };
-            let asset = self.book.of_ref(posting.asset)?;
-            let verdict = rule_of(&mut self.rules, self.scope, &self.book, asset).judge(&Judged::from(&posting));
-            if visit(&mut self.book, Flow { posting, asset }, verdict)?.is_break() {
+            if self.show(posting?, visit)?.is_break() {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// The same for a visit that most often ends after `likely` movements: so many are read in one piece, and what
+    /// follows only where they were not enough.
+    pub fn visit_first(
+        &mut self,
+        scan: &Scan,
+        likely: usize,
+        cancel: &Cancel,
+        visit: Visit<'_, 'a>,
+    ) -> Result<(), Error> {
+        // Those with one counterparty lie anywhere among the movements of the account.
+        let Some(account) = self.account.clone().filter(|_| self.other.is_none()) else {
+            return self.visit(scan, cancel, visit);
+        };
+        let first = self.ledger.page(&account, scan, likely)?;
+        for posting in &first {
+            if self.show(*posting, visit)?.is_break() {
+                return Ok(());
+            }
+        }
+        match first.last() {
+            Some(last) if first.len() == likely => {
+                let after = Some(key(self.ledger, last)?);
+                self.visit(&Scan { after, ..scan.clone() }, cancel, visit)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn show(&mut self, posting: Posting, visit: Visit<'_, 'a>) -> Result<ControlFlow<()>, Error> {
+        let Some(posting) = self.seen(posting)? else { return Ok(ControlFlow::Continue(())) };
+        let asset = self.book.of_ref(posting.asset)?;
+        let verdict = rule_of(&mut self.rules, self.scope, &self.book, asset).judge(&Judged::from(&posting));
+        visit(&mut self.book, Flow { posting, asset }, verdict)
     }
 
     /// Shows the verdict on every movement to `add`, in no particular order: by column, as no row is wanted.
@@ -190,6 +224,18 @@ impl<'a> Walk<'a> {
         };
         Ok(matches.then_some(Posting { direction, ..posting }))
     }
+}
+
+/// The place of a movement, from which a scan goes on.
+pub(crate) fn key(ledger: &dyn Ledger, posting: &Posting) -> Result<PostingKey, Error> {
+    let head = ledger.transaction_head(posting.transaction)?;
+    Ok(PostingKey {
+        block: head.block,
+        index: head.index,
+        hash: head.hash,
+        kind: posting.kind,
+        ordinal: posting.ordinal,
+    })
 }
 
 /// Who paid whom in a UTXO transaction.

@@ -15,11 +15,14 @@ use crate::asset_book::AssetBook;
 use crate::request::{CursorKey, PageInfo, Paging, SortOrder, TransferSort};
 use crate::scope::{Scope, Verdict};
 use crate::valuation::{Output, Valuer};
-use crate::walk::{Flow, Walk};
+use crate::walk::{Flow, Walk, key};
 
 /// Up to this many movements of an account, pages and hidden movements are counted; above it counting would cost more
 /// than the page.
 pub(crate) const COUNTED_POSTINGS: u64 = 50_000;
+
+/// Most movements that are read in one piece: those before a page of a high number are walked past.
+const READ_AT_ONCE: usize = 2048;
 
 /// Which list is wanted.
 #[derive(Debug)]
@@ -91,7 +94,7 @@ impl Listing {
             RowMaker { ledger, address: self.address, other: self.other, valuer: &valuer, output: &self.output };
         let rows = flows.iter().map(|flow| maker.row(&walk.book, flow)).collect::<Result<Vec<_>, _>>()?;
         let next = match (more, flows.last()) {
-            (true, Some(last)) => Some(CursorKey::Posting(key(ledger, last)?)),
+            (true, Some(last)) => Some(CursorKey::Posting(key(ledger, &last.posting)?)),
             _ => None,
         };
         let as_of_block = ledger.coverage().get(&self.scope.chain).and_then(|coverage| coverage.last_block);
@@ -128,7 +131,9 @@ impl Listing {
         let mut left = self.paging.skipped();
         let mut flows = Vec::with_capacity(self.paging.size());
         let mut more = false;
-        walk.visit(&Scan { after, ..self.scan() }, cancel, &mut |_, flow, verdict| {
+        // One more tells whether a page follows.
+        let likely = (left + self.paging.size() + 1).min(READ_AT_ONCE);
+        walk.visit_first(&Scan { after, ..self.scan() }, likely, cancel, &mut |_, flow, verdict| {
             if verdict != Verdict::Shown {
                 return Ok(ControlFlow::Continue(()));
             }
@@ -191,21 +196,9 @@ fn place_behind(ledger: &dyn Ledger, ranked: &[(Option<f64>, Flow)], after: &Pos
     for (place, (_, flow)) in ranked.iter().enumerate() {
         let posting = &flow.posting;
         let alike = (posting.block, posting.kind, posting.ordinal) == (after.block, after.kind, after.ordinal);
-        if alike && key(ledger, flow)? == *after {
+        if alike && key(ledger, posting)? == *after {
             return Ok(place + 1);
         }
     }
     Ok(ranked.len())
-}
-
-fn key(ledger: &dyn Ledger, flow: &Flow) -> Result<PostingKey, Error> {
-    let head = ledger.transaction_head(flow.posting.transaction)?;
-    let posting = &flow.posting;
-    Ok(PostingKey {
-        block: head.block,
-        index: head.index,
-        hash: head.hash,
-        kind: posting.kind,
-        ordinal: posting.ordinal,
-    })
 }
