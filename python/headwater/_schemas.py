@@ -7,6 +7,8 @@ from functools import cache
 import polars as pl
 from polars.datatypes import DataTypeClass
 
+from headwater import _headwater
+
 Schema = dict[str, DataTypeClass | pl.DataType]
 
 _TEXTS = pl.List(pl.String)
@@ -129,14 +131,16 @@ SOMETIMES: Schema = {
 }
 
 
-def like(endpoint: str, answer: str) -> pl.DataFrame | None:
-    """Give a frame without rows whose columns are those of an answer, where they are known beforehand."""
-    return _like(endpoint, tuple(name for name in SOMETIMES if f'"{name}":' in answer))
+def rows(endpoint: str, answer: str) -> _headwater.Rows | None:
+    """Give what makes a table of an answer, where its columns are known beforehand."""
+    return _rows(endpoint, tuple(name for name in SOMETIMES if f'"{name}":' in answer))
 
 
 @cache
-def _like(endpoint: str, more: tuple[str, ...]) -> pl.DataFrame | None:
+def _rows(endpoint: str, more: tuple[str, ...]) -> _headwater.Rows | None:
     schema = FRAMES.get(endpoint)
+    if schema is None:
+        return None
     if schema is TRANSFER_ROW:
         schema = {**schema, **{name: SOMETIMES[name] for name in more}}
-    return None if schema is None else pl.DataFrame(schema=schema)
+    return _headwater.Rows(ROWS.get(endpoint), pl.DataFrame(schema=schema))

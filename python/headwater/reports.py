@@ -76,8 +76,8 @@ class Report:
     @property
     def _table(self) -> _headwater._ArrowStream | None:
         """The rows in Arrow's memory, where their columns are known beforehand."""
-        like = _schemas.like(self.endpoint, self._text)
-        return None if like is None else _headwater.rows(self._text, _schemas.ROWS.get(self.endpoint), like)
+        rows = _schemas.rows(self.endpoint, self._text)
+        return None if rows is None else rows.read(self._text)
 
     def to_frame(self, as_: str = "polars") -> Any:  # noqa: ANN401
         """Give the rows as a table.

@@ -14,9 +14,9 @@ use pyo3::prelude::*;
 fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<ledger::NativeLedger>()?;
+    module.add_class::<rows::Rows>()?;
     module.add_function(wrap_pyfunction!(ledger::open_store, module)?)?;
     module.add_function(wrap_pyfunction!(ledger::from_frames, module)?)?;
-    module.add_function(wrap_pyfunction!(rows::rows, module)?)?;
     module.add_function(wrap_pyfunction!(address::address_valid, module)?)?;
     module.add_function(wrap_pyfunction!(address::address_checksum, module)?)?;
     module.add_function(wrap_pyfunction!(cli::main, module)?)?;

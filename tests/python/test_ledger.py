@@ -101,6 +101,17 @@ def test_an_empty_answer_keeps_its_columns_and_types(ledger: hw.Ledger) -> None:
     assert empty.frame.is_empty()
 
 
+def test_a_frame_holds_what_the_rows_say(ledger: hw.Ledger) -> None:
+    in_usd = ledger.transactions(ALICE, output_asset="usd", include_unverified=True)
+    others = [ledger.counterparties(ALICE), ledger.wallet(ALICE), ledger.transfers_between(ALICE, BOB)]
+    for report in [in_usd, *others]:
+        assert isinstance(report, hw.Report)
+        frame = report.frame
+        assert len(frame) > 0, report
+        assert frame.to_dicts() == [{name: row[name] for name in frame.columns} for row in report.rows]
+        assert set(frame.columns) == set(report.rows[0]), report
+
+
 def test_frames_leave_as_arrow(ledger: hw.Ledger) -> None:
     report = ledger.transactions(ALICE)
     assert isinstance(report, hw.Report)
