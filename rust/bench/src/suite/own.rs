@@ -11,7 +11,7 @@ use headwater_metrics::concentration::{self, Balances};
 use headwater_metrics::counterparties;
 use headwater_metrics::grouping::{Count, Flow, Side, Tally};
 use headwater_metrics::sums::{BalanceColumns, balances_of_every_address};
-use headwater_metrics::sweep::every_address;
+use headwater_metrics::sweep::fold_addresses;
 use headwater_types::{Address, Amount, Asset, Chain, TimeWindow, Timestamp};
 
 use super::answer::{Answer, Group, Holder, Query, Row};
@@ -41,7 +41,8 @@ enum Outcome {
     Holders(Vec<(AccountRef, Amount)>),
     Concentration(concentration::Report),
     Balances(Vec<BalanceColumns>),
-    Features(Vec<u64>),
+    /// By stretch of addresses: how many there are, and their transactions.
+    Features(Vec<(u64, u64)>),
 }
 
 impl Own {
@@ -118,8 +119,11 @@ impl Own {
             }
             Query::Balances => Outcome::Balances(balances_of_every_address(ledger, Chain::ETHEREUM, &self.cancel)?),
             Query::Features => {
-                let keep = |_: &Address, activity: &Activity| Some(activity.transactions);
-                Outcome::Features(every_address::<ActivityGather, _>(ledger, Chain::ETHEREUM, &self.cancel, keep)?)
+                let fold = |(addresses, transactions): &mut (u64, u64), _: &Address, activity: &Activity| {
+                    *addresses += 1;
+                    *transactions += activity.transactions;
+                };
+                Outcome::Features(fold_addresses::<ActivityGather, _>(ledger, Chain::ETHEREUM, &self.cancel, fold)?)
             }
         })
     }
@@ -167,7 +171,10 @@ impl Own {
                 gini: report.gini,
             },
             Outcome::Balances(columns) => self.balances(&columns)?,
-            Outcome::Features(transactions) => Answer::Features(transactions.len() as u64, transactions.iter().sum()),
+            Outcome::Features(stretches) => {
+                let sum = |of: fn(&(u64, u64)) -> u64| stretches.iter().map(of).sum();
+                Answer::Features(sum(|stretch| stretch.0), sum(|stretch| stretch.1))
+            }
         })
     }
 
