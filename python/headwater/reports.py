@@ -49,11 +49,13 @@ class Report:
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Read a key of ``data`` as an attribute."""
-        if not name.startswith("_"):
-            try:
-                return self.data[name]
-            except KeyError:
-                pass
+        if name.startswith("_"):
+            # Asked by those who copy and pickle, before there is anything to answer from.
+            raise AttributeError(name)
+        try:
+            return self.data[name]
+        except KeyError:
+            pass
         message = f"{type(self).__name__} of {self.endpoint!r} has no {name!r}: it holds {', '.join(self.data)}"
         raise AttributeError(message)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import pickle
 from pathlib import Path
 
 import duckdb
@@ -110,6 +112,16 @@ def test_a_frame_holds_what_the_rows_say(ledger: hw.Ledger) -> None:
         assert len(frame) > 0, report
         assert frame.to_dicts() == [{name: row[name] for name in frame.columns} for row in report.rows]
         assert set(frame.columns) == set(report.rows[0]), report
+
+
+def test_reports_can_be_copied_and_pickled(ledger: hw.Ledger) -> None:
+    report = ledger.transactions(ALICE)
+    assert isinstance(report, hw.Report)
+    for other in (copy.deepcopy(report), pickle.loads(pickle.dumps(report))):
+        assert other.to_dict() == report.to_dict()
+        assert other.frame.equals(report.frame)
+    with pytest.raises(AttributeError, match="has no 'nothing'"):
+        _ = report.nothing
 
 
 def test_frames_leave_as_arrow(ledger: hw.Ledger) -> None:

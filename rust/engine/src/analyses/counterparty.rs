@@ -20,7 +20,7 @@ use crate::request::{Checks, CursorKey, DirectionFilter, PageInfo, Paging, Ranki
 use crate::scope::{Scope, ScopeFields, Verdict};
 use crate::valuation::{Output, Valuer};
 use crate::walk::Walk;
-use crate::{Error, Reason};
+use crate::{Error, ErrorKind, Reason};
 
 /// `POST /v1/counterparty`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
@@ -284,12 +284,14 @@ impl CounterpartyParams {
         ranking.order_until(ledger, end)?;
         let page: Vec<_> = ranking.entries[start..end].iter().map(|entry| entry.counterparty).collect();
         let mut groups = groups_with(ledger, &account, &page, &mut walk.book)?;
-        let row = |counterparty| -> Result<Option<Ranked>, Error> {
+        let row = |counterparty| -> Result<Ranked, Error> {
             let address = ledger.address(counterparty)?;
-            let group = groups.remove(&address);
-            Ok(group.map(|group| Ranked { address: address.to_string(), asset: None, group, exact: None }))
+            let group = groups.remove(&address).ok_or_else(|| {
+                Error::new(ErrorKind::Internal, format!("{address} is ranked by edges that its rows do not have"))
+            })?;
+            Ok(Ranked { address: address.to_string(), asset: None, group, exact: None })
         };
-        let page = page.into_iter().map(row).filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        let page = page.into_iter().map(row).collect::<Result<_, _>>()?;
         let below = BelowCutoff::of(ranking.entries[end..].iter().map(|entry| entry.usd));
         Ok(Some(Ranking { page, rows, senders: ranking.senders, receivers: ranking.receivers, below }))
     }

@@ -1,17 +1,33 @@
 //! The balances of one bucket in order, and what is summed over them.
 
+use std::ops::{BitAnd, Shr};
+
 use super::wide::Squares;
 
 /// What balances of a bucket have below the leading bits that they share: 64 bits wide for most, 128 for large ones.
-pub(super) trait Offset: Copy + Ord + Default {
+pub(super) trait Offset: Copy + Ord + Default + Shr<u32, Output = Self> + BitAnd<Output = Self> {
+    /// All bits.
+    const ALL: Self;
+    /// How many they are.
+    const WIDTH: u32;
+
     /// The last bits of a balance.
     fn of(balance: u128) -> Self;
 
+    /// The lowest bits, as many as an index has.
+    fn low(self) -> usize;
+
     /// The last `width` bits.
-    fn below(self, width: u32) -> Self;
+    #[inline]
+    fn below(self, width: u32) -> Self {
+        if width == 0 { Self::default() } else { self & (Self::ALL >> (Self::WIDTH - width)) }
+    }
 
     /// The lowest bits after `shift` of them.
-    fn leading(self, shift: u32) -> usize;
+    #[inline]
+    fn leading(self, shift: u32) -> usize {
+        (self >> shift).low()
+    }
 
     /// Sums over offsets in rising order.
     fn moments(ordered: &[Self]) -> Moments;
@@ -30,19 +46,17 @@ pub(super) struct Moments {
 
 #[expect(clippy::cast_possible_truncation, reason = "what is cut off is masked, or more than an index has")]
 impl Offset for u64 {
+    const ALL: Self = Self::MAX;
+    const WIDTH: u32 = Self::BITS;
+
     #[inline]
     fn of(balance: u128) -> Self {
         balance as Self
     }
 
     #[inline]
-    fn below(self, width: u32) -> Self {
-        self & Self::MAX.checked_shr(Self::BITS - width).unwrap_or(0)
-    }
-
-    #[inline]
-    fn leading(self, shift: u32) -> usize {
-        (self >> shift) as usize
+    fn low(self) -> usize {
+        self as usize
     }
 
     fn moments(ordered: &[Self]) -> Moments {
@@ -58,19 +72,17 @@ impl Offset for u64 {
 }
 
 impl Offset for u128 {
+    const ALL: Self = Self::MAX;
+    const WIDTH: u32 = Self::BITS;
+
     #[inline]
     fn of(balance: u128) -> Self {
         balance
     }
 
     #[inline]
-    fn below(self, width: u32) -> Self {
-        self & Self::MAX.checked_shr(Self::BITS - width).unwrap_or(0)
-    }
-
-    #[inline]
-    fn leading(self, shift: u32) -> usize {
-        (self >> shift) as usize
+    fn low(self) -> usize {
+        self as usize
     }
 
     fn moments(ordered: &[Self]) -> Moments {
