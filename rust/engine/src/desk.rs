@@ -2,25 +2,45 @@
 
 use std::sync::Arc;
 
-use headwater_ledger::Cancel;
+use headwater_ledger::{Cancel, Ledger};
 use headwater_ledger::read::Generations;
 use serde_json::Value;
 
-use crate::analyses::{Call, Description, entry};
+use crate::analyses::{Call, Description, Made, entry};
+use crate::cache::{Cache, Kept, Question};
+use crate::query_meta::Headed;
 use crate::request::Cursor;
-use crate::{Answer, Endpoint, Error, ErrorKind};
+use crate::{Answer, Column, Endpoint, Error, ErrorKind, TableSink};
 
 /// Answers calls over a source of generations. Cheap to clone; share one among all callers.
 #[derive(Clone)]
 pub struct Desk {
     ledgers: Arc<dyn Generations>,
+    cache: Option<Arc<Cache>>,
+    clock: Option<Clock>,
 }
 
+/// Milliseconds since any fixed moment.
+pub type Clock = fn() -> u64;
+
 impl Desk {
-    /// A desk over a store, or over frames in memory.
+    /// A desk over a store, or over frames in memory. It keeps no answers and takes no time.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>) -> Self {
-        Self { ledgers }
+        Self { ledgers, cache: None, clock: None }
+    }
+
+    /// The same with a cache of answers that are costly to make, up to so many bytes: those that carry `data.meta`, by
+    /// generation and parameters.
+    #[must_use]
+    pub fn with_cache(self, most_bytes: usize) -> Self {
+        Self { cache: Some(Arc::new(Cache::new(most_bytes))), ..self }
+    }
+
+    /// The same with a clock, by which `query_duration_ms` is told.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock: Some(clock), ..self }
     }
 
     /// Answers one call.
@@ -34,11 +54,66 @@ impl Desk {
         cancel.check().map_err(headwater_ledger::LedgerError::from)?;
         let entry = entry(endpoint.name)
             .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no call named {:?}", endpoint.name)))?;
-        let ledger = match Cursor::pinned(request)? {
+        let ledger = self.ledger(request)?;
+        let started = self.now_ms();
+        let question = Question::new(ledger.generation(), endpoint.name, request);
+        if let Some(kept) = self.cache.as_ref().and_then(|cache| cache.get(&question)) {
+            return Ok(self.complete(&kept, started, true));
+        }
+        let Made { data, pagination, warnings, meta } =
+            (entry.run)(&Call { endpoint, request, ledger: &*ledger, cancel })?;
+        match meta.and_then(|meta| Headed::new(&data, meta)) {
+            None => Ok(Answer { data, pagination, warnings }),
+            Some(data) => {
+                let kept = Arc::new(Kept { data, pagination, warnings });
+                if let Some(cache) = &self.cache {
+                    cache.keep(question, Arc::clone(&kept));
+                }
+                Ok(self.complete(&kept, started, false))
+            }
+        }
+    }
+
+    /// Answers one call as a table: its rows one after the other, at most 100,000.
+    ///
+    /// # Errors
+    /// As [`Desk::answer`]; `NotFound` where the answer is no list ([`Desk::columns`]).
+    pub fn table(
+        &self,
+        endpoint: &Endpoint,
+        request: &Value,
+        cancel: &Cancel,
+        sink: &mut dyn TableSink,
+    ) -> Result<(), Error> {
+        cancel.check().map_err(headwater_ledger::LedgerError::from)?;
+        let table = entry(endpoint.name).and_then(|entry| entry.table.as_ref()).ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, format!("the answer of {:?} is no list", endpoint.name))
+        })?;
+        let ledger = self.ledger(request)?;
+        (table.write)(&Call { endpoint, request, ledger: &*ledger, cancel }, sink)
+    }
+
+    /// The columns of an endpoint's answer as a table; `None` where it is no list.
+    #[must_use]
+    pub fn columns(endpoint: &Endpoint) -> Option<Vec<Column>> {
+        entry(endpoint.name)?.table.as_ref().map(|table| (table.columns)())
+    }
+
+    /// The generation that a request is answered from.
+    fn ledger(&self, request: &Value) -> Result<Arc<dyn Ledger>, Error> {
+        Ok(match Cursor::pinned(request)? {
             Some(generation) => self.ledgers.generation(generation)?,
             None => self.ledgers.current()?,
-        };
-        (entry.run)(&Call { endpoint, request, ledger: &*ledger, cancel })
+        })
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.clock.map_or(0, |clock| clock())
+    }
+
+    fn complete(&self, kept: &Kept, started: u64, cached: bool) -> Answer {
+        let data = kept.data.complete(self.now_ms().saturating_sub(started), cached);
+        Answer { data, pagination: kept.pagination, warnings: kept.warnings.clone() }
     }
 
     /// Request and answer of an endpoint, for its documentation; `None` when there is no such call.

@@ -38,6 +38,17 @@ pub enum CostClass {
 }
 
 impl CostClass {
+    /// The name that answers carry.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Light => "light",
+            Self::Medium => "medium",
+            Self::Heavy => "heavy",
+        }
+    }
+
     /// Query budget in seconds; past it the answer is 504.
     #[must_use]
     pub const fn budget_secs(self) -> u64 {
@@ -63,7 +74,12 @@ pub const ENDPOINTS: &[Endpoint] = &[
     Endpoint { name: "counterparty", path: "/v1/counterparty", method: Method::Post, cost: 5, class: CostClass::Heavy },
     Endpoint { name: "counterparty/transfer-between", path: "/v1/counterparty/transfer-between", method: Method::Post, cost: 5, class: CostClass::Medium },
     Endpoint { name: "counterparty/overview", path: "/v1/counterparty/overview", method: Method::Post, cost: 5, class: CostClass::Medium },
+    Endpoint { name: "counterparty/list", path: "/v2/counterparty/list", method: Method::Get, cost: 5, class: CostClass::Heavy },
+    Endpoint { name: "balance-history", path: "/v1/balance-history", method: Method::Post, cost: 5, class: CostClass::Medium },
     Endpoint { name: "wallet-overview", path: "/v1/wallet-overview", method: Method::Post, cost: 5, class: CostClass::Medium },
+    Endpoint { name: "token/holders", path: "/v1/token/holders", method: Method::Get, cost: 10, class: CostClass::Heavy },
+    Endpoint { name: "token/concentration", path: "/v1/token/concentration", method: Method::Get, cost: 15, class: CostClass::Heavy },
+    Endpoint { name: "token/addresses_flow", path: "/v1/token/addresses_flow", method: Method::Get, cost: 5, class: CostClass::Medium },
     Endpoint { name: "addresses/resolve", path: "/v1/addresses/resolve", method: Method::Get, cost: 5, class: CostClass::Light },
     Endpoint { name: "addresses/autocomplete", path: "/v1/addresses/autocomplete", method: Method::Get, cost: 0, class: CostClass::Free },
 ];

@@ -8,25 +8,36 @@ pub mod analyses;
 
 mod answer;
 mod asset_book;
+mod balances;
+mod cache;
+mod calendar;
 mod completeness;
 mod desk;
 mod edge_groups;
 mod endpoint;
 mod error;
 mod flows;
+mod holdings;
+mod query_meta;
+mod ranking;
+mod rebasing;
 mod request;
 mod rows;
 mod scope;
+mod table;
 mod valuation;
 mod walk;
 
 pub use analyses::{Analysis, Description};
 pub use answer::{Answer, Pagination, Warning};
-pub use desk::Desk;
+pub use desk::{Clock, Desk};
 pub use endpoint::{CostClass, ENDPOINTS, Endpoint, Method, endpoint};
 pub use error::{Error, ErrorKind, Reason};
+pub use query_meta::QueryMeta;
+pub use ranking::{BelowCutoff, CounterpartyRow};
 pub use request::{
-    Checks, DirectionFilter, PageInfo, RankingSort, Sign, SortOrder, TransactionSort, TransferSort, Warnings,
+    Checks, DirectionFilter, GroupBy, HistoryUnit, PageInfo, RankingSort, Sign, SortOrder, TransactionSort, TransferSort, Warnings,
 };
 pub use rows::{Excluded, TransferRow};
+pub use table::{Column, ColumnKind, SinkClosed, TableHead, TableSink};
 pub use scope::{Bound, FilterCriteria};

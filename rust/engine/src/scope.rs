@@ -187,6 +187,25 @@ impl Scope {
         })
     }
 
+    /// The movements of one asset, whoever vouches for it.
+    pub fn of_asset(chain: Chain, asset: Asset, window: TimeWindow) -> Self {
+        Self {
+            chain,
+            window,
+            direction: DirectionFilter::All,
+            assets: Selection::Contracts(BTreeSet::from([asset])),
+            criteria: Vec::new(),
+            include_unverified: false,
+            include_zero_value: false,
+            include_failed: false,
+        }
+    }
+
+    /// The same in another window.
+    pub fn within(&self, window: TimeWindow) -> Self {
+        Self { window, ..self.clone() }
+    }
+
     /// The postings to look through.
     pub fn scan(&self) -> Scan {
         let assets = match &self.assets {

@@ -109,12 +109,15 @@ impl Valuer {
             Output::Own | Output::PerSymbol => None,
             Output::Usd => usd,
             Output::Asset { .. } if output.is_unit_of(asset) => Some(amount.to_f64(asset.decimals?)),
-            Output::Asset { rate_symbol, .. } => {
-                let price = self.prices.at(rate_symbol.as_deref()?, time)?.usd;
-                let value = usd? / price;
-                value.is_finite().then_some(value)
-            }
+            Output::Asset { .. } => self.dollars_in(output, usd?, time),
         }
+    }
+
+    /// US dollars in units of the asset that an answer is asked for, at its price of a time.
+    pub fn dollars_in(&self, output: &Output, usd: f64, time: Timestamp) -> Option<f64> {
+        let Output::Asset { rate_symbol, .. } = output else { return None };
+        let value = usd / self.prices.at(rate_symbol.as_deref()?, time)?.usd;
+        value.is_finite().then_some(value)
     }
 }
 

@@ -81,6 +81,11 @@ impl<'a> Walk<'a> {
         Ok(walk)
     }
 
+    /// What the walk is about.
+    pub fn scope(&self) -> &'a Scope {
+        self.scope
+    }
+
     /// The account that is scanned.
     pub fn account(&self) -> Option<&Account> {
         self.account.as_ref()

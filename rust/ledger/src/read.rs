@@ -100,6 +100,10 @@ pub trait Ledger: Send + Sync {
     /// The whole transaction behind a handle.
     fn transaction(&self, transaction: TransactionRef) -> Result<Transaction>;
 
+    /// The fee of the transaction behind a handle, where it is known without looking at what it spends: chains of
+    /// accounts.
+    fn fee(&self, transaction: TransactionRef) -> Result<Option<Amount>>;
+
     /// Finds a transaction by its hash.
     fn find_transaction(&self, chain: Chain, hash: &TxHash) -> Result<Option<TransactionRef>>;
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Analysis;
 use super::registry::{TokenEntry, entries};
+use crate::table::{List, Rows, TableHead};
 use crate::Error;
 use crate::request::{Checks, Warnings};
 
@@ -49,5 +50,19 @@ impl Analysis for Assets {
         _: &Cancel,
     ) -> Result<AssetsReport, Error> {
         Ok(AssetsReport { chain: chain.name().to_owned(), tokens: entries(ledger, *chain) })
+    }
+}
+
+impl List for Assets {
+    type Row = TokenEntry;
+
+    fn list(
+        ledger: &dyn Ledger,
+        params: &AssetsParams,
+        warnings: &mut Warnings,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), Error> {
+        let report = Self::report(ledger, params, warnings, rows.cancel)?;
+        rows.whole(TableHead::default(), warnings, report.tokens)
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Analysis;
 use super::registry::{TokenEntry, entries};
+use crate::table::{List, Rows, TableHead};
 use crate::Error;
 use crate::completeness::lacking;
 use crate::endpoint::ENDPOINTS;
@@ -122,5 +123,19 @@ fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEnt
         finality_depth: chain.finality_depth(),
         endpoints: ENDPOINTS.iter().map(|endpoint| (endpoint.name, support_of(endpoint.name))).collect(),
         tokens: if with_tokens { entries(ledger, chain) } else { Vec::new() },
+    }
+}
+
+impl List for Chains {
+    type Row = ChainEntry;
+
+    fn list(
+        ledger: &dyn Ledger,
+        params: &ChainsParams,
+        warnings: &mut Warnings,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), Error> {
+        let report = Self::report(ledger, params, warnings, rows.cancel)?;
+        rows.whole(TableHead::default(), warnings, report.chains)
     }
 }

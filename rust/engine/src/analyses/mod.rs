@@ -6,13 +6,18 @@
 
 mod address_autocomplete;
 mod address_resolve;
+mod addresses_flow;
 mod assets;
+mod balance_history;
 mod chains;
 mod counterparty;
+mod counterparty_list;
 mod overview;
 mod rates;
 mod registry;
 mod resolve;
+mod token_concentration;
+mod token_holders;
 mod transaction;
 mod transactions;
 mod transfer_between;
@@ -26,9 +31,9 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::request::{Checks, Warnings, decode, fingerprint};
-use crate::rows::SOMETIMES_ABSENT;
-use crate::{Answer, Endpoint, Error, ErrorKind};
+use crate::request::{Checks, MAX_LIMIT, MAX_TABLE, Warnings, decode, fingerprint};
+use crate::table::{List, Rows};
+use crate::{Column, Endpoint, Error, ErrorKind, Pagination, QueryMeta, TableSink, Warning};
 
 pub use address_autocomplete::{
     AddressAutocomplete, AddressAutocompleteParams, AddressAutocompleteReport, AddressAutocompleteRequest,
@@ -36,10 +41,18 @@ pub use address_autocomplete::{
 pub use address_resolve::{
     AddressCandidate, AddressResolve, AddressResolveParams, AddressResolveReport, AddressResolveRequest,
 };
+pub use addresses_flow::{
+    AddressFlow, AddressesFlow, AddressesFlowAggregate, AddressesFlowParams, AddressesFlowReport, AddressesFlowRequest,
+};
 pub use assets::{Assets, AssetsParams, AssetsReport, AssetsRequest};
+pub use balance_history::{
+    BalanceHistory, BalanceHistoryParams, BalanceHistoryReport, BalanceHistoryRequest, BalanceItem, BalanceSnapshot,
+    DailyPoint,
+};
 pub use chains::{ChainEntry, Chains, ChainsParams, ChainsReport, ChainsRequest};
-pub use counterparty::{
-    BelowCutoff, Counterparty, CounterpartyParams, CounterpartyReport, CounterpartyRequest, CounterpartyRow,
+pub use counterparty::{Counterparty, CounterpartyParams, CounterpartyReport, CounterpartyRequest};
+pub use counterparty_list::{
+    CounterpartyList, CounterpartyListParams, CounterpartyListReport, CounterpartyListRequest,
 };
 pub use overview::{
     CounterpartyOverview, CounterpartyOverviewParams, CounterpartyOverviewReport, CounterpartyOverviewRequest,
@@ -48,6 +61,11 @@ pub use overview::{
 pub use rates::{Rate, Rates, RatesParams, RatesReport, RatesRequest};
 pub use registry::{RegistryParams, RegistryReport, RegistryRequest, TokenEntry, WholeRegistry};
 pub use resolve::{Resolve, ResolveParams, ResolveReport, ResolveRequest, ResolvedAsset, Unresolved};
+pub use token_concentration::{
+    ConcentrationMetrics, TokenConcentration, TokenConcentrationParams, TokenConcentrationReport,
+    TokenConcentrationRequest,
+};
+pub use token_holders::{HolderEntry, TokenHolders, TokenHoldersParams, TokenHoldersReport, TokenHoldersRequest};
 pub use transaction::{Gas, Log, TransactionDetail, TransactionParams, TransactionReport, TransactionRequest, Utxo};
 pub use transactions::{Transactions, TransactionsParams, TransactionsReport, TransactionsRequest};
 pub use transfer_between::{TransferBetween, TransferBetweenParams, TransferBetweenReport, TransferBetweenRequest};
@@ -80,6 +98,17 @@ pub trait Analysis {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<Self::Report, Error>;
+
+    /// The `meta.pagination` of a GET list.
+    fn pagination(_: &Self::Report) -> Option<Pagination> {
+        None
+    }
+
+    /// The `data.meta` of a report, which must be its last field; the desk fills in how long it took, and keeps answers
+    /// that have one.
+    fn meta(_: &Self::Report) -> Option<QueryMeta> {
+        None
+    }
 }
 
 /// One call on its way to an analysis.
@@ -88,6 +117,14 @@ pub(crate) struct Call<'a> {
     pub request: &'a Value,
     pub ledger: &'a dyn Ledger,
     pub cancel: &'a Cancel,
+}
+
+/// An answer before the desk hands it out.
+pub(crate) struct Made {
+    pub data: String,
+    pub pagination: Option<Pagination>,
+    pub warnings: Vec<Warning>,
+    pub meta: Option<QueryMeta>,
 }
 
 /// Request and answer of an endpoint as an OpenAPI document needs them.
@@ -105,31 +142,51 @@ pub(crate) struct Entry {
     /// Name of the endpoint.
     pub name: &'static str,
     /// Answers a call.
-    pub run: fn(&Call<'_>) -> Result<Answer, Error>,
+    pub run: fn(&Call<'_>) -> Result<Made, Error>,
     /// Describes request and answer.
     pub describe: fn() -> Description,
+    /// How it is given as a table, where it is a list.
+    pub table: Option<Table>,
+}
+
+/// How an analysis is given as a table.
+pub(crate) struct Table {
+    /// Its columns.
+    pub columns: fn() -> Vec<Column>,
+    /// Writes it.
+    pub write: fn(&Call<'_>, &mut dyn TableSink) -> Result<(), Error>,
 }
 
 impl Entry {
     const fn new<A: Analysis>(name: &'static str) -> Self {
-        Self { name, run: run::<A>, describe: describe::<A> }
+        Self { name, run: run::<A>, describe: describe::<A>, table: None }
+    }
+
+    const fn list<A: List>(name: &'static str) -> Self {
+        let table = Some(Table { columns: A::columns, write: write::<A> });
+        Self { name, run: run::<A>, describe: describe::<A>, table }
     }
 }
 
 /// Every analysis, in the order of [`crate::ENDPOINTS`].
 #[rustfmt::skip]
 pub(crate) const ENTRIES: &[Entry] = &[
-    Entry::new::<Chains>("chains"),
-    Entry::new::<WholeRegistry>("registry"),
-    Entry::new::<Assets>("assets"),
+    Entry::list::<Chains>("chains"),
+    Entry::list::<WholeRegistry>("registry"),
+    Entry::list::<Assets>("assets"),
     Entry::new::<Resolve>("resolve"),
-    Entry::new::<Rates>("rates"),
-    Entry::new::<Transactions>("transactions"),
+    Entry::list::<Rates>("rates"),
+    Entry::list::<Transactions>("transactions"),
     Entry::new::<TransactionDetail>("transaction"),
-    Entry::new::<Counterparty>("counterparty"),
-    Entry::new::<TransferBetween>("counterparty/transfer-between"),
+    Entry::list::<Counterparty>("counterparty"),
+    Entry::list::<TransferBetween>("counterparty/transfer-between"),
     Entry::new::<CounterpartyOverview>("counterparty/overview"),
-    Entry::new::<WalletOverview>("wallet-overview"),
+    Entry::list::<CounterpartyList>("counterparty/list"),
+    Entry::list::<BalanceHistory>("balance-history"),
+    Entry::list::<WalletOverview>("wallet-overview"),
+    Entry::list::<TokenHolders>("token/holders"),
+    Entry::new::<TokenConcentration>("token/concentration"),
+    Entry::list::<AddressesFlow>("token/addresses_flow"),
     Entry::new::<AddressResolve>("addresses/resolve"),
     Entry::new::<AddressAutocomplete>("addresses/autocomplete"),
 ];
@@ -139,41 +196,75 @@ pub(crate) fn entry(name: &str) -> Option<&'static Entry> {
     ENTRIES.iter().find(|entry| entry.name == name)
 }
 
-fn run<A: Analysis>(call: &Call<'_>) -> Result<Answer, Error> {
+fn run<A: Analysis>(call: &Call<'_>) -> Result<Made, Error> {
     let mut warnings = Warnings::default();
-    let request = decode::<A::Request>(call.request, call.endpoint.method, &mut warnings)?;
-    let fingerprint = fingerprint(call.endpoint.name, call.request);
-    let params = A::params(request, &mut Checks { ledger: call.ledger, warnings: &mut warnings, fingerprint })?;
+    let params = params::<A>(call, MAX_LIMIT, &mut warnings)?;
     let report = A::report(call.ledger, &params, &mut warnings, call.cancel)?;
     let data = serde_json::to_string(&report).map_err(|error| {
         Error::new(ErrorKind::Internal, format!("the answer of {} is no JSON: {error}", call.endpoint.name))
     })?;
-    Ok(Answer { data, pagination: None, warnings: warnings.into_list() })
+    let (pagination, meta) = (A::pagination(&report), A::meta(&report));
+    Ok(Made { data, pagination, warnings: warnings.into_list(), meta })
+}
+
+fn write<A: List>(call: &Call<'_>, sink: &mut dyn TableSink) -> Result<(), Error> {
+    let mut warnings = Warnings::default();
+    let params = params::<A>(call, MAX_TABLE, &mut warnings)?;
+    let mut rows = Rows::new(sink, call.cancel);
+    A::list(call.ledger, &params, &mut warnings, &mut rows)?;
+    rows.flush()
+}
+
+fn params<A: Analysis>(call: &Call<'_>, most_rows: u32, warnings: &mut Warnings) -> Result<A::Params, Error> {
+    let request = decode::<A::Request>(call.request, call.endpoint.method, warnings)?;
+    let fingerprint = fingerprint(call.endpoint.name, call.request);
+    A::params(request, &mut Checks { ledger: call.ledger, warnings, fingerprint, most_rows })
 }
 
 fn describe<A: Analysis>() -> Description {
     let mut components = Vec::new();
     A::Report::schemas(&mut components);
     let mut report = A::Report::schema();
-    for (_, schema) in &mut components {
-        promise(schema);
+    for (name, schema) in &mut components {
+        promise(name, schema);
     }
-    promise(&mut report);
+    promise("", &mut report);
     A::Request::schemas(&mut components);
     components.sort_by(|one, other| one.0.cmp(&other.0));
     components.dedup_by(|one, other| one.0 == other.0);
     Description { request: A::Request::schema(), report, components }
 }
 
+/// Fields that some answers carry and others do not, by the name of their record.
+const SOMETIMES_ABSENT: [(&str, &[&str]); 8] = [
+    ("TransferRow", &["amount_out", "counterparties", "inputs_count", "outputs_count"]),
+    ("QueryMeta", &["limit", "offset"]),
+    ("HolderEntry", &["balance_usd", "pct_of_supply"]),
+    (
+        "ConcentrationMetrics",
+        &[
+            "effective_holders_1usd",
+            "effective_holders_100usd",
+            "effective_holders_0_001_btc",
+            "effective_holders_0_1_btc",
+        ],
+    ),
+    ("AddressFlow", &["net_flow_usd"]),
+    ("AddressesFlowAggregate", &["net_flow_total_usd"]),
+    ("DailyPoint", &["total_out"]),
+    ("BalanceItem", &["amount_out"]),
+];
+
 /// Says of the fields of an answer that they are there: one without a value is null, not left out.
-fn promise(schema: &mut RefOr<Schema>) {
+fn promise(name: &str, schema: &mut RefOr<Schema>) {
     match schema {
         RefOr::T(Schema::Object(object)) => {
+            let absent = SOMETIMES_ABSENT.iter().find(|(record, _)| *record == name).map_or(&[][..], |(_, fields)| fields);
             let names = object.properties.keys();
-            object.required = names.filter(|name| !SOMETIMES_ABSENT.contains(&name.as_str())).cloned().collect();
+            object.required = names.filter(|field| !absent.contains(&field.as_str())).cloned().collect();
         }
-        RefOr::T(Schema::AllOf(parts)) => parts.items.iter_mut().for_each(promise),
-        RefOr::T(Schema::OneOf(choices)) => choices.items.iter_mut().for_each(promise),
+        RefOr::T(Schema::AllOf(parts)) => parts.items.iter_mut().for_each(|part| promise(name, part)),
+        RefOr::T(Schema::OneOf(choices)) => choices.items.iter_mut().for_each(|choice| promise(name, choice)),
         RefOr::T(_) | RefOr::Ref(_) => {}
     }
 }

@@ -5,6 +5,7 @@ use headwater_types::{TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Analysis;
+use crate::table::{List, Rows, TableHead};
 use crate::request::{Checks, MAX_ITEMS, Warnings, at_most, refused};
 use crate::{Error, Reason};
 
@@ -99,5 +100,19 @@ impl Analysis for Rates {
             }
         }
         Ok(RatesReport { at: params.at.map(Timestamp::secs), quote: "USD".to_owned(), rates, missing })
+    }
+}
+
+impl List for Rates {
+    type Row = Rate;
+
+    fn list(
+        ledger: &dyn Ledger,
+        params: &RatesParams,
+        warnings: &mut Warnings,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), Error> {
+        let report = Self::report(ledger, params, warnings, rows.cancel)?;
+        rows.whole(TableHead::default(), warnings, report.rates)
     }
 }

@@ -6,6 +6,7 @@ use headwater_types::{Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Analysis;
+use crate::table::{List, Rows, TableHead};
 use crate::Error;
 use crate::request::{Checks, Warnings};
 
@@ -96,5 +97,19 @@ impl Analysis for WholeRegistry {
 
     fn report(ledger: &dyn Ledger, _: &RegistryParams, _: &mut Warnings, _: &Cancel) -> Result<RegistryReport, Error> {
         Ok(RegistryReport { tokens: Chain::all().flat_map(|chain| entries(ledger, chain)).collect() })
+    }
+}
+
+impl List for WholeRegistry {
+    type Row = TokenEntry;
+
+    fn list(
+        ledger: &dyn Ledger,
+        params: &RegistryParams,
+        warnings: &mut Warnings,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), Error> {
+        let report = Self::report(ledger, params, warnings, rows.cancel)?;
+        rows.whole(TableHead::default(), warnings, report.tokens)
     }
 }

@@ -4,6 +4,7 @@ use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
+use crate::table::{List, Rows};
 use crate::Error;
 use crate::completeness;
 use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransactionSort, TransferSort, Warnings};
@@ -87,7 +88,7 @@ impl Analysis for Transactions {
         let chain = checks.chain("blockchain", &request.blockchain)?;
         let address = checks.address(chain, "address", &request.address)?;
         let output = Output::new(checks, chain, request.output_asset.as_deref())?;
-        let paging = Paging::new(request.limit, request.page, request.cursor.as_deref(), checks.fingerprint)?;
+        let paging = Paging::new(request.limit, request.page, request.cursor.as_deref(), checks)?;
         let fields = ScopeFields {
             symbols: request.symbols,
             contracts: request.contracts,
@@ -120,11 +121,28 @@ impl Analysis for Transactions {
         Ok(TransactionsReport {
             blockchain: listing.scope.chain.name().to_owned(),
             address: listing.address.to_string(),
-            datas: page.rows,
+            datas: page.rows().collect::<Result<_, _>>()?,
             pagination: page.pagination,
             amount_unit: amount_unit(ledger, &listing.scope, &listing.output)?,
             as_of_block: page.as_of_block,
             excluded: page.excluded,
         })
+    }
+}
+
+impl List for Transactions {
+    type Row = TransferRow;
+
+    fn list(
+        ledger: &dyn Ledger,
+        TransactionsParams(listing): &TransactionsParams,
+        warnings: &mut Warnings,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), Error> {
+        let page = listing.page(ledger, rows.cancel)?;
+        completeness::warn(ledger, listing.scope.chain, warnings);
+        labels_not_built(warnings, "counterparty_label");
+        rows.begin(page.head()?, warnings)?;
+        page.rows().try_for_each(|row| rows.push(&row?))
     }
 }

@@ -5,6 +5,7 @@ use headwater_types::{Address, Chain};
 use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
+use crate::table::{List, Rows};
 use crate::completeness;
 use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransferSort, Warnings, refused};
 use crate::rows::{Listing, TransferRow};
@@ -96,7 +97,7 @@ impl Analysis for TransferBetween {
         let counterparty =
             aliased(checks, chain, [("counterparty", request.counterparty), ("address_b", request.address_b)])?;
         let output = Output::new(checks, chain, request.output_asset.as_deref())?;
-        let paging = Paging::new(request.limit, request.page, request.cursor.as_deref(), checks.fingerprint)?;
+        let paging = Paging::new(request.limit, request.page, request.cursor.as_deref(), checks)?;
         let fields = ScopeFields {
             symbols: request.symbols,
             contracts: request.contracts,
@@ -128,7 +129,7 @@ impl Analysis for TransferBetween {
             blockchain: listing.scope.chain.name().to_owned(),
             target: listing.address.to_string(),
             counterparty: counterparty.to_string(),
-            datas: page.rows,
+            datas: page.rows().collect::<Result<_, _>>()?,
             pagination: page.pagination,
             amount_unit: amount_unit(ledger, &listing.scope, &listing.output)?,
             as_of_block: page.as_of_block,
@@ -154,5 +155,22 @@ pub(super) fn aliased(
         }
         (Some((_, address)), _) | (None, Some((_, address))) => Ok(address),
         (None, None) => Err(Error::invalid(Reason::MissingField, name, format!("{name} (or {alias}) is required"))),
+    }
+}
+
+impl List for TransferBetween {
+    type Row = TransferRow;
+
+    fn list(
+        ledger: &dyn Ledger,
+        TransferBetweenParams { listing, .. }: &TransferBetweenParams,
+        warnings: &mut Warnings,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), Error> {
+        let page = listing.page(ledger, rows.cancel)?;
+        completeness::warn(ledger, listing.scope.chain, warnings);
+        labels_not_built(warnings, "counterparty_label");
+        rows.begin(page.head()?, warnings)?;
+        page.rows().try_for_each(|row| rows.push(&row?))
     }
 }

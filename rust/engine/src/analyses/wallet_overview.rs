@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
+use crate::table::{List, Rows, TableHead};
 use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::completeness;
@@ -449,5 +450,19 @@ fn address_type(family: Family, account: Option<&Account>, signs: bool) -> &'sta
         (Family::Evm | Family::Tron, Some(account)) if account.is_contract => "contract",
         (Family::Evm | Family::Tron, _) if signs => "eoa",
         (Family::Evm | Family::Tron, _) => "unknown",
+    }
+}
+
+impl List for WalletOverview {
+    type Row = AssetOverview;
+
+    fn list(
+        ledger: &dyn Ledger,
+        params: &WalletOverviewParams,
+        warnings: &mut Warnings,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), Error> {
+        let report = Self::report(ledger, params, warnings, rows.cancel)?;
+        rows.whole(TableHead { as_of_block: report.as_of.map(|as_of| as_of.block_number), amount_unit: Some(report.amount_unit), ..TableHead::default() }, warnings, report.balances)
     }
 }

@@ -19,6 +19,8 @@ pub struct Checks<'a> {
     pub warnings: &'a mut Warnings,
     /// Stands for the filters of the request: what a cursor is bound to.
     pub(crate) fingerprint: u64,
+    /// Most rows that a page of a list may have.
+    pub(crate) most_rows: u32,
 }
 
 impl Checks<'_> {

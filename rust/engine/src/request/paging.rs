@@ -10,12 +10,15 @@ use headwater_types::TxHash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Error, Reason};
+use crate::{Error, Pagination, Reason};
 
-use super::refused;
+use super::{Checks, refused};
 
 const DEFAULT_LIMIT: u32 = 20;
-const MAX_LIMIT: u32 = 1000;
+/// Most rows of a page in JSON.
+pub(crate) const MAX_LIMIT: u32 = 1000;
+/// Most rows of a table.
+pub(crate) const MAX_TABLE: u32 = 100_000;
 /// Pages reach this many rows; a cursor has no such window.
 const PAGE_WINDOW: u64 = 100_000;
 
@@ -28,6 +31,8 @@ pub(crate) struct Paging {
     pub page: u32,
     /// Go on behind this row instead of counting pages.
     pub after: Option<CursorKey>,
+    /// Rows before the page, where they are given as such; the page is 1 then.
+    offset: u32,
     fingerprint: u64,
 }
 
@@ -37,22 +42,29 @@ impl Paging {
     /// # Errors
     /// `limit_out_of_range`, `page_window`, `invalid_value` for a text that is no cursor, `cursor_expired` for one
     /// that was made under other filters.
-    pub fn new(limit: Option<i64>, page: Option<i64>, cursor: Option<&str>, fingerprint: u64) -> Result<Self, Error> {
-        let limit = match limit.unwrap_or(0) {
-            0 => DEFAULT_LIMIT,
-            limit => u32::try_from(limit).ok().filter(|limit| *limit <= MAX_LIMIT).ok_or_else(|| {
-                let why = format!("expected 0 to {MAX_LIMIT} (0 is the default of {DEFAULT_LIMIT}), got {limit}");
-                let error = refused(Reason::LimitOutOfRange, "limit", &limit.to_string(), &why);
-                Error { limit: Some(u64::from(MAX_LIMIT)), ..error }
-            })?,
-        };
+    pub fn new(
+        limit: Option<i64>,
+        page: Option<i64>,
+        cursor: Option<&str>,
+        checks: &Checks<'_>,
+    ) -> Result<Self, Error> {
+        Self::within((checks.fingerprint, checks.most_rows), limit, page, cursor)
+    }
+
+    fn within(
+        (fingerprint, most_rows): (u64, u32),
+        limit: Option<i64>,
+        page: Option<i64>,
+        cursor: Option<&str>,
+    ) -> Result<Self, Error> {
+        let limit = checked_limit(limit, DEFAULT_LIMIT, most_rows)?;
         if let Some(text) = cursor.filter(|text| !text.is_empty()) {
             let cursor = Cursor::parse(text)?;
             if cursor.fingerprint != fingerprint {
                 let why = "the filters or the order are not those that the cursor was made for: start again from the first page";
                 return Err(refused(Reason::CursorExpired, "cursor", text, &why));
             }
-            return Ok(Self { limit, page: cursor.page, after: Some(cursor.key), fingerprint });
+            return Ok(Self { limit, page: cursor.page, after: Some(cursor.key), offset: 0, fingerprint });
         }
         let page = match page.unwrap_or(0) {
             0 => 1,
@@ -67,7 +79,7 @@ impl Paging {
         };
         match u32::try_from(page) {
             Ok(page) if u64::from(page) * u64::from(limit) <= PAGE_WINDOW => {
-                Ok(Self { limit, page, after: None, fingerprint })
+                Ok(Self { limit, page, after: None, offset: 0, fingerprint })
             }
             _ => {
                 let why = format!("page times limit may reach {PAGE_WINDOW}: go on with `cursor` from `next_cursor`");
@@ -77,11 +89,40 @@ impl Paging {
         }
     }
 
-    /// Number of rows before the page, where pages are counted.
+    /// The same for a GET list, which counts rows instead of pages.
+    ///
+    /// # Errors
+    /// As [`Paging::new`].
+    pub fn of_offset(
+        limit: Option<i64>,
+        offset: Option<i64>,
+        cursor: Option<&str>,
+        checks: &Checks<'_>,
+    ) -> Result<Self, Error> {
+        let Offsets { offset, .. } = Offsets::new(limit, offset, DEFAULT_LIMIT, checks.most_rows)?;
+        let paging = Self::new(limit, None, cursor, checks)?;
+        if u64::from(offset) + u64::from(paging.limit) > PAGE_WINDOW {
+            let why = format!("offset and limit may reach {PAGE_WINDOW}: go on with `cursor` from `next_cursor`");
+            let error = refused(Reason::PageWindow, "offset", &offset.to_string(), &why);
+            return Err(Error { limit: Some(PAGE_WINDOW), ..error });
+        }
+        Ok(Self { offset: if paging.after.is_some() { 0 } else { offset }, ..paging })
+    }
+
+    /// What `meta.pagination` says of it.
+    pub fn pagination(&self, total: usize) -> Pagination {
+        let total = u64::try_from(total).ok();
+        Pagination { limit: self.limit, offset: self.offset, total }
+    }
+
+    /// Number of rows before the page, where pages or rows are counted.
     pub fn skipped(&self) -> usize {
         match self.after {
             Some(_) => 0,
-            None => usize::try_from(self.page - 1).expect("a page fits") * self.size(),
+            None => {
+                let pages = usize::try_from(self.page - 1).expect("a page fits");
+                pages * self.size() + usize::try_from(self.offset).expect("an offset fits")
+            }
         }
     }
 
@@ -109,6 +150,47 @@ impl Paging {
                 .to_text()
         });
         PageInfo { has_more: next_cursor.is_some(), limit: self.limit, page: self.page, total_pages, next_cursor }
+    }
+}
+
+/// Which rows of a GET list are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Offsets {
+    /// Rows per page.
+    pub limit: u32,
+    /// Rows before the page.
+    pub offset: u32,
+}
+
+impl Offsets {
+    /// Checks what a request says; a `limit` of 0 is the default.
+    ///
+    /// # Errors
+    /// `limit_out_of_range`, or `invalid_value` for an offset below zero or past 32 bits.
+    pub fn new(limit: Option<i64>, offset: Option<i64>, default: u32, most: u32) -> Result<Self, Error> {
+        let limit = checked_limit(limit, default, most)?;
+        let offset = offset.unwrap_or(0);
+        let offset = u32::try_from(offset).map_err(|_| {
+            refused(Reason::InvalidValue, "offset", &offset.to_string(), &format!("expected 0 to {}", u32::MAX))
+        })?;
+        Ok(Self { limit, offset })
+    }
+
+    /// Number of the first row from 0, and of the one behind the last.
+    pub fn range(self) -> (u64, u64) {
+        (u64::from(self.offset), u64::from(self.offset) + u64::from(self.limit))
+    }
+}
+
+/// A number of rows: 0 stands for the default, and more than the most is refused.
+fn checked_limit(limit: Option<i64>, default: u32, most: u32) -> Result<u32, Error> {
+    match limit.unwrap_or(0) {
+        0 => Ok(default),
+        limit => u32::try_from(limit).ok().filter(|limit| *limit <= most).ok_or_else(|| {
+            let why = format!("expected 0 to {most} (0 is the default of {default}), got {limit}");
+            let error = refused(Reason::LimitOutOfRange, "limit", &limit.to_string(), &why);
+            Error { limit: Some(u64::from(most)), ..error }
+        }),
     }
 }
 
@@ -231,7 +313,7 @@ pub(crate) fn fingerprint(endpoint: &str, request: &Value) -> u64 {
     feed(&mut hash, endpoint.as_bytes());
     if let Value::Object(fields) = request {
         let mut fields: Vec<_> = fields.iter().filter(|(_, value)| !value.is_null()).collect();
-        fields.retain(|(name, _)| !["limit", "page", "cursor"].contains(&name.as_str()));
+        fields.retain(|(name, _)| !["limit", "page", "offset", "cursor"].contains(&name.as_str()));
         fields.sort_by_key(|(name, _)| name.as_str());
         for (name, value) in fields {
             feed(&mut hash, name.as_bytes());
@@ -261,6 +343,15 @@ mod tests {
         }
     }
 
+    fn paging(
+        limit: Option<i64>,
+        page: Option<i64>,
+        cursor: Option<&str>,
+        fingerprint: u64,
+    ) -> Result<Paging, Error> {
+        Paging::within((fingerprint, MAX_LIMIT), limit, page, cursor)
+    }
+
     fn key() -> CursorKey {
         CursorKey::Posting(PostingKey {
             block: 7,
@@ -273,26 +364,26 @@ mod tests {
 
     #[test]
     fn zero_means_not_given_and_the_maximum_is_refused_not_clamped() {
-        let paging = Paging::new(Some(0), Some(0), None, 1).unwrap();
-        assert_eq!((paging.limit, paging.page, paging.skipped()), (20, 1, 0));
-        assert_eq!(Paging::new(Some(1000), Some(100), None, 1).unwrap().skipped(), 99_000);
-        assert_eq!(reason(Paging::new(Some(1001), None, None, 1)), Reason::LimitOutOfRange);
-        assert_eq!(reason(Paging::new(Some(-1), None, None, 1)), Reason::LimitOutOfRange);
-        assert_eq!(reason(Paging::new(Some(1000), Some(101), None, 1)), Reason::PageWindow);
-        assert_eq!(reason(Paging::new(None, Some(i64::MAX), None, 1)), Reason::PageWindow);
-        assert_eq!(reason(Paging::new(None, Some(-1), None, 1)), Reason::InvalidValue);
+        let first = paging(Some(0), Some(0), None, 1).unwrap();
+        assert_eq!((first.limit, first.page, first.skipped()), (20, 1, 0));
+        assert_eq!(paging(Some(1000), Some(100), None, 1).unwrap().skipped(), 99_000);
+        assert_eq!(reason(paging(Some(1001), None, None, 1)), Reason::LimitOutOfRange);
+        assert_eq!(reason(paging(Some(-1), None, None, 1)), Reason::LimitOutOfRange);
+        assert_eq!(reason(paging(Some(1000), Some(101), None, 1)), Reason::PageWindow);
+        assert_eq!(reason(paging(None, Some(i64::MAX), None, 1)), Reason::PageWindow);
+        assert_eq!(reason(paging(None, Some(-1), None, 1)), Reason::InvalidValue);
     }
 
     #[test]
     fn a_cursor_comes_back_as_it_went_and_only_with_its_filters() {
-        let paging = Paging::new(Some(5), None, None, 1).unwrap();
-        let text = paging.info(Some(key()), -1, 3, Some(7)).next_cursor.unwrap();
-        let next = Paging::new(Some(5), None, Some(&text), 1).unwrap();
+        let first = paging(Some(5), None, None, 1).unwrap();
+        let text = first.info(Some(key()), -1, 3, Some(7)).next_cursor.unwrap();
+        let next = paging(Some(5), None, Some(&text), 1).unwrap();
         assert_eq!((next.page, next.skipped(), next.after), (2, 0, Some(key())));
         assert_eq!(Cursor::pinned(&json!({"cursor": text})).unwrap(), Some(3));
-        assert_eq!(reason(Paging::new(None, None, Some(&text), 2)), Reason::CursorExpired);
-        assert_eq!(reason(Paging::new(None, None, Some("x"), 1)), Reason::InvalidValue);
-        assert_eq!(reason(Paging::new(None, None, Some(&text[1..]), 1)), Reason::InvalidValue);
+        assert_eq!(reason(paging(None, None, Some(&text), 2)), Reason::CursorExpired);
+        assert_eq!(reason(paging(None, None, Some("x"), 1)), Reason::InvalidValue);
+        assert_eq!(reason(paging(None, None, Some(&text[1..]), 1)), Reason::InvalidValue);
     }
 
     #[test]

@@ -146,6 +146,24 @@ switch! {
 }
 
 switch! {
+    /// What the rows of a counterparty list stand for.
+    GroupBy {
+        /// Addresses.
+        Address = "address",
+        /// Clusters of addresses with one owner.
+        Cluster = "cluster",
+    }
+}
+
+switch! {
+    /// The steps of a balance history.
+    HistoryUnit {
+        /// Days.
+        Daily = "daily",
+    }
+}
+
+switch! {
     /// The flow that an amount range applies to.
     Sign {
         /// Incoming movements.

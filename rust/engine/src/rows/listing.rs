@@ -14,7 +14,8 @@ use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::request::{CursorKey, PageInfo, Paging, SortOrder, TransferSort};
 use crate::scope::{Scope, Verdict};
-use crate::valuation::{Output, Valuer};
+use crate::table::TableHead;
+use crate::valuation::{Output, Valuer, amount_unit};
 use crate::walk::{Flow, Walk, key};
 
 /// Up to this many movements of an account, pages and hidden movements are counted; above it counting would cost more
@@ -36,13 +37,39 @@ pub(crate) struct Listing {
     pub paging: Paging,
 }
 
-/// One page of a list.
-#[derive(Debug)]
-pub(crate) struct Page {
-    pub rows: Vec<TransferRow>,
+/// One page of a list, its rows still to be made.
+pub(crate) struct Page<'a> {
+    listing: &'a Listing,
+    ledger: &'a dyn Ledger,
+    book: AssetBook<'a>,
+    valuer: Valuer,
+    flows: Vec<Flow>,
     pub pagination: PageInfo,
     pub excluded: Excluded,
+    /// Rows of all pages, where counted.
+    pub total: Option<u64>,
     pub as_of_block: Option<u64>,
+}
+
+impl Page<'_> {
+    /// The rows in order.
+    pub fn rows(&self) -> impl Iterator<Item = Result<TransferRow, Error>> {
+        let Listing { address, other, output, .. } = self.listing;
+        let maker =
+            RowMaker { ledger: self.ledger, address: *address, other: *other, valuer: &self.valuer, output };
+        self.flows.iter().map(move |flow| maker.row(&self.book, flow))
+    }
+
+    /// What a table says of the page besides its rows.
+    pub fn head(&self) -> Result<TableHead, Error> {
+        Ok(TableHead {
+            next_cursor: self.pagination.next_cursor.clone(),
+            total: self.total,
+            as_of_block: self.as_of_block,
+            amount_unit: Some(amount_unit(self.ledger, &self.listing.scope, &self.listing.output)?),
+            warnings: Vec::new(),
+        })
+    }
 }
 
 /// Movements that the default hiding left out under the same filters; null when they were not counted. One that is
@@ -78,8 +105,8 @@ impl Counts {
 }
 
 impl Listing {
-    /// Reads the page.
-    pub fn page(&self, ledger: &dyn Ledger, cancel: &Cancel) -> Result<Page, Error> {
+    /// Finds the page.
+    pub fn page<'a>(&'a self, ledger: &'a dyn Ledger, cancel: &Cancel) -> Result<Page<'a>, Error> {
         let valuer = Valuer::new(ledger);
         let mut walk = match self.other {
             Some(other) => Walk::between(ledger, &self.scope, self.address, other)?,
@@ -90,22 +117,21 @@ impl Listing {
             TransferSort::Timestamp => self.in_order(&mut walk, cancel)?,
             TransferSort::Amount | TransferSort::AmountUsd => self.by_value(&mut walk, &valuer, cancel)?,
         };
-        let maker =
-            RowMaker { ledger, address: self.address, other: self.other, valuer: &valuer, output: &self.output };
-        let rows = flows.iter().map(|flow| maker.row(&walk.book, flow)).collect::<Result<Vec<_>, _>>()?;
         let next = match (more, flows.last()) {
             (true, Some(last)) => Some(CursorKey::Posting(key(ledger, &last.posting)?)),
             _ => None,
         };
         let as_of_block = ledger.coverage().get(&self.scope.chain).and_then(|coverage| coverage.last_block);
         let total_pages = counts.as_ref().map_or(-1, |counts| self.paging.pages(counts.shown));
+        let total = counts.as_ref().and_then(|counts| u64::try_from(counts.shown).ok());
         let excluded = counts.map_or_else(Excluded::default, |counts| Excluded {
             unverified: Some(counts.unverified),
             zero_value: Some(counts.zero_value),
             failed: Some(counts.failed),
         });
         let pagination = self.paging.info(next, total_pages, ledger.generation(), as_of_block);
-        Ok(Page { rows, pagination, excluded, as_of_block })
+        let book = walk.book;
+        Ok(Page { listing: self, ledger, book, valuer, flows, pagination, excluded, total, as_of_block })
     }
 
     fn scan(&self) -> Scan {

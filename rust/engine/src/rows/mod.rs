@@ -8,4 +8,4 @@ pub use listing::Excluded;
 pub use row::TransferRow;
 
 pub(crate) use listing::Listing;
-pub(crate) use row::{RowParts, SOMETIMES_ABSENT, status_name};
+pub(crate) use row::{RowParts, status_name};

@@ -72,9 +72,6 @@ pub struct TransferRow {
     pub outputs_count: Option<u64>,
 }
 
-/// The fields of a row that only some rows carry. All other fields of all answers are always there.
-pub(crate) const SOMETIMES_ABSENT: [&str; 4] = ["amount_out", "counterparties", "inputs_count", "outputs_count"];
-
 /// What a row is made of.
 pub(crate) struct RowParts<'a> {
     pub head: TransactionHead,

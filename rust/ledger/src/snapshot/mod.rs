@@ -239,6 +239,11 @@ impl Ledger for Snapshot {
         Ok(Transaction { head, block_hash, facts, fee })
     }
 
+    fn fee(&self, transaction: TransactionRef) -> Result<Option<Amount>> {
+        let (segment, row) = self.behind(transaction.0);
+        segment.fee(row)
+    }
+
     fn find_transaction(&self, chain: Chain, hash: &TxHash) -> Result<Option<TransactionRef>> {
         self.first(chain, |place, segment| Ok(segment.find(hash)?.map(|row| TransactionRef(pack(place, row)))))
     }

@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use headwater_types::{Address, Asset, BlockHash, Chain, Network, Timestamp, TxHash};
+use headwater_types::{Address, Amount, Asset, BlockHash, Chain, Network, Timestamp, TxHash};
 
 use self::accounts::Accounts;
 use self::hubs::Stored;
@@ -236,6 +236,11 @@ impl Segment {
     /// When the file is damaged.
     pub fn row_at(&self, block: u64, index: u32) -> Result<Option<u32>> {
         self.transactions.row_at(block, index)
+    }
+
+    /// The fee of a row, as [`fee_of`](super::fee_of) tells it of chains of accounts.
+    pub(crate) fn fee(&self, row: u32) -> Result<Option<Amount>> {
+        self.transactions.fee(row)
     }
 
     /// The hash of the transaction at a place.

@@ -1,0 +1,288 @@
+//! What a set of addresses received and sent of one token, each of them and all together.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use headwater_ledger::{Cancel, Ledger};
+use headwater_ledger::read::Direction;
+use headwater_metrics::flow::AssetTally;
+use headwater_types::{Address, Amount, Asset, Balance, Timestamp};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::Analysis;
+use crate::table::{List, Rows, TableHead};
+use crate::asset_book::{AssetBook, AssetView};
+use crate::flows::{Others, movement, overflow};
+use crate::holdings::{asset_of, is_stablecoin};
+use crate::query_meta::QueryMeta;
+use crate::request::{Checks, MAX_ITEMS, Warnings, at_most};
+use crate::scope::{Scope, Verdict};
+use crate::valuation::{Output, Valuer};
+use crate::walk::Walk;
+use crate::{CostClass, Error, Reason, completeness};
+
+/// `GET /v1/token/addresses_flow`, and the same as `POST` for long lists.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct AddressesFlowRequest {
+    /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
+    #[schema(example = "ethereum")]
+    blockchain: String,
+    /// The token; omitted or `native`: the coin of the chain.
+    contract: Option<String>,
+    /// 1 to 100 addresses; one that is named twice counts once.
+    #[schema(example = json!(["0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"]))]
+    addresses: Vec<String>,
+    /// First time, epoch seconds, included.
+    start_time: Option<i64>,
+    /// Last time, epoch seconds, included.
+    end_time: Option<i64>,
+}
+
+/// Checked parameters of a flow.
+#[derive(Debug)]
+pub struct AddressesFlowParams {
+    scope: Scope,
+    asset: Asset,
+    addresses: Vec<Address>,
+}
+
+/// What a set of addresses received and sent of one token. Failed transactions, movements of nothing and transfers of an
+/// address to itself are left out.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct AddressesFlowReport {
+    /// Chain.
+    pub blockchain: String,
+    /// The token; null for the coin of the chain.
+    pub contract: Option<String>,
+    /// Lowercase symbol; null when neither registry nor source names it.
+    pub symbol: Option<String>,
+    /// Decimals; null when unknown, and then so are all amounts.
+    pub decimals: Option<u8>,
+    /// First time asked for, epoch seconds.
+    pub start_time: Option<i64>,
+    /// Last time asked for, epoch seconds.
+    pub end_time: Option<i64>,
+    /// The addresses, in the order of the request.
+    pub addresses: Vec<AddressFlow>,
+    /// All of them together.
+    pub aggregate: AddressesFlowAggregate,
+    /// Last block of the data that was read.
+    pub as_of_block: Option<u64>,
+    /// The query.
+    pub meta: QueryMeta,
+}
+
+/// What one address received and sent.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct AddressFlow {
+    /// The address, canonical.
+    pub address: String,
+    /// Received, in whole units.
+    pub received: Option<f64>,
+    /// Sent, in whole units; fees are not in it.
+    pub sent: Option<f64>,
+    /// Received less sent.
+    pub net_flow: Option<f64>,
+    /// The same in US dollars: of USDT, USDC and DAI only, as many as units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub net_flow_usd: Option<f64>,
+    /// Distinct transactions that came in.
+    pub received_count: u64,
+    /// Distinct transactions that went out.
+    pub sent_count: u64,
+    /// Distinct transactions.
+    pub tx_count: u64,
+    /// Time of the first movement, epoch seconds.
+    pub first_activity_ts: Option<i64>,
+    /// Time of the last movement, epoch seconds.
+    pub last_activity_ts: Option<i64>,
+}
+
+/// The sums of all rows. What moved between addresses of the set is in both gross sums and in `internal_total` once.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct AddressesFlowAggregate {
+    /// Sum of `received`.
+    pub received_total: Option<f64>,
+    /// Sum of `sent`.
+    pub sent_total: Option<f64>,
+    /// Received less sent.
+    pub net_flow_total: Option<f64>,
+    /// The same in US dollars: of USDT, USDC and DAI only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub net_flow_total_usd: Option<f64>,
+    /// Sum of `tx_count`.
+    pub tx_count_total: u64,
+    /// What moved between addresses of the set.
+    pub internal_total: Option<f64>,
+    /// Received from others.
+    pub external_received_total: Option<f64>,
+    /// Sent to others.
+    pub external_sent_total: Option<f64>,
+}
+
+/// What a set of addresses received and sent.
+pub struct AddressesFlow;
+
+impl Analysis for AddressesFlow {
+    type Request = AddressesFlowRequest;
+    type Params = AddressesFlowParams;
+    type Report = AddressesFlowReport;
+
+    fn params(request: AddressesFlowRequest, checks: &mut Checks<'_>) -> Result<AddressesFlowParams, Error> {
+        let chain = checks.chain("blockchain", &request.blockchain)?;
+        at_most("addresses", &request.addresses, MAX_ITEMS)?;
+        let mut addresses: Vec<Address> = Vec::new();
+        for (index, text) in request.addresses.iter().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
+            let address = checks.address(chain, &format!("addresses[{index}]"), text.trim())?;
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        if addresses.is_empty() {
+            return Err(Error::invalid(Reason::EmptyList, "addresses", "addresses: name at least one address"));
+        }
+        let asset = match request.contract.as_deref() {
+            Some(contract) if !contract.trim().is_empty() => asset_of(checks, chain, Some(contract))?,
+            _ => Asset::Native,
+        };
+        let window = checks.window(request.start_time, request.end_time)?;
+        Ok(AddressesFlowParams { scope: Scope::of_asset(chain, asset, window), asset, addresses })
+    }
+
+    fn report(
+        ledger: &dyn Ledger,
+        params: &AddressesFlowParams,
+        warnings: &mut Warnings,
+        cancel: &Cancel,
+    ) -> Result<AddressesFlowReport, Error> {
+        let chain = params.scope.chain;
+        completeness::warn(ledger, chain, warnings);
+        let mut book = AssetBook::new(ledger, chain);
+        let number = book.of_asset(params.asset)?;
+        let asset = book.view(number);
+        let set: HashSet<Address> = params.addresses.iter().copied().collect();
+        let flows: Vec<Flows> =
+            params.addresses.par_iter().map(|address| params.flows(ledger, *address, &set, cancel)).collect::<Result<_, _>>()?;
+        let window = params.scope.window;
+        Ok(AddressesFlowReport {
+            blockchain: chain.name().to_owned(),
+            contract: asset.contract.clone(),
+            symbol: asset.symbol.clone(),
+            decimals: asset.decimals,
+            start_time: window.start().map(Timestamp::secs),
+            end_time: window.end().map(Timestamp::secs),
+            addresses: params.addresses.iter().zip(&flows).map(|(address, flows)| row(address, &flows.tally, asset)).collect(),
+            aggregate: aggregate(&flows, asset)?,
+            as_of_block: ledger.coverage().get(&chain).and_then(|coverage| coverage.last_block),
+            meta: QueryMeta::new(CostClass::Medium),
+        })
+    }
+
+    fn meta(report: &AddressesFlowReport) -> Option<QueryMeta> {
+        Some(report.meta)
+    }
+}
+
+/// What one address moved, and what of it it sent to addresses of the set.
+struct Flows {
+    tally: AssetTally,
+    internal: Amount,
+}
+
+impl AddressesFlowParams {
+    fn flows(
+        &self,
+        ledger: &dyn Ledger,
+        address: Address,
+        set: &HashSet<Address>,
+        cancel: &Cancel,
+    ) -> Result<Flows, Error> {
+        let valuer = Valuer::new(ledger);
+        let mut walk = Walk::new(ledger, &self.scope, address)?;
+        let mut others = Others::new(ledger, address);
+        let mut flows = Flows { tally: AssetTally::default(), internal: Amount::ZERO };
+        walk.visit(&self.scope.scan(), cancel, &mut |book, flow, verdict| {
+            let amount = flow.posting.amount;
+            let movement = movement(&valuer, &Output::Own, book.view(flow.asset), &flow, amount);
+            let Some(movement) = movement.filter(|_| verdict == Verdict::Shown) else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            flows.tally.add(&movement).map_err(overflow)?;
+            if flow.posting.direction == Direction::Out && set.len() > 1 {
+                for (other, amount) in others.of(&flow)? {
+                    if set.contains(&others.address(other)) {
+                        flows.internal = sum(flows.internal, amount)?;
+                    }
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(flows)
+    }
+}
+
+fn sum(one: Amount, other: Amount) -> Result<Amount, Error> {
+    one.checked_add(other).ok_or_else(|| overflow(headwater_types::SumOverflow))
+}
+
+/// Received less sent in whole units, from integers, rounded once.
+fn net(balance: &Balance, decimals: u8) -> f64 {
+    let apart = balance.received().abs_diff(balance.sent()).to_f64(decimals);
+    if balance.is_negative() { -apart } else { apart }
+}
+
+fn row(address: &Address, flow: &AssetTally, asset: &AssetView) -> AddressFlow {
+    let AssetTally { tally, balance } = flow;
+    let net_flow = asset.decimals.map(|decimals| net(balance, decimals));
+    AddressFlow {
+        address: address.to_string(),
+        received: asset.decimals.map(|decimals| balance.received().to_f64(decimals)),
+        sent: asset.decimals.map(|decimals| balance.sent().to_f64(decimals)),
+        net_flow,
+        net_flow_usd: net_flow.filter(|_| is_stablecoin(asset)),
+        received_count: tally.received.transactions,
+        sent_count: tally.sent.transactions,
+        tx_count: tally.transactions,
+        first_activity_ts: tally.first.map(Timestamp::secs),
+        last_activity_ts: tally.last.map(Timestamp::secs),
+    }
+}
+
+fn aggregate(flows: &[Flows], asset: &AssetView) -> Result<AddressesFlowAggregate, Error> {
+    let (mut total, mut internal, mut transactions) = (Balance::default(), Amount::ZERO, 0);
+    for flow in flows {
+        total.receive(flow.tally.balance.received()).map_err(overflow)?;
+        total.send(flow.tally.balance.sent()).map_err(overflow)?;
+        internal = sum(internal, flow.internal)?;
+        transactions += flow.tally.tally.transactions;
+    }
+    let units = |amount: Amount| asset.decimals.map(|decimals| amount.to_f64(decimals));
+    // Shares of a Bitcoin transaction are rounded, so that those inside the set may pass what it moved by a little.
+    let external = |gross: Amount| units(gross.checked_sub(internal).unwrap_or(Amount::ZERO));
+    let net_flow_total = asset.decimals.map(|decimals| net(&total, decimals));
+    Ok(AddressesFlowAggregate {
+        received_total: units(total.received()),
+        sent_total: units(total.sent()),
+        net_flow_total,
+        net_flow_total_usd: net_flow_total.filter(|_| is_stablecoin(asset)),
+        tx_count_total: transactions,
+        internal_total: units(internal),
+        external_received_total: external(total.received()),
+        external_sent_total: external(total.sent()),
+    })
+}
+
+impl List for AddressesFlow {
+    type Row = AddressFlow;
+
+    fn list(
+        ledger: &dyn Ledger,
+        params: &AddressesFlowParams,
+        warnings: &mut Warnings,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), Error> {
+        let report = Self::report(ledger, params, warnings, rows.cancel)?;
+        rows.whole(TableHead { as_of_block: report.as_of_block, ..TableHead::default() }, warnings, report.addresses)
+    }
+}

@@ -1,0 +1,179 @@
+//! The counterparties of a Bitcoin address, and of any other.
+
+use headwater_ledger::{Cancel, Ledger};
+use headwater_types::{Chain, Family};
+use serde::{Deserialize, Serialize};
+
+use super::{Analysis, labels_not_built};
+use crate::table::{List, Rows};
+use crate::query_meta::QueryMeta;
+use crate::ranking::{CounterpartyRow, Ranker, least_interactions};
+use crate::request::{Checks, DirectionFilter, GroupBy, Paging, RankingSort, SortOrder, Warnings};
+use crate::scope::{Scope, ScopeFields};
+use crate::valuation::Output;
+use crate::{CostClass, Error, Pagination, completeness};
+
+/// `GET /v2/counterparty/list`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct CounterpartyListRequest {
+    /// The address asked about.
+    #[schema(example = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa")]
+    address: String,
+    /// Chain: `bitcoin` when omitted.
+    blockchain: Option<String>,
+    /// `all` (default), `in` or `out`: which movements are summed.
+    direction: Option<DirectionFilter>,
+    /// `total_amount` (default) or another column; ties by address.
+    sort: Option<RankingSort>,
+    /// `desc` (default) or `asc`.
+    order: Option<SortOrder>,
+    /// First time, epoch seconds, included.
+    start_time: Option<i64>,
+    /// Last time, epoch seconds, included.
+    end_time: Option<i64>,
+    /// Only rows of at least this many transactions.
+    min_interactions: Option<i64>,
+    /// Rows per page: default 20, at most 1000.
+    limit: Option<i64>,
+    /// Rows left out before the page.
+    offset: Option<i64>,
+    /// `next_cursor` of an answer: goes on behind its last row, however deep.
+    cursor: Option<String>,
+    /// List change outputs too. Without effect until change is predicted: all outputs are listed.
+    include_change: Option<bool>,
+    /// `address` (default) or `cluster`, which is the same until clusters are built.
+    group_by: Option<GroupBy>,
+}
+
+/// Checked parameters of a list.
+#[derive(Debug)]
+pub struct CounterpartyListParams {
+    ranker: Ranker,
+    group_by: GroupBy,
+}
+
+/// One page of counterparties.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct CounterpartyListReport {
+    /// Counterparties in order.
+    pub datas: Vec<CounterpartyRow>,
+    /// Distinct senders to the address under the same filters, over all pages.
+    pub received_address_count: u64,
+    /// Distinct receivers from the address under the same filters, over all pages.
+    pub sent_address_count: u64,
+    /// How amounts were attributed to counterparties: `proportional` to the net inputs of a transaction on Bitcoin,
+    /// `direct` on chains of accounts.
+    pub attribution: &'static str,
+    /// Transactions left out because nobody can tell who paid whom; null until `CoinJoins` are recognised.
+    pub coinjoin_count: Option<u64>,
+    /// Unit of the amounts: a symbol, `usd` or `mixed`.
+    pub amount_unit: String,
+    /// Last block of the data that was read; pages of one cursor share it.
+    pub as_of_block: Option<u64>,
+    /// Give this as `cursor` to go on behind the last row; null on the last page.
+    pub next_cursor: Option<String>,
+    /// The query.
+    pub meta: QueryMeta,
+    /// What the envelope says of the page.
+    #[serde(skip)]
+    pub pagination: Pagination,
+}
+
+/// The counterparties of an address.
+pub struct CounterpartyList;
+
+impl Analysis for CounterpartyList {
+    type Request = CounterpartyListRequest;
+    type Params = CounterpartyListParams;
+    type Report = CounterpartyListReport;
+
+    fn params(request: CounterpartyListRequest, checks: &mut Checks<'_>) -> Result<CounterpartyListParams, Error> {
+        let chain = match &request.blockchain {
+            Some(text) => checks.chain("blockchain", text)?,
+            None => Chain::BITCOIN,
+        };
+        let fields = ScopeFields {
+            direction: request.direction,
+            start_time: request.start_time,
+            end_time: request.end_time,
+            ..ScopeFields::default()
+        };
+        if request.include_change.is_some() {
+            let message = "change outputs are not recognised yet: all outputs are listed";
+            checks.warnings.add("not_built", Some("include_change"), message);
+        }
+        let ranker = Ranker {
+            address: checks.address(chain, "address", &request.address)?,
+            scope: Scope::new(checks, chain, fields)?,
+            output: Output::Own,
+            sort: request.sort.unwrap_or(RankingSort::TotalAmount),
+            order: request.order.unwrap_or(SortOrder::Desc),
+            min_interactions: least_interactions(request.min_interactions)?,
+            paging: Paging::of_offset(request.limit, request.offset, request.cursor.as_deref(), checks)?,
+        };
+        Ok(CounterpartyListParams { ranker, group_by: request.group_by.unwrap_or(GroupBy::Address) })
+    }
+
+    fn report(
+        ledger: &dyn Ledger,
+        CounterpartyListParams { ranker, group_by }: &CounterpartyListParams,
+        warnings: &mut Warnings,
+        cancel: &Cancel,
+    ) -> Result<CounterpartyListReport, Error> {
+        let chain = ranker.scope.chain;
+        completeness::warn(ledger, chain, warnings);
+        labels_not_built(warnings, "labels");
+        labels_not_built(warnings, "entity_name");
+        let attribution = match chain.family() {
+            Family::Utxo => {
+                warnings.add("not_built", Some("coinjoin_count"), "coinjoin_count is null: CoinJoins are not recognised yet");
+                "proportional"
+            }
+            Family::Evm | Family::Tron => "direct",
+        };
+        if *group_by == GroupBy::Cluster {
+            warnings.add("not_built", Some("group_by"), "clusters are not built yet: rows are addresses");
+        }
+        let page = ranker.page(ledger, cancel)?;
+        let as_of_block = ledger.coverage().get(&chain).and_then(|coverage| coverage.last_block);
+        let info = ranker.paging.info(page.next.clone(), -1, ledger.generation(), as_of_block);
+        Ok(CounterpartyListReport {
+            datas: page.rows().collect::<Result<_, _>>()?,
+            received_address_count: page.senders,
+            sent_address_count: page.receivers,
+            attribution,
+            coinjoin_count: None,
+            amount_unit: page.amount_unit.clone(),
+            as_of_block,
+            next_cursor: info.next_cursor,
+            meta: QueryMeta::new(CostClass::Heavy),
+            pagination: ranker.paging.pagination(page.total),
+        })
+    }
+
+    fn pagination(report: &CounterpartyListReport) -> Option<Pagination> {
+        Some(report.pagination)
+    }
+
+    fn meta(report: &CounterpartyListReport) -> Option<QueryMeta> {
+        Some(report.meta)
+    }
+}
+
+impl List for CounterpartyList {
+    type Row = CounterpartyRow;
+
+    fn list(
+        ledger: &dyn Ledger,
+        CounterpartyListParams { ranker, .. }: &CounterpartyListParams,
+        warnings: &mut Warnings,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), Error> {
+        completeness::warn(ledger, ranker.scope.chain, warnings);
+        labels_not_built(warnings, "labels");
+        labels_not_built(warnings, "entity_name");
+        let page = ranker.page(ledger, rows.cancel)?;
+        rows.begin(page.head(ledger), warnings)?;
+        page.rows().try_for_each(|row| rows.push(&row?))
+    }
+}

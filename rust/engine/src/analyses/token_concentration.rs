@@ -1,0 +1,181 @@
+//! How concentrated the holdings of a token are.
+
+use std::ops::ControlFlow;
+
+use headwater_ledger::{Cancel, Ledger};
+use headwater_metrics::concentration::{Balances, Params, Report, Spread, concentration, spread};
+use headwater_types::{Amount, Asset, Chain};
+use serde::{Deserialize, Serialize};
+
+use super::Analysis;
+use crate::holdings::{ExcludedHolder, Holdings, asset_of, is_stablecoin};
+use crate::query_meta::QueryMeta;
+use crate::request::{Checks, Warnings};
+use crate::{CostClass, Error, completeness};
+
+/// `GET /v1/token/concentration`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct TokenConcentrationRequest {
+    /// Chain: `ethereum`, `tron`, `bsc` or `bitcoin`.
+    #[schema(example = "ethereum")]
+    blockchain: String,
+    /// The token, or `native` for the coin of the chain; left out for bitcoin.
+    #[schema(example = "0xdac17f958d2ee523a2206206994597c13d831ec7")]
+    contract: Option<String>,
+}
+
+/// Of which token.
+#[derive(Debug)]
+pub struct TokenConcentrationParams {
+    chain: Chain,
+    asset: Asset,
+}
+
+/// How concentrated the holdings of a token are, over all addresses with a balance but those that can never spend.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TokenConcentrationReport {
+    /// Chain.
+    pub blockchain: String,
+    /// The token; null for the coin of the chain.
+    pub contract: Option<String>,
+    /// Lowercase symbol; null when neither registry nor source names it.
+    pub symbol: Option<String>,
+    /// Decimals; null when unknown.
+    pub decimals: Option<u8>,
+    /// Addresses with a balance, those left out not counted.
+    pub holder_count: u64,
+    /// What exists, in whole units: all positive balances, what was sent to the zero address left out.
+    pub total_supply: Option<f64>,
+    /// The same in the smallest unit.
+    pub total_supply_raw: String,
+    /// The measures.
+    pub concentration: ConcentrationMetrics,
+    /// Balances that are not measured and not part of the circulating supply.
+    pub excluded: Vec<ExcludedHolder>,
+    /// Last block of the data that was read.
+    pub as_of_block: Option<u64>,
+    /// The query.
+    pub meta: QueryMeta,
+}
+
+/// Measures of concentration. Shares, HHI and Gini are computed as integers and rounded once; all are 0 where nobody
+/// holds anything.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct ConcentrationMetrics {
+    /// Percent of the circulating supply that the 10 largest hold.
+    pub top10_pct: f64,
+    /// The 100 largest.
+    pub top100_pct: f64,
+    /// The 1000 largest.
+    pub top1000_pct: f64,
+    /// Herfindahl-Hirschman index: sum of squared shares, 0 to 1.
+    pub hhi: f64,
+    /// Gini coefficient, 0 to 1, without the correction n / (n - 1).
+    pub gini: f64,
+    /// Nakamoto coefficient: fewest holders who together have more than half.
+    pub nakamoto: u64,
+    /// Theil index: 0 for equal balances, the logarithm of their number where one has all.
+    pub theil: f64,
+    /// The Theil index as a part of its largest value.
+    pub theil_normalised: f64,
+    /// Shannon entropy of the shares, in bits.
+    pub entropy_bits: f64,
+    /// Addresses with at least 1 US dollar; USDT, USDC and DAI only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effective_holders_1usd: Option<u64>,
+    /// Addresses with at least 100 US dollars; USDT, USDC and DAI only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effective_holders_100usd: Option<u64>,
+    /// Addresses with at least 0.001 bitcoin; bitcoin only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effective_holders_0_001_btc: Option<u64>,
+    /// Addresses with at least 0.1 bitcoin; bitcoin only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effective_holders_0_1_btc: Option<u64>,
+}
+
+/// How concentrated the holdings of a token are.
+pub struct TokenConcentration;
+
+impl Analysis for TokenConcentration {
+    type Request = TokenConcentrationRequest;
+    type Params = TokenConcentrationParams;
+    type Report = TokenConcentrationReport;
+
+    fn params(request: TokenConcentrationRequest, checks: &mut Checks<'_>) -> Result<TokenConcentrationParams, Error> {
+        let chain = checks.chain("blockchain", &request.blockchain)?;
+        let asset = asset_of(checks, chain, request.contract.as_deref())?;
+        Ok(TokenConcentrationParams { chain, asset })
+    }
+
+    fn report(
+        ledger: &dyn Ledger,
+        params: &TokenConcentrationParams,
+        warnings: &mut Warnings,
+        cancel: &Cancel,
+    ) -> Result<TokenConcentrationReport, Error> {
+        completeness::warn(ledger, params.chain, warnings);
+        let holdings = Holdings::new(ledger, params.chain, params.asset, warnings)?;
+        Ok(TokenConcentrationReport {
+            blockchain: params.chain.name().to_owned(),
+            contract: holdings.asset.contract.clone(),
+            symbol: holdings.asset.symbol.clone(),
+            decimals: holdings.asset.decimals,
+            holder_count: holdings.count,
+            total_supply: holdings.units(holdings.supply),
+            total_supply_raw: holdings.supply.to_string(),
+            concentration: measure(params.chain, &holdings, cancel)?,
+            excluded: holdings.excluded(),
+            as_of_block: ledger.coverage().get(&params.chain).and_then(|coverage| coverage.last_block),
+            meta: QueryMeta::new(CostClass::Heavy),
+        })
+    }
+
+    fn meta(report: &TokenConcentrationReport) -> Option<QueryMeta> {
+        Some(report.meta)
+    }
+}
+
+fn measure(chain: Chain, holdings: &Holdings<'_>, cancel: &Cancel) -> Result<ConcentrationMetrics, Error> {
+    let (mut small, mut large) = (Vec::new(), Vec::new());
+    holdings.visit(cancel, &mut |_, balance| {
+        match balance.to_u128() {
+            Some(balance) => small.push(balance),
+            None => large.push(balance),
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let balances = Balances { small: &small, large: &large };
+    let Report { top_shares, hhi, gini, nakamoto, .. } =
+        concentration(balances, &Params::default().with_tops(vec![10, 100, 1000]), cancel)?;
+    let Spread { theil, theil_normalised, entropy_bits } = spread(balances);
+    let top = |wanted| 100.0 * top_shares.iter().find(|(top, _)| *top == wanted).map_or(0.0, |(_, share)| *share);
+    // Holders come in order of balance.
+    let at_least = |least: Amount| {
+        let count = match least.to_u128() {
+            Some(least) => large.len() + small.partition_point(|balance| *balance >= least),
+            None => large.partition_point(|balance| *balance >= least),
+        };
+        u64::try_from(count).expect("a count fits")
+    };
+    let dollars = |text| {
+        let decimals = holdings.asset.decimals.filter(|_| is_stablecoin(&holdings.asset))?;
+        Amount::parse_decimal(text, decimals).ok().map(at_least)
+    };
+    let coins = |satoshi: u64| (chain == Chain::BITCOIN).then(|| at_least(Amount::from(satoshi)));
+    Ok(ConcentrationMetrics {
+        top10_pct: top(10),
+        top100_pct: top(100),
+        top1000_pct: top(1000),
+        hhi,
+        gini,
+        nakamoto: u64::try_from(nakamoto).expect("a count fits"),
+        theil,
+        theil_normalised,
+        entropy_bits,
+        effective_holders_1usd: dollars("1"),
+        effective_holders_100usd: dollars("100"),
+        effective_holders_0_001_btc: coins(100_000),
+        effective_holders_0_1_btc: coins(10_000_000),
+    })
+}

@@ -1,0 +1,184 @@
+//! The largest holders of a token.
+
+use std::ops::ControlFlow;
+
+use headwater_ledger::{Cancel, Ledger};
+use headwater_types::{Amount, Asset, Chain};
+use serde::{Deserialize, Serialize};
+
+use super::Analysis;
+use crate::table::{List, Rows, TableHead};
+use crate::holdings::{ExcludedHolder, Holdings, asset_of, is_stablecoin};
+use crate::query_meta::QueryMeta;
+use crate::request::{Checks, Offsets, Warnings};
+use crate::{CostClass, Error, Pagination, completeness};
+
+const DEFAULT_LIMIT: u32 = 10;
+const MAX_LIMIT: u32 = 100;
+
+/// `GET /v1/token/holders`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct TokenHoldersRequest {
+    /// Chain: `ethereum`, `tron`, `bsc` or `bitcoin`.
+    #[schema(example = "ethereum")]
+    blockchain: String,
+    /// The token, or `native` for the coin of the chain; left out for bitcoin.
+    #[schema(example = "0xdac17f958d2ee523a2206206994597c13d831ec7")]
+    contract: Option<String>,
+    /// Holders per page: default 10, at most 100.
+    limit: Option<i64>,
+    /// Holders left out before the page.
+    offset: Option<i64>,
+}
+
+/// Which holders.
+#[derive(Debug)]
+pub struct TokenHoldersParams {
+    chain: Chain,
+    asset: Asset,
+    page: Offsets,
+}
+
+/// The largest holders of a token. Balances come from all movements held; addresses that can never spend are left out.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TokenHoldersReport {
+    /// Chain.
+    pub blockchain: String,
+    /// The token; null for the coin of the chain.
+    pub contract: Option<String>,
+    /// Lowercase symbol; null when neither registry nor source names it.
+    pub symbol: Option<String>,
+    /// Decimals; null when unknown.
+    pub decimals: Option<u8>,
+    /// Addresses with a balance, those left out not counted.
+    pub holder_count: u64,
+    /// What exists, in whole units: all positive balances, what was sent to the zero address left out.
+    pub total_supply: Option<f64>,
+    /// The same in the smallest unit.
+    pub total_supply_raw: String,
+    /// Holders, largest first, equal ones by address.
+    pub holders: Vec<HolderEntry>,
+    /// Balances that are neither ranked nor part of the circulating supply.
+    pub excluded: Vec<ExcludedHolder>,
+    /// Last block of the data that was read.
+    pub as_of_block: Option<u64>,
+    /// The query.
+    pub meta: QueryMeta,
+}
+
+/// One holder.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct HolderEntry {
+    /// Position, from 1.
+    pub rank: u64,
+    /// Who holds.
+    pub address: String,
+    /// How much, in whole units; null when decimals are unknown.
+    pub balance: Option<f64>,
+    /// How much, in the smallest unit.
+    pub balance_raw: String,
+    /// The same in US dollars: of USDT, USDC and DAI only, as many as units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balance_usd: Option<f64>,
+    /// Percent of the circulating supply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pct_of_supply: Option<f64>,
+}
+
+/// The largest holders of a token.
+pub struct TokenHolders;
+
+impl Analysis for TokenHolders {
+    type Request = TokenHoldersRequest;
+    type Params = TokenHoldersParams;
+    type Report = TokenHoldersReport;
+
+    fn params(request: TokenHoldersRequest, checks: &mut Checks<'_>) -> Result<TokenHoldersParams, Error> {
+        let chain = checks.chain("blockchain", &request.blockchain)?;
+        let asset = asset_of(checks, chain, request.contract.as_deref())?;
+        let page = Offsets::new(request.limit, request.offset, DEFAULT_LIMIT, MAX_LIMIT)?;
+        Ok(TokenHoldersParams { chain, asset, page })
+    }
+
+    fn report(
+        ledger: &dyn Ledger,
+        params: &TokenHoldersParams,
+        warnings: &mut Warnings,
+        cancel: &Cancel,
+    ) -> Result<TokenHoldersReport, Error> {
+        completeness::warn(ledger, params.chain, warnings);
+        let holdings = Holdings::new(ledger, params.chain, params.asset, warnings)?;
+        let page = params.page;
+        let meta = QueryMeta {
+            limit: Some(page.limit),
+            offset: Some(page.offset),
+            ..QueryMeta::new(CostClass::Heavy)
+        };
+        Ok(TokenHoldersReport {
+            blockchain: params.chain.name().to_owned(),
+            contract: holdings.asset.contract.clone(),
+            symbol: holdings.asset.symbol.clone(),
+            decimals: holdings.asset.decimals,
+            holder_count: holdings.count,
+            total_supply: holdings.units(holdings.supply),
+            total_supply_raw: holdings.supply.to_string(),
+            holders: entries(&holdings, page, cancel)?,
+            excluded: holdings.excluded(),
+            as_of_block: ledger.coverage().get(&params.chain).and_then(|coverage| coverage.last_block),
+            meta,
+        })
+    }
+
+    fn pagination(report: &TokenHoldersReport) -> Option<Pagination> {
+        let (limit, offset) = (report.meta.limit?, report.meta.offset?);
+        Some(Pagination { limit, offset, total: Some(report.holder_count) })
+    }
+
+    fn meta(report: &TokenHoldersReport) -> Option<QueryMeta> {
+        Some(report.meta)
+    }
+}
+
+fn entries(holdings: &Holdings<'_>, page: Offsets, cancel: &Cancel) -> Result<Vec<HolderEntry>, Error> {
+    let (from, until) = page.range();
+    let mut entries = Vec::new();
+    let mut rank = 0;
+    if from >= holdings.count {
+        return Ok(entries);
+    }
+    holdings.visit(cancel, &mut |holder, balance| {
+        rank += 1;
+        if rank > from {
+            let units = holdings.units(balance);
+            entries.push(HolderEntry {
+                rank,
+                address: holdings.address(holder)?.to_string(),
+                balance: units,
+                balance_raw: balance.to_string(),
+                balance_usd: units.filter(|_| is_stablecoin(&holdings.asset)),
+                pct_of_supply: percent(balance, holdings.circulating),
+            });
+        }
+        Ok(if rank < until { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })?;
+    Ok(entries)
+}
+
+/// A part in percent of a whole; `None` of nothing. Both are rounded to doubles once, so the last digit may be off.
+fn percent(part: Amount, whole: Amount) -> Option<f64> {
+    (!whole.is_zero()).then(|| 100.0 * (part.to_f64(0) / whole.to_f64(0)))
+}
+
+impl List for TokenHolders {
+    type Row = HolderEntry;
+
+    fn list(
+        ledger: &dyn Ledger,
+        params: &TokenHoldersParams,
+        warnings: &mut Warnings,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), Error> {
+        let report = Self::report(ledger, params, warnings, rows.cancel)?;
+        rows.whole(TableHead { total: Some(report.holder_count), as_of_block: report.as_of_block, ..TableHead::default() }, warnings, report.holders)
+    }
+}

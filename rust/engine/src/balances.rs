@@ -1,0 +1,228 @@
+//! Balances at the ends of days: what is held now, less what changed since.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use chrono::NaiveDate;
+use headwater_ledger::Cancel;
+use headwater_ledger::read::{Direction, MovementKind, Scan, ScanOrder, Status};
+use headwater_metrics::flow::Tally;
+use headwater_types::{Amount, Asset, Balance, SumOverflow, Timestamp, Usd};
+
+use crate::analyses::{BalanceItem, DailyPoint};
+use crate::asset_book::{AssetBook, AssetView};
+use crate::flows::{movement, overflow};
+use crate::rebasing::rebases;
+use crate::scope::{Scope, Verdict};
+use crate::valuation::{Output, Valuer, decimal};
+use crate::walk::Walk;
+use crate::{Error, ErrorKind};
+
+/// What changed in each of a row of spans of time, and behind the last of them.
+pub(crate) struct Changes {
+    /// By span; the last one is what came behind.
+    spans: Vec<Span>,
+}
+
+#[derive(Default)]
+struct Span {
+    /// What was shown.
+    tally: Tally,
+    /// What came in and went out by asset, fees included.
+    by_asset: BTreeMap<usize, Balance>,
+}
+
+impl Changes {
+    /// Walks the movements of an account from the beginning of its window. `ends` are the last moments of the spans.
+    pub fn gather(walk: &mut Walk<'_>, valuer: &Valuer, ends: &[Timestamp], cancel: &Cancel) -> Result<Self, Error> {
+        let mut spans: Vec<Span> = std::iter::repeat_with(Span::default).take(ends.len() + 1).collect();
+        let scan = Scan { order: ScanOrder::OldestFirst, ..walk.scope().scan() };
+        let ledger = walk.ledger;
+        walk.visit(&scan, cancel, &mut |book, flow, verdict| {
+            let posting = &flow.posting;
+            let span = &mut spans[ends.partition_point(|end| *end < posting.time)];
+            if verdict == Verdict::Shown {
+                match movement(valuer, &Output::Own, book.view(flow.asset), &flow, posting.amount) {
+                    Some(movement) => span.tally.add(&movement),
+                    None => span.tally.note(posting.transaction, posting.time),
+                }
+            }
+            let sums = |span: &mut Span, asset, change: &dyn Fn(&mut Balance) -> Result<(), SumOverflow>| {
+                change(span.by_asset.entry(asset).or_default()).map_err(overflow)
+            };
+            if posting.status != Some(Status::Failed) {
+                match posting.direction {
+                    Direction::In => sums(span, flow.asset, &|balance| balance.receive(posting.amount))?,
+                    Direction::Out => sums(span, flow.asset, &|balance| balance.send(posting.amount))?,
+                    Direction::Own => {}
+                }
+            }
+            // The sender of a transaction pays its fee, whatever became of it; its native movement is its own one.
+            if posting.kind == MovementKind::Native
+                && posting.direction != Direction::In
+                && let Some(fee) = ledger.fee(posting.transaction)?
+            {
+                let native = book.of_asset(Asset::Native)?;
+                sums(span, native, &|balance| balance.send(fee))?;
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(Self { spans })
+    }
+}
+
+/// What was held at the end of each span, of the assets that a scope is about.
+pub(crate) struct Closing {
+    changes: Vec<Span>,
+    /// By asset: sums of all time at the beginning of the first span.
+    opening: BTreeMap<usize, Balance>,
+    chain: headwater_types::Chain,
+}
+
+impl Closing {
+    /// From what is held now and what changed until then.
+    pub fn new(walk: &mut Walk<'_>, scope: &Scope, changes: Changes) -> Result<Self, Error> {
+        let mut opening = BTreeMap::new();
+        let holdings = match walk.account() {
+            Some(account) => walk.ledger.holdings(account)?,
+            None => Vec::new(),
+        };
+        for holding in holdings {
+            let asset = walk.book.of_asset(holding.asset)?;
+            if !scope.has_asset(walk.book.view(asset)) {
+                continue;
+            }
+            let mut balance = holding.balance;
+            for change in changes.spans.iter().filter_map(|span| span.by_asset.get(&asset)) {
+                balance = without(&balance, change)?;
+            }
+            opening.insert(asset, balance);
+        }
+        Ok(Self { changes: changes.spans, opening, chain: scope.chain })
+    }
+
+    /// How the balances came about.
+    pub fn basis(&self, book: &AssetBook<'_>) -> BTreeMap<String, &'static str> {
+        self.opening.keys().map(|asset| (name(book.view(*asset)), "transfers")).collect()
+    }
+
+    /// The points of the days, and what to mind of them.
+    pub fn points(
+        &self,
+        book: &AssetBook<'_>,
+        valuer: &Valuer,
+        output: &Output,
+        days: &[NaiveDate],
+        ends: &[Timestamp],
+        notes: &mut Vec<String>,
+    ) -> Vec<DailyPoint> {
+        let mut held = self.opening.clone();
+        let mut noted = std::collections::BTreeSet::new();
+        let mut points = Vec::with_capacity(days.len());
+        for ((day, end), span) in days.iter().zip(ends).zip(&self.changes) {
+            let mut items = Vec::new();
+            for (asset, balance) in &mut held {
+                let before = balance.shown();
+                if let Some(change) = span.by_asset.get(asset) {
+                    *balance = with(balance, change);
+                }
+                let view = book.view(*asset);
+                if balance.is_negative() {
+                    noted.insert(format!("history_incomplete:{}", name(view)));
+                }
+                if rebases(self.chain, &view.asset) {
+                    noted.insert(format!("rebasing_by_transfers:{}", name(view)));
+                }
+                // A balance that fell to nothing is shown once.
+                if !balance.shown().is_zero() || !before.is_zero() {
+                    items.push(item(view, balance.shown(), valuer, output, *end));
+                }
+            }
+            points.push(point(*day, *end, items, &span.tally, output, valuer));
+        }
+        notes.extend(noted);
+        points
+    }
+}
+
+fn without(balance: &Balance, change: &Balance) -> Result<Balance, Error> {
+    let less = |all: Amount, part: Amount| {
+        all.checked_sub(part).ok_or_else(|| {
+            Error::new(ErrorKind::Internal, "more changed in the window of a history than in all of time")
+        })
+    };
+    Ok(Balance::of(less(balance.received(), change.received())?, less(balance.sent(), change.sent())?))
+}
+
+/// Sums of all time fit, so those up to a day do.
+fn with(balance: &Balance, change: &Balance) -> Balance {
+    let add = |sum: Amount, part: Amount| sum.checked_add(part).unwrap_or(Amount::MAX);
+    Balance::of(add(balance.received(), change.received()), add(balance.sent(), change.sent()))
+}
+
+/// The contract, or `native`.
+fn name(view: &AssetView) -> String {
+    view.contract.clone().unwrap_or_else(|| "native".to_owned())
+}
+
+fn item(view: &AssetView, held: Amount, valuer: &Valuer, output: &Output, time: Timestamp) -> BalanceItem {
+    let price_usd = valuer.price(view, time);
+    let balance_usd = valuer.usd(view, held, time);
+    let amount_out = match output {
+        Output::Own | Output::PerSymbol => None,
+        Output::Asset { .. } if output.is_unit_of(view) => {
+            Some(view.decimals.map(|decimals| held.to_decimal(decimals)))
+        }
+        Output::Usd | Output::Asset { .. } => {
+            Some(valuer.converted(output, view, held, balance_usd, time).map(decimal))
+        }
+    };
+    BalanceItem {
+        symbol: view.symbol.clone(),
+        contract: view.contract.clone(),
+        decimals: view.decimals,
+        balance: view.decimals.map(|decimals| held.to_decimal(decimals)),
+        balance_raw: held.to_string(),
+        price_usd,
+        balance_usd,
+        verified: view.verified,
+        amount_out,
+    }
+}
+
+fn point(
+    day: NaiveDate,
+    end: Timestamp,
+    mut items: Vec<BalanceItem>,
+    tally: &Tally,
+    output: &Output,
+    valuer: &Valuer,
+) -> DailyPoint {
+    items.sort_by(|one, other| {
+        let usd = |item: &BalanceItem| item.balance_usd.unwrap_or(-1.0);
+        let name = |item: &BalanceItem| (item.symbol.clone(), item.contract.clone());
+        usd(other).total_cmp(&usd(one)).then_with(|| name(one).cmp(&name(other)))
+    });
+    let total_usd = total(&items);
+    let total_out = match output {
+        Output::Own | Output::PerSymbol => None,
+        Output::Usd => Some(total_usd),
+        Output::Asset { .. } => Some(total_usd.and_then(|usd| valuer.dollars_in(output, usd, end))),
+    };
+    DailyPoint {
+        date: day.to_string(),
+        timestamp: end.secs(),
+        total_usd,
+        balances: items,
+        received_usd: tally.received.known_usd().map(Usd::to_f64),
+        sent_usd: tally.sent.known_usd().map(Usd::to_f64),
+        tx_count: tally.transactions,
+        total_out,
+    }
+}
+
+/// All that has a price; 0 where nothing is held, `None` where nothing held has one.
+fn total(items: &[BalanceItem]) -> Option<f64> {
+    let priced: Vec<Usd> = items.iter().filter_map(|item| Usd::from_f64(item.balance_usd?)).collect();
+    (items.is_empty() || !priced.is_empty()).then(|| priced.into_iter().sum::<Usd>().to_f64())
+}

@@ -1,0 +1,146 @@
+//! Answers that were given before, by generation and parameters.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use crate::query_meta::Headed;
+use crate::{Pagination, Warning};
+
+/// A kept answer.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub data: Headed,
+    pub pagination: Option<Pagination>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Whose answer it is: a generation never changes, so what was answered from it stays right.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Question {
+    generation: u64,
+    endpoint: &'static str,
+    /// The parameters in order of name, as JSON.
+    parameters: String,
+}
+
+impl Question {
+    pub fn new(generation: u64, endpoint: &'static str, request: &Value) -> Self {
+        let mut fields: Vec<(&String, &Value)> = match request {
+            Value::Object(fields) => fields.iter().filter(|(_, value)| !value.is_null()).collect(),
+            _ => Vec::new(),
+        };
+        fields.sort_by_key(|(name, _)| *name);
+        let parameters = serde_json::to_string(&fields).expect("what was JSON has a JSON form");
+        Self { generation, endpoint, parameters }
+    }
+
+    fn len(&self) -> usize {
+        self.parameters.len()
+    }
+}
+
+/// Answers up to so many bytes; those that were not asked for longest make room.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    most_bytes: usize,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    answers: HashMap<Question, (Arc<Kept>, u64)>,
+    bytes: usize,
+    /// Grows with every look: when an answer was last asked for.
+    looks: u64,
+}
+
+impl Cache {
+    pub fn new(most_bytes: usize) -> Self {
+        Self { most_bytes, held: Mutex::default() }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        // What panicked elsewhere left whole entries only.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn get(&self, question: &Question) -> Option<Arc<Kept>> {
+        let mut held = self.held();
+        held.looks += 1;
+        let now = held.looks;
+        let (kept, last) = held.answers.get_mut(question)?;
+        *last = now;
+        Some(Arc::clone(kept))
+    }
+
+    /// Keeps an answer, unless it alone is too large.
+    pub fn keep(&self, question: Question, kept: Arc<Kept>) {
+        let size = |question: &Question, kept: &Kept| question.len() + kept.data.len();
+        let bytes = size(&question, &kept);
+        if bytes > self.most_bytes / 4 {
+            return;
+        }
+        let mut held = self.held();
+        held.looks += 1;
+        let now = held.looks;
+        held.bytes += bytes;
+        if let Some((before, _)) = held.answers.insert(question.clone(), (kept, now)) {
+            held.bytes -= size(&question, &before);
+        }
+        while held.bytes > self.most_bytes {
+            let oldest = held.answers.iter().min_by_key(|(_, (_, last))| *last).map(|(question, _)| question.clone());
+            let Some(oldest) = oldest else { break };
+            if let Some((gone, _)) = held.answers.remove(&oldest) {
+                held.bytes -= size(&oldest, &gone);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::CostClass;
+    use crate::query_meta::QueryMeta;
+
+    fn kept(text: &str) -> Arc<Kept> {
+        let meta = QueryMeta::new(CostClass::Heavy);
+        let text = format!(r#"{{"a":"{text}","meta":{}}}"#, serde_json::to_string(&meta).unwrap());
+        let data = Headed::new(&text, meta).unwrap();
+        Arc::new(Kept { data, pagination: None, warnings: Vec::new() })
+    }
+
+    fn question(generation: u64, number: u64) -> Question {
+        Question::new(generation, "token/holders", &json!({"limit": number}))
+    }
+
+    #[test]
+    fn a_question_is_its_generation_and_parameters_in_any_order() {
+        let ask = |request| Question::new(1, "token/holders", &request);
+        assert_eq!(ask(json!({"a": 1, "b": 2, "c": null})), ask(json!({"b": 2, "a": 1})));
+        assert_ne!(ask(json!({"a": 1})), ask(json!({"a": "1"})));
+        assert_ne!(ask(json!({"a": 1})), Question::new(2, "token/holders", &json!({"a": 1})));
+        let cache = Cache::new(10_000);
+        cache.keep(question(1, 1), kept("x"));
+        assert!(cache.get(&question(1, 1)).is_some() && cache.get(&question(2, 1)).is_none());
+    }
+
+    #[test]
+    fn what_was_not_asked_for_longest_makes_room() {
+        let cache = Cache::new(1000);
+        let long = "x".repeat(200);
+        for number in 0..4 {
+            cache.keep(question(1, number), kept(&long));
+        }
+        assert!(cache.get(&question(1, 0)).is_some());
+        cache.keep(question(1, 4), kept(&long));
+        let held: Vec<u64> = (0..5).filter(|number| cache.get(&question(1, *number)).is_some()).collect();
+        assert_eq!(held, [0, 2, 3, 4]);
+        cache.keep(question(1, 9), kept(&"x".repeat(300)));
+        assert!(cache.get(&question(1, 9)).is_none(), "it would take more than its share");
+    }
+}

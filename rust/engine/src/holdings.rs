@@ -1,0 +1,272 @@
+//! The holders of one asset that count: who is left out of rankings and measures, and what all of them hold.
+
+use std::cmp::Reverse;
+use std::ops::ControlFlow;
+
+use headwater_ledger::holders::Holders;
+use headwater_ledger::read::AccountRef;
+use headwater_ledger::{Cancel, Ledger, LedgerError};
+use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
+use serde::Serialize;
+
+use crate::asset_book::{AssetBook, AssetView};
+use crate::request::{Checks, Warnings};
+use crate::{Error, ErrorKind, Reason};
+
+/// Symbols of the coins that count as a dollar each.
+const STABLECOINS: [&str; 3] = ["usdt", "usdc", "dai"];
+
+/// The transaction of Bitcoin's first block: its 50 coins can never be spent.
+const GENESIS_COINBASE: &str = "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b";
+const GENESIS_OWNER: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
+const GENESIS_SATOSHI: u64 = 5_000_000_000;
+
+/// Past this part of the supply, mints less burns and the sum of balances do not agree: one in ten thousand.
+const SUPPLY_TOLERANCE: u64 = 10_000;
+
+/// A balance that is neither ranked nor measured.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct ExcludedHolder {
+    /// Whose it is.
+    pub address: String,
+    /// How much of it, in the smallest unit.
+    pub balance_raw: String,
+    /// `zero_address`, `burn_address`, `token_contract`, or `genesis_coinbase` (Bitcoin's first 50 coins).
+    pub reason: &'static str,
+}
+
+/// Whose balance, or what part of it, does not count.
+struct Exclusion {
+    address: Address,
+    balance: Amount,
+    excluded: Amount,
+    reason: &'static str,
+}
+
+/// The holders of one asset.
+pub(crate) struct Holdings<'a> {
+    ledger: &'a dyn Ledger,
+    pub asset: AssetView,
+    holders: Holders<'a>,
+    exclusions: Vec<Exclusion>,
+    /// What exists: the sum of positive balances, what was sent to the zero address left out.
+    pub supply: Amount,
+    /// The part of it that can move.
+    pub circulating: Amount,
+    /// Holders that count.
+    pub count: u64,
+}
+
+/// What is done with each holder in turn; breaking ends the visit.
+pub(crate) type VisitHolder<'v> = &'v mut dyn FnMut(Holder, Amount) -> Result<ControlFlow<()>, Error>;
+
+/// Who holds: the address is looked up only where it is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Holder {
+    Account(AccountRef),
+    Address(Address),
+}
+
+/// Whether an asset is one of the coins that count as a dollar each.
+pub(crate) fn is_stablecoin(asset: &AssetView) -> bool {
+    asset.verified && asset.symbol.as_deref().is_some_and(|symbol| STABLECOINS.contains(&symbol))
+}
+
+/// The asset that a request about one token names: by contract, on Bitcoin by leaving it out.
+pub(crate) fn asset_of(checks: &mut Checks<'_>, chain: Chain, contract: Option<&str>) -> Result<Asset, Error> {
+    match (chain.family(), contract.map(str::trim).filter(|contract| !contract.is_empty())) {
+        (Family::Utxo, None) | (Family::Evm | Family::Tron, Some("native")) => Ok(Asset::Native),
+        (Family::Utxo, Some(contract)) => {
+            let message = format!("contract: {chain} has no tokens: leave contract out, got {contract:?}");
+            Err(Error { value: Some(contract.to_owned()), ..Error::invalid(Reason::InvalidContract, "contract", message) })
+        }
+        (Family::Evm | Family::Tron, None) => {
+            let message = "contract is required: the address of the token, or `native` for the coin of the chain";
+            Err(Error::invalid(Reason::MissingField, "contract", message))
+        }
+        (Family::Evm | Family::Tron, Some(contract)) => {
+            checks.contract(chain, "contract", contract).map(Asset::Token)
+        }
+    }
+}
+
+impl<'a> Holdings<'a> {
+    pub fn new(ledger: &'a dyn Ledger, chain: Chain, asset: Asset, warnings: &mut Warnings) -> Result<Self, Error> {
+        let mut book = AssetBook::new(ledger, chain);
+        let number = book.of_asset(asset)?;
+        let view = book.view(number).clone();
+        let holders = ledger.holders(chain, &asset)?.ok_or_else(|| {
+            let message = format!("no table of the holders on {chain} is built: run `headwater compact`, then ask again");
+            Error::new(ErrorKind::Storage, message)
+        })?;
+        let mut total = holders.total().ok_or(LedgerError::from(headwater_types::SumOverflow))?;
+        let mut exclusions = Vec::new();
+        let mut zero = None;
+        for (address, reason) in unspendable(chain, &asset) {
+            let Some(account) = ledger.account(chain, &address)? else { continue };
+            let held = ledger.holdings(&account)?;
+            let Some(held) = held.iter().find(|held| held.asset == asset) else { continue };
+            if address.is_zero() {
+                zero = Some(held.balance);
+            }
+            let balance = held.balance.shown();
+            if !balance.is_zero() {
+                exclusions.push(Exclusion { address, balance, excluded: balance, reason });
+            }
+        }
+        exclusions.extend(genesis(ledger, chain)?);
+        let burnt = exclusions.iter().find(|exclusion| exclusion.address.is_zero());
+        total = burnt.and_then(|burnt| total.checked_sub(burnt.excluded)).unwrap_or(total);
+        let kept = |left: Amount, exclusion: &Exclusion| left.checked_sub(exclusion.excluded).unwrap_or(left);
+        let circulating = exclusions.iter().filter(|one| !one.address.is_zero()).fold(total, kept);
+        let whole = exclusions.iter().filter(|one| one.excluded == one.balance).count();
+        let count = holders.count() - u64::try_from(whole).expect("a count fits");
+
+        let in_debt = holders.negative() - u64::from(zero.is_some_and(|zero| zero.is_negative()));
+        let minted = zero.map(|zero| zero.sent().checked_sub(zero.received()).unwrap_or(Amount::ZERO));
+        warn_of_gaps(&view, in_debt, minted, total, warnings);
+        Ok(Self { ledger, asset: view, holders, exclusions, supply: total, circulating, count })
+    }
+
+    /// What is left out, in order of balance.
+    pub fn excluded(&self) -> Vec<ExcludedHolder> {
+        let mut all: Vec<_> = self.exclusions.iter().collect();
+        all.sort_by_key(|one| (Reverse(one.excluded), one.address.to_string()));
+        let shown = |one: &Exclusion| ExcludedHolder {
+            address: one.address.to_string(),
+            balance_raw: one.excluded.to_string(),
+            reason: one.reason,
+        };
+        all.into_iter().map(shown).collect()
+    }
+
+    /// An amount in whole units; `None` where decimals are unknown.
+    pub fn units(&self, amount: Amount) -> Option<f64> {
+        self.asset.decimals.map(|decimals| amount.to_f64(decimals))
+    }
+
+    /// The address of a holder.
+    pub fn address(&self, holder: Holder) -> Result<Address, Error> {
+        Ok(match holder {
+            Holder::Account(account) => self.ledger.address(account)?,
+            Holder::Address(address) => address,
+        })
+    }
+
+    /// Shows the holders that count, largest first, then by address.
+    pub fn visit(&self, cancel: &Cancel, visit: VisitHolder<'_>) -> Result<(), Error> {
+        // What is left of a balance that counts in part stands further down.
+        let mut moved: Vec<(Amount, Address)> = self
+            .exclusions
+            .iter()
+            .filter_map(|one| Some((one.balance.checked_sub(one.excluded).filter(|left| !left.is_zero())?, one.address)))
+            .collect();
+        moved.sort_by_key(|(left, address)| (*left, Reverse(*address)));
+        let mut failure = None;
+        self.holders.visit(&mut |batch| {
+            let shown = cancel.check().map_err(|error| LedgerError::from(error).into()).and_then(|()| {
+                for (account, balance) in batch.rows() {
+                    if self.show(account, balance, &mut moved, visit)?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+                Ok(ControlFlow::Continue(()))
+            });
+            shown.unwrap_or_else(|error| {
+                failure = Some(error);
+                ControlFlow::Break(())
+            })
+        })?;
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        while let Some((left, address)) = moved.pop() {
+            if visit(Holder::Address(address), left)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn show(
+        &self,
+        account: AccountRef,
+        balance: Amount,
+        moved: &mut Vec<(Amount, Address)>,
+        visit: VisitHolder<'_>,
+    ) -> Result<ControlFlow<()>, Error> {
+        // Who may be left out is told by the balance first: few addresses are looked up.
+        if self.exclusions.iter().any(|one| one.balance == balance) {
+            let address = self.ledger.address(account)?;
+            if self.exclusions.iter().any(|one| one.address == address) {
+                return Ok(ControlFlow::Continue(()));
+            }
+        }
+        while let Some((left, address)) = moved.last().copied() {
+            if left < balance || (left == balance && self.ledger.address(account)? < address) {
+                break;
+            }
+            moved.pop();
+            if visit(Holder::Address(address), left)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        visit(Holder::Account(account), balance)
+    }
+}
+
+fn warn_of_gaps(asset: &AssetView, in_debt: u64, minted: Option<Amount>, total: Amount, warnings: &mut Warnings) {
+    let name = asset.name();
+    if in_debt > 0 {
+        let message = format!(
+            "{in_debt} addresses sent more {name} than they received: history is incomplete, they are left out, and \
+             percentages are of the sum of positive balances"
+        );
+        warnings.add("history_incomplete", Some("holders"), message);
+        return;
+    }
+    let Some(minted) = minted.filter(|_| asset.contract.is_some()) else { return };
+    let apart = minted.abs_diff(total);
+    if apart.checked_mul(Amount::from(SUPPLY_TOLERANCE)).is_none_or(|apart| apart > total) {
+        let message = format!(
+            "{minted} were minted less what was burnt, but balances come to {total}: mints are missing or {name} changes \
+             balances without transfers; percentages are of the sum of positive balances"
+        );
+        warnings.add("supply_mismatch", Some("total_supply"), message);
+    }
+}
+
+/// Addresses whose balances do not circulate.
+fn unspendable(chain: Chain, asset: &Asset) -> Vec<(Address, &'static str)> {
+    let named: &[(&str, &'static str)] = match chain.family() {
+        Family::Evm => &[
+            ("0x0000000000000000000000000000000000000000", "zero_address"),
+            ("0x000000000000000000000000000000000000dead", "burn_address"),
+            ("0x0000000000000000000000000000000000000001", "burn_address"),
+        ],
+        Family::Tron => &[
+            ("T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb", "zero_address"),
+            ("TLsV52sRDL79HXGGm9yzwKibb6BeruhUzy", "burn_address"),
+        ],
+        Family::Utxo => &[],
+    };
+    let parsed = |text| Address::parse(chain, text).expect("the addresses above are of their chains");
+    let own = asset.contract().map(|contract| (*contract, "token_contract"));
+    named.iter().map(|(text, reason)| (parsed(text), *reason)).chain(own).collect()
+}
+
+fn genesis(ledger: &dyn Ledger, chain: Chain) -> Result<Option<Exclusion>, Error> {
+    if chain != Chain::BITCOIN {
+        return Ok(None);
+    }
+    let hash = TxHash::parse(chain.family(), GENESIS_COINBASE).expect("the hash above has 64 digits");
+    let address = Address::parse(chain, GENESIS_OWNER).expect("the address above is one of Bitcoin");
+    if ledger.find_transaction(chain, &hash)?.is_none() {
+        return Ok(None);
+    }
+    let Some(account) = ledger.account(chain, &address)? else { return Ok(None) };
+    let held = ledger.holdings(&account)?;
+    let Some(held) = held.iter().find(|held| held.asset == Asset::Native) else { return Ok(None) };
+    let (balance, excluded) = (held.balance.shown(), Amount::from(GENESIS_SATOSHI));
+    Ok((balance >= excluded).then_some(Exclusion { address, balance, excluded, reason: "genesis_coinbase" }))
+}

@@ -1,0 +1,445 @@
+//! Rankings of those an address deals with: what `counterparty` and `counterparty/list` share.
+
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+use headwater_ledger::edges::EdgeFlows;
+use headwater_ledger::read::Scan;
+use headwater_ledger::{Cancel, Ledger};
+use headwater_metrics::flow::{AssetTally, Counterparties, Group, Side};
+use headwater_types::{Address, Amount, Pico, Timestamp, Usd};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::asset_book::AssetBook;
+use crate::edge_groups::{EdgeRanking, EdgeScope, edge_groups, groups_with};
+use crate::flows::{Others, Part, SumUnit, Sums, joined, movement, names, overflow};
+use crate::request::{CursorKey, Paging, RankingSort, SortOrder, refused};
+use crate::scope::{Scope, Verdict};
+use crate::table::TableHead;
+use crate::valuation::{Output, Valuer};
+use crate::walk::Walk;
+use crate::{Error, ErrorKind, Reason};
+
+/// Rows that follow the last one given.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct BelowCutoff {
+    /// How many.
+    pub count: u64,
+    /// Their US dollars together.
+    pub total_amount_usd: f64,
+}
+
+/// One counterparty (with `per_symbol` one counterparty and asset).
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct CounterpartyRow {
+    /// The counterparty.
+    pub address: String,
+    /// Chain.
+    pub blockchain: String,
+    /// Time of the first movement, epoch seconds.
+    pub first_activity: i64,
+    /// Time of the last movement, epoch seconds.
+    pub last_activity: i64,
+    /// Received from the counterparty.
+    pub received_amount: Option<String>,
+    /// Received in US dollars, over the priced movements.
+    pub received_amount_usd: f64,
+    /// Distinct transactions that came in.
+    pub received_count: u64,
+    /// Sent to the counterparty.
+    pub sent_amount: Option<String>,
+    /// Sent in US dollars, over the priced movements.
+    pub sent_amount_usd: f64,
+    /// Distinct transactions that went out.
+    pub sent_count: u64,
+    /// Symbol of the amounts' asset; `all` when several are summed.
+    pub symbol: String,
+    /// Symbols that moved.
+    pub symbols: Vec<String>,
+    /// Received and sent together; null only where decimals are unknown.
+    pub total_amount: Option<String>,
+    /// Both in US dollars, over the priced movements.
+    pub total_amount_usd: f64,
+    /// Distinct transactions either way.
+    pub total_count: u64,
+    /// Movements.
+    pub total_transfers: u64,
+    /// Received less sent; may be negative.
+    pub net_amount: Option<String>,
+    /// Received less sent in US dollars; null when nothing had a price.
+    pub net_amount_usd: Option<f64>,
+    /// Labels; empty until they are built.
+    pub labels: Vec<String>,
+    /// Who it is; null until labels are built.
+    pub entity_name: Option<String>,
+    /// Movements that the US dollar sums do not hold.
+    pub unpriced_count: u64,
+}
+
+/// Which ranking is wanted.
+#[derive(Debug)]
+pub(crate) struct Ranker {
+    pub scope: Scope,
+    pub address: Address,
+    pub output: Output,
+    pub sort: RankingSort,
+    pub order: SortOrder,
+    /// Only rows of at least so many transactions.
+    pub min_interactions: u64,
+    pub paging: Paging,
+}
+
+/// One page of a ranking, its rows still to be written out.
+pub(crate) struct RankedPage<'a> {
+    ranker: &'a Ranker,
+    book: AssetBook<'a>,
+    page: Vec<Ranked>,
+    /// Rows of all pages.
+    pub total: usize,
+    /// The last row, where more follow.
+    pub next: Option<CursorKey>,
+    pub senders: u64,
+    pub receivers: u64,
+    pub amount_unit: String,
+    pub below: Option<BelowCutoff>,
+}
+
+impl RankedPage<'_> {
+    /// The rows in order.
+    pub fn rows(&self) -> impl Iterator<Item = Result<CounterpartyRow, Error>> {
+        let unit = SumUnit::new(&self.ranker.scope, &self.ranker.output);
+        self.page.iter().map(move |row| self.ranker.row(unit, row, &self.book))
+    }
+
+    /// What a table says of the page besides its rows.
+    pub fn head(&self, ledger: &dyn Ledger) -> TableHead {
+        let coverage = ledger.coverage().get(&self.ranker.scope.chain);
+        let as_of_block = coverage.and_then(|coverage| coverage.last_block);
+        let info = self.ranker.paging.info(self.next.clone(), -1, ledger.generation(), as_of_block);
+        TableHead {
+            next_cursor: info.next_cursor,
+            total: u64::try_from(self.total).ok(),
+            as_of_block,
+            amount_unit: Some(self.amount_unit.clone()),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// Checks `min_interactions`.
+pub(crate) fn least_interactions(text: Option<i64>) -> Result<u64, Error> {
+    let least = text.unwrap_or(0);
+    u64::try_from(least)
+        .map_err(|_| refused(Reason::InvalidValue, "min_interactions", &least.to_string(), &"expected 0 or more"))
+}
+
+/// A ranking, its page made into rows.
+struct Ranking {
+    page: Vec<Ranked>,
+    /// Rows of all pages.
+    rows: usize,
+    senders: u64,
+    receivers: u64,
+    below: Option<BelowCutoff>,
+}
+
+/// A row before it is written out.
+struct Ranked {
+    address: String,
+    /// The asset, where rows are split by asset.
+    asset: Option<usize>,
+    group: Group,
+    /// The exact sum that amounts are compared by, where all rows are of one asset.
+    exact: Option<Amount>,
+}
+
+impl Ranked {
+    fn total_usd(&self) -> Usd {
+        self.group.all.received.usd + self.group.all.sent.usd
+    }
+
+    fn key(&self, book: &AssetBook<'_>) -> CursorKey {
+        let asset = self.asset.map(|asset| book.view(asset).contract.clone().unwrap_or_default());
+        CursorKey::Counterparty { address: self.address.clone(), asset }
+    }
+}
+
+impl BelowCutoff {
+    /// `None` without rows.
+    fn of(usd: impl ExactSizeIterator<Item = Usd>) -> Option<Self> {
+        let count = u64::try_from(usd.len()).expect("a count fits");
+        (count > 0).then(|| Self { count, total_amount_usd: usd.sum::<Usd>().to_f64() })
+    }
+}
+
+impl Ranker {
+    /// The page.
+    pub fn page<'a>(&'a self, ledger: &'a dyn Ledger, cancel: &Cancel) -> Result<RankedPage<'a>, Error> {
+        let mut walk = Walk::new(ledger, &self.scope, self.address)?;
+        let ranking = match self.ranking_of_edges(&mut walk)? {
+            Some(ranking) => ranking,
+            None => self.ranking(&mut walk, cancel)?,
+        };
+        let unit = SumUnit::new(&self.scope, &self.output);
+        let amount_unit = unit.name(&self.scope, &self.output, &mut walk.book)?;
+        let Ranking { page, rows, senders, receivers, below } = ranking;
+        let next = page.last().filter(|_| below.is_some()).map(|row| row.key(&walk.book));
+        Ok(RankedPage { ranker: self, book: walk.book, page, total: rows, next, senders, receivers, amount_unit, below })
+    }
+
+    /// The ranking from edges alone, where everything is ranked that is shown by default, by values of all assets
+    /// together: rows are made of those on the page only. `None` where groups must be made of all.
+    fn ranking_of_edges(&self, walk: &mut Walk<'_>) -> Result<Option<Ranking>, Error> {
+        let is_by_value = matches!(self.output, Output::Own | Output::Usd);
+        if self.scope.of_edges() != Some(EdgeScope::Default) || !is_by_value {
+            return Ok(None);
+        }
+        let (Some(account), ledger) = (walk.account().cloned(), walk.ledger) else { return Ok(None) };
+        let key = |flows: &EdgeFlows| match self.order {
+            SortOrder::Desc => self.key(flows),
+            SortOrder::Asc => -self.key(flows),
+        };
+        let Some(mut ranking) = EdgeRanking::new(ledger, &account, self.min_interactions, key)? else {
+            return Ok(None);
+        };
+        let rows = ranking.entries.len();
+        let start = match &self.paging.after {
+            Some(CursorKey::Counterparty { address, .. }) => match Address::parse(self.scope.chain, address) {
+                Ok(address) => ranking.until(ledger, &address)?,
+                Err(_) => rows,
+            },
+            Some(CursorKey::Posting(_)) => rows,
+            None => self.paging.skipped().min(rows),
+        };
+        let end = rows.min(start + self.paging.size());
+        ranking.order_until(ledger, end)?;
+        let page: Vec<_> = ranking.entries[start..end].iter().map(|entry| entry.counterparty).collect();
+        let mut groups = groups_with(ledger, &account, &page, &mut walk.book)?;
+        let row = |counterparty| -> Result<Ranked, Error> {
+            let address = ledger.address(counterparty)?;
+            let group = groups.remove(&address).ok_or_else(|| {
+                Error::new(ErrorKind::Internal, format!("{address} is ranked by edges that its rows do not have"))
+            })?;
+            Ok(Ranked { address: address.to_string(), asset: None, group, exact: None })
+        };
+        let page = page.into_iter().map(row).collect::<Result<_, _>>()?;
+        let below = BelowCutoff::of(ranking.entries[end..].iter().map(|entry| entry.usd));
+        Ok(Some(Ranking { page, rows, senders: ranking.senders, receivers: ranking.receivers, below }))
+    }
+
+    /// What a counterparty is ranked by where all assets count by their value.
+    fn key(&self, flows: &EdgeFlows) -> i128 {
+        let EdgeFlows { received, sent, .. } = flows;
+        match self.sort {
+            RankingSort::TotalAmount | RankingSort::TotalAmountUsd => flows.usd().raw(),
+            RankingSort::ReceivedAmount | RankingSort::ReceivedAmountUsd => received.usd.raw(),
+            RankingSort::SentAmount | RankingSort::SentAmountUsd => sent.usd.raw(),
+            RankingSort::TotalCount => flows.transactions.into(),
+            RankingSort::ReceivedCount => received.transactions.into(),
+            RankingSort::SentCount => sent.transactions.into(),
+            RankingSort::TotalTransfers => flows.transfers().into(),
+            RankingSort::FirstActivity => flows.first.secs().into(),
+            RankingSort::LastActivity => flows.last.secs().into(),
+        }
+    }
+
+    /// The ranking of the groups of all counterparties.
+    fn ranking(&self, walk: &mut Walk<'_>, cancel: &Cancel) -> Result<Ranking, Error> {
+        let mut others = Others::new(walk.ledger, self.address);
+        let groups = match self.groups_of_edges(walk, &mut others)? {
+            Some(groups) => groups,
+            None => self.groups(walk, &mut others, cancel)?,
+        };
+        let with = |side: fn(&Group) -> &Side| {
+            let count = groups.iter().filter(|(_, group)| side(group).transfers > 0).count();
+            u64::try_from(count).expect("a count fits")
+        };
+        let (senders, receivers) = (with(|group| &group.all.received), with(|group| &group.all.sent));
+        let mut page = self.ranked(groups, &others, &walk.book)?;
+        let rows = page.len();
+        let start = self.start(&page, &walk.book).min(rows);
+        let below = page.split_off(rows.min(start + self.paging.size()));
+        let below = BelowCutoff::of(below.iter().map(Ranked::total_usd));
+        Ok(Ranking { page: page.split_off(start), rows, senders, receivers, below })
+    }
+
+    /// The groups from edges, where those say the same: `None` where the movements must be walked.
+    fn groups_of_edges(
+        &self,
+        walk: &mut Walk<'_>,
+        others: &mut Others<'_>,
+    ) -> Result<Option<Vec<(usize, Group)>>, Error> {
+        // What is converted is so at the time of each movement.
+        let is_converted = matches!(self.output, Output::Asset { .. });
+        let Some(scope) = self.scope.of_edges().filter(|_| !is_converted) else { return Ok(None) };
+        let Some(account) = walk.account().cloned() else { return Ok(None) };
+        edge_groups(walk.ledger, scope, &account, others, &mut walk.book)
+    }
+
+    fn groups(
+        &self,
+        walk: &mut Walk<'_>,
+        others: &mut Others<'_>,
+        cancel: &Cancel,
+    ) -> Result<Vec<(usize, Group)>, Error> {
+        let scans = walk.parts(&self.scope.scan())?;
+        if let [only] = &scans[..] {
+            return self.groups_of_part(only, walk, others, cancel);
+        }
+        let ledger = walk.ledger;
+        let part = |scan: &Scan| -> Result<Part, Error> {
+            let mut walk = Walk::new(ledger, &self.scope, self.address)?;
+            let mut others = Others::new(ledger, self.address);
+            let groups = self.groups_of_part(scan, &mut walk, &mut others, cancel)?;
+            Ok(Part { groups, others: others.into_addresses(), assets: walk.book.into_assets() })
+        };
+        let parts: Vec<Part> = scans.par_iter().map(part).collect::<Result<_, _>>()?;
+        joined(parts, others, &mut walk.book)
+    }
+
+    fn groups_of_part(
+        &self,
+        scan: &Scan,
+        walk: &mut Walk<'_>,
+        others: &mut Others<'_>,
+        cancel: &Cancel,
+    ) -> Result<Vec<(usize, Group)>, Error> {
+        let valuer = Valuer::new(walk.ledger);
+        let mut groups = Counterparties::default();
+        walk.visit(scan, cancel, &mut |book, flow, verdict| {
+            if verdict == Verdict::Shown {
+                for (other, amount) in others.of(&flow)? {
+                    // A share in a UTXO transaction may round to nothing.
+                    if self.scope.hides(amount) {
+                        continue;
+                    }
+                    if let Some(movement) = movement(&valuer, &self.output, book.view(flow.asset), &flow, amount) {
+                        groups.add(other, flow.asset, &movement).map_err(overflow)?;
+                    }
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(groups.into_groups())
+    }
+
+    /// All rows in order.
+    fn ranked(
+        &self,
+        groups: Vec<(usize, Group)>,
+        others: &Others<'_>,
+        book: &AssetBook<'_>,
+    ) -> Result<Vec<Ranked>, Error> {
+        // Amounts of several assets compare only by value.
+        let comparable = self.scope.only_asset().is_some() && matches!(self.output, Output::Own | Output::PerSymbol);
+        let exact = |tally: &AssetTally| match self.sort {
+            _ if !comparable => Ok(None),
+            RankingSort::ReceivedAmount => Ok(Some(tally.balance.received())),
+            RankingSort::SentAmount => Ok(Some(tally.balance.sent())),
+            _ => tally.total().map(Some).map_err(overflow),
+        };
+        let mut rows = Vec::with_capacity(groups.len());
+        for (other, group) in groups {
+            let address = others.address(other).to_string();
+            if self.output == Output::PerSymbol {
+                for (asset, tally) in group.by_asset {
+                    let exact = exact(&tally)?;
+                    let group = Group { all: tally.tally, by_asset: vec![(asset, tally)] };
+                    rows.push(Ranked { address: address.clone(), asset: Some(asset), group, exact });
+                }
+            } else {
+                let exact = match &group.by_asset[..] {
+                    [(_, tally)] => exact(tally)?,
+                    _ => None,
+                };
+                rows.push(Ranked { address, asset: None, group, exact });
+            }
+        }
+        rows.retain(|row| row.group.all.transactions >= self.min_interactions);
+        let contract = |row: &Ranked| row.asset.map(|asset| book.view(asset).contract.clone());
+        rows.sort_by(|one, other| {
+            let by_value = match self.order {
+                SortOrder::Desc => self.compare(other, one),
+                SortOrder::Asc => self.compare(one, other),
+            };
+            by_value.then_with(|| one.address.cmp(&other.address)).then_with(|| contract(one).cmp(&contract(other)))
+        });
+        Ok(rows)
+    }
+
+    fn compare(&self, one: &Ranked, other: &Ranked) -> Ordering {
+        let converted = SumUnit::new(&self.scope, &self.output) == SumUnit::Converted;
+        let amount = |side: &Side| if converted { side.converted } else { side.usd };
+        let amounts = |value: fn(Pico, Pico) -> Pico| {
+            let of = |row: &Ranked| value(amount(&row.group.all.received), amount(&row.group.all.sent));
+            match (one.exact, other.exact) {
+                (Some(one), Some(other)) => one.cmp(&other),
+                _ => of(one).cmp(&of(other)),
+            }
+        };
+        let dollars = |value: fn(Pico, Pico) -> Pico| {
+            let of = |row: &Ranked| value(row.group.all.received.usd, row.group.all.sent.usd);
+            of(one).cmp(&of(other))
+        };
+        let count = |count: fn(&Group) -> u64| count(&one.group).cmp(&count(&other.group));
+        match self.sort {
+            RankingSort::TotalAmount => amounts(|received, sent| received + sent),
+            RankingSort::ReceivedAmount => amounts(|received, _| received),
+            RankingSort::SentAmount => amounts(|_, sent| sent),
+            RankingSort::TotalAmountUsd => dollars(|received, sent| received + sent),
+            RankingSort::ReceivedAmountUsd => dollars(|received, _| received),
+            RankingSort::SentAmountUsd => dollars(|_, sent| sent),
+            RankingSort::TotalCount => count(|group| group.all.transactions),
+            RankingSort::ReceivedCount => count(|group| group.all.received.transactions),
+            RankingSort::SentCount => count(|group| group.all.sent.transactions),
+            RankingSort::TotalTransfers => count(|group| group.all.transfers()),
+            RankingSort::FirstActivity => one.group.all.first.cmp(&other.group.all.first),
+            RankingSort::LastActivity => one.group.all.last.cmp(&other.group.all.last),
+        }
+    }
+
+    /// Where the page begins.
+    fn start(&self, rows: &[Ranked], book: &AssetBook<'_>) -> usize {
+        match &self.paging.after {
+            Some(after) => rows.iter().position(|row| row.key(book) == *after).map_or(rows.len(), |place| place + 1),
+            None => self.paging.skipped(),
+        }
+    }
+
+    fn row(&self, unit: SumUnit, row: &Ranked, book: &AssetBook<'_>) -> Result<CounterpartyRow, Error> {
+        let all = &row.group.all;
+        let sums = match (row.asset, &row.group.by_asset[..]) {
+            (Some(asset), [(_, tally)]) => Sums::of_asset(&self.output, tally, book.view(asset))?,
+            _ => Sums::of_group(unit, &self.output, &row.group, book)?,
+        };
+        let symbols = names(&row.group, book);
+        let symbol = match (row.asset.is_some() || self.scope.only_asset().is_some(), symbols.first()) {
+            (true, Some(only)) => only.clone(),
+            _ => "all".to_owned(),
+        };
+        Ok(CounterpartyRow {
+            address: row.address.clone(),
+            blockchain: self.scope.chain.name().to_owned(),
+            first_activity: all.first.map_or(0, Timestamp::secs),
+            last_activity: all.last.map_or(0, Timestamp::secs),
+            received_amount: sums.received,
+            received_amount_usd: all.received.usd.to_f64(),
+            received_count: all.received.transactions,
+            sent_amount: sums.sent,
+            sent_amount_usd: all.sent.usd.to_f64(),
+            sent_count: all.sent.transactions,
+            symbol,
+            symbols,
+            total_amount: sums.total,
+            total_amount_usd: row.total_usd().to_f64(),
+            total_count: all.transactions,
+            total_transfers: all.transfers(),
+            net_amount: sums.net,
+            net_amount_usd: all.known_net_usd().map(Usd::to_f64),
+            labels: Vec::new(),
+            entity_name: None,
+            unpriced_count: all.unpriced(),
+        })
+    }
+}
