@@ -16,14 +16,15 @@ const LAYERS: &[(&str, u8)] = &[
     ("headwater-simulate", 3),
     ("headwater-export", 3),
     ("headwater-engine", 4),
-    ("headwater-server", 5),
-    ("headwater-python", 6),
+    ("headwater-table", 5),
+    ("headwater-server", 6),
+    ("headwater-python", 7),
 ];
 
 /// Heavy libraries and the only crates that may name them, so that the edit-test loop of the core stays short.
 const RIM: &[(&str, &[&str])] = &[
     ("polars", &["headwater-frame", "headwater-ingest"]),
-    ("parquet", &["headwater-ingest", "headwater-simulate", "headwater-export"]),
+    ("parquet", &["headwater-ingest", "headwater-simulate", "headwater-export", "headwater-table"]),
     ("axum", &["headwater-server"]),
     ("tokio", &["headwater-server"]),
     ("rusqlite", &["headwater-server"]),

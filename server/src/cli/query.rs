@@ -1,19 +1,21 @@
 //! `headwater query`.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, BufWriter, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_engine::{Desk, ENDPOINTS, Endpoint, Method};
 use headwater_ledger::{Cancel, Store};
-use serde_json::{Map, Value};
+use headwater_table::{Format, TableError};
+use serde_json::{Map, Value, json};
 
 use super::Shared;
 use super::error::Failure;
 use super::interrupt::on_interrupt;
-use super::output::Output;
-use crate::gateway::{Meta, Problem};
+use super::output::{Output, grouped};
+use super::progress::{Bar, Unit};
+use crate::gateway::{Meta, Problem, milliseconds};
 
 /// What `query` takes.
 #[derive(Debug, clap::Args)]
@@ -26,7 +28,8 @@ pub(super) struct Arguments {
     /// One parameter; of a POST endpoint, a field of the body (JSON where it is JSON, else text).
     #[arg(long = "param", value_name = "NAME=VALUE")]
     params: Vec<String>,
-    /// Write the answer to a file, by its ending: .json.
+    /// Write the answer to a file, by its ending: .json for the whole answer; .csv, .ndjson, .parquet or .arrow for the
+    /// rows of a list, all of them unless a `limit` is given.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -35,14 +38,15 @@ pub(super) struct Arguments {
 pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
     let endpoint = find(&arguments.endpoint)?;
     let request = request(endpoint, arguments.body.as_deref(), &arguments.params)?;
-    if let Some(out) = &arguments.out {
-        check_ending(out)?;
-    }
+    let form = arguments.out.as_deref().map(|out| form_of(out, endpoint)).transpose()?.flatten();
     let store = Store::open(shared.store()?)?;
     let cancel = Cancel::new();
     on_interrupt(&cancel);
-    let answer =
-        Desk::new(Arc::new(store)).answer(endpoint, &request, &cancel).map_err(|error| Failure::from_engine(&error))?;
+    let desk = Desk::new(Arc::new(store)).with_clock(milliseconds);
+    if let (Some(format), Some(out)) = (form, &arguments.out) {
+        return table(&desk, (endpoint, &request), (format, out), output, &cancel);
+    }
+    let answer = desk.answer(endpoint, &request, &cancel).map_err(|error| Failure::from_engine(&error))?;
     let data = answer.value();
     let warnings: Vec<String> = answer.warnings.iter().map(|warning| warning.message.clone()).collect();
     let meta = Meta { pagination: answer.pagination, warnings: answer.warnings, ..Meta::default() };
@@ -56,6 +60,45 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
         Some(out) => fs::write(&out, whole.to_string() + "\n")
             .map_err(|error| Failure::failed(format!("cannot write {}: {error}", out.display()))),
     }
+}
+
+/// Writes the rows of a list; a file that stood there stays until the new one is whole.
+fn table(
+    desk: &Desk,
+    question: (&Endpoint, &Value),
+    (format, out): (Format, &Path),
+    output: Output,
+    cancel: &Cancel,
+) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::failed(format!("cannot write {}: {error}", out.display()));
+    let mut partial = out.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    let file = BufWriter::new(fs::File::create(&partial).map_err(failed)?);
+    let bar = Bar::new(Unit::Steps);
+    let written = headwater_table::write(desk, question, (format, file), &|rows, total| bar.update(rows, total.unwrap_or(rows), "rows"), cancel);
+    drop(bar);
+    let written = written.map_err(|error| match &error {
+        TableError::Engine(error) => Failure::from_engine(error),
+        TableError::Rows(_) | TableError::Write(_) => Failure::failed(format!("{}: {error}", out.display())),
+    });
+    let (file, written) = written.inspect_err(|_| {
+        // What is left of it is of no use; that it cannot be removed changes nothing.
+        let _ = fs::remove_file(&partial);
+    })?;
+    file.into_inner().map_err(|error| failed(error.into_error()))?.sync_all().map_err(failed)?;
+    fs::rename(&partial, out).map_err(failed)?;
+    let messages: Vec<String> = written.warnings.iter().map(|warning| warning.message.clone()).collect();
+    output.warn(&messages);
+    let report = json!({
+        "file": out.display().to_string(), "rows": written.rows, "next_cursor": written.next_cursor,
+        "warnings": written.warnings,
+    });
+    output.report(&report, || {
+        let rest = written.next_cursor.iter().map(|cursor| format!("more follows: --param cursor={cursor}"));
+        let first = format!("{}: {} rows", out.display(), grouped(written.rows));
+        std::iter::once(first).chain(rest).collect()
+    })
 }
 
 impl Failure {
@@ -117,9 +160,20 @@ fn read_body(body: &str) -> Result<Map<String, Value>, Failure> {
     }
 }
 
-fn check_ending(out: &Path) -> Result<(), Failure> {
-    match out.extension().and_then(|ending| ending.to_str()) {
-        Some("json") => Ok(()),
-        _ => Err(Failure::usage(format!("{} has an ending that cannot be written: expected .json", out.display()))),
+/// The form that a file is to have; `None` for JSON.
+fn form_of(out: &Path, endpoint: &Endpoint) -> Result<Option<Format>, Failure> {
+    let ending = out.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    match (Format::of_ending(ending), Desk::columns(endpoint)) {
+        (None, _) if ending.eq_ignore_ascii_case("json") => Ok(None),
+        (Some(format), Some(_)) => Ok(Some(format)),
+        (Some(_), None) => {
+            let name = endpoint.name;
+            Err(Failure::usage(format!("the answer of {name} is no list: write it to a file that ends in .json")))
+        }
+        (None, _) => {
+            let endings = Format::ALL.map(|format| format!(".{}", format.ending())).join(", ");
+            let out = out.display();
+            Err(Failure::usage(format!("{out} has an ending that cannot be written: expected .json, or of lists {endings}")))
+        }
     }
 }

@@ -1,48 +1,99 @@
-//! Whether the client takes JSON.
+//! Which form of an answer the client takes (RFC 9110, 12.5.1).
 
 use axum::http::{HeaderMap, header};
+use headwater_table::Format;
 
-/// Whether `Accept` lets JSON through: the most specific range that fits decides (RFC 9110, 12.5.1).
-pub(super) fn takes_json(headers: &HeaderMap) -> bool {
-    let mut best: Option<(u8, bool)> = None;
-    let mut any = false;
-    for value in headers.get_all(header::ACCEPT) {
-        // What is not text names no range that fits.
-        for range in value.to_str().unwrap_or_default().split(',').map(str::trim).filter(|range| !range.is_empty()) {
-            any = true;
-            let mut parts = range.split(';').map(str::trim);
-            let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
-            let specific = match kind.as_str() {
-                "application/json" => 3,
-                "application/*" => 2,
-                "*/*" | "*" => 1,
-                _ => continue,
-            };
-            let refused = parts.any(|part| {
-                let (name, quality) = part.split_once('=').unwrap_or((part, ""));
-                name.trim().eq_ignore_ascii_case("q")
-                    && quality.trim().parse::<f32>().is_ok_and(|quality| quality <= 0.0)
-            });
-            if best.is_none_or(|(before, _)| specific > before) {
-                best = Some((specific, !refused));
-            }
+/// The form of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// The envelope.
+    Json,
+    /// Rows and columns, without an envelope.
+    Table(Format),
+}
+
+impl Form {
+    /// What is offered, what stands first being given where the client does not mind.
+    const OFFERED: [Self; 5] = [
+        Self::Json,
+        Self::Table(Format::Csv),
+        Self::Table(Format::Ndjson),
+        Self::Table(Format::Parquet),
+        Self::Table(Format::Arrow),
+    ];
+
+    const fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Table(format) => format.media_type(),
         }
     }
-    best.map_or(!any, |(_, taken)| taken)
+}
+
+/// A range of media types that the client takes.
+struct Range {
+    kind: String,
+    /// Thousandths.
+    quality: u16,
+}
+
+/// The form that the client likes best; `None` where it takes none of them. Of forms that it likes alike the one that it
+/// names first is taken; one that only a range with a star fits comes after those that are named.
+pub(super) fn chosen(headers: &HeaderMap) -> Option<Form> {
+    let ranges: Vec<Range> = headers
+        .get_all(header::ACCEPT)
+        .iter()
+        // What is not text names no range that fits.
+        .flat_map(|value| value.to_str().unwrap_or_default().split(','))
+        .filter_map(range)
+        .collect();
+    if ranges.is_empty() {
+        return Some(Form::Json);
+    }
+    let fitting = |form: &Form| {
+        let media_type = form.media_type();
+        let group = media_type.split_once('/').map_or(String::new(), |(group, _)| format!("{group}/*"));
+        let place = |kind: &str| ranges.iter().position(|range| range.kind == kind);
+        // The most specific range that fits decides.
+        let (place, named) = match place(media_type) {
+            Some(place) => (place, true),
+            None => (place(&group).or_else(|| place("*/*")).or_else(|| place("*"))?, false),
+        };
+        let quality = ranges[place].quality;
+        (quality > 0).then_some((quality, named, std::cmp::Reverse(place)))
+    };
+    let liked = Form::OFFERED.iter().filter_map(|form| Some((fitting(form)?, *form)));
+    // Of those that are liked alike the first one offered.
+    liked.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, form)| form)
+}
+
+fn range(text: &str) -> Option<Range> {
+    let mut parts = text.split(';').map(str::trim);
+    let kind = parts.next().filter(|kind| !kind.is_empty())?.to_ascii_lowercase();
+    let quality = parts
+        .find_map(|part| {
+            let (name, quality) = part.split_once('=')?;
+            name.trim().eq_ignore_ascii_case("q").then(|| quality.trim().parse::<f32>().ok())?
+        })
+        .unwrap_or(1.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it lies between 0 and 1000")]
+    let quality = (quality.clamp(0.0, 1.0) * 1000.0).round() as u16;
+    Some(Range { kind, quality })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn choose(text: &str) -> Option<Form> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, text.parse().unwrap());
+        chosen(&headers)
+    }
+
     #[test]
-    fn only_a_client_that_leaves_json_out_is_refused() {
-        let takes = |text: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::ACCEPT, text.parse().unwrap());
-            takes_json(&headers)
-        };
-        assert!(takes_json(&HeaderMap::new()));
+    fn json_is_given_unless_the_client_says_otherwise() {
+        assert_eq!(chosen(&HeaderMap::new()), Some(Form::Json));
         for text in [
             "*/*",
             "",
@@ -51,12 +102,30 @@ mod tests {
             "APPLICATION/JSON; charset=utf-8",
             "application/*",
             "*",
+            "application/json, text/csv;q=0.5",
         ] {
-            assert!(takes(text), "{text}");
+            assert_eq!(choose(text), Some(Form::Json), "{text}");
         }
-        for text in ["text/csv", "application/json;q=0", "application/json;q=0, */*", "text/html, image/*", "*/*;q=0.0"]
-        {
-            assert!(!takes(text), "{text}");
+    }
+
+    #[test]
+    fn the_form_that_is_liked_best_is_taken() {
+        for (text, format) in [
+            ("text/csv", Format::Csv),
+            ("text/*", Format::Csv),
+            ("application/x-ndjson, application/json;q=0.1", Format::Ndjson),
+            ("application/vnd.apache.parquet, */*", Format::Parquet),
+            ("text/csv;q=0.5, application/vnd.apache.arrow.stream;q=0.6", Format::Arrow),
+            ("application/json;q=0, */*", Format::Csv),
+        ] {
+            assert_eq!(choose(text), Some(Form::Table(format)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_client_that_takes_nothing_offered_gets_nothing() {
+        for text in ["text/html", "application/json;q=0", "text/html, image/*", "*/*;q=0.0"] {
+            assert_eq!(choose(text), None, "{text}");
         }
     }
 }

@@ -6,13 +6,15 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Response, header};
-use headwater_engine::{Answer, Endpoint, ErrorKind, Method};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
+use headwater_engine::{Answer, Column, Desk, Endpoint, ErrorKind, TableHead, Warning};
+use headwater_table::Format;
 
+use super::accept::Form;
 use super::arguments::{self, Arguments};
 use super::pool::Stopped;
 use super::problem::{Status, causes};
-use super::{Context, Gateway, Meta, Problem, accept};
+use super::{Context, Gateway, Meta, Problem, accept, stream};
 use crate::state::{Caller, Hold, Refusal, StateError, now_ms};
 
 impl Gateway {
@@ -44,17 +46,24 @@ impl Gateway {
         let caller = self.identify(&parts.headers, context)?;
         // The limits of rate and concurrency (429) have their place here.
         let hold = reserve(endpoint, caller.as_ref())?;
-        if !accept::takes_json(&parts.headers) {
-            let message = "only application/json is given here: leave `Accept` out, or let it include that";
-            return Err(Problem::new(Status::NotAcceptable, message));
-        }
-        let arguments = match endpoint.method {
-            Method::Get => arguments::of_get(parts).await?,
-            Method::Post => arguments::of_post(parts, body, &self.0.settings).await?,
+        let form = form_of(&parts.headers, endpoint)?;
+        // Some endpoints take their parameters either way.
+        let arguments = if parts.method == axum::http::Method::POST {
+            arguments::of_post(parts, body, &self.0.settings).await?
+        } else {
+            arguments::of_get(parts).await?
         };
         context.facts().parameter_hash = Some(self.0.state.book().parameter_hash(endpoint.path, &arguments.raw));
-        let answer = self.work(endpoint, context, arguments).await?;
-        self.settle(context, caller.as_ref(), hold, answer).await
+        match form {
+            None => {
+                let answer = self.work(endpoint, context, arguments).await?;
+                self.settle(context, caller.as_ref(), hold, answer).await
+            }
+            Some((columns, format)) => {
+                let (head, table) = self.begin(endpoint, context, arguments, (columns, format)).await?;
+                self.settle_table(context, hold, (head, table), format).await
+            }
+        }
     }
 
     /// Who calls; `None` where no key is needed and none was shown.
@@ -88,8 +97,7 @@ impl Gateway {
         context: &Arc<Context>,
         arguments: Arguments,
     ) -> Result<Answer, Problem> {
-        let budget =
-            self.0.settings.budget_ms.map_or(Duration::from_secs(endpoint.class.budget_secs()), Duration::from_millis);
+        let budget = self.budget(endpoint);
         let (desk, cancel) = (self.0.desk.clone(), context.cancel.clone());
         let Arguments { request, warnings, .. } = arguments;
         let done = self
@@ -108,6 +116,82 @@ impl Gateway {
                 Err(Problem::internal())
             }
         }
+    }
+
+    /// Begins a table: what it says besides its rows, and the body that they will come in. The budget of the class holds
+    /// until it begins; its rows may take ten times as long.
+    async fn begin(
+        &self,
+        endpoint: &'static Endpoint,
+        context: &Arc<Context>,
+        arguments: Arguments,
+        form: (Vec<Column>, Format),
+    ) -> Result<(TableHead, Body), Problem> {
+        const LONGER: u32 = 10;
+        let budget = self.budget(endpoint);
+        let Arguments { request, warnings, .. } = arguments;
+        let (job, begun, body) = stream::table(self.0.desk.clone(), endpoint, request, form, context.cancel.clone());
+        let (gateway, cancel) = (self.clone(), context.cancel.clone());
+        tokio::spawn(async move {
+            // How it ended the body says, or what waits for its beginning.
+            let _ = gateway.0.pool.run(endpoint.class, budget * LONGER, &cancel, job).await;
+        });
+        match tokio::time::timeout(budget, begun).await {
+            Ok(Ok(Ok(head))) => {
+                let warnings = warnings.into_iter().chain(head.warnings).collect();
+                Ok((TableHead { warnings, ..head }, body))
+            }
+            Ok(Ok(Err(error))) => Err(explain(&error, endpoint, context)),
+            Ok(Err(_)) => {
+                tracing::error!(request_id = context.request_id, endpoint = endpoint.path, "a call panicked");
+                Err(Problem::internal())
+            }
+            Err(_) => {
+                context.cancel.cancel();
+                Err(timed_out(endpoint))
+            }
+        }
+    }
+
+    /// Charges for a table, which is paid when it begins, and says in headers what an envelope would say.
+    async fn settle_table(
+        &self,
+        context: &Arc<Context>,
+        hold: Option<Hold>,
+        (head, body): (TableHead, Body),
+        format: Format,
+    ) -> Result<Response<Body>, Problem> {
+        if let Some(hold) = hold {
+            if context.is_client_gone() {
+                return Err(Problem::new(Status::ClientGone, "the client went away"));
+            }
+            let cost = hold.cost();
+            let row = context.audit_row(200, cost, 0);
+            let remaining = self.0.state.charge(hold, row).await.map_err(|error| not_settled(&error, context))?;
+            context.facts().charged = Some((cost, remaining));
+        }
+        let mut response = Response::new(body);
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
+        let codes: Vec<String> = head.warnings.iter().map(warning_code).collect();
+        let said = [
+            (NEXT_CURSOR, head.next_cursor),
+            (TOTAL_COUNT, head.total.map(|total| total.to_string())),
+            (AS_OF_BLOCK, head.as_of_block.map(|block| block.to_string())),
+            (AMOUNT_UNIT, head.amount_unit),
+            (WARNINGS, (!codes.is_empty()).then(|| codes.join(", "))),
+        ];
+        for (name, text) in said {
+            // A symbol with letters that no header can hold is left out.
+            if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
+                headers.insert(name, value);
+            }
+        }
+        Ok(response)
+    }
+
+    fn budget(&self, endpoint: &Endpoint) -> Duration {
+        self.0.settings.budget_ms.map_or(Duration::from_secs(endpoint.class.budget_secs()), Duration::from_millis)
     }
 
     /// Charges what was held and only then makes the answer: no commit, no 2xx.
@@ -141,6 +225,37 @@ impl Gateway {
         let mut response = Response::new(Body::from(meta.wrap(&data)));
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         Ok(response)
+    }
+}
+
+const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
+const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
+const AS_OF_BLOCK: HeaderName = HeaderName::from_static("x-as-of-block");
+const AMOUNT_UNIT: HeaderName = HeaderName::from_static("x-amount-unit");
+const WARNINGS: HeaderName = HeaderName::from_static("x-warnings");
+
+/// A warning as a header says it: its code, and the field it is about.
+fn warning_code(warning: &Warning) -> String {
+    match &warning.field {
+        Some(field) => format!("{}:{field}", warning.code),
+        None => warning.code.clone(),
+    }
+}
+
+/// The columns and form of a table; `None` for JSON.
+fn form_of(headers: &HeaderMap, endpoint: &Endpoint) -> Result<Option<(Vec<Column>, Format)>, Problem> {
+    match (accept::chosen(headers), Desk::columns(endpoint)) {
+        (Some(Form::Json), _) => Ok(None),
+        (Some(Form::Table(format)), Some(columns)) => Ok(Some((columns, format))),
+        (Some(Form::Table(_)), None) => {
+            let message = "this answer is no list, so only application/json is given here: leave `Accept` out, or let it include that";
+            Err(Problem::new(Status::NotAcceptable, message))
+        }
+        (None, _) => {
+            let forms = Format::ALL.map(Format::media_type).join(", ");
+            let message = format!("`Accept` leaves out all that is given here: application/json, and of lists {forms}");
+            Err(Problem::new(Status::NotAcceptable, message))
+        }
     }
 }
 

@@ -13,9 +13,11 @@ mod pool;
 mod problem;
 mod record;
 mod serve;
+mod stream;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
 
 use axum::Router;
 use headwater_engine::Desk;
@@ -40,14 +42,22 @@ pub struct Settings {
     pub auth_required: bool,
     /// Largest body in bytes.
     pub body_limit: usize,
+    /// Bytes of answers that are kept for those who ask the same.
+    pub cache_bytes: usize,
     /// Stands in for the deadlines of the cost classes, in milliseconds: for tests.
     pub budget_ms: Option<u64>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { auth_required: true, body_limit: 1 << 20, budget_ms: None }
+        Self { auth_required: true, body_limit: 1 << 20, cache_bytes: 64 << 20, budget_ms: None }
     }
+}
+
+/// Milliseconds since the first time it was asked.
+pub(crate) fn milliseconds() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Everything a request needs; cheap to clone.
@@ -87,7 +97,7 @@ impl Gateway {
     /// A gateway over a store and its state.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, state: State, settings: Settings) -> Self {
-        let desk = Desk::new(Arc::clone(&ledgers));
+        let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
         Self(Arc::new(Parts { desk, ledgers, state, settings, pool: Pool::new(), draining: AtomicBool::new(false) }))
     }
 

@@ -28,3 +28,11 @@ pub(super) async fn transfer_between(State(gateway): State<Gateway>, request: Re
 pub(super) async fn overview(State(gateway): State<Gateway>, request: Request) -> Response {
     gateway.answer("counterparty/overview", request).await
 }
+
+/// Counterparty list
+///
+/// Who an address dealt with; on Bitcoin amounts are attributed in proportion to the net inputs of each transaction.
+#[utoipa::path(get, path = "/v2/counterparty/list", tag = "On-chain data")]
+pub(super) async fn list(State(gateway): State<Gateway>, request: Request) -> Response {
+    gateway.answer("counterparty/list", request).await
+}

@@ -9,6 +9,7 @@ mod examples;
 mod openapi;
 mod rates;
 mod system;
+mod token;
 mod transactions;
 mod wallet;
 
@@ -34,7 +35,12 @@ fn described() -> OpenApiRouter<Gateway> {
         .routes(routes!(counterparty::counterparty))
         .routes(routes!(counterparty::transfer_between))
         .routes(routes!(counterparty::overview))
+        .routes(routes!(counterparty::list))
+        .routes(routes!(wallet::balance_history))
         .routes(routes!(wallet::wallet_overview))
+        .routes(routes!(token::holders))
+        .routes(routes!(token::concentration))
+        .routes(routes!(token::addresses_flow, token::addresses_flow_by_post))
         .routes(routes!(addresses::resolve))
         .routes(routes!(addresses::autocomplete))
         .routes(routes!(system::healthz))

@@ -5,6 +5,8 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder};
 
+use headwater_table::Format;
+
 use super::examples::Examples;
 use crate::gateway::{ErrorEnvelope, Meta, Status};
 
@@ -33,15 +35,20 @@ pub fn document() -> Value {
     add_schema::<Meta>(&mut schemas);
     let examples = Examples::new();
     for endpoint in ENDPOINTS {
-        let method = match endpoint.method {
-            Method::Get => "get",
-            Method::Post => "post",
-        };
-        let operation = &mut document["paths"][endpoint.path][method];
-        // Every endpoint of the table has a route and an analysis; a test says so, and names the one that has not.
-        if let (Some(operation), Some(description)) = (operation.as_object_mut(), Desk::describe(endpoint)) {
-            complete(operation, endpoint, description, &mut schemas);
-            illustrate(operation, endpoint, &examples);
+        for (method, name) in [(Method::Get, "get"), (Method::Post, "post")] {
+            let operation = &mut document["paths"][endpoint.path][name];
+            // Some GET endpoints take a POST as well.
+            let described = Endpoint { method, ..*endpoint };
+            // Every endpoint of the table has a route and an analysis; a test says so, and names the one that has not.
+            if let (Some(operation), Some(description)) = (operation.as_object_mut(), Desk::describe(endpoint)) {
+                complete(operation, &described, description, &mut schemas);
+                illustrate(operation, &described, &examples);
+                if method != endpoint.method {
+                    operation["operationId"] = json!(format!("{}_by_{name}", operation_id(endpoint)));
+                }
+            } else if let Some(operations) = document["paths"][endpoint.path].as_object_mut() {
+                operations.retain(|_, operation| !operation.is_null());
+            }
         }
     }
     let components = &mut document["components"];
@@ -98,12 +105,16 @@ fn complete(
     let name = format!("{noun}Data");
     schemas.insert(name.clone(), plain(description.report));
     operation.insert("responses".to_owned(), responses(endpoint, &name));
-    operation.insert("operationId".to_owned(), json!(endpoint.name.replace(['/', '-'], "_")));
+    operation.insert("operationId".to_owned(), json!(operation_id(endpoint)));
     operation.insert("x-credit-cost".to_owned(), json!(endpoint.cost));
     let said = operation.get("description").and_then(Value::as_str).unwrap_or_default();
     let budget = endpoint.class.budget_secs();
     let text = format!("{said}\n\nCosts {} credits per success; ends within {budget} s or answers 504.", endpoint.cost);
     operation.insert("description".to_owned(), Value::String(text.trim_start().to_owned()));
+}
+
+fn operation_id(endpoint: &Endpoint) -> String {
+    endpoint.name.replace(['/', '-'], "_")
 }
 
 /// Shows what the desk answers to a request that a reader can send.
@@ -201,6 +212,18 @@ fn responses(endpoint: &Endpoint, data: &str) -> Value {
             "properties": {"data": reference(data), "meta": reference("Meta")}
         }}}
     });
+    let mut success = success;
+    if Desk::columns(endpoint).is_some() {
+        for format in Format::ALL {
+            let text = json!({"type": "string", "description": "The rows of the list alone."});
+            let media = if matches!(format, Format::Csv | Format::Ndjson) { json!({"schema": text}) } else { json!({}) };
+            success["content"][format.media_type()] = media;
+        }
+        success["headers"]["X-Next-Cursor"] = json!({
+            "description": "Of a table: give this as `cursor` to go on behind its last row. Absent on the last page.",
+            "schema": {"type": "string"}
+        });
+    }
     let mut responses = Map::from_iter([("200".to_owned(), success)]);
     for (status, description, message, reason) in FAILURES {
         let applies = match status {
@@ -250,7 +273,7 @@ const FAILURES: &[(Status, &str, &str, Option<&str>)] = &[
     (Status::Unauthorized, "The key is missing, unknown, revoked or expired.", "the API key is not valid", None),
     (Status::InsufficientCredit, "The balance does not cover the call.", "this call costs 5 credits", None),
     (Status::NotFound, "What was named is not there.", "no transaction has this hash", None),
-    (Status::NotAcceptable, "`Accept` leaves JSON out.", "only application/json is given here", None),
+    (Status::NotAcceptable, "`Accept` leaves out all that is given.", "this answer is no list, so only application/json is given here", None),
     (
         Status::PayloadTooLarge,
         "The body is too large.",

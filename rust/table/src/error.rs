@@ -1,0 +1,35 @@
+//! What can go wrong with a table.
+
+use std::io;
+
+use arrow::error::ArrowError;
+use parquet::errors::ParquetError;
+
+/// Why a table could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// The desk refused the request, or the work was stopped.
+    #[error(transparent)]
+    Engine(#[from] headwater_engine::Error),
+    /// The rows do not fit their columns: a defect.
+    #[error("rows do not fit their columns: {0}")]
+    Rows(#[source] ArrowError),
+    /// The table could not be written where it goes.
+    #[error("the table could not be written: {0}")]
+    Write(#[from] io::Error),
+}
+
+impl From<ArrowError> for TableError {
+    fn from(error: ArrowError) -> Self {
+        match error {
+            ArrowError::IoError(_, error) => Self::Write(error),
+            error => Self::Rows(error),
+        }
+    }
+}
+
+impl From<ParquetError> for TableError {
+    fn from(error: ParquetError) -> Self {
+        Self::Write(io::Error::other(error))
+    }
+}

@@ -1,0 +1,127 @@
+//! A list of the desk written whole, page after page.
+
+use std::io::Write;
+
+use headwater_engine::{Column, Desk, Endpoint, Error, ErrorKind, SinkClosed, TableHead, TableSink, Warning};
+use headwater_ledger::Cancel;
+use serde_json::{Map, Value};
+
+use crate::{Encoder, Format, TableError};
+
+/// Rows that one call of the desk gives.
+const MOST_ROWS: u32 = 100_000;
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Written {
+    /// Rows.
+    pub rows: u64,
+    /// Give this as `cursor` to go on; `None` where the list has ended.
+    pub next_cursor: Option<String>,
+    /// What the caller should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// Writes the answer of an endpoint as a table. A request without `limit` is answered whole, however long: page after
+/// page of one generation. `progress` hears of rows written so far, and of how many there are where that is counted.
+///
+/// # Errors
+/// What the desk refuses (before anything is written), [`TableError::Write`] where the table cannot be written.
+pub fn write<W: Write + Send>(
+    desk: &Desk,
+    (endpoint, request): (&Endpoint, &Value),
+    (format, out): (Format, W),
+    progress: &dyn Fn(u64, Option<u64>),
+    cancel: &Cancel,
+) -> Result<(W, Written), TableError> {
+    let columns = Desk::columns(endpoint).ok_or_else(|| {
+        let message = format!("the answer of {:?} is no list: it can be given as JSON only", endpoint.name);
+        Error::invalid(headwater_engine::Reason::InvalidValue, "format", message)
+    })?;
+    let mut request = match request {
+        Value::Object(fields) => fields.clone(),
+        _ => Map::new(),
+    };
+    let is_whole = is_listed(endpoint) && request.get("limit").is_none_or(Value::is_null);
+    if is_whole {
+        request.insert("limit".to_owned(), MOST_ROWS.into());
+    }
+    let mut sink = Sink { columns, format, target: Target::Waiting(Some(out)), rows: 0, written: None, is_whole, progress, total: None, error: None };
+    loop {
+        let asked = desk.table(endpoint, &Value::Object(request.clone()), cancel, &mut sink);
+        match (asked, sink.error.take()) {
+            (_, Some(error)) => return Err(error),
+            (Err(error), None) => return Err(error.into()),
+            (Ok(()), None) => {}
+        }
+        let next = sink.written.as_ref().and_then(|written| written.next_cursor.clone()).filter(|_| is_whole);
+        match next {
+            Some(next) => request.insert("cursor".to_owned(), Value::String(next)),
+            None => break,
+        };
+    }
+    let (Target::Open(encoder), Some(written)) = (sink.target, sink.written) else {
+        return Err(Error::new(ErrorKind::Internal, "a table ended before it began").into());
+    };
+    Ok((encoder.finish()?, Written { rows: sink.rows, ..written }))
+}
+
+/// Whether an endpoint gives its list in pages that cursors lead through.
+fn is_listed(endpoint: &Endpoint) -> bool {
+    let request = Desk::describe(endpoint).map(|description| description.request);
+    request.and_then(|request| serde_json::to_value(request).ok()).is_some_and(|request| {
+        let fields = &request["properties"];
+        fields.get("limit").is_some() && fields.get("cursor").is_some()
+    })
+}
+
+struct Sink<'a, W: Write + Send> {
+    columns: Vec<Column>,
+    format: Format,
+    target: Target<W>,
+    rows: u64,
+    written: Option<Written>,
+    /// Whether all pages go into one table, which then has none to follow.
+    is_whole: bool,
+    progress: &'a dyn Fn(u64, Option<u64>),
+    total: Option<u64>,
+    error: Option<TableError>,
+}
+
+enum Target<W: Write + Send> {
+    /// Nothing was asked yet.
+    Waiting(Option<W>),
+    Open(Encoder<W>),
+}
+
+impl<W: Write + Send> TableSink for Sink<'_, W> {
+    fn begin(&mut self, head: TableHead) -> Result<(), SinkClosed> {
+        if let Target::Waiting(out) = &mut self.target
+            && let Some(out) = out.take()
+        {
+            self.total = head.total;
+            let next_cursor = head.next_cursor.clone().filter(|_| !self.is_whole);
+            let said = TableHead { next_cursor, ..head.clone() };
+            match Encoder::new(self.format, &self.columns, &said, out) {
+                Ok(encoder) => self.target = Target::Open(encoder),
+                Err(error) => {
+                    self.error = Some(error);
+                    return Err(SinkClosed);
+                }
+            }
+        }
+        let warnings = self.written.take().map_or(head.warnings, |before| before.warnings);
+        self.written = Some(Written { rows: 0, next_cursor: head.next_cursor, warnings });
+        Ok(())
+    }
+
+    fn lines(&mut self, lines: &[u8]) -> Result<(), SinkClosed> {
+        let Target::Open(encoder) = &mut self.target else { return Err(SinkClosed) };
+        self.rows += lines.iter().map(|byte| u64::from(*byte == b'\n')).sum::<u64>();
+        (self.progress)(self.rows, self.total);
+        encoder.lines(lines).map_err(|error| {
+            self.error = Some(error);
+            SinkClosed
+        })
+    }
+}

@@ -1,0 +1,155 @@
+//! Answers as tables: encoded on the thread that makes the rows, sent as the client reads.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use headwater_engine::{Column, Desk, Endpoint, Error, ErrorKind, SinkClosed, TableHead, TableSink};
+use headwater_ledger::Cancel;
+use headwater_table::{Encoder, Format, TableError};
+use http_body::Frame;
+use serde_json::Value;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+
+/// Bytes that are sent together.
+const CHUNK: usize = 64 << 10;
+/// Chunks that may wait for the client.
+const WAITING: usize = 4;
+/// How long a client may read nothing before its answer is given up.
+const STALLED: Duration = Duration::from_secs(30);
+
+/// What a table begins with, once it does.
+pub(super) type Begun = oneshot::Receiver<Result<TableHead, Box<Error>>>;
+
+/// The two ends of a table: the job that makes it, and the body that is sent.
+pub(super) fn table(
+    desk: Desk,
+    endpoint: &'static Endpoint,
+    request: Value,
+    (columns, format): (Vec<Column>, Format),
+    cancel: Cancel,
+) -> (impl FnOnce() + Send + 'static, Begun, Body) {
+    let (head, begun) = oneshot::channel();
+    let (chunks, received) = mpsc::channel(WAITING);
+    let job = move || {
+        let out = Chunks { buffer: Vec::with_capacity(CHUNK), chunks, runtime: Handle::current() };
+        let mut sink = Sink { head: Some(head), columns, format, waiting: Some(out), encoder: None, failed: false };
+        let made = desk.table(endpoint, &request, &cancel, &mut sink);
+        sink.end(made);
+    };
+    (job, begun, Body::new(Received(received)))
+}
+
+struct Sink {
+    head: Option<oneshot::Sender<Result<TableHead, Box<Error>>>>,
+    columns: Vec<Column>,
+    format: Format,
+    waiting: Option<Chunks>,
+    encoder: Option<Encoder<Chunks>>,
+    failed: bool,
+}
+
+impl TableSink for Sink {
+    fn begin(&mut self, head: TableHead) -> Result<(), SinkClosed> {
+        let out = self.waiting.take().ok_or(SinkClosed)?;
+        let encoder = Encoder::new(self.format, &self.columns, &head, out).map_err(|error| self.fail(&error))?;
+        self.encoder = Some(encoder);
+        let told = self.head.take().is_some_and(|sender| sender.send(Ok(head)).is_ok());
+        if told { Ok(()) } else { Err(SinkClosed) }
+    }
+
+    fn lines(&mut self, lines: &[u8]) -> Result<(), SinkClosed> {
+        let encoded = self.encoder.as_mut().ok_or(SinkClosed)?.lines(lines);
+        encoded.map_err(|error| self.fail(&error))
+    }
+}
+
+impl Sink {
+    fn fail(&mut self, error: &TableError) -> SinkClosed {
+        if let TableError::Rows(_) = error {
+            tracing::error!(%error, "a table could not be encoded");
+        }
+        self.failed = true;
+        SinkClosed
+    }
+
+    /// Ends the table. One that broke off ends the connection too, so that nobody takes it for whole.
+    fn end(mut self, made: Result<(), Error>) {
+        let out = self.encoder.take().map(Encoder::finish);
+        match (made, out) {
+            (Ok(()), Some(Ok(mut out))) if !self.failed => {
+                // A client that went away needs no end.
+                let _ = io::Write::flush(&mut out);
+            }
+            (made, out) => {
+                if let Some(Ok(out)) = out {
+                    out.break_off();
+                }
+                let error = made.err().unwrap_or_else(|| Error::new(ErrorKind::Internal, "a table could not be encoded"));
+                if let Some(head) = self.head.take() {
+                    let _ = head.send(Err(Box::new(error)));
+                }
+            }
+        }
+    }
+}
+
+/// Gathers bytes and sends them on; waits while the client does not read.
+struct Chunks {
+    buffer: Vec<u8>,
+    chunks: mpsc::Sender<io::Result<Bytes>>,
+    runtime: Handle,
+}
+
+impl Chunks {
+    fn send(&self, chunk: io::Result<Bytes>) -> io::Result<()> {
+        let sent = self.runtime.block_on(async { tokio::time::timeout(STALLED, self.chunks.send(chunk)).await });
+        match sent {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(io::Error::new(io::ErrorKind::BrokenPipe, "the client went away")),
+            Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")),
+        }
+    }
+
+    fn break_off(mut self) {
+        self.buffer.clear();
+        // A client that is gone needs no word.
+        let _ = self.send(Err(io::Error::other("the table broke off")));
+    }
+}
+
+impl io::Write for Chunks {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= CHUNK {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let chunk = std::mem::replace(&mut self.buffer, Vec::with_capacity(CHUNK));
+        self.send(Ok(Bytes::from(chunk)))
+    }
+}
+
+/// The body of a table.
+struct Received(mpsc::Receiver<io::Result<Bytes>>);
+
+impl HttpBody for Received {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        task: &mut TaskContext<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.0.poll_recv(task).map(|chunk| chunk.map(|chunk| chunk.map(Frame::data)))
+    }
+}
