@@ -10,3 +10,4 @@ mod ingest_crash;
 mod metering;
 mod processes;
 mod support;
+mod tables;

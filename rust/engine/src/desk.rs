@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use headwater_ledger::{Cancel, Ledger};
 use headwater_ledger::read::Generations;
+use headwater_ledger::{Cancel, Ledger};
 use serde_json::Value;
 
 use crate::analyses::{Call, Description, Made, entry};
@@ -86,9 +86,9 @@ impl Desk {
         sink: &mut dyn TableSink,
     ) -> Result<(), Error> {
         cancel.check().map_err(headwater_ledger::LedgerError::from)?;
-        let table = entry(endpoint.name).and_then(|entry| entry.table.as_ref()).ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, format!("the answer of {:?} is no list", endpoint.name))
-        })?;
+        let table = entry(endpoint.name)
+            .and_then(|entry| entry.table.as_ref())
+            .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("the answer of {:?} is no list", endpoint.name)))?;
         let ledger = self.ledger(request)?;
         (table.write)(&Call { endpoint, request, ledger: &*ledger, cancel }, sink)
     }

@@ -78,15 +78,16 @@ pub(crate) fn asset_of(checks: &mut Checks<'_>, chain: Chain, contract: Option<&
         (Family::Utxo, None) | (Family::Evm | Family::Tron, Some("native")) => Ok(Asset::Native),
         (Family::Utxo, Some(contract)) => {
             let message = format!("contract: {chain} has no tokens: leave contract out, got {contract:?}");
-            Err(Error { value: Some(contract.to_owned()), ..Error::invalid(Reason::InvalidContract, "contract", message) })
+            Err(Error {
+                value: Some(contract.to_owned()),
+                ..Error::invalid(Reason::InvalidContract, "contract", message)
+            })
         }
         (Family::Evm | Family::Tron, None) => {
             let message = "contract is required: the address of the token, or `native` for the coin of the chain";
             Err(Error::invalid(Reason::MissingField, "contract", message))
         }
-        (Family::Evm | Family::Tron, Some(contract)) => {
-            checks.contract(chain, "contract", contract).map(Asset::Token)
-        }
+        (Family::Evm | Family::Tron, Some(contract)) => checks.contract(chain, "contract", contract).map(Asset::Token),
     }
 }
 
@@ -96,7 +97,8 @@ impl<'a> Holdings<'a> {
         let number = book.of_asset(asset)?;
         let view = book.view(number).clone();
         let holders = ledger.holders(chain, &asset)?.ok_or_else(|| {
-            let message = format!("no table of the holders on {chain} is built: run `headwater compact`, then ask again");
+            let message =
+                format!("no table of the holders on {chain} is built: run `headwater compact`, then ask again");
             Error::new(ErrorKind::Storage, message)
         })?;
         let mut total = holders.total().ok_or(LedgerError::from(headwater_types::SumOverflow))?;
@@ -159,7 +161,9 @@ impl<'a> Holdings<'a> {
         let mut moved: Vec<(Amount, Address)> = self
             .exclusions
             .iter()
-            .filter_map(|one| Some((one.balance.checked_sub(one.excluded).filter(|left| !left.is_zero())?, one.address)))
+            .filter_map(|one| {
+                Some((one.balance.checked_sub(one.excluded).filter(|left| !left.is_zero())?, one.address))
+            })
             .collect();
         moved.sort_by_key(|(left, address)| (*left, Reverse(*address)));
         let mut failure = None;

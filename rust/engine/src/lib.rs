@@ -36,8 +36,9 @@ pub use error::{Error, ErrorKind, Reason};
 pub use query_meta::QueryMeta;
 pub use ranking::{BelowCutoff, CounterpartyRow};
 pub use request::{
-    Checks, DirectionFilter, GroupBy, HistoryUnit, PageInfo, RankingSort, Sign, SortOrder, TransactionSort, TransferSort, Warnings,
+    Checks, DirectionFilter, GroupBy, HistoryUnit, PageInfo, RankingSort, Sign, SortOrder, TransactionSort,
+    TransferSort, Warnings,
 };
 pub use rows::{Excluded, TransferRow};
-pub use table::{Column, ColumnKind, SinkClosed, TableHead, TableSink};
 pub use scope::{Bound, FilterCriteria};
+pub use table::{Column, ColumnKind, SinkClosed, TableHead, TableSink};

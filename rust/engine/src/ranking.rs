@@ -185,7 +185,17 @@ impl Ranker {
         let amount_unit = unit.name(&self.scope, &self.output, &mut walk.book)?;
         let Ranking { page, rows, senders, receivers, below } = ranking;
         let next = page.last().filter(|_| below.is_some()).map(|row| row.key(&walk.book));
-        Ok(RankedPage { ranker: self, book: walk.book, page, total: rows, next, senders, receivers, amount_unit, below })
+        Ok(RankedPage {
+            ranker: self,
+            book: walk.book,
+            page,
+            total: rows,
+            next,
+            senders,
+            receivers,
+            amount_unit,
+            below,
+        })
     }
 
     /// The ranking from edges alone, where everything is ranked that is shown by default, by values of all assets

@@ -79,7 +79,8 @@ fn days_begin_where_the_caller_says() {
         let mut request = about(ALICE, json!({"start_time": 3 * DAY, "end_time": 4 * DAY + 10}));
         request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let history = data(&town(), "balance-history", &request);
-        let days: Vec<String> = series(&history, "date").iter().map(|day| day.as_str().unwrap()[5..].to_owned()).collect();
+        let days: Vec<String> =
+            series(&history, "date").iter().map(|day| day.as_str().unwrap()[5..].to_owned()).collect();
         let held: Vec<String> = balances(&history).iter().map(|held| held.unwrap_or("-").to_owned()).collect();
         (days, held, history["timezone"].as_i64().unwrap())
     };
@@ -121,7 +122,8 @@ fn tokens_are_shown_as_asked_and_converted_at_the_price_of_the_day() {
     let all = json!({"start_time": 3 * DAY, "end_time": 3 * DAY + DAY - 1, "output_asset": "eth"});
     let history = data(&town(), "balance-history", &about(BOB, all));
     let point = &history["data_points"][0];
-    let shown: Vec<_> = point["balances"].as_array().unwrap().iter().map(|item| (&item["symbol"], &item["amount_out"])).collect();
+    let shown: Vec<_> =
+        point["balances"].as_array().unwrap().iter().map(|item| (&item["symbol"], &item["amount_out"])).collect();
     assert_eq!(shown, [(&json!("eth"), &json!("4")), (&json!("usdt"), &Value::Null)], "usdt has no price here");
     assert_eq!((&point["total_usd"], &point["total_out"]), (&json!(20.0), &json!(4.0)));
     let only = json!({"symbols": ["usdt"], "start_time": 3 * DAY, "end_time": 3 * DAY + DAY - 1});
@@ -133,7 +135,9 @@ fn tokens_are_shown_as_asked_and_converted_at_the_price_of_the_day() {
 #[test]
 fn unverified_tokens_are_left_out_unless_asked_for() {
     let town = town::town();
-    let count = |more| data(&town, "balance-history", &about(ALICE, more))["final_balance"]["balances"].as_array().unwrap().len();
+    let count = |more| {
+        data(&town, "balance-history", &about(ALICE, more))["final_balance"]["balances"].as_array().unwrap().len()
+    };
     assert_eq!((count(json!({})), count(json!({"include_unverified": true}))), (1, 2));
     assert_eq!(count(json!({"contracts": [town::person(FAKE).to_string()]})), 1);
 }

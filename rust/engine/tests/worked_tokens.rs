@@ -62,7 +62,10 @@ fn holders_are_ranked_and_what_cannot_be_spent_is_left_out() {
     let rows = [entry(1, ALICE, 3, 50.0), entry(2, BOB, 2, third), entry(3, CAROL, 1, 100.0 * (1.0 / 6.0))];
     assert_eq!(holders["holders"], json!(rows));
     assert_eq!((&holders["holder_count"], &holders["total_supply_raw"]), (&json!(3), &json!("11000000000000")));
-    assert_eq!((&holders["symbol"], &holders["decimals"], &holders["total_supply"]), (&json!("usdt"), &json!(6), &json!(11e6)));
+    assert_eq!(
+        (&holders["symbol"], &holders["decimals"], &holders["total_supply"]),
+        (&json!("usdt"), &json!(6), &json!(11e6))
+    );
     let excluded = json!([
         {"address": DEAD, "balance_raw": "4000000000000", "reason": "burn_address"},
         {"address": text(USDT), "balance_raw": "1000000000000", "reason": "token_contract"},
@@ -95,12 +98,18 @@ fn bitcoin_has_holders_without_a_contract() {
     let town = bitcoin();
     let holders = data(&town, "token/holders", &json!({"blockchain": "bitcoin"}));
     assert_eq!(holders["holders"][0]["balance_raw"], "2350000");
-    assert_eq!((&holders["contract"], &holders["symbol"], &holders["holder_count"]), (&Value::Null, &json!("btc"), &json!(2)));
+    assert_eq!(
+        (&holders["contract"], &holders["symbol"], &holders["holder_count"]),
+        (&Value::Null, &json!("btc"), &json!(2))
+    );
     assert!(holders["holders"][0].get("balance_usd").is_none());
     let found = data(&town, "token/concentration", &json!({"blockchain": "bitcoin"}));
     // 1,325,000 and 2,350,000 satoshis are more than 0.001 bitcoin, and less than 0.1.
     let measures = &found["concentration"];
-    assert_eq!((&measures["effective_holders_0_001_btc"], &measures["effective_holders_0_1_btc"]), (&json!(2), &json!(0)));
+    assert_eq!(
+        (&measures["effective_holders_0_001_btc"], &measures["effective_holders_0_1_btc"]),
+        (&json!(2), &json!(0))
+    );
     let request = json!({"blockchain": "bitcoin", "contract": text(USDT)});
     assert_eq!(reason(&town, "token/holders", &request).0, Reason::InvalidContract);
 }
@@ -177,16 +186,25 @@ fn flows_on_bitcoin_follow_the_attribution() {
 fn a_list_of_counterparties_is_the_ranking_with_offsets() {
     let town = bitcoin();
     let list = data(&town, "counterparty/list", &json!({"address": town::PAYERS[0], "limit": "1"}));
-    assert_eq!((&list["datas"][0]["address"], &list["datas"][0]["sent_amount"]), (&json!(town::PAID[1]), &json!("0.00873869")));
+    assert_eq!(
+        (&list["datas"][0]["address"], &list["datas"][0]["sent_amount"]),
+        (&json!(town::PAID[1]), &json!("0.00873869"))
+    );
     assert_eq!((&list["attribution"], &list["sent_address_count"]), (&json!("proportional"), &json!(2)));
     assert_eq!((&list["datas"][0]["symbol"], &list["datas"][0]["symbols"]), (&json!("btc"), &json!(["btc"])));
-    let answer = town::ask(&town, "counterparty/list", &json!({"address": town::PAYERS[0], "limit": "1", "offset": "1"})).unwrap();
+    let answer =
+        town::ask(&town, "counterparty/list", &json!({"address": town::PAYERS[0], "limit": "1", "offset": "1"}))
+            .unwrap();
     let pagination = answer.pagination.unwrap();
     assert_eq!((pagination.limit, pagination.offset, pagination.total), (1, 1, Some(2)));
     let by_offset = answer.value();
-    assert_eq!((&by_offset["datas"][0]["sent_amount"], &by_offset["next_cursor"]), (&json!("0.00492714"), &Value::Null));
+    assert_eq!(
+        (&by_offset["datas"][0]["sent_amount"], &by_offset["next_cursor"]),
+        (&json!("0.00492714"), &Value::Null)
+    );
     let cursor = list["next_cursor"].as_str().unwrap();
-    let by_cursor = data(&town, "counterparty/list", &json!({"address": town::PAYERS[0], "limit": "1", "cursor": cursor}));
+    let by_cursor =
+        data(&town, "counterparty/list", &json!({"address": town::PAYERS[0], "limit": "1", "cursor": cursor}));
     assert_eq!(by_cursor["datas"], by_offset["datas"]);
     let ranking = json!({"blockchain": "bitcoin", "address": town::PAYERS[0], "limit": 1});
     assert_eq!(data(&town, "counterparty", &ranking)["datas"], list["datas"]);
@@ -227,7 +245,10 @@ fn the_first_coins_of_bitcoin_are_left_out_of_their_owners_balance() {
     assert_eq!(ranked, ["40", "30"]);
     assert_eq!(holders["holders"][1]["address"], owner);
     assert_eq!((&holders["holder_count"], &holders["total_supply_raw"]), (&json!(3), &json!((coins + 90).to_string())));
-    assert_eq!(holders["excluded"], json!([{"address": owner, "balance_raw": coins.to_string(), "reason": "genesis_coinbase"}]));
+    assert_eq!(
+        holders["excluded"],
+        json!([{"address": owner, "balance_raw": coins.to_string(), "reason": "genesis_coinbase"}])
+    );
     assert_eq!(holders["holders"][0]["pct_of_supply"], 100.0 * (40.0 / 90.0));
     assert_eq!(Amount::from(coins).to_decimal(8), "50");
 }

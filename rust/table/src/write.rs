@@ -46,7 +46,17 @@ pub fn write<W: Write + Send>(
     if is_whole {
         request.insert("limit".to_owned(), MOST_ROWS.into());
     }
-    let mut sink = Sink { columns, format, target: Target::Waiting(Some(out)), rows: 0, written: None, is_whole, progress, total: None, error: None };
+    let mut sink = Sink {
+        columns,
+        format,
+        target: Target::Waiting(Some(out)),
+        rows: 0,
+        written: None,
+        is_whole,
+        progress,
+        total: None,
+        error: None,
+    };
     loop {
         let asked = desk.table(endpoint, &Value::Object(request.clone()), cancel, &mut sink);
         match (asked, sink.error.take()) {

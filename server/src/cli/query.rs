@@ -76,7 +76,13 @@ fn table(
     let partial = PathBuf::from(partial);
     let file = BufWriter::new(fs::File::create(&partial).map_err(failed)?);
     let bar = Bar::new(Unit::Steps);
-    let written = headwater_table::write(desk, question, (format, file), &|rows, total| bar.update(rows, total.unwrap_or(rows), "rows"), cancel);
+    let written = headwater_table::write(
+        desk,
+        question,
+        (format, file),
+        &|rows, total| bar.update(rows, total.unwrap_or(rows), "rows"),
+        cancel,
+    );
     drop(bar);
     let written = written.map_err(|error| match &error {
         TableError::Engine(error) => Failure::from_engine(error),
@@ -173,7 +179,9 @@ fn form_of(out: &Path, endpoint: &Endpoint) -> Result<Option<Format>, Failure> {
         (None, _) => {
             let endings = Format::ALL.map(|format| format!(".{}", format.ending())).join(", ");
             let out = out.display();
-            Err(Failure::usage(format!("{out} has an ending that cannot be written: expected .json, or of lists {endings}")))
+            Err(Failure::usage(format!(
+                "{out} has an ending that cannot be written: expected .json, or of lists {endings}"
+            )))
         }
     }
 }

@@ -88,7 +88,8 @@ impl Sink {
                 if let Some(Ok(out)) = out {
                     out.break_off();
                 }
-                let error = made.err().unwrap_or_else(|| Error::new(ErrorKind::Internal, "a table could not be encoded"));
+                let error =
+                    made.err().unwrap_or_else(|| Error::new(ErrorKind::Internal, "a table could not be encoded"));
                 if let Some(head) = self.head.take() {
                     let _ = head.send(Err(Box::new(error)));
                 }

@@ -216,7 +216,8 @@ fn responses(endpoint: &Endpoint, data: &str) -> Value {
     if Desk::columns(endpoint).is_some() {
         for format in Format::ALL {
             let text = json!({"type": "string", "description": "The rows of the list alone."});
-            let media = if matches!(format, Format::Csv | Format::Ndjson) { json!({"schema": text}) } else { json!({}) };
+            let media =
+                if matches!(format, Format::Csv | Format::Ndjson) { json!({"schema": text}) } else { json!({}) };
             success["content"][format.media_type()] = media;
         }
         success["headers"]["X-Next-Cursor"] = json!({
@@ -273,7 +274,12 @@ const FAILURES: &[(Status, &str, &str, Option<&str>)] = &[
     (Status::Unauthorized, "The key is missing, unknown, revoked or expired.", "the API key is not valid", None),
     (Status::InsufficientCredit, "The balance does not cover the call.", "this call costs 5 credits", None),
     (Status::NotFound, "What was named is not there.", "no transaction has this hash", None),
-    (Status::NotAcceptable, "`Accept` leaves out all that is given.", "this answer is no list, so only application/json is given here", None),
+    (
+        Status::NotAcceptable,
+        "`Accept` leaves out all that is given.",
+        "this answer is no list, so only application/json is given here",
+        None,
+    ),
     (
         Status::PayloadTooLarge,
         "The body is too large.",

@@ -255,7 +255,28 @@ impl Client {
         let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
         let mut body = vec![0; if without_body { 0 } else { length }];
         self.0.read_exact(&mut body)?;
+        if headers.get("transfer-encoding").is_some_and(|coding| coding == "chunked") {
+            self.read_chunks(&mut body)?;
+        }
         Ok(Reply { status, headers, body })
+    }
+
+    /// Reads a body whose length was not known; one that breaks off is an error.
+    fn read_chunks(&mut self, body: &mut Vec<u8>) -> io::Result<()> {
+        loop {
+            let mut size = String::new();
+            if self.0.read_line(&mut size)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let size = usize::from_str_radix(size.trim_end(), 16).map_err(io::Error::other)?;
+            let start = body.len();
+            body.resize(start + size + 2, 0);
+            self.0.read_exact(&mut body[start..])?;
+            body.truncate(start + size);
+            if size == 0 {
+                return Ok(());
+            }
+        }
     }
 }
 

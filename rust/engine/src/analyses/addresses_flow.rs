@@ -3,21 +3,21 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use headwater_ledger::{Cancel, Ledger};
 use headwater_ledger::read::Direction;
+use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::AssetTally;
 use headwater_types::{Address, Amount, Asset, Balance, Timestamp};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Analysis;
-use crate::table::{List, Rows, TableHead};
 use crate::asset_book::{AssetBook, AssetView};
 use crate::flows::{Others, movement, overflow};
 use crate::holdings::{asset_of, is_stablecoin};
 use crate::query_meta::QueryMeta;
 use crate::request::{Checks, MAX_ITEMS, Warnings, at_most};
 use crate::scope::{Scope, Verdict};
+use crate::table::{List, Rows, TableHead};
 use crate::valuation::{Output, Valuer};
 use crate::walk::Walk;
 use crate::{CostClass, Error, Reason, completeness};
@@ -162,8 +162,11 @@ impl Analysis for AddressesFlow {
         let number = book.of_asset(params.asset)?;
         let asset = book.view(number);
         let set: HashSet<Address> = params.addresses.iter().copied().collect();
-        let flows: Vec<Flows> =
-            params.addresses.par_iter().map(|address| params.flows(ledger, *address, &set, cancel)).collect::<Result<_, _>>()?;
+        let flows: Vec<Flows> = params
+            .addresses
+            .par_iter()
+            .map(|address| params.flows(ledger, *address, &set, cancel))
+            .collect::<Result<_, _>>()?;
         let window = params.scope.window;
         Ok(AddressesFlowReport {
             blockchain: chain.name().to_owned(),
@@ -172,7 +175,12 @@ impl Analysis for AddressesFlow {
             decimals: asset.decimals,
             start_time: window.start().map(Timestamp::secs),
             end_time: window.end().map(Timestamp::secs),
-            addresses: params.addresses.iter().zip(&flows).map(|(address, flows)| row(address, &flows.tally, asset)).collect(),
+            addresses: params
+                .addresses
+                .iter()
+                .zip(&flows)
+                .map(|(address, flows)| row(address, &flows.tally, asset))
+                .collect(),
             aggregate: aggregate(&flows, asset)?,
             as_of_block: ledger.coverage().get(&chain).and_then(|coverage| coverage.last_block),
             meta: QueryMeta::new(CostClass::Medium),

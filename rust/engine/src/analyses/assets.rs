@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Analysis;
 use super::registry::{TokenEntry, entries};
-use crate::table::{List, Rows, TableHead};
 use crate::Error;
 use crate::request::{Checks, Warnings};
+use crate::table::{List, Rows, TableHead};
 
 /// `GET /v1/assets`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

@@ -8,11 +8,11 @@ use headwater_types::{Address, TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Analysis;
-use crate::table::{List, Rows, TableHead};
 use crate::balances::{Changes, Closing};
 use crate::calendar::Calendar;
 use crate::request::{Checks, HistoryUnit, Warnings, refused};
 use crate::scope::{Scope, ScopeFields};
+use crate::table::{List, Rows, TableHead};
 use crate::valuation::{Output, Valuer, amount_unit};
 use crate::walk::Walk;
 use crate::{Error, Reason, completeness};
@@ -201,8 +201,7 @@ impl Analysis for BalanceHistory {
         completeness::warn(ledger, chain, warnings);
         params.warn_of_later_days(ledger, warnings);
         let days: Vec<NaiveDate> = params.calendar.days(params.first, params.last).collect();
-        let ends: Vec<Timestamp> =
-            days.iter().map(|day| params.calendar.end(*day).min(params.end)).collect();
+        let ends: Vec<Timestamp> = days.iter().map(|day| params.calendar.end(*day).min(params.end)).collect();
         let start = params.calendar.start(params.first);
         let scope = params.scope.within(TimeWindow::new(Some(start.secs()), None).unwrap_or_default());
         let mut walk = Walk::new(ledger, &scope, params.address)?;

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Analysis;
 use super::registry::{TokenEntry, entries};
-use crate::table::{List, Rows, TableHead};
 use crate::Error;
 use crate::completeness::lacking;
 use crate::endpoint::ENDPOINTS;
 use crate::request::{Checks, Warnings, refused};
+use crate::table::{List, Rows, TableHead};
 
 /// `GET /v1/chains`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

@@ -4,10 +4,10 @@ use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
-use crate::table::{List, Rows};
 use crate::ranking::{BelowCutoff, CounterpartyRow, Ranker, least_interactions};
 use crate::request::{Checks, DirectionFilter, PageInfo, Paging, RankingSort, SortOrder, Warnings};
 use crate::scope::{Scope, ScopeFields};
+use crate::table::{List, Rows};
 use crate::valuation::Output;
 use crate::{Error, completeness};
 
@@ -130,7 +130,6 @@ impl Analysis for Counterparty {
         })
     }
 }
-
 
 impl List for Counterparty {
     type Row = CounterpartyRow;

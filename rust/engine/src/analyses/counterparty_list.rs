@@ -5,11 +5,11 @@ use headwater_types::{Chain, Family};
 use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
-use crate::table::{List, Rows};
 use crate::query_meta::QueryMeta;
 use crate::ranking::{CounterpartyRow, Ranker, least_interactions};
 use crate::request::{Checks, DirectionFilter, GroupBy, Paging, RankingSort, SortOrder, Warnings};
 use crate::scope::{Scope, ScopeFields};
+use crate::table::{List, Rows};
 use crate::valuation::Output;
 use crate::{CostClass, Error, Pagination, completeness};
 
@@ -126,7 +126,11 @@ impl Analysis for CounterpartyList {
         labels_not_built(warnings, "entity_name");
         let attribution = match chain.family() {
             Family::Utxo => {
-                warnings.add("not_built", Some("coinjoin_count"), "coinjoin_count is null: CoinJoins are not recognised yet");
+                warnings.add(
+                    "not_built",
+                    Some("coinjoin_count"),
+                    "coinjoin_count is null: CoinJoins are not recognised yet",
+                );
                 "proportional"
             }
             Family::Evm | Family::Tron => "direct",

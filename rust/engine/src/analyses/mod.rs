@@ -259,7 +259,8 @@ const SOMETIMES_ABSENT: [(&str, &[&str]); 8] = [
 fn promise(name: &str, schema: &mut RefOr<Schema>) {
     match schema {
         RefOr::T(Schema::Object(object)) => {
-            let absent = SOMETIMES_ABSENT.iter().find(|(record, _)| *record == name).map_or(&[][..], |(_, fields)| fields);
+            let absent =
+                SOMETIMES_ABSENT.iter().find(|(record, _)| *record == name).map_or(&[][..], |(_, fields)| fields);
             let names = object.properties.keys();
             object.required = names.filter(|field| !absent.contains(&field.as_str())).cloned().collect();
         }

@@ -5,8 +5,8 @@ use headwater_types::{TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Analysis;
-use crate::table::{List, Rows, TableHead};
 use crate::request::{Checks, MAX_ITEMS, Warnings, at_most, refused};
+use crate::table::{List, Rows, TableHead};
 use crate::{Error, Reason};
 
 /// `GET /v1/rates`.

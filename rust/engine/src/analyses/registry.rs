@@ -6,9 +6,9 @@ use headwater_types::{Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Analysis;
-use crate::table::{List, Rows, TableHead};
 use crate::Error;
 use crate::request::{Checks, Warnings};
+use crate::table::{List, Rows, TableHead};
 
 /// `GET /v1/registry`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

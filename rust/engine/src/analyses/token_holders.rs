@@ -7,10 +7,10 @@ use headwater_types::{Amount, Asset, Chain};
 use serde::{Deserialize, Serialize};
 
 use super::Analysis;
-use crate::table::{List, Rows, TableHead};
 use crate::holdings::{ExcludedHolder, Holdings, asset_of, is_stablecoin};
 use crate::query_meta::QueryMeta;
 use crate::request::{Checks, Offsets, Warnings};
+use crate::table::{List, Rows, TableHead};
 use crate::{CostClass, Error, Pagination, completeness};
 
 const DEFAULT_LIMIT: u32 = 10;
@@ -109,11 +109,7 @@ impl Analysis for TokenHolders {
         completeness::warn(ledger, params.chain, warnings);
         let holdings = Holdings::new(ledger, params.chain, params.asset, warnings)?;
         let page = params.page;
-        let meta = QueryMeta {
-            limit: Some(page.limit),
-            offset: Some(page.offset),
-            ..QueryMeta::new(CostClass::Heavy)
-        };
+        let meta = QueryMeta { limit: Some(page.limit), offset: Some(page.offset), ..QueryMeta::new(CostClass::Heavy) };
         Ok(TokenHoldersReport {
             blockchain: params.chain.name().to_owned(),
             contract: holdings.asset.contract.clone(),
@@ -179,6 +175,10 @@ impl List for TokenHolders {
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {
         let report = Self::report(ledger, params, warnings, rows.cancel)?;
-        rows.whole(TableHead { total: Some(report.holder_count), as_of_block: report.as_of_block, ..TableHead::default() }, warnings, report.holders)
+        rows.whole(
+            TableHead { total: Some(report.holder_count), as_of_block: report.as_of_block, ..TableHead::default() },
+            warnings,
+            report.holders,
+        )
     }
 }

@@ -4,12 +4,12 @@ use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
-use crate::table::{List, Rows};
 use crate::Error;
 use crate::completeness;
 use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransactionSort, TransferSort, Warnings};
 use crate::rows::{Excluded, Listing, TransferRow};
 use crate::scope::{FilterCriteria, Scope, ScopeFields};
+use crate::table::{List, Rows};
 use crate::valuation::{Output, amount_unit};
 
 /// `POST /v1/transactions`.

@@ -5,11 +5,11 @@ use headwater_types::{Address, Chain};
 use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
-use crate::table::{List, Rows};
 use crate::completeness;
 use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransferSort, Warnings, refused};
 use crate::rows::{Listing, TransferRow};
 use crate::scope::{Scope, ScopeFields};
+use crate::table::{List, Rows};
 use crate::valuation::{Output, amount_unit};
 use crate::{Error, Reason};
 

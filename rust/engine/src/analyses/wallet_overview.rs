@@ -11,13 +11,13 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
-use crate::table::{List, Rows, TableHead};
 use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::completeness;
 use crate::flows::{Others, Sums, movement, overflow};
 use crate::request::{Checks, Warnings};
 use crate::scope::{Scope, ScopeFields, Verdict};
+use crate::table::{List, Rows, TableHead};
 use crate::valuation::{Output, Valuer, amount_unit};
 use crate::walk::{Flow, Walk};
 
@@ -463,6 +463,14 @@ impl List for WalletOverview {
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {
         let report = Self::report(ledger, params, warnings, rows.cancel)?;
-        rows.whole(TableHead { as_of_block: report.as_of.map(|as_of| as_of.block_number), amount_unit: Some(report.amount_unit), ..TableHead::default() }, warnings, report.balances)
+        rows.whole(
+            TableHead {
+                as_of_block: report.as_of.map(|as_of| as_of.block_number),
+                amount_unit: Some(report.amount_unit),
+                ..TableHead::default()
+            },
+            warnings,
+            report.balances,
+        )
     }
 }

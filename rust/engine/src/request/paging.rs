@@ -343,12 +343,7 @@ mod tests {
         }
     }
 
-    fn paging(
-        limit: Option<i64>,
-        page: Option<i64>,
-        cursor: Option<&str>,
-        fingerprint: u64,
-    ) -> Result<Paging, Error> {
+    fn paging(limit: Option<i64>, page: Option<i64>, cursor: Option<&str>, fingerprint: u64) -> Result<Paging, Error> {
         Paging::within((fingerprint, MAX_LIMIT), limit, page, cursor)
     }
 

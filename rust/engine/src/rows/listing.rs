@@ -55,8 +55,7 @@ impl Page<'_> {
     /// The rows in order.
     pub fn rows(&self) -> impl Iterator<Item = Result<TransferRow, Error>> {
         let Listing { address, other, output, .. } = self.listing;
-        let maker =
-            RowMaker { ledger: self.ledger, address: *address, other: *other, valuer: &self.valuer, output };
+        let maker = RowMaker { ledger: self.ledger, address: *address, other: *other, valuer: &self.valuer, output };
         self.flows.iter().map(move |flow| maker.row(&self.book, flow))
     }
 

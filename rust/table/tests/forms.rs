@@ -1,0 +1,208 @@
+//! Every form of a table holds what the pages of JSON hold.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use arrow::ipc::reader::StreamReader;
+use bytes::Bytes;
+use headwater_engine::{Desk, endpoint};
+use headwater_ledger::Cancel;
+use headwater_ledger::market::PricePoint;
+use headwater_ledger::store::in_memory;
+use headwater_table::{Format, TableError, write};
+use headwater_testkit::chainlet::{Chainlet, address};
+use headwater_types::{Chain, Timestamp};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde_json::{Map, Value, json};
+
+/// More than one batch of rows.
+const TRANSFERS: u64 = 10_000;
+
+fn desk() -> Desk {
+    let mut chain = Chainlet::ethereum();
+    for number in 0..TRANSFERS {
+        let (from, to) = if number % 3 == 0 { (1, 2 + number % 7) } else { (2 + number % 7, 1) };
+        chain = chain.transfer(from, to, 1 + number * 1_000_000_007);
+        if number % 5 == 0 {
+            chain = chain.failed();
+        }
+    }
+    let price = PricePoint { symbol: "eth".to_owned(), time: Timestamp::new(0), usd: 2000.0 };
+    Desk::new(Arc::new(in_memory(vec![chain.batch()], Vec::new(), vec![price]).unwrap()))
+}
+
+fn request() -> Value {
+    json!({"blockchain": "ethereum", "address": address(Chain::ETHEREUM, 1).to_string(), "output_asset": "usd"})
+}
+
+fn written(desk: &Desk, name: &str, request: &Value, format: Format) -> (Vec<u8>, headwater_table::Written) {
+    let question = (endpoint(name).unwrap(), request);
+    write(desk, question, (format, Vec::new()), &|_, _| {}, &Cancel::new()).unwrap()
+}
+
+/// All rows, page after page of JSON.
+fn pages(desk: &Desk, name: &str, request: &Value) -> Vec<Map<String, Value>> {
+    let mut request = request.clone();
+    request["limit"] = json!(1000);
+    let mut rows = Vec::new();
+    loop {
+        let data = desk.answer(endpoint(name).unwrap(), &request, &Cancel::new()).unwrap().value();
+        rows.extend(data["datas"].as_array().unwrap().iter().map(|row| row.as_object().unwrap().clone()));
+        match &data["pagination"]["next_cursor"] {
+            Value::Null => return rows,
+            cursor => request["cursor"] = cursor.clone(),
+        }
+    }
+}
+
+/// The values of a batch, without those that are null.
+fn values(batch: &RecordBatch) -> Vec<BTreeMap<String, Value>> {
+    let mut rows = vec![BTreeMap::new(); batch.num_rows()];
+    for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
+        for (place, row) in rows.iter_mut().enumerate().filter(|(place, _)| !column.is_null(*place)) {
+            let value = match field.data_type() {
+                DataType::Utf8 => json!(column.as_string::<i32>().value(place)),
+                DataType::Int64 => json!(column.as_primitive::<Int64Type>().value(place)),
+                DataType::Float64 => json!(column.as_primitive::<Float64Type>().value(place)),
+                DataType::Boolean => json!(column.as_boolean().value(place)),
+                DataType::List(_) => {
+                    let texts = column.as_list::<i32>().value(place);
+                    texts.as_string::<i32>().iter().map(|text| json!(text)).collect()
+                }
+                other => panic!("{other}"),
+            };
+            row.insert(field.name().clone(), value);
+        }
+    }
+    rows
+}
+
+fn of_pages(rows: &[Map<String, Value>]) -> Vec<BTreeMap<String, Value>> {
+    let known = |row: &Map<String, Value>| {
+        row.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    rows.iter().map(known).collect()
+}
+
+#[test]
+fn parquet_and_arrow_hold_what_the_pages_hold() {
+    let desk = desk();
+    for name in ["transactions", "counterparty"] {
+        let expected = of_pages(&pages(&desk, name, &request()));
+        let (parquet, told) = written(&desk, name, &request(), Format::Parquet);
+        let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(parquet)).unwrap().build().unwrap();
+        let rows: Vec<_> = reader.flat_map(|batch| values(&batch.unwrap())).collect();
+        assert_eq!(rows, expected, "{name}");
+        assert_eq!((told.rows, told.next_cursor), (expected.len() as u64, None));
+
+        let (arrow, _) = written(&desk, name, &request(), Format::Arrow);
+        let reader = StreamReader::try_new(&arrow[..], None).unwrap();
+        assert_eq!(reader.schema().metadata()["headwater.amount_unit"], "usd");
+        let rows: Vec<_> = reader.flat_map(|batch| values(&batch.unwrap())).collect();
+        assert_eq!(rows, expected, "{name}");
+    }
+}
+
+#[test]
+fn lines_of_json_are_the_rows_of_the_pages() {
+    let desk = desk();
+    let (lines, _) = written(&desk, "transactions", &request(), Format::Ndjson);
+    let lines: Vec<Map<String, Value>> =
+        String::from_utf8(lines).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines, pages(&desk, "transactions", &request()));
+}
+
+#[test]
+fn csv_has_a_line_of_names_times_twice_and_lists_as_text() {
+    let desk = desk();
+    let mut request = request();
+    request["limit"] = json!(2);
+    request["include_failed"] = json!(true);
+    let (csv, told) = written(&desk, "transactions", &request, Format::Csv);
+    let text = String::from_utf8(csv).unwrap();
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let names = lines.next().unwrap();
+    let rows: Vec<Vec<&str>> = lines.collect();
+    let field = |row: usize, name: &str| rows[row][names.iter().position(|known| *known == name).unwrap()];
+    assert_eq!(rows.len(), 2);
+    let page = desk.answer(endpoint("transactions").unwrap(), &request, &Cancel::new()).unwrap().value();
+    for (place, row) in page["datas"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(field(place, "amount_raw"), row["amount_raw"].as_str().unwrap());
+        assert_eq!(field(place, "timestamp"), row["timestamp"].to_string());
+        let iso = Timestamp::new(row["timestamp"].as_i64().unwrap()).to_string();
+        assert_eq!(field(place, "timestamp_iso"), iso);
+        let flags: Vec<_> = row["flags"].as_array().unwrap().iter().map(|flag| flag.as_str().unwrap()).collect();
+        assert_eq!(field(place, "flags"), flags.join(";"));
+    }
+    // A limit ends the table, and the cursor leads on to the rows that follow.
+    request["cursor"] = json!(told.next_cursor.unwrap());
+    let (more, _) = written(&desk, "transactions", &request, Format::Ndjson);
+    let all = pages(&desk, "transactions", &{
+        let mut all = request.clone();
+        all.as_object_mut().unwrap().remove("cursor");
+        all
+    });
+    let more: Vec<Map<String, Value>> =
+        String::from_utf8(more).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(more, all[2..4]);
+}
+
+#[test]
+fn a_list_without_rows_is_a_table_without_rows() {
+    let desk = desk();
+    let mut request = request();
+    request["address"] = json!(address(Chain::ETHEREUM, 999).to_string());
+    let (csv, _) = written(&desk, "transactions", &request, Format::Csv);
+    assert_eq!(String::from_utf8(csv).unwrap().lines().count(), 1);
+    let (parquet, _) = written(&desk, "transactions", &request, Format::Parquet);
+    let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(parquet)).unwrap();
+    assert!(builder.schema().field_with_name("amount_raw").is_ok());
+    assert_eq!(builder.metadata().file_metadata().num_rows(), 0);
+}
+
+#[test]
+fn every_list_can_be_written_in_every_form() {
+    let desk = desk();
+    let mut asked = 0;
+    for endpoint in headwater_engine::ENDPOINTS.iter().filter(|endpoint| Desk::columns(endpoint).is_some()) {
+        let who = address(Chain::ETHEREUM, 1).to_string();
+        let request = match endpoint.name {
+            "assets" => json!({"chain": "ethereum"}),
+            "chains" | "registry" => json!({}),
+            "rates" => json!({"symbols": "eth"}),
+            "token/holders" => json!({"blockchain": "ethereum", "contract": "native"}),
+            "token/addresses_flow" => json!({"blockchain": "ethereum", "addresses": who}),
+            "counterparty/transfer-between" => {
+                json!({"blockchain": "ethereum", "target": who, "counterparty": address(Chain::ETHEREUM, 2).to_string()})
+            }
+            name if name.starts_with("rates/") => json!({"symbol": "eth", "start": 0, "end": 86_400}),
+            _ => json!({"blockchain": "ethereum", "address": who}),
+        };
+        for format in Format::ALL {
+            let (bytes, told) = written(&desk, endpoint.name, &request, format);
+            assert!(!bytes.is_empty() && told.rows > 0, "{} as {format:?}", endpoint.name);
+        }
+        asked += 1;
+    }
+    assert!(asked >= 12, "{asked}");
+}
+
+#[test]
+fn what_is_no_list_and_what_is_refused_says_so() {
+    let desk = desk();
+    let refused = |name: &str, request: Value| {
+        let question = (endpoint(name).unwrap(), &request);
+        match write(&desk, question, (Format::Csv, Vec::new()), &|_, _| {}, &Cancel::new()) {
+            Err(TableError::Engine(error)) => error.to_string(),
+            other => panic!("{:?}", other.map(|(_, told)| told)),
+        }
+    };
+    assert!(refused("counterparty/overview", json!({})).contains("no list"));
+    assert!(refused("transactions", json!({"blockchain": "ethereum"})).contains("address is required"));
+    let mut far = request();
+    far["limit"] = json!(100_001);
+    assert!(refused("transactions", far).contains("100000"));
+}
