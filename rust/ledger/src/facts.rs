@@ -13,6 +13,9 @@ use crate::read::{CoverageTable, Ordinal, ScriptType, Status};
 mod canonical;
 mod join;
 mod movements;
+mod opening;
+
+pub use opening::{OPENING_PART, opening};
 
 pub(crate) use canonical::Canonical;
 
@@ -101,7 +104,7 @@ pub struct TokenFacts {
 /// One transaction as a source knows it, with the movements the source tells of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionFacts {
-    /// Its hash, or the made id of an allocation, reward or fork.
+    /// Its hash, or the made id of an allocation, reward, fork or opening.
     pub hash: TxHash,
     /// Block it stands in.
     pub block: u64,
@@ -192,6 +195,9 @@ pub enum MovementFact {
     Token,
     /// A non-fungible (or multi-) token moved: kept, so that no later source counts it, but in no amount.
     NonFungible,
+    /// What `to` held of a token at the block, as a list of its holders states it. Nothing moved: it counts in balances
+    /// and nowhere else. See [`opening()`].
+    Opening,
 }
 
 /// One movement inside a transaction.

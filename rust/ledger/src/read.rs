@@ -113,7 +113,11 @@ pub trait Ledger: Send + Sync {
     /// The input that spends an output, as (transaction, position of the input).
     fn spender(&self, chain: Chain, output: &OutPoint) -> Result<Option<(TxHash, u32)>>;
 
-    /// Sums of an account by asset over all it did, fees included, in order of asset.
+    /// Where the history of an asset begins, if not with the first movement held of it: the latest opening there is.
+    /// What moved at or before it is listed and counted, but is in no balance.
+    fn opening(&self, chain: Chain, asset: &Asset) -> Option<Opening>;
+
+    /// Sums of an account by asset over all it did, fees and opening balances included, in order of asset.
     fn holdings(&self, account: &Account) -> Result<Vec<Holding>>;
 
     /// The counterparties of an account in an order, at most `limit` of them, with sums over all time; `None` where they
@@ -424,10 +428,37 @@ impl Transaction {
 pub struct Holding {
     /// The asset.
     pub asset: Asset,
-    /// Received and sent, fees among what was sent, failed transactions only by their fee.
+    /// What came in and what went out, fees among what went out, failed transactions only by their fee. An opening
+    /// balance is among what came in; [`Holding::received`] is without it.
     pub balance: Balance,
     /// The part of `sent` that was fees.
     pub fees: Amount,
+    /// What the account held when the history of the asset begins, see [`Ledger::opening`]; mostly zero, for a history
+    /// that is brought from its beginning on.
+    pub opening: Amount,
+}
+
+impl Holding {
+    /// All that movements brought: opening + received - sent is the balance.
+    #[must_use]
+    pub fn received(&self) -> Amount {
+        self.balance.received().checked_sub(self.opening).unwrap_or(Amount::ZERO)
+    }
+
+    /// All that movements took, fees included.
+    #[must_use]
+    pub const fn sent(&self) -> Amount {
+        self.balance.sent()
+    }
+}
+
+/// Where the history of a token begins: with balances that a list of its holders states for the end of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opening {
+    /// The block. What moved in it and before is in the balances already and does not count in any.
+    pub block: u64,
+    /// Its time.
+    pub time: Timestamp,
 }
 
 /// A block that is held.

@@ -34,7 +34,9 @@ pub struct OracleRow {
 /// What an account holds of one asset as the oracle sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OracleHolding {
-    /// All that came in.
+    /// What it held when the history of the asset begins.
+    pub opening: Amount,
+    /// All that came in since.
     pub received: Amount,
     /// All that went out, fees included.
     pub sent: Amount,
@@ -53,7 +55,20 @@ pub fn rows_of(transactions: &[TransactionFacts], account: &Address) -> Vec<Orac
     rows
 }
 
-/// The holdings of an account by asset: failed transactions count only by their fee, self transfers not at all.
+/// The block at whose end the history of each asset begins with stated balances: the latest there is.
+fn openings_of(transactions: &[TransactionFacts]) -> BTreeMap<Asset, u64> {
+    let mut blocks: BTreeMap<Asset, u64> = BTreeMap::new();
+    for facts in transactions {
+        for movement in facts.movements.iter().filter(|movement| movement.kind == MovementFact::Opening) {
+            let block = blocks.entry(movement.asset).or_default();
+            *block = facts.block.max(*block);
+        }
+    }
+    blocks
+}
+
+/// The holdings of an account by asset: failed transactions count only by their fee, self transfers not at all, and
+/// what moved at the block of an opening or before not either.
 ///
 /// # Panics
 /// When a sum passes 256 bits.
@@ -61,7 +76,17 @@ pub fn rows_of(transactions: &[TransactionFacts], account: &Address) -> Vec<Orac
 pub fn holdings_of(transactions: &[TransactionFacts], account: &Address) -> BTreeMap<Asset, OracleHolding> {
     let mut holdings: BTreeMap<Asset, OracleHolding> = BTreeMap::new();
     let add = |sum: &mut Amount, amount| *sum = sum.checked_add(amount).expect("sums of a test fit");
-    for row in rows_of(transactions, account).iter().filter(|row| !row.failed) {
+    let openings = openings_of(transactions);
+    for facts in transactions {
+        for movement in facts.movements.iter().filter(|movement| movement.kind == MovementFact::Opening) {
+            if movement.to == Some(*account) && openings[&movement.asset] == facts.block {
+                add(&mut holdings.entry(movement.asset).or_default().opening, movement.amount);
+            }
+        }
+    }
+    let is_in_opening = |row: &&OracleRow| openings.get(&row.asset).is_some_and(|block| row.block <= *block);
+    let rows = rows_of(transactions, account);
+    for row in rows.iter().filter(|row| !row.failed && !is_in_opening(row)) {
         let holding = holdings.entry(row.asset).or_default();
         match row.direction {
             Direction::In => add(&mut holding.received, row.amount),
@@ -112,7 +137,7 @@ fn rows_in(facts: &TransactionFacts, account: &Address) -> Vec<OracleRow> {
         let kind = match movement.kind {
             MovementFact::Internal => MovementKind::Internal,
             MovementFact::Token => MovementKind::Token,
-            MovementFact::NonFungible => continue,
+            MovementFact::NonFungible | MovementFact::Opening => continue,
         };
         if let Some((direction, other)) = sides(movement.from, movement.to) {
             let ordinal = movement.ordinal.shown().unwrap_or(u64::MAX);

@@ -136,6 +136,7 @@ impl Canonical for Movement {
             MovementFact::Internal => 0,
             MovementFact::Token => 1,
             MovementFact::NonFungible => 2,
+            MovementFact::Opening => 3,
         });
         ordinal.write(out);
         from.write(out);

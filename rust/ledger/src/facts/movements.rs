@@ -13,11 +13,13 @@ use super::join::Place;
 use super::{Movement, MovementFact};
 use crate::read::{Ordinal, Result};
 
-/// Token and non-fungible movements share the log index; internal movements have a trace ordinal of their own.
+/// Token and non-fungible movements share the log index; internal movements have a trace ordinal of their own, and
+/// openings a place in their list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Lane {
     Trace,
     Log,
+    Opening,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +47,7 @@ const fn lane(kind: MovementFact) -> Lane {
     match kind {
         MovementFact::Internal => Lane::Trace,
         MovementFact::Token | MovementFact::NonFungible => Lane::Log,
+        MovementFact::Opening => Lane::Opening,
     }
 }
 
@@ -110,9 +113,7 @@ fn place(
 /// Puts rows in order where there is nothing to join, and tells whether that is so: all indexed, each index once, and
 /// none that tells more of another. Nearly all movements there are.
 pub(super) fn settle(rows: &mut [Movement]) -> bool {
-    let is_plain = |row: &Movement| {
-        matches!(row.ordinal, Ordinal::Indexed(_)) && matches!(row.kind, MovementFact::Internal | MovementFact::Token)
-    };
+    let is_plain = |row: &Movement| matches!(row.ordinal, Ordinal::Indexed(_)) && row.kind != MovementFact::NonFungible;
     if !rows.iter().all(is_plain) {
         return false;
     }
@@ -149,6 +150,7 @@ pub(super) fn join_movements(at: &Place<'_>, mut held: Vec<Movement>, offered: V
     // A contract is fungible or it is not: one row of a content known to be non-fungible tells it of all of them.
     let kind = |content: &Content| match content.lane {
         Lane::Trace => MovementFact::Internal,
+        Lane::Opening => MovementFact::Opening,
         Lane::Log if held.non_fungible.contains(content) || offered.non_fungible.contains(content) => {
             MovementFact::NonFungible
         }

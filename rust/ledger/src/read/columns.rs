@@ -90,6 +90,12 @@ impl PostingFlags {
         self.0 & (bits::SUCCESS | bits::FAILED) == bits::FAILED
     }
 
+    /// Whether its amount counts in balances: what failed moved nothing.
+    #[must_use]
+    pub const fn counts(self) -> bool {
+        !self.is_failed()
+    }
+
     /// Whether the movement created the receiving contract.
     #[must_use]
     pub const fn creates_contract(self) -> bool {

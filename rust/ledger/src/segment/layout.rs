@@ -133,6 +133,38 @@ pub(super) struct Summary {
     pub(super) times_ordered: u64,
 }
 
+/// How much there is of what most segments have nothing of. A file has this section only where a number is not zero;
+/// one of packed columns is then of format 3, so that older software does not pass over what it does not know.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Marks {
+    /// Opening balances.
+    pub(crate) openings: u64,
+}
+
+impl Marks {
+    /// Whether there is nothing of either.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.openings = self.openings.saturating_add(other.openings);
+    }
+
+    pub(crate) fn take(&mut self, other: Self) {
+        self.openings = self.openings.saturating_sub(other.openings);
+    }
+}
+
+/// A token with opening balances, and the first row that states some at their latest block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Opened {
+    pub(crate) asset: u32,
+    pub(crate) row: u32,
+}
+
 /// What format 2 has to say beside [`Summary`].
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
@@ -178,6 +210,7 @@ pub(super) mod movement {
     pub(in super::super) const INTERNAL: u8 = 0;
     pub(in super::super) const TOKEN: u8 = 1;
     pub(in super::super) const NON_FUNGIBLE: u8 = 2;
+    pub(in super::super) const OPENING: u8 = 3;
     pub(in super::super) const KIND: u8 = 3;
     pub(in super::super) const UNINDEXED: u8 = 1 << 2;
 }
@@ -208,6 +241,14 @@ pub(super) const NO_DECIMALS: u16 = u16::MAX;
 
 pub(super) const SUMMARY: Section<Summary> = Section::new("summary");
 pub(super) const COUNTS: Section<Counts> = Section::new("counts");
+pub(super) const MARKS: Section<Marks> = Section::new("marks");
+/// Only where there are opening balances, as the sections of them: tokens in order, and who was stated to hold how much
+/// of what in which row, by account, then by row.
+pub(super) const OPENED: Section<Opened> = Section::new("opened");
+pub(super) const OPENING_ACCOUNTS: Numeric<u32> = numeric!("opening.accounts");
+pub(super) const OPENING_ROWS: Numeric<u32> = numeric!("opening.rows");
+pub(super) const OPENING_ASSETS: Numeric<u32> = numeric!("opening.assets");
+pub(super) const OPENING_AMOUNTS: AmountSections = amounts!("opening.amounts");
 
 /// Keys of the accounts in order, one behind the other.
 pub(super) const ACCOUNT_KEYS: Section<u8> = Section::new("account.keys");

@@ -84,6 +84,7 @@ impl Movements {
             let kind = match record.flags & movement::KIND {
                 movement::INTERNAL => MovementKind::Internal,
                 movement::TOKEN => MovementKind::Token,
+                // Non-fungible ones move no amount, and openings move nothing.
                 _ => return None,
             };
             Some((kind, record.flags & movement::UNINDEXED != 0, *record))

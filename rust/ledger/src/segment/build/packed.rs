@@ -13,15 +13,15 @@ use crate::Cancel;
 use crate::read::Result;
 use crate::segment::SegmentInput;
 use crate::segment::column::NONE;
-use crate::segment::container::SegmentFile;
 use crate::segment::fee::{fee_of, saturating_add};
+use crate::segment::opening::{self, OpeningsWriter};
 use crate::segment::posting::Shape;
 use crate::segment::read::RawPosting;
 use crate::segment::record::TransactionRecord;
 use crate::segment::spool::Spool;
 use crate::segment::write::{
     AccountsWriter, BlocksWriter, FeesWriter, Frame, HashesWriter, PostingsWriter, SpendersWriter, TokensWriter,
-    Totals, TransactionsWriter, finish, put_assets,
+    Totals, TransactionsWriter, begin, finish, put_assets,
 };
 
 /// Rows between two looks at the cancel token.
@@ -44,7 +44,8 @@ pub(super) fn build(
     };
     let by_hash = order::by_hash(input, rows)?;
     cancel.check()?;
-    let mut out = SegmentFile::begin(sink, input.chain, input.network)?;
+    let marks = prepared.marks();
+    let mut out = begin(sink, (input.chain, input.network), marks)?;
     let mut accounts = AccountsWriter::new(spool, input.chain.family());
     dictionary.write(&mut accounts, input.chain.family())?;
     accounts.put(&mut out)?;
@@ -52,7 +53,7 @@ pub(super) fn build(
     let mut transactions = TransactionsWriter::new(spool, frame);
     let mut movements = Movements::new(dictionary.len());
     let mut fees: FxHashMap<u32, Amount> = FxHashMap::default();
-    let mut inputs = Vec::new();
+    let (mut inputs, mut openings) = (Vec::new(), Vec::new());
     let mut record = TransactionRecord::default();
     let mut records = super::record::Records::new(*summary, assets, &dictionary.seen);
     let mut places = Vec::with_capacity(rows.len());
@@ -65,6 +66,7 @@ pub(super) fn build(
         for input in &record.inputs {
             inputs.push((input.hash, input.index, super::columns::id(inputs.len(), "inputs")?));
         }
+        openings.extend(opening::entries(place, &record));
         transactions.push(&record, &mut out)?;
         movements.add(place, &record, row.facts.hash.is_made());
         if let (Some(payer), Some(fee)) = (record.from, fee_of(row.facts)) {
@@ -91,6 +93,7 @@ pub(super) fn build(
         inputs: transactions.inputs(),
         hubs: 0,
         fee_payers: 0,
+        marks,
         times_ordered: summary.times_ordered == 1,
     };
     tokens.put(&mut out)?;
@@ -107,7 +110,7 @@ pub(super) fn build(
     spenders.put(&mut out)?;
     cancel.check()?;
 
-    let knots = transactions.knots();
+    let (knots, opened) = (transactions.knots(), transactions.opened());
     let shape = Shape::new(totals.transactions, totals.accounts, totals.assets, knots.clone());
     transactions.put(&mut out)?;
     let mut postings = PostingsWriter::new(spool, shape, frame, &mut out);
@@ -135,5 +138,9 @@ pub(super) fn build(
     fees.into_iter().try_for_each(|(account, fee)| fee_writer.push(account, fee))?;
     totals.fee_payers = fee_writer.len();
     fee_writer.put(&mut out)?;
+    openings.sort_by_key(|entry| (entry.account, entry.row));
+    let mut opening_writer = OpeningsWriter::new(spool);
+    openings.iter().try_for_each(|entry| opening_writer.push(entry))?;
+    opening_writer.put(&opened, &mut out)?;
     finish(out, &knots, &totals)
 }

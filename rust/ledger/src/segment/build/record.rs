@@ -84,6 +84,7 @@ impl<'a> Records<'a> {
                 MovementFact::Internal => movement::INTERNAL,
                 MovementFact::Token => movement::TOKEN,
                 MovementFact::NonFungible => movement::NON_FUNGIBLE,
+                MovementFact::Opening => movement::OPENING,
             };
             let unindexed = if matches!(movement.ordinal, Ordinal::Unindexed(_)) { movement::UNINDEXED } else { 0 };
             let (from, to) = (self.of(movement.from.as_ref()), self.of(movement.to.as_ref()));

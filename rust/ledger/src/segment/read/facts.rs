@@ -40,7 +40,7 @@ impl Segment {
             effective_gas_price: record.paid_price,
             fee: record.fee,
             method_id: record.method_id,
-            movements: movements.map(|movement| self.movement(row, movement, unindexed)).collect::<Result<_>>()?,
+            movements: movements.map(|movement| self.movement(movement, unindexed)).collect::<Result<_>>()?,
             logs: logs.into_iter().map(|log| self.log(log)).collect::<Result<_>>()?,
             utxo,
             failure_reason: text(record.failure, "has a reason of failure that is no text")?,
@@ -61,13 +61,13 @@ impl Segment {
         Ok(Some(Body { from: self.account_of(record.from)?, to: self.account_of(record.to)?, value }))
     }
 
-    fn movement(&self, row: u32, record: &MovementRecord, unindexed: Unindexed) -> Result<Movement> {
+    fn movement(&self, record: &MovementRecord, unindexed: Unindexed) -> Result<Movement> {
         Ok(Movement {
             kind: match record.flags & movement::KIND {
                 movement::INTERNAL => MovementFact::Internal,
                 movement::TOKEN => MovementFact::Token,
                 movement::NON_FUNGIBLE => MovementFact::NonFungible,
-                _ => return Err(self.wrong_row(row, "has no kind of movement")),
+                _ => MovementFact::Opening,
             },
             ordinal: match (record.flags & movement::UNINDEXED != 0, unindexed) {
                 (false, _) => Ordinal::Indexed(record.ordinal),

@@ -40,6 +40,11 @@ impl RawPosting {
         PostingFlags(self.flags).status()
     }
 
+    /// Whether its amount counts in balances.
+    pub(crate) fn counts(&self) -> bool {
+        PostingFlags(self.flags).counts()
+    }
+
     pub(crate) fn creates_contract(&self) -> bool {
         PostingFlags(self.flags).creates_contract()
     }

@@ -56,7 +56,12 @@ fn amount() -> impl Strategy<Value = Amount> + Clone {
 }
 
 fn movement(chain: Chain) -> impl Strategy<Value = Movement> {
-    let kind = prop_oneof![Just(MovementFact::Internal), Just(MovementFact::Token), Just(MovementFact::NonFungible)];
+    let kind = prop_oneof![
+        3 => Just(MovementFact::Internal),
+        3 => Just(MovementFact::Token),
+        3 => Just(MovementFact::NonFungible),
+        1 => Just(MovementFact::Opening),
+    ];
     let sides = (option::weighted(0.8, addresses(chain)), option::weighted(0.8, addresses(chain)));
     (kind, any::<bool>(), sides, addresses(chain), amount()).prop_map(
         |(kind, indexed, (from, to), contract, amount)| {

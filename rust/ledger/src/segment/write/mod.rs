@@ -28,5 +28,5 @@ mod transactions;
 pub(crate) use self::accounts::{AccountsWriter, TokensWriter, put_assets};
 pub(crate) use self::hashes::{HashesWriter, SpendersWriter};
 pub(crate) use self::postings::{FeesWriter, PostingsWriter};
-pub(crate) use self::summary::{BlocksWriter, Frame, Totals, finish};
+pub(crate) use self::summary::{BlocksWriter, Frame, Totals, begin, finish};
 pub(crate) use self::transactions::TransactionsWriter;
