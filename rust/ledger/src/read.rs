@@ -6,18 +6,22 @@
 //! beyond it; what leaves an analysis is always the address, the asset or the hash behind them.
 
 mod columns;
+mod coverage;
+mod holding;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use headwater_types::{Address, Amount, Asset, Balance, BlockHash, Chain, Network, TimeWindow, Timestamp, TxHash};
+use headwater_types::{Address, Amount, Asset, BlockHash, Chain, TimeWindow, Timestamp, TxHash};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::columns::ColumnBuffer;
 pub use self::columns::{ColumnSet, LARGE, NOBODY, PostingColumns, PostingFlags};
+pub use self::coverage::{Coverage, CoverageTable};
+pub use self::holding::{Holding, Opening};
 use crate::edges::{AssetEdge, EdgeFlows, EdgeOrder, Edges};
-use crate::facts::{LogFacts, OutPoint, TokenFacts};
+use crate::facts::{AmountOf, LogFacts, OutPoint, TokenFacts};
 use crate::holders::Holders;
 use crate::market::{PriceTable, Registry};
 use crate::snapshot::pack;
@@ -306,6 +310,8 @@ pub struct Posting {
     pub status: Option<Status>,
     /// Whether the movement created the receiving contract.
     pub creates_contract: bool,
+    /// Whether the amount is known to the precision of a double only; then it counts in no balance.
+    pub approximate: bool,
 }
 
 /// Kinds of movement in their order inside a transaction.
@@ -421,44 +427,12 @@ impl Transaction {
     pub fn logs(&self) -> &[LogFacts] {
         &self.facts.logs
     }
-}
 
-/// What an account holds of one asset, and how it came to that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Holding {
-    /// The asset.
-    pub asset: Asset,
-    /// What came in and what went out, fees among what went out, failed transactions only by their fee. An opening
-    /// balance is among what came in; [`Holding::received`] is without it.
-    pub balance: Balance,
-    /// The part of `sent` that was fees.
-    pub fees: Amount,
-    /// What the account held when the history of the asset begins, see [`Ledger::opening`]; mostly zero, for a history
-    /// that is brought from its beginning on.
-    pub opening: Amount,
-}
-
-impl Holding {
-    /// All that movements brought: opening + received - sent is the balance.
+    /// Whether the amount of a movement is known to the precision of a double only; see [`Posting::approximate`].
     #[must_use]
-    pub fn received(&self) -> Amount {
-        self.balance.received().checked_sub(self.opening).unwrap_or(Amount::ZERO)
+    pub fn is_approximate(&self, kind: MovementKind, ordinal: Ordinal) -> bool {
+        AmountOf::of(kind, ordinal).is_some_and(|amount| self.facts.approximate.contains(&amount))
     }
-
-    /// All that movements took, fees included.
-    #[must_use]
-    pub const fn sent(&self) -> Amount {
-        self.balance.sent()
-    }
-}
-
-/// Where the history of a token begins: with balances that a list of its holders states for the end of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Opening {
-    /// The block. What moved in it and before is in the balances already and does not count in any.
-    pub block: u64,
-    /// Its time.
-    pub time: Timestamp,
 }
 
 /// A block that is held.
@@ -534,47 +508,6 @@ impl ScriptType {
             Self::Nonstandard => "nonstandard",
         }
     }
-}
-
-/// A table whose completeness coverage speaks of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CoverageTable {
-    /// Block headers.
-    Blocks,
-    /// Transactions with sender, receiver and value; on UTXO chains with inputs and outputs.
-    Transactions,
-    /// Status and gas.
-    Receipts,
-    /// Internal movements of the native coin.
-    Traces,
-    /// Token movements.
-    TokenTransfers,
-    /// Event logs.
-    Logs,
-}
-
-/// What a ledger holds of one chain. Answers that depend on what is missing say so.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Coverage {
-    /// The network.
-    pub network: Network,
-    /// Complete block ranges by table: sorted, disjoint, both ends included.
-    pub ranges: BTreeMap<CoverageTable, Vec<(u64, u64)>>,
-    /// Number of accounts whose own history is complete, by table (account exports).
-    pub accounts: BTreeMap<CoverageTable, u64>,
-    /// First block that holds a transaction.
-    pub first_block: Option<u64>,
-    /// Last block that holds a transaction.
-    pub last_block: Option<u64>,
-    /// Time of the first.
-    pub first_time: Option<Timestamp>,
-    /// Time of the last: the head of the data, against which "now" is measured.
-    pub last_time: Option<Timestamp>,
-    /// Number of transactions.
-    pub transactions: u64,
-    /// Number of movements.
-    pub movements: u64,
 }
 
 /// Where a face gets the ledger of a call from: the newest generation, or the one that a cursor pinned.

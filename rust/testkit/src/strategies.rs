@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use headwater_ledger::facts::{Batch, Movement, MovementFact, TransactionFacts, opening};
+use headwater_ledger::facts::{AmountOf, Batch, Movement, MovementFact, TransactionFacts, opening};
 use headwater_ledger::read::Ordinal;
 use headwater_types::Amount;
 use proptest::prelude::*;
@@ -37,7 +37,22 @@ pub fn account_chain() -> impl Strategy<Value = Batch> {
     })
 }
 
-/// The same with lists of holders of its tokens among it: some of one token at several blocks, some before anything of
+/// The same with amounts that are told to the precision of a double only.
+pub fn approximate_chain() -> impl Strategy<Value = Batch> {
+    (account_chain(), any::<u64>()).prop_map(|(mut batch, mut luck)| {
+        for facts in &mut batch.transactions {
+            let names = facts.movements.iter().filter_map(AmountOf::of_fact).chain(facts.body.map(|_| AmountOf::Value));
+            let is_rough = |_: &AmountOf| {
+                luck = luck.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                luck >> 62 == 0
+            };
+            facts.approximate = names.filter(is_rough).collect();
+        }
+        batch
+    })
+}
+
+/// A chain of accounts with lists of holders of its tokens among it: some of one token at several blocks, some before anything of
 /// the token moved, and some in the middle.
 pub fn opened_chain() -> impl Strategy<Value = Batch> {
     let held = prop::collection::btree_map(0..6u64, 0..9u64, 1..5);

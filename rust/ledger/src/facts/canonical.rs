@@ -5,7 +5,7 @@
 
 use headwater_types::{Address, Amount, Asset, Timestamp};
 
-use super::{BlockFacts, Body, InputFacts, LogFacts, Movement, MovementFact, OutputFacts, TokenFacts};
+use super::{AmountOf, BlockFacts, Body, InputFacts, LogFacts, Movement, MovementFact, OutputFacts, TokenFacts};
 use super::{TransactionFacts, UtxoFacts};
 use crate::read::{Ordinal, Status};
 
@@ -211,6 +211,7 @@ impl Canonical for TransactionFacts {
             movements,
             logs,
             utxo,
+            approximate,
         } = self;
         hash.as_bytes().write(out);
         block.write(out);
@@ -232,6 +233,19 @@ impl Canonical for TransactionFacts {
         movements.write(out);
         logs.write(out);
         utxo.write(out);
+        approximate.iter().for_each(|amount| amount.write(out));
+    }
+}
+
+impl Canonical for AmountOf {
+    fn write(&self, out: &mut Vec<u8>) {
+        let (kind, number) = match self {
+            Self::Value => (0, 0),
+            Self::Internal(number) => (1, *number),
+            Self::Token(number) => (2, *number),
+        };
+        out.push(kind);
+        number.write(out);
     }
 }
 

@@ -140,6 +140,8 @@ pub(super) struct Summary {
 pub(crate) struct Marks {
     /// Opening balances.
     pub(crate) openings: u64,
+    /// Movements whose amount is approximate.
+    pub(crate) approximate: u64,
 }
 
 impl Marks {
@@ -150,10 +152,12 @@ impl Marks {
 
     pub(crate) fn add(&mut self, other: Self) {
         self.openings = self.openings.saturating_add(other.openings);
+        self.approximate = self.approximate.saturating_add(other.approximate);
     }
 
     pub(crate) fn take(&mut self, other: Self) {
         self.openings = self.openings.saturating_sub(other.openings);
+        self.approximate = self.approximate.saturating_sub(other.approximate);
     }
 }
 
@@ -203,6 +207,8 @@ pub(super) mod head {
     pub(in super::super) const FAILED: u32 = 1 << 4;
     pub(in super::super) const HAS_UTXO: u32 = 1 << 5;
     pub(in super::super) const COINBASE: u32 = 1 << 6;
+    /// The value is approximate.
+    pub(in super::super) const APPROXIMATE: u32 = 1 << 7;
 }
 
 /// Bits of a stored movement.
@@ -213,6 +219,8 @@ pub(super) mod movement {
     pub(in super::super) const OPENING: u8 = 3;
     pub(in super::super) const KIND: u8 = 3;
     pub(in super::super) const UNINDEXED: u8 = 1 << 2;
+    /// The amount is.
+    pub(in super::super) const APPROXIMATE: u8 = 1 << 3;
 }
 
 /// Bits of a posting.
@@ -224,8 +232,18 @@ pub(crate) mod posting {
     pub(crate) const OWN: u8 = 2 << 2;
     pub(crate) const SUCCESS: u8 = 1 << 4;
     pub(crate) const FAILED: u8 = 1 << 5;
+    /// Of native movements only.
     pub(crate) const CREATES: u8 = 1 << 6;
+    /// Of internal and token movements only.
     pub(crate) const UNINDEXED: u8 = 1 << 7;
+    /// What tells by kind that the amount is approximate: the bit of the two above that means nothing for the kind. On
+    /// UTXO chains none is.
+    pub(crate) const APPROXIMATE: [u8; 4] = [UNINDEXED, CREATES, CREATES, 0];
+
+    /// The same for the kind in the lowest bits.
+    pub(crate) const fn approximate(flags: u8) -> u8 {
+        APPROXIMATE[(flags & KIND) as usize]
+    }
 }
 
 /// Bits of an account.

@@ -20,7 +20,8 @@
 //! # Format 3
 //!
 //! Format 2 with a section of marks: how many opening balances there are, which are no postings and lie in sections of
-//! their own, by account. A segment without any of what is marked is of format 2, to the byte.
+//! their own, by account; and how many amounts are approximate, as bits of transactions, movements and postings tell.
+//! A segment without any of what is marked is of format 2, to the byte.
 //!
 //! # Format 1
 //!

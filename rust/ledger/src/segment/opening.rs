@@ -6,11 +6,11 @@ use std::sync::Arc;
 use headwater_types::Amount;
 
 use super::container::SegmentFile;
-use super::layout::{self, Marks, Opened, movement};
+use super::layout::{self, Marks, Opened, head, movement};
 use super::pack::{AmountTableWriter, IntWriter};
 use super::record::{MovementRecord, TransactionRecord};
 use super::spool::Spool;
-use crate::facts::{Movement, MovementFact, TransactionFacts};
+use crate::facts::{AmountOf, Movement, MovementFact, TransactionFacts};
 use crate::read::Result;
 
 /// What one account was stated to hold.
@@ -38,12 +38,26 @@ impl Marks {
     /// Those of one transaction.
     pub(super) fn of_facts(facts: &TransactionFacts) -> Self {
         let is_opening = |movement: &&Movement| movement.kind == MovementFact::Opening && movement.to.is_some();
-        Self { openings: facts.movements.iter().filter(is_opening).count() as u64 }
+        let approximate = || {
+            let names = facts.movements.iter().filter_map(AmountOf::of_fact);
+            let names = names.chain(facts.body.map(|_| AmountOf::Value));
+            names.filter(|name| facts.approximate.contains(name)).count() as u64
+        };
+        Self {
+            openings: facts.movements.iter().filter(is_opening).count() as u64,
+            // Nearly always nothing.
+            approximate: if facts.approximate.is_empty() { 0 } else { approximate() },
+        }
     }
 
     /// The same of what is filed of it.
     pub(super) fn of(record: &TransactionRecord) -> Self {
-        Self { openings: entries(0, record).count() as u64 }
+        let is_approximate = |movement: &&MovementRecord| movement.flags & movement::APPROXIMATE != 0;
+        let movements = record.movements.iter().filter(is_approximate).count();
+        Self {
+            openings: entries(0, record).count() as u64,
+            approximate: movements as u64 + u64::from(record.flags & head::APPROXIMATE != 0),
+        }
     }
 }
 

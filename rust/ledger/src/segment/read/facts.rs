@@ -1,5 +1,7 @@
 //! From records back to the facts they were made of.
 
+use std::collections::BTreeSet;
+
 use headwater_types::{Address, TxHash};
 
 use super::super::layout::{head, movement};
@@ -7,9 +9,20 @@ use super::super::record::{InputRecord, LogRecord, MovementRecord, OutputRecord,
 use super::Segment;
 use super::transactions::{Unindexed, status_of};
 use crate::facts::{
-    Body, InputFacts, LogFacts, Movement, MovementFact, OutPoint, OutputFacts, TransactionFacts, UtxoFacts,
+    AmountOf, Body, InputFacts, LogFacts, Movement, MovementFact, OutPoint, OutputFacts, TransactionFacts, UtxoFacts,
 };
 use crate::read::{Ordinal, Result, ScriptType};
+
+/// The amounts of a transaction that are approximate.
+fn approximate(record: &TransactionRecord) -> BTreeSet<AmountOf> {
+    let value = (record.flags & head::APPROXIMATE != 0).then_some(AmountOf::Value);
+    let movements = record.movements.iter().filter(|movement| movement.flags & movement::APPROXIMATE != 0);
+    let names = movements.map(|movement| match movement.flags & movement::KIND {
+        movement::INTERNAL => AmountOf::Internal(movement.ordinal),
+        _ => AmountOf::Token(movement.ordinal),
+    });
+    value.into_iter().chain(names).collect()
+}
 
 impl Segment {
     pub(crate) fn facts_with(&self, row: u32, unindexed: Unindexed) -> Result<TransactionFacts> {
@@ -22,6 +35,7 @@ impl Segment {
         let flags = record.flags;
         let has = |bit: u32| flags & bit != 0;
         let utxo = has(head::HAS_UTXO).then(|| self.utxo_facts(&mut record)).transpose()?;
+        let approximate = approximate(&record);
         let movements = record.movements.iter();
         let logs = std::mem::take(&mut record.logs);
         Ok(TransactionFacts {
@@ -46,6 +60,7 @@ impl Segment {
             failure_reason: text(record.failure, "has a reason of failure that is no text")?,
             method: text(record.method, "has a method that is no text")?,
             input: record.call_data,
+            approximate,
         })
     }
 

@@ -13,7 +13,7 @@ use super::super::layout::{self, Counts, HUB};
 use super::super::pack::{Ints, Table};
 use super::postings::index;
 use super::{Begin, RawPosting, Segment};
-use crate::read::{ColumnBuffer, ColumnSet, Direction, LARGE, MovementKind, Result, Status};
+use crate::read::{ColumnBuffer, ColumnSet, Direction, LARGE, MovementKind, Result};
 
 /// Seconds of a UTC day.
 pub(crate) const SECS_PER_DAY: i64 = 86_400;
@@ -346,11 +346,8 @@ impl Segment {
             // The sender of a transaction pays its fee, whatever became of it; its native movement is its own one.
             let pays = asset == 0 && posting.kind() == MovementKind::Native && direction != Direction::In;
             let fee = if pays { self.transactions.fee(posting.row)? } else { None };
-            let amount = if posting.status() == Some(Status::Failed) || direction == Direction::Own {
-                None
-            } else {
-                Some(posting.amount)
-            };
+            let moves = posting.counts() && direction != Direction::Own;
+            let amount = moves.then_some(posting.amount);
             if amount.is_none() && fee.is_none() {
                 continue;
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use headwater_types::{Address, Amount, Asset, Timestamp};
 
-use crate::facts::{Movement, MovementFact, TransactionFacts};
+use crate::facts::{AmountOf, Movement, MovementFact, TransactionFacts};
 use crate::read::{Direction, Holding, Ledger, MovementKind, Ordinal, Posting, PostingKey, Scan, ScanOrder, Status};
 use crate::segment::SegmentInput;
 use crate::{Cancel, Snapshot};
@@ -20,6 +20,7 @@ pub(super) struct Row {
     amount: Amount,
     status: Option<Status>,
     creates_contract: bool,
+    approximate: bool,
 }
 
 pub(super) fn row(ledger: &Snapshot, posting: &Posting) -> Row {
@@ -40,6 +41,7 @@ pub(super) fn row(ledger: &Snapshot, posting: &Posting) -> Row {
         amount: posting.amount,
         status: posting.status,
         creates_contract: posting.creates_contract,
+        approximate: posting.approximate,
     }
 }
 
@@ -85,10 +87,12 @@ impl Oracle {
             amount,
             status: if is_utxo { Some(Status::Success) } else { facts.status },
             creates_contract: false,
+            approximate: false,
         };
         if let Some(body) = facts.body {
             let mut native = row(MovementKind::Native, Ordinal::Indexed(0), Asset::Native, body.value);
             native.creates_contract = body.to.is_none() && body.from.is_some();
+            native.approximate = facts.approximate.contains(&AmountOf::Value);
             self.both_sides(&native, body.from, body.to.or(facts.created));
             let gas = facts
                 .gas_used
@@ -117,7 +121,9 @@ impl Oracle {
                     continue;
                 }
             };
-            self.both_sides(&row(kind, *ordinal, movement.asset, movement.amount), movement.from, movement.to);
+            let mut row = row(kind, *ordinal, movement.asset, movement.amount);
+            row.approximate = AmountOf::of_fact(movement).is_some_and(|name| facts.approximate.contains(&name));
+            self.both_sides(&row, movement.from, movement.to);
         }
         let Some(utxo) = &facts.utxo else { return };
         let mut owners: Vec<Address> = Vec::new();
@@ -162,7 +168,7 @@ impl Oracle {
 
     fn one_side(&mut self, account: Address, row: Row) {
         let is_in_opening = self.openings.get(&row.asset).is_some_and(|block| row.key.block <= *block);
-        if row.status != Some(Status::Failed) && !is_in_opening {
+        if row.status != Some(Status::Failed) && !row.approximate && !is_in_opening {
             let sums = self.holdings.entry(account).or_default().entry(row.asset).or_default();
             match row.direction {
                 Direction::In => sums.1 = add(sums.1, row.amount),
