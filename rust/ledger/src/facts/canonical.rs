@@ -233,7 +233,9 @@ impl Canonical for TransactionFacts {
         movements.write(out);
         logs.write(out);
         utxo.write(out);
-        approximate.iter().for_each(|amount| amount.write(out));
+        for amount in approximate {
+            amount.write(out);
+        }
     }
 }
 

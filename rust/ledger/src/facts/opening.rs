@@ -1,6 +1,7 @@
 //! Lists of holders as facts: what everybody held of a token at a block, where its history before that is not brought.
 
 use headwater_types::{Address, Amount, Asset, Chain, Timestamp, TxHash};
+use rayon::slice::ParallelSliceMut;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::canonical::Canonical;
@@ -45,7 +46,7 @@ pub fn opening(
     time: Timestamp,
     mut balances: Vec<(Address, Amount)>,
 ) -> Result<impl Iterator<Item = TransactionFacts>> {
-    balances.sort_unstable_by(|a, b| (a.0.key().as_slice(), a.1).cmp(&(b.0.key().as_slice(), b.1)));
+    balances.par_sort_unstable();
     balances.dedup();
     if let Some([(holder, one), (_, other)]) = balances.array_windows().find(|[one, other]| one.0 == other.0) {
         return Err(LedgerError::Conflict {

@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use bytemuck::{Pod, Zeroable};
 
 use super::knots::Knot;
+use super::marks::Marks;
 use super::pack::PackedSections;
 
 /// A section by name and element type.
@@ -131,34 +132,6 @@ pub(super) struct Summary {
     pub(super) last_time: i64,
     /// 1 when no later block has an earlier time, so that times can be searched by halving.
     pub(super) times_ordered: u64,
-}
-
-/// How much there is of what most segments have nothing of. A file has this section only where a number is not zero;
-/// one of packed columns is then of format 3, so that older software does not pass over what it does not know.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Marks {
-    /// Opening balances.
-    pub(crate) openings: u64,
-    /// Movements whose amount is approximate.
-    pub(crate) approximate: u64,
-}
-
-impl Marks {
-    /// Whether there is nothing of either.
-    pub(crate) fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
-    pub(crate) fn add(&mut self, other: Self) {
-        self.openings = self.openings.saturating_add(other.openings);
-        self.approximate = self.approximate.saturating_add(other.approximate);
-    }
-
-    pub(crate) fn take(&mut self, other: Self) {
-        self.openings = self.openings.saturating_sub(other.openings);
-        self.approximate = self.approximate.saturating_sub(other.approximate);
-    }
 }
 
 /// A token with opening balances, and the first row that states some at their latest block.

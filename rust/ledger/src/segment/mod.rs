@@ -35,6 +35,7 @@ mod fee;
 mod knots;
 mod layout;
 mod map;
+mod marks;
 mod merge;
 mod opening;
 mod pack;

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use headwater_types::Amount;
 
 use super::container::SegmentFile;
-use super::layout::{self, Marks, Opened, head, movement};
+use super::layout::{self, Opened, movement};
 use super::pack::{AmountTableWriter, IntWriter};
 use super::record::{MovementRecord, TransactionRecord};
 use super::spool::Spool;
-use crate::facts::{AmountOf, Movement, MovementFact, TransactionFacts};
 use crate::read::Result;
 
 /// What one account was stated to hold.
@@ -32,33 +31,6 @@ pub(super) fn entries(row: u32, record: &TransactionRecord) -> impl Iterator<Ite
 
 fn is_opening(record: &MovementRecord) -> bool {
     record.flags & movement::KIND == movement::OPENING
-}
-
-impl Marks {
-    /// Those of one transaction.
-    pub(super) fn of_facts(facts: &TransactionFacts) -> Self {
-        let is_opening = |movement: &&Movement| movement.kind == MovementFact::Opening && movement.to.is_some();
-        let approximate = || {
-            let names = facts.movements.iter().filter_map(AmountOf::of_fact);
-            let names = names.chain(facts.body.map(|_| AmountOf::Value));
-            names.filter(|name| facts.approximate.contains(name)).count() as u64
-        };
-        Self {
-            openings: facts.movements.iter().filter(is_opening).count() as u64,
-            // Nearly always nothing.
-            approximate: if facts.approximate.is_empty() { 0 } else { approximate() },
-        }
-    }
-
-    /// The same of what is filed of it.
-    pub(super) fn of(record: &TransactionRecord) -> Self {
-        let is_approximate = |movement: &&MovementRecord| movement.flags & movement::APPROXIMATE != 0;
-        let movements = record.movements.iter().filter(is_approximate).count();
-        Self {
-            openings: entries(0, record).count() as u64,
-            approximate: movements as u64 + u64::from(record.flags & head::APPROXIMATE != 0),
-        }
-    }
 }
 
 /// Finds the first row of the latest opening of each token, while rows come in order. The native coin has none: what

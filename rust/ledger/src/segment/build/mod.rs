@@ -28,7 +28,8 @@ use self::transactions::TransactionColumns;
 use super::SegmentInput;
 use super::container::ContainerWriter;
 use super::fee::{fee_of, saturating_add};
-use super::layout::{self, Marks, Summary};
+use super::layout::{self, Summary};
+use super::marks::Marks;
 use super::opening::{self, OpenedRows, OpeningEntry};
 use super::record::TransactionRecord;
 use super::spool::Spool;
@@ -179,7 +180,9 @@ fn opening_columns(marks: Marks, openings: &[OpeningEntry], opened: &OpenedRows,
     out.put(layout::OPENING_ROWS.raw, &column(|entry| entry.row));
     out.put(layout::OPENING_ASSETS.raw, &column(|entry| entry.asset));
     let mut amounts = AmountBuilder::default();
-    openings.iter().for_each(|entry| amounts.push(entry.amount));
+    for entry in openings {
+        amounts.push(entry.amount);
+    }
     amounts.put(out, layout::OPENING_AMOUNTS);
     out.put(layout::OPENED, &opened.list());
 }

@@ -13,8 +13,9 @@ use crate::Cancel;
 use crate::read::Result;
 use crate::segment::SegmentInput;
 use crate::segment::column::NONE;
+use crate::segment::container::SegmentFile;
 use crate::segment::fee::{fee_of, saturating_add};
-use crate::segment::opening::{self, OpeningsWriter};
+use crate::segment::opening::{self, OpenedRows, OpeningEntry, OpeningsWriter};
 use crate::segment::posting::Shape;
 use crate::segment::read::RawPosting;
 use crate::segment::record::TransactionRecord;
@@ -132,15 +133,30 @@ pub(super) fn build(
         }
     }
     totals.hubs = postings.put(totals.accounts)?;
+    totals.fee_payers = put_fees(spool, fees, &mut out)?;
+    put_openings(spool, openings, &opened, &mut out)?;
+    finish(out, &knots, &totals)
+}
+
+/// What accounts paid; how many did.
+fn put_fees(spool: &Arc<Spool>, fees: FxHashMap<u32, Amount>, out: &mut SegmentFile<'_>) -> Result<u64> {
     let mut fees: Vec<_> = fees.into_iter().collect();
     fees.sort_unstable_by_key(|&(account, _)| account);
-    let mut fee_writer = FeesWriter::new(spool);
-    fees.into_iter().try_for_each(|(account, fee)| fee_writer.push(account, fee))?;
-    totals.fee_payers = fee_writer.len();
-    fee_writer.put(&mut out)?;
+    let mut writer = FeesWriter::new(spool);
+    fees.into_iter().try_for_each(|(account, fee)| writer.push(account, fee))?;
+    let payers = writer.len();
+    writer.put(out)?;
+    Ok(payers)
+}
+
+fn put_openings(
+    spool: &Arc<Spool>,
+    mut openings: Vec<OpeningEntry>,
+    opened: &OpenedRows,
+    out: &mut SegmentFile<'_>,
+) -> Result<()> {
     openings.sort_by_key(|entry| (entry.account, entry.row));
-    let mut opening_writer = OpeningsWriter::new(spool);
-    openings.iter().try_for_each(|entry| opening_writer.push(entry))?;
-    opening_writer.put(&opened, &mut out)?;
-    finish(out, &knots, &totals)
+    let mut writer = OpeningsWriter::new(spool);
+    openings.iter().try_for_each(|entry| writer.push(entry))?;
+    writer.put(opened, out)
 }

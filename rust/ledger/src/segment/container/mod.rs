@@ -40,7 +40,7 @@ compile_error!("segments are read in place and little-endian");
 pub(super) const RAW: u32 = 1;
 /// Packed columns.
 pub(crate) const PACKED: u32 = 2;
-/// Packed columns with [`Marks`](super::layout::Marks) among them: the newest format.
+/// Packed columns with [`Marks`](super::marks::Marks) among them: the newest format.
 pub(crate) const FORMAT: u32 = 3;
 /// Bytes per checksum.
 pub(super) const PAGE: usize = 4096;

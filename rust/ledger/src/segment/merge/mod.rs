@@ -26,7 +26,7 @@ use self::accounts::Ids;
 use self::leave::Leaving;
 use self::rows::Merged;
 use super::container::SegmentFile;
-use super::layout::Marks;
+use super::marks::Marks;
 use super::posting::Shape;
 use super::read::{Segment, Walk};
 use super::spool::Spool;

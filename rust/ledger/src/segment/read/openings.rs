@@ -9,7 +9,8 @@ use headwater_types::Asset;
 use super::super::column::{Amounts, Numbers};
 use super::super::container::Container;
 use super::super::fee::saturating_add;
-use super::super::layout::{self, Marks};
+use super::super::layout;
+use super::super::marks::Marks;
 use super::super::opening::OpeningEntry;
 use super::hubs::Sums;
 use super::postings::index;
@@ -170,10 +171,10 @@ impl Segment {
     }
 }
 
-/// What accounts hold besides what moved.
+/// Where the histories of tokens begin, as some segments together state it: of each token the latest opening.
 pub(crate) fn openings_of<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> BTreeMap<Asset, Opening> {
     let mut all: BTreeMap<Asset, Opening> = BTreeMap::new();
-    for (asset, opening) in segments.into_iter().flat_map(|segment| segment.openings()) {
+    for (asset, opening) in segments.into_iter().flat_map(Segment::openings) {
         let latest = all.entry(*asset).or_insert(*opening);
         if latest.block < opening.block {
             *latest = *opening;

@@ -7,7 +7,8 @@ use headwater_types::{BlockHash, Chain, Network, Timestamp};
 
 use super::super::container::{FORMAT, PACKED, SegmentFile};
 use super::super::knots::Knots;
-use super::super::layout::{self, Counts, Marks, Presence, Section, Summary};
+use super::super::layout::{self, Counts, Presence, Section, Summary};
+use super::super::marks::Marks;
 use super::super::pack::IntWriter;
 use super::super::spool::{Part, Spool};
 use super::columns::{PresenceWriter, check_ids};
@@ -71,11 +72,7 @@ pub(crate) struct Totals {
 }
 
 /// Begins the file of a segment with such marks.
-pub(crate) fn begin<'s>(
-    sink: &'s mut dyn Write,
-    (chain, network): (Chain, Network),
-    marks: Marks,
-) -> Result<SegmentFile<'s>> {
+pub(crate) fn begin(sink: &mut dyn Write, (chain, network): (Chain, Network), marks: Marks) -> Result<SegmentFile<'_>> {
     SegmentFile::begin_as(if marks.is_empty() { PACKED } else { FORMAT }, sink, chain, network)
 }
 
