@@ -6,13 +6,20 @@
 //! sources are joined: the join is commutative, associative and idempotent, hence what a ledger holds does not depend
 //! on the order, the number or the overlap of the files it came from.
 
+use std::collections::BTreeSet;
+
 use headwater_types::{Address, Amount, Asset, BlockHash, Chain, Network, Timestamp, TxHash};
 
 use crate::read::{CoverageTable, Ordinal, ScriptType, Status};
 
+mod approximate;
 mod canonical;
 mod join;
 mod movements;
+mod opening;
+
+pub use approximate::AmountOf;
+pub use opening::{OPENING_PART, opening};
 
 pub(crate) use canonical::Canonical;
 
@@ -101,7 +108,7 @@ pub struct TokenFacts {
 /// One transaction as a source knows it, with the movements the source tells of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionFacts {
-    /// Its hash, or the made id of an allocation, reward or fork.
+    /// Its hash, or the made id of an allocation, reward, fork or opening.
     pub hash: TxHash,
     /// Block it stands in.
     pub block: u64,
@@ -141,6 +148,10 @@ pub struct TransactionFacts {
     pub logs: Vec<LogFacts>,
     /// Inputs and outputs, on UTXO chains.
     pub utxo: Option<UtxoFacts>,
+    /// Amounts that are stated to the precision of a double only, for the source holds them as such. They are shown as
+    /// approximate and count in no balance, and an exact statement of another source takes their place. An amount below
+    /// 2^53 is exact in a double and does not belong here.
+    pub approximate: BTreeSet<AmountOf>,
 }
 
 impl TransactionFacts {
@@ -168,6 +179,7 @@ impl TransactionFacts {
             movements: Vec::new(),
             logs: Vec::new(),
             utxo: None,
+            approximate: BTreeSet::new(),
         }
     }
 }
@@ -192,6 +204,9 @@ pub enum MovementFact {
     Token,
     /// A non-fungible (or multi-) token moved: kept, so that no later source counts it, but in no amount.
     NonFungible,
+    /// What `to` held of a token at the block, as a list of its holders states it. Nothing moved: it counts in balances
+    /// and nowhere else. See [`opening()`].
+    Opening,
 }
 
 /// One movement inside a transaction.

@@ -6,18 +6,22 @@
 //! beyond it; what leaves an analysis is always the address, the asset or the hash behind them.
 
 mod columns;
+mod coverage;
+mod holding;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use headwater_types::{Address, Amount, Asset, Balance, BlockHash, Chain, Network, TimeWindow, Timestamp, TxHash};
+use headwater_types::{Address, Amount, Asset, BlockHash, Chain, TimeWindow, Timestamp, TxHash};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::columns::ColumnBuffer;
 pub use self::columns::{ColumnSet, LARGE, NOBODY, PostingColumns, PostingFlags};
+pub use self::coverage::{Coverage, CoverageTable};
+pub use self::holding::{Holding, Opening};
 use crate::edges::{AssetEdge, EdgeFlows, EdgeOrder, Edges};
-use crate::facts::{LogFacts, OutPoint, TokenFacts};
+use crate::facts::{AmountOf, LogFacts, OutPoint, TokenFacts};
 use crate::holders::Holders;
 use crate::market::{PriceTable, Registry};
 use crate::snapshot::pack;
@@ -113,7 +117,11 @@ pub trait Ledger: Send + Sync {
     /// The input that spends an output, as (transaction, position of the input).
     fn spender(&self, chain: Chain, output: &OutPoint) -> Result<Option<(TxHash, u32)>>;
 
-    /// Sums of an account by asset over all it did, fees included, in order of asset.
+    /// Where the history of an asset begins, if not with the first movement held of it: the latest opening there is.
+    /// What moved at or before it is listed and counted, but is in no balance.
+    fn opening(&self, chain: Chain, asset: &Asset) -> Option<Opening>;
+
+    /// Sums of an account by asset over all it did, fees and opening balances included, in order of asset.
     fn holdings(&self, account: &Account) -> Result<Vec<Holding>>;
 
     /// The counterparties of an account in an order, at most `limit` of them, with sums over all time; `None` where they
@@ -302,6 +310,8 @@ pub struct Posting {
     pub status: Option<Status>,
     /// Whether the movement created the receiving contract.
     pub creates_contract: bool,
+    /// Whether the amount is known to the precision of a double only; then it counts in no balance.
+    pub approximate: bool,
 }
 
 /// Kinds of movement in their order inside a transaction.
@@ -417,17 +427,12 @@ impl Transaction {
     pub fn logs(&self) -> &[LogFacts] {
         &self.facts.logs
     }
-}
 
-/// What an account holds of one asset, and how it came to that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Holding {
-    /// The asset.
-    pub asset: Asset,
-    /// Received and sent, fees among what was sent, failed transactions only by their fee.
-    pub balance: Balance,
-    /// The part of `sent` that was fees.
-    pub fees: Amount,
+    /// Whether the amount of a movement is known to the precision of a double only; see [`Posting::approximate`].
+    #[must_use]
+    pub fn is_approximate(&self, kind: MovementKind, ordinal: Ordinal) -> bool {
+        AmountOf::of(kind, ordinal).is_some_and(|amount| self.facts.approximate.contains(&amount))
+    }
 }
 
 /// A block that is held.
@@ -503,47 +508,6 @@ impl ScriptType {
             Self::Nonstandard => "nonstandard",
         }
     }
-}
-
-/// A table whose completeness coverage speaks of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CoverageTable {
-    /// Block headers.
-    Blocks,
-    /// Transactions with sender, receiver and value; on UTXO chains with inputs and outputs.
-    Transactions,
-    /// Status and gas.
-    Receipts,
-    /// Internal movements of the native coin.
-    Traces,
-    /// Token movements.
-    TokenTransfers,
-    /// Event logs.
-    Logs,
-}
-
-/// What a ledger holds of one chain. Answers that depend on what is missing say so.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Coverage {
-    /// The network.
-    pub network: Network,
-    /// Complete block ranges by table: sorted, disjoint, both ends included.
-    pub ranges: BTreeMap<CoverageTable, Vec<(u64, u64)>>,
-    /// Number of accounts whose own history is complete, by table (account exports).
-    pub accounts: BTreeMap<CoverageTable, u64>,
-    /// First block that holds a transaction.
-    pub first_block: Option<u64>,
-    /// Last block that holds a transaction.
-    pub last_block: Option<u64>,
-    /// Time of the first.
-    pub first_time: Option<Timestamp>,
-    /// Time of the last: the head of the data, against which "now" is measured.
-    pub last_time: Option<Timestamp>,
-    /// Number of transactions.
-    pub transactions: u64,
-    /// Number of movements.
-    pub movements: u64,
 }
 
 /// Where a face gets the ledger of a call from: the newest generation, or the one that a cursor pinned.

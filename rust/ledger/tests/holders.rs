@@ -10,7 +10,7 @@ use headwater_ledger::read::{AccountRef, Generations, Ledger};
 use headwater_ledger::segment::Encoding;
 use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer, in_memory};
 use headwater_ledger::{Cancel, Store};
-use headwater_testkit::strategies::{account_chain, utxo_chain};
+use headwater_testkit::strategies::{account_chain, approximate_chain, opened_chain, utxo_chain};
 use headwater_testkit::{Chainlet, address, token};
 use headwater_types::{Address, Amount, Asset, Chain};
 use proptest::prelude::*;
@@ -92,6 +92,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn holders_are_what_the_holdings_come_to(batch in account_chain()) {
+        check_everywhere(batch);
+    }
+
+    #[test]
+    fn so_they_are_where_histories_begin_with_stated_balances(batch in opened_chain()) {
+        check_everywhere(batch);
+    }
+
+    #[test]
+    fn so_they_are_where_amounts_are_approximate(batch in approximate_chain()) {
         check_everywhere(batch);
     }
 

@@ -2,6 +2,7 @@
 
 use headwater_ledger::facts::{
     Batch, BlockFacts, Body, InputFacts, Movement, MovementFact, OutPoint, OutputFacts, TransactionFacts, UtxoFacts,
+    opening,
 };
 use headwater_ledger::read::{Ordinal, ScriptType, Status};
 use headwater_types::address::{UtxoAddress, UtxoPayload};
@@ -234,6 +235,18 @@ impl Chainlet {
         );
         let facts = TransactionFacts { utxo: Some(utxo), ..self.begin() };
         self.batch.transactions.push(facts);
+        self
+    }
+
+    /// A list states who holds how much of a token at the end of the block of the last transaction.
+    #[must_use]
+    pub fn opening(mut self, token_number: u64, held: &[(u64, u64)]) -> Self {
+        let chain = self.batch.chain;
+        let contract = *token(chain, token_number).contract().expect("a token has one");
+        let time = self.batch.blocks.last().expect("a transaction comes first").time;
+        let held = held.iter().map(|&(number, amount)| (address(chain, number), Amount::from(amount))).collect();
+        let parts = opening(chain, contract, self.block, time, held).expect("each holder is stated once");
+        self.batch.transactions.extend(parts);
         self
     }
 

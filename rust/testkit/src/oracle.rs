@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use headwater_ledger::facts::{MovementFact, TransactionFacts};
+use headwater_ledger::facts::{AmountOf, MovementFact, TransactionFacts};
 use headwater_ledger::read::{Direction, MovementKind, Status};
 use headwater_types::{Address, Amount, Asset, TxHash};
 
@@ -29,12 +29,16 @@ pub struct OracleRow {
     pub amount: Amount,
     /// Whether the transaction is known to have failed.
     pub failed: bool,
+    /// Whether the amount is known to the precision of a double only.
+    pub approximate: bool,
 }
 
 /// What an account holds of one asset as the oracle sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OracleHolding {
-    /// All that came in.
+    /// What it held when the history of the asset begins.
+    pub opening: Amount,
+    /// All that came in since.
     pub received: Amount,
     /// All that went out, fees included.
     pub sent: Amount,
@@ -53,7 +57,20 @@ pub fn rows_of(transactions: &[TransactionFacts], account: &Address) -> Vec<Orac
     rows
 }
 
-/// The holdings of an account by asset: failed transactions count only by their fee, self transfers not at all.
+/// The block at whose end the history of each asset begins with stated balances: the latest there is.
+fn openings_of(transactions: &[TransactionFacts]) -> BTreeMap<Asset, u64> {
+    let mut blocks: BTreeMap<Asset, u64> = BTreeMap::new();
+    for facts in transactions {
+        for movement in facts.movements.iter().filter(|movement| movement.kind == MovementFact::Opening) {
+            let block = blocks.entry(movement.asset).or_default();
+            *block = facts.block.max(*block);
+        }
+    }
+    blocks
+}
+
+/// The holdings of an account by asset: failed transactions count only by their fee, self transfers not at all, and neither do
+/// amounts that are approximate and what moved at the block of an opening or before not either.
 ///
 /// # Panics
 /// When a sum passes 256 bits.
@@ -61,7 +78,17 @@ pub fn rows_of(transactions: &[TransactionFacts], account: &Address) -> Vec<Orac
 pub fn holdings_of(transactions: &[TransactionFacts], account: &Address) -> BTreeMap<Asset, OracleHolding> {
     let mut holdings: BTreeMap<Asset, OracleHolding> = BTreeMap::new();
     let add = |sum: &mut Amount, amount| *sum = sum.checked_add(amount).expect("sums of a test fit");
-    for row in rows_of(transactions, account).iter().filter(|row| !row.failed) {
+    let openings = openings_of(transactions);
+    for facts in transactions {
+        for movement in facts.movements.iter().filter(|movement| movement.kind == MovementFact::Opening) {
+            if movement.to == Some(*account) && openings[&movement.asset] == facts.block {
+                add(&mut holdings.entry(movement.asset).or_default().opening, movement.amount);
+            }
+        }
+    }
+    let is_in_opening = |row: &&OracleRow| openings.get(&row.asset).is_some_and(|block| row.block <= *block);
+    let rows = rows_of(transactions, account);
+    for row in rows.iter().filter(|row| !row.failed && !row.approximate && !is_in_opening(row)) {
         let holding = holdings.entry(row.asset).or_default();
         match row.direction {
             Direction::In => add(&mut holding.received, row.amount),
@@ -94,6 +121,7 @@ fn rows_in(facts: &TransactionFacts, account: &Address) -> Vec<OracleRow> {
         counterparty,
         amount,
         failed: facts.status == Some(Status::Failed),
+        approximate: false,
     };
     let sides = |from: Option<Address>, to: Option<Address>| match (from == Some(*account), to == Some(*account)) {
         (true, true) => Some((Direction::Own, Some(*account))),
@@ -106,17 +134,20 @@ fn rows_in(facts: &TransactionFacts, account: &Address) -> Vec<OracleRow> {
     if let Some(body) = &facts.body
         && let Some((direction, other)) = sides(body.from, body.to.or(facts.created))
     {
-        rows.push(row(MovementKind::Native, 0, Asset::Native, direction, other, body.value));
+        let native = row(MovementKind::Native, 0, Asset::Native, direction, other, body.value);
+        rows.push(OracleRow { approximate: facts.approximate.contains(&AmountOf::Value), ..native });
     }
     for movement in &facts.movements {
         let kind = match movement.kind {
             MovementFact::Internal => MovementKind::Internal,
             MovementFact::Token => MovementKind::Token,
-            MovementFact::NonFungible => continue,
+            MovementFact::NonFungible | MovementFact::Opening => continue,
         };
         if let Some((direction, other)) = sides(movement.from, movement.to) {
             let ordinal = movement.ordinal.shown().unwrap_or(u64::MAX);
-            rows.push(row(kind, ordinal, movement.asset, direction, other, movement.amount));
+            let row = row(kind, ordinal, movement.asset, direction, other, movement.amount);
+            let approximate = AmountOf::of_fact(movement).is_some_and(|name| facts.approximate.contains(&name));
+            rows.push(OracleRow { approximate, ..row });
         }
     }
     rows.extend(

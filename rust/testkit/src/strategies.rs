@@ -1,11 +1,13 @@
 //! Random chains for property tests: few accounts and small amounts, so that things meet.
 
-use headwater_ledger::facts::{Batch, Movement, MovementFact, TransactionFacts};
+use std::collections::BTreeSet;
+
+use headwater_ledger::facts::{AmountOf, Batch, Movement, MovementFact, TransactionFacts, opening};
 use headwater_ledger::read::Ordinal;
 use headwater_types::Amount;
 use proptest::prelude::*;
 
-use crate::Chainlet;
+use crate::{Chainlet, address, token};
 
 /// A chain of accounts with native, internal and token movements, fees, failures, self transfers, crowded blocks,
 /// rows without an ordinal and amounts past 128 bits.
@@ -32,6 +34,42 @@ pub fn account_chain() -> impl Strategy<Value = Batch> {
             }
         });
         chain.batch()
+    })
+}
+
+/// The same with amounts that are told to the precision of a double only.
+pub fn approximate_chain() -> impl Strategy<Value = Batch> {
+    (account_chain(), any::<u64>()).prop_map(|(mut batch, mut luck)| {
+        for facts in &mut batch.transactions {
+            let names = facts.movements.iter().filter_map(AmountOf::of_fact).chain(facts.body.map(|_| AmountOf::Value));
+            let is_rough = |_: &AmountOf| {
+                luck = luck.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                luck >> 62 == 0
+            };
+            facts.approximate = names.filter(is_rough).collect();
+        }
+        batch
+    })
+}
+
+/// A chain of accounts with lists of holders of its tokens among it: some of one token at several blocks, some before anything of
+/// the token moved, and some in the middle.
+pub fn opened_chain() -> impl Strategy<Value = Batch> {
+    let held = prop::collection::btree_map(0..6u64, 0..9u64, 1..5);
+    let lists = prop::collection::vec((1..3u64, any::<prop::sample::Index>(), held), 1..4);
+    (account_chain(), lists).prop_map(|(mut batch, lists)| {
+        let chain = batch.chain;
+        let mut stated = BTreeSet::new();
+        for (number, block, held) in lists {
+            let block = batch.blocks[block.index(batch.blocks.len())].clone();
+            let contract = *token(chain, number).contract().expect("a token has one");
+            let held = held.into_iter().map(|(holder, amount)| (address(chain, holder), Amount::from(amount)));
+            if stated.insert((contract, block.number)) {
+                let parts = opening(chain, contract, block.number, block.time, held.collect());
+                batch.transactions.extend(parts.expect("each holder is stated once"));
+            }
+        }
+        batch
     })
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use sha2::{Digest, Sha256};
+
 use crate::hex_text::hex_text;
 use crate::{Address, Family};
 
@@ -19,7 +21,8 @@ pub struct HashError {
 ///
 /// A chain also moves value outside transactions: the allocation of the first block, block rewards, forks. Such a
 /// movement gets an id of its own that is made from its block and receiver and prints as `GENESIS_<address>`,
-/// `REWARD_<block>_<address>` or `FORK_<block>_<address>`.
+/// `REWARD_<block>_<address>` or `FORK_<block>_<address>`. Balances that a list of holders states for a block have such
+/// ids too, which print as `OPENING_<block>_<digest>`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TxHash([u8; 32]);
 
@@ -31,6 +34,7 @@ pub struct BlockHash([u8; 32]);
 const GENESIS: [u8; 8] = *b"GENESIS_";
 const REWARD: [u8; 8] = *b"REWARD__";
 const FORK: [u8; 8] = *b"FORK____";
+const OPENING: [u8; 8] = *b"OPENING_";
 
 impl TxHash {
     /// From the 32 bytes in printed order.
@@ -63,6 +67,17 @@ impl TxHash {
         Self::made(FORK, block, receiver)
     }
 
+    /// The id of a part of the opening balances of a token: what a list of its holders at a block says. The same list
+    /// has the same ids, whoever brings it; nobody can find another contract for an id.
+    #[must_use]
+    pub fn opening(block: u32, contract: &Address, part: u32) -> Self {
+        let digest = Sha256::digest(contract.key().as_slice());
+        let mut tail = [0; 20];
+        tail[..16].copy_from_slice(&digest[..16]);
+        tail[16..].copy_from_slice(&part.to_be_bytes());
+        Self::assembled(OPENING, block, &tail)
+    }
+
     fn made(kind: [u8; 8], block: u32, receiver: &Address) -> Self {
         Self::assembled(kind, block, &tail_of(receiver))
     }
@@ -78,7 +93,7 @@ impl TxHash {
     /// Whether no transaction of the chain has this id.
     #[must_use]
     pub fn is_made(&self) -> bool {
-        [GENESIS, REWARD, FORK].iter().any(|kind| self.0.starts_with(kind))
+        [GENESIS, REWARD, FORK, OPENING].iter().any(|kind| self.0.starts_with(kind))
     }
 
     /// Reads the text of a hash: `0x` and 64 hex digits on EVM chains, 64 hex digits elsewhere (either form is read),
@@ -93,6 +108,8 @@ impl TxHash {
             Some((REWARD, block.parse().ok(), receiver))
         } else if let Some((block, receiver)) = text.strip_prefix("FORK_").and_then(|rest| rest.split_once('_')) {
             Some((FORK, block.parse().ok(), receiver))
+        } else if let Some((block, digest)) = text.strip_prefix("OPENING_").and_then(|rest| rest.split_once('_')) {
+            Some((OPENING, block.parse().ok(), digest))
         } else {
             None
         };
@@ -115,6 +132,7 @@ impl TxHash {
             return match &self.0[..8] {
                 kind if kind == GENESIS => format!("GENESIS_{receiver}"),
                 kind if kind == REWARD => format!("REWARD_{block}_{receiver}"),
+                kind if kind == OPENING => format!("OPENING_{block}_{receiver}"),
                 _ => format!("FORK_{block}_{receiver}"),
             };
         }
@@ -244,7 +262,9 @@ mod tests {
             (Chain::BITCOIN, "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0"),
         ] {
             let receiver = Address::parse(chain, receiver).unwrap();
-            for id in [TxHash::genesis(&receiver), TxHash::reward(17, &receiver), TxHash::fork(u32::MAX, &receiver)] {
+            let ids = [TxHash::genesis(&receiver), TxHash::reward(17, &receiver), TxHash::fork(u32::MAX, &receiver)];
+            for id in ids.into_iter().chain([TxHash::opening(17, &receiver, 0), TxHash::opening(17, &receiver, 1)]) {
+                assert!(id.is_made());
                 assert_eq!(TxHash::parse(chain.family(), &id.display(chain.family())), Ok(id));
             }
         }

@@ -374,7 +374,7 @@ impl<'a> Detail<'a> {
             let kind = match movement.kind {
                 MovementFact::Internal => MovementKind::Internal,
                 MovementFact::Token => MovementKind::Token,
-                MovementFact::NonFungible => continue,
+                MovementFact::NonFungible | MovementFact::Opening => continue,
             };
             movements.push((kind, movement.ordinal, movement));
         }

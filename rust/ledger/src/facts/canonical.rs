@@ -5,7 +5,7 @@
 
 use headwater_types::{Address, Amount, Asset, Timestamp};
 
-use super::{BlockFacts, Body, InputFacts, LogFacts, Movement, MovementFact, OutputFacts, TokenFacts};
+use super::{AmountOf, BlockFacts, Body, InputFacts, LogFacts, Movement, MovementFact, OutputFacts, TokenFacts};
 use super::{TransactionFacts, UtxoFacts};
 use crate::read::{Ordinal, Status};
 
@@ -136,6 +136,7 @@ impl Canonical for Movement {
             MovementFact::Internal => 0,
             MovementFact::Token => 1,
             MovementFact::NonFungible => 2,
+            MovementFact::Opening => 3,
         });
         ordinal.write(out);
         from.write(out);
@@ -210,6 +211,7 @@ impl Canonical for TransactionFacts {
             movements,
             logs,
             utxo,
+            approximate,
         } = self;
         hash.as_bytes().write(out);
         block.write(out);
@@ -231,6 +233,21 @@ impl Canonical for TransactionFacts {
         movements.write(out);
         logs.write(out);
         utxo.write(out);
+        for amount in approximate {
+            amount.write(out);
+        }
+    }
+}
+
+impl Canonical for AmountOf {
+    fn write(&self, out: &mut Vec<u8>) {
+        let (kind, number) = match self {
+            Self::Value => (0, 0),
+            Self::Internal(number) => (1, *number),
+            Self::Token(number) => (2, *number),
+        };
+        out.push(kind);
+        number.write(out);
     }
 }
 

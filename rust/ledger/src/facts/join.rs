@@ -6,15 +6,20 @@
 //! and never in conflict: the name of a method, the reason of a failure, and what is said of a token. Of two wordings
 //! the longer one stands, of equally long ones the greater; of two numbers of decimals the greater.
 //!
+//! An exact amount takes the place of an approximate one that agrees with it, and of two approximate ones that agree
+//! the smaller one stands.
+//!
 //! Movements of a transaction are joined as [`Movement::ordinal`] says. A log that one source calls a token movement
 //! and another a non-fungible one is non-fungible, whatever amount it carries.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use headwater_types::Chain;
 
-use super::movements::{join_movements, settle};
-use super::{BlockFacts, Body, InputFacts, LogFacts, TokenFacts, TransactionFacts, UtxoFacts};
+use super::approximate::{Stated, reconciled};
+use super::movements::{Told, join_movements, settle};
+use super::{AmountOf, BlockFacts, Body, InputFacts, LogFacts, TokenFacts, TransactionFacts, UtxoFacts};
 use crate::LedgerError;
 use crate::read::Result;
 
@@ -33,12 +38,25 @@ impl TransactionFacts {
         if self.block != other.block {
             return Err(at.conflict("block", &self.block, &other.block));
         }
+        // Where lists of holders differ, the rows that do say more than the digests of the lists.
+        let (movements, mut approximate) = join_movements(
+            &at,
+            Told { movements: self.movements, approximate: &self.approximate },
+            Told { movements: other.movements, approximate: &other.approximate },
+        )?;
+        let value = |body: Option<Body>, approximate: &BTreeSet<AmountOf>| {
+            body.map(|body| (body, approximate.contains(&AmountOf::Value)))
+        };
+        let body = join_bodies(&at, value(self.body, &self.approximate), value(other.body, &other.approximate))?;
+        if body.is_some_and(|(_, is_approximate)| is_approximate) {
+            approximate.insert(AmountOf::Value);
+        }
         Ok(Self {
             hash: self.hash,
             block: self.block,
             time: at.same("time", self.time, other.time)?,
             index: at.same("index", self.index, other.index)?,
-            body: join_bodies(&at, self.body, other.body)?,
+            body: body.map(|(body, _)| body),
             created: at.same("created contract", self.created, other.created)?,
             status: at.same("status", self.status, other.status)?,
             failure_reason: wording(self.failure_reason, other.failure_reason),
@@ -51,9 +69,10 @@ impl TransactionFacts {
             input: at.same("input", self.input.map(Bytes), other.input.map(Bytes))?.map(|bytes| bytes.0),
             method_id: at.same("method id", self.method_id, other.method_id)?,
             method: wording(self.method, other.method),
-            movements: join_movements(&at, self.movements, other.movements)?,
+            movements,
             logs: join_logs(&at, self.logs, other.logs)?,
             utxo: join_utxo(&at, self.utxo, other.utxo)?,
+            approximate,
         })
     }
 
@@ -61,7 +80,9 @@ impl TransactionFacts {
     /// the others are for [`TransactionFacts::canonical`].
     pub(crate) fn settle(&mut self) -> bool {
         self.logs.sort_by_key(|log| log.index);
-        settle(&mut self.movements) && self.logs.array_windows().all(|[a, b]| a.index != b.index)
+        self.approximate.is_empty()
+            && settle(&mut self.movements)
+            && self.logs.array_windows().all(|[a, b]| a.index != b.index)
     }
 
     /// The same facts in the one form that equality compares: movements and logs in order, repeated indexed rows
@@ -73,7 +94,13 @@ impl TransactionFacts {
         let hash = self.hash;
         let id = || hash.display(chain.family());
         let at = Place { chain, what: "transaction", id: &id };
-        self.movements = join_movements(&at, self.movements, Vec::new())?;
+        let told = Told { movements: self.movements, approximate: &self.approximate };
+        let nothing = Told { movements: Vec::new(), approximate: &BTreeSet::new() };
+        let (movements, mut approximate) = join_movements(&at, told, nothing)?;
+        if self.body.is_some() && self.approximate.contains(&AmountOf::Value) {
+            approximate.insert(AmountOf::Value);
+        }
+        (self.movements, self.approximate) = (movements, approximate);
         self.logs = join_logs(&at, self.logs, Vec::new())?;
         Ok(self)
     }
@@ -181,19 +208,25 @@ fn wording(held: Option<String>, offered: Option<String>) -> Option<String> {
     held.into_iter().chain(offered).max_by(|a, b| (a.len(), a).cmp(&(b.len(), b)))
 }
 
-fn join_bodies(at: &Place<'_>, held: Option<Body>, offered: Option<Body>) -> Result<Option<Body>> {
-    if let (Some(held), Some(offered)) = (&held, &offered) {
-        if held.from != offered.from {
-            return Err(at.conflict("sender", &held.from, &offered.from));
-        }
-        if held.to != offered.to {
-            return Err(at.conflict("receiver", &held.to, &offered.to));
-        }
-        if held.value != offered.value {
-            return Err(at.conflict("value", &held.value, &offered.value));
-        }
+/// Bodies, and whether their values are approximate.
+fn join_bodies(
+    at: &Place<'_>,
+    held: Option<(Body, bool)>,
+    offered: Option<(Body, bool)>,
+) -> Result<Option<(Body, bool)>> {
+    let (Some((held, is_held_approximate)), Some((offered, is_offered_approximate))) = (held, offered) else {
+        return Ok(held.or(offered));
+    };
+    if held.from != offered.from {
+        return Err(at.conflict("sender", &held.from, &offered.from));
     }
-    Ok(held.or(offered))
+    if held.to != offered.to {
+        return Err(at.conflict("receiver", &held.to, &offered.to));
+    }
+    let one = Stated { amount: held.value, is_approximate: is_held_approximate };
+    let other = Stated { amount: offered.value, is_approximate: is_offered_approximate };
+    let value = reconciled(at, "value", (one, other), (&held.value, &offered.value))?;
+    Ok(Some((Body { value: value.amount, ..held }, value.is_approximate)))
 }
 
 fn join_logs(at: &Place<'_>, held: Vec<LogFacts>, offered: Vec<LogFacts>) -> Result<Vec<LogFacts>> {

@@ -9,15 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_types::{Address, Amount, Asset};
 
+use super::approximate::{Stated, reconciled};
 use super::join::Place;
-use super::{Movement, MovementFact};
+use super::{AmountOf, Movement, MovementFact};
 use crate::read::{Ordinal, Result};
 
-/// Token and non-fungible movements share the log index; internal movements have a trace ordinal of their own.
+/// Token and non-fungible movements share the log index; internal movements have a trace ordinal of their own, and
+/// openings a place in their list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Lane {
     Trace,
     Log,
+    Opening,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,26 +48,39 @@ const fn lane(kind: MovementFact) -> Lane {
     match kind {
         MovementFact::Internal => Lane::Trace,
         MovementFact::Token | MovementFact::NonFungible => Lane::Log,
+        MovementFact::Opening => Lane::Opening,
     }
 }
 
+/// The movements that a source states, and which of their amounts are approximate.
+pub(super) struct Told<'a> {
+    pub(super) movements: Vec<Movement>,
+    pub(super) approximate: &'a BTreeSet<AmountOf>,
+}
+
+/// An indexed row, and whether its amount is approximate.
+type Row = (Movement, bool);
+type Rows = BTreeMap<(Lane, u64), Row>;
+
 /// What one side says.
 struct Side {
-    indexed: BTreeMap<(Lane, u64), Movement>,
+    indexed: Rows,
     loose: BTreeMap<Content, usize>,
     non_fungible: BTreeSet<Content>,
 }
 
 impl Side {
-    fn new(at: &Place<'_>, movements: Vec<Movement>) -> Result<Self> {
+    fn new(at: &Place<'_>, told: Told<'_>) -> Result<Self> {
         let mut side = Self { indexed: BTreeMap::new(), loose: BTreeMap::new(), non_fungible: BTreeSet::new() };
-        for movement in movements {
+        for movement in told.movements {
             if movement.kind == MovementFact::NonFungible {
                 side.non_fungible.insert(Content::of(&movement));
             }
             match movement.ordinal {
                 Ordinal::Indexed(number) => {
-                    place(at, &mut side.indexed, (lane(movement.kind), number), movement)?;
+                    let name = AmountOf::of_fact(&movement);
+                    let is_approximate = name.is_some_and(|name| told.approximate.contains(&name));
+                    place(at, &mut side.indexed, (lane(movement.kind), number), (movement, is_approximate))?;
                 }
                 Ordinal::Unindexed(_) => *side.loose.entry(Content::of(&movement)).or_default() += 1,
             }
@@ -73,10 +89,10 @@ impl Side {
     }
 
     /// How many movements of each content this side speaks of, its indexed rows as they stand after the join.
-    fn totals(&self, joined: &BTreeMap<(Lane, u64), Movement>) -> BTreeMap<Content, usize> {
+    fn totals(&self, joined: &Rows) -> BTreeMap<Content, usize> {
         let mut totals = self.loose.clone();
         for key in self.indexed.keys() {
-            if let Some(total) = totals.get_mut(&Content::of(&joined[key])) {
+            if let Some(total) = totals.get_mut(&Content::of(&joined[key].0)) {
                 *total += 1;
             }
         }
@@ -85,24 +101,21 @@ impl Side {
 }
 
 /// Files an indexed row; a row that is there already must say the same.
-fn place(
-    at: &Place<'_>,
-    rows: &mut BTreeMap<(Lane, u64), Movement>,
-    key: (Lane, u64),
-    offered: Movement,
-) -> Result<()> {
-    let Some(held) = rows.get_mut(&key) else {
-        rows.insert(key, offered);
+fn place(at: &Place<'_>, rows: &mut Rows, key: (Lane, u64), (offered, is_offered_approximate): Row) -> Result<()> {
+    let Some((held, is_held_approximate)) = rows.get_mut(&key) else {
+        rows.insert(key, (offered, is_offered_approximate));
         return Ok(());
     };
     if (held.from, held.to, held.asset) != (offered.from, offered.to, offered.asset) {
         return Err(at.conflict("movement", held, &offered));
     }
-    if held.kind == offered.kind && held.amount != offered.amount {
-        return Err(at.conflict("amount of a movement", held, &offered));
-    }
-    if offered.kind == MovementFact::NonFungible {
-        *held = offered;
+    if held.kind == offered.kind {
+        let one = Stated { amount: held.amount, is_approximate: *is_held_approximate };
+        let other = Stated { amount: offered.amount, is_approximate: is_offered_approximate };
+        let stands = reconciled(at, "amount of a movement", (one, other), (held, &offered))?;
+        (held.amount, *is_held_approximate) = (stands.amount, stands.is_approximate);
+    } else if offered.kind == MovementFact::NonFungible {
+        (*held, *is_held_approximate) = (offered, false);
     }
     Ok(())
 }
@@ -110,9 +123,7 @@ fn place(
 /// Puts rows in order where there is nothing to join, and tells whether that is so: all indexed, each index once, and
 /// none that tells more of another. Nearly all movements there are.
 pub(super) fn settle(rows: &mut [Movement]) -> bool {
-    let is_plain = |row: &Movement| {
-        matches!(row.ordinal, Ordinal::Indexed(_)) && matches!(row.kind, MovementFact::Internal | MovementFact::Token)
-    };
+    let is_plain = |row: &Movement| matches!(row.ordinal, Ordinal::Indexed(_)) && row.kind != MovementFact::NonFungible;
     if !rows.iter().all(is_plain) {
         return false;
     }
@@ -120,19 +131,23 @@ pub(super) fn settle(rows: &mut [Movement]) -> bool {
     rows.array_windows().all(|[a, b]| (a.kind, a.ordinal) != (b.kind, b.ordinal))
 }
 
-pub(super) fn join_movements(at: &Place<'_>, mut held: Vec<Movement>, offered: Vec<Movement>) -> Result<Vec<Movement>> {
-    if held.is_empty() && offered.is_empty() {
-        return Ok(Vec::new());
+pub(super) fn join_movements(
+    at: &Place<'_>,
+    mut held: Told<'_>,
+    offered: Told<'_>,
+) -> Result<(Vec<Movement>, BTreeSet<AmountOf>)> {
+    if held.movements.is_empty() && offered.movements.is_empty() {
+        return Ok((Vec::new(), BTreeSet::new()));
     }
-    if offered.is_empty() && settle(&mut held) {
-        return Ok(held);
+    if offered.movements.is_empty() && held.approximate.is_empty() && settle(&mut held.movements) {
+        return Ok((held.movements, BTreeSet::new()));
     }
     let held = Side::new(at, held)?;
     let offered = Side::new(at, offered)?;
 
     let mut indexed = held.indexed.clone();
-    for (key, movement) in &offered.indexed {
-        place(at, &mut indexed, *key, movement.clone())?;
+    for (key, row) in &offered.indexed {
+        place(at, &mut indexed, *key, row.clone())?;
     }
 
     let mut loose = held.totals(&indexed);
@@ -140,7 +155,7 @@ pub(super) fn join_movements(at: &Place<'_>, mut held: Vec<Movement>, offered: V
         let known = loose.entry(content).or_default();
         *known = total.max(*known);
     }
-    for movement in indexed.values() {
+    for (movement, _) in indexed.values() {
         if let Some(total) = loose.get_mut(&Content::of(movement)) {
             *total = total.saturating_sub(1);
         }
@@ -149,13 +164,19 @@ pub(super) fn join_movements(at: &Place<'_>, mut held: Vec<Movement>, offered: V
     // A contract is fungible or it is not: one row of a content known to be non-fungible tells it of all of them.
     let kind = |content: &Content| match content.lane {
         Lane::Trace => MovementFact::Internal,
+        Lane::Opening => MovementFact::Opening,
         Lane::Log if held.non_fungible.contains(content) || offered.non_fungible.contains(content) => {
             MovementFact::NonFungible
         }
         Lane::Log => MovementFact::Token,
     };
-    let rows = indexed.into_values().map(|movement| Movement { kind: kind(&Content::of(&movement)), ..movement });
-    let mut movements: Vec<_> = rows.collect();
+    let mut approximate = BTreeSet::new();
+    let mut movements = Vec::with_capacity(indexed.len());
+    for (movement, is_approximate) in indexed.into_values() {
+        let movement = Movement { kind: kind(&Content::of(&movement)), ..movement };
+        approximate.extend(AmountOf::of_fact(&movement).filter(|_| is_approximate));
+        movements.push(movement);
+    }
     for (content, count) in loose {
         let row = Movement {
             kind: kind(&content),
@@ -168,5 +189,5 @@ pub(super) fn join_movements(at: &Place<'_>, mut held: Vec<Movement>, offered: V
         movements.extend(std::iter::repeat_n(row, count));
     }
     movements.sort_unstable();
-    Ok(movements)
+    Ok((movements, approximate))
 }

@@ -9,11 +9,11 @@ use bytemuck::{Pod, Zeroable};
 use headwater_types::{Address, Amount, Asset, Balance};
 
 use super::file::{ASSETS, AssetEntry, BLOCK, BLOCKS, DATA, LARGE, SUMMARY, Summary, put_block};
+use crate::Cancel;
 use crate::bits::halves;
 use crate::external::{ExternalSorter, Scratch};
 use crate::read::Result;
-use crate::segment::{SectionPart, Segment, SegmentFile, Spool};
-use crate::{Cancel, LedgerError};
+use crate::segment::{Begin, SectionPart, Segment, SegmentFile, Spool, openings_of};
 
 /// Accounts after which the memory of what was read of the segments is given back.
 const ACCOUNTS_PER_RELEASE: u64 = 1 << 17;
@@ -53,6 +53,7 @@ pub(crate) fn build(
     cancel: &Cancel,
 ) -> Result<()> {
     let (assets, numbers) = assets_of(segments)?;
+    let begins = begins_of(segments)?;
     let zero = Count { total: Some(Amount::ZERO), ..Count::default() };
     let mut counts = vec![zero; assets.len()];
     let mut sorter: ExternalSorter<Row> = ExternalSorter::new(&scratch.share(2), cancel);
@@ -69,7 +70,7 @@ pub(crate) fn build(
             }
         }
         let (place, id) = places[0];
-        for (asset, balance) in balances(segments, &numbers, places)? {
+        for (asset, balance) in balances(segments, (&numbers, &begins), places)? {
             let count = &mut counts[asset];
             let Some(held) = balance.received().checked_sub(balance.sent()) else {
                 count.negative += 1;
@@ -169,33 +170,35 @@ pub(super) fn assets_of(segments: &[&Segment]) -> Result<(Vec<Asset>, Vec<Vec<us
     Ok((assets, numbers))
 }
 
-/// What an account received and sent over several segments, by number of the asset.
+/// Where the histories of tokens begin in each of some segments, as all of them together state it.
+pub(super) fn begins_of(segments: &[&Segment]) -> Result<Vec<Vec<Begin>>> {
+    let openings = openings_of(segments.iter().copied());
+    let begins = |segment: &&Segment| if openings.is_empty() { Ok(Vec::new()) } else { segment.begins(&openings) };
+    segments.iter().map(begins).collect()
+}
+
+/// What an account held at the beginning or received, and what it sent, over several segments, by number of the asset.
 pub(super) fn balances(
     segments: &[&Segment],
-    numbers: &[Vec<usize>],
+    (numbers, begins): (&[Vec<usize>], &[Vec<Begin>]),
     places: &[(u32, u32)],
 ) -> Result<Vec<(usize, Balance)>> {
     let mut sums: Vec<(usize, Amount, Amount)> = Vec::new();
     // Sums past 256 bits stay at the largest amount, as inside a segment.
     let add = |sum: &mut Amount, amount: Amount| *sum = sum.checked_add(amount).unwrap_or(Amount::MAX);
     for &(place, id) in places {
-        for held in segments[place as usize].holdings(id)? {
+        for held in segments[place as usize].holdings(id, &begins[place as usize])? {
             let asset = numbers[place as usize][held.asset as usize];
             let at = sums.iter().position(|(known, ..)| *known == asset).unwrap_or_else(|| {
                 sums.push((asset, Amount::ZERO, Amount::ZERO));
                 sums.len() - 1
             });
+            add(&mut sums[at].1, held.opening);
             add(&mut sums[at].1, held.received);
             add(&mut sums[at].2, held.sent);
         }
     }
-    let balance = |(asset, received, sent)| {
-        let mut balance = Balance::default();
-        balance.receive(received)?;
-        balance.send(sent)?;
-        Ok((asset, balance))
-    };
-    sums.into_iter().map(balance).collect::<std::result::Result<_, LedgerError>>()
+    Ok(sums.into_iter().map(|(asset, came, sent)| (asset, Balance::of(came, sent))).collect())
 }
 
 /// All accounts of some segments in order of address, each with its places, the first segment first.

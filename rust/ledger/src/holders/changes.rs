@@ -8,11 +8,11 @@ use std::sync::{Arc, OnceLock};
 use headwater_types::{Address, Amount, Asset, Balance};
 
 use super::MOST_UNCOVERED;
-use super::build::{Accounts, assets_of, balances};
+use super::build::{Accounts, assets_of, balances, begins_of};
 use super::file::{AssetRows, HolderFile};
 use super::records::{Balances, HolderBatch, Holders, VisitHolders};
 use crate::read::{AccountRef, Result};
-use crate::segment::Segment;
+use crate::segment::{Segment, openings_of};
 use crate::snapshot::{pack, unpack};
 
 /// A table and the places of the segments that it covers.
@@ -77,18 +77,22 @@ impl ChainHolders {
         places: &[u32],
         asset: &Asset,
     ) -> Result<Option<Holders<'a>>> {
-        let covered = self.table.as_ref().map_or(&[][..], |table| &table.covered);
+        let table = match &self.table {
+            Some(table) if self.is_overtaken(segments, places)? => None,
+            table => table.as_ref(),
+        };
+        let covered = table.map_or(&[][..], |table| &table.covered);
         let newer: Vec<u32> = places.iter().copied().filter(|place| !covered.contains(place)).collect();
         let changes = if newer.is_empty() {
             None
         } else {
-            let outside: u64 = newer.iter().map(|place| segments[*place as usize].movements()).sum();
+            let outside: u64 = newer.iter().map(|place| segments[*place as usize].balance_changes()).sum();
             if outside > MOST_UNCOVERED {
                 return Ok(None);
             }
             self.changes(segments, covered, &newer)?.get(asset)
         };
-        let rows = match &self.table {
+        let rows = match table {
             Some(table) => table.file.rows(asset, &table.covered)?,
             None => None,
         };
@@ -115,6 +119,14 @@ impl ChainHolders {
         Ok(Some(holders))
     }
 
+    /// Whether segments outside of the table begin a history anew that it adds up from its beginning.
+    fn is_overtaken(&self, segments: &[Arc<Segment>], places: &[u32]) -> Result<bool> {
+        let Some(table) = &self.table else { return Ok(false) };
+        let (covered, newer): (Vec<u32>, Vec<u32>) = places.iter().partition(|place| table.covered.contains(place));
+        let of = |places: Vec<u32>| places.into_iter().map(|place| &*segments[place as usize]).collect::<Vec<_>>();
+        is_overtaken(&of(covered), &of(newer))
+    }
+
     fn changes(
         &self,
         segments: &[Arc<Segment>],
@@ -129,10 +141,28 @@ impl ChainHolders {
     }
 }
 
+/// Whether an opening in newer segments takes anything out of the balances that others come to by themselves.
+pub(crate) fn is_overtaken(covered: &[&Segment], newer: &[&Segment]) -> Result<bool> {
+    let (before, after) = (openings_of(covered.iter().copied()), openings_of(newer.iter().copied()));
+    for (asset, opening) in &after {
+        if before.get(asset).is_some_and(|held| held.block >= opening.block) {
+            continue;
+        }
+        for segment in covered {
+            let may_hold = segment.block_range().is_some_and(|(first, _)| first <= opening.block);
+            if may_hold && segment.asset_id(asset)?.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
 fn find(segments: &[Arc<Segment>], covered: &[u32], newer: &[u32]) -> Result<BTreeMap<Asset, AssetChanges>> {
     let at = |place: &u32| &*segments[*place as usize];
     let all: Vec<&Segment> = covered.iter().chain(newer).map(at).collect();
     let (assets, numbers) = assets_of(&all)?;
+    let begins = begins_of(&all)?;
     let newer_segments = &all[covered.len()..];
     let first_newer = u32::try_from(covered.len()).unwrap_or(u32::MAX);
     let handle = |place: u32, id: u32| {
@@ -152,8 +182,8 @@ fn find(segments: &[Arc<Segment>], covered: &[u32], newer: &[u32]) -> Result<BTr
         after.extend_from_slice(&before);
         after.extend(places.iter().map(|(place, id)| (place + first_newer, *id)));
         let account = handle(after[0].0, after[0].1);
-        let held_before = balances(&all, &numbers, &before)?;
-        for (asset, balance) in balances(&all, &numbers, &after)? {
+        let held_before = balances(&all, (&numbers, &begins), &before)?;
+        for (asset, balance) in balances(&all, (&numbers, &begins), &after)? {
             let known = held_before.iter().find(|(known, _)| *known == asset);
             let (old, new) = (known.map_or(Standing::Nothing, |(_, old)| Standing::of(old)), Standing::of(&balance));
             if old == new {

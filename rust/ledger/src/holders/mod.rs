@@ -6,7 +6,10 @@
 //! same way as long as it is small. A merge of segments that the table covers carries it on under other names; one that
 //! mixes them with newer ones ends it.
 //!
-//! A balance is what an account received less what it sent, fees included. One that is negative shows that the history
+//! An opening that comes later begins the history of its token anew: a table that counts what moved before is passed
+//! over, and built again.
+//!
+//! A balance is what an account held at the opening of an asset and received less what it sent, fees included. One that is negative shows that the history
 //! begins too late; such accounts are counted apart and are no holders.
 
 mod build;
@@ -19,8 +22,8 @@ pub use self::records::{Balances, HolderBatch, Holders, VisitHolders};
 
 pub(crate) use self::build::build;
 pub(crate) use self::carry::carry;
-pub(crate) use self::changes::{ChainHolders, HolderTable};
+pub(crate) use self::changes::{ChainHolders, HolderTable, is_overtaken};
 pub(crate) use self::file::HolderFile;
 
-/// Movements outside of the table up to which their changes are found on reading.
+/// Movements and opening balances outside of the table up to which their changes are found on reading.
 pub(crate) const MOST_UNCOVERED: u64 = 4 << 20;

@@ -90,10 +90,23 @@ impl PostingFlags {
         self.0 & (bits::SUCCESS | bits::FAILED) == bits::FAILED
     }
 
+    /// Whether the amount is known to the precision of a double only.
+    #[must_use]
+    pub const fn is_approximate(self) -> bool {
+        self.0 & bits::approximate(self.0) != 0
+    }
+
+    /// Whether its amount counts in balances: what failed moved nothing, and what is approximate is no part of a sum
+    /// that is exact.
+    #[must_use]
+    pub const fn counts(self) -> bool {
+        !self.is_failed() && !self.is_approximate()
+    }
+
     /// Whether the movement created the receiving contract.
     #[must_use]
     pub const fn creates_contract(self) -> bool {
-        self.0 & bits::CREATES != 0
+        self.0 & (bits::CREATES | bits::KIND) == bits::CREATES
     }
 }
 

@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use bytemuck::{Pod, Zeroable};
 
 use super::knots::Knot;
+use super::marks::Marks;
 use super::pack::PackedSections;
 
 /// A section by name and element type.
@@ -133,6 +134,14 @@ pub(super) struct Summary {
     pub(super) times_ordered: u64,
 }
 
+/// A token with opening balances, and the first row that states some at their latest block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Opened {
+    pub(crate) asset: u32,
+    pub(crate) row: u32,
+}
+
 /// What format 2 has to say beside [`Summary`].
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
@@ -171,6 +180,8 @@ pub(super) mod head {
     pub(in super::super) const FAILED: u32 = 1 << 4;
     pub(in super::super) const HAS_UTXO: u32 = 1 << 5;
     pub(in super::super) const COINBASE: u32 = 1 << 6;
+    /// The value is approximate.
+    pub(in super::super) const APPROXIMATE: u32 = 1 << 7;
 }
 
 /// Bits of a stored movement.
@@ -178,8 +189,11 @@ pub(super) mod movement {
     pub(in super::super) const INTERNAL: u8 = 0;
     pub(in super::super) const TOKEN: u8 = 1;
     pub(in super::super) const NON_FUNGIBLE: u8 = 2;
+    pub(in super::super) const OPENING: u8 = 3;
     pub(in super::super) const KIND: u8 = 3;
     pub(in super::super) const UNINDEXED: u8 = 1 << 2;
+    /// The amount is.
+    pub(in super::super) const APPROXIMATE: u8 = 1 << 3;
 }
 
 /// Bits of a posting.
@@ -191,8 +205,18 @@ pub(crate) mod posting {
     pub(crate) const OWN: u8 = 2 << 2;
     pub(crate) const SUCCESS: u8 = 1 << 4;
     pub(crate) const FAILED: u8 = 1 << 5;
+    /// Of native movements only.
     pub(crate) const CREATES: u8 = 1 << 6;
+    /// Of internal and token movements only.
     pub(crate) const UNINDEXED: u8 = 1 << 7;
+    /// What tells by kind that the amount is approximate: the bit of the two above that means nothing for the kind. On
+    /// UTXO chains none is.
+    pub(crate) const APPROXIMATE: [u8; 4] = [UNINDEXED, CREATES, CREATES, 0];
+
+    /// The same for the kind in the lowest bits.
+    pub(crate) const fn approximate(flags: u8) -> u8 {
+        APPROXIMATE[(flags & KIND) as usize]
+    }
 }
 
 /// Bits of an account.
@@ -208,6 +232,14 @@ pub(super) const NO_DECIMALS: u16 = u16::MAX;
 
 pub(super) const SUMMARY: Section<Summary> = Section::new("summary");
 pub(super) const COUNTS: Section<Counts> = Section::new("counts");
+pub(super) const MARKS: Section<Marks> = Section::new("marks");
+/// Only where there are opening balances, as the sections of them: tokens in order, and who was stated to hold how much
+/// of what in which row, by account, then by row.
+pub(super) const OPENED: Section<Opened> = Section::new("opened");
+pub(super) const OPENING_ACCOUNTS: Numeric<u32> = numeric!("opening.accounts");
+pub(super) const OPENING_ROWS: Numeric<u32> = numeric!("opening.rows");
+pub(super) const OPENING_ASSETS: Numeric<u32> = numeric!("opening.assets");
+pub(super) const OPENING_AMOUNTS: AmountSections = amounts!("opening.amounts");
 
 /// Keys of the accounts in order, one behind the other.
 pub(super) const ACCOUNT_KEYS: Section<u8> = Section::new("account.keys");

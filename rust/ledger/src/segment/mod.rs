@@ -17,8 +17,16 @@
 //! than 1,024 postings is a hub: for each asset it has the places of its postings, its sums, and what came and went by
 //! day where that is shorter than the postings. What other accounts hold is added up from their postings.
 //!
-//! Format 1, raw columns, is still read, and built on request ([`Encoding::Raw`]), so that tests can hold one against
-//! the other.
+//! # Format 3
+//!
+//! Format 2 with a section of marks: how many opening balances there are, which are no postings and lie in sections of
+//! their own, by account; and how many amounts are approximate, as bits of transactions, movements and postings tell.
+//! A segment without any of what is marked is of format 2, to the byte.
+//!
+//! # Format 1
+//!
+//! Raw columns. It is still read, and built on request ([`Encoding::Raw`]), so that tests can hold one against the
+//! other.
 
 mod build;
 mod column;
@@ -27,7 +35,9 @@ mod fee;
 mod knots;
 mod layout;
 mod map;
+mod marks;
 mod merge;
+mod opening;
 mod pack;
 mod posting;
 mod read;
@@ -53,6 +63,7 @@ pub(crate) use self::layout::{posting as posting_flags, prefix as hash_prefix};
 pub(crate) use self::merge::{Source, merge};
 #[allow(unused_imports, reason = "sidecars and the streaming merge name them")]
 pub(crate) use self::read::{AssetPlaces, DayChange, PostingsReader, RawPosting, Sums, Unindexed};
+pub(crate) use self::read::{Begin, openings_of};
 pub(crate) use self::spool::{Part as SectionPart, Spool};
 
 /// What a segment is made of. Facts are joined: each transaction, block, contract and token occurs once, in any

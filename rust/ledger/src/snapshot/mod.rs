@@ -9,20 +9,21 @@ mod sweep;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use headwater_types::{Address, Amount, Asset, Balance, Chain, Family, TxHash};
 
+use crate::Cancel;
 use crate::edges::{self, AssetEdge, EdgeFile, EdgeOrder, Edges, Market, SegmentEdges};
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
 use crate::holders::{ChainHolders, HolderTable, Holders};
 use crate::market::{PriceTable, Registry};
 use crate::read::{
     Account, AccountRef, AddressMatches, AddressRange, AssetRef, Block, ColumnSet, ColumnVisit, Coverage, Holding,
-    Ledger, Posting, Postings, Result, Scan, SweepVisit, Transaction, TransactionHead, TransactionRef, VisitEdge,
+    Ledger, Opening, Posting, Postings, Result, Scan, SweepVisit, Transaction, TransactionHead, TransactionRef,
+    VisitEdge,
 };
-use crate::segment::{Segment, Unindexed, fee_of};
-use crate::{Cancel, LedgerError};
+use crate::segment::{Begin, Segment, Unindexed, fee_of, openings_of};
 
 /// One immutable generation of a store.
 pub struct Snapshot {
@@ -35,6 +36,10 @@ pub struct Snapshot {
     /// By segment.
     edges: Vec<SegmentEdges>,
     holders: BTreeMap<Chain, ChainHolders>,
+    /// Where histories begin with stated balances; chains without such are absent.
+    openings: BTreeMap<Chain, BTreeMap<Asset, Opening>>,
+    /// The same by segment, in its numbers.
+    begins: Vec<OnceLock<Vec<Begin>>>,
 }
 
 impl Snapshot {
@@ -57,7 +62,13 @@ impl Snapshot {
         }
         let edges = segments.iter().map(|_| SegmentEdges::default()).collect();
         let holders = by_chain.keys().map(|chain| (*chain, ChainHolders::default())).collect();
-        Self { generation, coverage, registry, prices, segments, by_chain, edges, holders }
+        let of_chain = |(chain, places): (&Chain, &Vec<u32>)| {
+            let openings = openings_of(places.iter().map(|place| &*segments[*place as usize]));
+            (!openings.is_empty()).then_some((*chain, openings))
+        };
+        let openings = by_chain.iter().filter_map(of_chain).collect();
+        let begins = segments.iter().map(|_| OnceLock::new()).collect();
+        Self { generation, coverage, registry, prices, segments, by_chain, edges, holders, openings, begins }
     }
 
     /// With the edges that are built under its registry and prices, by segment.
@@ -71,6 +82,17 @@ impl Snapshot {
             self.holders.insert(chain, ChainHolders::new(Some(table)));
         }
         self
+    }
+
+    /// Where histories begin, in the numbers of a segment.
+    fn begins(&self, place: u32) -> Result<&[Begin]> {
+        let (segment, begins) = (&self.segments[place as usize], &self.begins[place as usize]);
+        let Some(openings) = self.openings.get(&segment.chain()) else { return Ok(&[]) };
+        if let Some(found) = begins.get() {
+            return Ok(found);
+        }
+        let found = segment.begins(openings)?;
+        Ok(begins.get_or_init(|| found))
     }
 
     fn market(&self) -> Market<'_> {
@@ -264,26 +286,30 @@ impl Ledger for Snapshot {
         })
     }
 
+    fn opening(&self, chain: Chain, asset: &Asset) -> Option<Opening> {
+        self.openings.get(&chain)?.get(asset).copied()
+    }
+
     fn holdings(&self, account: &Account) -> Result<Vec<Holding>> {
         // Sums past 256 bits stay at the largest amount, as inside a segment.
         let add = |sum: &mut Amount, amount: Amount| *sum = sum.checked_add(amount).unwrap_or(Amount::MAX);
-        let mut sums: BTreeMap<Asset, [Amount; 3]> = BTreeMap::new();
+        let mut sums: BTreeMap<Asset, [Amount; 4]> = BTreeMap::new();
         for &(place, id) in &account.places {
             let segment = &self.segments[place as usize];
-            for part in segment.holdings(id)? {
-                let [received, sent, fees] = sums.entry(segment.asset(part.asset)?).or_default();
-                add(received, part.received);
+            for part in segment.holdings(id, self.begins(place)?)? {
+                let [opening, came, sent, fees] = sums.entry(segment.asset(part.asset)?).or_default();
+                add(opening, part.opening);
+                add(came, part.opening);
+                add(came, part.received);
                 add(sent, part.sent);
                 add(fees, part.fees);
             }
         }
-        let holding = |(asset, [received, sent, fees]): (Asset, [Amount; 3])| {
-            let mut balance = Balance::default();
-            balance.receive(received)?;
-            balance.send(sent)?;
-            Ok(Holding { asset, balance, fees })
+        let holding = |(asset, [opening, came, sent, fees]): (Asset, [Amount; 4])| {
+            let balance = Balance::of(came, sent);
+            Holding { asset, balance, fees, opening }
         };
-        sums.into_iter().map(holding).collect::<std::result::Result<_, LedgerError>>()
+        Ok(sums.into_iter().map(holding).collect())
     }
 
     fn edges(&self, account: &Account, order: EdgeOrder, limit: usize) -> Result<Option<Edges>> {

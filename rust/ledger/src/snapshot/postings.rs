@@ -354,6 +354,7 @@ impl<'a> Cursor<'a> {
             amount: raw.amount,
             status: raw.status(),
             creates_contract: raw.creates_contract(),
+            approximate: raw.is_approximate(),
         }
     }
 

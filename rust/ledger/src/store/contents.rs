@@ -96,6 +96,7 @@ impl ChainContents {
             last_time: segments().filter_map(|segment| segment.time_range()).map(|range| range.1).max(),
             transactions: segments().map(|segment| u64::from(segment.transactions())).sum(),
             movements: segments().map(|segment| segment.movements()).sum(),
+            approximate: segments().map(|segment| segment.marks().approximate).sum(),
         }
     }
 

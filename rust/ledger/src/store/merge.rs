@@ -20,7 +20,7 @@ pub(super) type Merging<'a> = &'a dyn Fn(u64, u64);
 /// those.
 pub(super) fn weight(part: &Part) -> u64 {
     let segment = &part.segment;
-    segment.movements().max(u64::from(segment.transactions())).max(segment.block_count()).max(1)
+    segment.balance_changes().max(u64::from(segment.transactions())).max(segment.block_count()).max(1)
 }
 
 /// What a merge came to.

@@ -145,7 +145,7 @@ impl Contents {
     ) -> Result<Option<Self>> {
         let mut after = None;
         for (chain, held) in &self.chains {
-            if held.sealed.is_empty() || !held.wants_holders(wanted) {
+            if held.sealed.is_empty() || !held.wants_holders(wanted)? {
                 continue;
             }
             let segments: Vec<&Segment> = held.sealed.iter().map(|part| &*part.segment).collect();
@@ -213,23 +213,28 @@ impl Contents {
 impl ChainContents {
     /// Whether a holder table is to be built. One is rewritten when a quarter of what it holds came after it, so that
     /// each movement is read for it a few times at most.
-    fn wants_holders(&self, wanted: Wanted<'_>) -> bool {
+    fn wants_holders(&self, wanted: Wanted<'_>) -> Result<bool> {
         let is_covered = |part: &Part| {
             self.sidecars.holders.as_ref().is_some_and(|holders| holders.covers.contains(&part.file.name))
         };
-        let movements = |covered: bool| -> u64 {
+        let parts = |covered: bool| -> Vec<&Segment> {
             let parts = self.sealed.iter().filter(|part| is_covered(part) == covered);
-            parts.map(|part| part.segment.movements()).sum()
+            parts.map(|part| &*part.segment).collect()
         };
-        let (covered, newer) = (movements(true), movements(false));
-        match wanted {
+        let (covered, newer) = (parts(true), parts(false));
+        let is_overtaken = holders::is_overtaken(&covered, &newer)?;
+        let changes = |segments: &[&Segment]| segments.iter().map(|segment| segment.balance_changes()).sum::<u64>();
+        let (covered, newer) = (changes(&covered), changes(&newer));
+        Ok(match wanted {
             Wanted::All => newer > 0 || self.sidecars.holders.is_none(),
-            Wanted::Large | Wanted::New(_) => newer >= LEAST_HOLDINGS && newer > covered / 4,
-        }
+            Wanted::Large | Wanted::New(_) => {
+                is_overtaken && covered >= LEAST_HOLDINGS || newer >= LEAST_HOLDINGS && newer > covered / 4
+            }
+        })
     }
 }
 
-/// Movements outside of a holder table from which on it is worth to be built.
+/// Movements and opening balances outside of a holder table from which on it is worth to be built.
 const LEAST_HOLDINGS: u64 = 1 << 18;
 
 /// Postings of a segment: each movement stands under both its ends.

@@ -99,6 +99,36 @@ fn truth() -> impl Strategy<Value = Vec<Movement>> {
     })
 }
 
+/// Sources of large amounts, some of which know them as doubles only: rounded down, and one of them a step off.
+fn rough_source(truth: Vec<Movement>) -> impl Strategy<Value = TransactionFacts> {
+    let says = prop::collection::vec(0..4u8, truth.len() + 1);
+    says.prop_map(move |says| {
+        let (large, step) = (1_u128 << 80, 1_u128 << 28);
+        let rough = |says: u8, exact: u128| match says {
+            2 => large,
+            3 => large + step,
+            _ => large + exact,
+        };
+        let mut facts = with_movements(Vec::new());
+        for (row, &says) in truth.iter().zip(&says[1..]).filter(|(_, says)| **says > 0) {
+            let amount = Amount::from_u128(rough(says, row.amount.to_u128().unwrap()));
+            let row = Movement { amount, ..row.clone() };
+            facts.approximate.extend(AmountOf::of_fact(&row).filter(|_| says > 1));
+            facts.movements.push(row);
+        }
+        if says[0] > 0 {
+            let value = Amount::from_u128(rough(says[0], 5));
+            facts.body = Some(Body { from: None, to: Some(address(1)), value });
+            facts.approximate.extend((says[0] > 1).then_some(AmountOf::Value));
+        }
+        facts
+    })
+}
+
+fn three_rough_sources() -> impl Strategy<Value = [TransactionFacts; 3]> {
+    truth().prop_flat_map(|truth| [rough_source(truth.clone()), rough_source(truth.clone()), rough_source(truth)])
+}
+
 fn source(truth: Vec<Movement>) -> impl Strategy<Value = TransactionFacts> {
     // 0: left out, 1: indexed, 2: unindexed, 3: known to be no fungible token
     let says = prop::collection::vec(0..4u8, truth.len());
@@ -132,6 +162,25 @@ proptest! {
         prop_assert_eq!(&join(&canonical, &a), &canonical);
         let both = join(&a, &b);
         prop_assert_eq!(&join(&both, &a), &both);
+    }
+
+    #[test]
+    fn so_it_is_where_amounts_are_approximate([a, b, c] in three_rough_sources()) {
+        let join = |a: &TransactionFacts, b: &TransactionFacts| a.clone().join(b.clone(), CHAIN).unwrap();
+        prop_assert_eq!(join(&a, &b), join(&b, &a));
+        prop_assert_eq!(join(&join(&a, &b), &c), join(&a, &join(&b, &c)));
+        let canonical = a.clone().canonical(CHAIN).unwrap();
+        prop_assert_eq!(&join(&a, &a), &canonical);
+        prop_assert_eq!(&join(&canonical, &a), &canonical);
+        let both = join(&a, &b);
+        prop_assert_eq!(&join(&both, &a), &both);
+        let exact = |facts: &TransactionFacts, name: AmountOf| {
+            let names = facts.movements.iter().filter_map(AmountOf::of_fact).chain(facts.body.map(|_| AmountOf::Value));
+            names.into_iter().any(|other| other == name) && !facts.approximate.contains(&name)
+        };
+        for name in &both.approximate {
+            prop_assert!(!exact(&a, *name) && !exact(&b, *name), "{name:?} is known exactly");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ use headwater_types::Amount;
 use rustc_hash::FxHashMap;
 
 use self::assets::Assets;
+use self::columns::AmountBuilder;
 use self::dictionary::Dictionary;
 use self::movements::Movements;
 use self::order::Row;
@@ -28,6 +29,8 @@ use super::SegmentInput;
 use super::container::ContainerWriter;
 use super::fee::{fee_of, saturating_add};
 use super::layout::{self, Summary};
+use super::marks::Marks;
+use super::opening::{self, OpenedRows, OpeningEntry};
 use super::record::TransactionRecord;
 use super::spool::Spool;
 use crate::Cancel;
@@ -108,6 +111,13 @@ impl<'a> Prepared<'a> {
         cancel.check()?;
         Ok(Self { blocks, rows, summary, dictionary, assets })
     }
+
+    /// How much of what is marked there is, told before anything is written.
+    fn marks(&self) -> Marks {
+        let mut marks = Marks::default();
+        self.rows.iter().for_each(|row| marks.add(Marks::of_facts(row.facts)));
+        marks
+    }
 }
 
 fn raw(input: &SegmentInput, prepared: &Prepared<'_>, cancel: &Cancel) -> Result<Vec<u8>> {
@@ -117,13 +127,17 @@ fn raw(input: &SegmentInput, prepared: &Prepared<'_>, cancel: &Cancel) -> Result
     let mut fees: FxHashMap<u32, Amount> = FxHashMap::default();
     let mut record = TransactionRecord::default();
     let mut records = record::Records::new(*summary, assets, &dictionary.seen);
+    let (mut openings, mut opened) = (Vec::new(), OpenedRows::default());
     for (place, row) in rows.iter().enumerate() {
         if place.is_multiple_of(CANCEL_STEP) {
             cancel.check()?;
         }
         records.fill(row, &mut record);
         columns.add(row.facts, &record)?;
-        movements.add(columns::id(place, "transactions")?, &record, row.facts.hash.is_made());
+        let number = columns::id(place, "transactions")?;
+        openings.extend(opening::entries(number, &record));
+        opened.push(number, &record);
+        movements.add(number, &record, row.facts.hash.is_made());
         if let (Some(payer), Some(fee)) = (record.from, fee_of(row.facts)) {
             let paid = fees.entry(payer).or_default();
             *paid = saturating_add(*paid, fee);
@@ -151,7 +165,26 @@ fn raw(input: &SegmentInput, prepared: &Prepared<'_>, cancel: &Cancel) -> Result
     cancel.check()?;
     columns.put(&mut out);
     columns.blobs.put(&mut out);
+    openings.sort_by_key(|entry| (entry.account, entry.row));
+    opening_columns(prepared.marks(), &openings, &opened, &mut out);
     Ok(out.finish())
+}
+
+fn opening_columns(marks: Marks, openings: &[OpeningEntry], opened: &OpenedRows, out: &mut ContainerWriter) {
+    if marks.is_empty() {
+        return;
+    }
+    out.put(layout::MARKS, &[marks]);
+    let column = |of: fn(&OpeningEntry) -> u32| openings.iter().map(of).collect::<Vec<_>>();
+    out.put(layout::OPENING_ACCOUNTS.raw, &column(|entry| entry.account));
+    out.put(layout::OPENING_ROWS.raw, &column(|entry| entry.row));
+    out.put(layout::OPENING_ASSETS.raw, &column(|entry| entry.asset));
+    let mut amounts = AmountBuilder::default();
+    for entry in openings {
+        amounts.push(entry.amount);
+    }
+    amounts.put(out, layout::OPENING_AMOUNTS);
+    out.put(layout::OPENED, &opened.list());
 }
 
 /// Rows between two looks at the cancel token.

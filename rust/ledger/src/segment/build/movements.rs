@@ -70,7 +70,8 @@ impl Movements {
                 asset: 0,
                 amount: value,
             };
-            self.sides(row, &native, kind_bits(MovementKind::Native) | status | creates);
+            let approximate = if has(head::APPROXIMATE) { posting::approximate(0) } else { 0 };
+            self.sides(row, &native, kind_bits(MovementKind::Native) | status | creates | approximate);
         }
         self.inner(row, &record.movements, status);
         if has(head::HAS_UTXO) {
@@ -84,13 +85,16 @@ impl Movements {
             let kind = match record.flags & movement::KIND {
                 movement::INTERNAL => MovementKind::Internal,
                 movement::TOKEN => MovementKind::Token,
+                // Non-fungible ones move no amount, and openings move nothing.
                 _ => return None,
             };
             Some((kind, record.flags & movement::UNINDEXED != 0, *record))
         }));
         ordered.sort_by_key(|&(kind, unindexed, record)| (kind, unindexed, record.ordinal));
         for (kind, unindexed, record) in ordered.drain(..) {
-            self.sides(row, &record, kind_bits(kind) | status | if unindexed { posting::UNINDEXED } else { 0 });
+            let kind = kind_bits(kind);
+            let approximate = if record.flags & movement::APPROXIMATE == 0 { 0 } else { posting::approximate(kind) };
+            self.sides(row, &record, kind | status | approximate | if unindexed { posting::UNINDEXED } else { 0 });
         }
         self.ordered = ordered;
     }

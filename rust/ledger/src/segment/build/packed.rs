@@ -15,13 +15,14 @@ use crate::segment::SegmentInput;
 use crate::segment::column::NONE;
 use crate::segment::container::SegmentFile;
 use crate::segment::fee::{fee_of, saturating_add};
+use crate::segment::opening::{self, OpenedRows, OpeningEntry, OpeningsWriter};
 use crate::segment::posting::Shape;
 use crate::segment::read::RawPosting;
 use crate::segment::record::TransactionRecord;
 use crate::segment::spool::Spool;
 use crate::segment::write::{
     AccountsWriter, BlocksWriter, FeesWriter, Frame, HashesWriter, PostingsWriter, SpendersWriter, TokensWriter,
-    Totals, TransactionsWriter, finish, put_assets,
+    Totals, TransactionsWriter, begin, finish, put_assets,
 };
 
 /// Rows between two looks at the cancel token.
@@ -44,7 +45,8 @@ pub(super) fn build(
     };
     let by_hash = order::by_hash(input, rows)?;
     cancel.check()?;
-    let mut out = SegmentFile::begin(sink, input.chain, input.network)?;
+    let marks = prepared.marks();
+    let mut out = begin(sink, (input.chain, input.network), marks)?;
     let mut accounts = AccountsWriter::new(spool, input.chain.family());
     dictionary.write(&mut accounts, input.chain.family())?;
     accounts.put(&mut out)?;
@@ -52,7 +54,7 @@ pub(super) fn build(
     let mut transactions = TransactionsWriter::new(spool, frame);
     let mut movements = Movements::new(dictionary.len());
     let mut fees: FxHashMap<u32, Amount> = FxHashMap::default();
-    let mut inputs = Vec::new();
+    let (mut inputs, mut openings) = (Vec::new(), Vec::new());
     let mut record = TransactionRecord::default();
     let mut records = super::record::Records::new(*summary, assets, &dictionary.seen);
     let mut places = Vec::with_capacity(rows.len());
@@ -65,6 +67,7 @@ pub(super) fn build(
         for input in &record.inputs {
             inputs.push((input.hash, input.index, super::columns::id(inputs.len(), "inputs")?));
         }
+        openings.extend(opening::entries(place, &record));
         transactions.push(&record, &mut out)?;
         movements.add(place, &record, row.facts.hash.is_made());
         if let (Some(payer), Some(fee)) = (record.from, fee_of(row.facts)) {
@@ -91,6 +94,7 @@ pub(super) fn build(
         inputs: transactions.inputs(),
         hubs: 0,
         fee_payers: 0,
+        marks,
         times_ordered: summary.times_ordered == 1,
     };
     tokens.put(&mut out)?;
@@ -107,7 +111,7 @@ pub(super) fn build(
     spenders.put(&mut out)?;
     cancel.check()?;
 
-    let knots = transactions.knots();
+    let (knots, opened) = (transactions.knots(), transactions.opened());
     let shape = Shape::new(totals.transactions, totals.accounts, totals.assets, knots.clone());
     transactions.put(&mut out)?;
     let mut postings = PostingsWriter::new(spool, shape, frame, &mut out);
@@ -129,11 +133,30 @@ pub(super) fn build(
         }
     }
     totals.hubs = postings.put(totals.accounts)?;
+    totals.fee_payers = put_fees(spool, fees, &mut out)?;
+    put_openings(spool, openings, &opened, &mut out)?;
+    finish(out, &knots, &totals)
+}
+
+/// What accounts paid; how many did.
+fn put_fees(spool: &Arc<Spool>, fees: FxHashMap<u32, Amount>, out: &mut SegmentFile<'_>) -> Result<u64> {
     let mut fees: Vec<_> = fees.into_iter().collect();
     fees.sort_unstable_by_key(|&(account, _)| account);
-    let mut fee_writer = FeesWriter::new(spool);
-    fees.into_iter().try_for_each(|(account, fee)| fee_writer.push(account, fee))?;
-    totals.fee_payers = fee_writer.len();
-    fee_writer.put(&mut out)?;
-    finish(out, &knots, &totals)
+    let mut writer = FeesWriter::new(spool);
+    fees.into_iter().try_for_each(|(account, fee)| writer.push(account, fee))?;
+    let payers = writer.len();
+    writer.put(out)?;
+    Ok(payers)
+}
+
+fn put_openings(
+    spool: &Arc<Spool>,
+    mut openings: Vec<OpeningEntry>,
+    opened: &OpenedRows,
+    out: &mut SegmentFile<'_>,
+) -> Result<()> {
+    openings.sort_by_key(|entry| (entry.account, entry.row));
+    let mut writer = OpeningsWriter::new(spool);
+    openings.iter().try_for_each(|entry| writer.push(entry))?;
+    writer.put(opened, out)
 }

@@ -9,7 +9,7 @@ use super::assets::Assets;
 use super::columns::{AmountBuilder, OffsetBuilder};
 use super::dictionary::Dictionary;
 use super::movements::Entry;
-use crate::read::Result;
+use crate::read::{PostingFlags, Result};
 use crate::segment::container::ContainerWriter;
 use crate::segment::fee::saturating_add;
 use crate::segment::layout::{self, Head, posting};
@@ -103,7 +103,7 @@ pub(super) fn put_holdings(
             change(sums);
         };
         for entry in by_account.of(entries, account) {
-            if entry.flags & posting::FAILED == 0 {
+            if PostingFlags(entry.flags).counts() {
                 touch(entry.asset, &|sums| match entry.flags & posting::DIRECTION {
                     posting::IN => sums.received = saturating_add(sums.received, entry.amount),
                     posting::OUT => sums.sent = saturating_add(sums.sent, entry.amount),

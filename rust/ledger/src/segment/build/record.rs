@@ -5,7 +5,7 @@ use headwater_types::Address;
 use super::assets::Assets;
 use super::order::Row;
 use super::ordinals;
-use crate::facts::{MovementFact, OutputFacts, TransactionFacts};
+use crate::facts::{AmountOf, MovementFact, OutputFacts, TransactionFacts};
 use crate::read::{Ordinal, ScriptType, Status};
 use crate::segment::layout::{Summary, head, movement};
 use crate::segment::record::{InputRecord, LogRecord, MovementRecord, OutputRecord, TransactionRecord};
@@ -84,12 +84,15 @@ impl<'a> Records<'a> {
                 MovementFact::Internal => movement::INTERNAL,
                 MovementFact::Token => movement::TOKEN,
                 MovementFact::NonFungible => movement::NON_FUNGIBLE,
+                MovementFact::Opening => movement::OPENING,
             };
+            let name = AmountOf::of_fact(movement).filter(|name| facts.approximate.contains(name));
+            let approximate = if name.is_some() { movement::APPROXIMATE } else { 0 };
             let unindexed = if matches!(movement.ordinal, Ordinal::Unindexed(_)) { movement::UNINDEXED } else { 0 };
             let (from, to) = (self.of(movement.from.as_ref()), self.of(movement.to.as_ref()));
             let contract = self.of(movement.asset.contract());
             into.push(MovementRecord {
-                flags: kind | unindexed,
+                flags: kind | unindexed | approximate,
                 ordinal: numbers.get(place).copied().unwrap_or(movement.ordinal.number()),
                 from,
                 to,
@@ -119,6 +122,7 @@ pub(super) fn flags(facts: &TransactionFacts) -> u32 {
         (head::SUCCESS, facts.status == Some(Status::Success)),
         (head::FAILED, facts.status == Some(Status::Failed)),
         (head::HAS_UTXO, facts.utxo.is_some()),
+        (head::APPROXIMATE, facts.body.is_some() && facts.approximate.contains(&AmountOf::Value)),
         (head::COINBASE, facts.utxo.as_ref().is_some_and(|utxo| utxo.coinbase)),
     ];
     bits.into_iter().filter(|&(_, is_set)| is_set).fold(0, |flags, (bit, _)| flags | bit)

@@ -38,8 +38,10 @@ compile_error!("segments are read in place and little-endian");
 
 /// Raw columns.
 pub(super) const RAW: u32 = 1;
-/// Packed columns: the format written, and the newest one read.
-pub(crate) const FORMAT: u32 = 2;
+/// Packed columns.
+pub(crate) const PACKED: u32 = 2;
+/// Packed columns with [`Marks`](super::marks::Marks) among them: the newest format.
+pub(crate) const FORMAT: u32 = 3;
 /// Bytes per checksum.
 pub(super) const PAGE: usize = 4096;
 
@@ -189,7 +191,7 @@ impl Container {
             file,
             bytes,
             data,
-            format: FORMAT,
+            format: PACKED,
             chain: Chain::BITCOIN,
             network: Network::default(),
             entries: Vec::new(),
@@ -242,7 +244,7 @@ impl Container {
         range().ok_or_else(|| self.corrupt(0, format!("{count} elements at {offset} do not fit the file")))
     }
 
-    /// A section that files of this format did not always have: empty where it is missing.
+    /// A section that not all files of a format have: empty where it is missing.
     pub(super) fn column_if_any<T: Pod>(self: &std::sync::Arc<Self>, section: Section<T>) -> Result<Column<T>> {
         if self.entries.iter().any(|entry| text(&entry.name) == section.name()) {
             return self.column(section);

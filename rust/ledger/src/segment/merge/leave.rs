@@ -9,6 +9,7 @@ use crate::Cancel;
 use crate::read::Result;
 use crate::segment::build::movements_of;
 use crate::segment::layout::{account, head};
+use crate::segment::marks::Marks;
 use crate::segment::read::Segment;
 use crate::segment::record::TransactionRecord;
 use crate::segment::write::Frame;
@@ -24,6 +25,8 @@ pub(super) struct Leaving {
     payers: FxHashSet<u32>,
     /// Movements of the rows.
     pub(super) movements: u64,
+    /// What is marked in them.
+    pub(super) marks: Marks,
 }
 
 impl Leaving {
@@ -40,6 +43,7 @@ impl Leaving {
         for &row in without {
             segment.record(row, &mut record)?;
             this.movements += movements_of(&record);
+            this.marks.add(Marks::of(&record));
             this.payers.extend(record.from);
             each_account(segment, &record, |account, _| {
                 named.insert(account);

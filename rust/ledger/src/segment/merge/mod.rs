@@ -10,6 +10,7 @@
 
 mod accounts;
 mod leave;
+mod openings;
 mod places;
 mod postings;
 mod rows;
@@ -25,12 +26,13 @@ use self::accounts::Ids;
 use self::leave::Leaving;
 use self::rows::Merged;
 use super::container::SegmentFile;
+use super::marks::Marks;
 use super::posting::Shape;
 use super::read::{Segment, Walk};
 use super::spool::Spool;
 use super::write::{
     BlocksWriter, FeesWriter, HashesWriter, PostingsWriter, SpendersWriter, TokensWriter, Totals, TransactionsWriter,
-    finish,
+    begin, finish,
 };
 use crate::Cancel;
 use crate::external::Scratch;
@@ -93,7 +95,12 @@ pub(crate) fn merge(
         sources.iter().enumerate().map(|(place, _)| Leaving::of(sources, place, cancel)).collect::<Result<Vec<_>>>()?;
     let frame = leave::frame(sources, cancel)?;
     frame.check()?;
-    let mut out = SegmentFile::begin(sink, chain, network)?;
+    let mut marks = Marks::default();
+    for (source, leaving) in sources.iter().zip(&leaving) {
+        marks.add(source.segment.marks());
+        marks.take(leaving.marks);
+    }
+    let mut out = begin(sink, (chain, network), marks)?;
     let ids = accounts::unite(chain, sources, &leaving, &spool, &mut out, cancel)?;
 
     let mut transactions = TransactionsWriter::new(&spool, frame);
@@ -110,13 +117,14 @@ pub(crate) fn merge(
         inputs: transactions.inputs(),
         hubs: 0,
         fee_payers: 0,
+        marks,
         times_ordered: merged.times_ordered,
     };
     totals.tokens = put_tokens(sources, &ids, &mut transactions, &spool, &mut out)?;
     totals.blocks = put_blocks(sources, &spool, &mut out, cancel)?;
     put_hashes(sources, &merged, &spool, &mut out, cancel)?;
     put_spenders(sources, &merged, &spool, &mut out, cancel)?;
-    let knots = transactions.knots();
+    let (knots, opened) = (transactions.knots(), transactions.opened());
     let shape = Shape::new(totals.transactions, totals.accounts, totals.assets, knots.clone());
     transactions.put(&mut out)?;
 
@@ -127,6 +135,7 @@ pub(crate) fn merge(
     postings::merge_fees(sources, &leaving, &ids, &merged, &mut fees)?;
     totals.fee_payers = fees.len();
     fees.put(&mut out)?;
+    openings::merge(sources, &ids, &merged, &spool, cancel)?.put(&opened, &mut out)?;
     release(sources, 0);
     finish(out, &knots, &totals)
 }

@@ -1,5 +1,7 @@
 //! From records back to the facts they were made of.
 
+use std::collections::BTreeSet;
+
 use headwater_types::{Address, TxHash};
 
 use super::super::layout::{head, movement};
@@ -7,9 +9,20 @@ use super::super::record::{InputRecord, LogRecord, MovementRecord, OutputRecord,
 use super::Segment;
 use super::transactions::{Unindexed, status_of};
 use crate::facts::{
-    Body, InputFacts, LogFacts, Movement, MovementFact, OutPoint, OutputFacts, TransactionFacts, UtxoFacts,
+    AmountOf, Body, InputFacts, LogFacts, Movement, MovementFact, OutPoint, OutputFacts, TransactionFacts, UtxoFacts,
 };
 use crate::read::{Ordinal, Result, ScriptType};
+
+/// The amounts of a transaction that are approximate.
+fn approximate(record: &TransactionRecord) -> BTreeSet<AmountOf> {
+    let value = (record.flags & head::APPROXIMATE != 0).then_some(AmountOf::Value);
+    let movements = record.movements.iter().filter(|movement| movement.flags & movement::APPROXIMATE != 0);
+    let names = movements.map(|movement| match movement.flags & movement::KIND {
+        movement::INTERNAL => AmountOf::Internal(movement.ordinal),
+        _ => AmountOf::Token(movement.ordinal),
+    });
+    value.into_iter().chain(names).collect()
+}
 
 impl Segment {
     pub(crate) fn facts_with(&self, row: u32, unindexed: Unindexed) -> Result<TransactionFacts> {
@@ -22,6 +35,7 @@ impl Segment {
         let flags = record.flags;
         let has = |bit: u32| flags & bit != 0;
         let utxo = has(head::HAS_UTXO).then(|| self.utxo_facts(&mut record)).transpose()?;
+        let approximate = approximate(&record);
         let movements = record.movements.iter();
         let logs = std::mem::take(&mut record.logs);
         Ok(TransactionFacts {
@@ -40,12 +54,13 @@ impl Segment {
             effective_gas_price: record.paid_price,
             fee: record.fee,
             method_id: record.method_id,
-            movements: movements.map(|movement| self.movement(row, movement, unindexed)).collect::<Result<_>>()?,
+            movements: movements.map(|movement| self.movement(movement, unindexed)).collect::<Result<_>>()?,
             logs: logs.into_iter().map(|log| self.log(log)).collect::<Result<_>>()?,
             utxo,
             failure_reason: text(record.failure, "has a reason of failure that is no text")?,
             method: text(record.method, "has a method that is no text")?,
             input: record.call_data,
+            approximate,
         })
     }
 
@@ -61,13 +76,13 @@ impl Segment {
         Ok(Some(Body { from: self.account_of(record.from)?, to: self.account_of(record.to)?, value }))
     }
 
-    fn movement(&self, row: u32, record: &MovementRecord, unindexed: Unindexed) -> Result<Movement> {
+    fn movement(&self, record: &MovementRecord, unindexed: Unindexed) -> Result<Movement> {
         Ok(Movement {
             kind: match record.flags & movement::KIND {
                 movement::INTERNAL => MovementFact::Internal,
                 movement::TOKEN => MovementFact::Token,
                 movement::NON_FUNGIBLE => MovementFact::NonFungible,
-                _ => return Err(self.wrong_row(row, "has no kind of movement")),
+                _ => MovementFact::Opening,
             },
             ordinal: match (record.flags & movement::UNINDEXED != 0, unindexed) {
                 (false, _) => Ordinal::Indexed(record.ordinal),

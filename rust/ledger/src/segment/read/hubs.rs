@@ -12,8 +12,8 @@ use super::super::fee::saturating_add;
 use super::super::layout::{self, Counts, HUB};
 use super::super::pack::{Ints, Table};
 use super::postings::index;
-use super::{RawPosting, Segment};
-use crate::read::{ColumnBuffer, ColumnSet, Direction, LARGE, MovementKind, Result, Status};
+use super::{Begin, RawPosting, Segment};
+use crate::read::{ColumnBuffer, ColumnSet, Direction, LARGE, MovementKind, Result};
 
 /// Seconds of a UTC day.
 pub(crate) const SECS_PER_DAY: i64 = 86_400;
@@ -24,6 +24,8 @@ const CHUNK: u64 = 4096;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Sums {
     pub(crate) asset: u32,
+    /// As a list of holders states it.
+    pub(crate) opening: Amount,
     pub(crate) received: Amount,
     /// Fees included.
     pub(crate) sent: Amount,
@@ -184,14 +186,23 @@ impl Hubs {
 }
 
 impl Segment {
+    /// What an account was stated to hold, received, sent and paid in fees, by asset. What failed does not count, nor
+    /// what moved before a token begins; an account that had nothing to do with a token behind that has no sums of it.
+    pub(crate) fn holdings(&self, account: u32, begins: &[Begin]) -> Result<Vec<Sums>> {
+        let mut sums = self.moved(account)?;
+        self.begin_holdings(account, begins, &mut sums)?;
+        Ok(sums)
+    }
+
     /// What an account received, sent and paid in fees, by asset. What failed does not count.
-    pub(crate) fn holdings(&self, account: u32) -> Result<Vec<Sums>> {
+    fn moved(&self, account: u32) -> Result<Vec<Sums>> {
         let hubs = match &self.stored {
             Stored::Holdings(holdings) => {
                 let Holdings { offsets, assets, received, sent, fees } = &**holdings;
                 let sums = |place: usize| {
                     Ok(Sums {
                         asset: assets.id(place)?,
+                        opening: Amount::ZERO,
                         received: received.get(place)?,
                         sent: sent.get(place)?,
                         fees: fees.get(place)?,
@@ -208,7 +219,7 @@ impl Segment {
                     let pair = hubs.pair(at)?;
                     if pair.is_held {
                         let (received, sent) = (hubs.received.get(at)?, hubs.sent.get(at)?);
-                        sums.push(Sums { asset: pair.asset, received, sent, fees: Amount::ZERO });
+                        sums.push(Sums { asset: pair.asset, received, sent, ..Sums::default() });
                     }
                 }
                 sums
@@ -236,7 +247,7 @@ impl Segment {
             let (flags, small) = (columns.flags[at], columns.amounts[at]);
             let whole = if small == LARGE { large.next().map(|(_, amount)| *amount) } else { None };
             let amount = whole.unwrap_or_else(|| Amount::from_u128(small));
-            if flags.is_failed() {
+            if !flags.counts() {
                 continue;
             }
             let place = *places.entry(asset).or_insert_with(|| {
@@ -335,11 +346,8 @@ impl Segment {
             // The sender of a transaction pays its fee, whatever became of it; its native movement is its own one.
             let pays = asset == 0 && posting.kind() == MovementKind::Native && direction != Direction::In;
             let fee = if pays { self.transactions.fee(posting.row)? } else { None };
-            let amount = if posting.status() == Some(Status::Failed) || direction == Direction::Own {
-                None
-            } else {
-                Some(posting.amount)
-            };
+            let moves = posting.counts() && direction != Direction::Own;
+            let amount = moves.then_some(posting.amount);
             if amount.is_none() && fee.is_none() {
                 continue;
             }

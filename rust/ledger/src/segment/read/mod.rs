@@ -5,6 +5,7 @@ mod facts;
 mod hashes;
 mod hubs;
 mod many;
+mod openings;
 mod packed;
 mod postings;
 mod source;
@@ -20,6 +21,7 @@ use headwater_types::{Address, Amount, Asset, BlockHash, Chain, Network, Timesta
 
 use self::accounts::Accounts;
 use self::hubs::Stored;
+use self::openings::Openings;
 use self::packed::PackedPostings;
 use self::postings::RawPostings;
 use self::transactions::Transactions;
@@ -29,12 +31,14 @@ use super::column::{Blobs, Numbers, OptionalColumn};
 use super::container::{Container, RAW};
 use super::knots::Knots;
 use super::layout::{self, Counts, NO_DECIMALS, Summary, account};
+use super::marks::Marks;
 use super::posting::Shape;
 use super::record::TransactionRecord;
 use crate::facts::{BlockFacts, OutPoint, OutputFacts, TokenFacts, TransactionFacts};
-use crate::read::{Result, TransactionHead};
+use crate::read::{Opening, Result, TransactionHead};
 
 pub(crate) use self::hubs::{AssetPlaces, DayChange, SECS_PER_DAY, Sums};
+pub(crate) use self::openings::{Begin, openings_of};
 pub(crate) use self::postings::{PostingsReader, RawPosting};
 pub(crate) use self::transactions::Unindexed;
 pub(crate) use self::walk::Walk;
@@ -66,6 +70,10 @@ pub struct Segment {
     postings: Box<dyn PostingsReader>,
     stored: Stored,
     utxo: Utxo,
+    marks: Marks,
+    openings: Option<Openings>,
+    /// Read once: every look at holdings asks for them.
+    opened: Vec<(Asset, Opening)>,
 }
 
 struct Tokens {
@@ -131,8 +139,10 @@ impl Segment {
             let shape = Shape::new(summary.transactions, summary.accounts, summary.assets, knots.clone());
             Box::new(PackedPostings::open(&file, summary.accounts, shape)?)
         };
+        let marks = file.column_if_any(layout::MARKS)?;
+        let marks = if marks.len() == 0 { Marks::default() } else { marks.get(0)? };
         let length = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-        Ok(Self {
+        let mut this = Self {
             summary,
             rows,
             accounts: Accounts::open(&file, summary.accounts)?,
@@ -156,8 +166,13 @@ impl Segment {
             postings,
             stored: Stored::open(&file, &counts)?,
             utxo: Utxo::open(&file, &counts)?,
+            marks,
+            openings: Openings::open(&file, marks)?,
+            opened: Vec::new(),
             file,
-        })
+        };
+        this.opened = this.read_opened()?;
+        Ok(this)
     }
 
     /// The chain.
@@ -179,10 +194,15 @@ impl Segment {
     }
 
     /// Number of movements: native, internal and token ones; on UTXO chains one per transaction and address.
-    /// Non-fungible ones do not count.
+    /// Non-fungible ones and opening balances do not count.
     #[must_use]
     pub fn movements(&self) -> u64 {
         self.summary.movements
+    }
+
+    /// How much there is to add up for balances: movements, and balances that lists of holders state.
+    pub(crate) fn balance_changes(&self) -> u64 {
+        self.movements().saturating_add(self.marks.openings)
     }
 
     /// Number of addresses.

@@ -40,6 +40,15 @@ impl RawPosting {
         PostingFlags(self.flags).status()
     }
 
+    pub(crate) fn is_approximate(&self) -> bool {
+        PostingFlags(self.flags).is_approximate()
+    }
+
+    /// Whether its amount counts in balances.
+    pub(crate) fn counts(&self) -> bool {
+        PostingFlags(self.flags).counts()
+    }
+
     pub(crate) fn creates_contract(&self) -> bool {
         PostingFlags(self.flags).creates_contract()
     }
@@ -189,5 +198,7 @@ pub(super) fn index(at: u64) -> usize {
 }
 
 pub(super) fn ordinal_of(flags: u8, number: u64) -> Ordinal {
-    if flags & posting::UNINDEXED == 0 { Ordinal::Indexed(number) } else { Ordinal::Unindexed(number) }
+    // Native movements have one place, and the bit another meaning.
+    let is_unindexed = flags & posting::UNINDEXED != 0 && flags & posting::KIND != 0;
+    if is_unindexed { Ordinal::Unindexed(number) } else { Ordinal::Indexed(number) }
 }

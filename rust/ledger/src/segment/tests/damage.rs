@@ -9,7 +9,7 @@ use proptest::test_runner::TestRunner;
 
 use super::economy::{address, input};
 use super::hubs::busy;
-use crate::segment::{DayChange, Segment, SegmentInput, build};
+use crate::segment::{DayChange, Segment, SegmentInput, build, openings_of};
 use crate::{Cancel, LedgerError};
 
 /// One input, always the same.
@@ -26,7 +26,7 @@ fn read_all(segment: &Segment, input: &SegmentInput) -> Result<(), LedgerError> 
             let account = u32::try_from(place).unwrap();
             let address = segment.address(account)?;
             assert_eq!(segment.account(&address)?, Some(account));
-            segment.holdings(account)?;
+            segment.holdings(account, &segment.begins(&openings_of([segment]))?)?;
             let postings = segment.postings();
             postings.read(postings.range(account)?, &mut Vec::new())?;
         }
@@ -151,10 +151,11 @@ fn ask_everything(segment: &Segment, input: &SegmentInput) {
         let _ = segment.row_at(facts.block, 0);
         let _ = segment.block(facts.block);
     }
+    let begins = segment.begins(&openings_of([segment])).unwrap_or_default();
     for id in 0..40 {
         let _ = segment.facts(id);
         let _ = segment.asset(id);
-        let _ = segment.holdings(id);
+        let _ = segment.holdings(id, &begins);
         if let Ok(address) = segment.address(id) {
             let _ = segment.account(&address);
             let _ = segment.token(&address);

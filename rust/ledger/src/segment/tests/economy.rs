@@ -7,7 +7,7 @@ use proptest::option;
 use proptest::prelude::*;
 
 use crate::facts::{
-    BlockFacts, Body, InputFacts, LogFacts, Movement, MovementFact, OutPoint, OutputFacts, TokenFacts,
+    AmountOf, BlockFacts, Body, InputFacts, LogFacts, Movement, MovementFact, OutPoint, OutputFacts, TokenFacts,
     TransactionFacts, UtxoFacts,
 };
 use crate::read::{Ordinal, ScriptType, Status};
@@ -56,7 +56,12 @@ fn amount() -> impl Strategy<Value = Amount> + Clone {
 }
 
 fn movement(chain: Chain) -> impl Strategy<Value = Movement> {
-    let kind = prop_oneof![Just(MovementFact::Internal), Just(MovementFact::Token), Just(MovementFact::NonFungible)];
+    let kind = prop_oneof![
+        3 => Just(MovementFact::Internal),
+        3 => Just(MovementFact::Token),
+        3 => Just(MovementFact::NonFungible),
+        1 => Just(MovementFact::Opening),
+    ];
     let sides = (option::weighted(0.8, addresses(chain)), option::weighted(0.8, addresses(chain)));
     (kind, any::<bool>(), sides, addresses(chain), amount()).prop_map(
         |(kind, indexed, (from, to), contract, amount)| {
@@ -125,7 +130,8 @@ fn transaction(chain: Chain) -> BoxedStrategy<TransactionFacts> {
     let body = option::weighted(0.9, sides.prop_map(|(from, to, value)| Body { from, to, value }));
     let created = option::weighted(0.1, addresses(chain));
     let is_utxo = chain == Chain::BITCOIN;
-    let details = (vec(movement(chain), 0..5), vec(log(chain), 0..3), utxo(chain));
+    let roughly = vec(proptest::bool::weighted(0.2), 6);
+    let details = (vec(movement(chain), 0..5), vec(log(chain), 0..3), utxo(chain), roughly);
     (place, body, created, status, gas, call, details)
         .prop_map(move |((block, index, timed), body, created, status, gas, call, details)| {
             let mut facts = TransactionFacts::new(hash(0), block);
@@ -146,6 +152,10 @@ fn transaction(chain: Chain) -> BoxedStrategy<TransactionFacts> {
                 }
             }
             facts.logs = details.1;
+            let value = facts.body.map(|_| AmountOf::Value);
+            let names = facts.movements.iter().map(AmountOf::of_fact).chain([value]);
+            facts.approximate =
+                names.zip(details.3).filter(|(_, roughly)| *roughly).filter_map(|(name, _)| name).collect();
             facts
         })
         .boxed()

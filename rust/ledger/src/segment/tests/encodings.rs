@@ -7,7 +7,7 @@ use super::economy::{hash, input};
 use crate::Cancel;
 use crate::read::{ColumnBuffer, ColumnSet, NOBODY};
 use crate::segment::read::Walk;
-use crate::segment::{Encoding, RawPosting, Segment, SegmentInput, Unindexed, build_as};
+use crate::segment::{Encoding, RawPosting, Segment, SegmentInput, Unindexed, build_as, openings_of};
 
 pub(super) fn open(input: &SegmentInput, encoding: Encoding) -> Segment {
     Segment::from_bytes("memory", build_as(input, encoding, &Cancel::new()).unwrap()).unwrap()
@@ -68,6 +68,12 @@ pub(super) fn check_equal(input: &SegmentInput) {
     assert_eq!((packed.block_count(), packed.asset_count()), (raw.block_count(), raw.asset_count()));
     assert_eq!((packed.block_range(), packed.time_range()), (raw.block_range(), raw.time_range()));
     assert_eq!(packed.times_ordered(), raw.times_ordered());
+    assert_eq!((packed.marks(), packed.openings()), (raw.marks(), raw.openings()));
+    for place in 0..=raw.marks().openings {
+        assert_eq!(packed.opening_at(place).unwrap(), raw.opening_at(place).unwrap());
+    }
+    let begins = raw.begins(&openings_of([&raw])).unwrap();
+    assert_eq!(packed.begins(&openings_of([&packed])).unwrap(), begins);
     let mut walk = Walk::default();
     for row in 0..raw.transactions() {
         assert_eq!(packed.facts(row).unwrap(), raw.facts(row).unwrap());
@@ -110,7 +116,8 @@ pub(super) fn check_equal(input: &SegmentInput) {
         assert_eq!((packed.address(account).unwrap(), packed.account(&address).unwrap()), (address, Some(account)));
         assert_eq!(packed.is_contract(account).unwrap(), raw.is_contract(account).unwrap());
         assert_eq!(postings(&packed, account), postings(&raw, account));
-        assert_eq!(packed.holdings(account).unwrap(), raw.holdings(account).unwrap());
+        assert_eq!(packed.holdings(account, &[]).unwrap(), raw.holdings(account, &[]).unwrap());
+        assert_eq!(packed.holdings(account, &begins).unwrap(), raw.holdings(account, &begins).unwrap());
         for asset in 0..u32::try_from(raw.asset_count()).unwrap() {
             assert_eq!(packed.asset(asset).unwrap(), raw.asset(asset).unwrap());
             assert_eq!(packed.daily(account, asset).unwrap(), raw.daily(account, asset).unwrap());

@@ -90,7 +90,7 @@ fn days_sum_to_what_is_held() {
         let input = busy(3000);
         let segment = open(&input, encoding);
         for account in 0..u32::try_from(segment.addresses()).unwrap() {
-            for sums in segment.holdings(account).unwrap() {
+            for sums in segment.holdings(account, &[]).unwrap() {
                 let days = segment.daily(account, sums.asset).unwrap();
                 assert!(days.is_sorted_by(|a, b| a.day < b.day));
                 let all = |of: fn(&crate::segment::DayChange) -> Amount| {

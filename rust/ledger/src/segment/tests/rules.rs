@@ -101,7 +101,7 @@ fn forged_amounts_past_256_bits_in_sum_do_not_keep_a_chain_from_being_read() {
     let bytes = build(&input(CHAIN, vec![facts]), &Cancel::new()).unwrap();
     let segment = Segment::from_bytes("memory", bytes).unwrap();
     let account = segment.account(&address(CHAIN, 2)).unwrap().unwrap();
-    let sums = segment.holdings(account).unwrap();
+    let sums = segment.holdings(account, &[]).unwrap();
     assert_eq!((sums[0].sent, sums[1].received), (Amount::from(3), Amount::MAX));
 }
 

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::container::SegmentFile;
 use super::super::fee::saturating_add;
-use super::super::layout::{self, posting};
+use super::super::layout;
 use super::super::pack::{AmountTableWriter, IntWriter, TableWriter};
 use super::super::read::{RawPosting, SECS_PER_DAY};
 use super::super::spool::Spool;
@@ -80,7 +80,7 @@ impl HubsWriter {
         self.filed.push(slot);
         let pair = &mut self.assets[slot as usize];
         pair.postings += 1;
-        if raw.flags & posting::FAILED != 0 {
+        if !raw.counts() {
             return;
         }
         pair.is_held = true;

@@ -7,7 +7,8 @@
 //!    [`TransactionsWriter::knots`], which postings need.
 //! 3. [`HashesWriter`]: (hash, row) in order of hashes; for UTXO chains [`SpendersWriter`]: (hash, input) likewise.
 //! 4. [`PostingsWriter`]: for each account in order, its postings in theirs. Hubs get their sub-index on the way.
-//! 5. [`FeesWriter`], [`BlocksWriter`], [`TokensWriter`], and [`put_assets`].
+//! 5. [`FeesWriter`], [`BlocksWriter`], [`TokensWriter`], and [`put_assets`]; where there are opening balances also
+//!    [`OpeningsWriter`](super::opening::OpeningsWriter).
 //! 6. [`SegmentFile::begin`](super::container::SegmentFile) on the sink, `put` of every writer in any order, [`finish`].
 //!    Writers of one kind may be put as soon as they have their last row, which frees what they hold.
 //!
@@ -28,5 +29,5 @@ mod transactions;
 pub(crate) use self::accounts::{AccountsWriter, TokensWriter, put_assets};
 pub(crate) use self::hashes::{HashesWriter, SpendersWriter};
 pub(crate) use self::postings::{FeesWriter, PostingsWriter};
-pub(crate) use self::summary::{BlocksWriter, Frame, Totals, finish};
+pub(crate) use self::summary::{BlocksWriter, Frame, Totals, begin, finish};
 pub(crate) use self::transactions::TransactionsWriter;

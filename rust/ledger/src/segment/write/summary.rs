@@ -1,12 +1,14 @@
 //! Blocks, and the numbers about the whole segment.
 
+use std::io::Write;
 use std::sync::Arc;
 
-use headwater_types::{BlockHash, Timestamp};
+use headwater_types::{BlockHash, Chain, Network, Timestamp};
 
-use super::super::container::SegmentFile;
+use super::super::container::{FORMAT, PACKED, SegmentFile};
 use super::super::knots::Knots;
 use super::super::layout::{self, Counts, Presence, Section, Summary};
+use super::super::marks::Marks;
 use super::super::pack::IntWriter;
 use super::super::spool::{Part, Spool};
 use super::columns::{PresenceWriter, check_ids};
@@ -64,8 +66,14 @@ pub(crate) struct Totals {
     pub(crate) inputs: u64,
     pub(crate) hubs: u64,
     pub(crate) fee_payers: u64,
+    pub(crate) marks: Marks,
     /// Whether no later row has an earlier time.
     pub(crate) times_ordered: bool,
+}
+
+/// Begins the file of a segment with such marks.
+pub(crate) fn begin(sink: &mut dyn Write, (chain, network): (Chain, Network), marks: Marks) -> Result<SegmentFile<'_>> {
+    SegmentFile::begin_as(if marks.is_empty() { PACKED } else { FORMAT }, sink, chain, network)
 }
 
 /// Writes the numbers about the whole, and ends the file; the number of its bytes.
@@ -89,6 +97,9 @@ pub(crate) fn finish(mut out: SegmentFile<'_>, knots: &Knots, totals: &Totals) -
     out.put(layout::KNOTS, knots.knots())?;
     out.put(layout::KNOT_SHIFT, &[knots.shift()])?;
     out.put(layout::SUMMARY, &[summary])?;
+    if !totals.marks.is_empty() {
+        out.put(layout::MARKS, &[totals.marks])?;
+    }
     out.put(layout::COUNTS, &[Counts { pace: frame.pace(), blocks, tokens, inputs, hubs, fee_payers }])?;
     out.finish()
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::super::container::{Growing, SegmentFile};
 use super::super::knots::{KnotMaker, Knots};
 use super::super::layout;
+use super::super::opening::OpenedRows;
 use super::super::pack::{AmountTableWriter, IntWriter, TableWriter};
 use super::super::record::{LogRecord, MovementRecord, OutputRecord, TransactionRecord};
 use super::super::spool::{Part, Spool};
@@ -36,6 +37,7 @@ pub(crate) struct TransactionsWriter {
     logs: Logs,
     utxo: Utxo,
     blobs: BlobWriter,
+    opened: OpenedRows,
 }
 
 impl TransactionsWriter {
@@ -62,6 +64,7 @@ impl TransactionsWriter {
             logs: Logs::new(spool),
             utxo: Utxo::new(spool),
             blobs: BlobWriter::new(spool),
+            opened: OpenedRows::default(),
         }
     }
 
@@ -76,8 +79,9 @@ impl TransactionsWriter {
     }
 
     pub(crate) fn push(&mut self, record: &TransactionRecord, out: &mut SegmentFile<'_>) -> Result<()> {
+        check_ids(self.rows + 1, "transactions")?;
+        self.opened.push(u32::try_from(self.rows).unwrap_or(u32::MAX), record);
         self.rows += 1;
-        check_ids(self.rows, "transactions")?;
         self.knots.push(record.block, record.time);
         self.hashes.write(&record.hash, out)?;
         self.heads.push([
@@ -110,6 +114,11 @@ impl TransactionsWriter {
     /// Called behind the last row, before anything else goes into the file.
     pub(crate) fn end_rows(&mut self, out: &mut SegmentFile<'_>) -> Result<()> {
         self.hashes.end(out)
+    }
+
+    /// The tokens that rows state opening balances of, and where; whole once the last one was pushed.
+    pub(crate) fn opened(&self) -> OpenedRows {
+        self.opened.clone()
     }
 
     /// Where rows stand; whole once the last one was pushed.

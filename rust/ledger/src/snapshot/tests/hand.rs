@@ -65,7 +65,7 @@ fn sums_of_a_small_case_are_those_worked_by_hand() {
     let ([a, b, c, t], input) = worked();
     let ledger = snapshot(&[input]);
     let amount = Amount::from;
-    let sums = |received, sent, fees| (amount(received), amount(sent), amount(fees));
+    let sums = |received, sent, fees| (amount(0), amount(received), amount(sent), amount(fees));
     let token = Asset::Token(t);
     for (address, expected) in [
         (a, vec![(Asset::Native, sums(0, 67, 62)), (token, sums(9, 0, 0))]),

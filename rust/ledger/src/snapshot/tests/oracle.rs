@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use headwater_types::{Address, Amount, Asset, Timestamp};
 
-use crate::facts::{MovementFact, TransactionFacts};
+use crate::facts::{AmountOf, Movement, MovementFact, TransactionFacts};
 use crate::read::{Direction, Holding, Ledger, MovementKind, Ordinal, Posting, PostingKey, Scan, ScanOrder, Status};
 use crate::segment::SegmentInput;
 use crate::{Cancel, Snapshot};
@@ -20,6 +20,7 @@ pub(super) struct Row {
     amount: Amount,
     status: Option<Status>,
     creates_contract: bool,
+    approximate: bool,
 }
 
 pub(super) fn row(ledger: &Snapshot, posting: &Posting) -> Row {
@@ -40,19 +41,31 @@ pub(super) fn row(ledger: &Snapshot, posting: &Posting) -> Row {
         amount: posting.amount,
         status: posting.status,
         creates_contract: posting.creates_contract,
+        approximate: posting.approximate,
     }
 }
+
+/// Opening, what came in with it, what went out, and the fees among that.
+pub(super) type Sums = (Amount, Amount, Amount, Amount);
 
 #[derive(Default)]
 pub(super) struct Oracle {
     pub(super) rows: BTreeMap<Address, Vec<Row>>,
-    pub(super) holdings: BTreeMap<Address, BTreeMap<Asset, (Amount, Amount, Amount)>>,
+    pub(super) holdings: BTreeMap<Address, BTreeMap<Asset, Sums>>,
+    /// Blocks of the latest openings.
+    openings: BTreeMap<Asset, u64>,
     pub(super) movements: u64,
 }
 
 impl Oracle {
     pub(super) fn new(input: &SegmentInput) -> Self {
         let mut oracle = Self::default();
+        for facts in &input.transactions {
+            for movement in facts.movements.iter().filter(|movement| is_opening(movement)) {
+                let block = oracle.openings.entry(movement.asset).or_default();
+                *block = facts.block.max(*block);
+            }
+        }
         for facts in &input.transactions {
             let time = input.blocks.iter().find(|block| block.number == facts.block).unwrap().time;
             oracle.add(facts, time, &numbered(input, facts));
@@ -74,10 +87,12 @@ impl Oracle {
             amount,
             status: if is_utxo { Some(Status::Success) } else { facts.status },
             creates_contract: false,
+            approximate: false,
         };
         if let Some(body) = facts.body {
             let mut native = row(MovementKind::Native, Ordinal::Indexed(0), Asset::Native, body.value);
             native.creates_contract = body.to.is_none() && body.from.is_some();
+            native.approximate = facts.approximate.contains(&AmountOf::Value);
             self.both_sides(&native, body.from, body.to.or(facts.created));
             let gas = facts
                 .gas_used
@@ -85,8 +100,8 @@ impl Oracle {
                 .and_then(|(used, price)| price.checked_mul(Amount::from(used)));
             if let (Some(payer), Some(fee)) = (body.from, facts.fee.or(gas)) {
                 let sums = self.holdings.entry(payer).or_default().entry(Asset::Native).or_default();
-                sums.1 = add(sums.1, fee);
                 sums.2 = add(sums.2, fee);
+                sums.3 = add(sums.3, fee);
             }
         }
         for (movement, ordinal) in facts.movements.iter().zip(ordinals) {
@@ -94,8 +109,21 @@ impl Oracle {
                 MovementFact::Internal => MovementKind::Internal,
                 MovementFact::Token => MovementKind::Token,
                 MovementFact::NonFungible => continue,
+                MovementFact::Opening => {
+                    if is_opening(movement)
+                        && let Some(holder) = movement.to
+                        && self.openings[&movement.asset] == facts.block
+                    {
+                        let sums = self.holdings.entry(holder).or_default().entry(movement.asset).or_default();
+                        sums.0 = add(sums.0, movement.amount);
+                        sums.1 = add(sums.1, movement.amount);
+                    }
+                    continue;
+                }
             };
-            self.both_sides(&row(kind, *ordinal, movement.asset, movement.amount), movement.from, movement.to);
+            let mut row = row(kind, *ordinal, movement.asset, movement.amount);
+            row.approximate = AmountOf::of_fact(movement).is_some_and(|name| facts.approximate.contains(&name));
+            self.both_sides(&row, movement.from, movement.to);
         }
         let Some(utxo) = &facts.utxo else { return };
         let mut owners: Vec<Address> = Vec::new();
@@ -139,11 +167,12 @@ impl Oracle {
     }
 
     fn one_side(&mut self, account: Address, row: Row) {
-        if row.status != Some(Status::Failed) {
+        let is_in_opening = self.openings.get(&row.asset).is_some_and(|block| row.key.block <= *block);
+        if row.status != Some(Status::Failed) && !row.approximate && !is_in_opening {
             let sums = self.holdings.entry(account).or_default().entry(row.asset).or_default();
             match row.direction {
-                Direction::In => sums.0 = add(sums.0, row.amount),
-                Direction::Out => sums.1 = add(sums.1, row.amount),
+                Direction::In => sums.1 = add(sums.1, row.amount),
+                Direction::Out => sums.2 = add(sums.2, row.amount),
                 Direction::Own => {}
             }
         }
@@ -175,11 +204,19 @@ impl Oracle {
     }
 }
 
-pub(super) fn held(holdings: &[Holding]) -> BTreeMap<Asset, (Amount, Amount, Amount)> {
+/// The native coin has no opening; nor has anybody whom none names.
+fn is_opening(movement: &Movement) -> bool {
+    movement.kind == MovementFact::Opening && movement.to.is_some() && movement.asset != Asset::Native
+}
+
+pub(super) fn held(holdings: &[Holding]) -> BTreeMap<Asset, Sums> {
     assert!(holdings.is_sorted_by_key(|holding| holding.asset));
     holdings
         .iter()
-        .map(|holding| (holding.asset, (holding.balance.received(), holding.balance.sent(), holding.fees)))
+        .map(|holding| {
+            let balance = holding.balance;
+            (holding.asset, (holding.opening, balance.received(), balance.sent(), holding.fees))
+        })
         .collect()
 }
 

@@ -1,0 +1,50 @@
+//! What a ledger holds of a chain.
+
+use std::collections::BTreeMap;
+
+use headwater_types::{Network, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// A table whose completeness coverage speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CoverageTable {
+    /// Block headers.
+    Blocks,
+    /// Transactions with sender, receiver and value; on UTXO chains with inputs and outputs.
+    Transactions,
+    /// Status and gas.
+    Receipts,
+    /// Internal movements of the native coin.
+    Traces,
+    /// Token movements.
+    TokenTransfers,
+    /// Event logs.
+    Logs,
+}
+
+/// What a ledger holds of one chain. Answers that depend on what is missing say so.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Coverage {
+    /// The network.
+    pub network: Network,
+    /// Complete block ranges by table: sorted, disjoint, both ends included.
+    pub ranges: BTreeMap<CoverageTable, Vec<(u64, u64)>>,
+    /// Number of accounts whose own history is complete, by table (account exports).
+    pub accounts: BTreeMap<CoverageTable, u64>,
+    /// First block that holds a transaction.
+    pub first_block: Option<u64>,
+    /// Last block that holds a transaction.
+    pub last_block: Option<u64>,
+    /// Time of the first.
+    pub first_time: Option<Timestamp>,
+    /// Time of the last: the head of the data, against which "now" is measured.
+    pub last_time: Option<Timestamp>,
+    /// Number of transactions.
+    pub transactions: u64,
+    /// Number of movements. Opening balances are none.
+    pub movements: u64,
+    /// Number of movements among them whose amount is approximate: where it is zero, nobody has to look for any.
+    #[serde(default)]
+    pub approximate: u64,
+}
