@@ -16,7 +16,7 @@ use headwater_types::{Address, Amount, Asset, Balance, Chain, Family, TxHash};
 use crate::edges::{self, AssetEdge, EdgeFile, EdgeOrder, Edges, Market, SegmentEdges};
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
 use crate::holders::{ChainHolders, HolderTable, Holders};
-use crate::market::{PriceTable, Registry};
+use crate::market::{FxTable, PriceTable, Registry};
 use crate::read::{
     Account, AccountRef, AddressMatches, AddressRange, AssetRef, Block, ColumnSet, ColumnVisit, Coverage, Holding,
     Ledger, Posting, Postings, Result, Scan, SweepVisit, Transaction, TransactionHead, TransactionRef, VisitEdge,
@@ -30,6 +30,7 @@ pub struct Snapshot {
     coverage: BTreeMap<Chain, Coverage>,
     registry: Arc<Registry>,
     prices: Arc<PriceTable>,
+    exchange_rates: Arc<FxTable>,
     segments: Vec<Arc<Segment>>,
     by_chain: BTreeMap<Chain, Vec<u32>>,
     /// By segment.
@@ -57,7 +58,13 @@ impl Snapshot {
         }
         let edges = segments.iter().map(|_| SegmentEdges::default()).collect();
         let holders = by_chain.keys().map(|chain| (*chain, ChainHolders::default())).collect();
-        Self { generation, coverage, registry, prices, segments, by_chain, edges, holders }
+        let exchange_rates = Arc::default();
+        Self { generation, coverage, registry, prices, exchange_rates, segments, by_chain, edges, holders }
+    }
+
+    /// With exchange rates.
+    pub(crate) fn with_exchange_rates(self, exchange_rates: Arc<FxTable>) -> Self {
+        Self { exchange_rates, ..self }
     }
 
     /// With the edges that are built under its registry and prices, by segment.
@@ -157,6 +164,10 @@ impl Ledger for Snapshot {
 
     fn prices(&self) -> &Arc<PriceTable> {
         &self.prices
+    }
+
+    fn exchange_rates(&self) -> &Arc<FxTable> {
+        &self.exchange_rates
     }
 
     fn account(&self, chain: Chain, address: &Address) -> Result<Option<Account>> {
