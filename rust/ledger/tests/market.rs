@@ -19,7 +19,8 @@ fn price(day: i64, usd: f64) -> PricePoint {
 fn exchange_rates_are_versions_that_come_back_to_the_last_bit_and_can_be_rolled_back() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open_or_create(folder.path()).unwrap();
-    let first = writer.import_exchange_rates("old.csv", vec![rate("EUR", 1, 0.1 + 0.2), rate("JPY", 1, 110.0)]).unwrap();
+    let first =
+        writer.import_exchange_rates("old.csv", vec![rate("EUR", 1, 0.1 + 0.2), rate("JPY", 1, 110.0)]).unwrap();
     let second = writer.import_exchange_rates("new.csv", vec![rate("EUR", 1, 0.9)]).unwrap();
     let refused = writer.import_exchange_rates("bad.csv", vec![rate("EUR", 1, 0.0)]);
     assert!(matches!(refused, Err(LedgerError::InvalidExchangeRate { .. })));

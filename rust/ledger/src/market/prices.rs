@@ -78,7 +78,7 @@ struct Series {
 
 impl Series {
     /// `points` by time, each with the name of its source; `zeros` are no prices at all.
-    fn new(points: BTreeMap<Timestamp, (f64, &str)>, zeros: BTreeMap<Timestamp, f64>) -> Self {
+    fn new(points: &BTreeMap<Timestamp, (f64, &str)>, zeros: BTreeMap<Timestamp, f64>) -> Self {
         let all: Vec<Price> = points.iter().map(|(time, (usd, _))| Price { usd: *usd, time: *time }).collect();
         let mut series = Self::default();
         let mut coverage: BTreeMap<&str, PriceCoverage> = BTreeMap::new();
@@ -127,7 +127,7 @@ impl PriceTable {
                 }
             }
         }
-        let series = by_symbol.into_iter().map(|(symbol, (prices, zeros))| (symbol, Series::new(prices, zeros)));
+        let series = by_symbol.into_iter().map(|(symbol, (prices, zeros))| (symbol, Series::new(&prices, zeros)));
         Self { series: series.collect() }
     }
 
