@@ -97,6 +97,16 @@ REGISTRY_ENTRY: Schema = {
     "rate_source": pl.String,
 }
 
+RATE: Schema = {"symbol": pl.String, "price_usd": pl.Float64, "ts": pl.Int64}
+
+RATE_COVERAGE: Schema = {
+    "symbol": pl.String,
+    "first_ts": pl.Int64,
+    "last_ts": pl.Int64,
+    "source": pl.String,
+    "points": pl.Int64,
+}
+
 ROWS: dict[str, str] = {
     "assets": "tokens",
     "chains": "chains",
@@ -104,6 +114,8 @@ ROWS: dict[str, str] = {
     "counterparty/overview": "transfer_betweens",
     "counterparty/transfer-between": "datas",
     "rates": "rates",
+    "rates/history": "points",
+    "rates/symbols": "coverage",
     "registry": "tokens",
     "resolve": "assets",
     "transaction": "transfers",
@@ -115,7 +127,9 @@ FRAMES: dict[str, Schema] = {
     "assets": REGISTRY_ENTRY,
     "counterparty": COUNTERPARTY_ROW,
     "counterparty/transfer-between": TRANSFER_ROW,
-    "rates": {"symbol": pl.String, "price_usd": pl.Float64, "ts": pl.Int64},
+    "rates": RATE,
+    "rates/history": {"ts": pl.Int64, "price_usd": pl.Float64},
+    "rates/symbols": RATE_COVERAGE,
     "registry": REGISTRY_ENTRY,
     "transaction": TRANSFER_ROW,
     "transactions": TRANSFER_ROW,
@@ -129,11 +143,18 @@ SOMETIMES: Schema = {
     "inputs_count": pl.Int64,
     "outputs_count": pl.Int64,
 }
+# And some prices: with ``quote``.
+SOMETIMES_QUOTED: Schema = {"price": pl.Float64}
 
 
 def rows(endpoint: str, answer: str) -> _headwater.Rows | None:
-    """Give what makes a table of an answer, where its columns are known beforehand."""
-    return _rows(endpoint, tuple(name for name in SOMETIMES if f'"{name}":' in answer))
+    """Give what makes a table of an answer, where its columns are known beforehand and it has one."""
+    key = ROWS.get(endpoint)
+    if key is not None and f'"{key}":' not in answer:
+        return None
+    schema = FRAMES.get(endpoint)
+    more = SOMETIMES if schema is TRANSFER_ROW else SOMETIMES_QUOTED if schema is RATE else {}
+    return _rows(endpoint, tuple(name for name in more if f'"{name}":' in answer))
 
 
 @cache
@@ -141,6 +162,6 @@ def _rows(endpoint: str, more: tuple[str, ...]) -> _headwater.Rows | None:
     schema = FRAMES.get(endpoint)
     if schema is None:
         return None
-    if schema is TRANSFER_ROW:
-        schema = {**schema, **{name: SOMETIMES[name] for name in more}}
+    known = {**SOMETIMES, **SOMETIMES_QUOTED}
+    schema = {**schema, **{name: known[name] for name in more}}
     return _headwater.Rows(ROWS.get(endpoint), pl.DataFrame(schema=schema))

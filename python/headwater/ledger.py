@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-import polars as pl
-
 from headwater import _headwater
+from headwater._market import MarketData
+from headwater._request import Addresses, Texts
+from headwater._request import given as _given
 from headwater._tables import optional_table, table
 from headwater.reports import Report, Reports
 
-Addresses = str | Sequence[str]
-Texts = Sequence[str] | None
 Criteria = Sequence[Mapping[str, Any]] | None
 Contracts = Sequence[str | None] | None
 
@@ -40,7 +39,7 @@ def open(path: str | PathLike[str]) -> Ledger:  # noqa: A001
     return Ledger(_headwater.open_store(path))
 
 
-class Ledger:
+class Ledger(MarketData):
     """Answers about addresses: :func:`headwater.open` a store, or build one with :meth:`from_frames`.
 
     Every method takes one address or many; many give :class:`Reports`. Keyword arguments that are ``None`` are left
@@ -399,31 +398,6 @@ class Ledger:
         """
         return self.query("transaction", _given({"hash": tx_hash, "blockchain": blockchain, "include": include}))
 
-    def prices(self, symbols: Addresses, *, at: int | None = None) -> Report:
-        """Give prices in US dollars, the latest or those at a time.
-
-        Parameters
-        ----------
-        symbols : str or sequence of str
-            Rate symbols, such as ``"btc"``.
-        at : int, optional
-            Epoch seconds: the latest price at or before, not older than a day.
-
-        Returns
-        -------
-        Report
-            ``report.missing`` names the symbols without a price.
-
-        Examples
-        --------
-        >>> from headwater.examples import ledger
-        >>> report = ledger().prices(["eth", "doge"], at=1600000500)
-        >>> report.rows, report.missing
-        ([{'symbol': 'eth', 'price_usd': 2000.0, 'ts': 1600000000}], ['doge'])
-        """
-        joined = symbols if isinstance(symbols, str) else ",".join(symbols)
-        return self.query("rates", _given({"symbols": joined, "at": at}))
-
     def resolve(self, *, blockchain: str = "ethereum", symbols: Texts = None, contracts: Contracts = None) -> Report:
         """Resolve symbols or contracts to assets.
 
@@ -585,13 +559,3 @@ class Ledger:
     def __repr__(self) -> str:
         """Name where the data comes from."""
         return f"<Ledger {self._native.source}>"
-
-
-def _given(values: Mapping[str, Any], *but: str) -> dict[str, Any]:
-    """Leave out what was not given, and spread ``fields``."""
-    request = {
-        name: list(value) if isinstance(value, (tuple, pl.Series)) else value
-        for name, value in values.items()
-        if value is not None and name not in {"self", "fields", *but}
-    }
-    return {**request, **values.get("fields", {})}

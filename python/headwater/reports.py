@@ -67,7 +67,7 @@ class Report:
     def rows(self) -> list[dict[str, Any]]:
         """The rows of the answer, or the answer itself as the only row."""
         key = _schemas.ROWS.get(self.endpoint)
-        return self.data[key] if key else [self.data]
+        return [self.data] if key is None or key not in self.data else self.data[key]
 
     @property
     def frame(self) -> pl.DataFrame:

@@ -163,3 +163,32 @@ fn an_import_of_a_folder_leaves_out_what_is_something_else() {
     let text = String::from_utf8(import(&folder).stdout).unwrap();
     assert!(text.contains(": 1 prices, version 1") && text.contains("notes.txt"), "{text}");
 }
+
+#[test]
+fn prices_and_exchange_rates_are_versions_that_are_listed_and_rolled_back() {
+    let place = tempfile::tempdir().unwrap();
+    let (prices, rates) = (place.path().join("prices.csv"), place.path().join("ecb.csv"));
+    std::fs::write(&prices, "symbol,ts,price_usd\neth,1644969600,3000\n").unwrap();
+    std::fs::write(&rates, "Date,USD,JPY,\n2022-02-15,1.25,130,\n").unwrap();
+    let store = place.path().join("store");
+    let at = store.to_str().unwrap();
+    run_json(&["--json", "prices", "import", "--store", at, prices.to_str().unwrap()]);
+    run_json(&["--json", "prices", "import", "--fx", "--store", at, rates.to_str().unwrap()]);
+    let quoted = |code: i32| {
+        let output = run(&["query", "rates", "--store", at, "--param", "symbols=eth", "--param", "quote=EUR"]);
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default()["data"]["rates"][0]["price"].clone()
+    };
+    assert_eq!(quoted(0), 2400.0);
+    let history = run_json(&["query", "rates/history", "--store", at, "--param", "symbol=eth"]);
+    assert_eq!(history["data"]["points"], json!([{"ts": 1_644_969_600, "price_usd": 3000.0}]));
+
+    let listed = run_json(&["--json", "prices", "list", "--store", at]);
+    assert_eq!((&listed["imports"][1]["kind"], &listed["imports"][1]["source"]), (&json!("fx"), &json!("ecb.csv")));
+    let wrong = run(&["tokens", "rollback", "2", "--store", at]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(stderr(&wrong).contains("version 2 of tokens"), "{}", stderr(&wrong));
+    run_json(&["--json", "prices", "rollback", "2", "--store", at]);
+    quoted(1);
+    assert_eq!(run_json(&["--json", "prices", "list", "--store", at])["imports"][1]["in_force"], false);
+}

@@ -66,6 +66,8 @@ fn examples_show_rows_and_the_reason_of_a_refusal() {
         ("/v1/chains", "get", "chains"),
         ("/v1/registry", "get", "tokens"),
         ("/v1/rates", "get", "rates"),
+        ("/v1/rates/history", "get", "points"),
+        ("/v1/rates/symbols", "get", "coverage"),
         ("/v1/counterparty", "post", "datas"),
         ("/v1/counterparty/transfer-between", "post", "datas"),
         ("/v1/counterparty/overview", "post", "transfer_betweens"),

@@ -1,7 +1,8 @@
 //! Real token registries and price files.
 
 use headwater_ingest::{list_prices, list_tokens};
-use headwater_types::Chain;
+use headwater_ledger::market::PriceTable;
+use headwater_types::{Chain, Timestamp};
 
 /// Counts taken from the files with another program.
 #[test]
@@ -27,7 +28,8 @@ fn corpus_prices_are_read_whole() {
         ("BTC-USD-1d.csv", "btc", 2708, (1_410_998_399, 457.334_014_892_578_1)),
         ("ETH-USD-1d.csv", "eth", 1559, (1_510_271_999, 320.884_002_685_546_9)),
         ("BNB-USD-1d.csv", "bnb", 1559, (1_510_271_999, 1.990_769_982_337_951_7)),
-        ("ETH-USD-1h.csv.gz", "eth", 32_659, (1_643_936_399, 2692.92)),
+        // Of 32,659 hours eleven had no trade.
+        ("ETH-USD-1h.csv.gz", "eth", 32_648, (1_643_936_399, 2692.92)),
     ] {
         let listed = list_prices(&folder.join(name), None).unwrap();
         assert_eq!(listed.entries.len(), prices, "{name}");
@@ -35,4 +37,35 @@ fn corpus_prices_are_read_whole() {
         let price = &listed.entries[0];
         assert_eq!((price.time.secs(), price.usd.to_bits()), (first.0, f64::to_bits(first.1)), "{name}");
     }
+}
+
+#[test]
+fn corpus_an_hour_without_a_trade_is_left_out() {
+    let listed = list_prices(&headwater_tests::corpus().join("prices/ETH-USD-1h.csv.gz"), None).unwrap();
+    assert_eq!(listed.skipped, 11);
+    assert!(listed.skipped_reasons.iter().all(|reason| reason.contains("thin")), "{:?}", listed.skipped_reasons);
+}
+
+/// Eight years of crashes and booms: every real price can be meant, by the day, by the hour, and both together.
+#[test]
+fn corpus_no_real_price_is_taken_for_a_spike() {
+    let folder = headwater_tests::corpus().join("prices");
+    let names = ["BTC-USD-1d.csv", "ETH-USD-1d.csv", "TRX-USD-1d.csv", "BNB-USD-1d.csv", "USDT-USD-1d.csv"];
+    let daily = names.map(|name| list_prices(&folder.join(name), None).unwrap().entries).concat();
+    let hourly = list_prices(&folder.join("ETH-USD-1h.csv.gz"), None).unwrap().entries;
+    let both = [daily.clone(), hourly.clone()].concat();
+    for points in [&daily, &hourly, &both] {
+        let table = PriceTable::new(points.clone());
+        for symbol in table.symbols() {
+            assert_eq!(table.left_out(symbol), [], "{symbol}");
+        }
+    }
+    let ether = |points: &[_], secs: i64| {
+        PriceTable::new(points.to_vec()).at("eth", Timestamp::new(secs)).map(|price| (price.time.secs(), price.usd))
+    };
+    // 2021-05-19 13:30: by the day that of the evening before, by the hour that of 12:59:59, by both the later one.
+    let noon = 1_621_431_000;
+    assert_eq!(ether(&daily, noon).unwrap(), (1_621_382_399, 3_380.070_068_359_375));
+    assert_eq!(ether(&hourly, noon), ether(&both, noon));
+    assert_eq!(ether(&both, noon).unwrap().0, 1_621_429_199);
 }

@@ -69,6 +69,8 @@ pub const ENDPOINTS: &[Endpoint] = &[
     Endpoint { name: "assets", path: "/v1/assets", method: Method::Get, cost: 0, class: CostClass::Free },
     Endpoint { name: "resolve", path: "/v1/resolve", method: Method::Post, cost: 0, class: CostClass::Free },
     Endpoint { name: "rates", path: "/v1/rates", method: Method::Get, cost: 0, class: CostClass::Free },
+    Endpoint { name: "rates/history", path: "/v1/rates/history", method: Method::Get, cost: 5, class: CostClass::Light },
+    Endpoint { name: "rates/symbols", path: "/v1/rates/symbols", method: Method::Get, cost: 0, class: CostClass::Free },
     Endpoint { name: "transactions", path: "/v1/transactions", method: Method::Post, cost: 5, class: CostClass::Medium },
     Endpoint { name: "transaction", path: "/v1/transaction/{hash}", method: Method::Get, cost: 0, class: CostClass::Light },
     Endpoint { name: "counterparty", path: "/v1/counterparty", method: Method::Post, cost: 5, class: CostClass::Heavy },

@@ -117,6 +117,7 @@ impl From<LedgerError> for Error {
             | LedgerError::SegmentFull { .. }
             | LedgerError::UnknownVersion(_)
             | LedgerError::InvalidPrice { .. }
+            | LedgerError::InvalidExchangeRate { .. }
             | LedgerError::TailBlock { .. }
             | LedgerError::TailBroken { .. }
             | LedgerError::BelowTail { .. }

@@ -63,6 +63,8 @@ fn every_promised_field_is_there_though_it_is_null() {
     check(&town, "chains", &json!({}));
     check(&town, "resolve", &json!({"blockchain": "ethereum", "symbols": ["usdt", "nope"]}));
     check(&town, "rates", &json!({"symbols": ["eth", "nope"]}));
+    check(&town, "rates/history", &json!({"symbol": "eth"}));
+    check(&town, "rates/symbols", &json!({"detail": true}));
     check(&town, "addresses/resolve", &json!({"q": "nothing"}));
 
     let desk = bitcoin();

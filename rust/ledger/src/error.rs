@@ -125,6 +125,19 @@ pub enum LedgerError {
         /// What was offered.
         usd: f64,
     },
+    /// An exchange rate that is not above zero, infinite or no number, or of no currency.
+    #[error(
+        "{per_usd} is no exchange rate of {currency:?} at {time}: expected a finite number of units per US dollar above \
+         zero, and a currency code of three letters"
+    )]
+    InvalidExchangeRate {
+        /// The currency.
+        currency: String,
+        /// The time of the rate.
+        time: Timestamp,
+        /// What was offered.
+        per_usd: f64,
+    },
     /// A batch is no block that the tail could take.
     #[error("{chain} block cannot be followed: {what}")]
     TailBlock {

@@ -23,7 +23,7 @@ pub use self::holding::{Holding, Opening};
 use crate::edges::{AssetEdge, EdgeFlows, EdgeOrder, Edges};
 use crate::facts::{AmountOf, LogFacts, OutPoint, TokenFacts};
 use crate::holders::Holders;
-use crate::market::{PriceTable, Registry};
+use crate::market::{FxTable, PriceTable, Registry};
 use crate::snapshot::pack;
 use crate::{Cancel, LedgerError};
 
@@ -47,6 +47,9 @@ pub trait Ledger: Send + Sync {
 
     /// The prices.
     fn prices(&self) -> &Arc<PriceTable>;
+
+    /// The exchange rates.
+    fn exchange_rates(&self) -> &Arc<FxTable>;
 
     /// An account by its address; `None` when it was never seen on the chain.
     fn account(&self, chain: Chain, address: &Address) -> Result<Option<Account>>;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use arrow::ipc::reader::StreamReader;
@@ -31,7 +30,7 @@ fn desk() -> Desk {
         }
     }
     let price = PricePoint { symbol: "eth".to_owned(), time: Timestamp::new(0), usd: 2000.0 };
-    Desk::new(Arc::new(in_memory(vec![chain.batch()], Vec::new(), vec![price]).unwrap()))
+    Desk::new(in_memory(vec![chain.batch()], Vec::new(), vec![price]).unwrap())
 }
 
 fn request() -> Value {

@@ -17,6 +17,7 @@ mod simulate;
 mod stats;
 mod tokens;
 mod verify;
+mod versions;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -58,7 +59,7 @@ enum Command {
     Ingest(ingest::Arguments),
     /// Token registries.
     Tokens(tokens::Arguments),
-    /// Prices.
+    /// Prices and exchange rates.
     Prices(prices::Arguments),
     /// Ask any data endpoint, without HTTP or billing.
     Query(query::Arguments),

@@ -1,7 +1,7 @@
 //! `headwater stats`.
 
 use headwater_ledger::Store;
-use headwater_ledger::store::{ImportKind, ImportVersion, StoreStats};
+use headwater_ledger::store::{ImportVersion, StoreStats};
 
 use super::Shared;
 use super::error::Failure;
@@ -54,10 +54,7 @@ fn chains(stats: &StoreStats) -> Vec<String> {
 
 fn imports(stats: &StoreStats) -> Vec<String> {
     let line = |import: &ImportVersion| {
-        let kind = match import.kind {
-            ImportKind::Tokens => "tokens",
-            ImportKind::Prices => "prices",
-        };
+        let kind = import.kind.name();
         let note = if import.in_force { "" } else { " (rolled back)" };
         format!("import {}: {} {kind} from {}{note}", import.version, grouped(import.entries), import.source)
     };

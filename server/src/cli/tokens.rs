@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use headwater_ingest::{IngestError, Listed};
 use headwater_ledger::Cancel;
-use headwater_ledger::store::Writer;
+use headwater_ledger::store::{ImportKind, Writer};
 use headwater_types::Chain;
 use serde_json::{Value, json};
 
@@ -14,6 +14,7 @@ use super::derived;
 use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped};
+use super::versions;
 
 /// What `tokens` takes.
 #[derive(Debug, clap::Args)]
@@ -36,11 +37,25 @@ enum Command {
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
     },
+    /// List the versions of registries.
+    List,
+    /// Take a version out of force.
+    Rollback {
+        /// Its number, as `list` tells it.
+        version: u64,
+    },
 }
 
-/// Imports registries.
+/// What the versions of this command bring.
+const KINDS: [ImportKind; 1] = [ImportKind::Tokens];
+
+/// Imports registries, and looks after their versions.
 pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
-    let Command::Import { chain, source, paths } = arguments.command;
+    let (chain, source, paths) = match arguments.command {
+        Command::Import { chain, source, paths } => (chain, source, paths),
+        Command::List => return versions::list(shared, &KINDS, output),
+        Command::Rollback { version } => return versions::roll_back(shared, version, &KINDS, output),
+    };
     let imports = read_all(&paths, source.as_deref(), |file| headwater_ingest::list_tokens(file, chain))?;
     let mut writer = Writer::open_or_create(shared.store()?)?;
     let mut said = Said::default();

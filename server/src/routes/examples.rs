@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use headwater_engine::{Answer, Desk, Endpoint, Error, Reason};
 use headwater_ledger::facts::{Batch, BlockFacts, Body, Movement, MovementFact, TransactionFacts};
-use headwater_ledger::market::{PricePoint, TokenListing};
+use headwater_ledger::market::{FxPoint, PricePoint, TokenListing};
 use headwater_ledger::read::{Ordinal, Status};
-use headwater_ledger::store::in_memory;
+use headwater_ledger::store::MemoryStore;
 use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::{Address, Amount, Asset, Chain, Timestamp, TxHash};
 use serde_json::{Value, json};
@@ -45,7 +45,9 @@ impl Examples {
             "registry" => json!({}),
             "assets" => json!({"chain": "ethereum"}),
             "resolve" => json!({"blockchain": "ethereum", "symbols": ["usdt", "shib"]}),
-            "rates" => json!({"symbols": "eth,usdt", "at": START + 60}),
+            "rates" => json!({"symbols": "eth,usdt", "at": START + 60, "quote": "EUR"}),
+            "rates/history" => json!({"symbol": "eth"}),
+            "rates/symbols" => json!({"detail": "true"}),
             "transactions" => json!({"blockchain": "ethereum", "address": ALICE, "limit": 2}),
             "transaction" => json!({"hash": hash_text(payment_hash())}),
             "counterparty" => json!({"blockchain": "ethereum", "address": ALICE, "sort": "total_amount", "limit": 10}),
@@ -90,7 +92,9 @@ impl Examples {
         }
         let (field, value) = match endpoint.name {
             "chains" => ("include", "prices"),
-            "rates" => ("quote", "EUR"),
+            "rates" => ("quote", "CHF"),
+            "rates/history" => ("symbol", "doge"),
+            "rates/symbols" => ("detail", "much"),
             "transaction" => ("hash", "0x12"),
             "assets" | "addresses/resolve" | "addresses/autocomplete" => ("chain", "solana"),
             _ => ("blockchain", "solana"),
@@ -150,7 +154,13 @@ fn ledger() -> Result<Desk, LedgerError> {
     };
     let price = |symbol: &str, usd| PricePoint { symbol: symbol.to_owned(), time: Timestamp::new(START), usd };
     let prices = vec![price("eth", 3350.25), price("usdt", 1.0)];
-    Ok(Desk::new(Arc::clone(&in_memory(vec![batch], vec![listing], prices)?) as _))
+    let euro = FxPoint { currency: "EUR".to_owned(), time: Timestamp::new(START), per_usd: 0.96 };
+    let mut store = MemoryStore::default();
+    store.commit(batch, &Cancel::new())?;
+    store.import_tokens("registry.json", vec![listing])?;
+    store.import_prices("prices.csv", prices)?;
+    store.import_exchange_rates("rates.csv", vec![euro])?;
+    Ok(Desk::new(Arc::new(store)))
 }
 
 fn transaction(block: u64, from: Address, to: Address, value: Amount) -> TransactionFacts {

@@ -30,6 +30,8 @@ fn described() -> OpenApiRouter<Gateway> {
         .routes(routes!(assets::assets))
         .routes(routes!(assets::resolve))
         .routes(routes!(rates::rates))
+        .routes(routes!(rates::history))
+        .routes(routes!(rates::symbols))
         .routes(routes!(transactions::transactions))
         .routes(routes!(transactions::transaction))
         .routes(routes!(counterparty::counterparty))

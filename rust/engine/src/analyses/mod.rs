@@ -14,6 +14,8 @@ mod counterparty;
 mod counterparty_list;
 mod overview;
 mod rates;
+mod rates_history;
+mod rates_symbols;
 mod registry;
 mod resolve;
 mod token_concentration;
@@ -59,6 +61,8 @@ pub use overview::{
     SymbolSum, TransferSum,
 };
 pub use rates::{Rate, Rates, RatesParams, RatesReport, RatesRequest};
+pub use rates_history::{RatePoint, RatesHistory, RatesHistoryParams, RatesHistoryReport, RatesHistoryRequest};
+pub use rates_symbols::{RateCoverage, RatesSymbols, RatesSymbolsParams, RatesSymbolsReport, RatesSymbolsRequest};
 pub use registry::{RegistryParams, RegistryReport, RegistryRequest, TokenEntry, WholeRegistry};
 pub use resolve::{Resolve, ResolveParams, ResolveReport, ResolveRequest, ResolvedAsset, Unresolved};
 pub use token_concentration::{
@@ -176,6 +180,8 @@ pub(crate) const ENTRIES: &[Entry] = &[
     Entry::list::<Assets>("assets"),
     Entry::new::<Resolve>("resolve"),
     Entry::list::<Rates>("rates"),
+    Entry::list::<RatesHistory>("rates/history"),
+    Entry::list::<RatesSymbols>("rates/symbols"),
     Entry::list::<Transactions>("transactions"),
     Entry::new::<TransactionDetail>("transaction"),
     Entry::list::<Counterparty>("counterparty"),
@@ -228,7 +234,7 @@ fn describe<A: Analysis>() -> Description {
     for (name, schema) in &mut components {
         promise(name, schema);
     }
-    promise("", &mut report);
+    promise(&A::Report::name(), &mut report);
     A::Request::schemas(&mut components);
     components.sort_by(|one, other| one.0.cmp(&other.0));
     components.dedup_by(|one, other| one.0 == other.0);
@@ -236,7 +242,7 @@ fn describe<A: Analysis>() -> Description {
 }
 
 /// Fields that some answers carry and others do not, by the name of their record.
-const SOMETIMES_ABSENT: [(&str, &[&str]); 8] = [
+const SOMETIMES_ABSENT: [(&str, &[&str]); 10] = [
     ("TransferRow", &["amount_out", "counterparties", "inputs_count", "outputs_count"]),
     ("QueryMeta", &["limit", "offset"]),
     ("HolderEntry", &["balance_usd", "pct_of_supply"]),
@@ -253,6 +259,8 @@ const SOMETIMES_ABSENT: [(&str, &[&str]); 8] = [
     ("AddressesFlowAggregate", &["net_flow_total_usd"]),
     ("DailyPoint", &["total_out"]),
     ("BalanceItem", &["amount_out"]),
+    ("Rate", &["price"]),
+    ("RatesSymbolsReport", &["coverage"]),
 ];
 
 /// Says of the fields of an answer that they are there: one without a value is null, not left out.

@@ -1,5 +1,6 @@
 //! Prices of rate symbols, latest or at a time.
 
+use headwater_ledger::market::{FX_MAX_AGE_SECS, Implausible, LeftOut, PRICE_MAX_AGE_SECS, Price, USD};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,8 @@ pub struct RatesRequest {
     symbols: Vec<String>,
     /// Epoch seconds: the latest price at or before this time, not older than a day. Omitted: the latest price.
     at: Option<i64>,
-    /// Quote currency. USD, also when omitted.
+    /// Quote currency: one of the `fiat` list of `/v1/rates/symbols`. Omitted: USD.
+    #[schema(example = "USD")]
     quote: Option<String>,
 }
 
@@ -26,6 +28,8 @@ pub struct RatesRequest {
 pub struct RatesParams {
     symbols: Vec<String>,
     at: Option<Timestamp>,
+    /// Uppercase currency code.
+    quote: String,
 }
 
 /// Prices found.
@@ -37,7 +41,7 @@ pub struct RatesReport {
     pub quote: String,
     /// Prices in the order of the request.
     pub rates: Vec<Rate>,
-    /// Symbols without a price at that time.
+    /// Symbols without a price at that time that can be meant, or none in the quote currency.
     pub missing: Vec<String>,
 }
 
@@ -50,6 +54,10 @@ pub struct Rate {
     pub price_usd: f64,
     /// Time of the price, epoch seconds.
     pub ts: i64,
+    /// Units of the quote currency per whole unit, where that is not the US dollar: by the last exchange rate at or
+    /// before `ts`, not older than seven days.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<f64>,
 }
 
 /// Prices of rate symbols, latest or at a time.
@@ -60,7 +68,7 @@ impl Analysis for Rates {
     type Params = RatesParams;
     type Report = RatesReport;
 
-    fn params(request: RatesRequest, _: &mut Checks<'_>) -> Result<RatesParams, Error> {
+    fn params(request: RatesRequest, checks: &mut Checks<'_>) -> Result<RatesParams, Error> {
         at_most("symbols", &request.symbols, MAX_ITEMS)?;
         let symbols: Vec<String> = request
             .symbols
@@ -71,35 +79,85 @@ impl Analysis for Rates {
         if symbols.is_empty() {
             return Err(Error::invalid(Reason::EmptyList, "symbols", "symbols: name at least one rate symbol"));
         }
-        if let Some(quote) = request.quote.filter(|quote| !quote.eq_ignore_ascii_case("usd")) {
-            return Err(refused(
-                Reason::InvalidValue,
-                "quote",
-                &quote,
-                &format!("no rates of {quote:?} are held: available are USD"),
-            ));
-        }
         if let Some(at) = request.at {
             TimeWindow::new(None, Some(at))
                 .map_err(|error| refused(Reason::Milliseconds, "at", &at.to_string(), &error))?;
         }
-        Ok(RatesParams { symbols, at: request.at.map(Timestamp::new) })
+        let quote = quote(checks.ledger, request.quote.as_deref().unwrap_or(USD))?;
+        Ok(RatesParams { symbols, at: request.at.map(Timestamp::new), quote })
     }
 
-    fn report(ledger: &dyn Ledger, params: &RatesParams, _: &mut Warnings, _: &Cancel) -> Result<RatesReport, Error> {
+    fn report(
+        ledger: &dyn Ledger,
+        params: &RatesParams,
+        warnings: &mut Warnings,
+        _: &Cancel,
+    ) -> Result<RatesReport, Error> {
         let mut rates = Vec::new();
         let mut missing = Vec::new();
         for symbol in &params.symbols {
+            warn_of_left_out(ledger, symbol, params.at, warnings);
             let price = match params.at {
                 Some(time) => ledger.prices().at(symbol, time),
                 None => ledger.prices().latest(symbol),
             };
-            match price {
-                Some(price) => rates.push(Rate { symbol: symbol.clone(), price_usd: price.usd, ts: price.time.secs() }),
+            match price.and_then(|price| rate(ledger, symbol, price, &params.quote, warnings)) {
+                Some(rate) => rates.push(rate),
                 None => missing.push(symbol.clone()),
             }
         }
-        Ok(RatesReport { at: params.at.map(Timestamp::secs), quote: "USD".to_owned(), rates, missing })
+        Ok(RatesReport { at: params.at.map(Timestamp::secs), quote: params.quote.clone(), rates, missing })
+    }
+}
+
+/// The code of a currency that there are exchange rates of.
+fn quote(ledger: &dyn Ledger, text: &str) -> Result<String, Error> {
+    let code = text.trim().to_uppercase();
+    let mut known = fiat(ledger);
+    if known.any(|one| one == code) {
+        return Ok(code);
+    }
+    let available: Vec<&str> = fiat(ledger).collect();
+    let why = format!("no exchange rates of {text:?} are held: available are {}", available.join(", "));
+    Err(refused(Reason::InvalidValue, "quote", text, &why))
+}
+
+/// The currencies that prices can be told in, the US dollar first.
+pub(super) fn fiat(ledger: &dyn Ledger) -> impl Iterator<Item = &str> {
+    std::iter::once(USD).chain(ledger.exchange_rates().currencies())
+}
+
+/// A price in the quote currency; `None` when there is no exchange rate of its time.
+fn rate(ledger: &dyn Ledger, symbol: &str, price: Price, quote: &str, warnings: &mut Warnings) -> Option<Rate> {
+    let in_quote = if quote == USD {
+        None
+    } else if let Some(rate) = ledger.exchange_rates().at(quote, price.time) {
+        Some(price.usd * rate.per_usd)
+    } else {
+        let days = FX_MAX_AGE_SECS / 86_400;
+        let message =
+            format!("{symbol}: no exchange rate of {quote} is held for {}, or up to {days} days before", price.time);
+        warnings.add("no_exchange_rate", Some("quote"), message);
+        return None;
+    };
+    Some(Rate { symbol: symbol.to_owned(), price_usd: price.usd, ts: price.time.secs(), price: in_quote })
+}
+
+/// Says that the newest price was not used.
+fn warn_of_left_out(ledger: &dyn Ledger, symbol: &str, at: Option<Timestamp>, warnings: &mut Warnings) {
+    let left_out = ledger.prices().left_out(symbol);
+    let known = at.map_or(left_out, |at| &left_out[..left_out.partition_point(|one| one.price.time <= at)]);
+    let used = at.map_or_else(|| ledger.prices().latest(symbol), |at| ledger.prices().at(symbol, at));
+    let Some(LeftOut { price, why }) = known.last() else { return };
+    let is_newest = used.is_none_or(|used| used.time < price.time);
+    let is_old = at.is_some_and(|at| at.secs().saturating_sub(price.time.secs()) > PRICE_MAX_AGE_SECS);
+    if is_newest && !is_old {
+        let why = match why {
+            Implausible::NotPositive => "it is not above zero",
+            Implausible::Spike => "the prices before and after it agree on another level",
+        };
+        let message = format!("{symbol}: the price of {} US dollars at {} is left out: {why}", price.usd, price.time);
+        warnings.add("implausible_price", Some("symbols"), message);
     }
 }
 

@@ -1,11 +1,13 @@
-//! Token registries and prices: small files that are read whole.
+//! Token registries, prices and exchange rates: small files that are read whole.
 
+mod clock;
+mod fx;
 mod prices;
 mod tokens;
 
 use std::path::Path;
 
-use headwater_ledger::market::{PricePoint, TokenListing};
+use headwater_ledger::market::{FxPoint, PricePoint, TokenListing};
 use headwater_types::Chain;
 
 use crate::error::RowError;
@@ -67,7 +69,8 @@ pub fn list_tokens(path: &Path, chain: Option<Chain>) -> Result<Listed<TokenList
 /// begins with (`ETH-USD-1d.csv`).
 ///
 /// A price of a day or an hour is the one of its end and carries its last second, so that nothing looks ahead. Rows
-/// with an empty price list none.
+/// with an empty price list none. Where the file tells the volume (columns that begin with `volume`), a price at which
+/// nothing was traded is thin and left out; volumes that are zero in every row tell nothing.
 ///
 /// # Errors
 /// When the file cannot be read, is none of these, names no symbol, or a price is negative or no number.
@@ -75,12 +78,31 @@ pub fn read_prices(path: &Path, symbol: Option<&str>) -> Result<Vec<PricePoint>,
     Ok(list_prices(path, symbol)?.entries)
 }
 
-/// [`read_prices`], with the number of rows without a price.
+/// [`read_prices`], with the number of rows without a price, or with a thin one.
 ///
 /// # Errors
 /// As [`read_prices`].
 pub fn list_prices(path: &Path, symbol: Option<&str>) -> Result<Listed<PricePoint>, IngestError> {
     prices::list(&probe(path)?, symbol)
+}
+
+/// Reads exchange rates from CSV or Parquet: long (`date`, `currency`, `units_per_usd`), or wide with a column per
+/// currency code, as the European Central Bank publishes them (`Date`, `USD`, `JPY`, ...; units per euro).
+///
+/// Names of columns are compared without case, blanks as `_`. Times are `date`, `day` or `time_period`, or epoch seconds
+/// in `ts`, `timestamp` or `unix`; the currency may be `currency_code`, `code`, `ccy` or `quote`, the rate `per_usd`,
+/// `rate`, `exchange_rate`, `units`, `value` or `obs_value`, or the only column that is left. A column `base` (or
+/// `base_currency`, `currency_denom`) tells what the units are per, where that is not the US dollar; a wide table with a
+/// column of the US dollar is per euro, or per what only it knows where it has a column of the euro too. What is not per
+/// US dollar is divided by the rate of the dollar of the same time, without which it is left out.
+///
+/// A rate of a day carries its last second, so that nothing looks ahead. Rows without a rate (empty, `N/A`, `ND`) list
+/// none.
+///
+/// # Errors
+/// When the file cannot be read, is none of these, or a rate is not above zero.
+pub fn list_exchange_rates(path: &Path) -> Result<Listed<FxPoint>, IngestError> {
+    fx::list(&probe(path)?)
 }
 
 fn probe(path: &Path) -> Result<Probe, IngestError> {

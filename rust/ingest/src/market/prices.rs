@@ -1,23 +1,25 @@
 //! Prices in US dollars.
 
+use std::collections::HashSet;
+
 use headwater_ledger::market::PricePoint;
 use headwater_types::Timestamp;
 
 use super::Listed;
-use crate::IngestError;
+use super::clock::{end_of_day, seconds};
 use crate::error::FieldError;
-use crate::source::{Content, Probe, Row, each_row, plain_number};
+use crate::source::{Content, Probe, Row, each_row};
+use crate::{IngestError, Place};
 
-const DAY_SECS: i64 = 86_400;
 const HOUR_SECS: i64 = 3_600;
-/// Days from 0001-01-01 to 1970-01-01.
-const EPOCH_DAYS: i64 = 719_162;
 
 /// The columns of a price file, under the names it gives them.
 struct Layout {
     symbol: Option<String>,
     time: String,
     price: String,
+    /// How much was traded, in any unit.
+    volumes: Vec<String>,
     period: Period,
 }
 
@@ -41,7 +43,8 @@ pub(super) fn list(probe: &Probe, symbol: Option<&str>) -> Result<Listed<PricePo
         Period::Hour => "hourly-prices",
         Period::Instant => "price-table",
     });
-    let columns: Vec<&str> = layout.symbol.iter().chain([&layout.time, &layout.price]).map(String::as_str).collect();
+    let columns: Vec<&str> = layout.columns().map(String::as_str).collect();
+    let mut trade = Trade::default();
     let handle = |row: &Row<'_>, listed: &mut Listed<PricePoint>| {
         let symbol = match (symbol, &layout.symbol) {
             (Some(symbol), _) => Some(symbol.to_lowercase()),
@@ -49,19 +52,61 @@ pub(super) fn list(probe: &Probe, symbol: Option<&str>) -> Result<Listed<PricePo
             (None, None) => from_name.clone(),
         };
         match point(row, &layout, symbol)? {
-            Some(price) => listed.entries.push(price),
+            Some(price) => {
+                trade.note(row, &layout, &price, listed.entries.len())?;
+                listed.entries.push(price);
+            }
             None => listed.skip(|| format!("{}: no price", row.place())),
         }
         Ok(())
     };
     each_row(probe.input(), probe.content(), &columns, &mut listed, handle)?;
+    trade.leave_out_thin(&mut listed);
     Ok(listed)
+}
+
+/// What a file tells of trading: a price at which nothing changed hands is the last one carried on.
+#[derive(Default)]
+struct Trade {
+    /// Symbols that were traded in some row. A file that says zero throughout does not know the volume.
+    traded: HashSet<String>,
+    /// Entries without a trade, by their place in the list.
+    idle: Vec<(usize, Place)>,
+}
+
+impl Trade {
+    fn note(&mut self, row: &Row<'_>, layout: &Layout, price: &PricePoint, place: usize) -> Result<(), FieldError> {
+        let (mut is_told, mut is_traded) = (false, false);
+        for column in &layout.volumes {
+            if let Some(volume) = row.text(column)?.and_then(|text| text.parse::<f64>().ok()) {
+                is_told = true;
+                is_traded |= volume != 0.0;
+            }
+        }
+        if is_traded && !self.traded.contains(&price.symbol) {
+            self.traded.insert(price.symbol.clone());
+        } else if is_told && !is_traded {
+            self.idle.push((place, row.place()));
+        }
+        Ok(())
+    }
+
+    fn leave_out_thin(mut self, listed: &mut Listed<PricePoint>) {
+        self.idle.retain(|(place, _)| self.traded.contains(&listed.entries[*place].symbol));
+        for (_, place) in &self.idle {
+            listed.skip(|| format!("{place}: thin, nothing was traded"));
+        }
+        let mut thin = self.idle.into_iter().map(|(place, _)| place).peekable();
+        let mut place = 0..;
+        listed.entries.retain(|_| thin.next_if_eq(&place.next().unwrap_or(usize::MAX)).is_none());
+    }
 }
 
 /// One price of a plain table: `symbol`, `ts` (or `timestamp`) and `price_usd`.
 pub(crate) fn price_of(row: &Row<'_>) -> Result<Option<PricePoint>, FieldError> {
     let time = if row.text("ts")?.is_some() { "ts" } else { "timestamp" };
-    let layout = Layout { symbol: None, time: time.to_owned(), price: "price_usd".to_owned(), period: Period::Instant };
+    let (time, price) = (time.to_owned(), "price_usd".to_owned());
+    let layout = Layout { symbol: None, time, price, volumes: Vec::new(), period: Period::Instant };
     let symbol = row.text("symbol")?.map(|text| text.to_lowercase());
     point(row, &layout, symbol)
 }
@@ -76,14 +121,23 @@ fn layout(probe: &Probe) -> Option<Layout> {
     };
     // One well-known publisher of hourly files wrote the name of this column wrong.
     let symbol = find(&["symbol", "Oymbol"]);
+    let is_volume = |name: &str| name.starts_with("volume") || name == "total_volume";
+    let volumes = probe.columns().iter().filter(|column| is_volume(&column.trim().to_lowercase())).cloned().collect();
     if let (Some(time), Some(price)) = (find(&["ts", "timestamp"]), find(&["price_usd"])) {
-        return Some(Layout { symbol, time, price, period: Period::Instant });
+        return Some(Layout { symbol, time, price, volumes, period: Period::Instant });
     }
     let price = find(&["close"])?;
     if let Some(time) = find(&["unix"]) {
-        return Some(Layout { symbol, time, price, period: Period::Hour });
+        return Some(Layout { symbol, time, price, volumes, period: Period::Hour });
     }
-    Some(Layout { symbol, time: find(&["date"])?, price, period: Period::Day })
+    Some(Layout { symbol, time: find(&["date"])?, price, volumes, period: Period::Day })
+}
+
+impl Layout {
+    /// All columns that are read.
+    fn columns(&self) -> impl Iterator<Item = &String> {
+        self.symbol.iter().chain([&self.time, &self.price]).chain(&self.volumes)
+    }
 }
 
 /// `ETH/USD`, `ETH-USD` and `ETHUSD` price ETH.
@@ -105,41 +159,11 @@ fn point(row: &Row<'_>, layout: &Layout, symbol: Option<String>) -> Result<Optio
     let wrong = |expected: &str| FieldError::new(&layout.time, text.as_deref(), expected);
     let time = text.as_deref().ok_or_else(|| wrong("a time"))?;
     let secs = match layout.period {
-        Period::Day => day(time).map(|day| day * DAY_SECS + DAY_SECS - 1).ok_or_else(|| wrong("a date YYYY-MM-DD"))?,
+        Period::Day => end_of_day(time).ok_or_else(|| wrong("a date YYYY-MM-DD"))?,
         Period::Hour => seconds(time, 1_000).map(|secs| secs + HOUR_SECS - 1).ok_or_else(|| wrong("epoch seconds"))?,
         Period::Instant => seconds(time, 1).ok_or_else(|| wrong("epoch seconds (at most 12 digits)"))?,
     };
     Ok(Some(PricePoint { symbol, time: Timestamp::new(secs), usd }))
-}
-
-/// Epoch seconds; where milliseconds are known to occur they are divided.
-fn seconds(text: &str, per_second: i64) -> Option<i64> {
-    let whole = text.strip_suffix(".0").unwrap_or(text);
-    let number: i64 = plain_number(whole)?;
-    match number {
-        0..1_000_000_000_000 => Some(number),
-        1_000_000_000_000..1_000_000_000_000_000 if per_second > 1 => Some(number / per_second),
-        _ => None,
-    }
-}
-
-/// Days since 1970-01-01 of a date in the Gregorian calendar, or of a number of seconds that a day begins at.
-fn day(text: &str) -> Option<i64> {
-    if let Some(secs) = seconds(text, 1).filter(|secs| *secs >= 100_000_000) {
-        return Some(secs / DAY_SECS);
-    }
-    let mut parts = text.get(..10)?.splitn(3, '-').map(plain_number::<i64>);
-    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    let lengths = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let length = lengths.get(usize::try_from(month - 1).ok()?)?;
-    if !(1..=*length).contains(&day) || year < 1 {
-        return None;
-    }
-    let before = year - 1;
-    let years = before * 365 + before / 4 - before / 100 + before / 400;
-    let months: i64 = lengths[..usize::try_from(month - 1).ok()?].iter().sum();
-    Some(years + months + day - 1 - EPOCH_DAYS)
 }
 
 #[cfg(test)]
@@ -187,18 +211,19 @@ mod tests {
     }
 
     #[test]
-    fn days_are_counted_as_the_calendar_does() {
-        for (text, expected) in [
-            ("1970-01-01", Some(0)),
-            ("2000-02-29", Some(11_016)),
-            ("2022-02-14", Some(19_037)),
-            ("2022-02-14 00:00:00", Some(19_037)),
-            ("1900-02-29", None),
-            ("2022-13-01", None),
-            ("2022-04-31", None),
-            ("nonsense!!", None),
-        ] {
-            assert_eq!(day(text), expected, "{text}");
+    fn a_price_at_which_nothing_was_traded_is_thin_where_the_file_knows_the_volume() {
+        let head = "Unix,Symbol,Close,Volume ETH,Volume USD";
+        let content = format!("{head}\n0,ETH/USD,10,0,0\n3600,ETH/USD,11,0.5,5.5\n7200,ETH/USD,12,0.0,0\n");
+        let listed = list("x.csv", &content, None).unwrap();
+        let kept: Vec<_> = listed.entries.iter().map(|price| price.usd).collect();
+        assert_eq!((kept, listed.skipped), (vec![11.0], 2));
+        assert!(listed.skipped_reasons[0].contains("line 2: thin"), "{:?}", listed.skipped_reasons);
+
+        // A file that never says a volume but zero, or none at all, does not know it.
+        let zeros = format!("{head}\n0,ETH/USD,10,0,0\n3600,ETH/USD,11,0,0\n");
+        let gaps = format!("{head}\n0,ETH/USD,10,,\n3600,ETH/USD,11,1,1\n");
+        for content in [zeros, gaps] {
+            assert_eq!(list("x.csv", &content, None).unwrap().entries.len(), 2, "{content}");
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use headwater_types::Timestamp;
 
+use super::plausible::spikes;
 use crate::LedgerError;
 
 /// A price is used for at most this long after its time.
@@ -29,22 +30,105 @@ pub struct Price {
     pub time: Timestamp,
 }
 
-/// All prices in force: by symbol, sorted by time.
+/// A price that is held and not used.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LeftOut {
+    /// The price as it was imported.
+    pub price: Price,
+    /// What speaks against it.
+    pub why: Implausible,
+}
+
+/// Why a price cannot be meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Implausible {
+    /// It is zero: a gap that somebody filled.
+    NotPositive,
+    /// It is a spike: ten times above or below the prices before and after, which agree with each other (of a symbol
+    /// pegged to the dollar twice). A change of level is none.
+    Spike,
+}
+
+/// What one source gives of a symbol.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PriceCoverage {
+    /// Name of the import.
+    pub source: String,
+    /// Time of the first price.
+    pub first: Timestamp,
+    /// Time of the last price.
+    pub last: Timestamp,
+    /// Prices in use. Of two sources that tell a price of one time the later import counts.
+    pub points: u64,
+}
+
+/// All prices in force: by symbol, sorted by time. Prices that cannot be meant ([`Implausible`]) are left out here, and
+/// so of every value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PriceTable {
-    series: BTreeMap<String, Vec<Price>>,
+    series: BTreeMap<String, Series>,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Series {
+    prices: Vec<Price>,
+    left_out: Vec<LeftOut>,
+    coverage: Vec<PriceCoverage>,
+}
+
+impl Series {
+    /// `points` by time, each with the name of its source; `zeros` are no prices at all.
+    fn new(points: &BTreeMap<Timestamp, (f64, &str)>, zeros: BTreeMap<Timestamp, f64>) -> Self {
+        let all: Vec<Price> = points.iter().map(|(time, (usd, _))| Price { usd: *usd, time: *time }).collect();
+        let mut series = Self::default();
+        let mut coverage: BTreeMap<&str, PriceCoverage> = BTreeMap::new();
+        for ((price, is_spike), (_, source)) in all.iter().zip(spikes(&all)).zip(points.values()) {
+            if is_spike {
+                series.left_out.push(LeftOut { price: *price, why: Implausible::Spike });
+                continue;
+            }
+            series.prices.push(*price);
+            let (first, last) = (price.time, price.time);
+            let new = || PriceCoverage { source: (*source).to_owned(), first, last, points: 0 };
+            let of_source = coverage.entry(source).or_insert_with(new);
+            of_source.last = price.time;
+            of_source.points += 1;
+        }
+        let zeros = zeros.into_iter().map(|(time, usd)| Price { usd, time });
+        series.left_out.extend(zeros.map(|price| LeftOut { price, why: Implausible::NotPositive }));
+        series.left_out.sort_by_key(|left_out| left_out.price.time);
+        series.coverage = coverage.into_values().collect();
+        series.coverage.sort_by_key(|of_source| of_source.first);
+        series
+    }
 }
 
 impl PriceTable {
-    /// The union of prices; of two prices of one symbol and time the later one stands.
+    /// The union of prices of one nameless source; of two prices of one symbol and time the later one stands.
     #[must_use]
     pub fn new(points: impl IntoIterator<Item = PricePoint>) -> Self {
-        let mut series: BTreeMap<String, BTreeMap<Timestamp, f64>> = BTreeMap::new();
-        for point in points {
-            series.entry(point.symbol.to_lowercase()).or_default().insert(point.time, point.usd);
+        let points: Vec<PricePoint> = points.into_iter().collect();
+        Self::of_imports([("", points.as_slice())])
+    }
+
+    /// The union of imports, each with the name of its source; of two prices of one symbol and time that of the later
+    /// import stands.
+    #[must_use]
+    pub fn of_imports<'a>(imports: impl IntoIterator<Item = (&'a str, &'a [PricePoint])>) -> Self {
+        type Points<'a> = (BTreeMap<Timestamp, (f64, &'a str)>, BTreeMap<Timestamp, f64>);
+        let mut by_symbol: BTreeMap<String, Points<'_>> = BTreeMap::new();
+        for (source, points) in imports {
+            for point in points {
+                let (prices, zeros) = by_symbol.entry(point.symbol.to_lowercase()).or_default();
+                if point.usd > 0.0 {
+                    prices.insert(point.time, (point.usd, source));
+                } else {
+                    zeros.insert(point.time, point.usd);
+                }
+            }
         }
-        let sorted = |points: BTreeMap<_, _>| points.into_iter().map(|(time, usd)| Price { usd, time }).collect();
-        Self { series: series.into_iter().map(|(symbol, points)| (symbol, sorted(points))).collect() }
+        let series = by_symbol.into_iter().map(|(symbol, (prices, zeros))| (symbol, Series::new(&prices, zeros)));
+        Self { series: series.collect() }
     }
 
     /// The last price at or before `time`, not older than [`PRICE_MAX_AGE_SECS`]. O(log n).
@@ -74,11 +158,28 @@ impl PriceTable {
     /// All prices of a symbol, by time; empty when there is none.
     #[must_use]
     pub fn series(&self, symbol: &str) -> &[Price] {
-        self.series.get(symbol).map_or(&[], Vec::as_slice)
+        self.series.get(symbol).map_or(&[], |series| &series.prices)
+    }
+
+    /// The prices of a symbol that are held and not used, by time.
+    #[must_use]
+    pub fn left_out(&self, symbol: &str) -> &[LeftOut] {
+        self.series.get(symbol).map_or(&[], |series| &series.left_out)
+    }
+
+    /// Where the prices of a symbol come from, by time of the first one.
+    #[must_use]
+    pub fn coverage(&self, symbol: &str) -> &[PriceCoverage] {
+        self.series.get(symbol).map_or(&[], |series| &series.coverage)
     }
 
     /// The symbols that have a price, in order.
     pub fn symbols(&self) -> impl Iterator<Item = &str> {
+        self.held().filter(|symbol| !self.series(symbol).is_empty())
+    }
+
+    /// The symbols of which anything is held, in order, though it may all be left out.
+    pub(crate) fn held(&self) -> impl Iterator<Item = &str> {
         self.series.keys().map(String::as_str)
     }
 }
@@ -128,5 +229,42 @@ mod tests {
             assert!(matches!(point("btc", 5, usd).check(), Err(LedgerError::InvalidPrice { .. })), "{usd}");
         }
         assert!(point("btc", 5, 0.0).check().is_ok());
+    }
+
+    #[test]
+    fn a_spike_and_a_zero_are_held_and_valued_by_nothing() {
+        let hour = |hour: i64, usd| point("eth", hour * 3_600, usd);
+        let mut points: Vec<_> = (0..8).map(|each| hour(each, 2000.0)).collect();
+        points[3].usd = 200_000.0;
+        points[6].usd = 0.0;
+        let table = PriceTable::new(points.clone());
+        let at = |hour: i64| table.at("eth", Timestamp::new(hour * 3_600)).map(|price| price.time.secs() / 3_600);
+        assert_eq!([at(2), at(3), at(4), at(6)], [Some(2), Some(2), Some(4), Some(5)], "the price before it stands");
+        let why: Vec<_> = table.left_out("eth").iter().map(|left_out| left_out.why).collect();
+        assert_eq!(why, [Implausible::Spike, Implausible::NotPositive]);
+        points.reverse();
+        assert_eq!(PriceTable::new(points), table, "in any order");
+
+        let only = PriceTable::new([hour(0, 0.0)]);
+        assert_eq!((only.at("eth", Timestamp::new(0)), only.symbols().count()), (None, 0));
+    }
+
+    #[test]
+    fn daily_and_hourly_prices_of_a_symbol_are_one_series() {
+        let daily = [point("eth", 86_399, 10.0), point("eth", 2 * 86_400 - 1, 20.0)];
+        let hourly: Vec<_> = (24..30).map(|hour| point("eth", hour * 3_600 + 3_599, 11.0)).collect();
+        let table = PriceTable::of_imports([("daily", &daily[..]), ("hourly", &hourly[..])]);
+        let usd = |secs| table.at("eth", Timestamp::new(secs)).map(|price| price.usd);
+        // The end of the day before, the last hour, the same hour long after, the end of the day.
+        let expected = [Some(10.0), Some(11.0), Some(11.0), Some(20.0)];
+        assert_eq!([usd(86_400), usd(90_000), usd(2 * 86_400 - 2), usd(2 * 86_400 - 1)], expected);
+        let coverage = |source: &str, first, last, points| PriceCoverage {
+            source: source.to_owned(),
+            first: Timestamp::new(first),
+            last: Timestamp::new(last),
+            points,
+        };
+        let expected = [coverage("daily", 86_399, 172_799, 2), coverage("hourly", 89_999, 107_999, 6)];
+        assert_eq!(table.coverage("eth"), expected);
     }
 }

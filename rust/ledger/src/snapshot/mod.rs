@@ -17,7 +17,7 @@ use crate::Cancel;
 use crate::edges::{self, AssetEdge, EdgeFile, EdgeOrder, Edges, Market, SegmentEdges};
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
 use crate::holders::{ChainHolders, HolderTable, Holders};
-use crate::market::{PriceTable, Registry};
+use crate::market::{FxTable, PriceTable, Registry};
 use crate::read::{
     Account, AccountRef, AddressMatches, AddressRange, AssetRef, Block, ColumnSet, ColumnVisit, Coverage, Holding,
     Ledger, Opening, Posting, Postings, Result, Scan, SweepVisit, Transaction, TransactionHead, TransactionRef,
@@ -31,6 +31,7 @@ pub struct Snapshot {
     coverage: BTreeMap<Chain, Coverage>,
     registry: Arc<Registry>,
     prices: Arc<PriceTable>,
+    exchange_rates: Arc<FxTable>,
     segments: Vec<Arc<Segment>>,
     by_chain: BTreeMap<Chain, Vec<u32>>,
     /// By segment.
@@ -68,7 +69,13 @@ impl Snapshot {
         };
         let openings = by_chain.iter().filter_map(of_chain).collect();
         let begins = segments.iter().map(|_| OnceLock::new()).collect();
-        Self { generation, coverage, registry, prices, segments, by_chain, edges, holders, openings, begins }
+        let exchange_rates = Arc::default();
+        Self { generation, coverage, registry, prices, exchange_rates, segments, by_chain, edges, holders, openings, begins }
+    }
+
+    /// With exchange rates.
+    pub(crate) fn with_exchange_rates(self, exchange_rates: Arc<FxTable>) -> Self {
+        Self { exchange_rates, ..self }
     }
 
     /// With the edges that are built under its registry and prices, by segment.
@@ -179,6 +186,10 @@ impl Ledger for Snapshot {
 
     fn prices(&self) -> &Arc<PriceTable> {
         &self.prices
+    }
+
+    fn exchange_rates(&self) -> &Arc<FxTable> {
+        &self.exchange_rates
     }
 
     fn account(&self, chain: Chain, address: &Address) -> Result<Option<Account>> {

@@ -130,6 +130,7 @@ impl Contents {
             Arc::clone(&self.imports.registry),
             Arc::clone(&self.imports.prices),
         )
+        .with_exchange_rates(Arc::clone(&self.imports.exchange_rates))
         .with_edges(edges.collect())
         .with_holders(self.holder_tables())
     }

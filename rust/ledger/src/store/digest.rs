@@ -1,9 +1,9 @@
 //! The digest of what a generation holds, whatever the order and the segments it came in.
 //!
-//! Every item (a transaction, a block, a contract, a token, a claim, a registry entry, a price) has canonical bytes
-//! that begin with what it is and its chain. Their XXH3-128 digests are added modulo 2^128, and the digest of the
-//! number of items is added last. Addition does not care for order; that no item counts twice is seen to before:
-//! a transaction stands in one segment, and copies of the others are taken once. The digest finds accidents and
+//! Every item (a transaction, a block, a contract, a token, a claim, a registry entry, a price, an exchange rate) has
+//! canonical bytes that begin with what it is and its chain. Their XXH3-128 digests are added modulo 2^128, and the
+//! digest of the number of items is added last. Addition does not care for order; that no item counts twice is seen to
+//! before: a transaction stands in one segment, and copies of the others are taken once. The digest finds accidents and
 //! differences, it is no defence against forgers.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use super::LogicalDigest;
 use super::contents::{ChainContents, Contents};
 use crate::Cancel;
 use crate::facts::Canonical;
-use crate::market::{PriceTable, Registry};
+use crate::market::{FxTable, PriceTable, Registry};
 use crate::read::Result;
 
 #[derive(Default)]
@@ -48,6 +48,7 @@ pub(super) fn digest(contents: &Contents, cancel: &Cancel) -> Result<LogicalDige
     }
     add_registry(&mut sum, &contents.imports.registry);
     add_prices(&mut sum, &contents.imports.prices);
+    add_exchange_rates(&mut sum, &contents.imports.exchange_rates);
     Ok(sum.finish())
 }
 
@@ -117,13 +118,27 @@ fn add_registry(sum: &mut Sum, registry: &Registry) {
     }
 }
 
+/// What is held counts, used or not.
 fn add_prices(sum: &mut Sum, prices: &PriceTable) {
-    for symbol in prices.symbols() {
-        for price in prices.series(symbol) {
+    for symbol in prices.held() {
+        let left_out = prices.left_out(symbol).iter().map(|left_out| &left_out.price);
+        for price in prices.series(symbol).iter().chain(left_out) {
             sum.add("price", None, |out| {
                 symbol.write(out);
                 price.time.write(out);
                 price.usd.to_bits().write(out);
+            });
+        }
+    }
+}
+
+fn add_exchange_rates(sum: &mut Sum, rates: &FxTable) {
+    for currency in rates.currencies() {
+        for rate in rates.series(currency) {
+            sum.add("exchange rate", None, |out| {
+                currency.write(out);
+                rate.time.write(out);
+                rate.per_usd.to_bits().write(out);
             });
         }
     }

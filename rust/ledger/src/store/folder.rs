@@ -24,8 +24,8 @@ use crate::segment::{Container, Segment};
 pub(super) const LOCK: &str = "writer.lock";
 pub(super) const SEGMENTS: &str = "segments";
 /// Folders of listed files.
-pub(super) const FOLDERS: [&str; 6] =
-    [SEGMENTS, SidecarKind::Edges.name(), SidecarKind::Holders.name(), "accounts", "tokens", "prices"];
+pub(super) const FOLDERS: [&str; 7] =
+    [SEGMENTS, SidecarKind::Edges.name(), SidecarKind::Holders.name(), "accounts", "tokens", "prices", "fx"];
 pub(super) const TEMPORARY: &str = ".tmp";
 
 pub(super) fn manifest_name(generation: u64) -> String {

@@ -1,4 +1,4 @@
-//! Versions of token listings and prices, each a file of JSON lines.
+//! Versions of token listings, prices and exchange rates, each a file of JSON lines.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::contents::{FileRef, Storage};
 use super::{ImportKind, ImportVersion};
 use crate::LedgerError;
-use crate::market::{MarketStamp, PricePoint, PriceTable, Registry, TokenListing};
+use crate::market::{FxPoint, FxTable, MarketStamp, PricePoint, PriceTable, Registry, TokenListing};
 use crate::read::Result;
 
 /// One version and where its entries are.
@@ -23,6 +23,7 @@ pub(super) struct Import {
 pub(super) enum Entries {
     Tokens(Vec<TokenListing>),
     Prices(Vec<PricePoint>),
+    Fx(Vec<FxPoint>),
 }
 
 /// All versions, and what those in force come to.
@@ -31,6 +32,7 @@ pub(super) struct Imports {
     pub(super) versions: Vec<Import>,
     pub(super) registry: Arc<Registry>,
     pub(super) prices: Arc<PriceTable>,
+    pub(super) exchange_rates: Arc<FxTable>,
     /// By chain, made when first asked for.
     stamps: Arc<[OnceLock<MarketStamp>]>,
 }
@@ -43,19 +45,23 @@ impl Default for Imports {
 
 impl Imports {
     pub(super) fn new(versions: Vec<Import>) -> Self {
-        let in_force = || versions.iter().filter(|import| import.version.in_force).map(|import| &*import.entries);
-        let listings = in_force().filter_map(|entries| match entries {
+        let in_force = || versions.iter().filter(|import| import.version.in_force);
+        let listings = in_force().filter_map(|import| match &*import.entries {
             Entries::Tokens(listings) => Some(listings),
-            Entries::Prices(_) => None,
+            Entries::Prices(_) | Entries::Fx(_) => None,
         });
         let registry = Registry::new(listings.flatten().cloned());
-        let points = in_force().filter_map(|entries| match entries {
-            Entries::Prices(points) => Some(points),
-            Entries::Tokens(_) => None,
+        let prices = PriceTable::of_imports(in_force().filter_map(|import| match &*import.entries {
+            Entries::Prices(points) => Some((import.version.source.as_str(), points.as_slice())),
+            Entries::Tokens(_) | Entries::Fx(_) => None,
+        }));
+        let rates = in_force().filter_map(|import| match &*import.entries {
+            Entries::Fx(points) => Some(points),
+            Entries::Tokens(_) | Entries::Prices(_) => None,
         });
-        let prices = PriceTable::new(points.flatten().cloned());
+        let exchange_rates = Arc::new(FxTable::new(rates.flatten()));
         let stamps = Chain::all().map(|_| OnceLock::new()).collect();
-        Self { registry: Arc::new(registry), prices: Arc::new(prices), versions, stamps }
+        Self { registry: Arc::new(registry), prices: Arc::new(prices), exchange_rates, versions, stamps }
     }
 
     /// What the values of a chain depend on.
@@ -72,6 +78,10 @@ impl Imports {
             Entries::Prices(points) => {
                 points.iter().try_for_each(PricePoint::check)?;
                 (ImportKind::Prices, points.len(), "prices")
+            }
+            Entries::Fx(points) => {
+                points.iter().try_for_each(FxPoint::check)?;
+                (ImportKind::Fx, points.len(), "fx")
             }
         };
         let file = storage.keep_file(folder, "jsonl", entries.to_lines())?;
@@ -117,6 +127,14 @@ struct PriceLine {
     usd: String,
 }
 
+/// As with a price.
+#[derive(Serialize, Deserialize)]
+struct FxLine {
+    currency: String,
+    time: Timestamp,
+    per_usd: String,
+}
+
 impl Entries {
     fn to_lines(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -130,6 +148,10 @@ impl Entries {
                 let PricePoint { symbol, time, usd } = point.clone();
                 push_line(&mut out, &PriceLine { symbol, time, usd: usd.to_string() });
             }),
+            Self::Fx(points) => points.iter().for_each(|point| {
+                let FxPoint { currency, time, per_usd } = point.clone();
+                push_line(&mut out, &FxLine { currency, time, per_usd: per_usd.to_string() });
+            }),
         }
         out
     }
@@ -140,6 +162,7 @@ impl Entries {
         match kind {
             ImportKind::Tokens => lines().map(read_listing).collect::<std::result::Result<_, _>>().map(Self::Tokens),
             ImportKind::Prices => lines().map(read_price).collect::<std::result::Result<_, _>>().map(Self::Prices),
+            ImportKind::Fx => lines().map(read_rate).collect::<std::result::Result<_, _>>().map(Self::Fx),
         }
     }
 }
@@ -160,4 +183,10 @@ fn read_price(line: &[u8]) -> std::result::Result<PricePoint, String> {
     let PriceLine { symbol, time, usd } = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let usd = usd.parse().map_err(|_| format!("{usd:?} is no price"))?;
     Ok(PricePoint { symbol, time, usd })
+}
+
+fn read_rate(line: &[u8]) -> std::result::Result<FxPoint, String> {
+    let FxLine { currency, time, per_usd } = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let per_usd = per_usd.parse().map_err(|_| format!("{per_usd:?} is no exchange rate"))?;
+    Ok(FxPoint { currency, time, per_usd })
 }

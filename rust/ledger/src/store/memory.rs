@@ -12,7 +12,7 @@ use super::sidecars::{SidecarKind, Wanted};
 use super::{CommitReport, LogicalDigest, digest};
 use crate::external::Scratch;
 use crate::facts::Batch;
-use crate::market::{PricePoint, TokenListing};
+use crate::market::{FxPoint, PricePoint, TokenListing};
 use crate::read::{Generations, Ledger, Result};
 use crate::segment::{Container, Segment};
 use crate::{Cancel, LedgerError, Snapshot};
@@ -115,6 +115,14 @@ impl MemoryStore {
     /// [`LedgerError::InvalidPrice`].
     pub fn import_prices(&mut self, source: &str, prices: Vec<PricePoint>) -> Result<u64> {
         self.import(source, Entries::Prices(prices))
+    }
+
+    /// Adds exchange rates.
+    ///
+    /// # Errors
+    /// [`LedgerError::InvalidExchangeRate`].
+    pub fn import_exchange_rates(&mut self, source: &str, rates: Vec<FxPoint>) -> Result<u64> {
+        self.import(source, Entries::Fx(rates))
     }
 
     fn import(&mut self, source: &str, entries: Entries) -> Result<u64> {

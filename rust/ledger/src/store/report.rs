@@ -141,9 +141,23 @@ pub enum ImportKind {
     Tokens,
     /// Prices.
     Prices,
+    /// Exchange rates.
+    Fx,
 }
 
-/// One import of tokens or prices.
+impl ImportKind {
+    /// What its entries are called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tokens => "tokens",
+            Self::Prices => "prices",
+            Self::Fx => "exchange rates",
+        }
+    }
+}
+
+/// One import of tokens, prices or exchange rates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportVersion {
     /// Its number, counted over all imports of the store.

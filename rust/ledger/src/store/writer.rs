@@ -18,7 +18,7 @@ use super::merge::{Merging, Outcome};
 use super::sidecars::Wanted;
 use super::{CommitReport, CompactReport, ImportVersion, Merges};
 use crate::facts::Batch;
-use crate::market::{PricePoint, TokenListing};
+use crate::market::{FxPoint, PricePoint, TokenListing};
 use crate::read::{KEPT_SECS, Result};
 use crate::{Cancel, LedgerError, Snapshot};
 
@@ -122,6 +122,14 @@ impl Writer {
     /// [`LedgerError::InvalidPrice`], or when it cannot be written.
     pub fn import_prices(&mut self, source: &str, prices: Vec<PricePoint>) -> Result<u64> {
         self.import(source, Entries::Prices(prices))
+    }
+
+    /// Adds a version of exchange rates and gives its number.
+    ///
+    /// # Errors
+    /// [`LedgerError::InvalidExchangeRate`], or when it cannot be written.
+    pub fn import_exchange_rates(&mut self, source: &str, rates: Vec<FxPoint>) -> Result<u64> {
+        self.import(source, Entries::Fx(rates))
     }
 
     fn import(&mut self, source: &str, entries: Entries) -> Result<u64> {

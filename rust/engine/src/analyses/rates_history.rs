@@ -1,0 +1,127 @@
+//! The price of one symbol, day by day.
+
+use headwater_ledger::{Cancel, Ledger};
+use headwater_types::{TimeError, TimeWindow, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::Analysis;
+use crate::request::{Checks, Warnings, refused};
+use crate::table::{List, Rows, TableHead};
+use crate::{Error, Reason};
+
+const DAY_SECS: i64 = 86_400;
+/// Days that are told when no start is given.
+const DEFAULT_DAYS: i64 = 30;
+/// Most points of one answer: ten years of days.
+const MAX_POINTS: i64 = 3_660;
+
+/// `GET /v1/rates/history`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct RatesHistoryRequest {
+    /// A rate symbol of `/v1/rates/symbols`, in any case.
+    #[schema(example = "eth")]
+    symbol: String,
+    /// First time, epoch seconds, included. Omitted: 30 days before the end.
+    start: Option<i64>,
+    /// Last time, epoch seconds, included. Omitted: the first midnight at or after the newest price held of the symbol.
+    end: Option<i64>,
+}
+
+/// Which symbol, which days.
+#[derive(Debug)]
+pub struct RatesHistoryParams {
+    symbol: String,
+    /// The first midnight and the last, as days since 1970; none when the second lies before the first.
+    days: (i64, i64),
+}
+
+/// Daily prices in US dollars.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct RatesHistoryReport {
+    /// Rate symbol, lowercase.
+    pub symbol: String,
+    /// How far apart the points are: `1d`.
+    pub granularity: &'static str,
+    /// One per UTC day, ascending. Days without a price are absent, not interpolated.
+    pub points: Vec<RatePoint>,
+}
+
+/// The price at the beginning of one day.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct RatePoint {
+    /// 00:00:00 UTC of the day, epoch seconds.
+    pub ts: i64,
+    /// US dollars per whole unit: the last price at or before `ts`, not older than 86,400 seconds.
+    pub price_usd: f64,
+}
+
+/// The price of one symbol, day by day.
+pub struct RatesHistory;
+
+impl Analysis for RatesHistory {
+    type Request = RatesHistoryRequest;
+    type Params = RatesHistoryParams;
+    type Report = RatesHistoryReport;
+
+    fn params(request: RatesHistoryRequest, checks: &mut Checks<'_>) -> Result<RatesHistoryParams, Error> {
+        let symbol = request.symbol.trim().to_lowercase();
+        let Some(newest) = checks.ledger.prices().latest(&symbol) else {
+            let why = format!("no price of {symbol:?} is held: /v1/rates/symbols lists those that have one");
+            return Err(refused(Reason::UnknownSymbol, "symbol", &request.symbol, &why));
+        };
+        let (start, end) = (request.start, request.end);
+        TimeWindow::new(start, end).map_err(|error| wrong_window(start, error))?;
+        let last = end.unwrap_or_else(|| newest.time.secs().saturating_add(DAY_SECS - 1)).div_euclid(DAY_SECS);
+        let first = start
+            .map_or(last + 1 - DEFAULT_DAYS, |start| start.div_euclid(DAY_SECS) + i64::from(start % DAY_SECS != 0));
+        if last - first >= MAX_POINTS {
+            let asked = last - first + 1;
+            let why =
+                format!("the range holds {asked} days: at most {MAX_POINTS} are told at once, ask for parts of it");
+            let limit = u64::try_from(MAX_POINTS).ok();
+            let text = start.unwrap_or(first * DAY_SECS).to_string();
+            return Err(Error { limit, ..refused(Reason::TimeRange, "start", &text, &why) });
+        }
+        Ok(RatesHistoryParams { symbol, days: (first, last) })
+    }
+
+    fn report(
+        ledger: &dyn Ledger,
+        params: &RatesHistoryParams,
+        _: &mut Warnings,
+        _: &Cancel,
+    ) -> Result<RatesHistoryReport, Error> {
+        let (first, last) = params.days;
+        let point = |day: i64| {
+            let midnight = Timestamp::new(day * DAY_SECS);
+            let price = ledger.prices().at(&params.symbol, midnight)?;
+            Some(RatePoint { ts: midnight.secs(), price_usd: price.usd })
+        };
+        let points = (first..=last).filter_map(point).collect();
+        Ok(RatesHistoryReport { symbol: params.symbol.clone(), granularity: "1d", points })
+    }
+}
+
+impl List for RatesHistory {
+    type Row = RatePoint;
+
+    fn list(
+        ledger: &dyn Ledger,
+        params: &RatesHistoryParams,
+        warnings: &mut Warnings,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), Error> {
+        let report = Self::report(ledger, params, warnings, rows.cancel)?;
+        rows.whole(TableHead::default(), warnings, report.points)
+    }
+}
+
+fn wrong_window(start: Option<i64>, error: TimeError) -> Error {
+    match error {
+        TimeError::StartAfterEnd { start, .. } => refused(Reason::TimeRange, "start", &start.to_string(), &error),
+        TimeError::Milliseconds(secs) => {
+            let field = if start == Some(secs) { "start" } else { "end" };
+            refused(Reason::Milliseconds, field, &secs.to_string(), &error)
+        }
+    }
+}

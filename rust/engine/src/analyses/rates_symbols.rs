@@ -1,0 +1,111 @@
+//! Which symbols have prices, and in which currencies these can be told.
+
+use headwater_ledger::{Cancel, Ledger};
+use serde::{Deserialize, Serialize};
+
+use super::Analysis;
+use super::rates::fiat;
+use crate::Error;
+use crate::request::{Checks, Warnings};
+use crate::table::{List, Rows, TableHead};
+
+/// `GET /v1/rates/symbols`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct RatesSymbolsRequest {
+    /// `true` adds `coverage`.
+    #[serde(default)]
+    detail: Option<bool>,
+}
+
+/// How much is told.
+#[derive(Debug)]
+pub struct RatesSymbolsParams {
+    detail: Detail,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Names,
+    Coverage,
+}
+
+/// Symbols with prices.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct RatesSymbolsReport {
+    /// Rate symbols with a price, lowercase, in order.
+    pub symbols: Vec<String>,
+    /// Codes of the currencies that prices can be told in (`quote`): the US dollar, then those that exchange rates were
+    /// imported of, in order.
+    pub fiat: Vec<String>,
+    /// Where the prices come from and how far they reach, by symbol and first price; a row per symbol and source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Vec<RateCoverage>>,
+}
+
+/// What one source gives of a symbol.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct RateCoverage {
+    /// Rate symbol, lowercase.
+    pub symbol: String,
+    /// Time of its first price, epoch seconds.
+    pub first_ts: i64,
+    /// Time of its last price, epoch seconds.
+    pub last_ts: i64,
+    /// Name of the import.
+    pub source: String,
+    /// Prices in use: without those that cannot be meant, and those that a later import replaced.
+    pub points: i64,
+}
+
+/// Which symbols have prices.
+pub struct RatesSymbols;
+
+impl Analysis for RatesSymbols {
+    type Request = RatesSymbolsRequest;
+    type Params = RatesSymbolsParams;
+    type Report = RatesSymbolsReport;
+
+    fn params(request: RatesSymbolsRequest, _: &mut Checks<'_>) -> Result<RatesSymbolsParams, Error> {
+        let detail = if request.detail == Some(true) { Detail::Coverage } else { Detail::Names };
+        Ok(RatesSymbolsParams { detail })
+    }
+
+    fn report(
+        ledger: &dyn Ledger,
+        params: &RatesSymbolsParams,
+        _: &mut Warnings,
+        _: &Cancel,
+    ) -> Result<RatesSymbolsReport, Error> {
+        let symbols: Vec<String> = ledger.prices().symbols().map(str::to_owned).collect();
+        let coverage = match params.detail {
+            Detail::Names => None,
+            Detail::Coverage => Some(symbols.iter().flat_map(|symbol| coverage(ledger, symbol)).collect()),
+        };
+        Ok(RatesSymbolsReport { symbols, fiat: fiat(ledger).map(str::to_owned).collect(), coverage })
+    }
+}
+
+/// As a table it is the coverage, asked for or not.
+impl List for RatesSymbols {
+    type Row = RateCoverage;
+
+    fn list(
+        ledger: &dyn Ledger,
+        _: &RatesSymbolsParams,
+        warnings: &mut Warnings,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), Error> {
+        let sources = ledger.prices().symbols().flat_map(|symbol| coverage(ledger, symbol));
+        rows.whole(TableHead::default(), warnings, sources)
+    }
+}
+
+fn coverage<'a>(ledger: &'a dyn Ledger, symbol: &'a str) -> impl Iterator<Item = RateCoverage> + 'a {
+    ledger.prices().coverage(symbol).iter().map(move |source| RateCoverage {
+        symbol: symbol.to_owned(),
+        first_ts: source.first.secs(),
+        last_ts: source.last.secs(),
+        source: source.source.clone(),
+        points: i64::try_from(source.points).unwrap_or(i64::MAX),
+    })
+}

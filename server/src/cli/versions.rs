@@ -1,0 +1,55 @@
+//! Versions of imports, as every command that imports lists and rolls them back.
+
+use headwater_ledger::store::{ImportKind, ImportVersion, Writer};
+use headwater_ledger::{Cancel, Store};
+use serde_json::json;
+
+use super::Shared;
+use super::derived;
+use super::error::Failure;
+use super::interrupt::on_interrupt;
+use super::output::{Output, grouped, table};
+
+/// Lists the versions of some kinds, those rolled back included.
+pub(super) fn list(shared: &Shared, kinds: &[ImportKind], output: Output) -> Result<(), Failure> {
+    let mut versions = Store::open(shared.store()?)?.stats()?.imports;
+    versions.retain(|version| kinds.contains(&version.kind));
+    output.report(&json!({"imports": versions}), || {
+        if versions.is_empty() {
+            return vec!["nothing was imported yet".to_owned()];
+        }
+        let head = ["version", "what", "entries", "in force", "source"].map(str::to_owned).to_vec();
+        table(&std::iter::once(head).chain(versions.iter().map(row)).collect::<Vec<_>>())
+    })
+}
+
+fn row(version: &ImportVersion) -> Vec<String> {
+    vec![
+        version.version.to_string(),
+        version.kind.name().to_owned(),
+        grouped(version.entries),
+        if version.in_force { "yes" } else { "rolled back" }.to_owned(),
+        version.source.clone(),
+    ]
+}
+
+/// Takes a version of one of these kinds out of force, and builds anew what hung on it.
+pub(super) fn roll_back(shared: &Shared, version: u64, kinds: &[ImportKind], output: Output) -> Result<(), Failure> {
+    let path = shared.store()?;
+    // A store is not made by taking something out of it.
+    drop(Store::open(&path)?);
+    let mut writer = Writer::open_or_create(path)?;
+    let known = writer.import_versions();
+    let of_kinds = |one: &&ImportVersion| one.version == version && kinds.contains(&one.kind);
+    let Some(import) = known.iter().find(of_kinds).filter(|import| import.in_force) else {
+        let names: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
+        return Err(Failure::failed(format!("no version {version} of {} is in force", names.join(" or "))));
+    };
+    writer.roll_back_import(version)?;
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    derived::rebuild(&mut writer, &cancel)?;
+    output.report(&json!({"rolled_back": version, "source": import.source, "entries": import.entries}), || {
+        vec![format!("version {version} is rolled back: {} {}", grouped(import.entries), import.kind.name())]
+    })
+}
