@@ -37,7 +37,8 @@ impl Changes {
     pub fn gather(walk: &mut Walk<'_>, valuer: &Valuer, ends: &[Timestamp], cancel: &Cancel) -> Result<Self, Error> {
         let mut spans: Vec<Span> = std::iter::repeat_with(Span::default).take(ends.len() + 1).collect();
         let scan = Scan { order: ScanOrder::OldestFirst, ..walk.scope().scan() };
-        let ledger = walk.ledger;
+        let (ledger, chain) = (walk.ledger, walk.scope().chain);
+        let mut openings: BTreeMap<usize, Option<u64>> = BTreeMap::new();
         walk.visit(&scan, cancel, &mut |book, flow, verdict| {
             let posting = &flow.posting;
             let span = &mut spans[ends.partition_point(|end| *end < posting.time)];
@@ -50,7 +51,12 @@ impl Changes {
             let sums = |span: &mut Span, asset, change: &dyn Fn(&mut Balance) -> Result<(), SumOverflow>| {
                 change(span.by_asset.entry(asset).or_default()).map_err(overflow)
             };
-            if posting.status != Some(Status::Failed) {
+            let opening = openings.entry(flow.asset).or_insert_with(|| {
+                ledger.opening(chain, &book.view(flow.asset).asset).map(|opening| opening.block)
+            });
+            // What moved before the history of its asset begins is in the opening balance already.
+            let counts = opening.is_none_or(|block| posting.block > block) && !posting.approximate;
+            if counts && posting.status != Some(Status::Failed) {
                 match posting.direction {
                     Direction::In => sums(span, flow.asset, &|balance| balance.receive(posting.amount))?,
                     Direction::Out => sums(span, flow.asset, &|balance| balance.send(posting.amount))?,
@@ -76,13 +82,15 @@ pub(crate) struct Closing {
     changes: Vec<Span>,
     /// By asset: sums of all time at the beginning of the first span.
     opening: BTreeMap<usize, Balance>,
+    /// Of assets whose history begins with a list of holders: when that was.
+    begins: BTreeMap<usize, Timestamp>,
     chain: headwater_types::Chain,
 }
 
 impl Closing {
     /// From what is held now and what changed until then.
     pub fn new(walk: &mut Walk<'_>, scope: &Scope, changes: Changes) -> Result<Self, Error> {
-        let mut opening = BTreeMap::new();
+        let (mut opening, mut begins) = (BTreeMap::new(), BTreeMap::new());
         let holdings = match walk.account() {
             Some(account) => walk.ledger.holdings(account)?,
             None => Vec::new(),
@@ -97,13 +105,15 @@ impl Closing {
                 balance = without(&balance, change)?;
             }
             opening.insert(asset, balance);
+            begins.extend(walk.ledger.opening(scope.chain, &holding.asset).map(|opening| (asset, opening.time)));
         }
-        Ok(Self { changes: changes.spans, opening, chain: scope.chain })
+        Ok(Self { changes: changes.spans, opening, begins, chain: scope.chain })
     }
 
     /// How the balances came about.
     pub fn basis(&self, book: &AssetBook<'_>) -> BTreeMap<String, &'static str> {
-        self.opening.keys().map(|asset| (name(book.view(*asset)), "transfers")).collect()
+        let basis = |asset| if self.begins.contains_key(asset) { "snapshot" } else { "transfers" };
+        self.opening.keys().map(|asset| (name(book.view(*asset)), basis(asset))).collect()
     }
 
     /// The points of the days, and what to mind of them.
@@ -127,6 +137,10 @@ impl Closing {
                     *balance = with(balance, change);
                 }
                 let view = book.view(*asset);
+                if self.begins.get(asset).is_some_and(|begins| end < begins) {
+                    noted.insert(format!("before_snapshot:{}", name(view)));
+                    continue;
+                }
                 if balance.is_negative() {
                     noted.insert(format!("history_incomplete:{}", name(view)));
                 }

@@ -125,7 +125,9 @@ impl<'a> Holdings<'a> {
         let count = holders.count() - u64::try_from(whole).expect("a count fits");
 
         let in_debt = holders.negative() - u64::from(zero.is_some_and(|zero| zero.is_negative()));
-        let minted = zero.map(|zero| zero.sent().checked_sub(zero.received()).unwrap_or(Amount::ZERO));
+        // A list of holders that a history begins with tells no mints.
+        let told = zero.filter(|_| ledger.opening(chain, &asset).is_none());
+        let minted = told.map(|zero| zero.sent().checked_sub(zero.received()).unwrap_or(Amount::ZERO));
         warn_of_gaps(&view, in_debt, minted, total, warnings);
         Ok(Self { ledger, asset: view, holders, exclusions, supply: total, circulating, count })
     }

@@ -86,10 +86,11 @@ pub struct BalanceHistoryReport {
     /// The balance at the end of the last point.
     pub final_balance: BalanceSnapshot,
     /// How balances came about, by contract (`native` for the coin of the chain): `transfers`, the sum of movements and
-    /// fees.
+    /// fees; `snapshot`, what a list of holders states, and movements since.
     pub basis: BTreeMap<String, &'static str>,
-    /// What to mind, such as `history_incomplete:native` (more went out than came in: shown as 0) and
-    /// `rebasing_by_transfers:0x...` (the token changes balances without transfers).
+    /// What to mind, such as `history_incomplete:native` (more went out than came in: shown as 0),
+    /// `rebasing_by_transfers:0x...` (the token changes balances without transfers), `before_snapshot:0x...` (days before
+    /// the list of holders that its history begins with: left out).
     pub warnings: Vec<String>,
     /// Unit of `amount_out`: a symbol, `usd` or `mixed`.
     pub amount_unit: String,

@@ -398,7 +398,8 @@ impl<'a> Detail<'a> {
         let asset = self.book.view(asset);
         let status = self.transaction.facts.status;
         let head = self.transaction.head;
-        RowParts { head, kind, ordinal, from, to, asset, amount, status, creates_contract, seen: None }
+        let approximate = self.transaction.is_approximate(kind, ordinal);
+        RowParts { head, kind, ordinal, from, to, asset, amount, status, creates_contract, approximate, seen: None }
             .row(&self.valuer, &Output::Own)
     }
 

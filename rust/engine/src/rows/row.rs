@@ -4,6 +4,7 @@ use headwater_ledger::read::{Direction, MovementKind, Ordinal, Status, Transacti
 use headwater_types::{Address, Amount};
 use serde::Serialize;
 
+use crate::rebasing::rebases;
 use crate::asset_book::AssetView;
 use crate::valuation::{Output, Valuer, decimal};
 
@@ -83,6 +84,8 @@ pub(crate) struct RowParts<'a> {
     pub amount: Amount,
     pub status: Option<Status>,
     pub creates_contract: bool,
+    /// Whether the amount is known to the precision of a double only.
+    pub approximate: bool,
     /// Direction and counterparty as seen from the address asked about.
     pub seen: Option<(Direction, Option<Address>)>,
 }
@@ -168,6 +171,8 @@ impl RowParts<'_> {
             ("spoofed_symbol", self.asset.spoofed),
             ("dust", dust && !self.amount.is_zero()),
             ("contract_creation", self.creates_contract),
+            ("rebasing", rebases(self.head.chain, &self.asset.asset)),
+            ("approximate", self.approximate),
             ("status_unknown", status_unknown),
         ]
         .into_iter()

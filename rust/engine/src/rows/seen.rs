@@ -106,6 +106,7 @@ impl RowMaker<'_> {
             amount: posting.amount,
             status: posting.status,
             creates_contract: posting.creates_contract,
+            approximate: posting.approximate,
             seen: Some((posting.direction, counterparty)),
         })
     }
