@@ -1,7 +1,6 @@
 //! Every form of a table holds what the pages of JSON hold.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
@@ -12,7 +11,7 @@ use headwater_ledger::Cancel;
 use headwater_ledger::market::PricePoint;
 use headwater_ledger::store::in_memory;
 use headwater_table::{Format, TableError, write};
-use headwater_testkit::chainlet::{Chainlet, address};
+use headwater_testkit::{Chainlet, address};
 use headwater_types::{Chain, Timestamp};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Map, Value, json};
