@@ -8,8 +8,8 @@ const NEIGHBOURS: usize = 3;
 const FEWEST_NEIGHBOURS: usize = 2;
 /// Neighbours further away in time tell nothing.
 const WINDOW_SECS: i64 = 7 * 86_400;
-/// A spike is this many times above or below the level on both sides. The largest real move of one day and back in
-/// eight years of closing prices of five coins was 1.4 times.
+/// A spike is this many times above or below the level on both sides. In eight years of closing prices of five coins
+/// no day stood more than 1.5 times above or below the days around it that agreed.
 const SPIKE_RATIO: f64 = 10.0;
 /// Enough where the neighbours say that the symbol is pegged to the dollar.
 const PEGGED_SPIKE_RATIO: f64 = 2.0;
