@@ -4,8 +4,10 @@ mod bitcoin_blocks;
 mod bitcoin_core;
 mod bitcoin_etl;
 mod bitcoin_json;
+mod cryo;
 mod ethereum_etl;
 mod etherscan;
+mod evm_frames;
 mod evm_logs;
 mod graphsense_bitcoin;
 
@@ -102,6 +104,7 @@ impl SniffedChain {
 /// All formats, in the order in which they are asked.
 pub const FORMATS: &[&dyn Format] = &[
     &ethereum_etl::EthereumEtl,
+    &cryo::Cryo,
     &etherscan::EtherscanExport,
     &bitcoin_etl::BitcoinEtl,
     &bitcoin_core::BitcoinCore,

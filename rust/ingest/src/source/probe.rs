@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::IngestError;
 use crate::source::lines::without_mark;
-use crate::source::{Compression, Input, columnar, json};
+use crate::source::{Compression, Input, columnar, json, table};
 
 /// How much of a file is looked at.
 const HEAD: u64 = 1 << 20;
@@ -16,6 +16,8 @@ pub enum Content {
     Empty,
     /// A header line and rows of as many fields.
     Csv,
+    /// The same with tabs between the fields and no quotes.
+    Tsv,
     /// JSON: one object per line, or one document.
     Json,
     /// Parquet.
@@ -41,8 +43,7 @@ impl Probe {
         if probe.head.is_empty() {
             probe.content = Content::Empty;
         } else if probe.head.starts_with(b"PAR1") && probe.input.compression() == Compression::None {
-            probe.columns = columnar::parquet_columns(&probe.input)?;
-            probe.first = vec![None; probe.columns.len()];
+            (probe.columns, probe.first) = columnar::parquet_beginning(&probe.input)?;
             probe.content = Content::Parquet;
         } else if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = probe.head[..] {
             return Err(IngestError::Encoding { path: probe.path().to_owned(), found: "UTF-16" });
@@ -78,7 +79,9 @@ impl Probe {
             return;
         }
         let Some(text) = self.text() else { return };
-        let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+        let header = text.lines().next().unwrap_or_default();
+        let content = if header.contains('\t') && !header.contains([',', '"']) { Content::Tsv } else { Content::Csv };
+        let mut reader = table::rows(&content).from_reader(text.as_bytes());
         let mut records = reader.records().map_while(Result::ok);
         let Some(header) = records.next().filter(|header| header.len() > 1) else { return };
         let first = records.next();
@@ -89,7 +92,7 @@ impl Probe {
             })
             .collect();
         self.columns = header.iter().map(str::to_owned).collect();
-        self.content = Content::Csv;
+        self.content = content;
     }
 
     /// The file.
@@ -144,6 +147,7 @@ impl Probe {
         };
         match self.content {
             Content::Empty => "is empty".to_owned(),
+            Content::Tsv => format!("looks like a table with tabs and the columns {}", columns()),
             Content::Csv => format!("looks like CSV with the columns {}", columns()),
             Content::Json => format!("looks like JSON with the members {}", columns()),
             Content::Parquet => format!("is Parquet with the columns {}", columns()),

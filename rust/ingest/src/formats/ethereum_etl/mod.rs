@@ -11,14 +11,16 @@ mod transactions;
 
 use headwater_ledger::facts::BlockFacts;
 use headwater_ledger::read::CoverageTable;
-use headwater_types::Chain;
+use headwater_types::{Amount, Chain};
 
+use super::evm_frames::{FrameRow, Frames};
 use super::{Format, Job, Sniffed, SniffedChain};
-use crate::error::{Fault, FieldError};
+use crate::error::{Fault, FieldError, Place};
 use crate::source::{Content, Probe, Row, each_row};
 use crate::{IngestError, Sink};
 use extent::Extent;
-use traces::Traces;
+pub(super) use traces::path;
+pub(super) use transactions::status;
 
 /// A table, with the name it has in `type` and the columns by which it is known.
 struct Table {
@@ -28,8 +30,9 @@ struct Table {
     columns: &'static [&'static str],
 }
 
+/// The tables, which other formats have too under other names and types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Block,
     Transaction,
     Receipt,
@@ -84,36 +87,59 @@ impl Format for EthereumEtl {
     }
 
     fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let mut reader = Reader {
-            kind: TABLES[usize::from(job.sniffed.table)].kind,
-            extent: Extent::default(),
-            traces: Traces::new(job.input.path()),
-        };
-        each_row(&job.input, &job.content, &[], sink, |row: &Row<'_>, sink: &mut Sink<'_>| reader.row(row, sink))?;
-        reader.traces.resolve_all(sink)?;
-        if sink.skipped() == 0 {
-            reader.extent.claim(sink);
-        }
-        Ok(())
+        let kind = TABLES[usize::from(job.sniffed.table)].kind;
+        let mut reader = Reader::new(job, |row, column| row.amount(column));
+        each_row(&job.input, &job.content, &[], sink, |row: &Row<'_>, sink: &mut Sink<'_>| {
+            reader.row(typed(row, kind)?, row, sink)
+        })?;
+        reader.finish(sink)
     }
 }
 
-struct Reader {
-    kind: Kind,
+/// The table that a row of a stream belongs to; of a file of one table, that one.
+fn typed(row: &Row<'_>, kind: Kind) -> Result<Kind, FieldError> {
+    let Some(name) = row.text("type")? else { return Ok(kind) };
+    let names = || TABLES.iter().map(|table| table.name).collect::<Vec<_>>().join(", ");
+    let table = TABLES.iter().find(|table| table.name == name);
+    Ok(table.ok_or_else(|| FieldError::new("type", Some(&name), format!("one of {}", names())))?.kind)
+}
+
+/// Reads an amount out of a column, as the format writes amounts.
+pub(super) type AmountOf = fn(&Row<'_>, &str) -> Result<Option<Amount>, FieldError>;
+
+/// Reads the rows of one file, named and typed as here (see [`Row::renamed`]).
+pub(super) struct Reader {
     extent: Extent,
-    traces: Traces,
+    frames: Frames,
+    amount: AmountOf,
 }
 
 impl Reader {
-    fn row(&mut self, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let kind = match row.text("type")? {
-            Some(name) => {
-                let table = TABLES.iter().find(|table| table.name == name);
-                let names = || TABLES.iter().map(|table| table.name).collect::<Vec<_>>().join(", ");
-                table.ok_or_else(|| FieldError::new("type", Some(&name), format!("one of {}", names())))?.kind
-            }
-            None => self.kind,
-        };
+    pub(super) fn new(job: &Job, amount: AmountOf) -> Self {
+        Self { extent: Extent::default(), frames: Frames::new(job.input.path()), amount }
+    }
+
+    /// Judges the frames that were gathered.
+    pub(super) fn judge(&mut self, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        self.frames.resolve_all(sink)
+    }
+
+    /// What can only be said once all rows were seen.
+    pub(super) fn finish(mut self, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        self.judge(sink)?;
+        if sink.skipped() == 0 {
+            self.extent.claim(sink);
+        }
+        Ok(())
+    }
+
+    /// A frame that was read elsewhere.
+    pub(super) fn frame(&mut self, frame: FrameRow, place: Place, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        self.extent.see(CoverageTable::Traces, frame.block);
+        self.frames.take(frame, place, sink)
+    }
+
+    pub(super) fn row(&mut self, kind: Kind, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
         match kind {
             Kind::Block => {
                 let block = block(row, sink.chain())?;
@@ -139,13 +165,13 @@ impl Reader {
                 sink.log(head, log, movement);
             }
             Kind::TokenTransfer => {
-                let (head, movement) = logs::token_transfer(row, sink.chain())?;
+                let (head, movement) = logs::token_transfer(row, sink.chain(), self.amount)?;
                 self.extent.see(CoverageTable::TokenTransfers, head.block);
                 sink.movement(head, movement);
             }
             Kind::Trace => {
-                let block = self.traces.row(row, sink)?;
-                self.extent.see(CoverageTable::Traces, block);
+                let frame = traces::frame(row, sink.chain(), self.amount)?;
+                self.frame(frame, row.place(), sink)?;
             }
             Kind::Contract => sink.contract(contracts::contract(row, sink.chain())?),
             Kind::Token => sink.token(contracts::token(row, sink.chain())?),
@@ -155,7 +181,7 @@ impl Reader {
     }
 
     fn transaction(&mut self, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let facts = transactions::transaction(row, sink.chain())?;
+        let facts = transactions::transaction(row, sink.chain(), self.amount)?;
         self.extent.see(CoverageTable::Transactions, facts.block);
         if facts.gas_used.is_some() {
             self.extent.see(CoverageTable::Receipts, facts.block);
