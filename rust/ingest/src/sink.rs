@@ -37,7 +37,6 @@ pub struct Sink<'a> {
     weight: Weight,
     groups: HashMap<(u64, TxHash), usize>,
     times: HashMap<u64, Timestamp>,
-    heights: HashMap<BlockHash, u64>,
     places: HashMap<(u64, u32), TxHash>,
     placed: usize,
     group: u64,
@@ -73,7 +72,6 @@ impl<'a> Sink<'a> {
             weight: Weight::default(),
             groups: HashMap::new(),
             times: HashMap::new(),
-            heights: HashMap::new(),
             places: HashMap::new(),
             placed: 0,
             group: 0,
@@ -162,9 +160,6 @@ impl<'a> Sink<'a> {
     /// A block.
     pub fn block(&mut self, block: BlockFacts) {
         self.times.insert(block.number, block.time);
-        if let Some(hash) = block.hash {
-            self.heights.insert(hash, block.number);
-        }
         self.weight.movements += 1;
         self.pending.blocks.push(block);
     }
@@ -263,8 +258,8 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// When the target cannot be read.
     pub fn block_number(&self, hash: &BlockHash) -> Result<Option<u64>, IngestError> {
-        match self.heights.get(hash) {
-            Some(number) => Ok(Some(*number)),
+        match self.pending.blocks.iter().find(|block| block.hash == Some(*hash)) {
+            Some(block) => Ok(Some(block.number)),
             None => Ok(self.target.block_number(self.pending.chain, hash)?),
         }
     }
@@ -304,7 +299,6 @@ impl<'a> Sink<'a> {
         self.groups.clear();
         self.places.clear();
         self.times.clear();
-        self.heights.clear();
         self.placed = 0;
         self.weight = Weight::default();
         let waiting = self.pending.transactions.len();

@@ -1,5 +1,6 @@
 //! The formats that are read: one file and one line in the table each.
 
+mod bigquery;
 mod bitcoin_blocks;
 mod bitcoin_core;
 mod bitcoin_etl;
@@ -103,8 +104,11 @@ impl SniffedChain {
 
 /// All formats, in the order in which they are asked.
 pub const FORMATS: &[&dyn Format] = &[
+    &bigquery::BigQueryEthereum,
+    &bigquery::BigQueryBitcoin,
     &ethereum_etl::EthereumEtl,
     &cryo::Cryo,
+    &bigquery::BigQueryBlockchain,
     &etherscan::EtherscanExport,
     &bitcoin_etl::BitcoinEtl,
     &bitcoin_core::BitcoinCore,

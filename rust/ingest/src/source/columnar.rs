@@ -26,17 +26,28 @@ const BATCH_ROWS: usize = 8192;
 const MAX_COLUMN_CHUNK_BYTES: i64 = 1 << 31;
 
 /// Columns of which the first row is looked at: what tells where a file begins and what chain it is of.
-const TELLING: &[&str] = &["block_number", "number", "blockNumber", "chain_id"];
+const TELLING: &[&str] = &["block_number", "number", "blockNumber", "chain_id", "block_hash"];
 /// Parts of nested columns that nothing reads, and that are the largest.
 const UNREAD: &[&str] = &["script_asm"];
 
-/// Names of the columns of a Parquet file, and what the first row has in those of [`TELLING`].
-pub(crate) fn parquet_beginning(input: &Input) -> Result<(Vec<String>, Vec<Option<String>>), IngestError> {
+/// What is known of a Parquet file before it is read.
+pub(super) struct Beginning {
+    pub(super) columns: Vec<String>,
+    /// What the first row has in the columns of [`TELLING`].
+    pub(super) first: Vec<Option<String>>,
+    /// Columns of doubles.
+    pub(super) floats: Vec<String>,
+}
+
+pub(super) fn parquet_beginning(input: &Input) -> Result<Beginning, IngestError> {
     let builder = open(input)?;
-    let columns: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let fields = builder.schema().fields().clone();
+    let columns: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
+    let floats = fields.iter().filter(|field| field.data_type().is_floating()).map(|field| field.name().clone());
+    let floats = floats.collect();
     let first = first_row(input, builder).unwrap_or_default();
     let first = columns.iter().map(|column| first.iter().find(|(name, _)| name == column)?.1.clone()).collect();
-    Ok((columns, first))
+    Ok(Beginning { columns, first, floats })
 }
 
 /// What cannot be read here is an error when the file is read.

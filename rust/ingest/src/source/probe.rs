@@ -34,16 +34,19 @@ pub struct Probe {
     content: Content,
     columns: Vec<String>,
     first: Vec<Option<String>>,
+    floats: Vec<String>,
 }
 
 impl Probe {
     pub(crate) fn new(input: Input) -> Result<Self, IngestError> {
         let head = input.head(HEAD)?;
-        let mut probe = Self { input, head, content: Content::Binary, columns: Vec::new(), first: Vec::new() };
+        let content = Content::Binary;
+        let mut probe = Self { input, head, content, columns: Vec::new(), first: Vec::new(), floats: Vec::new() };
         if probe.head.is_empty() {
             probe.content = Content::Empty;
         } else if probe.head.starts_with(b"PAR1") && probe.input.compression() == Compression::None {
-            (probe.columns, probe.first) = columnar::parquet_beginning(&probe.input)?;
+            let beginning = columnar::parquet_beginning(&probe.input)?;
+            (probe.columns, probe.first, probe.floats) = (beginning.columns, beginning.first, beginning.floats);
             probe.content = Content::Parquet;
         } else if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = probe.head[..] {
             return Err(IngestError::Encoding { path: probe.path().to_owned(), found: "UTF-16" });
@@ -132,7 +135,13 @@ impl Probe {
         columns.iter().all(|wanted| self.columns.iter().any(|column| column == wanted))
     }
 
-    /// The value of a column in the first row, where the head shows it.
+    /// Whether a column of a Parquet file holds doubles.
+    #[must_use]
+    pub fn is_float(&self, column: &str) -> bool {
+        self.floats.iter().any(|name| name == column)
+    }
+
+    /// The value of a column in the first row, where the head shows it; of a Parquet file only what tells block and chain.
     #[must_use]
     pub fn first(&self, column: &str) -> Option<&str> {
         let place = self.columns.iter().position(|name| name == column)?;

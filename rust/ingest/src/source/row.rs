@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use headwater_types::{Address, Amount, BlockHash, Chain, Timestamp, TxHash};
+use headwater_types::{Address, Amount, BlockHash, Chain, Family, Timestamp, TxHash};
 use polars::prelude::StringChunked;
 
 use crate::error::{FieldError, Place};
@@ -16,10 +16,12 @@ pub(crate) type Header = HashMap<String, usize>;
 pub(crate) type Names<'a> = &'a [(&'a str, &'a str)];
 
 /// One row: values by the name of their column. An empty value is a missing one.
+#[derive(Clone, Copy)]
 pub struct Row<'a> {
     cells: Cells<'a>,
     place: Place,
     names: Names<'a>,
+    given: Option<(&'a str, u64)>,
 }
 
 #[derive(Clone, Copy)]
@@ -31,20 +33,25 @@ enum Cells<'a> {
 
 impl<'a> Row<'a> {
     pub(crate) fn csv(record: &'a csv::ByteRecord, header: &'a Header, line: u64) -> Self {
-        Self { cells: Cells::Csv { record, header }, place: Place::Line(line), names: &[] }
+        Self { cells: Cells::Csv { record, header }, place: Place::Line(line), names: &[], given: None }
     }
 
     pub(crate) fn json(value: &'a Value<'a>, place: Place) -> Self {
-        Self { cells: Cells::Json(value), place, names: &[] }
+        Self { cells: Cells::Json(value), place, names: &[], given: None }
     }
 
     pub(crate) fn frame(columns: &'a [StringChunked], header: &'a Header, row: usize, number: u64) -> Self {
-        Self { cells: Cells::Frame { columns, header, row }, place: Place::Row(number), names: &[] }
+        Self { cells: Cells::Frame { columns, header, row }, place: Place::Row(number), names: &[], given: None }
     }
 
     /// The same row under the names of another format: what reads that one reads this one too.
     pub(crate) fn renamed(&self, names: Names<'a>) -> Self {
-        Self { cells: self.cells, place: self.place, names }
+        Self { names, ..*self }
+    }
+
+    /// The same row with a number that it tells in another way, where its column is missing.
+    pub(crate) fn completed(&self, column: &'a str, number: u64) -> Self {
+        Self { given: Some((column, number)), ..*self }
     }
 
     /// Where the row stands in its file.
@@ -107,7 +114,8 @@ impl<'a> Row<'a> {
     /// # Errors
     /// When the value is no unsigned number of 64 bits.
     pub fn u64(&self, column: &str) -> Result<Option<u64>, FieldError> {
-        self.read(column, "an unsigned whole number of at most 64 bits", plain_number)
+        let given = self.given.filter(|(name, _)| *name == column).map(|(_, number)| number);
+        Ok(self.read(column, "an unsigned whole number of at most 64 bits", plain_number)?.or(given))
     }
 
     /// A small counter.
@@ -139,7 +147,13 @@ impl<'a> Row<'a> {
     /// # Errors
     /// When the value is none.
     pub fn address(&self, column: &str, chain: Chain) -> Result<Option<Address>, FieldError> {
-        self.read(column, &format!("an address of {chain}"), |text| Address::parse(chain, text).ok())
+        self.read(column, &format!("an address of {chain}"), |text| match chain.family() {
+            // As the Ethereum interface of a TRON node writes it: without the prefix byte.
+            Family::Tron if text.len() == 42 && text.starts_with("0x") => {
+                Address::parse(chain, &format!("41{}", &text[2..])).ok()
+            }
+            Family::Evm | Family::Tron | Family::Utxo => Address::parse(chain, text).ok(),
+        })
     }
 
     /// The hash of a transaction.

@@ -8,7 +8,7 @@ use headwater_ledger::read::{CoverageTable, Ordinal, Status};
 use headwater_types::{Amount, Chain};
 
 use crate::table::{Column, Form, Kind, column, made, parquet, text};
-use crate::{Source, corpus, digest, formats, gathered, rows};
+use crate::{Source, corpus, digest, formats, gathered, plainly, rows, write};
 
 /// A number of 256 bits in the columns that cryo writes by default.
 fn u256(names: [&'static str; 3], source: &'static str) -> Vec<Column> {
@@ -131,22 +131,6 @@ fn traces() -> Vec<Column> {
     ]
 }
 
-/// The same rows as ethereum-etl writes them, without what cryo does not tell.
-fn plainly(path: &Path, rows: &[Source], without: &[&str]) -> PathBuf {
-    let mut columns: Vec<&String> = rows.iter().flat_map(Source::keys).collect();
-    columns.sort();
-    columns.dedup();
-    let columns: Vec<Column> = columns
-        .into_iter()
-        .filter(|name| !without.contains(&name.as_str()))
-        .map(|name| {
-            let name: &'static str = name.clone().leak();
-            column(name, Kind::Text, name)
-        })
-        .collect();
-    text(path, Form::Csv, &columns, rows)
-}
-
 /// Writes a dataset in each form, and holds each against the rows they were made of.
 fn agree(tables: &[(&str, Vec<Source>, fn() -> Vec<Column>)], range: &str, without: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
@@ -244,12 +228,6 @@ const ZERO: &str = "0x0000000000000000000000000000000000000000";
 
 fn hash(last: u8) -> String {
     format!("0x{}{last:02x}", "ab".repeat(31))
-}
-
-fn write(folder: &Path, name: &str, content: &str) -> PathBuf {
-    let path = folder.join(name);
-    std::fs::write(&path, content).unwrap();
-    path
 }
 
 fn block_file(folder: &Path) -> PathBuf {

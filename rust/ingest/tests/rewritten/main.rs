@@ -4,22 +4,25 @@
 //! under other names and types. So rows that these projects publish are written anew here, column by column as the
 //! other source documents them, and read back.
 
+mod bigquery;
 mod cryo;
 mod table;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use headwater_ingest::source::json::{self, Value};
 use headwater_ingest::{Gathered, IngestError, IngestReport, Options, Silent, ingest, ingest_into};
 use headwater_ledger::Cancel;
-use headwater_ledger::facts::Batch;
+use headwater_ledger::facts::{Batch, BlockFacts, TokenFacts, TransactionFacts};
 use headwater_ledger::store::{Store, Writer};
+use headwater_types::{Address, TxHash};
 
 /// A row of ethereum-etl by column; lists are joined by commas, missing values left out.
 type Source = BTreeMap<String, String>;
 
+#[expect(clippy::disallowed_methods, reason = "the environment names the folder of the corpus")]
 fn corpus() -> PathBuf {
     std::env::var_os("HEADWATER_CORPUS").expect("corpus tests need HEADWATER_CORPUS").into()
 }
@@ -70,6 +73,67 @@ fn digest(folder: &Path, paths: &[PathBuf]) -> String {
     let digest = Store::open(&store).unwrap().digest(&Cancel::new()).unwrap().to_string();
     std::fs::remove_dir_all(&store).unwrap();
     digest
+}
+
+/// What files state, joined: blocks by number, transactions by hash, contracts and tokens.
+#[derive(Debug, PartialEq)]
+struct Stated {
+    blocks: BTreeMap<u64, BlockFacts>,
+    transactions: BTreeMap<TxHash, TransactionFacts>,
+    contracts: BTreeSet<Address>,
+    tokens: BTreeSet<TokenFacts>,
+}
+
+fn stated(paths: &[PathBuf], options: &Options) -> Stated {
+    let (report, batches) = gathered(paths, options).unwrap();
+    assert_eq!((report.skipped, report.left_out.len()), (0, 0));
+    let mut stated = Stated {
+        blocks: BTreeMap::new(),
+        transactions: BTreeMap::new(),
+        contracts: BTreeSet::new(),
+        tokens: BTreeSet::new(),
+    };
+    for batch in batches {
+        for block in batch.blocks {
+            let joined = match stated.blocks.remove(&block.number) {
+                Some(held) => held.join(&block, batch.chain).unwrap(),
+                None => block,
+            };
+            stated.blocks.insert(joined.number, joined);
+        }
+        for facts in batch.transactions {
+            let joined = match stated.transactions.remove(&facts.hash) {
+                Some(held) => held.join(facts, batch.chain).unwrap(),
+                None => facts.canonical(batch.chain).unwrap(),
+            };
+            stated.transactions.insert(joined.hash, joined);
+        }
+        stated.contracts.extend(batch.contracts);
+        stated.tokens.extend(batch.tokens);
+    }
+    stated
+}
+
+/// A file of the same rows as the project itself writes them, but for some columns.
+fn plainly(path: &Path, rows: &[Source], without: &[&str]) -> PathBuf {
+    let mut names: Vec<&String> = rows.iter().flat_map(Source::keys).collect();
+    names.sort();
+    names.dedup();
+    let columns: Vec<table::Column> = names
+        .into_iter()
+        .filter(|name| !without.contains(&name.as_str()))
+        .map(|name| {
+            let name: &'static str = name.clone().leak();
+            table::column(name, table::Kind::Text, name)
+        })
+        .collect();
+    table::text(path, table::Form::Csv, &columns, rows)
+}
+
+fn write(folder: &Path, name: &str, content: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, content).unwrap();
+    path
 }
 
 /// The names of the formats that files were taken for.

@@ -144,6 +144,3 @@ fn metadata(row: &Row<'_>, chain: Chain) -> Result<TokenFacts, FieldError> {
         decimals: row.u64("decimals")?.and_then(|decimals| decimals.try_into().ok()),
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -18,6 +18,7 @@ use super::{Format, Job, Sniffed, SniffedChain};
 use crate::error::{Fault, FieldError, Place};
 use crate::source::{Content, Probe, Row, each_row};
 use crate::{IngestError, Sink};
+pub(super) use extent::Complete;
 use extent::Extent;
 pub(super) use traces::path;
 pub(super) use transactions::status;
@@ -72,29 +73,49 @@ impl Format for EthereumEtl {
             return None;
         }
         let typed = probe.first("type").filter(|_| *probe.content() == Content::Json);
-        let place = TABLES.iter().position(|table| match typed {
-            // A long row may be cut at the end of what is looked at: its type and what it lies in tell enough.
-            Some(name) => table.name == name && (probe.has(table.columns) || probe.has(&["item_id"])),
-            None => probe.has(table.columns),
-        })?;
-        let place = u8::try_from(place).expect("the table of tables is short");
-        Some(Sniffed {
-            chain: SniffedChain::Usually(Chain::ETHEREUM),
-            table: place,
-            rank: place,
-            first_block: probe.first(TABLES[usize::from(place)].block).and_then(|text| text.parse().ok()),
-        })
+        sniffed(probe, typed)
     }
 
     fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let kind = TABLES[usize::from(job.sniffed.table)].kind;
+        let kind = kind_of(job.sniffed.table);
         let mut reader = Reader::new(job, |row, column| row.amount(column));
         each_row(&job.input, &job.content, &[], sink, |row: &Row<'_>, sink: &mut Sink<'_>| {
             reader.row(typed(row, kind)?, row, sink)
         })?;
-        reader.finish(sink)
+        reader.finish(Complete::Span, sink)
     }
 }
+
+/// The table that a file of these columns holds.
+pub(super) fn sniffed(probe: &Probe, typed: Option<&str>) -> Option<Sniffed> {
+    let place = TABLES.iter().position(|table| match typed {
+        // A long row may be cut at the end of what is looked at: its type and what it lies in tell enough.
+        Some(name) => table.name == name && (probe.has(table.columns) || probe.has(&["item_id"])),
+        None => probe.has(table.columns),
+    })?;
+    let place = u8::try_from(place).expect("the table of tables is short");
+    Some(Sniffed {
+        chain: SniffedChain::Usually(Chain::ETHEREUM),
+        table: place,
+        rank: place,
+        first_block: probe.first(TABLES[usize::from(place)].block).and_then(|text| text.parse().ok()),
+    })
+}
+
+/// What a table of [`sniffed`] holds.
+pub(super) fn kind_of(table: u8) -> Kind {
+    TABLES[usize::from(table)].kind
+}
+
+/// All columns that are read of any table.
+#[rustfmt::skip]
+pub(super) const COLUMNS: &[&str] = &[
+    "number", "hash", "parent_hash", "timestamp", "withdrawals", "block_number", "block_timestamp", "block_hash",
+    "transaction_hash", "transaction_index", "from_address", "to_address", "value", "nonce", "gas", "gas_price", "input",
+    "receipt_status", "receipt_gas_used", "receipt_effective_gas_price", "receipt_contract_address", "status", "gas_used",
+    "effective_gas_price", "contract_address", "log_index", "address", "data", "topics", "token_address", "trace_type",
+    "call_type", "trace_address", "error", "symbol", "name", "decimals",
+];
 
 /// The table that a row of a stream belongs to; of a file of one table, that one.
 fn typed(row: &Row<'_>, kind: Kind) -> Result<Kind, FieldError> {
@@ -125,10 +146,10 @@ impl Reader {
     }
 
     /// What can only be said once all rows were seen.
-    pub(super) fn finish(mut self, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    pub(super) fn finish(mut self, complete: Complete, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         self.judge(sink)?;
         if sink.skipped() == 0 {
-            self.extent.claim(sink);
+            self.extent.claim(complete, sink);
         }
         Ok(())
     }
