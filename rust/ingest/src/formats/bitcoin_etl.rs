@@ -32,7 +32,7 @@ impl Format for BitcoinEtl {
     }
 
     fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        read(job, |object, name| object.satoshis(name), sink)
+        read(job, satoshis, sink)
     }
 }
 
@@ -55,6 +55,11 @@ pub(super) fn sniffed(probe: &Probe) -> Option<Sniffed> {
 
 /// Reads an amount, as the format writes amounts.
 pub(super) type SatoshisOf = fn(&Object<'_>, &str) -> Result<Option<u64>, FieldError>;
+
+/// An amount in whole satoshis.
+pub(super) fn satoshis(object: &Object<'_>, name: &str) -> Result<Option<u64>, FieldError> {
+    object.satoshis(name)
+}
 
 /// What is read of a file that has more columns.
 #[rustfmt::skip]

@@ -1,5 +1,6 @@
 //! The formats that are read: one file and one line in the table each.
 
+mod aws;
 mod bigquery;
 mod bitcoin_blocks;
 mod bitcoin_core;
@@ -104,6 +105,8 @@ impl SniffedChain {
 
 /// All formats, in the order in which they are asked.
 pub const FORMATS: &[&dyn Format] = &[
+    &aws::AwsEthereum,
+    &aws::AwsBitcoin,
     &bigquery::BigQueryEthereum,
     &bigquery::BigQueryBitcoin,
     &ethereum_etl::EthereumEtl,

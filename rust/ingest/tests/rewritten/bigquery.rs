@@ -181,7 +181,7 @@ fn an_export_claims_runs_of_blocks_and_nothing_else() {
 }
 
 /// Writes JSON lines as Parquet of a schema.
-fn nested(path: &Path, schema: Schema, lines: &str) -> PathBuf {
+pub fn nested(path: &Path, schema: Schema, lines: &str) -> PathBuf {
     let mut reader = arrow::json::ReaderBuilder::new(Arc::new(schema.clone())).build(lines.as_bytes()).unwrap();
     let batch = reader.next().unwrap().unwrap();
     let file = std::fs::File::create(path).unwrap();
@@ -191,7 +191,7 @@ fn nested(path: &Path, schema: Schema, lines: &str) -> PathBuf {
     path.to_owned()
 }
 
-fn field(name: &str, kind: DataType) -> Field {
+pub fn field(name: &str, kind: DataType) -> Field {
     Field::new(name, kind, true)
 }
 

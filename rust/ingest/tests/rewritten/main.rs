@@ -4,6 +4,7 @@
 //! under other names and types. So rows that these projects publish are written anew here, column by column as the
 //! other source documents them, and read back.
 
+mod aws;
 mod bigquery;
 mod cryo;
 mod table;

@@ -1,6 +1,6 @@
-//! The data set `crypto_bitcoin`: the rows of bitcoin-etl, with the types of BigQuery.
+//! The data set `crypto_bitcoin`: the rows of bitcoin-etl, with the types of `BigQuery`.
 
-use super::super::bitcoin_etl::{read, sniffed};
+use super::super::bitcoin_etl::{read, satoshis, sniffed};
 use super::super::{Format, Job, Sniffed};
 use super::exported;
 use crate::source::{Content, Probe};
@@ -24,6 +24,6 @@ impl Format for BigQueryBitcoin {
     }
 
     fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        read(job, |object, name| object.satoshis(name), sink)
+        read(job, satoshis, sink)
     }
 }

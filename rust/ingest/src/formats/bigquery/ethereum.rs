@@ -1,6 +1,6 @@
-//! The data set `crypto_ethereum`: the tables of ethereum-etl, with the types of BigQuery.
+//! The data set `crypto_ethereum`: the tables of ethereum-etl, with the types of `BigQuery`.
 
-use super::super::ethereum_etl::{COLUMNS, Complete, Reader, kind_of, sniffed};
+use super::super::ethereum_etl::{COLUMNS, Complete, Reader, digits, kind_of, sniffed};
 use super::super::{Format, Job, Sniffed};
 use super::blockchain::height_in;
 use super::exported;
@@ -27,7 +27,7 @@ impl Format for BigQueryEthereum {
 
     fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let kind = kind_of(job.sniffed.table);
-        let mut reader = Reader::new(job, |row, column| row.amount(column));
+        let mut reader = Reader::new(job, digits);
         each_row(&job.input, &job.content, COLUMNS, sink, |row: &Row<'_>, sink: &mut Sink<'_>| {
             reader.row(kind, row, sink)
         })?;

@@ -1,4 +1,4 @@
-//! Tables of Google's public data sets, as BigQuery exports them: Parquet, JSON lines or CSV.
+//! Tables of Google's public data sets, as `BigQuery` exports them: Parquet, JSON lines or CSV.
 //!
 //! Such a file may be a table, a partition or the answer of any query, and does not say which: but for runs of blocks it
 //! claims to be complete for nothing.
@@ -13,7 +13,7 @@ pub(super) use ethereum::BigQueryEthereum;
 
 use crate::source::{Content, Probe};
 
-/// Whether a file is of a form that BigQuery exports, and its times are no numbers: it is the types that tell its tables
+/// Whether a file is of a form that `BigQuery` exports, and its times are no numbers: it is the types that tell its tables
 /// from those of the projects they were made with.
 fn exported(probe: &Probe, times: &[&str]) -> bool {
     match probe.content() {

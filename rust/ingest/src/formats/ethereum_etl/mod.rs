@@ -78,7 +78,7 @@ impl Format for EthereumEtl {
 
     fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let kind = kind_of(job.sniffed.table);
-        let mut reader = Reader::new(job, |row, column| row.amount(column));
+        let mut reader = Reader::new(job, digits);
         each_row(&job.input, &job.content, &[], sink, |row: &Row<'_>, sink: &mut Sink<'_>| {
             reader.row(typed(row, kind)?, row, sink)
         })?;
@@ -127,6 +127,11 @@ fn typed(row: &Row<'_>, kind: Kind) -> Result<Kind, FieldError> {
 
 /// Reads an amount out of a column, as the format writes amounts.
 pub(super) type AmountOf = fn(&Row<'_>, &str) -> Result<Option<Amount>, FieldError>;
+
+/// An amount written as decimal digits.
+pub(super) fn digits(row: &Row<'_>, column: &str) -> Result<Option<Amount>, FieldError> {
+    row.amount(column)
+}
 
 /// Reads the rows of one file, named and typed as here (see [`Row::renamed`]).
 pub(super) struct Reader {
