@@ -6,6 +6,7 @@ mod bitcoin_blocks;
 mod bitcoin_core;
 mod bitcoin_etl;
 mod bitcoin_json;
+mod blockchair;
 mod cryo;
 mod ethereum_etl;
 mod etherscan;
@@ -112,6 +113,8 @@ pub const FORMATS: &[&dyn Format] = &[
     &ethereum_etl::EthereumEtl,
     &cryo::Cryo,
     &bigquery::BigQueryBlockchain,
+    &blockchair::BlockchairEthereum,
+    &blockchair::BlockchairBitcoin,
     &etherscan::EtherscanExport,
     &bitcoin_etl::BitcoinEtl,
     &bitcoin_core::BitcoinCore,

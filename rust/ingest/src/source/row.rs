@@ -60,6 +60,15 @@ impl<'a> Row<'a> {
         self.place
     }
 
+    /// Whether the row has the column at all, be its value missing or not.
+    pub(crate) fn has(&self, column: &str) -> bool {
+        let column = own_name(self.names, column);
+        match &self.cells {
+            Cells::Csv { header, .. } | Cells::Frame { header, .. } => header.contains_key(column),
+            Cells::Json(value) => value.members().iter().any(|(name, _)| name == column),
+        }
+    }
+
     /// The text of a value; lists are joined with commas, and a record with a `string_value` is that text. `None` when
     /// the column or the value is missing.
     ///
@@ -83,7 +92,8 @@ impl<'a> Row<'a> {
                     header.get(column).and_then(|place| columns[*place].get(*row)).map(Cow::Borrowed)
                 }
             };
-        Ok(text.filter(|text| !text.is_empty()))
+        // `\N` is how dumps of column stores write a missing value.
+        Ok(text.filter(|text| !text.is_empty() && text != "\\N"))
     }
 
     /// A value that must be there.

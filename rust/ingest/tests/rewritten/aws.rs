@@ -30,9 +30,10 @@ fn blocks() -> Vec<Column> {
 }
 
 fn transactions() -> Vec<Column> {
-    let mut columns: Vec<Column> = ["hash", "from_address", "to_address", "input", "block_hash", "receipt_contract_address"]
-        .map(|name| column(name, Kind::Text, name))
-        .into();
+    let mut columns: Vec<Column> =
+        ["hash", "from_address", "to_address", "input", "block_hash", "receipt_contract_address"]
+            .map(|name| column(name, Kind::Text, name))
+            .into();
     columns.extend(
         ["nonce", "transaction_index", "gas", "gas_price", "block_number", "receipt_gas_used", "receipt_status"]
             .map(|name| column(name, Kind::I64, name)),
@@ -151,8 +152,9 @@ fn in_bitcoin(lines: &str) -> String {
         for part in parts {
             let digits = part.bytes().take_while(u8::is_ascii_digit).count();
             let (number, rest) = part.split_at(digits);
-            let number = number.parse::<f64>().map_or_else(|_| String::new(), |satoshis| format!("{:?}", satoshis / 1e8));
-            joined += &format!("{name}{number}{rest}");
+            let number =
+                number.parse::<f64>().map_or_else(|_| String::new(), |satoshis| format!("{:?}", satoshis / 1e8));
+            joined.extend([name, &number, rest]);
         }
         text = joined;
     }

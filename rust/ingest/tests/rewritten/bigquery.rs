@@ -1,4 +1,4 @@
-//! BigQuery: the tables of its public data sets, in the types and forms it exports.
+//! `BigQuery`: the tables of its public data sets, in the types and forms it exports.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -267,7 +267,7 @@ fn corpus_transactions_of_bitcoin_state_the_same() {
     let owners = field("addresses", list(DataType::Utf8));
     let micros = DataType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, Some("+00:00".into()));
     let schema = bitcoin_schema(&DataType::Decimal128(38, 9), &owners, &micros);
-    let timed = times(&lines, |secs| format!("{}000000", secs));
+    let timed = times(&lines, |secs| format!("{secs}000000"));
     let file = nested(&folder.path().join("transactions.parquet"), schema, &timed);
     let as_text = times(&lines, |secs| {
         let time = headwater_types::Timestamp::new(secs.parse().unwrap()).to_string();

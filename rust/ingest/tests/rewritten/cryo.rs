@@ -131,8 +131,11 @@ fn traces() -> Vec<Column> {
     ]
 }
 
+/// Makes the columns of a dataset.
+type Columns = fn() -> Vec<Column>;
+
 /// Writes a dataset in each form, and holds each against the rows they were made of.
-fn agree(tables: &[(&str, Vec<Source>, fn() -> Vec<Column>)], range: &str, without: &[&str]) {
+fn agree(tables: &[(&str, Vec<Source>, Columns)], range: &str, without: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let plain: Vec<PathBuf> = tables
         .iter()

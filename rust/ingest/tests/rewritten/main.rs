@@ -6,6 +6,7 @@
 
 mod aws;
 mod bigquery;
+mod blockchair;
 mod cryo;
 mod table;
 

@@ -36,11 +36,14 @@ pub enum Kind {
     Record,
 }
 
+/// What a row has in a column.
+type Cell = dyn Fn(&Source) -> Option<String>;
+
 /// A column: its name, its type, and the value of a row.
 pub struct Column {
     pub name: &'static str,
     pub kind: Kind,
-    pub value: Box<dyn Fn(&Source) -> Option<String>>,
+    pub value: Box<Cell>,
 }
 
 /// A column that another source calls differently.

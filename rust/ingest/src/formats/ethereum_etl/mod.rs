@@ -159,9 +159,14 @@ impl Reader {
         Ok(())
     }
 
+    /// A row of a table that is read elsewhere stands in this block.
+    pub(super) fn see(&mut self, table: CoverageTable, block: u64) {
+        self.extent.see(table, block);
+    }
+
     /// A frame that was read elsewhere.
     pub(super) fn frame(&mut self, frame: FrameRow, place: Place, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        self.extent.see(CoverageTable::Traces, frame.block);
+        self.see(CoverageTable::Traces, frame.block);
         self.frames.take(frame, place, sink)
     }
 
