@@ -1,14 +1,13 @@
 //! AWS Public Blockchain Data: the tables of ethereum-etl and bitcoin-etl as Parquet, by day, with amounts as doubles.
 //!
 //! A double counts all satoshis there can be, so Bitcoin is exact. It keeps 53 bits of wei or of the units of a token, so
-//! on Ethereum the amounts of transactions, traces and token transfers are approximate. Logs hold the exact amounts of
-//! tokens, and what they say stands before the table of transfers.
+//! on Ethereum the amounts of transactions, traces and token transfers are marked as approximate. Logs hold the exact
+//! amounts of tokens, which take the place of those of the table of transfers.
 //!
 //! A day may lie in several files that share its blocks, so but for runs of blocks nothing is claimed.
 
-use headwater_types::Amount;
-
 use super::ethereum_etl::{COLUMNS, Complete, Reader, kind_of};
+use super::told_amount::double;
 use super::{Format, Job, Sniffed, bitcoin_etl, ethereum_etl};
 use crate::bitcoin::object::Object;
 use crate::error::FieldError;
@@ -34,7 +33,7 @@ impl Format for AwsEthereum {
 
     fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let kind = kind_of(job.sniffed.table);
-        let mut reader = Reader::new(job, approximate);
+        let mut reader = Reader::new(job, double);
         each_row(&job.input, &job.content, COLUMNS, sink, |row: &Row<'_>, sink: &mut Sink<'_>| {
             reader.row(kind, row, sink)
         })?;
@@ -73,22 +72,4 @@ fn is_parquet(probe: &Probe) -> bool {
 fn is_partition(probe: &Probe) -> bool {
     let by_day = probe.path().components().any(|part| part.as_os_str().to_string_lossy().starts_with("date="));
     by_day || probe.has(&["last_modified"]) || probe.has(&["date"])
-}
-
-/// An amount that was kept as a double: the one number of at most 15 digits before its zeros that becomes this double, as
-/// amounts that people choose are; else what the double counts, which is off by half its last bit at most.
-fn approximate(row: &Row<'_>, column: &str) -> Result<Option<Amount>, FieldError> {
-    const KEPT_DIGITS: usize = 15;
-    let Some(text) = row.text(column)? else { return Ok(None) };
-    if let Ok(exact) = Amount::parse_raw(&text) {
-        return Ok(Some(exact));
-    }
-    let whole = text.parse::<f64>().ok().and_then(|double| {
-        let shortest = double.to_string();
-        let is_kept = shortest.trim_end_matches('0').len() <= KEPT_DIGITS;
-        let counted = if double.fract() == 0.0 { format!("{double:.0}") } else { shortest.clone() };
-        Amount::parse_raw(if is_kept { &shortest } else { &counted }).ok()
-    });
-    let expected = "a double that is an unsigned whole number of at most 256 bits";
-    whole.map(Some).ok_or_else(|| FieldError::new(column, Some(&text), expected))
 }

@@ -11,10 +11,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use headwater_ledger::facts::{Body, Movement, MovementFact, TransactionFacts};
+use headwater_ledger::facts::{AmountOf, Body, Movement, MovementFact, TransactionFacts};
 use headwater_ledger::read::{Ordinal, Status};
 use headwater_types::{Address, Amount, Asset, Timestamp, TxHash};
 
+use super::told_amount::ToldAmount;
 use crate::error::{Fault, FieldError, Place, RowError};
 use crate::{IngestError, Sink};
 
@@ -37,7 +38,7 @@ pub(super) struct FrameRow {
     pub(super) kind: FrameKind,
     pub(super) from: Option<Address>,
     pub(super) to: Option<Address>,
-    pub(super) value: Option<Amount>,
+    pub(super) value: Option<ToldAmount>,
     pub(super) failed: bool,
     pub(super) error: Option<String>,
 }
@@ -182,7 +183,7 @@ impl Frames {
 fn movement_without_transaction(row: &FrameRow, system: &mut BTreeMap<TxHash, Body>) -> Result<(), FieldError> {
     let FrameRow { block, from, .. } = *row;
     let to = row.to.ok_or_else(|| FieldError::new("to_address", None, "a value"))?;
-    let value = row.value.ok_or_else(|| FieldError::new("value", None, "a value"))?;
+    let value = row.value.ok_or_else(|| FieldError::new("value", None, "a value"))?.amount;
     let number = u32::try_from(block)
         .map_err(|_| FieldError::new("block_number", Some(&block.to_string()), "a number of at most 32 bits"))?;
     let hash = match row.kind {
@@ -221,6 +222,12 @@ fn transaction(mut facts: TransactionFacts, frames: Vec<Frame>, sink: &mut Sink<
         }
     }
     moved.sort_by_key(|frame| frame.kind == FrameKind::Suicide);
+    let is_approximate = |frame: &FrameRow| frame.value.is_some_and(|value| value.is_approximate);
+    let approximate: Vec<AmountOf> = (0..)
+        .zip(&moved)
+        .filter(|(_, frame)| is_approximate(frame))
+        .map(|(rank, _)| AmountOf::Internal(rank))
+        .collect();
     facts.movements = (0..)
         .zip(moved)
         .map(|(rank, frame)| Movement {
@@ -229,10 +236,15 @@ fn transaction(mut facts: TransactionFacts, frames: Vec<Frame>, sink: &mut Sink<
             from: frame.from,
             to: frame.to,
             asset: Asset::Native,
-            amount: frame.value.unwrap_or(Amount::ZERO),
+            amount: amount_of(frame),
         })
         .collect();
+    facts.approximate.extend(approximate);
     sink.transaction(facts);
+}
+
+fn amount_of(frame: &FrameRow) -> Amount {
+    frame.value.map_or(Amount::ZERO, |value| value.amount)
 }
 
 fn moves(frame: &FrameRow) -> bool {
@@ -241,14 +253,17 @@ fn moves(frame: &FrameRow) -> bool {
         FrameKind::Create | FrameKind::Suicide => true,
         FrameKind::Reward | FrameKind::Genesis | FrameKind::Fork => false,
     };
-    kind && frame.value.is_some_and(|value| !value.is_zero()) && frame.from.is_some() && frame.to.is_some()
+    kind && !amount_of(frame).is_zero() && frame.from.is_some() && frame.to.is_some()
 }
 
 fn root(frame: &FrameRow, facts: &mut TransactionFacts) {
     let creates = frame.kind == FrameKind::Create;
     if frame.from.is_some() {
         let to = if creates { None } else { frame.to };
-        facts.body = Some(Body { from: frame.from, to, value: frame.value.unwrap_or(Amount::ZERO) });
+        facts.body = Some(Body { from: frame.from, to, value: amount_of(frame) });
+        if frame.value.is_some_and(|value| value.is_approximate) {
+            facts.approximate.insert(AmountOf::Value);
+        }
     }
     if frame.failed {
         facts.status = Some(Status::Failed);

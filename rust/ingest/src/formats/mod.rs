@@ -13,6 +13,7 @@ mod etherscan;
 mod evm_frames;
 mod evm_logs;
 mod graphsense_bitcoin;
+mod told_amount;
 
 use headwater_types::Chain;
 

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use arrow::datatypes::{DataType, TimeUnit};
 use headwater_ingest::Options;
+use headwater_ledger::facts::AmountOf;
+use headwater_ledger::read::Ordinal;
 use headwater_types::Amount;
 
 use crate::bigquery::{bitcoin_rows, bitcoin_schema, field, nested, times};
@@ -92,10 +94,50 @@ fn corpus_two_blocks_of_ethereum_state_the_same_but_for_the_last_digits() {
         assert!(difference.to_u128().unwrap() <= bound, "{value} was told as {told:?}");
         rounded += usize::from(!difference.is_zero());
         *told = facts.body;
+        let marked = found.transactions.get_mut(hash).unwrap().approximate.remove(&AmountOf::Value);
+        assert_eq!(marked, value >= Amount::from(1 << 53), "{value}");
     }
     // Everything else is the same, the amounts in logs to the last digit.
     assert_eq!(found, exact);
     assert!(rounded > 0, "no value of two blocks needs more than a double keeps");
+}
+
+fn token_transfers() -> Vec<Column> {
+    vec![
+        column("token_address", Kind::Text, "token_address"),
+        column("from_address", Kind::Text, "from_address"),
+        column("to_address", Kind::Text, "to_address"),
+        double("value"),
+        column("transaction_hash", Kind::Text, "transaction_hash"),
+        column("log_index", Kind::I64, "log_index"),
+        column("block_timestamp", Kind::Time, "block_timestamp"),
+        column("block_number", Kind::I64, "block_number"),
+        column("block_hash", Kind::Text, "block_hash"),
+    ]
+}
+
+#[test]
+fn corpus_logs_take_the_place_of_amounts_kept_as_doubles() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = corpus().join(STREAM);
+    let blocks_read = rows(&source.join("expected_blocks.json"));
+    let logs_read = rows(&source.join("expected_logs.json.gz"));
+    let transfers = rows(&source.join("expected_token_transfers.json.gz"));
+    let blocks = by_day(folder.path(), "blocks", &blocks(), &blocks_read);
+    let logs = by_day(folder.path(), "logs", &logs(), &logs_read);
+    let doubles = by_day(folder.path(), "token_transfers", &token_transfers(), &transfers);
+    let alone = stated(&[blocks.clone(), doubles.clone()], &Options::default());
+    let marked: usize = alone.transactions.values().map(|facts| facts.approximate.len()).sum();
+    let all: usize = alone.transactions.values().map(|facts| facts.movements.len()).sum();
+    assert!(marked > 0 && marked < all, "{marked} of {all}");
+    for facts in alone.transactions.values() {
+        for movement in &facts.movements {
+            let Ordinal::Indexed(index) = movement.ordinal else { panic!("a transfer has a log index") };
+            assert_eq!(facts.approximate.contains(&AmountOf::Token(index)), movement.amount >= Amount::from(1 << 53));
+        }
+    }
+    let exact = stated(&[blocks.clone(), logs.clone()], &Options::default());
+    assert_eq!(stated(&[blocks, doubles, logs], &Options::default()), exact);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use headwater_ingest::{OnError, Options};
-use headwater_ledger::facts::{Claim, MovementFact};
+use headwater_ledger::facts::{AmountOf, Claim, MovementFact};
 use headwater_ledger::read::{CoverageTable, Ordinal, Status};
 use headwater_types::{Amount, Chain};
 
@@ -375,6 +375,24 @@ fn early_success_is_no_status() {
     let (_, batches) = gathered(&[file], &Options::default()).unwrap();
     let status: Vec<_> = batches[0].transactions.iter().map(|facts| facts.status).collect();
     assert_eq!(status, [None, Some(Status::Success), Some(Status::Failed)]);
+}
+
+#[test]
+fn an_amount_of_which_only_the_double_was_kept_is_approximate() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = "block_number,transaction_hash,from_address,to_address,value_f64,gas_limit,nonce,timestamp,chain_id";
+    let row = |tx: u8, value: &str| format!("5,{},{A},{B},{value},1,1,1000,1\n", hash(tx));
+    let file = write(folder.path(), "t.csv", &format!("{header}\n{}{}", row(1, "31337.0"), row(2, "1.5e18")));
+    let (_, batches) = gathered(&[file], &Options::default()).unwrap();
+    let read: Vec<_> = batches[0]
+        .transactions
+        .iter()
+        .map(|facts| (facts.body.unwrap().value.to_u128().unwrap(), facts.approximate.contains(&AmountOf::Value)))
+        .collect();
+    assert_eq!(read, [(31_337, false), (1_500_000_000_000_000_000, true)]);
+    let native = native_transfers(&[(Some(1), A, B, 1)]).replace("value_binary,value_string,", "a,b,");
+    let file = write(folder.path(), "n.csv", &native);
+    assert!(gathered(&[file], &Options::default()).unwrap_err().to_string().contains("have to be exact"));
 }
 
 #[test]

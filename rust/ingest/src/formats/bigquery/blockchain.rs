@@ -12,6 +12,7 @@ use headwater_types::{Amount, Asset, Chain, Family};
 use super::super::ethereum_etl::{Complete, Kind, Reader, path};
 use super::super::evm_frames::{FrameKind, FrameRow};
 use super::super::evm_logs::TRANSFER_BATCH;
+use super::super::told_amount::{ToldAmount, digits};
 use super::super::{Format, Job, Sniffed, SniffedChain};
 use crate::error::{Fault, FieldError};
 use crate::source::{Content, Names, Probe, Row, each_row, hex_bytes};
@@ -108,10 +109,10 @@ fn names_of(table: &Table, chain: Chain) -> Names<'static> {
     }
 }
 
-fn amount(row: &Row<'_>, column: &str) -> Result<Option<Amount>, FieldError> {
-    match row.amount(&format!("{column}_lossless"))? {
+fn amount(row: &Row<'_>, column: &str) -> Result<Option<ToldAmount>, FieldError> {
+    match digits(row, &format!("{column}_lossless"))? {
         Some(exact) => Ok(Some(exact)),
-        None => row.amount(column),
+        None => digits(row, column),
     }
 }
 

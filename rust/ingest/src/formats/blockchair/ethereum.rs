@@ -11,8 +11,9 @@ use headwater_ledger::facts::{Body, Movement, MovementFact, TokenFacts, Transact
 use headwater_ledger::read::{CoverageTable, Ordinal, Status};
 use headwater_types::{Address, Amount, Asset, Chain};
 
-use super::super::ethereum_etl::{Complete, Reader, digits, status};
+use super::super::ethereum_etl::{Complete, Reader, status};
 use super::super::evm_frames::{FrameKind, FrameRow};
+use super::super::told_amount::{ToldAmount, digits};
 use super::super::{Format, Job, Sniffed, SniffedChain};
 use super::{chain_in, is_table};
 use crate::error::{Fault, FieldError};
@@ -121,7 +122,7 @@ impl Reading {
             time: facts.time,
             hash: Some(facts.hash),
             index: None,
-            value: Some(if transferred || path.is_empty() { value } else { Amount::ZERO }),
+            value: Some(ToldAmount::exact(if transferred || path.is_empty() { value } else { Amount::ZERO })),
             path,
             kind,
             from: address(row, "sender", chain)?,

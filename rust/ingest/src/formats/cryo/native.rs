@@ -15,7 +15,7 @@ use headwater_ledger::facts::{Body, Movement, MovementFact, TransactionFacts};
 use headwater_ledger::read::{Ordinal, Status};
 use headwater_types::{Address, Amount, Asset, TxHash};
 
-use super::values::{amount, head};
+use super::values::{exact, head};
 use crate::error::{Fault, FieldError};
 use crate::source::Row;
 use crate::{IngestError, Sink};
@@ -42,7 +42,9 @@ impl NativeTransfers {
         let chain = sink.chain();
         let needed = |column| FieldError::new(column, None, "a value");
         let block = row.u64("block_number")?.ok_or_else(|| needed("block_number"))?;
-        let value = amount(row, "value")?.ok_or_else(|| needed("value"))?;
+        let value = exact(row, "value")?.ok_or_else(|| {
+            FieldError::new("value", None, "value_binary or value_string: movements without an index have to be exact")
+        })?;
         let is_transaction = row.text("transaction_hash")?.is_some();
         let facts = if is_transaction { Some(head(row, chain)?) } else { None };
         let from = row.address("from_address", chain)?.ok_or_else(|| needed("from_address"))?;

@@ -1,19 +1,29 @@
 //! Rows that are not those of ethereum-etl under another name.
 
-use headwater_ledger::facts::{Body, Movement, MovementFact, TransactionFacts};
+use headwater_ledger::facts::{AmountOf, Body, Movement, MovementFact, TransactionFacts};
 use headwater_ledger::read::{Ordinal, Status};
 use headwater_types::{Amount, Asset, Chain};
 
 use super::super::ethereum_etl::{path, status};
 use super::super::evm_frames::{FrameKind, FrameRow};
+use super::super::told_amount::{ToldAmount, digits, double};
 use crate::error::FieldError;
 use crate::source::Row;
 
 /// Receipts of earlier blocks have no status (EIP 658), and cryo writes success for all of them.
 const FIRST_STATUS: [(Chain, u64); 1] = [(Chain::ETHEREUM, 4_370_000)];
 
-/// An amount, which cryo writes as several columns: bytes, digits, a double. The exact ones are the same.
-pub(super) fn amount(row: &Row<'_>, column: &str) -> Result<Option<Amount>, FieldError> {
+/// An amount, which cryo writes as several columns: bytes, digits, a double. The exact ones are the same; the double is
+/// read where there is nothing else.
+pub(super) fn amount(row: &Row<'_>, column: &str) -> Result<Option<ToldAmount>, FieldError> {
+    match exact(row, column)? {
+        Some(amount) => Ok(Some(ToldAmount::exact(amount))),
+        None => double(row, &format!("{column}_f64")),
+    }
+}
+
+/// The same where only an exact amount tells anything.
+pub(super) fn exact(row: &Row<'_>, column: &str) -> Result<Option<Amount>, FieldError> {
     let expected = "an unsigned whole number of at most 256 bits, as digits or as bytes";
     for form in ["_binary", "_string", ""] {
         let name = format!("{column}{form}");
@@ -21,13 +31,7 @@ pub(super) fn amount(row: &Row<'_>, column: &str) -> Result<Option<Amount>, Fiel
         let amount = if text.starts_with("0x") { Amount::parse_hex(&text) } else { Amount::parse_raw(&text) };
         return amount.map(Some).map_err(|_| FieldError::new(&name, Some(&text), expected));
     }
-    match row.text(&format!("{column}_f64"))? {
-        None => Ok(None),
-        Some(double) => {
-            let expected = format!("beside it {column}_binary or {column}_string: a double does not keep an amount");
-            Err(FieldError::new(&format!("{column}_f64"), Some(&double), expected))
-        }
-    }
+    Ok(None)
 }
 
 fn needed<T>(value: Option<T>, column: &str) -> Result<T, FieldError> {
@@ -45,10 +49,14 @@ pub(super) fn head(row: &Row<'_>, chain: Chain) -> Result<TransactionFacts, Fiel
 pub(super) fn transaction(row: &Row<'_>, chain: Chain) -> Result<TransactionFacts, FieldError> {
     let mut facts = head(row, chain)?;
     facts.time = row.time("timestamp")?;
+    let value = needed(amount(row, "value")?, "value")?;
+    if value.is_approximate {
+        facts.approximate.insert(AmountOf::Value);
+    }
     facts.body = Some(Body {
         from: Some(needed(row.address("from_address", chain)?, "from_address")?),
         to: row.address("to_address", chain)?,
-        value: needed(amount(row, "value")?, "value")?,
+        value: value.amount,
     });
     facts.nonce = row.u64("nonce")?;
     facts.gas_limit = row.u64("gas_limit")?;
@@ -97,7 +105,7 @@ pub(super) fn geth_call(row: &Row<'_>, chain: Chain) -> Result<FrameRow, FieldEr
 
 fn frame(row: &Row<'_>, chain: Chain, kind: FrameKind, index: Option<u32>) -> Result<FrameRow, FieldError> {
     let error = row.text("error")?.map(std::borrow::Cow::into_owned);
-    let value = if row.text("action_type")?.is_some() { row.amount("action_value")? } else { amount(row, "value")? };
+    let value = if row.text("action_type")?.is_some() { digits(row, "action_value")? } else { amount(row, "value")? };
     Ok(FrameRow {
         block: needed(row.u64("block_number")?, "block_number")?,
         time: None,
@@ -121,7 +129,7 @@ pub(super) fn erc721_transfer(row: &Row<'_>, chain: Chain) -> Result<(Transactio
         from: Some(needed(row.address("from_address", chain)?, "from_address")?),
         to: Some(needed(row.address("to_address", chain)?, "to_address")?),
         asset: Asset::Token(needed(row.address("token_address", chain)?, "erc20")?),
-        amount: needed(amount(row, "token_id")?, "token_id")?,
+        amount: needed(exact(row, "token_id")?, "token_id")?,
     };
     Ok((head(row, chain)?, movement))
 }

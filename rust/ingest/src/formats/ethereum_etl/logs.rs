@@ -1,11 +1,12 @@
 //! The tables `logs` and `token_transfers`.
 
-use headwater_ledger::facts::{LogFacts, Movement, MovementFact, TransactionFacts};
+use headwater_ledger::facts::{AmountOf, LogFacts, Movement, MovementFact, TransactionFacts};
 use headwater_ledger::read::Ordinal;
 use headwater_types::{Asset, Chain};
 
 use super::super::evm_logs;
-use super::{AmountOf, needed};
+use super::super::told_amount::ReadAmount;
+use super::needed;
 use crate::error::FieldError;
 use crate::source::{Row, hex_bytes};
 
@@ -52,17 +53,23 @@ fn topics(row: &Row<'_>) -> Result<Vec<[u8; 32]>, FieldError> {
 pub(super) fn token_transfer(
     row: &Row<'_>,
     chain: Chain,
-    amount: AmountOf,
+    amount: ReadAmount,
 ) -> Result<(TransactionFacts, Movement), FieldError> {
+    let index = needed(row.u64("log_index")?, "log_index")?;
+    let value = needed(amount(row, "value")?, "value")?;
+    let mut head = head(row, chain)?;
+    if value.is_approximate {
+        head.approximate.insert(AmountOf::Token(index));
+    }
     let movement = Movement {
         kind: MovementFact::Token,
-        ordinal: Ordinal::Indexed(needed(row.u64("log_index")?, "log_index")?),
+        ordinal: Ordinal::Indexed(index),
         from: Some(needed(row.address("from_address", chain)?, "from_address")?),
         to: Some(needed(row.address("to_address", chain)?, "to_address")?),
         asset: Asset::Token(needed(row.address("token_address", chain)?, "token_address")?),
-        amount: needed(amount(row, "value")?, "value")?,
+        amount: value.amount,
     };
-    Ok((head(row, chain)?, movement))
+    Ok((head, movement))
 }
 
 pub(super) fn is_non_fungible(movement: &Movement) -> bool {

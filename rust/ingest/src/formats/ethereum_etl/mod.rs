@@ -11,9 +11,10 @@ mod transactions;
 
 use headwater_ledger::facts::BlockFacts;
 use headwater_ledger::read::CoverageTable;
-use headwater_types::{Amount, Chain};
+use headwater_types::Chain;
 
 use super::evm_frames::{FrameRow, Frames};
+use super::told_amount::{ReadAmount, digits};
 use super::{Format, Job, Sniffed, SniffedChain};
 use crate::error::{Fault, FieldError, Place};
 use crate::source::{Content, Probe, Row, each_row};
@@ -125,23 +126,15 @@ fn typed(row: &Row<'_>, kind: Kind) -> Result<Kind, FieldError> {
     Ok(table.ok_or_else(|| FieldError::new("type", Some(&name), format!("one of {}", names())))?.kind)
 }
 
-/// Reads an amount out of a column, as the format writes amounts.
-pub(super) type AmountOf = fn(&Row<'_>, &str) -> Result<Option<Amount>, FieldError>;
-
-/// An amount written as decimal digits.
-pub(super) fn digits(row: &Row<'_>, column: &str) -> Result<Option<Amount>, FieldError> {
-    row.amount(column)
-}
-
 /// Reads the rows of one file, named and typed as here (see [`Row::renamed`]).
 pub(super) struct Reader {
     extent: Extent,
     frames: Frames,
-    amount: AmountOf,
+    amount: ReadAmount,
 }
 
 impl Reader {
-    pub(super) fn new(job: &Job, amount: AmountOf) -> Self {
+    pub(super) fn new(job: &Job, amount: ReadAmount) -> Self {
         Self { extent: Extent::default(), frames: Frames::new(job.input.path()), amount }
     }
 

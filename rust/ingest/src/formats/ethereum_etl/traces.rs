@@ -4,12 +4,13 @@ use headwater_ledger::read::Status;
 use headwater_types::Chain;
 
 use super::super::evm_frames::{FrameKind, FrameRow};
-use super::{AmountOf, needed, transactions};
+use super::super::told_amount::ReadAmount;
+use super::{needed, transactions};
 use crate::error::FieldError;
 use crate::source::{Row, plain_number};
 
 /// A frame, or a movement outside transactions.
-pub(super) fn frame(row: &Row<'_>, chain: Chain, amount: AmountOf) -> Result<FrameRow, FieldError> {
+pub(super) fn frame(row: &Row<'_>, chain: Chain, amount: ReadAmount) -> Result<FrameRow, FieldError> {
     let kind = match &*needed(row.text("trace_type")?, "trace_type")? {
         "reward" => FrameKind::Reward,
         "genesis" => FrameKind::Genesis,
