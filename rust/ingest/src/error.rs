@@ -162,6 +162,18 @@ pub enum Fault {
     Fatal(IngestError),
 }
 
+impl Fault {
+    /// The same fault under the names that the file has for its columns; see [`crate::source::Row::renamed`].
+    pub(crate) fn renamed(mut self, names: &[(&str, &str)]) -> Self {
+        if let Self::Field(field) = &mut self
+            && let Some((_, own)) = names.iter().find(|(asked, _)| *asked == field.column)
+        {
+            (*own).clone_into(&mut field.column);
+        }
+        self
+    }
+}
+
 impl From<FieldError> for Fault {
     fn from(error: FieldError) -> Self {
         Self::Field(error)

@@ -196,9 +196,12 @@ impl<'a> Sink<'a> {
     }
 
     /// One movement of a transaction. Rows of one file that tell of the same transaction come together.
-    pub fn movement(&mut self, head: TransactionFacts, movement: Movement) {
+    pub fn movement(&mut self, mut head: TransactionFacts, movement: Movement) {
         self.weight.movements += 1;
-        self.entry(head).movements.push(movement);
+        let approximate = std::mem::take(&mut head.approximate);
+        let entry = self.entry(head);
+        entry.movements.push(movement);
+        entry.approximate.extend(approximate);
     }
 
     /// One log of a transaction, with the movement that it stands for.

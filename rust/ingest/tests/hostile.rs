@@ -101,6 +101,8 @@ fn a_line_of_a_gigabyte_is_refused_in_bounded_memory() {
         ("text.csv.gz", format!("{HEADER}\n")),
         ("quote.csv.gz", format!("{HEADER}\n{}\n\"", row(1))),
         ("object.json.gz", "{\"type\":\"block\",\"item_id\":\"1\",\"number\":1,\"extra\":\"".to_owned()),
+        ("array.json.gz", "[{\"block_number\":1,\"block_hash\":\"\",\"timestamp\":1,\"author\":\"".to_owned()),
+        ("tabs.tsv.gz", "block_id\ttransaction_hash\ttime\ttoken_address\tsender\trecipient\tvalue\n".to_owned()),
         ("header.csv.gz", "blockNumber,".to_owned()),
         ("nothing.gz", String::new()),
     ] {

@@ -4,6 +4,7 @@ use headwater_types::{Address, Amount, BlockHash, Chain, Family, Network, Timest
 
 use crate::error::FieldError;
 use crate::source::json::Value;
+use crate::source::time_of;
 
 /// Satoshis are the eighth decimal of a bitcoin.
 const DECIMALS: u8 = 8;
@@ -114,8 +115,8 @@ impl<'v> Object<'v> {
 
     pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, FieldError> {
         // Header times have 32 bits; more are milliseconds.
-        self.read(name, "epoch seconds of at most 32 bits", |text| {
-            u32::try_from(whole(text)?).ok().map(|secs| Timestamp::new(i64::from(secs)))
+        self.read(name, "epoch seconds of at most 32 bits, or a date and time of day in UTC", |text| {
+            time_of(text).filter(|time| u32::try_from(time.secs()).is_ok())
         })
     }
 
@@ -139,6 +140,17 @@ impl<'v> Object<'v> {
     pub(crate) fn satoshis(&self, name: &str) -> Result<Option<u64>, FieldError> {
         self.read(name, "satoshis, at most all that can exist", |text| {
             whole(text).filter(|satoshis| *satoshis <= super::block::MAX_MONEY)
+        })
+    }
+
+    /// An amount in bitcoin as a double, in satoshis: 53 bits count all satoshis there can be, so the nearest is the one.
+    pub(crate) fn rounded_bitcoins(&self, name: &str) -> Result<Option<u64>, FieldError> {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked before")]
+        self.read(name, "an amount in BTC, at most all that can exist", |text| {
+            let satoshis = (text.parse::<f64>().ok()? * 1e8).round();
+            #[expect(clippy::cast_precision_loss, reason = "all money has 51 bits")]
+            let all = super::block::MAX_MONEY as f64;
+            (0.0..=all).contains(&satoshis).then_some(satoshis as u64)
         })
     }
 

@@ -39,7 +39,9 @@ impl Format for BitcoinCore {
 
     fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let network = network(sink);
-        each_document(job, sink, &mut |value, sink| read_block(value.get("result").unwrap_or(value), network, sink))
+        each_document(job, &[], sink, &mut |value, sink| {
+            read_block(value.get("result").unwrap_or(value), network, sink)
+        })
     }
 }
 

@@ -28,57 +28,83 @@ impl Format for BitcoinEtl {
     }
 
     fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
-        if *probe.content() != Content::Json {
-            return None;
-        }
-        let (rank, number) = if probe.has(&["hash", "number", "merkle_root", "bits"]) {
-            (0, "number")
-        } else if probe.has(&["hash", "block_number", "inputs", "outputs"]) {
-            (1, "block_number")
-        } else {
-            return None;
-        };
-        Some(Sniffed {
-            chain: SniffedChain::Is(Chain::BITCOIN),
-            table: 0,
-            rank,
-            first_block: probe.first(number).and_then(|number| number.parse().ok()),
-        })
+        if *probe.content() == Content::Json { sniffed(probe) } else { None }
     }
 
     fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let network = network(sink);
-        let mut told = None;
-        each_document(job, sink, &mut |value, sink| {
-            let row = Object::whole(value);
-            if row.has("outputs") {
-                let facts = read_transaction(&row, network)?;
-                // Rows of transactions name their block too; said once per run of rows.
-                let number = row.needed_number("block_number")?;
-                let (hash, time) = (row.block_hash("block_hash")?, row.time("block_timestamp")?);
-                if let Some(time) = time.filter(|_| told != Some((number, hash))) {
-                    sink.block(block_of(number, hash, None, time));
-                    told = Some((number, hash));
-                }
-                if let Some(facts) = facts {
-                    sink.transaction(facts);
-                }
-                return Ok::<(), Fault>(());
-            }
-            let time = row.need("timestamp", row.time("timestamp")?, "epoch seconds")?;
-            let hash = row.need("hash", row.block_hash("hash")?, "the hash of a block")?;
-            sink.block(block_of(
-                row.needed_number("number")?,
-                Some(hash),
-                row.block_hash("previous_block_hash")?,
-                time,
-            ));
-            Ok(())
-        })
+        read(job, satoshis, sink)
     }
 }
 
-fn read_transaction(row: &Object<'_>, network: Network) -> Result<Option<TransactionFacts>, FieldError> {
+/// The table that a file of these columns holds.
+pub(super) fn sniffed(probe: &Probe) -> Option<Sniffed> {
+    let (rank, number) = if probe.has(&["hash", "number", "merkle_root", "bits"]) {
+        (0, "number")
+    } else if probe.has(&["hash", "block_number", "inputs", "outputs"]) {
+        (1, "block_number")
+    } else {
+        return None;
+    };
+    Some(Sniffed {
+        chain: SniffedChain::Is(Chain::BITCOIN),
+        table: 0,
+        rank,
+        first_block: probe.first(number).and_then(|number| number.parse().ok()),
+    })
+}
+
+/// Reads an amount, as the format writes amounts.
+pub(super) type SatoshisOf = fn(&Object<'_>, &str) -> Result<Option<u64>, FieldError>;
+
+/// An amount in whole satoshis.
+pub(super) fn satoshis(object: &Object<'_>, name: &str) -> Result<Option<u64>, FieldError> {
+    object.satoshis(name)
+}
+
+/// What is read of a file that has more columns.
+#[rustfmt::skip]
+const COLUMNS: &[&str] = &[
+    "hash", "number", "timestamp", "previous_block_hash", "previousblockhash", "block_number", "block_hash",
+    "block_timestamp", "is_coinbase", "version", "lock_time", "size", "virtual_size", "index", "fee", "inputs", "outputs",
+];
+
+/// Reads rows of blocks and transactions.
+pub(super) fn read(job: &Job, satoshis: SatoshisOf, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    let network = network(sink);
+    let mut told = None;
+    each_document(job, COLUMNS, sink, &mut |value, sink| {
+        let row = Object::whole(value);
+        if row.has("outputs") {
+            let facts = read_transaction(&row, network, satoshis)?;
+            // Rows of transactions name their block too; said once per run of rows.
+            let number = row.needed_number("block_number")?;
+            let (hash, time) = (row.block_hash("block_hash")?, row.time("block_timestamp")?);
+            if let Some(time) = time.filter(|_| told != Some((number, hash))) {
+                sink.block(block_of(number, hash, None, time));
+                told = Some((number, hash));
+            }
+            if let Some(facts) = facts {
+                sink.transaction(facts);
+            }
+            return Ok::<(), Fault>(());
+        }
+        let time = row.need("timestamp", row.time("timestamp")?, "epoch seconds")?;
+        let hash = row.need("hash", row.block_hash("hash")?, "the hash of a block")?;
+        sink.block(block_of(
+            row.needed_number("number")?,
+            Some(hash),
+            row.block_hash("previous_block_hash")?.or(row.block_hash("previousblockhash")?),
+            time,
+        ));
+        Ok(())
+    })
+}
+
+fn read_transaction(
+    row: &Object<'_>,
+    network: Network,
+    satoshis: SatoshisOf,
+) -> Result<Option<TransactionFacts>, FieldError> {
     let coinbase = row.need("is_coinbase", row.flag("is_coinbase"), "true or false")?;
     let inputs = if coinbase { Vec::new() } else { row.list("inputs")? };
     // Inputs without amounts make a fee that is none: less than nothing.
@@ -88,8 +114,12 @@ fn read_transaction(row: &Object<'_>, network: Network) -> Result<Option<Transac
         version: row.version("version")?,
         lock_time: row.small_number("lock_time")?,
         weight_wu: weight_of(row.small_number("size")?, row.small_number("virtual_size")?),
-        inputs: inputs.iter().map(|input| read_input(input, network)).collect::<Result<_, _>>()?,
-        outputs: row.list("outputs")?.iter().map(|output| read_output(output, network)).collect::<Result<_, _>>()?,
+        inputs: inputs.iter().map(|input| read_input(input, network, satoshis)).collect::<Result<_, _>>()?,
+        outputs: row
+            .list("outputs")?
+            .iter()
+            .map(|output| read_output(output, network, satoshis))
+            .collect::<Result<_, _>>()?,
     };
     let (hash, block) = (row.transaction("hash")?, row.needed_number("block_number")?);
     let Some(mut facts) = transaction_facts(network, hash, block, row.time("block_timestamp")?, utxo) else {
@@ -97,18 +127,26 @@ fn read_transaction(row: &Object<'_>, network: Network) -> Result<Option<Transac
     };
     facts.index = row.small_number("index")?;
     if enriched {
-        facts.fee = row.satoshis("fee")?.map(Amount::from);
+        facts.fee = satoshis(row, "fee")?.map(Amount::from);
     }
     Ok(Some(facts))
 }
 
+/// The addresses of an input or output: a list, or one text.
+fn addresses<'v>(row: &Object<'v>) -> Result<Vec<&'v str>, FieldError> {
+    match row.text("address") {
+        Some(address) => Ok(vec![address]),
+        None => row.texts("addresses"),
+    }
+}
+
 /// Owner, form and data of an output come from its script; an address beside it must be the same one, or the file is of
 /// another chain or network.
-fn read_output(output: &Object<'_>, network: Network) -> Result<OutputFacts, FieldError> {
-    let value = output.need("value", output.satoshis("value")?, "satoshis")?;
+fn read_output(output: &Object<'_>, network: Network, satoshis: SatoshisOf) -> Result<OutputFacts, FieldError> {
+    let value = output.need("value", satoshis(output, "value")?, "an amount")?;
     let script = output.need("script_hex", output.script("script_hex")?, "a script in hex")?;
     let facts = read_script(&script, network).with_amount(value);
-    if let ([only], Some(owner)) = (&output.texts("addresses")?[..], facts.owner)
+    if let ([only], Some(owner)) = (&addresses(output)?[..], facts.owner)
         && !only.starts_with(NO_ADDRESS)
         && address(network, only) != Some(owner)
     {
@@ -118,18 +156,18 @@ fn read_output(output: &Object<'_>, network: Network) -> Result<OutputFacts, Fie
     Ok(facts)
 }
 
-fn read_input(input: &Object<'_>, network: Network) -> Result<InputFacts, FieldError> {
+fn read_input(input: &Object<'_>, network: Network, satoshis: SatoshisOf) -> Result<InputFacts, FieldError> {
     let index = input.small_number("spent_output_index")?;
     let index = input.need("spent_output_index", index, "the output that is spent")?;
     let previous = OutPoint { hash: input.transaction("spent_transaction_hash")?, index };
-    Ok(InputFacts { previous, spent: spent(input, network)?, sequence: input.small_number("sequence")? })
+    Ok(InputFacts { previous, spent: spent(input, network, satoshis)?, sequence: input.small_number("sequence")? })
 }
 
 /// What an enriched input says of the output it spends. `script_hex` is the unlocking script here, so form and owner
 /// come from `type` and `addresses`. Where these hide them the output stays unknown until the store holds it: newer
 /// files write `nonstandard` for bare public keys and multisig alike.
-fn spent(input: &Object<'_>, network: Network) -> Result<Option<OutputFacts>, FieldError> {
-    let (Some(amount), Some(kind)) = (input.satoshis("value")?, input.text("type")) else { return Ok(None) };
+fn spent(input: &Object<'_>, network: Network, satoshis: SatoshisOf) -> Result<Option<OutputFacts>, FieldError> {
+    let (Some(amount), Some(kind)) = (satoshis(input, "value")?, input.text("type")) else { return Ok(None) };
     let form = match kind {
         "pubkey" => ScriptType::P2pk,
         "pubkeyhash" => ScriptType::P2pkh,
@@ -141,7 +179,7 @@ fn spent(input: &Object<'_>, network: Network) -> Result<Option<OutputFacts>, Fi
         "multisig" => return Ok(Some(OutputFacts { owner: None, amount, script: ScriptType::Multisig, data: None })),
         _ => return Ok(None),
     };
-    let owner = match &input.texts("addresses")?[..] {
+    let owner = match &addresses(input)?[..] {
         [only] if !only.starts_with(NO_ADDRESS) => {
             let expected = format!("an address of bitcoin {network}");
             let address = address(network, only);

@@ -8,19 +8,21 @@ use super::Job;
 use crate::bitcoin::facts::is_superseded;
 use crate::error::{Fault, FieldError, Place, RowError};
 use crate::source::json::{self, Value};
+use crate::source::{Content, each_parquet_document};
 use crate::{IngestError, Sink};
 
 /// A file that is one document is read whole, up to this length.
 const MAX_DOCUMENT: u64 = 512 << 20;
 
-/// Reads every document of a file: one per line, or the file as one, or the items of the one list that the file is.
+/// Reads every document of a file: one per line, or the file as one, or the items of the one list that the file is. Rows
+/// of a Parquet file are documents of the columns named.
 pub(super) fn each_document(
     job: &Job,
+    columns: &[&str],
     sink: &mut Sink<'_>,
     handle: &mut dyn FnMut(&Value<'_>, &mut Sink<'_>) -> Result<(), Fault>,
 ) -> Result<(), IngestError> {
     let input = &job.input;
-    let mut lines = input.lines()?;
     let mut one = |document: Result<&Value<'_>, FieldError>, place, sink: &mut Sink<'_>| {
         sink.count_row()?;
         let outcome = match document {
@@ -33,6 +35,10 @@ pub(super) fn each_document(
             Err(Fault::Fatal(error)) => Err(error),
         }
     };
+    if job.content == Content::Parquet {
+        return each_parquet_document(input, columns, |value, place| one(Ok(value), place, sink));
+    }
+    let mut lines = input.lines()?;
     let mut first = true;
     while let Some((number, line)) = lines.next_line()? {
         if line.iter().all(u8::is_ascii_whitespace) {

@@ -2,14 +2,14 @@
 
 use headwater_ledger::facts::{LogFacts, Movement, MovementFact};
 use headwater_ledger::read::Ordinal;
-use headwater_types::{Address, Amount, Asset, Chain};
+use headwater_types::{Address, Amount, Asset, Chain, Family};
 
 /// `Transfer(address,address,uint256)` of ERC-20 and ERC-721.
 const TRANSFER: [u8; 32] = topic(b"ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 /// `TransferSingle(address,address,address,uint256,uint256)` of ERC-1155.
 const TRANSFER_SINGLE: [u8; 32] = topic(b"c3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62");
 /// `TransferBatch(address,address,address,uint256[],uint256[])` of ERC-1155.
-const TRANSFER_BATCH: [u8; 32] = topic(b"4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb");
+pub(super) const TRANSFER_BATCH: [u8; 32] = topic(b"4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb");
 /// `Deposit(address,uint256)` of wrapped native coins.
 const DEPOSIT: [u8; 32] = topic(b"e1fffcc4923d04b559f4d29a8bfc6cda04eb5b0d3c460751c2402c5c5cc9109c");
 /// `Withdrawal(address,uint256)` of wrapped native coins.
@@ -30,9 +30,13 @@ const WRAPPED: &[(Chain, Address)] = &[
 pub(crate) fn movement(chain: Chain, log: &LogFacts) -> Option<Movement> {
     let words: Vec<[u8; 32]> = log.topics.iter().skip(1).copied().chain(log.data.chunks_exact(32).map(array)).collect();
     let first = log.topics.first()?;
-    let party = |word: &[u8; 32]| Some(Address::Evm(array(&word[12..])));
+    let account = |bytes: [u8; 20]| match chain.family() {
+        Family::Tron => Address::Tron(bytes),
+        Family::Evm | Family::Utxo => Address::Evm(bytes),
+    };
+    let party = |word: &[u8; 32]| Some(account(array(&word[12..])));
     let amount = |word: &[u8; 32]| Amount::from_be_bytes(*word);
-    let zero = Some(Address::Evm([0; 20]));
+    let zero = Some(account([0; 20]));
     let (kind, from, to, amount) = match (*first, words.as_slice(), log.topics.len()) {
         (TRANSFER, [from, to, id, ..], 4) => (MovementFact::NonFungible, party(from), party(to), amount(id)),
         (TRANSFER, [from, to, value], _) | (TRANSFER, [from, to, value, ..], 3) => {

@@ -47,7 +47,7 @@ impl Format for GraphsenseBitcoin {
 
     fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let network = network(sink);
-        each_document(job, sink, &mut |value, sink| {
+        each_document(job, &[], sink, &mut |value, sink| {
             let row = Object::whole(value);
             let number = row.needed_number("blockId")?;
             let time = row.time("timestamp")?;

@@ -1,13 +1,19 @@
 //! The formats that are read: one file and one line in the table each.
 
+mod aws;
+mod bigquery;
 mod bitcoin_blocks;
 mod bitcoin_core;
 mod bitcoin_etl;
 mod bitcoin_json;
+mod blockchair;
+mod cryo;
 mod ethereum_etl;
 mod etherscan;
+mod evm_frames;
 mod evm_logs;
 mod graphsense_bitcoin;
+mod told_amount;
 
 use headwater_types::Chain;
 
@@ -101,7 +107,15 @@ impl SniffedChain {
 
 /// All formats, in the order in which they are asked.
 pub const FORMATS: &[&dyn Format] = &[
+    &aws::AwsEthereum,
+    &aws::AwsBitcoin,
+    &bigquery::BigQueryEthereum,
+    &bigquery::BigQueryBitcoin,
     &ethereum_etl::EthereumEtl,
+    &cryo::Cryo,
+    &bigquery::BigQueryBlockchain,
+    &blockchair::BlockchairEthereum,
+    &blockchair::BlockchairBitcoin,
     &etherscan::EtherscanExport,
     &bitcoin_etl::BitcoinEtl,
     &bitcoin_core::BitcoinCore,

@@ -32,7 +32,7 @@ pub(super) fn list(probe: &Probe, chain: Option<Chain>) -> Result<Listed<TokenLi
     let assumed = chain.or_else(|| named_chain(probe.input())).unwrap_or(Chain::ETHEREUM);
     let mut listed = match probe.content() {
         Content::Json => list_json(probe.input(), chain, assumed)?,
-        Content::Csv | Content::Parquet => list_rows(probe, chain, assumed)?,
+        Content::Csv | Content::Tsv | Content::Parquet => list_rows(probe, chain, assumed)?,
         Content::Empty | Content::Binary => return Err(unknown(probe.input(), probe.seen())),
     };
     // Real lists name a token twice; the last entry counts, as of a name in a JSON object.

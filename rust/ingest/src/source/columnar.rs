@@ -14,6 +14,8 @@ use polars::prelude::{DataType as PolarsType, StringChunked};
 
 use crate::IngestError;
 use crate::error::{FieldError, Place, RowError};
+use crate::source::json::Value;
+use crate::source::nested::{Documents, list_column, record_column};
 use crate::source::row::Header;
 use crate::source::table::{Counts, Handle, one_row};
 use crate::source::{Input, Row};
@@ -23,10 +25,42 @@ const BATCH_ROWS: usize = 8192;
 /// No column of one row group may claim to be larger, in bytes, when it is decompressed.
 const MAX_COLUMN_CHUNK_BYTES: i64 = 1 << 31;
 
-/// Names of the columns of a Parquet file.
-pub(crate) fn parquet_columns(input: &Input) -> Result<Vec<String>, IngestError> {
+/// Columns of which the first row is looked at: what tells where a file begins and what chain it is of.
+const TELLING: &[&str] = &["block_number", "number", "blockNumber", "chain_id", "block_hash"];
+/// Parts of nested columns that nothing reads, and that are the largest.
+const UNREAD: &[&str] = &["script_asm"];
+
+/// What is known of a Parquet file before it is read.
+pub(super) struct Beginning {
+    pub(super) columns: Vec<String>,
+    /// What the first row has in the columns of [`TELLING`].
+    pub(super) first: Vec<Option<String>>,
+    /// Columns of doubles.
+    pub(super) floats: Vec<String>,
+}
+
+pub(super) fn parquet_beginning(input: &Input) -> Result<Beginning, IngestError> {
     let builder = open(input)?;
-    Ok(builder.schema().fields().iter().map(|field| field.name().clone()).collect())
+    let fields = builder.schema().fields().clone();
+    let columns: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
+    let floats = fields.iter().filter(|field| field.data_type().is_floating()).map(|field| field.name().clone());
+    let floats = floats.collect();
+    let first = first_row(input, builder).unwrap_or_default();
+    let first = columns.iter().map(|column| first.iter().find(|(name, _)| name == column)?.1.clone()).collect();
+    Ok(Beginning { columns, first, floats })
+}
+
+/// What cannot be read here is an error when the file is read.
+fn first_row(
+    input: &Input,
+    builder: ParquetRecordBatchReaderBuilder<File>,
+) -> Result<Vec<(String, Option<String>)>, IngestError> {
+    check_lengths(input, builder.metadata())?;
+    let mask = ProjectionMask::columns(builder.parquet_schema(), TELLING.iter().copied());
+    let mut reader = guarded(input, || builder.with_projection(mask).with_batch_size(1).build())?;
+    let Some(batch) = guarded(input, || reader.next().transpose())? else { return Ok(Vec::new()) };
+    let Ok((header, text)) = text_columns(&batch) else { return Ok(Vec::new()) };
+    Ok(header.into_iter().map(|(name, place)| (name, text[place].get(0).map(str::to_owned))).collect())
 }
 
 /// Reads the named columns of all rows.
@@ -36,20 +70,71 @@ pub(crate) fn each_parquet_row<C: Counts>(
     sink: &mut C,
     mut handle: impl Handle<C>,
 ) -> Result<(), IngestError> {
-    let builder = open(input)?;
-    check_lengths(input, builder.metadata())?;
-    let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0).max(1);
-    let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
-    let mut reader = guarded(input, || builder.with_projection(mask).with_batch_size(BATCH_ROWS).build())?;
     let mut number = 0;
-    while let Some(batch) = guarded(input, || reader.next().transpose())? {
-        let (header, text) = text_columns(&batch).map_err(|field| {
-            IngestError::Row(Box::new(RowError { file: input.path().to_owned(), place: Place::Row(number + 1), field }))
-        })?;
+    each_batch(input, columns, |batch| {
+        if batch.schema().fields().iter().any(|field| is_record(field.data_type())) {
+            let documents = Documents::new(batch).map_err(|field| unread(input, number + 1, field))?;
+            for row in 0..batch.num_rows() {
+                number += 1;
+                one_row(input, &Row::json(&documents.row(row), Place::Row(number)), sink, &mut handle)?;
+            }
+            return Ok(());
+        }
+        let (header, text) = text_columns(batch).map_err(|field| unread(input, number + 1, field))?;
         for row in 0..batch.num_rows() {
             number += 1;
             one_row(input, &Row::frame(&text, &header, row, number), sink, &mut handle)?;
         }
+        Ok(())
+    })
+}
+
+/// Reads the named columns of all rows as documents, with the lists and records that rows of text cannot hold.
+pub(crate) fn each_parquet_document(
+    input: &Input,
+    columns: &[&str],
+    mut handle: impl FnMut(&Value<'_>, Place) -> Result<(), IngestError>,
+) -> Result<(), IngestError> {
+    let mut number = 0;
+    each_batch(input, columns, |batch| {
+        let documents = Documents::new(batch).map_err(|field| unread(input, number + 1, field))?;
+        for row in 0..batch.num_rows() {
+            number += 1;
+            handle(&documents.row(row), Place::Row(number))?;
+        }
+        Ok(())
+    })
+}
+
+/// Whether a column holds several values a row, which have names of their own.
+fn is_record(kind: &DataType) -> bool {
+    matches!(kind, DataType::Struct(fields) if fields.find("string_value").is_none())
+}
+
+fn unread(input: &Input, row: u64, field: FieldError) -> IngestError {
+    IngestError::Row(Box::new(RowError { file: input.path().to_owned(), place: Place::Row(row), field }))
+}
+
+fn each_batch(
+    input: &Input,
+    columns: &[&str],
+    mut handle: impl FnMut(&RecordBatch) -> Result<(), IngestError>,
+) -> Result<(), IngestError> {
+    let builder = open(input)?;
+    check_lengths(input, builder.metadata())?;
+    let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0).max(1);
+    let leaves = builder.parquet_schema().columns().iter().enumerate().filter_map(|(place, leaf)| {
+        let parts = leaf.path().parts();
+        let root = parts.first().is_some_and(|root| columns.contains(&root.as_str()));
+        let unread = parts.len() > 1 && parts.last().is_some_and(|name| UNREAD.contains(&name.as_str()));
+        (root && !unread).then_some(place)
+    });
+    let mask = ProjectionMask::leaves(builder.parquet_schema(), leaves.collect::<Vec<_>>());
+    let mut reader = guarded(input, || builder.with_projection(mask).with_batch_size(BATCH_ROWS).build())?;
+    let mut number = 0;
+    while let Some(batch) = guarded(input, || reader.next().transpose())? {
+        handle(&batch)?;
+        number += u64::try_from(batch.num_rows()).unwrap_or(0);
         let share = u128::from(input.bytes()) * u128::from(number.min(rows)) / u128::from(rows);
         input.set_done(u64::try_from(share).unwrap_or(u64::MAX));
     }
@@ -121,7 +206,7 @@ pub(crate) fn text_columns(batch: &RecordBatch) -> Result<(Header, Vec<StringChu
 }
 
 /// The column in a type that crosses to polars without loss; `None` when there is none.
-fn plain_column(array: &ArrayRef) -> Option<ArrayRef> {
+pub(super) fn plain_column(array: &ArrayRef) -> Option<ArrayRef> {
     let to = |kind: DataType| cast(array, &kind).ok();
     match array.data_type() {
         DataType::Int8 | DataType::Int16 => to(DataType::Int32),
@@ -143,6 +228,8 @@ fn plain_column(array: &ArrayRef) -> Option<ArrayRef> {
             Some(Arc::new(text.collect::<LargeStringArray>()))
         }
         DataType::Null => to(DataType::Utf8),
+        DataType::List(_) | DataType::LargeList(_) => list_column(array),
+        DataType::Struct(_) => record_column(array.as_struct()),
         // A table library without nullable integers (pandas) turns a column with a gap into floats.
         DataType::Float32 | DataType::Float64 if is_whole(&to(DataType::Float64)?) => to(DataType::Int64),
         DataType::Boolean

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::IngestError;
 use crate::source::lines::without_mark;
-use crate::source::{Compression, Input, columnar, json};
+use crate::source::{Compression, Input, columnar, json, table};
 
 /// How much of a file is looked at.
 const HEAD: u64 = 1 << 20;
@@ -16,6 +16,8 @@ pub enum Content {
     Empty,
     /// A header line and rows of as many fields.
     Csv,
+    /// The same with tabs between the fields and no quotes.
+    Tsv,
     /// JSON: one object per line, or one document.
     Json,
     /// Parquet.
@@ -32,17 +34,19 @@ pub struct Probe {
     content: Content,
     columns: Vec<String>,
     first: Vec<Option<String>>,
+    floats: Vec<String>,
 }
 
 impl Probe {
     pub(crate) fn new(input: Input) -> Result<Self, IngestError> {
         let head = input.head(HEAD)?;
-        let mut probe = Self { input, head, content: Content::Binary, columns: Vec::new(), first: Vec::new() };
+        let content = Content::Binary;
+        let mut probe = Self { input, head, content, columns: Vec::new(), first: Vec::new(), floats: Vec::new() };
         if probe.head.is_empty() {
             probe.content = Content::Empty;
         } else if probe.head.starts_with(b"PAR1") && probe.input.compression() == Compression::None {
-            probe.columns = columnar::parquet_columns(&probe.input)?;
-            probe.first = vec![None; probe.columns.len()];
+            let beginning = columnar::parquet_beginning(&probe.input)?;
+            (probe.columns, probe.first, probe.floats) = (beginning.columns, beginning.first, beginning.floats);
             probe.content = Content::Parquet;
         } else if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = probe.head[..] {
             return Err(IngestError::Encoding { path: probe.path().to_owned(), found: "UTF-16" });
@@ -78,7 +82,9 @@ impl Probe {
             return;
         }
         let Some(text) = self.text() else { return };
-        let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+        let header = text.lines().next().unwrap_or_default();
+        let content = if header.contains('\t') && !header.contains([',', '"']) { Content::Tsv } else { Content::Csv };
+        let mut reader = table::rows(&content).from_reader(text.as_bytes());
         let mut records = reader.records().map_while(Result::ok);
         let Some(header) = records.next().filter(|header| header.len() > 1) else { return };
         let first = records.next();
@@ -89,7 +95,7 @@ impl Probe {
             })
             .collect();
         self.columns = header.iter().map(str::to_owned).collect();
-        self.content = Content::Csv;
+        self.content = content;
     }
 
     /// The file.
@@ -129,7 +135,13 @@ impl Probe {
         columns.iter().all(|wanted| self.columns.iter().any(|column| column == wanted))
     }
 
-    /// The value of a column in the first row, where the head shows it.
+    /// Whether a column of a Parquet file holds doubles.
+    #[must_use]
+    pub fn is_float(&self, column: &str) -> bool {
+        self.floats.iter().any(|name| name == column)
+    }
+
+    /// The value of a column in the first row, where the head shows it; of a Parquet file only what tells block and chain.
     #[must_use]
     pub fn first(&self, column: &str) -> Option<&str> {
         let place = self.columns.iter().position(|name| name == column)?;
@@ -144,6 +156,7 @@ impl Probe {
         };
         match self.content {
             Content::Empty => "is empty".to_owned(),
+            Content::Tsv => format!("looks like a table with tabs and the columns {}", columns()),
             Content::Csv => format!("looks like CSV with the columns {}", columns()),
             Content::Json => format!("looks like JSON with the members {}", columns()),
             Content::Parquet => format!("is Parquet with the columns {}", columns()),

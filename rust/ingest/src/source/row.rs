@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use headwater_types::{Address, Amount, BlockHash, Chain, Timestamp, TxHash};
+use headwater_types::{Address, Amount, BlockHash, Chain, Family, Timestamp, TxHash};
 use polars::prelude::StringChunked;
 
 use crate::error::{FieldError, Place};
@@ -12,12 +12,19 @@ use crate::source::json::Value;
 /// Where each column of a table stands.
 pub(crate) type Header = HashMap<String, usize>;
 
+/// Other names of columns: the name that is asked for, and the one that the file has.
+pub(crate) type Names<'a> = &'a [(&'a str, &'a str)];
+
 /// One row: values by the name of their column. An empty value is a missing one.
+#[derive(Clone, Copy)]
 pub struct Row<'a> {
     cells: Cells<'a>,
     place: Place,
+    names: Names<'a>,
+    given: Option<(&'a str, u64)>,
 }
 
+#[derive(Clone, Copy)]
 enum Cells<'a> {
     Csv { record: &'a csv::ByteRecord, header: &'a Header },
     Json(&'a Value<'a>),
@@ -26,15 +33,25 @@ enum Cells<'a> {
 
 impl<'a> Row<'a> {
     pub(crate) fn csv(record: &'a csv::ByteRecord, header: &'a Header, line: u64) -> Self {
-        Self { cells: Cells::Csv { record, header }, place: Place::Line(line) }
+        Self { cells: Cells::Csv { record, header }, place: Place::Line(line), names: &[], given: None }
     }
 
-    pub(crate) fn json(value: &'a Value<'a>, line: u64) -> Self {
-        Self { cells: Cells::Json(value), place: Place::Line(line) }
+    pub(crate) fn json(value: &'a Value<'a>, place: Place) -> Self {
+        Self { cells: Cells::Json(value), place, names: &[], given: None }
     }
 
     pub(crate) fn frame(columns: &'a [StringChunked], header: &'a Header, row: usize, number: u64) -> Self {
-        Self { cells: Cells::Frame { columns, header, row }, place: Place::Row(number) }
+        Self { cells: Cells::Frame { columns, header, row }, place: Place::Row(number), names: &[], given: None }
+    }
+
+    /// The same row under the names of another format: what reads that one reads this one too.
+    pub(crate) fn renamed(&self, names: Names<'a>) -> Self {
+        Self { names, ..*self }
+    }
+
+    /// The same row with a number that it tells in another way, where its column is missing.
+    pub(crate) fn completed(&self, column: &'a str, number: u64) -> Self {
+        Self { given: Some((column, number)), ..*self }
     }
 
     /// Where the row stands in its file.
@@ -43,11 +60,22 @@ impl<'a> Row<'a> {
         self.place
     }
 
-    /// The text of a value; lists are joined with commas. `None` when the column or the value is missing.
+    /// Whether the row has the column at all, be its value missing or not.
+    pub(crate) fn has(&self, column: &str) -> bool {
+        let column = own_name(self.names, column);
+        match &self.cells {
+            Cells::Csv { header, .. } | Cells::Frame { header, .. } => header.contains_key(column),
+            Cells::Json(value) => value.members().iter().any(|(name, _)| name == column),
+        }
+    }
+
+    /// The text of a value; lists are joined with commas, and a record with a `string_value` is that text. `None` when
+    /// the column or the value is missing.
     ///
     /// # Errors
     /// When the value is no UTF-8 text, or a nested object.
     pub fn text(&self, column: &str) -> Result<Option<Cow<'a, str>>, FieldError> {
+        let column = own_name(self.names, column);
         let text =
             match &self.cells {
                 Cells::Csv { record, header } => match header.get(column).and_then(|place| record.get(*place)) {
@@ -56,7 +84,7 @@ impl<'a> Row<'a> {
                     })?)),
                     None => None,
                 },
-                Cells::Json(value) => match value.get(column) {
+                Cells::Json(value) => match member(value, column) {
                     Some(value) => Some(json_text(column, value)?),
                     None => None,
                 },
@@ -64,7 +92,8 @@ impl<'a> Row<'a> {
                     header.get(column).and_then(|place| columns[*place].get(*row)).map(Cow::Borrowed)
                 }
             };
-        Ok(text.filter(|text| !text.is_empty()))
+        // `\N` is how dumps of column stores write a missing value.
+        Ok(text.filter(|text| !text.is_empty() && text != "\\N"))
     }
 
     /// A value that must be there.
@@ -72,7 +101,7 @@ impl<'a> Row<'a> {
     /// # Errors
     /// When it is missing or no text.
     pub fn need(&self, column: &'static str, expected: &str) -> Result<Cow<'a, str>, FieldError> {
-        self.text(column)?.ok_or_else(|| FieldError::new(column, None, expected))
+        self.text(column)?.ok_or_else(|| FieldError::new(own_name(self.names, column), None, expected))
     }
 
     fn read<T>(
@@ -84,7 +113,7 @@ impl<'a> Row<'a> {
         match self.text(column)? {
             Some(text) => match read(&text) {
                 Some(value) => Ok(Some(value)),
-                None => Err(FieldError::new(column, Some(&text), expected)),
+                None => Err(FieldError::new(own_name(self.names, column), Some(&text), expected)),
             },
             None => Ok(None),
         }
@@ -95,7 +124,8 @@ impl<'a> Row<'a> {
     /// # Errors
     /// When the value is no unsigned number of 64 bits.
     pub fn u64(&self, column: &str) -> Result<Option<u64>, FieldError> {
-        self.read(column, "an unsigned whole number of at most 64 bits", plain_number)
+        let given = self.given.filter(|(name, _)| *name == column).map(|(_, number)| number);
+        Ok(self.read(column, "an unsigned whole number of at most 64 bits", plain_number)?.or(given))
     }
 
     /// A small counter.
@@ -106,15 +136,12 @@ impl<'a> Row<'a> {
         self.read(column, "an unsigned whole number of at most 32 bits", plain_number)
     }
 
-    /// A time in epoch seconds.
+    /// A time: epoch seconds, or a date and time of day as exports write it.
     ///
     /// # Errors
-    /// When the value is no number of seconds.
+    /// When the value is neither.
     pub fn time(&self, column: &str) -> Result<Option<Timestamp>, FieldError> {
-        self.read(column, "epoch seconds (at most 12 digits)", |text| {
-            let secs: i64 = plain_number(text)?;
-            (secs < 1_000_000_000_000).then_some(Timestamp::new(secs))
-        })
+        self.read(column, "epoch seconds (at most 12 digits), or a date and time of day in UTC", time_of)
     }
 
     /// An amount in the smallest unit.
@@ -130,7 +157,13 @@ impl<'a> Row<'a> {
     /// # Errors
     /// When the value is none.
     pub fn address(&self, column: &str, chain: Chain) -> Result<Option<Address>, FieldError> {
-        self.read(column, &format!("an address of {chain}"), |text| Address::parse(chain, text).ok())
+        self.read(column, &format!("an address of {chain}"), |text| match chain.family() {
+            // As the Ethereum interface of a TRON node writes it: without the prefix byte.
+            Family::Tron if text.len() == 42 && text.starts_with("0x") => {
+                Address::parse(chain, &format!("41{}", &text[2..])).ok()
+            }
+            Family::Evm | Family::Tron | Family::Utxo => Address::parse(chain, text).ok(),
+        })
     }
 
     /// The hash of a transaction.
@@ -156,6 +189,29 @@ impl<'a> Row<'a> {
     pub fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, FieldError> {
         self.read(column, "bytes in hex after 0x", hex_bytes)
     }
+}
+
+/// A time as the row of a table tells it.
+pub(crate) fn time_of(text: &str) -> Option<Timestamp> {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let secs: i64 = plain_number(text)?;
+        return (secs < 1_000_000_000_000).then_some(Timestamp::new(secs));
+    }
+    // A bare number with a sign would be a time too, and a bare date would lose the time of day.
+    text.contains(':').then(|| text.parse().ok()).flatten().filter(|time: &Timestamp| time.secs() >= 0)
+}
+
+/// A member of a document; a dot leads into a record.
+fn member<'v>(value: &'v Value<'v>, column: &str) -> Option<&'v Value<'v>> {
+    value.get(column).or_else(|| {
+        let (record, rest) = column.split_once('.')?;
+        member(value.get(record)?, rest)
+    })
+}
+
+/// The name that a file has for a column.
+fn own_name<'n>(names: Names<'n>, column: &'n str) -> &'n str {
+    names.iter().find(|(asked, _)| *asked == column).map_or(column, |(_, own)| *own)
 }
 
 /// Bytes written as `0x` hex.
@@ -184,6 +240,9 @@ fn json_text<'a>(column: &str, value: &'a Value<'a>) -> Result<Cow<'a, str>, Fie
             let items: Result<Vec<_>, _> = items.iter().map(|item| json_text(column, item)).collect();
             Cow::Owned(items?.join(","))
         }
-        Value::Object(_) => return Err(FieldError::new(column, Some("{...}"), "a plain value")),
+        Value::Object(_) => match value.get("string_value") {
+            Some(text) => json_text(column, text)?,
+            None => return Err(FieldError::new(column, Some("{...}"), "a plain value")),
+        },
     })
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::IngestError;
 use crate::error::{Fault, FieldError, Place, RowError};
+use crate::source::array::Items;
 use crate::source::row::Header;
 use crate::source::{Content, Input, Row, columnar, json};
 
@@ -31,7 +32,7 @@ pub(crate) fn each_row<C: Counts>(
     handle: impl Handle<C>,
 ) -> Result<(), IngestError> {
     match content {
-        Content::Csv => each_csv_row(input, sink, handle),
+        Content::Csv | Content::Tsv => each_csv_row(input, content, sink, handle),
         Content::Json => each_json_row(input, sink, handle),
         Content::Parquet => columnar::each_parquet_row(input, columns, sink, handle),
         Content::Empty => Ok(()),
@@ -54,18 +55,29 @@ pub(crate) fn one_row<C: Counts>(
     }
 }
 
-fn each_csv_row<C: Counts>(input: &Input, sink: &mut C, mut handle: impl Handle<C>) -> Result<(), IngestError> {
+/// How rows of text are parted into fields.
+pub(super) fn rows(content: &Content) -> csv::ReaderBuilder {
+    let mut rows = csv::ReaderBuilder::new();
+    rows.has_headers(false).flexible(true);
+    if *content == Content::Tsv {
+        rows.delimiter(b'\t').quoting(false);
+    }
+    rows
+}
+
+fn each_csv_row<C: Counts>(
+    input: &Input,
+    content: &Content,
+    sink: &mut C,
+    mut handle: impl Handle<C>,
+) -> Result<(), IngestError> {
     let allowed = Arc::new(AtomicU64::new(0));
     let margin = u64::try_from(input.max_line_bytes()).unwrap_or(u64::MAX).saturating_add(1 << 17);
     allowed.store(margin, Ordering::Relaxed);
     let mut text =
         Guarded { inner: input.open()?, read: 0, allowed: Arc::clone(&allowed), limit: input.max_line_bytes() };
     let mark = Bom::skip(&mut text).map_err(|error| input.io(error))?;
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .buffer_capacity(1 << 16)
-        .from_reader(mark.chain(text));
+    let mut reader = rows(content).buffer_capacity(1 << 16).from_reader(mark.chain(text));
     let mut header = Header::new();
     let mut width = 0;
     let mut record = csv::ByteRecord::new();
@@ -107,32 +119,46 @@ fn each_csv_row<C: Counts>(input: &Input, sink: &mut C, mut handle: impl Handle<
 }
 
 fn each_json_row<C: Counts>(input: &Input, sink: &mut C, mut handle: impl Handle<C>) -> Result<(), IngestError> {
+    if let Some(mut items) = Items::of(input)? {
+        while let Some((number, item)) = items.next_item()? {
+            one_document(input, item, Place::Row(number), sink, &mut handle)?;
+        }
+        return Ok(());
+    }
     let mut lines = input.lines()?;
     while let Some((number, line)) = lines.next_line()? {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            one_document(input, line, Place::Line(number), sink, &mut handle)?;
         }
-        let parsed = match std::str::from_utf8(line) {
-            Ok(text) => json::parse(text).map_err(|error| FieldError::new("row", Some(text), error.to_string())),
-            Err(_) => Err(FieldError::new("row", Some(&String::from_utf8_lossy(line)), "text in UTF-8")),
-        };
-        let value = match parsed {
-            Ok(value @ json::Value::Object(_)) => value,
-            Ok(_) => json::Value::Null,
-            Err(field) => {
-                sink.count_row()?;
-                sink.reject(RowError { file: input.path().to_owned(), place: Place::Line(number), field })?;
-                continue;
-            }
-        };
-        one_row(input, &Row::json(&value, number), sink, &mut |row: &Row<'_>, sink: &mut C| {
-            if value == json::Value::Null {
-                return Err(FieldError::new("row", None, "one JSON object per line").into());
-            }
-            handle(row, sink)
-        })?;
     }
     Ok(())
+}
+
+fn one_document<C: Counts>(
+    input: &Input,
+    line: &[u8],
+    place: Place,
+    sink: &mut C,
+    handle: &mut impl Handle<C>,
+) -> Result<(), IngestError> {
+    let parsed = match std::str::from_utf8(line) {
+        Ok(text) => json::parse(text).map_err(|error| FieldError::new("row", Some(text), error.to_string())),
+        Err(_) => Err(FieldError::new("row", Some(&String::from_utf8_lossy(line)), "text in UTF-8")),
+    };
+    let value = match parsed {
+        Ok(value @ json::Value::Object(_)) => value,
+        Ok(_) => json::Value::Null,
+        Err(field) => {
+            sink.count_row()?;
+            return sink.reject(RowError { file: input.path().to_owned(), place, field });
+        }
+    };
+    one_row(input, &Row::json(&value, place), sink, &mut |row: &Row<'_>, sink: &mut C| {
+        if value == json::Value::Null {
+            return Err(FieldError::new("row", None, "one JSON object per line").into());
+        }
+        handle(row, sink)
+    })
 }
 
 /// Stops a reader that would gather a record longer than the limit: the CSV reader itself knows no bound.

@@ -11,6 +11,15 @@ use headwater_ledger::read::CoverageTable;
 
 use crate::Sink;
 
+/// Whether a file has all rows of the blocks it spans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Complete {
+    /// It is made for a range of blocks.
+    Span,
+    /// It may be any selection of rows.
+    Unknown,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Extent {
     ranges: BTreeMap<CoverageTable, (u64, u64)>,
@@ -27,9 +36,13 @@ impl Extent {
         *range = (range.0.min(block), range.1.max(block));
     }
 
-    pub(super) fn claim(&self, sink: &mut Sink<'_>) {
+    /// Blocks in a run are complete whatever the file is; its other tables only if it is no selection.
+    pub(super) fn claim(&self, complete: Complete, sink: &mut Sink<'_>) {
         for (first, last) in runs(&self.blocks) {
             sink.claim(Claim::Blocks { first, last, table: CoverageTable::Blocks });
+        }
+        if complete == Complete::Unknown {
+            return;
         }
         for (table, (first, last)) in &self.ranges {
             sink.claim(Claim::Blocks { first: *first, last: *last, table: *table });

@@ -1,10 +1,11 @@
 //! The tables `logs` and `token_transfers`.
 
-use headwater_ledger::facts::{LogFacts, Movement, MovementFact, TransactionFacts};
+use headwater_ledger::facts::{AmountOf, LogFacts, Movement, MovementFact, TransactionFacts};
 use headwater_ledger::read::Ordinal;
 use headwater_types::{Asset, Chain};
 
 use super::super::evm_logs;
+use super::super::told_amount::ReadAmount;
 use super::needed;
 use crate::error::FieldError;
 use crate::source::{Row, hex_bytes};
@@ -30,9 +31,18 @@ pub(super) fn log(row: &Row<'_>, chain: Chain) -> Result<(TransactionFacts, LogF
     Ok((head, log, movement))
 }
 
+/// The topics of a log, in one column as a list or in four of which the last may be empty.
 fn topics(row: &Row<'_>) -> Result<Vec<[u8; 32]>, FieldError> {
-    let Some(text) = row.text("topics")? else { return Ok(Vec::new()) };
     let topic = |topic: &str| hex_bytes(topic.trim()).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+    let Some(text) = row.text("topics")? else {
+        let mut topics = Vec::new();
+        for column in ["topic0", "topic1", "topic2", "topic3"] {
+            let Some(text) = row.text(column)? else { break };
+            topics
+                .push(topic(&text).ok_or_else(|| FieldError::new(column, Some(&text), "a topic of 32 bytes in hex"))?);
+        }
+        return Ok(topics);
+    };
     let topics: Option<Vec<_>> = text.split(',').map(topic).collect();
     topics.filter(|topics| topics.len() <= 4).ok_or_else(|| {
         FieldError::new("topics", Some(&text), "at most four topics of 32 bytes in hex, joined by commas")
@@ -40,16 +50,26 @@ fn topics(row: &Row<'_>) -> Result<Vec<[u8; 32]>, FieldError> {
 }
 
 /// A token transfer. The table does not tell fungible from non-fungible: the value of an ERC-721 row is its id.
-pub(super) fn token_transfer(row: &Row<'_>, chain: Chain) -> Result<(TransactionFacts, Movement), FieldError> {
+pub(super) fn token_transfer(
+    row: &Row<'_>,
+    chain: Chain,
+    amount: ReadAmount,
+) -> Result<(TransactionFacts, Movement), FieldError> {
+    let index = needed(row.u64("log_index")?, "log_index")?;
+    let value = needed(amount(row, "value")?, "value")?;
+    let mut head = head(row, chain)?;
+    if value.is_approximate {
+        head.approximate.insert(AmountOf::Token(index));
+    }
     let movement = Movement {
         kind: MovementFact::Token,
-        ordinal: Ordinal::Indexed(needed(row.u64("log_index")?, "log_index")?),
+        ordinal: Ordinal::Indexed(index),
         from: Some(needed(row.address("from_address", chain)?, "from_address")?),
         to: Some(needed(row.address("to_address", chain)?, "to_address")?),
         asset: Asset::Token(needed(row.address("token_address", chain)?, "token_address")?),
-        amount: needed(row.amount("value")?, "value")?,
+        amount: value.amount,
     };
-    Ok((head(row, chain)?, movement))
+    Ok((head, movement))
 }
 
 pub(super) fn is_non_fungible(movement: &Movement) -> bool {

@@ -13,12 +13,16 @@ use headwater_ledger::facts::BlockFacts;
 use headwater_ledger::read::CoverageTable;
 use headwater_types::Chain;
 
+use super::evm_frames::{FrameRow, Frames};
+use super::told_amount::{ReadAmount, digits};
 use super::{Format, Job, Sniffed, SniffedChain};
-use crate::error::{Fault, FieldError};
+use crate::error::{Fault, FieldError, Place};
 use crate::source::{Content, Probe, Row, each_row};
 use crate::{IngestError, Sink};
+pub(super) use extent::Complete;
 use extent::Extent;
-use traces::Traces;
+pub(super) use traces::path;
+pub(super) use transactions::status;
 
 /// A table, with the name it has in `type` and the columns by which it is known.
 struct Table {
@@ -28,8 +32,9 @@ struct Table {
     columns: &'static [&'static str],
 }
 
+/// The tables, which other formats have too under other names and types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Block,
     Transaction,
     Receipt,
@@ -69,51 +74,96 @@ impl Format for EthereumEtl {
             return None;
         }
         let typed = probe.first("type").filter(|_| *probe.content() == Content::Json);
-        let place = TABLES.iter().position(|table| match typed {
-            // A long row may be cut at the end of what is looked at: its type and what it lies in tell enough.
-            Some(name) => table.name == name && (probe.has(table.columns) || probe.has(&["item_id"])),
-            None => probe.has(table.columns),
-        })?;
-        let place = u8::try_from(place).expect("the table of tables is short");
-        Some(Sniffed {
-            chain: SniffedChain::Usually(Chain::ETHEREUM),
-            table: place,
-            rank: place,
-            first_block: probe.first(TABLES[usize::from(place)].block).and_then(|text| text.parse().ok()),
-        })
+        sniffed(probe, typed)
     }
 
     fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let mut reader = Reader {
-            kind: TABLES[usize::from(job.sniffed.table)].kind,
-            extent: Extent::default(),
-            traces: Traces::new(job.input.path()),
-        };
-        each_row(&job.input, &job.content, &[], sink, |row: &Row<'_>, sink: &mut Sink<'_>| reader.row(row, sink))?;
-        reader.traces.resolve_all(sink)?;
-        if sink.skipped() == 0 {
-            reader.extent.claim(sink);
-        }
-        Ok(())
+        let kind = kind_of(job.sniffed.table);
+        let mut reader = Reader::new(job, digits);
+        each_row(&job.input, &job.content, &[], sink, |row: &Row<'_>, sink: &mut Sink<'_>| {
+            reader.row(typed(row, kind)?, row, sink)
+        })?;
+        reader.finish(Complete::Span, sink)
     }
 }
 
-struct Reader {
-    kind: Kind,
+/// The table that a file of these columns holds.
+pub(super) fn sniffed(probe: &Probe, typed: Option<&str>) -> Option<Sniffed> {
+    let place = TABLES.iter().position(|table| match typed {
+        // A long row may be cut at the end of what is looked at: its type and what it lies in tell enough.
+        Some(name) => table.name == name && (probe.has(table.columns) || probe.has(&["item_id"])),
+        None => probe.has(table.columns),
+    })?;
+    let place = u8::try_from(place).expect("the table of tables is short");
+    Some(Sniffed {
+        chain: SniffedChain::Usually(Chain::ETHEREUM),
+        table: place,
+        rank: place,
+        first_block: probe.first(TABLES[usize::from(place)].block).and_then(|text| text.parse().ok()),
+    })
+}
+
+/// What a table of [`sniffed`] holds.
+pub(super) fn kind_of(table: u8) -> Kind {
+    TABLES[usize::from(table)].kind
+}
+
+/// All columns that are read of any table.
+#[rustfmt::skip]
+pub(super) const COLUMNS: &[&str] = &[
+    "number", "hash", "parent_hash", "timestamp", "withdrawals", "block_number", "block_timestamp", "block_hash",
+    "transaction_hash", "transaction_index", "from_address", "to_address", "value", "nonce", "gas", "gas_price", "input",
+    "receipt_status", "receipt_gas_used", "receipt_effective_gas_price", "receipt_contract_address", "status", "gas_used",
+    "effective_gas_price", "contract_address", "log_index", "address", "data", "topics", "token_address", "trace_type",
+    "call_type", "trace_address", "error", "symbol", "name", "decimals",
+];
+
+/// The table that a row of a stream belongs to; of a file of one table, that one.
+fn typed(row: &Row<'_>, kind: Kind) -> Result<Kind, FieldError> {
+    let Some(name) = row.text("type")? else { return Ok(kind) };
+    let names = || TABLES.iter().map(|table| table.name).collect::<Vec<_>>().join(", ");
+    let table = TABLES.iter().find(|table| table.name == name);
+    Ok(table.ok_or_else(|| FieldError::new("type", Some(&name), format!("one of {}", names())))?.kind)
+}
+
+/// Reads the rows of one file, named and typed as here (see [`Row::renamed`]).
+pub(super) struct Reader {
     extent: Extent,
-    traces: Traces,
+    frames: Frames,
+    amount: ReadAmount,
 }
 
 impl Reader {
-    fn row(&mut self, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let kind = match row.text("type")? {
-            Some(name) => {
-                let table = TABLES.iter().find(|table| table.name == name);
-                let names = || TABLES.iter().map(|table| table.name).collect::<Vec<_>>().join(", ");
-                table.ok_or_else(|| FieldError::new("type", Some(&name), format!("one of {}", names())))?.kind
-            }
-            None => self.kind,
-        };
+    pub(super) fn new(job: &Job, amount: ReadAmount) -> Self {
+        Self { extent: Extent::default(), frames: Frames::new(job.input.path()), amount }
+    }
+
+    /// Judges the frames that were gathered.
+    pub(super) fn judge(&mut self, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        self.frames.resolve_all(sink)
+    }
+
+    /// What can only be said once all rows were seen.
+    pub(super) fn finish(mut self, complete: Complete, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        self.judge(sink)?;
+        if sink.skipped() == 0 {
+            self.extent.claim(complete, sink);
+        }
+        Ok(())
+    }
+
+    /// A row of a table that is read elsewhere stands in this block.
+    pub(super) fn see(&mut self, table: CoverageTable, block: u64) {
+        self.extent.see(table, block);
+    }
+
+    /// A frame that was read elsewhere.
+    pub(super) fn frame(&mut self, frame: FrameRow, place: Place, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        self.see(CoverageTable::Traces, frame.block);
+        self.frames.take(frame, place, sink)
+    }
+
+    pub(super) fn row(&mut self, kind: Kind, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
         match kind {
             Kind::Block => {
                 let block = block(row, sink.chain())?;
@@ -139,13 +189,13 @@ impl Reader {
                 sink.log(head, log, movement);
             }
             Kind::TokenTransfer => {
-                let (head, movement) = logs::token_transfer(row, sink.chain())?;
+                let (head, movement) = logs::token_transfer(row, sink.chain(), self.amount)?;
                 self.extent.see(CoverageTable::TokenTransfers, head.block);
                 sink.movement(head, movement);
             }
             Kind::Trace => {
-                let block = self.traces.row(row, sink)?;
-                self.extent.see(CoverageTable::Traces, block);
+                let frame = traces::frame(row, sink.chain(), self.amount)?;
+                self.frame(frame, row.place(), sink)?;
             }
             Kind::Contract => sink.contract(contracts::contract(row, sink.chain())?),
             Kind::Token => sink.token(contracts::token(row, sink.chain())?),
@@ -155,7 +205,7 @@ impl Reader {
     }
 
     fn transaction(&mut self, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let facts = transactions::transaction(row, sink.chain())?;
+        let facts = transactions::transaction(row, sink.chain(), self.amount)?;
         self.extent.see(CoverageTable::Transactions, facts.block);
         if facts.gas_used.is_some() {
             self.extent.see(CoverageTable::Receipts, facts.block);
