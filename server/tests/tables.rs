@@ -31,7 +31,7 @@ fn a_list_comes_as_rows_with_its_meta_in_headers() {
 
 #[test]
 fn a_refusal_is_an_envelope_whatever_was_asked_for() {
-    let server = Server::with(Settings { budget_ms: Some(300), ..Settings::default() });
+    let server = Server::with(Settings { budget_ms: Some(100), ..Settings::default() });
     let (_, key) = server.key(100);
     let csv = |path: &str, body: &str| {
         let method = if body.is_empty() { "GET" } else { "POST" };

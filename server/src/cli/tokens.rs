@@ -42,6 +42,8 @@ enum Command {
     /// Take a version out of force.
     Rollback {
         /// Its number, as `list` tells it.
+        // `version` is the name of the flag that every command has.
+        #[arg(id = "number", value_name = "VERSION")]
         version: u64,
     },
 }
