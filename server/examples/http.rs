@@ -63,7 +63,9 @@ fn main() -> anyhow::Result<()> {
         tokio::spawn(async move { axum::serve(listener, bare_handler()).await });
         Ok::<_, io::Error>((address, bare))
     })?;
-    println!("| class | endpoint | bytes | median | p99 | bare median | times bare | calls/s of {CLIENTS} clients | bare calls/s |");
+    println!(
+        "| class | endpoint | bytes | median | p99 | bare median | times bare | calls/s of {CLIENTS} clients | bare calls/s |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|");
     for question in &questions {
         measure(question, (address, bare), Duration::from_secs(seconds))?;
@@ -170,23 +172,34 @@ fn questions(ledger: &dyn Ledger, key: &str) -> anyhow::Result<Vec<Question>> {
         who.iter().map(|address| post(path, &body(address))).collect()
     };
     let set = medium.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-    let of_token = |name: &str, number: usize| format!("/v1/token/{name}?blockchain=ethereum&contract={contract}&_={number}");
+    let of_token =
+        |name: &str, number: usize| format!("/v1/token/{name}?blockchain=ethereum&contract={contract}&_={number}");
     // A parameter without meaning makes each question one that was not asked before.
     let tokens = |name: &str| (0..100_000).map(|number| get(&of_token(name, number))).collect();
     Ok(vec![
         Question { class: "free", name: "rates", requests: vec![get(&format!("/v1/rates?symbols={symbols}"))] },
-        Question { class: "light", name: "addresses/resolve", requests: vec![get(&format!("/v1/addresses/resolve?q={}", light[0]))] },
+        Question {
+            class: "light",
+            name: "addresses/resolve",
+            requests: vec![get(&format!("/v1/addresses/resolve?q={}", light[0]))],
+        },
         Question { class: "medium", name: "transactions, 100 rows", requests: about("/v1/transactions", &light) },
         Question { class: "medium", name: "balance-history, 30 days", requests: about("/v1/balance-history", &medium) },
         Question {
             class: "medium",
             name: "token/addresses_flow, 20 addresses",
-            requests: vec![get(&format!("/v1/token/addresses_flow?blockchain=ethereum&contract={contract}&addresses={set}"))],
+            requests: vec![get(&format!(
+                "/v1/token/addresses_flow?blockchain=ethereum&contract={contract}&addresses={set}"
+            ))],
         },
         Question { class: "heavy", name: "counterparty, 100 rows", requests: about("/v1/counterparty", &medium) },
         Question { class: "heavy", name: "token/holders", requests: tokens("holders") },
         Question { class: "heavy", name: "token/concentration", requests: tokens("concentration") },
-        Question { class: "heavy", name: "token/concentration, cached", requests: vec![get(&of_token("concentration", 0))] },
+        Question {
+            class: "heavy",
+            name: "token/concentration, cached",
+            requests: vec![get(&of_token("concentration", 0))],
+        },
     ])
 }
 

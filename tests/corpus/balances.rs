@@ -10,7 +10,6 @@ use arrow::datatypes::DataType;
 use headwater_engine::{Desk, endpoint};
 use headwater_ingest::{Options, Silent, ingest};
 use headwater_ledger::Cancel;
-use headwater_ledger::read::Ledger;
 use headwater_ledger::store::{Store, Writer};
 use headwater_types::{Address, Amount, Chain};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -76,7 +75,13 @@ fn movements(data: &Path) -> Vec<Moved> {
     for ([time, _, from, to, contract, value], exports) in counts {
         for _ in 0..exports.into_values().max().unwrap() {
             let (from, to) = (somebody(&from), somebody(&to));
-            all.push(Moved { time: time.parse().unwrap(), from, to, contract: contract.clone(), amount: amount(&value) });
+            all.push(Moved {
+                time: time.parse().unwrap(),
+                from,
+                to,
+                contract: contract.clone(),
+                amount: amount(&value),
+            });
         }
     }
     all
@@ -113,7 +118,7 @@ fn corpus_balances_of_every_address_and_token_are_those_of_the_rows() {
     drop(writer);
     let store = Arc::new(Store::open(folder.path()).unwrap());
     let movements = movements(&data);
-    every_holding(&*store, &fold(&movements, i64::MAX));
+    every_holding(&store, &fold(&movements, i64::MAX));
     let desk = Desk::new(Arc::clone(&store) as _);
     let head = movements.iter().map(|moved| moved.time).max().unwrap();
     for until in [MIDDLE, head] {
@@ -193,7 +198,8 @@ fn every_holder(desk: &Desk, sums: &Sums) {
         holders.sort_by_key(|(held, who)| (std::cmp::Reverse(*held), *who));
         let found = ask(desk, "token/holders", &json!({"blockchain": "ethereum", "contract": contract, "limit": 100}));
         assert_eq!(found["holder_count"], holders.len(), "{contract}");
-        let rows: Vec<_> = found["holders"].as_array().unwrap().iter().map(|row| (&row["balance_raw"], &row["address"])).collect();
+        let rows: Vec<_> =
+            found["holders"].as_array().unwrap().iter().map(|row| (&row["balance_raw"], &row["address"])).collect();
         let expected: Vec<_> =
             holders.iter().take(100).map(|(held, who)| (json!(held.to_string()), json!(who.to_string()))).collect();
         assert_eq!(rows, expected.iter().map(|(held, who)| (held, who)).collect::<Vec<_>>(), "{contract}");

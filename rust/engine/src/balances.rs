@@ -51,9 +51,9 @@ impl Changes {
             let sums = |span: &mut Span, asset, change: &dyn Fn(&mut Balance) -> Result<(), SumOverflow>| {
                 change(span.by_asset.entry(asset).or_default()).map_err(overflow)
             };
-            let opening = openings.entry(flow.asset).or_insert_with(|| {
-                ledger.opening(chain, &book.view(flow.asset).asset).map(|opening| opening.block)
-            });
+            let opening = openings
+                .entry(flow.asset)
+                .or_insert_with(|| ledger.opening(chain, &book.view(flow.asset).asset).map(|opening| opening.block));
             // What moved before the history of its asset begins is in the opening balance already.
             let counts = opening.is_none_or(|block| posting.block > block) && !posting.approximate;
             if counts && posting.status != Some(Status::Failed) {

@@ -76,9 +76,9 @@ impl Cache {
     }
 
     /// Keeps an answer, unless it alone is too large.
-    pub fn keep(&self, question: Question, kept: Arc<Kept>) {
+    pub fn keep(&self, question: &Question, kept: Arc<Kept>) {
         let size = |question: &Question, kept: &Kept| question.len() + kept.data.len();
-        let bytes = size(&question, &kept);
+        let bytes = size(question, &kept);
         if bytes > self.most_bytes / 4 {
             return;
         }
@@ -87,7 +87,7 @@ impl Cache {
         let now = held.looks;
         held.bytes += bytes;
         if let Some((before, _)) = held.answers.insert(question.clone(), (kept, now)) {
-            held.bytes -= size(&question, &before);
+            held.bytes -= size(question, &before);
         }
         while held.bytes > self.most_bytes {
             let oldest = held.answers.iter().min_by_key(|(_, (_, last))| *last).map(|(question, _)| question.clone());
@@ -125,7 +125,7 @@ mod tests {
         assert_ne!(ask(json!({"a": 1})), ask(json!({"a": "1"})));
         assert_ne!(ask(json!({"a": 1})), Question::new(2, "token/holders", &json!({"a": 1})));
         let cache = Cache::new(10_000);
-        cache.keep(question(1, 1), kept("x"));
+        cache.keep(&question(1, 1), kept("x"));
         assert!(cache.get(&question(1, 1)).is_some() && cache.get(&question(2, 1)).is_none());
     }
 
@@ -134,13 +134,13 @@ mod tests {
         let cache = Cache::new(1000);
         let long = "x".repeat(200);
         for number in 0..4 {
-            cache.keep(question(1, number), kept(&long));
+            cache.keep(&question(1, number), kept(&long));
         }
         assert!(cache.get(&question(1, 0)).is_some());
-        cache.keep(question(1, 4), kept(&long));
+        cache.keep(&question(1, 4), kept(&long));
         let held: Vec<u64> = (0..5).filter(|number| cache.get(&question(1, *number)).is_some()).collect();
         assert_eq!(held, [0, 2, 3, 4]);
-        cache.keep(question(1, 9), kept(&"x".repeat(300)));
+        cache.keep(&question(1, 9), kept(&"x".repeat(300)));
         assert!(cache.get(&question(1, 9)).is_none(), "it would take more than its share");
     }
 }

@@ -67,7 +67,7 @@ impl Desk {
             Some(data) => {
                 let kept = Arc::new(Kept { data, pagination, warnings });
                 if let Some(cache) = &self.cache {
-                    cache.keep(question, Arc::clone(&kept));
+                    cache.keep(&question, Arc::clone(&kept));
                 }
                 Ok(self.complete(&kept, started, false))
             }

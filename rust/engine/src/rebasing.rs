@@ -16,7 +16,7 @@ const ETHEREUM: [&str; 8] = [
 
 /// Whether an asset is known to rebase.
 pub(crate) fn rebases(chain: Chain, asset: &Asset) -> bool {
-    chain == Chain::ETHEREUM && asset.contract().is_some_and(|contract| is_listed(contract))
+    chain == Chain::ETHEREUM && asset.contract().is_some_and(is_listed)
 }
 
 fn is_listed(contract: &Address) -> bool {

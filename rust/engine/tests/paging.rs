@@ -24,7 +24,8 @@ fn facts(deeds: &[Deed], from: u8) -> Batch {
     let transactions = deeds.iter().zip(from..).map(|(&(kind, sender, receiver, amount), number)| {
         let block = u64::from(number / 3) + 1;
         let index = u32::from(number % 3);
-        let mut transaction = send(number, block, index, sender, receiver, if kind == 0 { u128::from(amount) } else { 0 });
+        let mut transaction =
+            send(number, block, index, sender, receiver, if kind == 0 { u128::from(amount) } else { 0 });
         let contract = if kind == 3 { FAKE } else { USDT };
         if kind > 0 {
             transaction.movements = vec![token(0, contract, sender, receiver, amount)];
@@ -42,12 +43,27 @@ fn ask(desk: &Desk, name: &str, request: &Value) -> Value {
 /// A list and its filters.
 fn question() -> impl Strategy<Value = (&'static str, Value)> {
     let ranking = prop::sample::select(vec![
-        "total_amount", "received_amount", "sent_amount", "total_amount_usd", "received_amount_usd", "sent_amount_usd",
-        "total_count", "received_count", "sent_count", "total_transfers", "first_activity", "last_activity",
+        "total_amount",
+        "received_amount",
+        "sent_amount",
+        "total_amount_usd",
+        "received_amount_usd",
+        "sent_amount_usd",
+        "total_count",
+        "received_count",
+        "sent_count",
+        "total_transfers",
+        "first_activity",
+        "last_activity",
     ]);
     let direction = prop::sample::select(vec!["all", "in", "out"]);
     let order = prop::sample::select(vec!["asc", "desc"]);
-    let name = prop::sample::select(vec!["transactions", "counterparty/transfer-between", "counterparty", "counterparty/list"]);
+    let name = prop::sample::select(vec![
+        "transactions",
+        "counterparty/transfer-between",
+        "counterparty",
+        "counterparty/list",
+    ]);
     let rows = prop::sample::select(vec!["timestamp", "amount_usd"]);
     (name, ranking, rows, direction, order, any::<[bool; 3]>(), 0..3_u8).prop_map(
         |(name, ranking, rows, direction, order, [everything, usdt, split], least)| {
@@ -87,7 +103,11 @@ fn question() -> impl Strategy<Value = (&'static str, Value)> {
 }
 
 fn next(name: &str, answer: &Value) -> Value {
-    if name == "counterparty/list" { answer["next_cursor"].clone() } else { answer["pagination"]["next_cursor"].clone() }
+    if name == "counterparty/list" {
+        answer["next_cursor"].clone()
+    } else {
+        answer["pagination"]["next_cursor"].clone()
+    }
 }
 
 proptest! {

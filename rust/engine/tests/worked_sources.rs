@@ -9,8 +9,10 @@ use town::{ALICE, BOB, CAROL, ETHER, USDT, about, batch, column, data, desk, has
 
 /// At the end of block 2 Alice holds 70 USDT and Bob 30; what moved in it is in that. Then Alice pays Carol 20.
 fn snapshot() -> town::Town {
-    let before = TransactionFacts { movements: vec![token(0, USDT, BOB, ALICE, 5_000_000)], ..send(1, 2, 0, ALICE, USDT, 0) };
-    let after = TransactionFacts { movements: vec![token(0, USDT, ALICE, CAROL, 20_000_000)], ..send(2, 3, 0, ALICE, USDT, 0) };
+    let before =
+        TransactionFacts { movements: vec![token(0, USDT, BOB, ALICE, 5_000_000)], ..send(1, 2, 0, ALICE, USDT, 0) };
+    let after =
+        TransactionFacts { movements: vec![token(0, USDT, ALICE, CAROL, 20_000_000)], ..send(2, 3, 0, ALICE, USDT, 0) };
     let held: Vec<(Address, Amount)> = [(ALICE, 70_000_000), (BOB, 30_000_000)]
         .map(|(who, amount): (u8, u64)| (person(who), Amount::from(amount)))
         .into();
@@ -31,15 +33,25 @@ fn a_list_of_holders_begins_the_history_of_its_token() {
     let wallet = data(&town, "wallet-overview", &about(ALICE, json!({"symbols": ["usdt"]})));
     let usdt = &wallet["balances"][0];
     // What is listed is listed, what was held at the beginning is in no sum of movements.
-    assert_eq!((&usdt["balance"], &usdt["received_amount"], &usdt["sent_amount"]), (&json!("50"), &json!("5"), &json!("20")));
-    assert_eq!(column(&data(&town, "transactions", &about(ALICE, json!({"symbols": ["usdt"]}))), "amount"), ["20", "5"]);
+    assert_eq!(
+        (&usdt["balance"], &usdt["received_amount"], &usdt["sent_amount"]),
+        (&json!("50"), &json!("5"), &json!("20"))
+    );
+    assert_eq!(
+        column(&data(&town, "transactions", &about(ALICE, json!({"symbols": ["usdt"]}))), "amount"),
+        ["20", "5"]
+    );
 }
 
 #[test]
 fn a_history_says_what_it_stands_on_and_leaves_out_the_days_before() {
     let town = snapshot();
     let history = |start: i64, end: i64| {
-        data(&town, "balance-history", &about(ALICE, json!({"symbols": ["usdt"], "start_time": start, "end_time": end})))
+        data(
+            &town,
+            "balance-history",
+            &about(ALICE, json!({"symbols": ["usdt"], "start_time": start, "end_time": end})),
+        )
     };
     let secs = |block| Timestamp::secs(time(block));
     let last = history(secs(2), secs(3));

@@ -28,11 +28,16 @@ pub struct Encoder<W: Write + Send> {
 
 enum Form<W: Write + Send> {
     Lines(W),
-    Columns { decoder: Decoder, writer: Writer<W> },
+    Columns(Box<Columns<W>>),
+}
+
+struct Columns<W: Write + Send> {
+    decoder: Decoder,
+    writer: Writer<W>,
 }
 
 enum Writer<W: Write + Send> {
-    Csv { writer: csv::Writer<W>, schema: SchemaRef },
+    Csv { writer: Box<csv::Writer<W>>, schema: SchemaRef },
     Parquet(Box<ArrowWriter<W>>),
     Arrow(Box<StreamWriter<W>>),
 }
@@ -53,7 +58,7 @@ impl<W: Write + Send> Encoder<W> {
                 let mut writer = csv::WriterBuilder::new().with_header(true).build(out);
                 // A table without rows has its line of names too.
                 writer.write(&arrow::array::RecordBatch::new_empty(SchemaRef::clone(&flat)))?;
-                Writer::Csv { writer, schema: flat }
+                Writer::Csv { writer: Box::new(writer), schema: flat }
             }
             Format::Parquet => {
                 let properties = WriterProperties::builder()
@@ -65,7 +70,7 @@ impl<W: Write + Send> Encoder<W> {
             Format::Arrow => Writer::Arrow(Box::new(StreamWriter::try_new(out, &schema)?)),
         };
         let decoder = ReaderBuilder::new(schema).with_batch_size(BATCH).build_decoder()?;
-        Ok(Self { form: Form::Columns { decoder, writer }, nested })
+        Ok(Self { form: Form::Columns(Box::new(Columns { decoder, writer })), nested })
     }
 
     /// Adds rows: whole lines of JSON.
@@ -82,7 +87,8 @@ impl<W: Write + Send> Encoder<W> {
         };
         match &mut self.form {
             Form::Lines(out) => Ok(out.write_all(lines)?),
-            Form::Columns { decoder, writer } => {
+            Form::Columns(columns) => {
+                let Columns { decoder, writer } = &mut **columns;
                 let mut rest = lines;
                 while !rest.is_empty() {
                     let taken = decoder.decode(rest)?;
@@ -104,7 +110,8 @@ impl<W: Write + Send> Encoder<W> {
     pub fn finish(self) -> Result<W, TableError> {
         match self.form {
             Form::Lines(out) => Ok(out),
-            Form::Columns { mut decoder, mut writer } => {
+            Form::Columns(columns) => {
+                let Columns { mut decoder, mut writer } = *columns;
                 writer.write(&mut decoder)?;
                 Ok(match writer {
                     Writer::Csv { writer, .. } => writer.into_inner(),

@@ -49,7 +49,8 @@ pub fn write<W: Write + Send>(
     let mut sink = Sink {
         columns,
         format,
-        target: Target::Waiting(Some(out)),
+        out: Some(out),
+        encoder: None,
         rows: 0,
         written: None,
         is_whole,
@@ -70,7 +71,7 @@ pub fn write<W: Write + Send>(
             None => break,
         };
     }
-    let (Target::Open(encoder), Some(written)) = (sink.target, sink.written) else {
+    let (Some(encoder), Some(written)) = (sink.encoder, sink.written) else {
         return Err(Error::new(ErrorKind::Internal, "a table ended before it began").into());
     };
     Ok((encoder.finish()?, Written { rows: sink.rows, ..written }))
@@ -88,7 +89,9 @@ fn is_listed(endpoint: &Endpoint) -> bool {
 struct Sink<'a, W: Write + Send> {
     columns: Vec<Column>,
     format: Format,
-    target: Target<W>,
+    /// Where the table goes, until it begins.
+    out: Option<W>,
+    encoder: Option<Encoder<W>>,
     rows: u64,
     written: Option<Written>,
     /// Whether all pages go into one table, which then has none to follow.
@@ -98,22 +101,14 @@ struct Sink<'a, W: Write + Send> {
     error: Option<TableError>,
 }
 
-enum Target<W: Write + Send> {
-    /// Nothing was asked yet.
-    Waiting(Option<W>),
-    Open(Encoder<W>),
-}
-
 impl<W: Write + Send> TableSink for Sink<'_, W> {
     fn begin(&mut self, head: TableHead) -> Result<(), SinkClosed> {
-        if let Target::Waiting(out) = &mut self.target
-            && let Some(out) = out.take()
-        {
+        if let Some(out) = self.out.take() {
             self.total = head.total;
             let next_cursor = head.next_cursor.clone().filter(|_| !self.is_whole);
             let said = TableHead { next_cursor, ..head.clone() };
             match Encoder::new(self.format, &self.columns, &said, out) {
-                Ok(encoder) => self.target = Target::Open(encoder),
+                Ok(encoder) => self.encoder = Some(encoder),
                 Err(error) => {
                     self.error = Some(error);
                     return Err(SinkClosed);
@@ -126,7 +121,7 @@ impl<W: Write + Send> TableSink for Sink<'_, W> {
     }
 
     fn lines(&mut self, lines: &[u8]) -> Result<(), SinkClosed> {
-        let Target::Open(encoder) = &mut self.target else { return Err(SinkClosed) };
+        let encoder = self.encoder.as_mut().ok_or(SinkClosed)?;
         self.rows += lines.iter().map(|byte| u64::from(*byte == b'\n')).sum::<u64>();
         (self.progress)(self.rows, self.total);
         encoder.lines(lines).map_err(|error| {

@@ -33,9 +33,9 @@ pub(super) fn table(
     cancel: Cancel,
 ) -> (impl FnOnce() + Send + 'static, Begun, Body) {
     let (head, begun) = oneshot::channel();
-    let (chunks, received) = mpsc::channel(WAITING);
+    let (sender, received) = mpsc::channel(WAITING);
     let job = move || {
-        let out = Chunks { buffer: Vec::with_capacity(CHUNK), chunks, runtime: Handle::current() };
+        let out = Chunks { buffer: Vec::with_capacity(CHUNK), sender, runtime: Handle::current() };
         let mut sink = Sink { head: Some(head), columns, format, waiting: Some(out), encoder: None, failed: false };
         let made = desk.table(endpoint, &request, &cancel, &mut sink);
         sink.end(made);
@@ -101,13 +101,13 @@ impl Sink {
 /// Gathers bytes and sends them on; waits while the client does not read.
 struct Chunks {
     buffer: Vec<u8>,
-    chunks: mpsc::Sender<io::Result<Bytes>>,
+    sender: mpsc::Sender<io::Result<Bytes>>,
     runtime: Handle,
 }
 
 impl Chunks {
     fn send(&self, chunk: io::Result<Bytes>) -> io::Result<()> {
-        let sent = self.runtime.block_on(async { tokio::time::timeout(STALLED, self.chunks.send(chunk)).await });
+        let sent = self.runtime.block_on(async { tokio::time::timeout(STALLED, self.sender.send(chunk)).await });
         match sent {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(io::Error::new(io::ErrorKind::BrokenPipe, "the client went away")),

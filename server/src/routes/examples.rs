@@ -52,7 +52,6 @@ impl Examples {
             "transaction" => json!({"hash": hash_text(payment_hash())}),
             "counterparty" => json!({"blockchain": "ethereum", "address": ALICE, "sort": "total_amount", "limit": 10}),
             "counterparty/transfer-between" | "counterparty/overview" => pair,
-            "counterparty/list" => json!({"blockchain": "ethereum", "address": ALICE}),
             "balance-history" => json!({
                 "blockchain": "ethereum", "address": ALICE, "start_time": START, "end_time": START + 86_399, "tz": "Asia/Kolkata"
             }),
@@ -60,7 +59,7 @@ impl Examples {
             "token/addresses_flow" => {
                 json!({"blockchain": "ethereum", "contract": USDT, "addresses": format!("{ALICE},{BOB}")})
             }
-            "wallet-overview" => json!({"blockchain": "ethereum", "address": ALICE}),
+            "counterparty/list" | "wallet-overview" => json!({"blockchain": "ethereum", "address": ALICE}),
             "addresses/resolve" => json!({"q": format!(" {}", ALICE.to_uppercase().replacen("0X", "0x", 1))}),
             "addresses/autocomplete" => json!({"q": &ALICE[..7]}),
             _ => return None,

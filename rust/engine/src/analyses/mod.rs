@@ -104,12 +104,14 @@ pub trait Analysis {
     ) -> Result<Self::Report, Error>;
 
     /// The `meta.pagination` of a GET list.
+    #[must_use]
     fn pagination(_: &Self::Report) -> Option<Pagination> {
         None
     }
 
     /// The `data.meta` of a report, which must be its last field; the desk fills in how long it took, and keeps answers
     /// that have one.
+    #[must_use]
     fn meta(_: &Self::Report) -> Option<QueryMeta> {
         None
     }

@@ -4,8 +4,8 @@ use headwater_ledger::read::{Direction, MovementKind, Ordinal, Status, Transacti
 use headwater_types::{Address, Amount};
 use serde::Serialize;
 
-use crate::rebasing::rebases;
 use crate::asset_book::AssetView;
+use crate::rebasing::rebases;
 use crate::valuation::{Output, Valuer, decimal};
 
 /// One movement of one asset.

@@ -70,7 +70,19 @@ impl Snapshot {
         let openings = by_chain.iter().filter_map(of_chain).collect();
         let begins = segments.iter().map(|_| OnceLock::new()).collect();
         let exchange_rates = Arc::default();
-        Self { generation, coverage, registry, prices, exchange_rates, segments, by_chain, edges, holders, openings, begins }
+        Self {
+            generation,
+            coverage,
+            registry,
+            prices,
+            exchange_rates,
+            segments,
+            by_chain,
+            edges,
+            holders,
+            openings,
+            begins,
+        }
     }
 
     /// With exchange rates.
