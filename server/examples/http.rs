@@ -98,7 +98,7 @@ fn measure(question: &Question, (address, bare): (SocketAddr, SocketAddr), time:
     let theirs = alone(bare, &plain)?;
     let many = load(address, &question.requests, CLIENTS, time)?;
     let many_bare = load(bare, &plain, CLIENTS, time)?;
-    let rate = |calls: usize| calls as f64 / time.as_secs_f64();
+    let rate = |calls: usize| f64::from(u32::try_from(calls).unwrap_or(u32::MAX)) / time.as_secs_f64();
     println!(
         "| {} | {} | {} | {:?} | {:?} | {:?} | {:.1} | {:.0} | {:.0} |",
         question.class,
