@@ -8,10 +8,13 @@ mod bitcoin_etl;
 mod bitcoin_json;
 mod blockchair;
 mod cryo;
+mod documents;
 mod ethereum_etl;
 mod etherscan;
 mod evm_frames;
 mod evm_logs;
+mod evm_rpc;
+mod evm_system;
 mod graphsense_bitcoin;
 mod told_amount;
 
@@ -117,6 +120,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &blockchair::BlockchairEthereum,
     &blockchair::BlockchairBitcoin,
     &etherscan::EtherscanExport,
+    &evm_rpc::EvmRpc,
     &bitcoin_etl::BitcoinEtl,
     &bitcoin_core::BitcoinCore,
     &graphsense_bitcoin::GraphsenseBitcoin,
