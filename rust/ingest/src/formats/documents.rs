@@ -18,7 +18,9 @@ pub(super) fn each_document(
     handle: &mut dyn FnMut(&Value<'_>, &mut Sink<'_>) -> Result<(), Fault>,
 ) -> Result<(), IngestError> {
     if job.content == Content::Parquet {
-        return each_parquet_document(&job.input, columns, |value, place| one(job, place, sink, |sink| handle(value, sink)));
+        return each_parquet_document(&job.input, columns, |value, place| {
+            one(job, place, sink, |sink| handle(value, sink))
+        });
     }
     let mut first = true;
     each_value(job, sink, &mut |value, place, sink| {

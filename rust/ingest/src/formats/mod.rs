@@ -15,6 +15,7 @@ mod evm_frames;
 mod evm_logs;
 mod evm_rpc;
 mod evm_system;
+mod graphsense_account;
 mod graphsense_bitcoin;
 mod told_amount;
 
@@ -96,6 +97,8 @@ pub enum SniffedChain {
     Is(Chain),
     /// It is usually this one, but another of the same family looks alike.
     Usually(Chain),
+    /// It is one of these, of whatever family; usually the first.
+    OneOf(&'static [Chain]),
 }
 
 impl SniffedChain {
@@ -104,6 +107,7 @@ impl SniffedChain {
     pub const fn chain(self) -> Chain {
         match self {
             Self::Is(chain) | Self::Usually(chain) => chain,
+            Self::OneOf(chains) => chains[0],
         }
     }
 }
@@ -124,5 +128,6 @@ pub const FORMATS: &[&dyn Format] = &[
     &bitcoin_etl::BitcoinEtl,
     &bitcoin_core::BitcoinCore,
     &graphsense_bitcoin::GraphsenseBitcoin,
+    &graphsense_account::GraphsenseAccount,
     &bitcoin_blocks::BitcoinBlocks,
 ];

@@ -20,8 +20,7 @@ use super::{Format, Job, Sniffed, SniffedChain};
 use crate::error::{Fault, FieldError, Place};
 use crate::source::{Content, Probe, Row, each_row};
 use crate::{IngestError, Sink};
-pub(super) use extent::Complete;
-use extent::Extent;
+pub(super) use extent::{Complete, Extent};
 pub(super) use traces::path;
 pub(super) use transactions::status;
 
