@@ -41,8 +41,7 @@ fn blocks(batch: &Batch) -> BTreeMap<u64, BlockFacts> {
 
 fn files(folder: &Path, begin: &str) -> Vec<PathBuf> {
     let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut named: Vec<_> =
-        all.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(begin)).collect();
+    let mut named: Vec<_> = all.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(begin)).collect();
     named.sort();
     named
 }
@@ -137,7 +136,8 @@ fn corpus_whole_blocks_are_read_to_the_values_in_them() {
         flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
         let block: serde_json::Value = serde_json::from_str(&text).unwrap();
         let height = u64::try_from(number(&block["number"]).unwrap()).unwrap();
-        let address = |value: &serde_json::Value| value.as_str().map(|text| Address::parse(Chain::ETHEREUM, text).unwrap());
+        let address =
+            |value: &serde_json::Value| value.as_str().map(|text| Address::parse(Chain::ETHEREUM, text).unwrap());
         for transaction in block["transactions"].as_array().unwrap() {
             *kinds.entry(number(&transaction["type"])).or_insert(0) += 1;
             let hash = transaction["hash"].as_str().unwrap();
@@ -177,8 +177,22 @@ fn corpus_withdrawals_in_published_rows_are_read_too() {
     let (_, batch) = ingest(&[path]);
     let to = Address::parse(Chain::ETHEREUM, "0xb9d7934878b5fb9610b3fe8a5e441e8fad7e293f").unwrap();
     // The sixteen amounts of the first block in gwei, added by hand.
-    let gwei = 45_762_059 + 12_420_714 + 12_341_211 + 12_404_660 + 12_405_613 + 12_384_528 + 12_378_314 + 12_414_494
-        + 12_390_519 + 12_402_133 + 12_396_186 + 12_381_528 + 12_405_469 + 12_433_893 + 12_387_723 + 12_384_451_u128;
+    let gwei = 45_762_059
+        + 12_420_714
+        + 12_341_211
+        + 12_404_660
+        + 12_405_613
+        + 12_384_528
+        + 12_378_314
+        + 12_414_494
+        + 12_390_519
+        + 12_402_133
+        + 12_396_186
+        + 12_381_528
+        + 12_405_469
+        + 12_433_893
+        + 12_387_723
+        + 12_384_451_u128;
     let value = joined(&batch)[&TxHash::withdrawal(17_173_049, &to)].body.unwrap().value;
     assert_eq!(value.to_u128(), Some(gwei * 1_000_000_000));
     assert_eq!(batch.transactions.len(), 2, "both blocks pay one account");
