@@ -128,10 +128,11 @@ fn plan(path: &std::path::Path, options: &Options) -> Result<Option<Plan>, Inges
     let Some((format, sniffed)) = detect(&probe, options)? else { return Ok(None) };
     let (chain, chain_source) = match (options.chain, sniffed.chain) {
         (Some(chain), SniffedChain::Is(found)) if chain == found => (chain, ChainSource::Detected),
+        (Some(chain), SniffedChain::OneOf(chains)) if chains.contains(&chain) => (chain, ChainSource::Given),
         (Some(chain), _) if chain.family() == sniffed.chain.chain().family() => (chain, ChainSource::Given),
         // Files of another family than the one named: what they are outweighs what was said of the whole call.
         (_, SniffedChain::Is(chain)) => (chain, ChainSource::Detected),
-        (_, SniffedChain::Usually(chain)) => (chain, ChainSource::Assumed),
+        (_, usual @ (SniffedChain::Usually(_) | SniffedChain::OneOf(_))) => (usual.chain(), ChainSource::Assumed),
     };
     let job = Job { input: probe.input().clone(), content: probe.content().clone(), sniffed };
     Ok(Some(Plan { format, job, chain, chain_source }))

@@ -38,6 +38,7 @@ pub struct Sink<'a> {
     groups: HashMap<(u64, TxHash), usize>,
     times: HashMap<u64, Timestamp>,
     places: HashMap<(u64, u32), TxHash>,
+    heights: HashMap<TxHash, u64>,
     placed: usize,
     group: u64,
 }
@@ -73,6 +74,7 @@ impl<'a> Sink<'a> {
             groups: HashMap::new(),
             times: HashMap::new(),
             places: HashMap::new(),
+            heights: HashMap::new(),
             placed: 0,
             group: 0,
         }
@@ -233,16 +235,34 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// When the target cannot be read.
     pub fn transaction_at(&mut self, block: u64, index: u32) -> Result<Option<TxHash>, IngestError> {
+        self.index_pending();
+        match self.places.get(&(block, index)) {
+            Some(hash) => Ok(Some(*hash)),
+            None => Ok(self.target.transaction_at(self.pending.chain, block, index)?),
+        }
+    }
+
+    /// The block of a transaction, from what was read so far or what the target holds.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    pub fn block_of(&mut self, hash: &TxHash) -> Result<Option<u64>, IngestError> {
+        self.index_pending();
+        match self.heights.get(hash) {
+            Some(block) => Ok(Some(*block)),
+            None => Ok(self.target.block_of(self.pending.chain, hash)?),
+        }
+    }
+
+    /// Takes what was read since the last look into the tables by place and by hash. Only formats that ask pay for it.
+    fn index_pending(&mut self) {
         for facts in &self.pending.transactions[self.placed..] {
+            self.heights.insert(facts.hash, facts.block);
             if let Some(index) = facts.index {
                 self.places.insert((facts.block, index), facts.hash);
             }
         }
         self.placed = self.pending.transactions.len();
-        match self.places.get(&(block, index)) {
-            Some(hash) => Ok(Some(*hash)),
-            None => Ok(self.target.transaction_at(self.pending.chain, block, index)?),
-        }
     }
 
     /// The hash of a block that was read before or that the target holds.
@@ -301,6 +321,7 @@ impl<'a> Sink<'a> {
         self.fill_times(&mut batch, last)?;
         self.groups.clear();
         self.places.clear();
+        self.heights.clear();
         self.times.clear();
         self.placed = 0;
         self.weight = Weight::default();

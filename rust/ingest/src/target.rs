@@ -6,7 +6,7 @@ use headwater_ledger::store::{CommitReport, Writer};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{BlockHash, Chain, Timestamp, TxHash};
 
-/// Takes batches in, and answers the two questions that some files leave open.
+/// Takes batches in, and answers the questions that some files leave open.
 pub trait Target {
     /// Joins a batch with what is held. All of it, or nothing.
     ///
@@ -19,6 +19,12 @@ pub trait Target {
     /// # Errors
     /// When the target cannot be read.
     fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TxHash>, LedgerError>;
+
+    /// The block that a transaction stands in; `None` when it is not held.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    fn block_of(&self, chain: Chain, hash: &TxHash) -> Result<Option<u64>, LedgerError>;
 
     /// The time of a block; `None` when it is not held.
     ///
@@ -49,6 +55,14 @@ impl Target for Writer {
         let ledger = self.snapshot();
         match ledger.transaction_at(chain, block, index)? {
             Some(transaction) => Ok(Some(ledger.transaction_head(transaction)?.hash)),
+            None => Ok(None),
+        }
+    }
+
+    fn block_of(&self, chain: Chain, hash: &TxHash) -> Result<Option<u64>, LedgerError> {
+        let ledger = self.snapshot();
+        match ledger.find_transaction(chain, hash)? {
+            Some(transaction) => Ok(Some(ledger.transaction_head(transaction)?.block)),
             None => Ok(None),
         }
     }
@@ -103,6 +117,11 @@ impl Target for Gathered {
     fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TxHash>, LedgerError> {
         let mut all = self.of(chain).flat_map(|batch| &batch.transactions);
         Ok(all.find(|facts| facts.block == block && facts.index == Some(index)).map(|facts| facts.hash))
+    }
+
+    fn block_of(&self, chain: Chain, hash: &TxHash) -> Result<Option<u64>, LedgerError> {
+        let mut all = self.of(chain).flat_map(|batch| &batch.transactions);
+        Ok(all.find(|facts| facts.hash == *hash).map(|facts| facts.block))
     }
 
     fn block_time(&self, chain: Chain, block: u64) -> Result<Option<Timestamp>, LedgerError> {

@@ -19,10 +19,10 @@ pub struct HashError {
 
 /// The id of a transaction: 32 bytes in the order they are printed.
 ///
-/// A chain also moves value outside transactions: the allocation of the first block, block rewards, forks. Such a
-/// movement gets an id of its own that is made from its block and receiver and prints as `GENESIS_<address>`,
-/// `REWARD_<block>_<address>` or `FORK_<block>_<address>`. Balances that a list of holders states for a block have such
-/// ids too, which print as `OPENING_<block>_<digest>`.
+/// A chain also moves value outside transactions: the allocation of the first block, block rewards, withdrawals of
+/// validators, forks. Such a movement gets an id of its own that is made from its block and receiver and prints as
+/// `GENESIS_<address>`, `REWARD_<block>_<address>`, `WITHDRAWAL_<block>_<address>` or `FORK_<block>_<address>`. Balances
+/// that a list of holders states for a block have such ids too, which print as `OPENING_<block>_<digest>`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TxHash([u8; 32]);
 
@@ -35,6 +35,7 @@ const GENESIS: [u8; 8] = *b"GENESIS_";
 const REWARD: [u8; 8] = *b"REWARD__";
 const FORK: [u8; 8] = *b"FORK____";
 const OPENING: [u8; 8] = *b"OPENING_";
+const WITHDRAWAL: [u8; 8] = *b"WITHDRAW";
 
 impl TxHash {
     /// From the 32 bytes in printed order.
@@ -59,6 +60,12 @@ impl TxHash {
     #[must_use]
     pub fn reward(block: u32, receiver: &Address) -> Self {
         Self::made(REWARD, block, receiver)
+    }
+
+    /// The id of what validators withdrew to an account in a block.
+    #[must_use]
+    pub fn withdrawal(block: u32, receiver: &Address) -> Self {
+        Self::made(WITHDRAWAL, block, receiver)
     }
 
     /// The id of a movement that a fork decreed.
@@ -93,7 +100,7 @@ impl TxHash {
     /// Whether no transaction of the chain has this id.
     #[must_use]
     pub fn is_made(&self) -> bool {
-        [GENESIS, REWARD, FORK, OPENING].iter().any(|kind| self.0.starts_with(kind))
+        [GENESIS, REWARD, WITHDRAWAL, FORK, OPENING].iter().any(|kind| self.0.starts_with(kind))
     }
 
     /// Reads the text of a hash: `0x` and 64 hex digits on EVM chains, 64 hex digits elsewhere (either form is read),
@@ -106,6 +113,8 @@ impl TxHash {
             Some((GENESIS, Some(0), receiver))
         } else if let Some((block, receiver)) = text.strip_prefix("REWARD_").and_then(|rest| rest.split_once('_')) {
             Some((REWARD, block.parse().ok(), receiver))
+        } else if let Some((block, receiver)) = text.strip_prefix("WITHDRAWAL_").and_then(|rest| rest.split_once('_')) {
+            Some((WITHDRAWAL, block.parse().ok(), receiver))
         } else if let Some((block, receiver)) = text.strip_prefix("FORK_").and_then(|rest| rest.split_once('_')) {
             Some((FORK, block.parse().ok(), receiver))
         } else if let Some((block, digest)) = text.strip_prefix("OPENING_").and_then(|rest| rest.split_once('_')) {
@@ -133,6 +142,7 @@ impl TxHash {
                 kind if kind == GENESIS => format!("GENESIS_{receiver}"),
                 kind if kind == REWARD => format!("REWARD_{block}_{receiver}"),
                 kind if kind == OPENING => format!("OPENING_{block}_{receiver}"),
+                kind if kind == WITHDRAWAL => format!("WITHDRAWAL_{block}_{receiver}"),
                 _ => format!("FORK_{block}_{receiver}"),
             };
         }
@@ -262,7 +272,12 @@ mod tests {
             (Chain::BITCOIN, "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0"),
         ] {
             let receiver = Address::parse(chain, receiver).unwrap();
-            let ids = [TxHash::genesis(&receiver), TxHash::reward(17, &receiver), TxHash::fork(u32::MAX, &receiver)];
+            let ids = [
+                TxHash::genesis(&receiver),
+                TxHash::reward(17, &receiver),
+                TxHash::withdrawal(17, &receiver),
+                TxHash::fork(u32::MAX, &receiver),
+            ];
             for id in ids.into_iter().chain([TxHash::opening(17, &receiver, 0), TxHash::opening(17, &receiver, 1)]) {
                 assert!(id.is_made());
                 assert_eq!(TxHash::parse(chain.family(), &id.display(chain.family())), Ok(id));

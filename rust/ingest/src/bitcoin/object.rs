@@ -1,109 +1,16 @@
-//! Typed values out of JSON objects, with errors that name the way to the value.
+//! Typed values of bitcoin out of JSON objects.
 
 use headwater_types::{Address, Amount, BlockHash, Chain, Family, Network, Timestamp, TxHash};
 
 use crate::error::FieldError;
-use crate::source::json::Value;
-use crate::source::time_of;
+use crate::source::{Object, plain_number, time_of};
 
 /// Satoshis are the eighth decimal of a bitcoin.
 const DECIMALS: u8 = 8;
 /// Exponents beyond this make no amount of bitcoin.
 const MAX_EXPONENT: usize = 32;
 
-/// An object inside a document, and the way to it.
-pub(crate) struct Object<'v> {
-    value: &'v Value<'v>,
-    way: String,
-}
-
-impl<'v> Object<'v> {
-    /// The document itself.
-    pub(crate) fn whole(value: &'v Value<'v>) -> Self {
-        Self { value, way: String::new() }
-    }
-
-    fn column(&self, name: &str) -> String {
-        format!("{}{name}", self.way)
-    }
-
-    /// An error about one of its values.
-    pub(crate) fn wrong(&self, name: &str, expected: impl Into<String>) -> FieldError {
-        FieldError::new(&self.column(name), self.value.get(name).and_then(Value::text), expected)
-    }
-
-    /// A nested object.
-    pub(crate) fn object(&self, name: &str) -> Option<Self> {
-        let value = self.value.get(name).filter(|value| matches!(value, Value::Object(_)))?;
-        Some(Self { value, way: format!("{}{name}.", self.way) })
-    }
-
-    /// The objects of a list.
-    pub(crate) fn list(&self, name: &str) -> Result<Vec<Self>, FieldError> {
-        let Some(Value::List(items)) = self.value.get(name) else {
-            return Err(self.wrong(name, "a list of objects"));
-        };
-        (0..)
-            .zip(items)
-            .map(|(number, value): (usize, _)| match value {
-                Value::Object(_) => Ok(Self { value, way: format!("{}{name}[{number}].", self.way) }),
-                other => Err(FieldError::new(&format!("{}{name}[{number}]", self.way), other.text(), "an object")),
-            })
-            .collect()
-    }
-
-    /// The texts of a list; a missing list has none.
-    pub(crate) fn texts(&self, name: &str) -> Result<Vec<&'v str>, FieldError> {
-        let items = self.value.get(name).map_or(&[][..], Value::items);
-        items.iter().map(|item| item.text().ok_or_else(|| self.wrong(name, "a list of texts"))).collect()
-    }
-
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.value.get(name).is_some()
-    }
-
-    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
-        match self.value.get(name) {
-            Some(Value::Bool(flag)) => Some(*flag),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn text(&self, name: &str) -> Option<&'v str> {
-        self.value.get(name).and_then(Value::text)
-    }
-
-    fn read<T>(
-        &self,
-        name: &str,
-        expected: &str,
-        read: impl FnOnce(&'v str) -> Option<T>,
-    ) -> Result<Option<T>, FieldError> {
-        match self.value.get(name) {
-            None => Ok(None),
-            Some(value) => match value.text().and_then(read) {
-                Some(read) => Ok(Some(read)),
-                None => Err(self.wrong(name, expected)),
-            },
-        }
-    }
-
-    pub(crate) fn need<T>(&self, name: &str, value: Option<T>, expected: &str) -> Result<T, FieldError> {
-        value.ok_or_else(|| self.wrong(name, expected))
-    }
-
-    pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, FieldError> {
-        self.read(name, "an unsigned whole number of at most 64 bits", whole)
-    }
-
-    pub(crate) fn needed_number(&self, name: &str) -> Result<u64, FieldError> {
-        self.need(name, self.number(name)?, "an unsigned whole number of at most 64 bits")
-    }
-
-    pub(crate) fn small_number(&self, name: &str) -> Result<Option<u32>, FieldError> {
-        self.read(name, "an unsigned whole number of at most 32 bits", |text| u32::try_from(whole(text)?).ok())
-    }
-
+impl Object<'_> {
     /// The version of a transaction, which nodes print as a signed number before release 28 and as an unsigned one
     /// since.
     pub(crate) fn version(&self, name: &str) -> Result<Option<u32>, FieldError> {
@@ -139,7 +46,7 @@ impl<'v> Object<'v> {
     /// Whole satoshis.
     pub(crate) fn satoshis(&self, name: &str) -> Result<Option<u64>, FieldError> {
         self.read(name, "satoshis, at most all that can exist", |text| {
-            whole(text).filter(|satoshis| *satoshis <= super::block::MAX_MONEY)
+            plain_number::<u64>(text).filter(|satoshis| *satoshis <= super::block::MAX_MONEY)
         })
     }
 
@@ -170,10 +77,6 @@ pub(crate) fn address(network: Network, text: &str) -> Option<Address> {
     Address::parse_on(Chain::BITCOIN, network, text).ok()
 }
 
-fn whole(text: &str) -> Option<u64> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
-}
-
 /// Decimal text without an exponent: some writers print 0.000027 as `2.7e-05`.
 fn plain_decimal(text: &str) -> Option<String> {
     let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else { return Some(text.to_owned()) };
@@ -181,7 +84,7 @@ fn plain_decimal(text: &str) -> Option<String> {
         Some(digits) => (digits, true),
         None => (exponent.strip_prefix('+').unwrap_or(exponent), false),
     };
-    let places = usize::try_from(self::whole(digits)?).ok().filter(|places| *places <= MAX_EXPONENT)?;
+    let places = plain_number::<usize>(digits).filter(|places| *places <= MAX_EXPONENT)?;
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     if whole.is_empty() || ![whole, fraction].concat().bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

@@ -9,8 +9,8 @@
 use super::ethereum_etl::{COLUMNS, Complete, Reader, kind_of};
 use super::told_amount::double;
 use super::{Format, Job, Sniffed, bitcoin_etl, ethereum_etl};
-use crate::bitcoin::object::Object;
 use crate::error::FieldError;
+use crate::source::Object;
 use crate::source::{Content, Probe, Row, each_row};
 use crate::{IngestError, Sink};
 

@@ -4,13 +4,13 @@ use headwater_ledger::facts::{Claim, InputFacts, OutPoint, OutputFacts, UtxoFact
 use headwater_ledger::read::CoverageTable;
 use headwater_types::{Amount, Chain, Network, Timestamp};
 
-use super::bitcoin_json::{block_of, each_document, network, transaction_facts, weight_of};
+use super::bitcoin_json::{block_of, network, transaction_facts, weight_of};
+use super::documents::each_document;
 use super::{Format, Job, Sniffed, SniffedChain};
-use crate::bitcoin::object::Object;
 use crate::bitcoin::read_script;
 use crate::error::{Fault, FieldError};
 use crate::source::json::Value;
-use crate::source::{Content, Probe};
+use crate::source::{Content, Object, Probe};
 use crate::{IngestError, Sink};
 
 /// One block per document, with or without the envelope of a remote call around it.

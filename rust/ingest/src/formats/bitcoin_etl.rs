@@ -4,12 +4,13 @@ use headwater_ledger::facts::{InputFacts, OutPoint, OutputFacts, TransactionFact
 use headwater_ledger::read::ScriptType;
 use headwater_types::{Amount, Chain, Network};
 
-use super::bitcoin_json::{block_of, each_document, network, transaction_facts, weight_of};
+use super::bitcoin_json::{block_of, network, transaction_facts, weight_of};
+use super::documents::each_document;
 use super::{Format, Job, Sniffed, SniffedChain};
-use crate::bitcoin::object::{Object, address};
+use crate::bitcoin::object::address;
 use crate::bitcoin::read_script;
 use crate::error::{Fault, FieldError};
-use crate::source::{Content, Probe};
+use crate::source::{Content, Object, Probe};
 use crate::{IngestError, Sink};
 
 /// Blocks and transactions, told apart by their members: one file may hold both, as streams do.

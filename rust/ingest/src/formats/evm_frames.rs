@@ -15,6 +15,7 @@ use headwater_ledger::facts::{AmountOf, Body, Movement, MovementFact, Transactio
 use headwater_ledger::read::{Ordinal, Status};
 use headwater_types::{Address, Amount, Asset, Timestamp, TxHash};
 
+use super::evm_system::{System, SystemKind};
 use super::told_amount::ToldAmount;
 use crate::error::{Fault, FieldError, Place, RowError};
 use crate::{IngestError, Sink};
@@ -60,6 +61,18 @@ pub(super) enum FrameKind {
     Fork,
 }
 
+impl FrameKind {
+    /// What it is when it stands outside transactions.
+    const fn without_transaction(self) -> Option<SystemKind> {
+        match self {
+            Self::Reward => Some(SystemKind::Reward),
+            Self::Genesis => Some(SystemKind::Genesis),
+            Self::Fork => Some(SystemKind::Fork),
+            Self::Call { .. } | Self::Create | Self::Suicide => None,
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Frame {
     place: Place,
@@ -77,7 +90,7 @@ struct BlockFrames {
     last_row: u64,
     time: Option<Timestamp>,
     transactions: BTreeMap<Key, Vec<Frame>>,
-    system: BTreeMap<TxHash, Body>,
+    system: System,
 }
 
 /// Gathers the frames of a file.
@@ -106,8 +119,11 @@ impl Frames {
         }
         let frames = self.blocks.entry(block).or_default();
         frames.time = frames.time.or(row.time);
-        if let FrameKind::Reward | FrameKind::Genesis | FrameKind::Fork = row.kind {
-            movement_without_transaction(&row, &mut frames.system)?;
+        if let Some(kind) = row.kind.without_transaction() {
+            let needed = |column| FieldError::new(column, None, "a value");
+            let to = row.to.ok_or_else(|| needed("to_address"))?;
+            let value = row.value.ok_or_else(|| needed("value"))?.amount;
+            frames.system.add(kind, block, (row.from, to), value)?;
         } else {
             let needed = || FieldError::new("transaction_index", None, "a value, where the row names no transaction");
             let key = match row.hash {
@@ -142,13 +158,7 @@ impl Frames {
     fn resolve(&mut self, blocks: BTreeMap<u64, BlockFrames>, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         for (block, frames) in blocks {
             self.done.insert(block);
-            for (hash, body) in frames.system {
-                let mut facts = TransactionFacts::new(hash, block);
-                facts.time = frames.time;
-                facts.body = Some(body);
-                facts.status = Some(Status::Success);
-                sink.transaction(facts);
-            }
+            frames.system.hand_over(block, frames.time, sink);
             for (key, of_transaction) in frames.transactions {
                 if let Some(hash) = self.hash(key, block, &of_transaction, sink)? {
                     let mut facts = TransactionFacts::new(hash, block);
@@ -175,28 +185,6 @@ impl Frames {
         }
         Ok(found)
     }
-}
-
-/// Rewards, allocations and forks. One account may get several rewards in one block (its own and an uncle's): they
-/// have one id, so they are one movement of their sum. A row of a fork is known by the account it drains, since all
-/// of them have one receiver.
-fn movement_without_transaction(row: &FrameRow, system: &mut BTreeMap<TxHash, Body>) -> Result<(), FieldError> {
-    let FrameRow { block, from, .. } = *row;
-    let to = row.to.ok_or_else(|| FieldError::new("to_address", None, "a value"))?;
-    let value = row.value.ok_or_else(|| FieldError::new("value", None, "a value"))?.amount;
-    let number = u32::try_from(block)
-        .map_err(|_| FieldError::new("block_number", Some(&block.to_string()), "a number of at most 32 bits"))?;
-    let hash = match row.kind {
-        FrameKind::Reward => TxHash::reward(number, &to),
-        FrameKind::Genesis => TxHash::genesis(&to),
-        FrameKind::Fork | FrameKind::Call { .. } | FrameKind::Create | FrameKind::Suicide => {
-            TxHash::fork(number, &from.unwrap_or(to))
-        }
-    };
-    let body = system.entry(hash).or_insert(Body { from, to: Some(to), value: Amount::ZERO });
-    let sum = body.value.checked_add(value);
-    body.value = sum.ok_or_else(|| FieldError::new("value", Some(&value.to_string()), "a sum of at most 256 bits"))?;
-    Ok(())
 }
 
 /// Judges the frames of one transaction.

@@ -22,7 +22,7 @@ const WRAPPED: &[(Chain, Address)] = &[
     (Chain::ETHEREUM, Address::Evm(account(b"c02aaa39b223fe8d0a0e5c4f27ead9083c756cc2"))),
 ];
 
-/// The movement that a log stands for.
+/// The movement that a log stands for. TRON's contracts log as those of EVM chains do, addresses without their prefix.
 ///
 /// `Transfer` with three topics is ERC-20, with four ERC-721. Contracts older than the standards put the parties into
 /// the data instead of topics; as everywhere in the field those are read as ERC-20. Wrapping and unwrapping the native
@@ -128,6 +128,19 @@ mod tests {
         assert_eq!((early.kind, early.from, early.amount), (MovementFact::Token, party(1), Amount::from(3)));
         assert_eq!(movement(Chain::ETHEREUM, &log(OTHER, vec![TRANSFER, word(1), word(2)], &[])), None);
         assert_eq!(movement(Chain::ETHEREUM, &log(OTHER, vec![], &[word(1)])), None);
+    }
+
+    #[test]
+    fn the_parties_are_accounts_of_the_chain() {
+        let contract = Address::parse(Chain::TRON, "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t").unwrap();
+        let mut from = word(1);
+        // Some contracts leave the prefix of the address before its 20 bytes.
+        from[11] = 0x41;
+        let log =
+            LogFacts { index: 7, address: contract, topics: vec![TRANSFER, from, word(2)], data: word(3).to_vec() };
+        let moved = movement(Chain::TRON, &log).unwrap();
+        let account = |last| Some(Address::Tron(array(&word(last)[12..])));
+        assert_eq!((moved.asset, moved.from, moved.to), (Asset::Token(contract), account(1), account(2)));
     }
 
     #[test]

@@ -6,11 +6,12 @@ use headwater_ledger::read::ScriptType;
 use headwater_types::address::UtxoPayload;
 use headwater_types::{Address, Chain, Network};
 
-use super::bitcoin_json::{block_of, each_document, network, transaction_facts};
+use super::bitcoin_json::{block_of, network, transaction_facts};
+use super::documents::each_document;
 use super::{Format, Job, Sniffed, SniffedChain};
-use crate::bitcoin::object::{Object, address};
+use crate::bitcoin::object::address;
 use crate::error::{Fault, FieldError};
-use crate::source::{Content, Probe};
+use crate::source::{Content, Object, Probe};
 use crate::{IngestError, Sink};
 
 /// Blocks and transactions. Inputs tell owner and amount, but not which output they spend; a flag `coinjoin` is not

@@ -8,10 +8,14 @@ mod bitcoin_etl;
 mod bitcoin_json;
 mod blockchair;
 mod cryo;
+mod documents;
 mod ethereum_etl;
 mod etherscan;
 mod evm_frames;
 mod evm_logs;
+mod evm_rpc;
+mod evm_system;
+mod graphsense_account;
 mod graphsense_bitcoin;
 mod told_amount;
 
@@ -93,6 +97,8 @@ pub enum SniffedChain {
     Is(Chain),
     /// It is usually this one, but another of the same family looks alike.
     Usually(Chain),
+    /// It is one of these, of whatever family; usually the first.
+    OneOf(&'static [Chain]),
 }
 
 impl SniffedChain {
@@ -101,6 +107,7 @@ impl SniffedChain {
     pub const fn chain(self) -> Chain {
         match self {
             Self::Is(chain) | Self::Usually(chain) => chain,
+            Self::OneOf(chains) => chains[0],
         }
     }
 }
@@ -117,8 +124,10 @@ pub const FORMATS: &[&dyn Format] = &[
     &blockchair::BlockchairEthereum,
     &blockchair::BlockchairBitcoin,
     &etherscan::EtherscanExport,
+    &evm_rpc::EvmRpc,
     &bitcoin_etl::BitcoinEtl,
     &bitcoin_core::BitcoinCore,
     &graphsense_bitcoin::GraphsenseBitcoin,
+    &graphsense_account::GraphsenseAccount,
     &bitcoin_blocks::BitcoinBlocks,
 ];

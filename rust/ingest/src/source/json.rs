@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-/// How deep values may be nested.
-const MAX_DEPTH: usize = 64;
+/// How deep values may be nested: call traces are trees, each call two levels deeper.
+const MAX_DEPTH: usize = 512;
 /// How many values one document may hold.
 const MAX_VALUES: usize = 4_000_000;
 
@@ -82,7 +82,7 @@ pub struct JsonError {
 /// Reads one document.
 ///
 /// # Errors
-/// When the text is not exactly one JSON value, is nested deeper than 64, or holds more than four million values.
+/// When the text is not exactly one JSON value, is nested deeper than 512, or holds more than four million values.
 pub fn parse(text: &str) -> Result<Value<'_>, JsonError> {
     let mut parser = Parser { text, at: 0, values: 0, lenient: false };
     let value = parser.value(0)?;
@@ -142,7 +142,7 @@ impl<'a> Parser<'a> {
             return Err(self.error("at most four million values"));
         }
         if depth > MAX_DEPTH {
-            return Err(self.error("values nested at most 64 deep"));
+            return Err(self.error("values nested at most 512 deep"));
         }
         self.blanks();
         match self.peek() {

@@ -67,9 +67,14 @@ impl Probe {
         }
     }
 
+    /// The first JSON document, as far as it stands in the head.
+    pub(crate) fn document(&self) -> Option<json::Value<'_>> {
+        let text = self.text().map(str::trim_start).filter(|text| text.starts_with(['{', '[']))?;
+        json::parse_beginning(text)
+    }
+
     fn look_for_json(&mut self) {
-        let Some(value) = self.text().map(str::trim_start).filter(|text| text.starts_with(['{', '['])) else { return };
-        let Some(value) = json::parse_beginning(value) else { return };
+        let Some(value) = self.document() else { return };
         let object = value.items().first().unwrap_or(&value);
         let members = object.members();
         let columns = members.iter().map(|(name, _)| name.clone().into_owned()).collect();

@@ -7,6 +7,7 @@ use headwater_types::{Address, Amount, BlockHash, Chain, Family, Timestamp, TxHa
 use polars::prelude::StringChunked;
 
 use crate::error::{FieldError, Place};
+use crate::source::Object;
 use crate::source::json::Value;
 
 /// Where each column of a table stands.
@@ -94,6 +95,18 @@ impl<'a> Row<'a> {
             };
         // `\N` is how dumps of column stores write a missing value.
         Ok(text.filter(|text| !text.is_empty() && text != "\\N"))
+    }
+
+    /// The objects of a list, in JSON; `None` when the value is missing or this is no JSON.
+    ///
+    /// # Errors
+    /// When the value is anything else than a list of objects.
+    pub(crate) fn objects(&self, column: &str) -> Result<Option<Vec<Object<'a>>>, FieldError> {
+        let column = own_name(self.names, column);
+        match &self.cells {
+            Cells::Json(value) if value.get(column).is_some() => Object::whole(value).list(column).map(Some),
+            Cells::Json(_) | Cells::Csv { .. } | Cells::Frame { .. } => Ok(None),
+        }
     }
 
     /// A value that must be there.

@@ -21,13 +21,13 @@ pub(in super::super) enum Complete {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Extent {
+pub(in super::super) struct Extent {
     ranges: BTreeMap<CoverageTable, (u64, u64)>,
     blocks: BTreeSet<u64>,
 }
 
 impl Extent {
-    pub(super) fn see(&mut self, table: CoverageTable, block: u64) {
+    pub(in super::super) fn see(&mut self, table: CoverageTable, block: u64) {
         if table == CoverageTable::Blocks {
             self.blocks.insert(block);
             return;
@@ -37,7 +37,7 @@ impl Extent {
     }
 
     /// Blocks in a run are complete whatever the file is; its other tables only if it is no selection.
-    pub(super) fn claim(&self, complete: Complete, sink: &mut Sink<'_>) {
+    pub(in super::super) fn claim(&self, complete: Complete, sink: &mut Sink<'_>) {
         for (first, last) in runs(&self.blocks) {
             sink.claim(Claim::Blocks { first, last, table: CoverageTable::Blocks });
         }

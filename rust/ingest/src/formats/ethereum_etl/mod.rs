@@ -14,13 +14,13 @@ use headwater_ledger::read::CoverageTable;
 use headwater_types::Chain;
 
 use super::evm_frames::{FrameRow, Frames};
+use super::evm_system::System;
 use super::told_amount::{ReadAmount, digits};
 use super::{Format, Job, Sniffed, SniffedChain};
 use crate::error::{Fault, FieldError, Place};
 use crate::source::{Content, Probe, Row, each_row};
 use crate::{IngestError, Sink};
-pub(super) use extent::Complete;
-use extent::Extent;
+pub(super) use extent::{Complete, Extent};
 pub(super) use traces::path;
 pub(super) use transactions::status;
 
@@ -168,10 +168,8 @@ impl Reader {
             Kind::Block => {
                 let block = block(row, sink.chain())?;
                 self.extent.see(CoverageTable::Blocks, block.number);
+                withdrawals(row, block.number, sink)?;
                 sink.block(block);
-                if row.text("withdrawals").ok().flatten().is_some_and(|list| list != "[]") || has_withdrawals(row) {
-                    sink.warn("withdrawals of validators are not read: they are missing from balances");
-                }
             }
             Kind::Transaction => self.transaction(row, sink)?,
             Kind::Receipt => {
@@ -224,9 +222,28 @@ fn block(row: &Row<'_>, chain: Chain) -> Result<BlockFacts, FieldError> {
     })
 }
 
-/// Withdrawals are a list of objects in JSON, which is no plain value.
-fn has_withdrawals(row: &Row<'_>) -> bool {
-    row.text("withdrawals").is_err()
+/// Withdrawals of validators, in gwei. They are a list of objects in JSON; in a cell of a table they are the text of
+/// one, of which no form is documented.
+fn withdrawals(row: &Row<'_>, block: u64, sink: &mut Sink<'_>) -> Result<(), FieldError> {
+    let Some(list) = row.objects("withdrawals")? else {
+        if row.text("withdrawals").ok().flatten().is_some_and(|list| list != "[]") {
+            sink.warn("withdrawals of validators are read from JSON lines only: they are missing from balances");
+        }
+        return Ok(());
+    };
+    let mut system = System::default();
+    for withdrawal in &list {
+        let to = withdrawal.address_on("address", sink.chain())?;
+        let gwei = withdrawal.quantity("amount")?;
+        let expected = "a value";
+        system.add_withdrawal(
+            block,
+            withdrawal.need("address", to, expected)?,
+            withdrawal.need("amount", gwei, expected)?,
+        )?;
+    }
+    system.hand_over(block, row.time("timestamp")?, sink);
+    Ok(())
 }
 
 fn needed<T>(value: Option<T>, column: &str) -> Result<T, FieldError> {

@@ -1,0 +1,104 @@
+//! How the rows write binary values and amounts.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use headwater_types::{Address, Amount, BlockHash, Chain, Network, TxHash};
+
+use crate::error::FieldError;
+use crate::source::{Row, hex_bytes};
+
+/// Exponents beyond this make no amount of 256 bits.
+const MAX_EXPONENT: usize = 77;
+
+/// Bytes in hex after `0x`, or in base64.
+pub(super) fn binary(text: &str) -> Option<Vec<u8>> {
+    if text.starts_with("0x") { hex_bytes(text) } else { STANDARD.decode(text).ok() }
+}
+
+fn fixed<const N: usize>(row: &Row<'_>, column: &str, what: &str) -> Result<Option<[u8; N]>, FieldError> {
+    let Some(text) = row.text(column)? else { return Ok(None) };
+    match binary(&text).and_then(|bytes| <[u8; N]>::try_from(bytes).ok()) {
+        Some(bytes) => Ok(Some(bytes)),
+        None => Err(FieldError::new(column, Some(&text), format!("{what} of {N} bytes, in base64 or in hex after 0x"))),
+    }
+}
+
+/// A value of any length.
+pub(super) fn bytes(row: &Row<'_>, column: &str) -> Result<Option<Vec<u8>>, FieldError> {
+    let Some(text) = row.text(column)? else { return Ok(None) };
+    let bytes = binary(&text);
+    bytes.map(Some).ok_or_else(|| FieldError::new(column, Some(&text), "bytes in base64 or in hex after 0x"))
+}
+
+/// An address: its 20 bytes, on every chain. Text with a prefix or a checksum is an address of the chain, too.
+pub(super) fn address(row: &Row<'_>, column: &str, chain: Chain) -> Result<Option<Address>, FieldError> {
+    let Some(text) = row.text(column)? else { return Ok(None) };
+    let bytes = binary(&text).and_then(|bytes| <[u8; 20]>::try_from(bytes).ok());
+    let address = bytes.and_then(|bytes| Address::from_key(chain.family(), Network::default(), &bytes));
+    let address = address.or_else(|| Address::parse(chain, &text).ok());
+    address.map(Some).ok_or_else(|| {
+        let expected = format!("an address of {chain}: 20 bytes in base64 or in hex after 0x");
+        FieldError::new(column, Some(&text), expected)
+    })
+}
+
+pub(super) fn transaction(row: &Row<'_>, column: &str) -> Result<Option<TxHash>, FieldError> {
+    Ok(fixed(row, column, "a transaction hash")?.map(TxHash::new))
+}
+
+pub(super) fn block_hash(row: &Row<'_>, column: &str) -> Result<Option<BlockHash>, FieldError> {
+    Ok(fixed(row, column, "a block hash")?.map(BlockHash::new))
+}
+
+/// An amount: `199e17` is a form of it.
+pub(super) fn amount(row: &Row<'_>, column: &str) -> Result<Option<Amount>, FieldError> {
+    let Some(text) = row.text(column)? else { return Ok(None) };
+    let expected = "an unsigned whole number of at most 256 bits";
+    whole(&text).map(Some).ok_or_else(|| FieldError::new(column, Some(&text), expected))
+}
+
+fn whole(text: &str) -> Option<Amount> {
+    let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else { return Amount::parse_raw(text).ok() };
+    let places: usize = crate::source::plain_number(exponent.strip_prefix('+').unwrap_or(exponent))?;
+    let decimals = u8::try_from(Some(places).filter(|places| *places <= MAX_EXPONENT)?).ok()?;
+    // Read as whole units of so many decimals, it is the number of smallest ones.
+    Amount::parse_decimal(mantissa, decimals).ok()
+}
+
+/// Whether the hash of a block begins with its number, as it does on TRON.
+pub(super) fn is_numbered(number: &str, hash: &str) -> bool {
+    let number: Option<u64> = crate::source::plain_number(number);
+    let begin = binary(hash).and_then(|hash| hash.first_chunk().copied().map(u64::from_be_bytes));
+    number.is_some() && number == begin
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exponent_makes_a_whole_number_or_is_refused() {
+        for (text, expected) in [
+            ("31337", Some(31_337_u128)),
+            ("199e17", Some(19_900_000_000_000_000_000)),
+            ("1E+20", Some(100_000_000_000_000_000_000)),
+            ("1.5e1", Some(15)),
+            ("0e5", Some(0)),
+            ("1.55e1", None),
+            ("1e-3", None),
+            ("1e", None),
+            ("e5", None),
+            ("-1e5", None),
+            ("1e999", None),
+        ] {
+            assert_eq!(whole(text).and_then(Amount::to_u128), expected, "{text}");
+        }
+        assert!(whole("1e77").is_some() && whole("2e77").is_none());
+    }
+
+    #[test]
+    fn the_number_of_a_tron_block_stands_in_its_hash() {
+        assert!(is_numbered("9386", "AAAAAAAAJKq3pg0K1eUW0KGn2fCyaoayZkJg07wYGdk="));
+        assert!(!is_numbered("46147", "0x4e3a3754410177e6937ef1f84bba68ea139e8d1a2258c5f85db9f1cd715a1bdd"));
+    }
+}
