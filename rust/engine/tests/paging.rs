@@ -1,4 +1,5 @@
 //! Pages under a writer: whatever is committed between two of them, a cursor gives every row once.
+#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
 
 mod town;
 

@@ -1,4 +1,5 @@
 //! Balance histories worked by hand.
+#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
 
 mod town;
 

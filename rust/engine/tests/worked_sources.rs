@@ -1,4 +1,5 @@
 //! What sources state otherwise than by movements: lists of holders, amounts in doubles.
+#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
 
 mod town;
 

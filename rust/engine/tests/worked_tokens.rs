@@ -1,4 +1,5 @@
 //! Holders, concentration and flows worked by hand.
+#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
 
 mod town;
 
@@ -49,13 +50,13 @@ fn holders_are_ranked_and_what_cannot_be_spent_is_left_out() {
     let town = desk(vec![batch(minted())]);
     let holders = data(&town, "token/holders", &about(USDT, json!({})));
     let third = 100.0 * (1.0 / 3.0);
-    let entry = |rank, who, millions: u64, percent: f64| {
+    let entry = |rank, who, millions: u32, percent: f64| {
         json!({
             "rank": rank,
             "address": text(who),
-            "balance": millions as f64 * 1e6,
-            "balance_raw": (millions * 1_000_000_000_000).to_string(),
-            "balance_usd": millions as f64 * 1e6,
+            "balance": f64::from(millions) * 1e6,
+            "balance_raw": (u64::from(millions) * 1_000_000_000_000).to_string(),
+            "balance_usd": f64::from(millions) * 1e6,
             "pct_of_supply": percent,
         })
     };
