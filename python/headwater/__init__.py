@@ -13,7 +13,7 @@
 [('send', '1.5', 'eth')]
 """
 
-from headwater import address
+from headwater import address, metrics
 from headwater._headwater import __version__
 from headwater.errors import Cancelled, HeadwaterError, InternalError, InvalidInput, NotFound, StorageError
 from headwater.ledger import Ledger, open  # noqa: A004
@@ -31,5 +31,6 @@ __all__ = [
     "StorageError",
     "__version__",
     "address",
+    "metrics",
     "open",
 ]

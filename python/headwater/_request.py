@@ -9,6 +9,7 @@ import polars as pl
 
 Addresses = str | Sequence[str]
 Texts = Sequence[str] | None
+Contracts = Sequence[str | None] | None
 
 
 def given(values: Mapping[str, Any], *but: str) -> dict[str, Any]:

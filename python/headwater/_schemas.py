@@ -97,6 +97,78 @@ REGISTRY_ENTRY: Schema = {
     "rate_source": pl.String,
 }
 
+# The fields of one asset within a day; the frame has a row for each of them, with the fields of the day beside.
+_HELD: Schema = {
+    "symbol": pl.String,
+    "contract": pl.String,
+    "decimals": pl.Int64,
+    "balance": pl.String,
+    "balance_raw": pl.String,
+    "price_usd": pl.Float64,
+    "balance_usd": pl.Float64,
+    "verified": pl.Boolean,
+    "amount_out": pl.String,
+}
+
+DAILY_POINT: Schema = {
+    "date": pl.String,
+    "timestamp": pl.Int64,
+    "balances": pl.List(pl.Struct(_HELD)),
+    "total_usd": pl.Float64,
+    "received_usd": pl.Float64,
+    "sent_usd": pl.Float64,
+    "tx_count": pl.Int64,
+}
+
+HOLDER: Schema = {
+    "rank": pl.Int64,
+    "address": pl.String,
+    "balance": pl.Float64,
+    "balance_raw": pl.String,
+    "balance_usd": pl.Float64,
+    "pct_of_supply": pl.Float64,
+}
+
+_MEASURES: Schema = {
+    "top10_pct": pl.Float64,
+    "top100_pct": pl.Float64,
+    "top1000_pct": pl.Float64,
+    "hhi": pl.Float64,
+    "gini": pl.Float64,
+    "nakamoto": pl.Int64,
+    "theil": pl.Float64,
+    "theil_normalised": pl.Float64,
+    "entropy_bits": pl.Float64,
+    "effective_holders_1usd": pl.Int64,
+    "effective_holders_100usd": pl.Int64,
+    "effective_holders_0_001_btc": pl.Int64,
+    "effective_holders_0_1_btc": pl.Int64,
+}
+
+CONCENTRATION: Schema = {
+    "blockchain": pl.String,
+    "contract": pl.String,
+    "symbol": pl.String,
+    "decimals": pl.Int64,
+    "holder_count": pl.Int64,
+    "total_supply": pl.Float64,
+    "total_supply_raw": pl.String,
+    "concentration": pl.Struct(_MEASURES),
+}
+
+ADDRESS_FLOW: Schema = {
+    "address": pl.String,
+    "received": pl.Float64,
+    "sent": pl.Float64,
+    "net_flow": pl.Float64,
+    "net_flow_usd": pl.Float64,
+    "received_count": pl.Int64,
+    "sent_count": pl.Int64,
+    "tx_count": pl.Int64,
+    "first_activity_ts": pl.Int64,
+    "last_activity_ts": pl.Int64,
+}
+
 RATE: Schema = {"symbol": pl.String, "price_usd": pl.Float64, "ts": pl.Int64}
 
 RATE_COVERAGE: Schema = {
@@ -109,8 +181,10 @@ RATE_COVERAGE: Schema = {
 
 ROWS: dict[str, str] = {
     "assets": "tokens",
+    "balance-history": "data_points",
     "chains": "chains",
     "counterparty": "datas",
+    "counterparty/list": "datas",
     "counterparty/overview": "transfer_betweens",
     "counterparty/transfer-between": "datas",
     "rates": "rates",
@@ -118,6 +192,8 @@ ROWS: dict[str, str] = {
     "rates/symbols": "coverage",
     "registry": "tokens",
     "resolve": "assets",
+    "token/addresses_flow": "addresses",
+    "token/holders": "holders",
     "transaction": "transfers",
     "transactions": "datas",
     "wallet-overview": "balances",
@@ -125,12 +201,17 @@ ROWS: dict[str, str] = {
 
 FRAMES: dict[str, Schema] = {
     "assets": REGISTRY_ENTRY,
+    "balance-history": DAILY_POINT,
     "counterparty": COUNTERPARTY_ROW,
+    "counterparty/list": COUNTERPARTY_ROW,
     "counterparty/transfer-between": TRANSFER_ROW,
     "rates": RATE,
     "rates/history": {"ts": pl.Int64, "price_usd": pl.Float64},
     "rates/symbols": RATE_COVERAGE,
     "registry": REGISTRY_ENTRY,
+    "token/addresses_flow": ADDRESS_FLOW,
+    "token/concentration": CONCENTRATION,
+    "token/holders": HOLDER,
     "transaction": TRANSFER_ROW,
     "transactions": TRANSFER_ROW,
     "wallet-overview": ASSET_OVERVIEW,
@@ -145,6 +226,23 @@ SOMETIMES: Schema = {
 }
 # And some prices: with ``quote``.
 SOMETIMES_QUOTED: Schema = {"price": pl.Float64}
+
+
+# Fields that hold records of their own, which a frame has as columns in their place: one record in a row, or a list of
+# them, and then a row for each.
+NESTED: dict[str, str] = {"balance-history": "balances", "token/concentration": "concentration"}
+
+
+def spread(endpoint: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """Give the columns of records that stand in a column in its place."""
+    nested = NESTED.get(endpoint)
+    if nested is None:
+        return frame
+    if isinstance(frame.schema[nested], pl.List):
+        # A row whose list is empty stays, without a record: a day on which nothing was held.
+        held = pl.when(pl.col(nested).list.len() > 0).then(pl.col(nested))
+        frame = frame.with_columns(held).explode(nested)
+    return frame.unnest(nested)
 
 
 def rows(endpoint: str, answer: str) -> _headwater.Rows | None:

@@ -9,14 +9,15 @@ from os import PathLike
 from typing import Any
 
 from headwater import _headwater
+from headwater._lists import WholeLists
 from headwater._market import MarketData
-from headwater._request import Addresses, Texts
+from headwater._request import Addresses, Contracts, Texts
 from headwater._request import given as _given
 from headwater._tables import optional_table, table
+from headwater._tokens import Holdings
 from headwater.reports import Report, Reports
 
 Criteria = Sequence[Mapping[str, Any]] | None
-Contracts = Sequence[str | None] | None
 
 
 def open(path: str | PathLike[str]) -> Ledger:  # noqa: A001
@@ -39,7 +40,7 @@ def open(path: str | PathLike[str]) -> Ledger:  # noqa: A001
     return Ledger(_headwater.open_store(path))
 
 
-class Ledger(MarketData):
+class Ledger(MarketData, Holdings, WholeLists):
     """Answers about addresses: :func:`headwater.open` a store, or build one with :meth:`from_frames`.
 
     Every method takes one address or many; many give :class:`Reports`. Keyword arguments that are ``None`` are left

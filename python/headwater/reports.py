@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headwater import _headwater, _schemas
+from headwater import _headwater, _plots, _schemas
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class Report:
@@ -71,9 +74,14 @@ class Report:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The rows as a polars frame. Amounts stay exact text: cast them once you know their size."""
+        """The rows as a polars frame. Amounts stay exact text: cast them once you know their size.
+
+        Records within a row have their fields as columns: of a balance history there is a row per day and asset.
+        """
         table = self._table
-        return pl.DataFrame(self.rows, infer_schema_length=None) if table is None else pl.DataFrame(table)
+        if table is None:
+            return pl.DataFrame(self.rows, infer_schema_length=None)
+        return _schemas.spread(self.endpoint, pl.DataFrame(table))
 
     @property
     def _table(self) -> _headwater._ArrowStream | None:
@@ -97,8 +105,43 @@ class Report:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the rows through the Arrow C stream interface."""
-        table = self._table
+        table = None if self.endpoint in _schemas.NESTED else self._table
         return (self.frame if table is None else table).__arrow_c_stream__(requested_schema)
+
+    def plot(self, ax: Axes | None = None, *, asset: str | None = None) -> Axes:
+        """Draw the answer.
+
+        * ``balance-history``: US dollars by asset, stacked, or the balance of one asset;
+        * ``token/holders``: the share of the supply that the first ranks have together;
+        * ``token/concentration``: the same at 10, 100, 1,000 and all holders, with the Nakamoto coefficient.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; missing, on the current axes.
+        asset : str, optional
+            Of a balance history: a symbol, a contract, or ``"native"`` for the coin of the chain.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidInput
+            When there is no picture of such an answer, or nothing in it to draw.
+        ImportError
+            When matplotlib is not installed: ``pip install 'headwater[plot]'``.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> from headwater.examples import ledger
+        >>> ledger().holders("native").plot().get_title()
+        'eth: 2 holders'
+        """
+        return _plots.draw(self, ax, asset)
 
     def __repr__(self) -> str:
         """Name the call and what the answer holds."""

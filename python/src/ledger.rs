@@ -4,19 +4,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use headwater_engine::{Answer, Desk, endpoint};
+use headwater_engine::{Answer, Desk, Endpoint, endpoint};
 use headwater_export::ExportError;
 use headwater_ingest::frames::{Transfers, transfers_batch};
 use headwater_ledger::Store;
 use headwater_ledger::read::Generations;
 use headwater_ledger::store::in_memory;
+use headwater_server::gateway::milliseconds;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::address::chain_of;
 use crate::errors::{exception, raise};
 use crate::interrupt::interruptible;
+use crate::tables;
+
+/// Bytes of answers that are kept for those who ask the same, as many as the gateway keeps.
+const CACHE_BYTES: usize = 64 << 20;
 
 /// A ledger that answers calls by name, JSON in and JSON out.
 #[pyclass(frozen, module = "headwater._headwater")]
@@ -30,15 +35,32 @@ pub struct NativeLedger {
 impl NativeLedger {
     /// Answers one call: the endpoint's name and its request as JSON; `{"data", "meta"}` as JSON comes back.
     fn answer(&self, py: Python<'_>, name: &str, request: &str) -> PyResult<String> {
-        let Some(endpoint) = endpoint(name) else {
-            return Err(raise(py, "NotFound", &format!("there is no call {name:?}"), None, None));
-        };
-        let request = serde_json::from_str(request).map_err(|error| {
-            raise(py, "InvalidInput", &format!("the request is no JSON: {error}"), Some("invalid_json"), None)
-        })?;
+        let (endpoint, request) = question(py, name, request)?;
         interruptible(py, |cancel| self.desk.answer(endpoint, &request, cancel))?
             .map(|answer| envelope(&answer))
             .map_err(|error| exception(py, &error))
+    }
+
+    /// Writes the rows of a list to a file, in the form that its ending stands for: all of them unless the request has a
+    /// `limit`. Rows, cursor and warnings come back as JSON.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
+    fn write_table(&self, py: Python<'_>, name: &str, request: &str, path: PathBuf) -> PyResult<String> {
+        let (endpoint, request) = question(py, name, request)?;
+        let form = tables::form_of(py, &path)?;
+        let written =
+            interruptible(py, |cancel| tables::to_file(&self.desk, (endpoint, &request), (form, &path), cancel))?
+                .map_err(|error| tables::refused(py, &error, Some(&path)))?;
+        let (next_cursor, warnings) = (written.next_cursor, written.warnings);
+        Ok(json!({"rows": written.rows, "next_cursor": next_cursor, "warnings": warnings}).to_string())
+    }
+
+    /// The rows of a list as a table: all of them unless the request has a `limit`.
+    fn read_table(&self, py: Python<'_>, name: &str, request: &str) -> PyResult<PyTable> {
+        let (endpoint, request) = question(py, name, request)?;
+        let (batches, schema) =
+            interruptible(py, |cancel| tables::in_memory(&self.desk, (endpoint, &request), cancel))?
+                .map_err(|error| tables::refused(py, &error, None))?;
+        PyTable::try_new(batches, schema)
     }
 
     /// Writes the transfers as partitioned Parquet; what was written comes back as JSON.
@@ -71,8 +93,19 @@ fn export_error(py: Python<'_>, error: &ExportError) -> PyErr {
 
 impl NativeLedger {
     fn new(ledgers: Arc<dyn Generations>, source: String) -> Self {
-        Self { desk: Desk::new(Arc::clone(&ledgers)), ledgers, source }
+        let desk = Desk::new(Arc::clone(&ledgers)).with_cache(CACHE_BYTES).with_clock(milliseconds);
+        Self { desk, ledgers, source }
     }
+}
+
+/// An endpoint by its name, and a request from its text.
+fn question(py: Python<'_>, name: &str, request: &str) -> PyResult<(&'static Endpoint, Value)> {
+    let endpoint =
+        endpoint(name).ok_or_else(|| raise(py, "NotFound", &format!("there is no call {name:?}"), None, None))?;
+    let request = serde_json::from_str(request).map_err(|error| {
+        raise(py, "InvalidInput", &format!("the request is no JSON: {error}"), Some("invalid_json"), None)
+    })?;
+    Ok((endpoint, request))
 }
 
 fn envelope(answer: &Answer) -> String {

@@ -5,7 +5,9 @@ mod cli;
 mod errors;
 mod interrupt;
 mod ledger;
+mod metrics;
 mod rows;
+mod tables;
 
 use pyo3::prelude::*;
 
@@ -19,6 +21,7 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ledger::from_frames, module)?)?;
     module.add_function(wrap_pyfunction!(address::address_valid, module)?)?;
     module.add_function(wrap_pyfunction!(address::address_checksum, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics::measures, module)?)?;
     module.add_function(wrap_pyfunction!(cli::main, module)?)?;
     Ok(())
 }

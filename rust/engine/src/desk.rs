@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use headwater_ledger::read::Generations;
-use headwater_ledger::{Cancel, Ledger};
+use headwater_ledger::{Cancel, Ledger, LedgerError};
 use serde_json::Value;
 
 use crate::analyses::{Call, Description, Made, entry};
@@ -43,6 +43,17 @@ impl Desk {
         Self { clock: Some(clock), ..self }
     }
 
+    /// The same, for which the newest generation stays the one that it is now: pages that follow one another without a
+    /// cursor are read from one state of the data.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn pinned(&self) -> Result<Self, Error> {
+        let current = self.ledgers.current()?;
+        let ledgers = Arc::new(Pinned { current, all: Arc::clone(&self.ledgers) });
+        Ok(Self { ledgers, ..self.clone() })
+    }
+
     /// Answers one call.
     ///
     /// `request` is a JSON object: the body of a POST, or the query and path parameters of a GET, whose values may
@@ -51,7 +62,7 @@ impl Desk {
     /// # Errors
     /// See [`crate::ErrorKind`].
     pub fn answer(&self, endpoint: &Endpoint, request: &Value, cancel: &Cancel) -> Result<Answer, Error> {
-        cancel.check().map_err(headwater_ledger::LedgerError::from)?;
+        cancel.check().map_err(LedgerError::from)?;
         let entry = entry(endpoint.name)
             .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no call named {:?}", endpoint.name)))?;
         let ledger = self.ledger(request)?;
@@ -85,7 +96,7 @@ impl Desk {
         cancel: &Cancel,
         sink: &mut dyn TableSink,
     ) -> Result<(), Error> {
-        cancel.check().map_err(headwater_ledger::LedgerError::from)?;
+        cancel.check().map_err(LedgerError::from)?;
         let table = entry(endpoint.name)
             .and_then(|entry| entry.table.as_ref())
             .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("the answer of {:?} is no list", endpoint.name)))?;
@@ -120,5 +131,21 @@ impl Desk {
     #[must_use]
     pub fn describe(endpoint: &Endpoint) -> Option<Description> {
         entry(endpoint.name).map(|entry| (entry.describe)())
+    }
+}
+
+/// Generations of which the newest one does not change.
+struct Pinned {
+    current: Arc<dyn Ledger>,
+    all: Arc<dyn Generations>,
+}
+
+impl Generations for Pinned {
+    fn current(&self) -> Result<Arc<dyn Ledger>, LedgerError> {
+        Ok(Arc::clone(&self.current))
+    }
+
+    fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>, LedgerError> {
+        self.all.generation(number)
     }
 }

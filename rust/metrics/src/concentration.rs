@@ -5,6 +5,7 @@
 //! 1 + 2^-8, they are put in order. Sorted input, as holder tables are, is read in place.
 
 mod buckets;
+mod doubles;
 mod order;
 mod store;
 mod wide;
@@ -14,6 +15,7 @@ use headwater_types::Amount;
 use ruint::aliases::U256;
 
 use self::buckets::Buckets;
+pub use self::doubles::{DoublesError, concentration_of_doubles};
 use self::wide::{Sum, Wide};
 
 /// Balances of one asset, in any order, as 128-bit integers with those that are larger apart.
@@ -57,13 +59,13 @@ impl Params {
     }
 }
 
-/// The measures. Ratios are rounded once, from integers; all of them 0 where nobody holds anything.
+/// The measures; all of them 0 where nobody holds anything. Of exact balances, ratios are rounded once, from integers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report {
+pub struct Report<T = Amount> {
     /// Holders of more than nothing.
     pub holders: usize,
     /// Their balances together.
-    pub total: Amount,
+    pub total: T,
     /// Share of the largest N by N, 0 to 1; 1 where there are no more than N.
     pub top_shares: Vec<(usize, f64)>,
     /// Herfindahl-Hirschman index `Σ x² / S²`, 0 to 1 (others print it times 10 000).
@@ -125,13 +127,20 @@ pub struct Spread {
 #[expect(clippy::cast_precision_loss, reason = "a statistic in doubles")]
 pub fn spread(balances: Balances<'_>) -> Spread {
     let small = balances.small.iter().filter(|balance| **balance > 0).map(|balance| *balance as f64);
-    let values = || small.clone().chain(balances.large.iter().map(|balance| balance.to_f64(0)));
+    spread_of(|| small.clone().chain(balances.large.iter().map(|balance| balance.to_f64(0))))
+}
+
+/// The same of positive doubles.
+#[expect(clippy::cast_precision_loss, reason = "a statistic in doubles")]
+fn spread_of<I: Iterator<Item = f64>>(values: impl Fn() -> I) -> Spread {
     let n = values().count() as f64;
     let mean = compensated(values()) / n;
     if n == 0.0 {
         return Spread { theil: 0.0, theil_normalised: 0.0, entropy_bits: 0.0 };
     }
-    let theil = compensated(values().map(|value| value / mean).map(|ratio| ratio * ratio.ln())) / n;
+    // A part so small that it is rounded to nothing adds nothing; its logarithm would be none.
+    let ratios = values().map(|value| value / mean).filter(|ratio| *ratio > 0.0);
+    let theil = compensated(ratios.map(|ratio| ratio * ratio.ln())) / n;
     let most = n.ln();
     Spread {
         theil,
@@ -140,15 +149,30 @@ pub fn spread(balances: Balances<'_>) -> Spread {
     }
 }
 
-/// Neumaier's sum.
-fn compensated(values: impl Iterator<Item = f64>) -> f64 {
-    let (mut sum, mut lost) = (0.0_f64, 0.0_f64);
-    for value in values {
-        let next = sum + value;
-        lost += if sum.abs() >= value.abs() { (sum - next) + value } else { (value - next) + sum };
-        sum = next;
+/// Neumaier's sum: what an addition loses is added up beside it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Neumaier {
+    sum: f64,
+    lost: f64,
+}
+
+impl Neumaier {
+    #[inline]
+    fn add(&mut self, value: f64) {
+        let next = self.sum + value;
+        self.lost += if self.sum.abs() >= value.abs() { (self.sum - next) + value } else { (value - next) + self.sum };
+        self.sum = next;
     }
-    sum + lost
+
+    fn value(self) -> f64 {
+        self.sum + self.lost
+    }
+}
+
+fn compensated(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sum = Neumaier::default();
+    values.for_each(|value| sum.add(value));
+    sum.value()
 }
 
 #[cfg(test)]

@@ -42,10 +42,12 @@ pub fn write<W: Write + Send>(
         Value::Object(fields) => fields.clone(),
         _ => Map::new(),
     };
-    let is_whole = is_listed(endpoint) && request.get("limit").is_none_or(Value::is_null);
-    if is_whole {
+    let pages = Pages::of(endpoint).filter(|_| request.get("limit").is_none_or(Value::is_null));
+    if pages.is_some() {
         request.insert("limit".to_owned(), MOST_ROWS.into());
     }
+    let desk = desk.pinned()?;
+    let skipped = skipped(&request);
     let mut sink = Sink {
         columns,
         format,
@@ -53,21 +55,31 @@ pub fn write<W: Write + Send>(
         encoder: None,
         rows: 0,
         written: None,
-        is_whole,
+        is_whole: pages.is_some(),
         progress,
         total: None,
         error: None,
     };
     loop {
+        let before = sink.rows;
         let asked = desk.table(endpoint, &Value::Object(request.clone()), cancel, &mut sink);
         match (asked, sink.error.take()) {
             (_, Some(error)) => return Err(error),
             (Err(error), None) => return Err(error.into()),
             (Ok(()), None) => {}
         }
-        let next = sink.written.as_ref().and_then(|written| written.next_cursor.clone()).filter(|_| is_whole);
+        let next = match pages {
+            Some(Pages::Cursor) => {
+                let next = sink.written.as_ref().and_then(|written| written.next_cursor.clone());
+                next.map(|next| ("cursor", Value::String(next)))
+            }
+            Some(Pages::Offset) => {
+                (sink.rows - before == u64::from(MOST_ROWS)).then(|| ("offset", (skipped + sink.rows).into()))
+            }
+            None => None,
+        };
         match next {
-            Some(next) => request.insert("cursor".to_owned(), Value::String(next)),
+            Some((field, place)) => request.insert(field.to_owned(), place),
             None => break,
         };
     }
@@ -77,13 +89,30 @@ pub fn write<W: Write + Send>(
     Ok((encoder.finish()?, Written { rows: sink.rows, ..written }))
 }
 
-/// Whether an endpoint gives its list in pages that cursors lead through.
-fn is_listed(endpoint: &Endpoint) -> bool {
-    let request = Desk::describe(endpoint).map(|description| description.request);
-    request.and_then(|request| serde_json::to_value(request).ok()).is_some_and(|request| {
+/// What leads through the pages of a list.
+#[derive(Clone, Copy)]
+enum Pages {
+    Cursor,
+    Offset,
+}
+
+impl Pages {
+    /// `None` where an endpoint gives its list in one piece.
+    fn of(endpoint: &Endpoint) -> Option<Self> {
+        let request = serde_json::to_value(Desk::describe(endpoint)?.request).ok()?;
         let fields = &request["properties"];
-        fields.get("limit").is_some() && fields.get("cursor").is_some()
-    })
+        fields.get("limit")?;
+        let cursor = fields.get("cursor").map(|_| Self::Cursor);
+        cursor.or_else(|| fields.get("offset").map(|_| Self::Offset))
+    }
+}
+
+/// Rows that a request leaves out before the first one; of one that says no number, the desk says so.
+fn skipped(request: &Map<String, Value>) -> u64 {
+    match request.get("offset") {
+        Some(Value::String(text)) => text.trim().parse().unwrap_or(0),
+        offset => offset.and_then(Value::as_u64).unwrap_or(0),
+    }
 }
 
 struct Sink<'a, W: Write + Send> {

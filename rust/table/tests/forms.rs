@@ -189,6 +189,28 @@ fn every_list_can_be_written_in_every_form() {
 }
 
 #[test]
+fn all_holders_go_into_a_table_where_no_limit_is_given() {
+    let chain = (2..150).fold(Chainlet::ethereum(), |chain, number| chain.transfer(1, number, 1000 - number));
+    let desk = Desk::new(in_memory(vec![chain.batch()], Vec::new(), Vec::new()).unwrap());
+    let mut request = json!({"blockchain": "ethereum", "contract": "native"});
+    let ranks = |request: &Value| -> Vec<i64> {
+        let (lines, told) = written(&desk, "token/holders", request, Format::Ndjson);
+        let lines = String::from_utf8(lines).unwrap();
+        assert_eq!(told.rows, lines.lines().count() as u64);
+        let rank = |line| serde_json::from_str::<Value>(line).unwrap()["rank"].as_i64().unwrap();
+        lines.lines().map(rank).collect()
+    };
+    assert_eq!(ranks(&request), (1..=148).collect::<Vec<_>>());
+    request["offset"] = json!("140");
+    assert_eq!(ranks(&request), (141..=148).collect::<Vec<_>>());
+    request["limit"] = json!(3);
+    assert_eq!(ranks(&request), [141, 142, 143]);
+    request["limit"] = json!(101);
+    let page = desk.answer(endpoint("token/holders").unwrap(), &request, &Cancel::new());
+    assert!(page.is_err(), "a page of JSON has 100 at most");
+}
+
+#[test]
 fn what_is_no_list_and_what_is_refused_says_so() {
     let desk = desk();
     let refused = |name: &str, request: Value| {

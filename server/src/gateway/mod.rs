@@ -55,7 +55,8 @@ impl Default for Settings {
 }
 
 /// Milliseconds since the first time it was asked.
-pub(crate) fn milliseconds() -> u64 {
+#[must_use]
+pub fn milliseconds() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

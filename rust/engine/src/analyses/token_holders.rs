@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::Analysis;
 use crate::holdings::{ExcludedHolder, Holdings, asset_of, is_stablecoin};
 use crate::query_meta::QueryMeta;
-use crate::request::{Checks, Offsets, Warnings};
+use crate::request::{Checks, MAX_TABLE, Offsets, Warnings};
 use crate::table::{List, Rows, TableHead};
 use crate::{CostClass, Error, Pagination, completeness};
 
 const DEFAULT_LIMIT: u32 = 10;
+/// Most holders of a page in JSON; a table may have as many rows as any other.
 const MAX_LIMIT: u32 = 100;
 
 /// `GET /v1/token/holders`.
@@ -96,7 +97,8 @@ impl Analysis for TokenHolders {
     fn params(request: TokenHoldersRequest, checks: &mut Checks<'_>) -> Result<TokenHoldersParams, Error> {
         let chain = checks.chain("blockchain", &request.blockchain)?;
         let asset = asset_of(checks, chain, request.contract.as_deref())?;
-        let page = Offsets::new(request.limit, request.offset, DEFAULT_LIMIT, MAX_LIMIT)?;
+        let most = if checks.most_rows == MAX_TABLE { MAX_TABLE } else { MAX_LIMIT };
+        let page = Offsets::new(request.limit, request.offset, DEFAULT_LIMIT, most)?;
         Ok(TokenHoldersParams { chain, asset, page })
     }
 

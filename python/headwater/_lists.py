@@ -1,0 +1,106 @@
+"""Whole lists as files and frames: the part of a ledger that gives more than a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from headwater import _headwater
+
+
+class WholeLists:
+    """Lists from their first row to their last; :class:`headwater.Ledger` has all of it."""
+
+    if TYPE_CHECKING:
+        _native: _headwater.NativeLedger
+
+    def write(
+        self,
+        endpoint: str,
+        path: str | PathLike[str],
+        request: Mapping[str, Any] | None = None,
+        **fields: Any,  # noqa: ANN401
+    ) -> dict[str, Any]:
+        """Write the rows of a list to a file, as ``headwater query --out`` does.
+
+        All rows are written, however many, from one state of the data and in the memory of some thousand of them; a
+        request with a ``limit`` gives as many, at most 100,000.
+
+        Parameters
+        ----------
+        endpoint : str
+            A call whose answer is a list, such as ``"transactions"`` or ``"token/holders"``.
+        path : path-like
+            Its ending says the form: ``.csv`` (times have a second column in ISO 8601, lists are joined by ``;``),
+            ``.ndjson``, ``.parquet`` or ``.arrow`` (an IPC stream). A file that stands there is replaced once the new
+            one is whole.
+        request : mapping, optional
+            The request body; ``fields`` are added to it.
+        **fields
+            Fields of the request.
+
+        Returns
+        -------
+        dict
+            ``rows``, how many were written; ``next_cursor``, which leads on where a ``limit`` ended the list;
+            ``warnings``.
+
+        Raises
+        ------
+        InvalidInput
+            When the answer is no list, or the ending stands for no form.
+        StorageError
+            When the file cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from headwater.examples import ALICE, ledger
+        >>> path = Path(tempfile.mkdtemp()) / "movements.csv"
+        >>> written = ledger().write("transactions", path, blockchain="ethereum", address=ALICE)
+        >>> written["rows"], written["next_cursor"]
+        (3, None)
+        >>> pl.read_csv(path).select("timestamp_iso", "action", "amount").rows()[0]
+        ('2020-09-13T12:27:16Z', 'send', 2.5)
+        """
+        body = json.dumps({**(request or {}), **fields})
+        written: dict[str, Any] = json.loads(self._native.write_table(endpoint, body, path))
+        return written
+
+    def read_all(
+        self,
+        endpoint: str,
+        request: Mapping[str, Any] | None = None,
+        **fields: Any,  # noqa: ANN401
+    ) -> pl.DataFrame:
+        """Give all rows of a list as a frame; :meth:`write` says what all means, and tells the warnings.
+
+        Parameters
+        ----------
+        endpoint : str
+            A call whose answer is a list.
+        request : mapping, optional
+            The request body; ``fields`` are added to it.
+        **fields
+            Fields of the request.
+
+        Returns
+        -------
+        polars.DataFrame
+            A column for every field of a row, those that only some answers have among them. Amounts stay exact text.
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> frame = ledger().read_all("token/holders", blockchain="ethereum", contract="native")
+        >>> frame.select("rank", "balance").rows()
+        [(1, 2.0), (2, 0.75)]
+        """
+        body = json.dumps({**(request or {}), **fields})
+        return pl.DataFrame(self._native.read_table(endpoint, body))

@@ -1,0 +1,192 @@
+"""Pictures of answers; matplotlib is looked for when one is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from headwater.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from headwater.reports import Report
+
+# Assets of a history that are drawn apart; what is less stands together.
+_MOST_ASSETS = 8
+
+
+def draw(report: Report, ax: Axes | None, asset: str | None) -> Axes:
+    """Draw a report of an endpoint that has a picture."""
+    picture = _PICTURES.get(report.endpoint)
+    if picture is None:
+        message = f"there is no picture of {report.endpoint!r}: there is one of {', '.join(map(repr, _PICTURES))}"
+        raise InvalidInput(message, reason="invalid_value", field="endpoint")
+    if asset is not None and report.endpoint != "balance-history":
+        message = f"asset={asset!r}: only of a balance history one asset can be drawn"
+        raise InvalidInput(message, reason="invalid_value", field="asset")
+    return picture(report, ax, asset)
+
+
+def lorenz(curve: pl.DataFrame, gini: float, ax: Axes | None, label: str | None) -> Axes:
+    """Draw a Lorenz curve."""
+    ax = _axes(ax)
+    if "equal" not in ax.get_legend_handles_labels()[1]:
+        ax.plot([0, 1], [0, 1], color="grey", linestyle=":", label="equal")
+    name = f"Gini {gini:.4f}" if label is None else f"{label}, Gini {gini:.4f}"
+    ax.plot(curve["share_of_holders"].to_list(), curve["share_of_supply"].to_list(), label=name)
+    ax.set(xlabel="share of holders, the poorest first", ylabel="share of supply", xlim=(0, 1), ylim=(0, 1))
+    ax.legend()
+    return ax
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot  # noqa: PLC0415
+    except ImportError as error:
+        message = "pictures need matplotlib: pip install 'headwater[plot]'"
+        raise ImportError(message) from error
+    return pyplot.gca()
+
+
+def _nothing(report: Report, why: str) -> InvalidInput:
+    return InvalidInput(f"{report.endpoint}: {why}", reason="invalid_value", field="report")
+
+
+def _balance_history(report: Report, ax: Axes | None, asset: str | None) -> Axes:
+    frame = report.frame.with_columns(pl.col("date").str.to_date(), _name().alias("name"), _key().alias("asset"))
+    days = frame.select(pl.col("date").unique().sort())
+    held = frame.drop_nulls("balance_raw")
+    if held.is_empty():
+        raise _nothing(report, "nothing was held on any day")
+    if asset is not None:
+        names = ", ".join(held["name"].unique().sort())
+        held = held.filter(_is(asset))
+        if held.is_empty():
+            raise _nothing(report, f"asset={asset!r} was never held: there are {names}")
+    elif held["balance_usd"].is_null().all():
+        if held["asset"].n_unique() > 1:
+            raise _nothing(report, "nothing of it has a price: draw one asset, asset=...")
+        asset = held["name"][0]
+    ax = _axes(ax)
+    if asset is None:
+        _draw_stack(days, held, ax)
+    else:
+        _draw_one(days, held, ax)
+    address = report.data["address"]
+    ax.set_title(f"{address[:10]}… on {report.data['blockchain']}")
+    ax.figure.autofmt_xdate()
+    return ax
+
+
+def _name() -> pl.Expr:
+    """Name an asset by its symbol, else by its contract, shortened."""
+    return pl.coalesce("symbol", pl.col("contract").str.slice(0, 10) + "…", pl.lit("native"))
+
+
+def _key() -> pl.Expr:
+    """Tell assets apart, the native coin among them."""
+    return pl.col("contract").fill_null("native")
+
+
+def _is(asset: str) -> pl.Expr:
+    wanted = asset.lower()
+    return (pl.col("asset").str.to_lowercase() == wanted) | pl.col("symbol").eq_missing(pl.lit(wanted))
+
+
+def _draw_one(days: pl.DataFrame, held: pl.DataFrame, ax: Axes) -> None:
+    name = held["name"][0]
+    if held["asset"].n_unique() > 1:
+        message = f"{name!r} is the symbol of several contracts: name one of them"
+        raise InvalidInput(message, reason="ambiguous_symbol", field="asset")
+    whole = held["balance"].null_count() == 0
+    values = held.select("date", pl.col("balance" if whole else "balance_raw").cast(pl.Float64).alias("value"))
+    ax.plot(days["date"].to_list(), _by_day(days, values), drawstyle="steps-mid", label=name)
+    ax.set_ylabel(name if whole else f"{name}, smallest unit")
+    ax.set_ylim(bottom=0)
+
+
+def _draw_stack(days: pl.DataFrame, held: pl.DataFrame, ax: Axes) -> None:
+    values = held.filter(pl.col("balance_usd").is_not_null()).with_columns(pl.col("balance_usd").alias("value"))
+    ranked = values.group_by("asset").agg(pl.col("name").first(), pl.col("value").max())
+    ranked = ranked.sort("value", "asset", descending=[True, False])
+    shown = ranked.head(_MOST_ASSETS)
+    layers = [_by_day(days, values.filter(pl.col("asset") == asset)) for asset in shown["asset"]]
+    names = shown["name"].to_list()
+    if ranked.height > len(names):
+        layers.append(_by_day(days, values.join(shown, on="asset", how="anti")))
+        names.append(f"{ranked.height - shown.height} others")
+    ax.stackplot(days["date"].to_list(), layers, labels=names, step="mid")
+    ax.set(ylabel="US dollars", ylim=(0, None))
+    ax.legend(loc="upper left")
+
+
+def _by_day(days: pl.DataFrame, values: pl.DataFrame) -> list[float]:
+    sums = values.group_by("date").agg(pl.col("value").sum())
+    return days.join(sums, on="date", how="left").sort("date")["value"].fill_null(0.0).to_list()
+
+
+def _holders(report: Report, ax: Axes | None, _: str | None) -> Axes:
+    rows = report.data["holders"]
+    if not rows:
+        raise _nothing(report, "nobody holds anything")
+    if rows[0]["rank"] != 1:
+        raise _nothing(report, "shares add up from the first rank: ask without an offset")
+    shares = list(accumulate(row.get("pct_of_supply") or 0.0 for row in rows))
+    ax = _axes(ax)
+    ax.plot(range(1, len(rows) + 1), shares, marker="." if len(rows) <= 100 else None, label=_symbol(report))
+    ax.set(xlabel="rank", ylabel="percent of circulating supply, added up", ylim=(0, 102))
+    ax.set_title(f"{_symbol(report)}: {report.data['holder_count']:,} holders")
+    return ax
+
+
+def _concentration(report: Report, ax: Axes | None, _: str | None) -> Axes:
+    measures, holders = report.data["concentration"], report.data["holder_count"]
+    if holders == 0:
+        raise _nothing(report, "nobody holds anything")
+    ax = _axes(ax)
+    tops = [(top, measures[f"top{top}_pct"]) for top in (10, 100, 1000) if top < holders]
+    nakamoto = measures["nakamoto"]
+    known = [(0, 0.0), *tops, (holders, 100.0)]
+    if nakamoto not in (top for top, _ in known):
+        # Half of the supply is passed there, by how much is not in the answer.
+        known = sorted([*known, (nakamoto, max(50.0, _between(known, nakamoto)))])
+    # What the largest have together rises ever more slowly, so that it is no less than straight lines between what is
+    # known: straight by number of holders, which the axis has in logarithms.
+    ranks = sorted({*(round(holders ** (step / 200)) for step in range(201)), *(top for top, _ in known[1:])})
+    ax.plot(ranks, [_between(known, rank) for rank in ranks], label=f"{_symbol(report)}, at least")
+    for top, percent in tops:
+        ax.plot([top], [percent], marker="o", color="black", markersize=4)
+        ax.annotate(f"top {top:,}: {percent:.1f} %", (top, percent), xytext=(6, -10), textcoords="offset points")
+    ax.axvline(nakamoto, color="grey", linestyle=":", label=f"Nakamoto {nakamoto:,}")
+    ax.axhline(50, color="grey", linewidth=0.5)
+    ax.set(xscale="log", xlabel="largest holders", ylabel="percent of circulating supply", ylim=(0, 102))
+    ax.set_title(f"{_symbol(report)}: {holders:,} holders, Gini {measures['gini']:.4f}, HHI {measures['hhi']:.4f}")
+    ax.legend()
+    return ax
+
+
+def _between(known: list[tuple[int, float]], rank: int) -> float:
+    """Give the height of straight lines between points at a place."""
+    for (left, low), (right, high) in pairwise(known):
+        if rank <= right:
+            return low + (high - low) * (rank - left) / (right - left)
+    return known[-1][1]
+
+
+def _symbol(report: Report) -> str:
+    data: dict[str, Any] = report.data
+    contract = data["contract"]
+    return data["symbol"] or (f"{contract[:10]}…" if contract else data["blockchain"])
+
+
+_PICTURES: dict[str, Callable[[Report, Axes | None, str | None], Axes]] = {
+    "balance-history": _balance_history,
+    "token/concentration": _concentration,
+    "token/holders": _holders,
+}
