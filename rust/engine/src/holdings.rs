@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
-use headwater_ledger::holders::Holders;
+use headwater_ledger::holders::{Holders, Ranked};
 use headwater_ledger::read::AccountRef;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
@@ -157,8 +157,8 @@ impl<'a> Holdings<'a> {
         })
     }
 
-    /// Shows the holders that count, largest first, then by address.
-    pub fn visit(&self, cancel: &Cancel, visit: VisitHolder<'_>) -> Result<(), Error> {
+    /// Shows the holders that count, largest first, then by address, from a rank on: 0 is that of the largest.
+    pub fn visit_from(&self, rank: u64, cancel: &Cancel, visit: VisitHolder<'_>) -> Result<(), Error> {
         // What is left of a balance that counts in part stands further down.
         let mut moved: Vec<(Amount, Address)> = self
             .exclusions
@@ -168,11 +168,28 @@ impl<'a> Holdings<'a> {
             })
             .collect();
         moved.sort_by_key(|(left, address)| (*left, Reverse(*address)));
-        let mut failure = None;
-        self.holders.visit(&mut |batch| {
+        // Among all holders the one of this rank stands no earlier than by as many as were put in front of it.
+        let all_moved = moved.len() as u64;
+        let first = rank.saturating_sub(all_moved);
+        let Some((account, balance)) = self.row(first)? else { return Ok(()) };
+        let start = (Reverse(balance), self.ledger.address(account)?);
+        let is_before = |balance, address| (Reverse(balance), address) < start;
+        let out = self.exclusions.iter().filter(|one| is_before(one.balance, one.address)).count() as u64;
+        moved.retain(|(left, address)| !is_before(*left, *address));
+        let mut skipped = rank - (first - out + all_moved - moved.len() as u64);
+        let mut visit = |holder: Holder, balance: Amount| {
+            if skipped > 0 {
+                skipped -= 1;
+                return Ok(ControlFlow::Continue(()));
+            }
+            visit(holder, balance)
+        };
+        let (mut failure, mut is_over) = (None, false);
+        self.holders.visit_from(first, &mut |batch| {
             let shown = cancel.check().map_err(|error| LedgerError::from(error).into()).and_then(|()| {
                 for (account, balance) in batch.rows() {
-                    if self.show(account, balance, &mut moved, visit)?.is_break() {
+                    if self.show(account, balance, &mut moved, &mut visit)?.is_break() {
+                        is_over = true;
                         return Ok(ControlFlow::Break(()));
                     }
                 }
@@ -186,12 +203,26 @@ impl<'a> Holdings<'a> {
         if let Some(failure) = failure {
             return Err(failure);
         }
-        while let Some((left, address)) = moved.pop() {
-            if visit(Holder::Address(address), left)?.is_break() {
-                break;
-            }
+        while let Some((left, address)) = moved.pop().filter(|_| !is_over) {
+            is_over = visit(Holder::Address(address), left)?.is_break();
         }
         Ok(())
+    }
+
+    /// The holder of a rank among all, whether they count or not.
+    fn row(&self, rank: u64) -> Result<Option<(AccountRef, Amount)>, Error> {
+        let mut row = None;
+        self.holders.visit_from(rank, &mut |batch| {
+            row = batch.rows().next();
+            ControlFlow::Break(())
+        })?;
+        Ok(row)
+    }
+
+    /// The balances of the holders that count, for measures over all of them.
+    pub fn ranked(&self) -> Result<Ranked<'_>, Error> {
+        let without: Vec<_> = self.exclusions.iter().map(|one| (one.balance, one.excluded)).collect();
+        Ok(self.holders.ranked(&without)?)
     }
 
     fn show(

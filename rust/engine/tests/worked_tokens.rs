@@ -94,6 +94,53 @@ fn concentration_of_three_two_one_is_that_of_the_books() {
     assert_eq!(found["excluded"].as_array().unwrap().len(), 2);
 }
 
+/// 700 holders of 1 to 37 units, many the same, among whom the burn address and the contract stand in the middle.
+#[test]
+fn a_page_of_holders_begins_anywhere_and_thresholds_count_them() {
+    let holder = |number: u64| match number {
+        100 => Address::parse(Chain::ETHEREUM, DEAD).unwrap(),
+        333 => person(USDT),
+        _ => {
+            let mut bytes = [7; 20];
+            bytes[..8].copy_from_slice(&number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+            Address::Evm(bytes)
+        }
+    };
+    let raw = |number: u64| (1 + number % 37) * 1_000_000 - number % 2;
+    let mut mint = send(1, 1, 0, ALICE, USDT, 0);
+    mint.movements = (0..700)
+        .map(|number| {
+            let mut minted = token(number, USDT, 0, ALICE, raw(number));
+            minted.to = Some(holder(number));
+            minted
+        })
+        .collect();
+    let mut kept: Vec<_> =
+        (0..700).filter(|number| ![100, 333].contains(number)).map(|number| (raw(number), holder(number))).collect();
+    kept.sort_by_key(|(raw, address)| (std::cmp::Reverse(*raw), *address));
+    let town = desk(vec![batch(vec![mint])]);
+    for offset in [0, 1, 93, 255, 256, 257, 354, 511, 512, 600, 690, 697, 698] {
+        let page = data(&town, "token/holders", &about(USDT, json!({"limit": 9, "offset": offset})));
+        let rows: Vec<_> = page["holders"].as_array().unwrap().iter().map(|row| row["address"].clone()).collect();
+        let wanted: Vec<_> = kept.iter().skip(offset).take(9).map(|(_, address)| json!(address.to_string())).collect();
+        assert_eq!(rows, wanted, "{offset}");
+        assert_eq!(page["holders"].get(0).map_or(offset as u64 + 1, |row| row["rank"].as_u64().unwrap()), offset as u64 + 1);
+    }
+    let found = data(&town, "token/concentration", &about(USDT, json!({})));
+    let measures = &found["concentration"];
+    let total: u64 = kept.iter().map(|(raw, _)| raw).sum();
+    let share = |top: usize| 100.0 * (kept.iter().take(top).map(|(raw, _)| raw).sum::<u64>() as f64 / total as f64);
+    assert_eq!((&measures["top10_pct"], &measures["top100_pct"]), (&json!(share(10)), &json!(share(100))));
+    let least = kept.iter().filter(|(raw, _)| *raw >= 1_000_000).count();
+    assert_eq!((&measures["effective_holders_1usd"], &measures["effective_holders_100usd"]), (&json!(least), &json!(0)));
+    let mut sum = 0;
+    let half = kept.iter().position(|(raw, _)| {
+        sum += raw;
+        2 * sum > total
+    });
+    assert_eq!(measures["nakamoto"], json!(half.unwrap() + 1));
+}
+
 #[test]
 fn bitcoin_has_holders_without_a_contract() {
     let town = bitcoin();
@@ -241,9 +288,20 @@ fn the_first_coins_of_bitcoin_are_left_out_of_their_owners_balance() {
         transaction(TxHash::parse(Chain::BITCOIN.family(), genesis).unwrap(), 0, coinbase(&[(owner, coins)])),
         transaction(hash(2), 1, coinbase(&[(town::PAYERS[0], 40), (owner, 30), (town::PAYERS[1], 20)])),
     ];
-    let holders = data(&desk(vec![batch]), "token/holders", &json!({"blockchain": "bitcoin", "limit": "2"}));
+    let town = desk(vec![batch]);
+    let holders = data(&town, "token/holders", &json!({"blockchain": "bitcoin", "limit": "2"}));
     let ranked: Vec<_> = holders["holders"].as_array().unwrap().iter().map(|row| &row["balance_raw"]).collect();
     assert_eq!(ranked, ["40", "30"]);
+    for (offset, wanted) in [(1, &["30", "20"][..]), (2, &["20"]), (3, &[])] {
+        let request = json!({"blockchain": "bitcoin", "limit": "2", "offset": offset});
+        let page = data(&town, "token/holders", &request);
+        let ranked: Vec<_> = page["holders"].as_array().unwrap().iter().map(|row| &row["balance_raw"]).collect();
+        assert_eq!(ranked, wanted, "{offset}");
+    }
+    let measures = &data(&town, "token/concentration", &json!({"blockchain": "bitcoin"}))["concentration"];
+    // Of 40, 30 and 20: Herfindahl 29 / 81, Gini (2 (20 + 60 + 120) - 4 · 90) / 270.
+    assert_eq!((&measures["hhi"], &measures["gini"]), (&json!(29.0 / 81.0), &json!(4.0 / 27.0)));
+    assert_eq!(measures["nakamoto"], 2);
     assert_eq!(holders["holders"][1]["address"], owner);
     assert_eq!((&holders["holder_count"], &holders["total_supply_raw"]), (&json!(3), &json!((coins + 90).to_string())));
     assert_eq!(

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use headwater_ledger::facts::Batch;
+use headwater_ledger::holders::{HolderBatch, Holders, Moments, Top};
 use headwater_ledger::read::{AccountRef, Generations, Ledger};
 use headwater_ledger::segment::Encoding;
 use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer, in_memory};
@@ -73,9 +74,67 @@ fn check(ledger: &dyn Ledger, chain: Chain) {
             })
             .unwrap();
         assert_eq!(seen, rows.len());
+        check_ranks(ledger, &holders, &rows);
+        check_measures(&holders, &rows);
     }
     let unknown = ledger.holders(chain, &Asset::Token(address(Chain::ETHEREUM, 77))).unwrap().unwrap();
     assert_eq!((unknown.count(), unknown.total()), (0, Some(Amount::ZERO)));
+}
+
+/// From every rank on there is the rest, or from a few of them where there are many.
+fn check_ranks(ledger: &dyn Ledger, holders: &Holders<'_>, rows: &[(Address, Amount)]) {
+    for rank in (0..=rows.len()).step_by(1 + rows.len() / 23) {
+        let mut rest = Vec::new();
+        let mut visit = |batch: HolderBatch<'_>| {
+            rest.extend(batch.rows());
+            if rest.len() < 300 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        holders.visit_from(rank as u64, &mut visit).unwrap();
+        assert!(rest.len() >= 300.min(rows.len() - rank));
+        let count = rest.len();
+        assert_eq!(named(ledger, rest), rows[rank..rank + count], "from {rank}");
+    }
+}
+
+/// Sums and largest balances of all holders, and of those but some, are what they are one by one.
+fn check_measures(holders: &Holders<'_>, rows: &[(Address, Amount)]) {
+    let part = |at: usize, share: u128| {
+        let held = rows[at].1;
+        let part = Amount::from_u128(held.to_u128().map_or(share, |held| (held / share).max(1)));
+        (held, if share == 1 { held } else { part })
+    };
+    let cases = match rows.len() {
+        0 => vec![vec![]],
+        1..4 => vec![vec![], vec![part(0, 1)], vec![part(rows.len() - 1, 2)]],
+        many => vec![vec![], vec![part(many / 2, 3), part(0, 1), part(many - 1, 1), part(many / 3, 1)]],
+    };
+    for without in cases {
+        let mut balances: Vec<Amount> = rows.iter().map(|(_, held)| *held).collect();
+        for (held, part) in &without {
+            let at = balances.iter().position(|balance| balance == held).unwrap();
+            balances[at] = held.checked_sub(*part).unwrap();
+        }
+        balances.retain(|balance| !balance.is_zero());
+        balances.sort_unstable_by(|one, other| other.cmp(one));
+        let mut moments = Moments::default();
+        let mut tops = vec![Top::default()];
+        for balance in &balances {
+            moments.push(*balance);
+            tops.push(tops[tops.len() - 1].and(1, *balance));
+        }
+        let ranked = holders.ranked(&without).unwrap();
+        assert_eq!(*ranked.moments(), moments, "without {without:?}");
+        for at in (0..tops.len()).step_by(1 + tops.len() / 23) {
+            let top = tops[at];
+            assert_eq!(ranked.largest(&|found| found.count >= top.count).unwrap(), top);
+            assert_eq!(ranked.largest(&|found| found.sum >= top.sum).unwrap(), top);
+            if let Some(balance) = balances.get(at) {
+                let same = balances.partition_point(|held| held >= balance);
+                assert_eq!(ranked.at_least(*balance).unwrap(), tops[same]);
+            }
+        }
+        assert_eq!(ranked.largest(&|_| false).unwrap(), tops[tops.len() - 1]);
+    }
 }
 
 fn check_everywhere(batch: Batch) {
@@ -146,6 +205,29 @@ fn a_large_table_is_in_order_in_blocks() {
         })
     });
     check_everywhere(chain.batch());
+}
+
+/// Later commits move holders between blocks, into them and out of them: few, whose changes are applied one by one, and
+/// many, for which all are read.
+#[test]
+fn changes_outside_of_a_large_table_move_ranks_and_sums() {
+    let holders = |count: u64| {
+        (0..count).fold(Chainlet::ethereum(), |chain, number| {
+            let chain = if number % 100 == 0 { chain } else { chain.same_block() };
+            chain.token_transfer(1, 0, 1 + number, 1 + number % 701)
+        })
+    };
+    for moved in [9, 400] {
+        let mut store = MemoryStore::default();
+        store.commit(holders(3000).batch(), &Cancel::new()).unwrap();
+        let mut store = store.with_holders(&Cancel::new()).unwrap();
+        let later = (0..moved).fold(Chainlet::ethereum().at_block(500), |chain, number| {
+            let chain = chain.token_transfer(1, 1 + number * 7, 1 + number * 131 % 3300, 1 + number % 5);
+            chain.token_transfer(1, 0, 2900 + number * 3, 300)
+        });
+        store.commit(later.batch(), &Cancel::new()).unwrap();
+        check(&*store.snapshot(), Chain::ETHEREUM);
+    }
 }
 
 #[test]

@@ -2,11 +2,13 @@
 //!
 //! Balances are ordered only as far as a measure needs it. A histogram of their leading bits gives what crosses buckets
 //! exactly (count and sum of everything smaller); inside a bucket, whose values differ by a factor of at most
-//! 1 + 2^-8, they are put in order. Sorted input, as holder tables are, is read in place.
+//! 1 + 2^-8, they are put in order. Sorted input is read in place. Of the holders of an asset in a ledger, whose table
+//! has sums over all of them, only a few blocks are read.
 
 mod buckets;
 mod doubles;
 mod order;
+mod ranked;
 mod store;
 mod wide;
 
@@ -16,6 +18,7 @@ use ruint::aliases::U256;
 
 use self::buckets::Buckets;
 pub use self::doubles::{DoublesError, concentration_of_doubles};
+pub use self::ranked::of_holders;
 use self::wide::{Sum, Wide};
 
 /// Balances of one asset, in any order, as 128-bit integers with those that are larger apart.
@@ -175,5 +178,7 @@ fn compensated(values: impl Iterator<Item = f64>) -> f64 {
     sum.value()
 }
 
+#[cfg(test)]
+mod ranked_tests;
 #[cfg(test)]
 mod tests;

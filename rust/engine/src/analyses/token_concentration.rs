@@ -1,9 +1,7 @@
 //! How concentrated the holdings of a token are.
 
-use std::ops::ControlFlow;
-
 use headwater_ledger::{Cancel, Ledger};
-use headwater_metrics::concentration::{Balances, Params, Report, Spread, concentration, spread};
+use headwater_metrics::concentration::{Params, Report, Spread, of_holders};
 use headwater_types::{Amount, Asset, Chain};
 use serde::{Deserialize, Serialize};
 
@@ -112,7 +110,7 @@ impl Analysis for TokenConcentration {
         ledger: &dyn Ledger,
         params: &TokenConcentrationParams,
         warnings: &mut Warnings,
-        cancel: &Cancel,
+        _: &Cancel,
     ) -> Result<TokenConcentrationReport, Error> {
         completeness::warn(ledger, params.chain, warnings);
         let holdings = Holdings::new(ledger, params.chain, params.asset, warnings)?;
@@ -124,7 +122,7 @@ impl Analysis for TokenConcentration {
             holder_count: holdings.count,
             total_supply: holdings.units(holdings.supply),
             total_supply_raw: holdings.supply.to_string(),
-            concentration: measure(params.chain, &holdings, cancel)?,
+            concentration: measure(params.chain, &holdings)?,
             excluded: holdings.excluded(),
             as_of_block: ledger.coverage().get(&params.chain).and_then(|coverage| coverage.last_block),
             meta: QueryMeta::new(CostClass::Heavy),
@@ -136,33 +134,19 @@ impl Analysis for TokenConcentration {
     }
 }
 
-fn measure(chain: Chain, holdings: &Holdings<'_>, cancel: &Cancel) -> Result<ConcentrationMetrics, Error> {
-    let (mut small, mut large) = (Vec::new(), Vec::new());
-    holdings.visit(cancel, &mut |_, balance| {
-        match balance.to_u128() {
-            Some(balance) => small.push(balance),
-            None => large.push(balance),
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
-    let balances = Balances { small: &small, large: &large };
-    let Report { top_shares, hhi, gini, nakamoto, .. } =
-        concentration(balances, &Params::default().with_tops(vec![10, 100, 1000]), cancel)?;
-    let Spread { theil, theil_normalised, entropy_bits } = spread(balances);
+fn measure(chain: Chain, holdings: &Holdings<'_>) -> Result<ConcentrationMetrics, Error> {
+    let ranked = holdings.ranked()?;
+    let (report, spread) = of_holders(&ranked, &Params::default().with_tops(vec![10, 100, 1000]))?;
+    let Report { top_shares, hhi, gini, nakamoto, .. } = report;
+    let Spread { theil, theil_normalised, entropy_bits } = spread;
     let top = |wanted| 100.0 * top_shares.iter().find(|(top, _)| *top == wanted).map_or(0.0, |(_, share)| *share);
-    // Holders come in order of balance.
-    let at_least = |least: Amount| {
-        let count = match least.to_u128() {
-            Some(least) => large.len() + small.partition_point(|balance| *balance >= least),
-            None => large.partition_point(|balance| *balance >= least),
-        };
-        u64::try_from(count).expect("a count fits")
-    };
+    let at_least = |least: Amount| -> Result<u64, Error> { Ok(ranked.at_least(least)?.count) };
     let dollars = |text| {
         let decimals = holdings.asset.decimals.filter(|_| is_stablecoin(&holdings.asset))?;
         Amount::parse_decimal(text, decimals).ok().map(at_least)
     };
-    let coins = |satoshi: u64| (chain == Chain::BITCOIN).then(|| at_least(Amount::from(satoshi)));
+    let dollars = |text| dollars(text).transpose();
+    let coins = |satoshi: u64| (chain == Chain::BITCOIN).then(|| at_least(Amount::from(satoshi))).transpose();
     Ok(ConcentrationMetrics {
         top10_pct: top(10),
         top100_pct: top(100),
@@ -173,9 +157,9 @@ fn measure(chain: Chain, holdings: &Holdings<'_>, cancel: &Cancel) -> Result<Con
         theil,
         theil_normalised,
         entropy_bits,
-        effective_holders_1usd: dollars("1"),
-        effective_holders_100usd: dollars("100"),
-        effective_holders_0_001_btc: coins(100_000),
-        effective_holders_0_1_btc: coins(10_000_000),
+        effective_holders_1usd: dollars("1")?,
+        effective_holders_100usd: dollars("100")?,
+        effective_holders_0_001_btc: coins(100_000)?,
+        effective_holders_0_1_btc: coins(10_000_000)?,
     })
 }

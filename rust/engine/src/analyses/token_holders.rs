@@ -140,23 +140,21 @@ impl Analysis for TokenHolders {
 fn entries(holdings: &Holdings<'_>, page: Offsets, cancel: &Cancel) -> Result<Vec<HolderEntry>, Error> {
     let (from, until) = page.range();
     let mut entries = Vec::new();
-    let mut rank = 0;
+    let mut rank = from;
     if from >= holdings.count {
         return Ok(entries);
     }
-    holdings.visit(cancel, &mut |holder, balance| {
+    holdings.visit_from(from, cancel, &mut |holder, balance| {
         rank += 1;
-        if rank > from {
-            let units = holdings.units(balance);
-            entries.push(HolderEntry {
-                rank,
-                address: holdings.address(holder)?.to_string(),
-                balance: units,
-                balance_raw: balance.to_string(),
-                balance_usd: units.filter(|_| is_stablecoin(&holdings.asset)),
-                pct_of_supply: percent(balance, holdings.circulating),
-            });
-        }
+        let units = holdings.units(balance);
+        entries.push(HolderEntry {
+            rank,
+            address: holdings.address(holder)?.to_string(),
+            balance: units,
+            balance_raw: balance.to_string(),
+            balance_usd: units.filter(|_| is_stablecoin(&holdings.asset)),
+            pct_of_supply: percent(balance, holdings.circulating),
+        });
         Ok(if rank < until { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
     Ok(entries)

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use bytemuck::{Pod, Zeroable};
 use headwater_types::{Address, Amount, Asset, Balance};
 
-use super::file::{ASSETS, AssetEntry, BLOCK, BLOCKS, DATA, LARGE, SUMMARY, Summary, put_block};
+use super::file::{ASSETS, AssetEntry, BLOCK, BLOCKS, DATA, LARGE, MARKS, MOMENTS, Mark, SUMMARY, Summary, put_block};
+use super::moments::Moments;
 use crate::Cancel;
 use crate::bits::halves;
 use crate::external::{ExternalSorter, Scratch};
@@ -95,11 +96,25 @@ pub(crate) fn build(
 
     let mut sorted = sorter.finish()?.peekable();
     let (mut entries, mut blocks, mut large) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut all_moments, mut marks) = (Vec::new(), Vec::new());
     let mut data = Data::new(&Spool::within(scratch));
     for (number, (asset, mut count)) in assets.iter().zip(counts).enumerate() {
         count.large.sort_by_key(|(held, rank, ..)| (Reverse(*held), *rank));
         entries.push(AssetEntry::new(asset, &count, blocks.len(), large.len()));
         large.extend(count.large.iter().map(|(held, ..)| held.to_be_bytes()));
+        let mut moments = Moments::default();
+        // Adds the balances of a block, and marks it.
+        let mut mark = |balances: &mut dyn Iterator<Item = Amount>| {
+            let (before, mut least) = (moments.top().sum, Amount::ZERO);
+            for balance in balances {
+                moments.push(balance);
+                least = balance;
+            }
+            marks.push(Mark::new(before, least));
+        };
+        for rows in count.large.chunks(BLOCK) {
+            mark(&mut rows.iter().map(|(held, ..)| *held));
+        }
         let mut block: Vec<(u128, u32, u32)> = count.large.iter().map(|(.., place, id)| (0, *place, *id)).collect();
         // Large balances have blocks of their own, whose small ones are nothing.
         for rows in block.chunks(BLOCK) {
@@ -118,6 +133,7 @@ pub(crate) fn build(
                 (high << 64 | low, row.place, row.id)
             }));
             if block.len() == BLOCK || row.is_none() && !block.is_empty() {
+                mark(&mut block.iter().map(|(held, ..)| Amount::from_u128(*held)));
                 blocks.push(data.put(&block)?);
                 block.clear();
             }
@@ -125,6 +141,7 @@ pub(crate) fn build(
                 break;
             }
         }
+        all_moments.push(moments.stored());
     }
     blocks.push(data.part.len());
     let mut out = SegmentFile::begin(out, segments[0].chain(), segments[0].network())?;
@@ -133,6 +150,8 @@ pub(crate) fn build(
     out.put(BLOCKS, &blocks)?;
     out.part(DATA, data.part)?;
     out.put(LARGE, &large)?;
+    out.put(MOMENTS, &all_moments)?;
+    out.put(MARKS, &marks)?;
     out.finish()?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use super::build::Data;
-use super::file::{ASSETS, BLOCKS, DATA, HolderFile, LARGE, SUMMARY, Summary};
+use super::file::{ASSETS, BLOCKS, DATA, HolderFile, LARGE, MARKS, MOMENTS, SUMMARY, Summary};
 use super::records::Balances;
 use crate::Cancel;
 use crate::external::Scratch;
@@ -45,7 +45,7 @@ pub(crate) fn carry(
     let (mut blocks, mut rows) = (Vec::new(), Vec::new());
     for of_asset in table.all_rows(&places)? {
         let mut outcome = Ok(());
-        let _ = of_asset.visit(&mut |batch| {
+        let _ = of_asset.visit(0, &mut |batch| {
             rows.clear();
             for (at, account) in batch.accounts.iter().enumerate() {
                 let (place, id) = unpack(account.0);
@@ -71,6 +71,9 @@ pub(crate) fn carry(
     out.put(BLOCKS, &blocks)?;
     out.part(DATA, data.part)?;
     out.put(LARGE, table.large()?)?;
+    let (moments, marks) = table.measures()?;
+    out.put(MOMENTS, moments)?;
+    out.put(MARKS, marks)?;
     out.finish()?;
     Ok(())
 }

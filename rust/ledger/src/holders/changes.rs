@@ -10,10 +10,15 @@ use headwater_types::{Address, Amount, Asset, Balance};
 use super::MOST_UNCOVERED;
 use super::build::{Accounts, assets_of, balances, begins_of};
 use super::file::{AssetRows, HolderFile};
+use super::moments::{Moments, Top};
+use super::ordered::{Changed, Ordered};
 use super::records::{Balances, HolderBatch, Holders, VisitHolders};
 use crate::read::{AccountRef, Result};
-use crate::segment::{Segment, openings_of};
+use crate::segment::{Segment, openings_of, search};
 use crate::snapshot::{pack, unpack};
+
+/// Up to one change in so many holders, changes are applied to the sums of the table one by one; each reads a block.
+const MOST_SINGLE: u64 = 64;
 
 /// A table and the places of the segments that it covers.
 pub(crate) struct HolderTable {
@@ -33,17 +38,30 @@ pub(crate) struct ChainHolders {
 pub(super) struct AssetChanges {
     /// Holders of the table that hold another amount now, or none.
     gone: HashSet<AccountRef>,
-    gone_total: Option<Amount>,
-    /// Holders that are new or hold another amount, in order.
-    rows: Vec<Changed>,
+    /// The same with what they held.
+    old: Ordered,
+    /// Holders that are new or hold another amount.
+    pub(super) new: Ordered,
     negative_gone: u64,
     negative_new: u64,
+    moments: OnceLock<Moments>,
 }
 
-struct Changed {
-    balance: Amount,
-    address: Address,
-    account: AccountRef,
+/// Where in a table and its changes something begins.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    pub(super) block: usize,
+    /// Of the new holders, those before it.
+    new: usize,
+}
+
+/// What is found of one asset, in no order.
+#[derive(Default)]
+struct Found {
+    old: Vec<Changed>,
+    new: Vec<Changed>,
+    negative_gone: u64,
+    negative_new: u64,
 }
 
 /// A balance as it stands: nobody's debt is ever clipped to nothing.
@@ -105,16 +123,10 @@ impl ChainHolders {
             changes,
         };
         if let Some(changes) = changes {
-            holders.count = holders.count - changes.gone.len() as u64 + changes.rows.len() as u64;
+            holders.count = holders.count - changes.gone.len() as u64 + changes.new.rows().len() as u64;
             holders.negative = holders.negative - changes.negative_gone + changes.negative_new;
-            let kept = holders.total.zip(changes.gone_total).and_then(|(total, gone)| total.checked_sub(gone));
-            let total =
-                changes.rows.iter().try_fold(kept, |total, row| total.map(|total| total.checked_add(row.balance)));
-            // Where a sum on the way passed 256 bits, only all of them together can tell.
-            holders.total = match total.flatten() {
-                Some(total) => Some(total),
-                None => holders.summed()?,
-            };
+            let held = holders.rows.as_ref().map_or(Ok(Moments::default()), AssetRows::moments)?.top();
+            holders.total = held.without(changes.old.all()).with(changes.new.all()).amount();
         }
         Ok(Some(holders))
     }
@@ -169,7 +181,7 @@ fn find(segments: &[Arc<Segment>], covered: &[u32], newer: &[u32]) -> Result<BTr
         let place = if place < first_newer { covered[place as usize] } else { newer[(place - first_newer) as usize] };
         AccountRef(pack(place, id))
     };
-    let mut found: BTreeMap<Asset, AssetChanges> = BTreeMap::new();
+    let mut found: BTreeMap<Asset, Found> = BTreeMap::new();
     let mut accounts = Accounts::new(newer_segments)?;
     let (mut before, mut after) = (Vec::new(), Vec::new());
     while let Some(places) = accounts.next()? {
@@ -189,60 +201,116 @@ fn find(segments: &[Arc<Segment>], covered: &[u32], newer: &[u32]) -> Result<BTr
             if old == new {
                 continue;
             }
-            let changes = found
-                .entry(assets[asset])
-                .or_insert_with(|| AssetChanges { gone_total: Some(Amount::ZERO), ..AssetChanges::default() });
+            let changes = found.entry(assets[asset]).or_default();
+            let row = |balance| Changed { balance, address, account };
             match old {
                 Standing::Nothing => {}
                 Standing::Negative => changes.negative_gone += 1,
-                Standing::Holds(held) => {
-                    changes.gone.insert(account);
-                    changes.gone_total = changes.gone_total.and_then(|total| total.checked_add(held));
-                }
+                Standing::Holds(held) => changes.old.push(row(held)),
             }
             match new {
                 Standing::Nothing => {}
                 Standing::Negative => changes.negative_new += 1,
-                Standing::Holds(balance) => changes.rows.push(Changed { balance, address, account }),
+                Standing::Holds(held) => changes.new.push(row(held)),
             }
         }
     }
-    for changes in found.values_mut() {
-        changes.rows.sort_by_key(|row| (Reverse(row.balance), row.address));
-    }
-    Ok(found)
+    Ok(found.into_iter().map(|(asset, found)| (asset, found.into())).collect())
 }
 
-impl Holders<'_> {
-    fn summed(&self) -> Result<Option<Amount>> {
-        let mut total = Some(Amount::ZERO);
-        self.visit(&mut |batch| {
-            for (_, balance) in batch.rows() {
-                total = total.and_then(|total| total.checked_add(balance));
-            }
-            if total.is_some() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
-        Ok(total)
+impl From<Found> for AssetChanges {
+    fn from(found: Found) -> Self {
+        Self {
+            gone: found.old.iter().map(|row| row.account).collect(),
+            old: Ordered::new(found.old),
+            new: Ordered::new(found.new),
+            negative_gone: found.negative_gone,
+            negative_new: found.negative_new,
+            moments: OnceLock::new(),
+        }
     }
 }
 
 impl AssetChanges {
-    /// Shows the rows of a table with the changes among them, in order.
+    /// Those who hold at least so much, given those of the table.
+    pub(super) fn over(&self, top: Top, balance: Amount) -> Top {
+        top.without(self.old.at_least(balance)).with(self.new.at_least(balance))
+    }
+
+    /// Sums over all balances.
+    pub(super) fn moments(&self, rows: Option<&AssetRows<'_>>, segments: &[Arc<Segment>]) -> Result<Moments> {
+        if let Some(moments) = self.moments.get() {
+            return Ok(*moments);
+        }
+        let mut moments = rows.map_or(Ok(Moments::default()), AssetRows::moments)?;
+        let (old, new) = (self.old.rows(), self.new.rows());
+        match rows {
+            Some(rows) if ((old.len() + new.len()) as u64) < moments.count() / MOST_SINGLE => {
+                for (taken, row) in old.iter().enumerate() {
+                    let top = rows.at_least(row.balance)?.without(self.old.top(taken));
+                    moments.remove(row.balance, &top);
+                }
+                for (put, row) in new.iter().enumerate() {
+                    let kept = rows.at_least(row.balance)?.without(self.old.at_least(row.balance));
+                    moments.insert(row.balance, &kept.with(self.new.top(put)));
+                }
+            }
+            rows => {
+                moments = Moments::default();
+                self.visit(rows, segments, Place::default(), &mut |batch| {
+                    batch.rows().for_each(|(_, balance)| moments.push(balance));
+                    ControlFlow::Continue(())
+                })?;
+            }
+        }
+        Ok(*self.moments.get_or_init(|| moments))
+    }
+
+    /// A place at or before the holder of a rank, and how many holders are before it.
+    pub(super) fn seek(
+        &self,
+        rows: Option<&AssetRows<'_>>,
+        segments: &[Arc<Segment>],
+        rank: u64,
+    ) -> Result<(Place, u64)> {
+        let Some(rows) = rows else {
+            let new = self.new.rows().len().min(usize::try_from(rank).unwrap_or(usize::MAX));
+            return Ok((Place { block: 0, new }, new as u64));
+        };
+        let start = |block: usize| -> Result<(usize, u64)> {
+            // New holders in front of the first block come behind its start.
+            if block == 0 {
+                return Ok((0, 0));
+            }
+            let (old, new, before) = (self.old.rows(), self.new.rows(), rows.before(block)?.count);
+            if old.is_empty() && new.is_empty() {
+                return Ok((0, before));
+            }
+            let Some((account, balance)) = rows.first(block)? else { return Ok((0, before)) };
+            let key = (Reverse(balance), address_of(segments, account)?);
+            let among = |changed: &[Changed]| changed.partition_point(|row| row.key() < key);
+            let (gone, new) = (among(old), among(new));
+            Ok((new, before - gone as u64 + new as u64))
+        };
+        let block = search(1..rows.blocks(), |block| Ok(start(block)?.1 <= rank))?.saturating_sub(1);
+        let (new, before) = start(block)?;
+        Ok((Place { block, new }, before))
+    }
+
+    /// Shows the rows of a table with the changes among them, in order, from a place on.
     pub(super) fn visit(
         &self,
         rows: Option<&AssetRows<'_>>,
         segments: &[Arc<Segment>],
+        from: Place,
         visit: VisitHolders<'_>,
     ) -> Result<()> {
         let mut out = Out { accounts: Vec::new(), small: Vec::new(), large: Vec::new(), is_over: false, visit };
-        let mut changed = self.rows.iter().peekable();
+        let mut changed = self.new.rows()[from.new..].iter().peekable();
         let mut fault = None;
-        let address = |account: AccountRef| {
-            let (place, id) = unpack(account.0);
-            segments[place as usize].address(id)
-        };
+        let address = |account| address_of(segments, account);
         if let Some(rows) = rows {
-            let _ = rows.visit(&mut |batch| {
+            let _ = rows.visit(from.block, &mut |batch| {
                 for (account, balance) in batch.rows().filter(|(account, _)| !self.gone.contains(account)) {
                     let goes_before = |row: &&Changed| {
                         Ok(match row.balance.cmp(&balance) {
@@ -278,6 +346,11 @@ impl AssetChanges {
         let _ = out.flush();
         Ok(())
     }
+}
+
+fn address_of(segments: &[Arc<Segment>], account: AccountRef) -> Result<Address> {
+    let (place, id) = unpack(account.0);
+    segments[place as usize].address(id)
 }
 
 /// Rows on their way out: all large, or all small.

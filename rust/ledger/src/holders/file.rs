@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 use headwater_types::{Amount, Asset, Chain};
+use ruint::aliases::U256;
 
 use super::build::Count;
+use super::moments::{Moments, StoredMoments, Sum, Top, wide};
 use super::records::{Balances, HolderBatch, VisitHolders};
 use crate::LedgerError;
 use crate::bits::{get, get_small, packed_bytes, put_column, put_widths, width};
 use crate::read::{AccountRef, Result};
-use crate::segment::{Column, Container, Section};
+use crate::segment::{Column, Container, Section, search};
 use crate::snapshot::pack;
 
 pub(super) const SUMMARY: Section<Summary> = Section::new("holder.summary");
@@ -21,6 +23,10 @@ pub(super) const BLOCKS: Section<u64> = Section::new("holder.blocks");
 pub(super) const DATA: Section<u8> = Section::new("holder.data");
 /// Balances of at least 2^128, in order of their holders.
 pub(super) const LARGE: Section<[u8; 32]> = Section::new("holder.large");
+/// What is summed over the holders of each asset.
+pub(super) const MOMENTS: Section<StoredMoments> = Section::new("holder.moments");
+/// One for each block.
+pub(super) const MARKS: Section<Mark> = Section::new("holder.marks");
 /// Holders of a block.
 pub(super) const BLOCK: usize = 256;
 
@@ -68,9 +74,37 @@ impl AssetEntry {
         }
     }
 
-    fn is_of(&self, asset: &Asset) -> bool {
-        let other = Self::new(asset, &Count::default(), 0, 0);
-        (self.is_token, self.key) == (other.is_token, other.key)
+    /// Assets are in this order: the coin of the chain, then tokens by contract.
+    const fn order(&self) -> (u32, [u8; 24]) {
+        (self.is_token, self.key)
+    }
+}
+
+/// Where a block stands among the holders of its asset: by these it is found.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Mark {
+    /// What those of the blocks before hold together.
+    before: [u64; 5],
+    /// The smallest balance of the block.
+    least: [u64; 4],
+}
+
+impl Mark {
+    pub(super) fn new(before: Sum, least: Amount) -> Self {
+        let (mut mark, least) = (Self { before: [0; 5], least: [0; 4] }, wide(least));
+        // No sum of 2^64 balances passes 320 bits.
+        mark.before.copy_from_slice(&before.as_limbs()[..5]);
+        mark.least.copy_from_slice(&least.as_limbs()[..4]);
+        mark
+    }
+
+    fn before(&self) -> Sum {
+        Sum::from_limbs_slice(&self.before)
+    }
+
+    fn least(&self) -> Amount {
+        Amount::from_be_bytes(U256::from_limbs(self.least).to_be_bytes())
     }
 }
 
@@ -98,6 +132,8 @@ pub(crate) struct HolderFile {
     blocks: Column<u64>,
     data: Column<u8>,
     large: Column<[u8; 32]>,
+    moments: Column<StoredMoments>,
+    marks: Column<Mark>,
 }
 
 impl HolderFile {
@@ -109,6 +145,8 @@ impl HolderFile {
             blocks: file.column(BLOCKS)?,
             data: file.column(DATA)?,
             large: file.column(LARGE)?,
+            moments: file.column_if_any(MOMENTS)?,
+            marks: file.column_if_any(MARKS)?,
             file,
         })
     }
@@ -120,6 +158,11 @@ impl HolderFile {
     /// How many segments it covers.
     pub(crate) const fn segments(&self) -> u64 {
         self.summary.segments
+    }
+
+    /// Whether it has all that is asked of one; those of earlier versions lack sums, and are built anew.
+    pub(crate) fn is_current(&self) -> bool {
+        (self.moments.len(), self.marks.len() + 1) == (self.assets.len(), self.blocks.len())
     }
 
     /// Checks every page.
@@ -140,9 +183,15 @@ impl HolderFile {
         self.large.all()
     }
 
+    /// The sums of all assets, and the marks of all blocks.
+    pub(super) fn measures(&self) -> Result<(&[StoredMoments], &[Mark])> {
+        Ok((self.moments.all()?, self.marks.all()?))
+    }
+
     /// The rows of each asset, as [`HolderFile::rows`]; whoever visits them is shown one block at a time.
     pub(super) fn all_rows<'a>(&'a self, covered: &'a [u32]) -> Result<impl Iterator<Item = AssetRows<'a>>> {
-        Ok(self.assets.all()?.iter().map(move |entry| AssetRows { file: self, entry: *entry, covered }))
+        let entries = self.assets.all()?.iter().enumerate();
+        Ok(entries.map(move |(number, entry)| AssetRows { file: self, number, entry: *entry, covered }))
     }
 
     #[cold]
@@ -152,16 +201,20 @@ impl HolderFile {
 
     /// The rows of an asset; `covered` gives the places of the segments in the generation.
     pub(super) fn rows<'a>(&'a self, asset: &Asset, covered: &'a [u32]) -> Result<Option<AssetRows<'a>>> {
-        let entries = self.assets.all()?;
-        // Few enough to look through; the native coin is the first.
-        let entry = entries.iter().find(|entry| entry.is_of(asset));
-        Ok(entry.map(|entry| AssetRows { file: self, entry: *entry, covered }))
+        let wanted = AssetEntry::new(asset, &Count::default(), 0, 0).order();
+        let number = search(0..self.assets.len(), |number| Ok(self.assets.get(number)?.order() < wanted))?;
+        if number == self.assets.len() {
+            return Ok(None);
+        }
+        let entry = self.assets.get(number)?;
+        Ok((entry.order() == wanted).then_some(AssetRows { file: self, number, entry, covered }))
     }
 }
 
 /// The rows of one asset in a table.
 pub(super) struct AssetRows<'a> {
     file: &'a HolderFile,
+    number: usize,
     entry: AssetEntry,
     covered: &'a [u32],
 }
@@ -179,36 +232,93 @@ impl AssetRows<'_> {
         (self.entry.has_total == 1).then(|| Amount::from_be_bytes(self.entry.total))
     }
 
-    /// Shows them in order; tells whether `visit` broke off.
-    pub(super) fn visit(&self, visit: VisitHolders<'_>) -> Result<ControlFlow<()>> {
-        let (mut accounts, mut balances, mut amounts) = (Vec::new(), Vec::new(), Vec::new());
-        let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let large = place(self.entry.large);
-        let mut block = place(self.entry.first_block);
-        let mut left = place(self.entry.rows);
-        let mut large_left = large;
-        while left > 0 {
-            let is_large = large_left > 0;
-            let rows = if is_large { large_left.min(BLOCK) } else { left.min(BLOCK) };
-            self.read(block, rows, &mut accounts, &mut balances)?;
-            let shown = if is_large {
-                let start = place(self.entry.first_large) + large - large_left;
-                amounts.clear();
-                amounts.extend(
-                    self.file.large.slice(start..start + rows)?.iter().map(|bytes| Amount::from_be_bytes(*bytes)),
-                );
-                large_left -= rows;
-                Balances::Large(&amounts)
-            } else {
-                Balances::Small(&balances)
-            };
-            if visit(HolderBatch { accounts: &accounts, balances: shown }).is_break() {
+    /// Their sums.
+    pub(super) fn moments(&self) -> Result<Moments> {
+        Ok(Moments::read(self.entry.rows, &self.file.moments.get(self.number)?))
+    }
+
+    /// Number of blocks.
+    pub(super) fn blocks(&self) -> usize {
+        let large = self.large();
+        large.div_ceil(BLOCK) + place(self.entry.rows).saturating_sub(large).div_ceil(BLOCK)
+    }
+
+    /// Those in front of a block, which may be the one behind the last.
+    pub(super) fn before(&self, block: usize) -> Result<Top> {
+        if block >= self.blocks() {
+            return Ok(self.moments()?.top());
+        }
+        Ok(Top { count: self.first_row(block) as u64, sum: self.mark(block)?.before() })
+    }
+
+    /// The smallest balance of a block.
+    pub(super) fn least(&self, block: usize) -> Result<Amount> {
+        Ok(self.mark(block)?.least())
+    }
+
+    /// All that hold at least so much.
+    pub(super) fn at_least(&self, balance: Amount) -> Result<Top> {
+        let block = search(0..self.blocks(), |block| Ok(self.least(block)? >= balance))?;
+        let mut top = self.before(block)?;
+        if block < self.blocks() {
+            let balances = self.balances(block)?;
+            let those = balances.into_iter().take_while(|held| *held >= balance);
+            top = those.fold(top, |top, held| top.and(1, held));
+        }
+        Ok(top)
+    }
+
+    fn mark(&self, block: usize) -> Result<Mark> {
+        self.file.marks.get(place(self.entry.first_block) + block)
+    }
+
+    fn large(&self) -> usize {
+        place(self.entry.large)
+    }
+
+    /// The place of the first row of a block.
+    fn first_row(&self, block: usize) -> usize {
+        let (large, large_blocks) = (self.large(), self.large().div_ceil(BLOCK));
+        if block < large_blocks { block * BLOCK } else { large + (block - large_blocks) * BLOCK }
+    }
+
+    /// Shows those from a block on in order; tells whether `visit` broke off.
+    pub(super) fn visit(&self, first: usize, visit: VisitHolders<'_>) -> Result<ControlFlow<()>> {
+        let mut room = Room::default();
+        for block in first..self.blocks() {
+            if visit(self.batch(block, &mut room)?).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
-            left -= rows;
-            block += 1;
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// The balances of a block.
+    pub(super) fn balances(&self, block: usize) -> Result<Vec<Amount>> {
+        Ok(self.batch(block, &mut Room::default())?.rows().map(|(_, held)| held).collect())
+    }
+
+    /// The first holder of a block.
+    pub(super) fn first(&self, block: usize) -> Result<Option<(AccountRef, Amount)>> {
+        Ok(self.batch(block, &mut Room::default())?.rows().next())
+    }
+
+    fn batch<'r>(&self, block: usize, room: &'r mut Room) -> Result<HolderBatch<'r>> {
+        let (large, start) = (self.large(), self.first_row(block));
+        let is_large = start < large;
+        let end = if is_large { large } else { place(self.entry.rows) };
+        let rows = BLOCK.min(end - start);
+        self.read(place(self.entry.first_block) + block, rows, &mut room.accounts, &mut room.small)?;
+        let balances = if is_large {
+            let start = place(self.entry.first_large) + start;
+            let bytes = self.file.large.slice(start..start + rows)?;
+            room.large.clear();
+            room.large.extend(bytes.iter().map(|bytes| Amount::from_be_bytes(*bytes)));
+            Balances::Large(&room.large)
+        } else {
+            Balances::Small(&room.small)
+        };
+        Ok(HolderBatch { accounts: &room.accounts, balances })
     }
 
     fn read(&self, block: usize, rows: usize, accounts: &mut Vec<AccountRef>, balances: &mut Vec<u128>) -> Result<()> {
@@ -237,4 +347,16 @@ impl AssetRows<'_> {
         }
         Ok(())
     }
+}
+
+/// The rows of one block after the other.
+#[derive(Default)]
+struct Room {
+    accounts: Vec<AccountRef>,
+    small: Vec<u128>,
+    large: Vec<Amount>,
+}
+
+fn place(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -6,6 +6,10 @@
 //! same way as long as it is small. A merge of segments that the table covers carries it on under other names; one that
 //! mixes them with newer ones ends it.
 //!
+//! Measures of concentration need no holder one by one: the table has sums over all balances of an asset, and for each
+//! block what those before it hold and its smallest balance. Changes outside of the table, and holders that do not
+//! count, are taken out of these sums and put into them; as all are integers, no way to them shows in the result.
+//!
 //! An opening that comes later begins the history of its token anew: a table that counts what moved before is passed
 //! over, and built again.
 //!
@@ -16,8 +20,13 @@ mod build;
 mod carry;
 mod changes;
 mod file;
+mod moments;
+mod ordered;
+mod ranked;
 mod records;
 
+pub use self::moments::{Moments, Squares, Sum, Top};
+pub use self::ranked::Ranked;
 pub use self::records::{Balances, HolderBatch, Holders, VisitHolders};
 
 pub(crate) use self::build::build;

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use headwater_types::Amount;
 
-use super::changes::AssetChanges;
+use super::changes::{AssetChanges, Place};
 use super::file::AssetRows;
+use super::moments::{Moments, Top};
+use super::ranked::Ranked;
 use crate::read::{AccountRef, Result};
 use crate::segment::Segment;
 
@@ -67,9 +69,56 @@ impl Holders<'_> {
     pub fn visit(&self, visit: VisitHolders<'_>) -> Result<()> {
         match (&self.rows, self.changes) {
             (None, None) => Ok(()),
-            (Some(rows), None) => rows.visit(visit).map(|_| ()),
-            (rows, Some(changes)) => changes.visit(rows.as_ref(), self.segments, visit),
+            (Some(rows), None) => rows.visit(0, visit).map(|_| ()),
+            (rows, Some(changes)) => changes.visit(rows.as_ref(), self.segments, Place::default(), visit),
         }
+    }
+
+    /// The same from a rank on, 0 for the largest; blocks before it are not read.
+    ///
+    /// # Errors
+    /// When stored data cannot be read or is damaged.
+    pub fn visit_from(&self, rank: u64, visit: VisitHolders<'_>) -> Result<()> {
+        if rank >= self.count {
+            return Ok(());
+        }
+        let none = AssetChanges::default();
+        let changes = self.changes.unwrap_or(&none);
+        let (place, before) = changes.seek(self.rows.as_ref(), self.segments, rank)?;
+        let mut skipped = usize::try_from(rank - before).unwrap_or(usize::MAX);
+        let mut rest = |batch: HolderBatch<'_>| {
+            let skip = skipped.min(batch.accounts.len());
+            skipped -= skip;
+            if skip == batch.accounts.len() { ControlFlow::Continue(()) } else { visit(batch.from(skip)) }
+        };
+        match (&self.rows, self.changes) {
+            (Some(rows), None) => rows.visit(place.block, &mut rest).map(|_| ()),
+            (rows, _) => changes.visit(rows.as_ref(), self.segments, place, &mut rest),
+        }
+    }
+
+    /// The balances with sums over all of them, less some: of each balance that is left out, the part of it that is.
+    ///
+    /// Of a table this reads a few blocks. Where much is outside of it, all balances are read once per generation.
+    ///
+    /// # Errors
+    /// When stored data cannot be read or is damaged.
+    pub fn ranked(&self, without: &[(Amount, Amount)]) -> Result<Ranked<'_>> {
+        Ranked::new(self, without)
+    }
+
+    pub(super) fn moments(&self) -> Result<Moments> {
+        match (&self.rows, self.changes) {
+            (None, None) => Ok(Moments::default()),
+            (Some(rows), None) => rows.moments(),
+            (rows, Some(changes)) => changes.moments(rows.as_ref(), self.segments),
+        }
+    }
+
+    /// All that hold at least so much.
+    pub(super) fn at_least(&self, balance: Amount) -> Result<Top> {
+        let top = self.rows.as_ref().map_or(Ok(Top::default()), |rows| rows.at_least(balance))?;
+        Ok(self.changes.map_or(top, |changes| changes.over(top, balance)))
     }
 
     /// The largest holders.
@@ -94,6 +143,14 @@ impl HolderBatch<'_> {
     /// Its rows.
     pub fn rows(&self) -> impl Iterator<Item = (AccountRef, Amount)> {
         self.accounts.iter().enumerate().map(|(place, account)| (*account, self.balance(place)))
+    }
+
+    fn from(self, first: usize) -> Self {
+        let balances = match self.balances {
+            Balances::Large(amounts) => Balances::Large(&amounts[first..]),
+            Balances::Small(amounts) => Balances::Small(&amounts[first..]),
+        };
+        Self { accounts: &self.accounts[first..], balances }
     }
 
     fn balance(&self, place: usize) -> Amount {

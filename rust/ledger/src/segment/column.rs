@@ -95,7 +95,7 @@ pub(crate) fn search(range: Range<usize>, mut before: impl FnMut(usize) -> Resul
 }
 
 /// The same, looked for outwards from a guess: few steps, next to each other, where it is near.
-pub(super) fn search_from(
+pub(crate) fn search_from(
     range: Range<usize>,
     guess: usize,
     mut before: impl FnMut(usize) -> Result<bool>,

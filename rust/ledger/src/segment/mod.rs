@@ -56,7 +56,7 @@ pub use self::fee::fee_of;
 pub use self::read::{Segment, Spend};
 
 pub(crate) use self::build::build_into;
-pub(crate) use self::column::{Column, search};
+pub(crate) use self::column::{Column, search, search_from};
 pub(crate) use self::container::{Container, Growing, SegmentFile};
 pub(crate) use self::layout::Section;
 pub(crate) use self::layout::{posting as posting_flags, prefix as hash_prefix};

@@ -316,7 +316,8 @@ impl ChainEntry {
         }
         if let Some(entry) = &self.holders {
             let file = entry.file.to_ref().map_err(corrupt)?;
-            held.sidecars.holders = Some(open.holders(root, file, &entry.covers)?);
+            let part = open.holders(root, file, &entry.covers)?;
+            held.sidecars.holders = part.holders.is_current().then_some(part);
         }
         held.claims.ranges = self.ranges.clone();
         held.apart.clone_from(&self.apart);

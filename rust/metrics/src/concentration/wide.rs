@@ -2,6 +2,7 @@
 
 use std::ops::{Add, AddAssign, Mul, Sub};
 
+use headwater_ledger::holders;
 use ruint::Uint;
 use ruint::aliases::U256;
 
@@ -21,7 +22,7 @@ impl Wide {
         Self(self.0 << 1)
     }
 
-    /// The double nearest to this divided by another, which is at least as large; 0 over 0 is 0.
+    /// The double nearest to this divided by another, which is not shorter by more than 64 bits; 0 over 0 is 0.
     pub(super) fn ratio(&self, other: &Self) -> f64 {
         if self.0.is_zero() || other.0.is_zero() {
             return 0.0;
@@ -51,6 +52,12 @@ impl From<U256> for Wide {
 
 impl From<Sum> for Wide {
     fn from(value: Sum) -> Self {
+        Self(Bits::from(value))
+    }
+}
+
+impl From<holders::Squares> for Wide {
+    fn from(value: holders::Squares) -> Self {
         Self(Bits::from(value))
     }
 }

@@ -245,7 +245,7 @@ impl Container {
     }
 
     /// A section that not all files of a format have: empty where it is missing.
-    pub(super) fn column_if_any<T: Pod>(self: &std::sync::Arc<Self>, section: Section<T>) -> Result<Column<T>> {
+    pub(crate) fn column_if_any<T: Pod>(self: &std::sync::Arc<Self>, section: Section<T>) -> Result<Column<T>> {
         if self.entries.iter().any(|entry| text(&entry.name) == section.name()) {
             return self.column(section);
         }
