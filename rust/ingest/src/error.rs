@@ -66,6 +66,16 @@ pub enum IngestError {
         /// The format.
         format: &'static str,
     },
+    /// A file needs an option that says what it does not tell.
+    #[error("{} needs {option}: {why}", path.display())]
+    MissingOption {
+        /// The file.
+        path: PathBuf,
+        /// The option.
+        option: &'static str,
+        /// What is missing or wrong.
+        why: String,
+    },
     /// The container (compression, Parquet, framing) is cut off or damaged.
     #[error("{} is damaged{}: {what}", path.display(), place.map(|place| format!(" at {place}")).unwrap_or_default())]
     Damaged {

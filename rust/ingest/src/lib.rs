@@ -23,7 +23,7 @@ pub use driver::{ingest, ingest_into};
 pub use error::{Fault, FieldError, IngestError, Place, RowError};
 pub use formats::{FORMATS, Format, Job, Sniffed, SniffedChain};
 pub use market::{Listed, list_exchange_rates, list_prices, list_tokens, read_prices, read_token_registry};
-pub use options::{OnError, Options, Progress, ProgressState, Silent};
+pub use options::{OnError, Options, Progress, ProgressState, Silent, SnapshotOptions};
 pub use report::{ChainSource, FileReport, IngestReport, LeftOut};
 pub use sink::Sink;
 pub use target::{Gathered, Target};

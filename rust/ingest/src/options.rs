@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use headwater_ledger::store::CommitReport;
-use headwater_types::{Chain, Network};
+use headwater_types::{Chain, Network, Timestamp};
 
 /// What to do with a row that cannot be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,6 +16,19 @@ pub enum OnError {
     Skip,
 }
 
+/// What a list of holders does not tell of itself.
+#[derive(Debug, Clone, Default)]
+pub struct SnapshotOptions {
+    /// The contract of the token.
+    pub contract: Option<String>,
+    /// The block at whose end the balances were held.
+    pub at_block: Option<u64>,
+    /// The time of that block, where the store does not hold it.
+    pub at_time: Option<Timestamp>,
+    /// Decimals of the token, where balances are in whole units.
+    pub decimals: Option<u8>,
+}
+
 /// The choices of an ingest.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -25,6 +38,8 @@ pub struct Options {
     pub format: Option<String>,
     /// The network of a UTXO chain, where the files do not tell it.
     pub network: Option<Network>,
+    /// What lists of holders do not tell of themselves.
+    pub snapshot: SnapshotOptions,
     /// What to do with broken rows.
     pub on_error: OnError,
     /// A commit is made once so many transactions are gathered.
@@ -43,6 +58,7 @@ impl Default for Options {
             chain: None,
             format: None,
             network: None,
+            snapshot: SnapshotOptions::default(),
             on_error: OnError::Stop,
             batch_transactions: 500_000,
             batch_movements: 1_000_000,

@@ -134,6 +134,17 @@ impl<'a> Sink<'a> {
         self.current.skipped
     }
 
+    /// The time of a block, where a row before told it or the target holds it.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    pub fn block_time(&self, number: u64) -> Result<Option<Timestamp>, IngestError> {
+        match self.times.get(&number) {
+            Some(time) => Ok(Some(*time)),
+            None => Ok(self.target.block_time(self.chain(), number)?),
+        }
+    }
+
     /// How many commits were made so far.
     #[must_use]
     pub fn commits(&self) -> u64 {

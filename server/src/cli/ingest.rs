@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use headwater_ingest::{IngestReport, OnError, Options, Progress, ProgressState};
+use headwater_ingest::{IngestReport, OnError, Options, Progress, ProgressState, SnapshotOptions};
 use headwater_ledger::Cancel;
 use headwater_ledger::store::{CommitReport, Writer};
-use headwater_types::{Chain, Network};
+use headwater_types::{Chain, Network, Timestamp};
 
 use super::Shared;
 use super::derived;
@@ -26,6 +26,18 @@ pub(super) struct Arguments {
     /// The network of a UTXO chain, where the files do not tell it: mainnet, testnet, signet or regtest.
     #[arg(long)]
     network: Option<Network>,
+    /// Of a list of holders: the contract of its token.
+    #[arg(long, value_name = "ADDRESS")]
+    contract: Option<String>,
+    /// Of a list of holders: the block at whose end its balances were held.
+    #[arg(long, value_name = "BLOCK")]
+    at_block: Option<u64>,
+    /// Of a list of holders: the time of that block in epoch seconds, where the store does not hold it.
+    #[arg(long, value_name = "SECONDS")]
+    at_time: Option<i64>,
+    /// Of a list of holders: decimals of its token, where balances are in whole units.
+    #[arg(long, value_name = "N")]
+    decimals: Option<u8>,
     /// What to do with rows that cannot be understood.
     #[arg(long, value_enum, default_value_t = Broken::Stop)]
     on_error: Broken,
@@ -85,6 +97,12 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
         chain: arguments.chain,
         format: arguments.format,
         network: arguments.network,
+        snapshot: SnapshotOptions {
+            contract: arguments.contract,
+            at_block: arguments.at_block,
+            at_time: arguments.at_time.map(Timestamp::new),
+            decimals: arguments.decimals,
+        },
         on_error: match arguments.on_error {
             Broken::Stop => OnError::Stop,
             Broken::Skip => OnError::Skip,

@@ -17,6 +17,7 @@ mod evm_rpc;
 mod evm_system;
 mod graphsense_account;
 mod graphsense_bitcoin;
+mod holder_snapshot;
 mod told_amount;
 
 use headwater_types::Chain;
@@ -130,4 +131,5 @@ pub const FORMATS: &[&dyn Format] = &[
     &graphsense_bitcoin::GraphsenseBitcoin,
     &graphsense_account::GraphsenseAccount,
     &bitcoin_blocks::BitcoinBlocks,
+    &holder_snapshot::HolderSnapshot,
 ];

@@ -1,0 +1,195 @@
+//! Lists of the holders of a token with their balances at a block: what a block explorer exports, or an airdrop lists.
+//!
+//! A list knows neither its token nor its block: `--contract`, `--at-block` and, where the store does not hold the block,
+//! `--at-time` say so. Balances are in the smallest unit, or with `--decimals` in whole ones.
+
+use headwater_ledger::facts::{TokenFacts, opening};
+use headwater_types::{Address, Amount, Chain, Timestamp};
+
+use super::{Format, Job, Sniffed, SniffedChain};
+use crate::error::{Fault, FieldError, Place, RowError};
+use crate::source::{Content, Probe, Row, each_row};
+use crate::{IngestError, Sink};
+
+/// Names of the column of holders, in lowercase.
+const HOLDERS: [&str; 6] = ["holderaddress", "holder", "address", "wallet", "account", "addr"];
+/// Names of the column of balances, in lowercase.
+const BALANCES: [&str; 5] = ["balance", "balance_raw", "amount", "quantity", "value"];
+
+pub(super) struct HolderSnapshot;
+
+impl Format for HolderSnapshot {
+    fn name(&self) -> &'static str {
+        "holder-snapshot"
+    }
+
+    fn describe(&self) -> &'static str {
+        "addresses and balances of one token at a block (CSV with or without a header, JSON lines, Parquet): opening \
+         balances; takes --contract, --at-block, --at-time, --decimals"
+    }
+
+    fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
+        let layout = Layout::of(probe)?;
+        let chain = match layout.first.as_deref().or_else(|| probe.first(&layout.holder)) {
+            Some(text) if Address::parse(Chain::TRON, text).is_ok() => Chain::TRON,
+            Some(_) | None => Chain::ETHEREUM,
+        };
+        Some(Sniffed { chain: SniffedChain::Usually(chain), table: 0, rank: 9, first_block: None })
+    }
+
+    fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let probe = Probe::new(job.input.clone())?;
+        let layout = Layout::of(&probe).ok_or(IngestError::MissingColumn {
+            path: job.input.path().to_owned(),
+            column: "balance",
+            format: "holder-snapshot",
+        })?;
+        let (chain, decimals) = (sink.chain(), sink.options().snapshot.decimals);
+        let (contract, block, time) = place(job, sink)?;
+        let mut balances = Vec::new();
+        if let (Some(holder), Some(balance)) = (&layout.first, &layout.first_balance) {
+            sink.count_row()?;
+            let wrong = |column, value: &str, expected| RowError {
+                file: job.input.path().to_owned(),
+                place: Place::Line(1),
+                field: FieldError::new(column, Some(value), expected),
+            };
+            match (Address::parse(chain, holder), amount(balance, decimals)) {
+                (Ok(holder), Some(held)) => balances.push((holder, held)),
+                (Err(error), _) => sink.reject(wrong("address", holder, error.to_string()))?,
+                (Ok(_), None) => sink.reject(wrong("balance", balance, expected(decimals)))?,
+            }
+        }
+        let columns = [&*layout.holder, &*layout.balance];
+        each_row(&job.input, &job.content, &columns, sink, |row: &Row<'_>, _: &mut Sink<'_>| {
+            let holder = row.address(&layout.holder, chain)?;
+            let holder = holder.ok_or_else(|| FieldError::new(&layout.holder, None, format!("an address of {chain}")))?;
+            let text = row.text(&layout.balance)?;
+            let held = text.as_deref().and_then(|text| amount(text, decimals));
+            let held = held.ok_or_else(|| FieldError::new(&layout.balance, text.as_deref(), expected(decimals)))?;
+            balances.push((holder, held));
+            Ok::<(), Fault>(())
+        })?;
+        if let Some(decimals) = decimals {
+            let decimals = Some(decimals);
+            sink.token(TokenFacts { contract, symbol: None, name: None, decimals });
+        }
+        for part in opening(chain, contract, block, time, balances)? {
+            sink.transaction(part);
+            sink.boundary()?;
+        }
+        Ok(())
+    }
+}
+
+/// The columns of a list.
+struct Layout {
+    holder: String,
+    balance: String,
+    /// The first row, where it stands in place of a line of names.
+    first: Option<String>,
+    first_balance: Option<String>,
+}
+
+impl Layout {
+    fn of(probe: &Probe) -> Option<Self> {
+        let is_table = matches!(probe.content(), Content::Csv | Content::Tsv | Content::Json | Content::Parquet);
+        let named = |names: &[&str]| {
+            let column = |name: &&str| probe.columns().iter().find(|column| column.to_lowercase() == **name).cloned();
+            names.iter().find_map(|name| column(&name))
+        };
+        if !is_table {
+            return None;
+        }
+        if let (Some(holder), Some(balance)) = (named(&HOLDERS), named(&BALANCES)) {
+            return Some(Self { holder, balance, first: None, first_balance: None });
+        }
+        let [holder, balance] = probe.columns() else { return None };
+        let is_address = [Chain::ETHEREUM, Chain::TRON].iter().any(|chain| Address::parse(*chain, holder).is_ok());
+        (is_address && amount(balance, Some(u8::MAX)).is_some()).then(|| Self {
+            holder: holder.clone(),
+            balance: balance.clone(),
+            first: Some(holder.clone()),
+            first_balance: Some(balance.clone()),
+        })
+    }
+}
+
+/// Token, block and time of a list, as the caller says.
+fn place(job: &Job, sink: &mut Sink<'_>) -> Result<(Address, u64, Timestamp), IngestError> {
+    let missing = |option: &'static str, why: String| IngestError::MissingOption {
+        path: job.input.path().to_owned(),
+        option,
+        why,
+    };
+    let (chain, options) = (sink.chain(), sink.options().snapshot.clone());
+    let contract = options.contract.ok_or_else(|| missing("--contract", "a list of holders does not name its token".into()))?;
+    let contract = Address::parse(chain, &contract).map_err(|error| missing("--contract", error.to_string()))?;
+    let block = options.at_block.ok_or_else(|| {
+        missing("--at-block", "a list of holders does not tell the block that its balances are of".into())
+    })?;
+    let time = match options.at_time {
+        Some(time) => Some(time),
+        None => sink.block_time(block)?,
+    };
+    let time = time.ok_or_else(|| {
+        missing("--at-time", format!("the store does not hold block {block} of {chain}: give its time in epoch seconds"))
+    })?;
+    Ok((contract, block, time))
+}
+
+fn expected(decimals: Option<u8>) -> String {
+    match decimals {
+        Some(decimals) => format!("a balance with at most {decimals} decimals"),
+        None => "an integer in the smallest unit; give --decimals for balances in whole units".to_owned(),
+    }
+}
+
+/// A balance in the smallest unit. With decimals it is in whole units, and may have thousands marks and an exponent.
+fn amount(text: &str, decimals: Option<u8>) -> Option<Amount> {
+    let text = text.trim();
+    let Some(decimals) = decimals else { return Amount::parse_raw(text).ok() };
+    let text = text.replace(',', "");
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i16>().ok()?),
+        None => (&*text, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let digits = format!("{whole}{fraction}");
+    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    // The last digit stands so many places above the smallest unit.
+    let places = i64::from(decimals) + i64::from(exponent) - i64::try_from(fraction.len()).ok()?;
+    match usize::try_from(places) {
+        Ok(places) if places <= 77 => Amount::parse_raw(&format!("{digits}{}", "0".repeat(places))).ok(),
+        Ok(_) => digits.bytes().all(|digit| digit == b'0').then_some(Amount::ZERO),
+        Err(_) => {
+            let cut = digits.len().checked_sub(usize::try_from(-places).ok()?)?;
+            let (kept, rest) = digits.split_at(cut);
+            let kept = if kept.is_empty() { "0" } else { kept };
+            rest.bytes().all(|digit| digit == b'0').then(|| Amount::parse_raw(kept).ok())?
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn balances_are_read_exactly_or_not_at_all() {
+        let of = |text: &str| amount(text, Some(18)).map(|amount| amount.to_string());
+        assert_eq!(of("3E-18").as_deref(), Some("3"));
+        assert_eq!(of("1,234.5").as_deref(), Some("1234500000000000000000"));
+        assert_eq!(of("0.5e1").as_deref(), Some("5000000000000000000"));
+        assert_eq!(of("30E-19").as_deref(), Some("3"));
+        assert_eq!(of("0").as_deref(), Some("0"));
+        for text in ["3E-19", "", "x", "-1", "1.2.3", "1e999", "."] {
+            assert_eq!(of(text), None, "{text:?}");
+        }
+        assert_eq!(amount("12", None), Some(Amount::from(12)));
+        assert_eq!((amount("1.5", None), amount("1E3", None)), (None, None));
+    }
+}
