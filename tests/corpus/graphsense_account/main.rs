@@ -68,7 +68,7 @@ fn desk() -> Desk {
         verified: true,
         coingecko_id: None,
     };
-    Desk::new(Arc::new(in_memory(sources(), TOKENS.map(listing).into(), Vec::new()).unwrap()))
+    Desk::new(in_memory(sources(), TOKENS.map(listing).into(), Vec::new()).unwrap())
 }
 
 fn ask(desk: &Desk, call: &str, address: &str, more: &Value) -> Value {

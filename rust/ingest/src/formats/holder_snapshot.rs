@@ -106,7 +106,9 @@ impl Layout {
         }
         let [holder, balance] = probe.columns() else { return None };
         let is_address = [Chain::ETHEREUM, Chain::TRON].iter().any(|chain| Address::parse(*chain, holder).is_ok());
-        (is_address && amount(balance, Some(u8::MAX)).is_some()).then(|| Self {
+        let is_number = balance.starts_with(|letter: char| letter.is_ascii_digit())
+            && balance.chars().all(|letter| letter.is_ascii_digit() || ".,eE+-".contains(letter));
+        (is_address && is_number).then(|| Self {
             holder: holder.clone(),
             balance: balance.clone(),
             first: Some(holder.clone()),
