@@ -19,6 +19,8 @@ mod graphsense_account;
 mod graphsense_bitcoin;
 mod holder_snapshot;
 mod told_amount;
+mod tron_node;
+mod tron_trc20;
 
 use headwater_types::Chain;
 
@@ -130,6 +132,8 @@ pub const FORMATS: &[&dyn Format] = &[
     &bitcoin_core::BitcoinCore,
     &graphsense_bitcoin::GraphsenseBitcoin,
     &graphsense_account::GraphsenseAccount,
+    &tron_node::TronNode,
+    &tron_trc20::TronTrc20,
     &bitcoin_blocks::BitcoinBlocks,
     &holder_snapshot::HolderSnapshot,
 ];
