@@ -237,6 +237,12 @@ impl AssetRows<'_> {
         Ok(Moments::read(self.entry.rows, &self.file.moments.get(self.number)?))
     }
 
+    /// Says that blocks are soon looked for: their marks are read in one go, not page by page.
+    pub(super) fn will_search(&self) {
+        let first = place(self.entry.first_block);
+        self.file.marks.will_need(first..first + self.blocks());
+    }
+
     /// Number of blocks.
     pub(super) fn blocks(&self) -> usize {
         let large = self.large();
@@ -359,4 +365,42 @@ struct Room {
 
 fn place(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_types::Network;
+
+    use super::*;
+    use crate::segment::SegmentFile;
+
+    #[test]
+    fn a_table_without_sums_is_told_from_one_that_has_them() {
+        let entry = AssetEntry::new(&Asset::Native, &Count { rows: 1, ..Count::default() }, 0, 0);
+        let mut data = Vec::new();
+        put_block(&[(5, 0, 0)], &mut data);
+        let file = |has_sums: bool| {
+            let mut bytes = Vec::new();
+            let mut out = SegmentFile::begin(&mut bytes, Chain::ETHEREUM, Network::Mainnet).unwrap();
+            out.put(SUMMARY, &[Summary { accounts: 1, assets: 1, segments: 1 }]).unwrap();
+            out.put(ASSETS, &[entry]).unwrap();
+            out.put(BLOCKS, &[0, data.len() as u64]).unwrap();
+            out.put(DATA, &data).unwrap();
+            out.put(LARGE, &[]).unwrap();
+            if has_sums {
+                let mut moments = Moments::default();
+                moments.push(Amount::from(5));
+                out.put(MOMENTS, &[moments.stored()]).unwrap();
+                out.put(MARKS, &[Mark::new(Sum::ZERO, Amount::from(5))]).unwrap();
+            }
+            out.finish().unwrap();
+            HolderFile::read(Container::from_bytes("table", &bytes).unwrap()).unwrap()
+        };
+        assert!(!file(false).is_current());
+        let table = file(true);
+        assert!(table.is_current());
+        let rows = table.rows(&Asset::Native, &[0]).unwrap().unwrap();
+        assert_eq!(rows.at_least(Amount::from(6)).unwrap(), Top::default());
+        assert_eq!(rows.at_least(Amount::from(5)).unwrap(), rows.moments().unwrap().top());
+    }
 }

@@ -191,7 +191,9 @@ mod tests {
 
     fn of(balances: &[u64]) -> Moments {
         let mut moments = Moments::default();
-        balances.iter().for_each(|balance| moments.push(Amount::from(*balance)));
+        for balance in balances {
+            moments.push(Amount::from(*balance));
+        }
         moments
     }
 
@@ -204,7 +206,8 @@ mod tests {
         let moments = of(&[3, 2, 1]);
         assert_eq!((moments.count(), moments.total()), (3, Some(Amount::from(6))));
         assert_eq!((moments.squares(), moments.ranked()), (Squares::from(14), Sum::from(3 + 4 + 3)));
-        let logs = (moments.logs().to::<u64>() as f64) / 2_f64.powi(52);
+        #[expect(clippy::cast_precision_loss, reason = "compared with some tolerance")]
+        let logs = moments.logs().to::<u64>() as f64 / 2_f64.powi(52);
         assert!((logs - (3.0 * 3_f64.ln() + 2.0 * 2_f64.ln())).abs() < 1e-15);
     }
 

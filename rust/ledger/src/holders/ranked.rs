@@ -21,6 +21,9 @@ pub struct Ranked<'a> {
 
 impl<'a> Ranked<'a> {
     pub(super) fn new(holders: &'a Holders<'a>, without: &[(Amount, Amount)]) -> Result<Self> {
+        if let Some(rows) = &holders.rows {
+            rows.will_search();
+        }
         let mut this = Self { holders, moments: holders.moments()?, out: Vec::new(), left: Vec::new() };
         for &(balance, part) in without {
             let top = this.at_least(balance)?;

@@ -62,6 +62,12 @@ impl<T: Pod> Column<T> {
         self.slice(0..self.length)
     }
 
+    /// Says that places all over a range are soon asked for.
+    pub(crate) fn will_need(&self, range: Range<usize>) {
+        let place = |at: usize| self.bytes.start + at.min(self.length) * size_of::<T>();
+        self.file.will_need(place(range.start)..place(range.end));
+    }
+
     /// First place of a range where `before` no longer holds; the range is ordered so.
     pub(super) fn partition(&self, range: Range<usize>, mut before: impl FnMut(T) -> bool) -> Result<usize> {
         search(range, |at| Ok(before(self.get(at)?)))

@@ -12,6 +12,28 @@ use super::{Params, Report, Spread};
 /// microseconds for each of the measures, however many holders there are; blocks of the table that are not in memory
 /// are read, about twenty for each.
 ///
+/// ```
+/// use headwater_ledger::facts::{Batch, opening};
+/// use headwater_ledger::read::{Generations, Ledger};
+/// use headwater_ledger::store::in_memory;
+/// use headwater_metrics::concentration::{Params, of_holders};
+/// use headwater_types::{Address, Amount, Asset, Chain, Timestamp};
+///
+/// let token = Address::Evm([9; 20]);
+/// let held = [1, 3, 2].map(|raw| (Address::Evm([raw; 20]), Amount::from(u64::from(raw)))).to_vec();
+/// let mut batch = Batch::new(Chain::ETHEREUM);
+/// batch.transactions.extend(opening(Chain::ETHEREUM, token, 1, Timestamp::new(1_438_270_000), held)?);
+/// let ledger = in_memory(vec![batch], vec![], vec![])?.current()?;
+/// let holders = ledger.holders(Chain::ETHEREUM, &Asset::Token(token))?.expect("a small ledger needs no table");
+/// let (report, _) = of_holders(&holders.ranked(&[])?, &Params::default())?;
+/// assert_eq!((report.gini, report.hhi, report.nakamoto), (2.0 / 9.0, 7.0 / 18.0, 2));
+/// // The holder of 3 does not count: 2 and 1 are left.
+/// let without = [(Amount::from(3), Amount::from(3))];
+/// let (report, _) = of_holders(&holders.ranked(&without)?, &Params::default())?;
+/// assert_eq!((report.gini, report.hhi), (1.0 / 6.0, 5.0 / 9.0));
+/// # Ok::<(), headwater_ledger::LedgerError>(())
+/// ```
+///
 /// # Errors
 /// When the balances together pass 256 bits, or stored data cannot be read or is damaged.
 pub fn of_holders(ranked: &Ranked<'_>, params: &Params) -> Result<(Report, Spread), LedgerError> {
