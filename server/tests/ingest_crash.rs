@@ -72,8 +72,8 @@ impl Target for Noted {
         self.writer.transaction_at(chain, block, index)
     }
 
-    fn block_of(&self, chain: Chain, hash: &TxHash) -> Result<Option<u64>, LedgerError> {
-        self.writer.block_of(chain, hash)
+    fn place_of(&self, chain: Chain, hash: &TxHash) -> Result<Option<(u64, Option<u32>)>, LedgerError> {
+        self.writer.place_of(chain, hash)
     }
 
     fn block_time(&self, chain: Chain, block: u64) -> Result<Option<Timestamp>, LedgerError> {

@@ -38,7 +38,7 @@ pub struct Sink<'a> {
     groups: HashMap<(u64, TxHash), usize>,
     times: HashMap<u64, Timestamp>,
     places: HashMap<(u64, u32), TxHash>,
-    heights: HashMap<TxHash, u64>,
+    stands: HashMap<TxHash, (u64, Option<u32>)>,
     placed: usize,
     group: u64,
 }
@@ -74,7 +74,7 @@ impl<'a> Sink<'a> {
             groups: HashMap::new(),
             times: HashMap::new(),
             places: HashMap::new(),
-            heights: HashMap::new(),
+            stands: HashMap::new(),
             placed: 0,
             group: 0,
         }
@@ -242,22 +242,24 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The block of a transaction, from what was read so far or what the target holds.
+    /// The block of a transaction, and its place there where that is known, from what was read so far or what the target
+    /// holds.
     ///
     /// # Errors
     /// When the target cannot be read.
-    pub fn block_of(&mut self, hash: &TxHash) -> Result<Option<u64>, IngestError> {
+    pub fn place_of(&mut self, hash: &TxHash) -> Result<Option<(u64, Option<u32>)>, IngestError> {
         self.index_pending();
-        match self.heights.get(hash) {
-            Some(block) => Ok(Some(*block)),
-            None => Ok(self.target.block_of(self.pending.chain, hash)?),
+        match self.stands.get(hash) {
+            Some(place) => Ok(Some(*place)),
+            None => Ok(self.target.place_of(self.pending.chain, hash)?),
         }
     }
 
     /// Takes what was read since the last look into the tables by place and by hash. Only formats that ask pay for it.
     fn index_pending(&mut self) {
         for facts in &self.pending.transactions[self.placed..] {
-            self.heights.insert(facts.hash, facts.block);
+            let place = self.stands.entry(facts.hash).or_insert((facts.block, facts.index));
+            place.1 = place.1.or(facts.index);
             if let Some(index) = facts.index {
                 self.places.insert((facts.block, index), facts.hash);
             }
@@ -321,7 +323,7 @@ impl<'a> Sink<'a> {
         self.fill_times(&mut batch, last)?;
         self.groups.clear();
         self.places.clear();
-        self.heights.clear();
+        self.stands.clear();
         self.times.clear();
         self.placed = 0;
         self.weight = Weight::default();

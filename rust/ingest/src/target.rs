@@ -20,11 +20,11 @@ pub trait Target {
     /// When the target cannot be read.
     fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TxHash>, LedgerError>;
 
-    /// The block that a transaction stands in; `None` when it is not held.
+    /// The block that a transaction stands in, and its place there where it is known; `None` when it is not held.
     ///
     /// # Errors
     /// When the target cannot be read.
-    fn block_of(&self, chain: Chain, hash: &TxHash) -> Result<Option<u64>, LedgerError>;
+    fn place_of(&self, chain: Chain, hash: &TxHash) -> Result<Option<(u64, Option<u32>)>, LedgerError>;
 
     /// The time of a block; `None` when it is not held.
     ///
@@ -59,12 +59,11 @@ impl Target for Writer {
         }
     }
 
-    fn block_of(&self, chain: Chain, hash: &TxHash) -> Result<Option<u64>, LedgerError> {
+    fn place_of(&self, chain: Chain, hash: &TxHash) -> Result<Option<(u64, Option<u32>)>, LedgerError> {
         let ledger = self.snapshot();
-        match ledger.find_transaction(chain, hash)? {
-            Some(transaction) => Ok(Some(ledger.transaction_head(transaction)?.block)),
-            None => Ok(None),
-        }
+        let Some(transaction) = ledger.find_transaction(chain, hash)? else { return Ok(None) };
+        let head = ledger.transaction_head(transaction)?;
+        Ok(Some((head.block, head.index)))
     }
 
     fn block_time(&self, chain: Chain, block: u64) -> Result<Option<Timestamp>, LedgerError> {
@@ -119,9 +118,11 @@ impl Target for Gathered {
         Ok(all.find(|facts| facts.block == block && facts.index == Some(index)).map(|facts| facts.hash))
     }
 
-    fn block_of(&self, chain: Chain, hash: &TxHash) -> Result<Option<u64>, LedgerError> {
-        let mut all = self.of(chain).flat_map(|batch| &batch.transactions);
-        Ok(all.find(|facts| facts.hash == *hash).map(|facts| facts.block))
+    fn place_of(&self, chain: Chain, hash: &TxHash) -> Result<Option<(u64, Option<u32>)>, LedgerError> {
+        let all = self.of(chain).flat_map(|batch| &batch.transactions);
+        let mut found = all.filter(|facts| facts.hash == *hash).map(|facts| (facts.block, facts.index));
+        let Some(first) = found.next() else { return Ok(None) };
+        Ok(Some((first.0, first.1.or_else(|| found.find_map(|(_, index)| index)))))
     }
 
     fn block_time(&self, chain: Chain, block: u64) -> Result<Option<Timestamp>, LedgerError> {

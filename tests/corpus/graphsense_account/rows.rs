@@ -14,6 +14,9 @@ const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a
 const DEPOSIT: &str = "0xe1fffcc4923d04b559f4d29a8bfc6cda04eb5b0d3c460751c2402c5c5cc9109c";
 const WITHDRAWAL: &str = "0x7fcf532c15f0a6db0bd6d0e038bea71d30d808c7d98cb3bf7268a95bf5081b65";
 
+/// The address that mints and burns.
+pub const ZERO: &str = "0x0000000000000000000000000000000000000000";
+
 /// What frames and token transfers between two addresses, or all of one address, come to.
 #[derive(Debug, Clone, Default)]
 pub struct Pair {
@@ -54,8 +57,10 @@ pub struct Frames {
     pub pairs: BTreeMap<(String, String), Pair>,
     /// What the coinbase and the first block gave, by receiver.
     given: BTreeMap<String, u128>,
-    /// Ether wrapped and unwrapped, by owner.
+    /// Wrapped ether received and sent by wrapping and unwrapping; the zero address stands on the other side.
     pub wrapped: BTreeMap<String, (u128, u128)>,
+    /// Wei of transactions that have no frame, by sender and receiver.
+    pub untraced: BTreeMap<(String, String), u128>,
 }
 
 pub fn text_of(name: &str) -> String {
@@ -79,6 +84,28 @@ fn table(name: &str) -> Vec<BTreeMap<String, String>> {
     csv::Reader::from_reader(text.as_bytes()).deserialize().map(|row| row.unwrap()).collect()
 }
 
+/// The table of transactions with the times of the table of blocks.
+pub fn transactions_at_the_time_of_their_block() -> String {
+    let times: BTreeMap<String, String> =
+        table("blocks.csv.gz").into_iter().map(|row| (row["blockId"].clone(), row["timestamp"].clone())).collect();
+    let text = text_of("transactions.csv.gz");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let place = |name: &str| header.iter().position(|column| column == name).unwrap();
+    let (block, time) = (place("blockId"), place("blockTimestamp"));
+    let mut mended = 0;
+    let mut lines = vec![header.iter().collect::<Vec<_>>().join(",")];
+    for row in reader.records().map(Result::unwrap) {
+        mended += usize::from(row[time] != times[&row[block]]);
+        let cells = row.iter().enumerate();
+        lines.push(
+            cells.map(|(at, cell)| if at == time { &times[&row[block]] } else { cell }).collect::<Vec<_>>().join(","),
+        );
+    }
+    assert_eq!(mended, 6);
+    lines.join("\n")
+}
+
 /// `199e17` is an integer, too.
 fn value(text: &str) -> u128 {
     let (digits, zeros) = text.split_once('e').unwrap_or((text, "0"));
@@ -87,10 +114,21 @@ fn value(text: &str) -> u128 {
 
 impl Frames {
     pub fn read() -> Self {
-        let known: BTreeSet<String> =
-            table("transactions.csv.gz").into_iter().map(|row| row["txHash"].clone()).collect();
-        let mut all = Self { pairs: BTreeMap::new(), given: BTreeMap::new(), wrapped: BTreeMap::new() };
-        for row in table("traces.csv.gz").iter().filter(|row| row["status"] == "1") {
+        let transactions = table("transactions.csv.gz");
+        let known: BTreeSet<&String> = transactions.iter().map(|row| &row["txHash"]).collect();
+        let mut all = Self {
+            pairs: BTreeMap::new(),
+            given: BTreeMap::new(),
+            wrapped: BTreeMap::new(),
+            untraced: BTreeMap::new(),
+        };
+        let traces = table("traces.csv.gz");
+        let traced: BTreeSet<&String> = traces.iter().map(|row| &row["txHash"]).collect();
+        for row in transactions.iter().filter(|row| !traced.contains(&row["txHash"]) && row["value"] != "0") {
+            let pair = (row["fromAddress"].clone(), row["toAddress"].clone());
+            *all.untraced.entry(pair).or_default() += value(&row["value"]);
+        }
+        for row in traces.iter().filter(|row| row["status"] == "1") {
             let (from, to, wei) = (row["fromAddress"].clone(), row["toAddress"].clone(), value(&row["value"]));
             if row["txHash"].is_empty() {
                 *all.given.entry(to).or_default() += wei;
@@ -116,10 +154,16 @@ impl Frames {
                 (TRANSFER, symbol) => {
                     let pair = all.pairs.entry((account(1), account(2))).or_default();
                     *pair.tokens.entry(symbol.to_owned()).or_default() += amount();
-                    pair.count += u64::from(known.contains(row["txHash"].as_str().unwrap()));
+                    pair.count += u64::from(known.iter().any(|hash| *hash == row["txHash"].as_str().unwrap()));
                 }
-                (DEPOSIT, "WETH") => all.wrapped.entry(account(1)).or_default().0 += amount(),
-                (WITHDRAWAL, "WETH") => all.wrapped.entry(account(1)).or_default().1 += amount(),
+                (DEPOSIT, "WETH") => {
+                    all.wrapped.entry(account(1)).or_default().0 += amount();
+                    all.wrapped.entry(ZERO.to_owned()).or_default().1 += amount();
+                }
+                (WITHDRAWAL, "WETH") => {
+                    all.wrapped.entry(account(1)).or_default().1 += amount();
+                    all.wrapped.entry(ZERO.to_owned()).or_default().0 += amount();
+                }
                 _ => {}
             }
         }

@@ -18,6 +18,8 @@ mod evm_system;
 mod graphsense_account;
 mod graphsense_bitcoin;
 mod told_amount;
+mod tron_node;
+mod tron_trc20;
 
 use headwater_types::Chain;
 
@@ -129,5 +131,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &bitcoin_core::BitcoinCore,
     &graphsense_bitcoin::GraphsenseBitcoin,
     &graphsense_account::GraphsenseAccount,
+    &tron_node::TronNode,
+    &tron_trc20::TronTrc20,
     &bitcoin_blocks::BitcoinBlocks,
 ];

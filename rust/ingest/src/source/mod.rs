@@ -21,4 +21,4 @@ pub(crate) use object::Object;
 pub use probe::{Content, Probe};
 pub use row::Row;
 pub(crate) use row::{Names, hex_bytes, plain_number, time_of};
-pub(crate) use table::{Counts, each_row};
+pub(crate) use table::{Counts, each_row, each_row_under};

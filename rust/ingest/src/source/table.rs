@@ -32,12 +32,23 @@ pub(crate) fn each_row<C: Counts>(
     handle: impl Handle<C>,
 ) -> Result<(), IngestError> {
     match content {
-        Content::Csv | Content::Tsv => each_csv_row(input, content, sink, handle),
+        Content::Csv | Content::Tsv => each_csv_row(input, content, &[], sink, handle),
         Content::Json => each_json_row(input, sink, handle),
         Content::Parquet => columnar::each_parquet_row(input, columns, sink, handle),
         Content::Empty => Ok(()),
         Content::Binary => Err(input.damaged(None, "it holds no rows of text")),
     }
+}
+
+/// Reads all rows of a file of text that has no header, under these names.
+pub(crate) fn each_row_under<C: Counts>(
+    input: &Input,
+    content: &Content,
+    names: &[&str],
+    sink: &mut C,
+    handle: impl Handle<C>,
+) -> Result<(), IngestError> {
+    each_csv_row(input, content, names, sink, handle)
 }
 
 /// Counts one row, hands it on, and deals with what is wrong with it.
@@ -68,6 +79,7 @@ pub(super) fn rows(content: &Content) -> csv::ReaderBuilder {
 fn each_csv_row<C: Counts>(
     input: &Input,
     content: &Content,
+    names: &[&str],
     sink: &mut C,
     mut handle: impl Handle<C>,
 ) -> Result<(), IngestError> {
@@ -78,8 +90,8 @@ fn each_csv_row<C: Counts>(
         Guarded { inner: input.open()?, read: 0, allowed: Arc::clone(&allowed), limit: input.max_line_bytes() };
     let mark = Bom::skip(&mut text).map_err(|error| input.io(error))?;
     let mut reader = rows(content).buffer_capacity(1 << 16).from_reader(mark.chain(text));
-    let mut header = Header::new();
-    let mut width = 0;
+    let mut header: Header = names.iter().enumerate().map(|(place, name)| ((*name).to_owned(), place)).collect();
+    let mut width = names.len();
     let mut record = csv::ByteRecord::new();
     loop {
         match reader.read_byte_record(&mut record) {
@@ -98,12 +110,9 @@ fn each_csv_row<C: Counts>(
         }
         allowed.store(reader.position().byte().saturating_add(margin), Ordering::Relaxed);
         if header.is_empty() {
-            width = record.len();
-            header = record
-                .iter()
-                .enumerate()
-                .map(|(place, name)| (String::from_utf8_lossy(name).trim().to_owned(), place))
-                .collect();
+            let names = names_in(&record);
+            width = names.len();
+            header = names.into_iter().enumerate().map(|(place, name)| (name, place)).collect();
             continue;
         }
         let line = record.position().map_or(0, csv::Position::line);
@@ -116,6 +125,19 @@ fn each_csv_row<C: Counts>(
             handle(row, sink)
         })?;
     }
+}
+
+/// The names in a header. Some exporters write a second one, the numbers of the columns, behind it without a break:
+/// `wallet,quant0,1` heads two columns.
+fn names_in(record: &csv::ByteRecord) -> Vec<String> {
+    let mut names: Vec<String> = record.iter().map(|name| String::from_utf8_lossy(name).trim().to_owned()).collect();
+    let width = names.len().div_ceil(2);
+    let is_numbered = width > 1 && names[width..].iter().zip(1..).all(|(name, number)| *name == number.to_string());
+    if is_numbered && names.len() % 2 == 1 && names[width - 1].len() > 1 && names[width - 1].ends_with('0') {
+        names.truncate(width);
+        names[width - 1].pop();
+    }
+    names
 }
 
 fn each_json_row<C: Counts>(input: &Input, sink: &mut C, mut handle: impl Handle<C>) -> Result<(), IngestError> {

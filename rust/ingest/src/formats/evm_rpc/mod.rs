@@ -116,10 +116,13 @@ impl Format for EvmRpc {
     }
 }
 
-/// Whether an object is what the node wraps around an answer.
+/// Whether an object is what the node wraps around an answer. Some tools keep nothing of it but the result; a frame under
+/// that name is an item of an answer.
 fn is_envelope(value: &Value<'_>) -> bool {
     let has = |name: &str| value.members().iter().any(|(member, _)| member == name);
-    (has("jsonrpc") || has("id")) && (has("result") || has("error"))
+    let is_named = has("jsonrpc") || has("id");
+    is_named && (has("result") || has("error"))
+        || value.members().len() == 1 && has("result") && Kind::of(value) != Some(Kind::CallTrace)
 }
 
 fn answer_in<'v>(value: &'v Value<'v>) -> &'v Value<'v> {

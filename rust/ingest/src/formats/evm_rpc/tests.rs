@@ -95,6 +95,7 @@ fn answers_are_read_bare_in_envelopes_in_lists_and_in_lines() {
         wrapped.clone(),
         format!("[{bare}]"),
         format!("[{wrapped}]"),
+        format!(r#"{{"result":{bare}}}"#),
         format!("{bare}\n"),
         format!("{wrapped}\n{wrapped}\n"),
         bare.replace(',', ",\n  "),

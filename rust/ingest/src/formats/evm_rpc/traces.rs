@@ -36,7 +36,7 @@ impl Reader<'_> {
         }
         let hash = object.transaction_on("txHash", self.chain)?;
         let known = match hash {
-            Some(hash) => sink.block_of(&hash)?,
+            Some(hash) => sink.place_of(&hash)?.map(|(block, _)| block),
             None => None,
         };
         let expected =

@@ -63,7 +63,7 @@ pub(super) fn transaction(row: &Row<'_>, chain: Chain) -> Result<TransactionFact
 /// The fee of a transaction that was read before: the table does not tell its block.
 pub(super) fn fee(row: &Row<'_>, sink: &mut Sink<'_>) -> Result<TransactionFacts, Fault> {
     let hash = needed(transaction_hash(row, "txHash")?, "txHash")?;
-    let block = sink.block_of(&hash)?.ok_or_else(|| {
+    let (block, _) = sink.place_of(&hash)?.ok_or_else(|| {
         let text = row.text("txHash").ok().flatten();
         FieldError::new("txHash", text.as_deref(), "a transaction that was ingested before its fee")
     })?;

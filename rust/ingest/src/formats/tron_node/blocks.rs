@@ -1,0 +1,97 @@
+//! Blocks with their transactions.
+
+use headwater_ledger::facts::{BlockFacts, Body, Claim, TransactionFacts};
+use headwater_ledger::read::{CoverageTable, Status};
+use headwater_types::{Address, Amount, Timestamp};
+
+use super::CHAIN;
+use crate::Sink;
+use crate::error::FieldError;
+use crate::source::Object;
+
+pub(super) fn block(block: &Object<'_>, left_out: &mut u64, sink: &mut Sink<'_>) -> Result<(), FieldError> {
+    let header = block.object("block_header").and_then(|header| header.object("raw_data"));
+    let header = header.ok_or_else(|| block.wrong("block_header", "an object with raw_data"))?;
+    // A value of nothing is left out by the node: the first block has neither number nor time.
+    let number = header.number("number")?.unwrap_or(0);
+    let time = header.epoch_millis("timestamp")?.unwrap_or(Timestamp::new(0));
+    let facts = BlockFacts {
+        number,
+        hash: block.block_hash_on("blockID", CHAIN)?,
+        parent: header.block_hash_on("parentHash", CHAIN)?,
+        time,
+    };
+    let mut transactions = Vec::new();
+    for (index, item) in (0..).zip(&block.list_if_any("transactions")?) {
+        let mut facts = transaction(item, number, left_out)?;
+        facts.time = Some(time);
+        facts.index = Some(index);
+        transactions.push(facts);
+    }
+    sink.block(facts);
+    for facts in transactions {
+        sink.transaction(facts);
+    }
+    for table in [CoverageTable::Blocks, CoverageTable::Transactions] {
+        sink.claim(Claim::Blocks { first: number, last: number, table });
+    }
+    Ok(())
+}
+
+fn transaction(item: &Object<'_>, block: u64, left_out: &mut u64) -> Result<TransactionFacts, FieldError> {
+    let hash = item.need("txID", item.transaction_on("txID", CHAIN)?, "the id of a transaction")?;
+    let contracts = item.object("raw_data").map(|raw| raw.list("contract")).transpose()?.unwrap_or_default();
+    let contract = contracts.first().ok_or_else(|| item.wrong("raw_data", "an object with one contract"))?;
+    let kind = contract.text("type").ok_or_else(|| contract.wrong("type", "the type of a contract"))?;
+    let value = contract.object("parameter").and_then(|parameter| parameter.object("value"));
+    let value = value.ok_or_else(|| contract.wrong("parameter", "an object with a value"))?;
+    let runs_code = matches!(kind, "TriggerSmartContract" | "CreateSmartContract");
+
+    let mut facts = TransactionFacts::new(hash, block);
+    facts.body = Some(body(kind, &value)?);
+    // Nodes of the first months did not tell; what is no call was only included when it worked.
+    let result = item.list_if_any("ret")?.first().and_then(|ret| ret.text("contractRet"));
+    match result {
+        Some("SUCCESS") => facts.status = Some(Status::Success),
+        Some(reason) => {
+            facts.status = Some(Status::Failed);
+            facts.failure_reason = Some(reason.to_owned());
+        }
+        None if !runs_code => facts.status = Some(Status::Success),
+        None => {}
+    }
+    if let Some(data) = value.text("data").filter(|_| runs_code) {
+        facts.input = Some(hex::decode(data).map_err(|_| value.wrong("data", "call data in hex"))?);
+    }
+    if kind == "CreateSmartContract" && facts.status != Some(Status::Failed) {
+        facts.created = item.address_on("contract_address", CHAIN)?;
+    }
+    let moves_token = match kind {
+        "TransferAssetContract" | "ParticipateAssetIssueContract" => true,
+        "TriggerSmartContract" => value.count("call_token_value")?.is_some_and(|amount| amount > 0),
+        _ => false,
+    };
+    *left_out += u64::from(moves_token && facts.status != Some(Status::Failed));
+    Ok(facts)
+}
+
+/// What moves of the native coin. What is frozen stays its owner's; what is burnt is in the fee.
+fn body(kind: &str, value: &Object<'_>) -> Result<Body, FieldError> {
+    let address = |name: &str| value.address_on(name, CHAIN);
+    let sun =
+        |object: &Object<'_>, name: &str| Ok::<Amount, FieldError>(object.quantity(name)?.unwrap_or(Amount::ZERO));
+    let (to, moved): (Option<Address>, Amount) = match kind {
+        "TransferContract" => (address("to_address")?, sun(value, "amount")?),
+        "TransferAssetContract" => (address("to_address")?, Amount::ZERO),
+        // What is paid for a new token.
+        "ParticipateAssetIssueContract" => (address("to_address")?, sun(value, "amount")?),
+        "TriggerSmartContract" => (address("contract_address")?, sun(value, "call_value")?),
+        "CreateSmartContract" => {
+            let created = value.object("new_contract");
+            (None, created.map(|created| sun(&created, "call_value")).transpose()?.unwrap_or(Amount::ZERO))
+        }
+        _ => (None, Amount::ZERO),
+    };
+    let from = value.need("owner_address", address("owner_address")?, "an address of tron")?;
+    Ok(Body { from: Some(from), to, value: moved })
+}
