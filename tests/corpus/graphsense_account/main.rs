@@ -208,7 +208,7 @@ fn corpus_what_addresses_received_and_sent_is_alike_but_for_delegated_value_own_
 #[test]
 fn corpus_relations_are_counterparties_but_where_nothing_moved() {
     let (desk, frames) = (desk(), Frames::read());
-    let sources: BTreeSet<&String> = frames.pairs.keys().map(|(from, _)| from).collect();
+    let sources: BTreeSet<&String> = frames.pairs.keys().chain(frames.untraced.keys()).map(|(from, _)| from).collect();
     let mut ours: BTreeMap<(String, String), BTreeMap<String, u128>> = BTreeMap::new();
     for from in sources {
         let page = json!({"direction": "out", "output_asset": "per_symbol", "limit": 1000});
