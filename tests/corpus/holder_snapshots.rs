@@ -46,7 +46,7 @@ fn amounts(file: &Path, skip: usize, scale: bool) -> Vec<u128> {
         }
         let (mantissa, exponent) = text.split_once(['E', 'e']).unwrap_or((&text, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let places = 18 + exponent.parse::<i64>().unwrap() - fraction.len() as i64;
+        let places = 18 + exponent.parse::<i64>().unwrap() - i64::try_from(fraction.len()).unwrap();
         let digits: u128 = format!("{whole}{fraction}").parse().unwrap();
         match u32::try_from(places) {
             Ok(places) => digits * 10_u128.pow(places),
@@ -72,11 +72,7 @@ fn measures(amounts: &[u128]) -> [f64; 3] {
         let digits = over * big(10).pow(12) / under;
         digits.to_string().parse::<f64>().unwrap() / 1e12
     };
-    [
-        quotient(ranked * 2_u8 - (&n + 1_u8) * &sum, n * &sum),
-        quotient(squares, &sum * &sum),
-        quotient(top, sum),
-    ]
+    [quotient(ranked * 2_u8 - (&n + 1_u8) * &sum, n * &sum), quotient(squares, &sum * &sum), quotient(top, sum)]
 }
 
 fn holds(found: &Value, amounts: &[u128]) {

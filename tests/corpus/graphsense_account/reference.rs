@@ -36,7 +36,8 @@ fn quoted(line: &str) -> String {
         let digits = part.bytes().take_while(u8::is_ascii_digit).count();
         let (number, rest) = part.split_at(digits);
         text += "\"value\":";
-        text += &if digits > 0 { format!("\"{number}\"{rest}") } else { rest.to_owned() };
+        let quote = if digits > 0 { "\"" } else { "" };
+        text.extend([quote, number, quote, rest]);
     }
     text
 }

@@ -7,8 +7,8 @@ use headwater_ledger::facts::{TokenFacts, opening};
 use headwater_types::{Address, Amount, Chain, Timestamp};
 
 use super::{Format, Job, Sniffed, SniffedChain};
-use crate::error::{Fault, FieldError, Place, RowError};
-use crate::source::{Content, Probe, Row, each_row};
+use crate::error::{Fault, FieldError};
+use crate::source::{Content, Probe, Row, each_row, each_row_under};
 use crate::{IngestError, Sink};
 
 /// Names of the column of holders, in lowercase.
@@ -30,7 +30,7 @@ impl Format for HolderSnapshot {
 
     fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
         let layout = Layout::of(probe)?;
-        let chain = match layout.first.as_deref().or_else(|| probe.first(&layout.holder)) {
+        let chain = match layout.seen.as_deref() {
             Some(text) if Address::parse(Chain::TRON, text).is_ok() => Chain::TRON,
             Some(_) | None => Chain::ETHEREUM,
         };
@@ -47,29 +47,22 @@ impl Format for HolderSnapshot {
         let (chain, decimals) = (sink.chain(), sink.options().snapshot.decimals);
         let (contract, block, time) = place(job, sink)?;
         let mut balances = Vec::new();
-        if let (Some(holder), Some(balance)) = (&layout.first, &layout.first_balance) {
-            sink.count_row()?;
-            let wrong = |column, value: &str, expected| RowError {
-                file: job.input.path().to_owned(),
-                place: Place::Line(1),
-                field: FieldError::new(column, Some(value), expected),
-            };
-            match (Address::parse(chain, holder), amount(balance, decimals)) {
-                (Ok(holder), Some(held)) => balances.push((holder, held)),
-                (Err(error), _) => sink.reject(wrong("address", holder, error.to_string()))?,
-                (Ok(_), None) => sink.reject(wrong("balance", balance, expected(decimals)))?,
-            }
-        }
-        let columns = [&*layout.holder, &*layout.balance];
-        each_row(&job.input, &job.content, &columns, sink, |row: &Row<'_>, _: &mut Sink<'_>| {
-            let holder = row.address(&layout.holder, chain)?;
-            let holder = holder.ok_or_else(|| FieldError::new(&layout.holder, None, format!("an address of {chain}")))?;
-            let text = row.text(&layout.balance)?;
+        let Layout { holder, balance, has_names, .. } = &layout;
+        let row = |row: &Row<'_>, _: &mut Sink<'_>| {
+            let who = row.address(holder, chain)?;
+            let who = who.ok_or_else(|| FieldError::new(holder, None, format!("an address of {chain}")))?;
+            let text = row.text(balance)?;
             let held = text.as_deref().and_then(|text| amount(text, decimals));
-            let held = held.ok_or_else(|| FieldError::new(&layout.balance, text.as_deref(), expected(decimals)))?;
-            balances.push((holder, held));
+            let held = held.ok_or_else(|| FieldError::new(balance, text.as_deref(), expected(decimals)))?;
+            balances.push((who, held));
             Ok::<(), Fault>(())
-        })?;
+        };
+        let columns = [&**holder, &**balance];
+        if *has_names {
+            each_row(&job.input, &job.content, &columns, sink, row)?;
+        } else {
+            each_row_under(&job.input, &job.content, &columns, sink, row)?;
+        }
         if let Some(decimals) = decimals {
             let decimals = Some(decimals);
             sink.token(TokenFacts { contract, symbol: None, name: None, decimals });
@@ -86,9 +79,10 @@ impl Format for HolderSnapshot {
 struct Layout {
     holder: String,
     balance: String,
-    /// The first row, where it stands in place of a line of names.
-    first: Option<String>,
-    first_balance: Option<String>,
+    /// Whether the first line names them; else it is the first row, and they are named here.
+    has_names: bool,
+    /// A holder, where one was seen.
+    seen: Option<String>,
 }
 
 impl Layout {
@@ -96,24 +90,21 @@ impl Layout {
         let is_table = matches!(probe.content(), Content::Csv | Content::Tsv | Content::Json | Content::Parquet);
         let named = |names: &[&str]| {
             let column = |name: &&str| probe.columns().iter().find(|column| column.to_lowercase() == **name).cloned();
-            names.iter().find_map(|name| column(&name))
+            names.iter().find_map(column)
         };
         if !is_table {
             return None;
         }
         if let (Some(holder), Some(balance)) = (named(&HOLDERS), named(&BALANCES)) {
-            return Some(Self { holder, balance, first: None, first_balance: None });
+            let seen = probe.first(&holder).map(str::to_owned);
+            return Some(Self { holder, balance, has_names: true, seen });
         }
         let [holder, balance] = probe.columns() else { return None };
         let is_address = [Chain::ETHEREUM, Chain::TRON].iter().any(|chain| Address::parse(*chain, holder).is_ok());
         let is_number = balance.starts_with(|letter: char| letter.is_ascii_digit())
             && balance.chars().all(|letter| letter.is_ascii_digit() || ".,eE+-".contains(letter));
-        (is_address && is_number).then(|| Self {
-            holder: holder.clone(),
-            balance: balance.clone(),
-            first: Some(holder.clone()),
-            first_balance: Some(balance.clone()),
-        })
+        let (seen, holder, balance) = (Some(holder.clone()), "address".to_owned(), "balance".to_owned());
+        (is_address && is_number).then_some(Self { holder, balance, has_names: false, seen })
     }
 }
 
@@ -125,7 +116,8 @@ fn place(job: &Job, sink: &mut Sink<'_>) -> Result<(Address, u64, Timestamp), In
         why,
     };
     let (chain, options) = (sink.chain(), sink.options().snapshot.clone());
-    let contract = options.contract.ok_or_else(|| missing("--contract", "a list of holders does not name its token".into()))?;
+    let contract =
+        options.contract.ok_or_else(|| missing("--contract", "a list of holders does not name its token".into()))?;
     let contract = Address::parse(chain, &contract).map_err(|error| missing("--contract", error.to_string()))?;
     let block = options.at_block.ok_or_else(|| {
         missing("--at-block", "a list of holders does not tell the block that its balances are of".into())
@@ -135,7 +127,10 @@ fn place(job: &Job, sink: &mut Sink<'_>) -> Result<(Address, u64, Timestamp), In
         None => sink.block_time(block)?,
     };
     let time = time.ok_or_else(|| {
-        missing("--at-time", format!("the store does not hold block {block} of {chain}: give its time in epoch seconds"))
+        missing(
+            "--at-time",
+            format!("the store does not hold block {block} of {chain}: give its time in epoch seconds"),
+        )
     })?;
     Ok((contract, block, time))
 }

@@ -1,4 +1,4 @@
-//! Lists of TRC-20 transfers of accounts: exports of TronScan, and answers of TronGrid
+//! Lists of TRC-20 transfers of accounts: exports of `TronScan`, and answers of `TronGrid`
 //! (`/v1/accounts/<address>/transactions/trc20`).
 //!
 //! Neither tells the log index: equal rows of one account are separate movements, equal rows of two accounts the same one,
@@ -176,16 +176,18 @@ fn movement(from: Address, to: Address, contract: Address, amount: headwater_typ
 struct List {
     /// The number of an account's list, and how many commits there were when its last row was read.
     accounts: HashMap<Option<Address>, (u64, u64)>,
-    current: Option<Option<Address>>,
+    /// The account of the last row; none, and nobody's, before the first.
+    current: Option<Address>,
+    begun: bool,
     tokens: BTreeSet<TokenFacts>,
 }
 
 impl List {
     /// Turns to the list that a row comes from. A commit may fall between two lists: there it parts no equal rows of one.
     fn turn_to(&mut self, account: Option<Address>, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        if self.current != Some(account) {
+        if !self.begun || self.current != account {
             sink.boundary()?;
-            self.current = Some(account);
+            (self.begun, self.current) = (true, account);
         }
         let number = u64::try_from(self.accounts.len()).unwrap_or(u64::MAX);
         let seen = self.accounts.entry(account).or_insert((number, sink.commits()));

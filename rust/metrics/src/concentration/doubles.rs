@@ -41,7 +41,9 @@ pub fn concentration_of_doubles(values: &[f64], params: &Params) -> Result<(Repo
     held.par_sort_unstable_by(|one, other| other.total_cmp(one));
     // Squares of very large or small values would leave the range of doubles; all measures but the total are ratios.
     let unit = held.first().map_or(1.0, |largest| power_below(*largest));
-    held.iter_mut().for_each(|value| *value /= unit);
+    for value in &mut held {
+        *value /= unit;
+    }
     let report = report(&held, params);
     let total = report.total * unit;
     if !total.is_finite() {

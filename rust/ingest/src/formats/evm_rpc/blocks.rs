@@ -45,10 +45,10 @@ pub(super) fn block(object: &Object<'_>, chain: Chain, sink: &mut Sink<'_>) -> R
 }
 
 fn transaction(item: &Object<'_>, block: u64, time: Timestamp, chain: Chain) -> Result<TransactionFacts, FieldError> {
-    if let Some(id) = item.count("chainId")? {
-        if Chain::from_caip2(&format!("eip155:{id}")) != Some(chain) {
-            return Err(item.wrong("chainId", format!("the id of {chain} ({})", chain.caip2())));
-        }
+    if let Some(id) = item.count("chainId")?
+        && Chain::from_caip2(&format!("eip155:{id}")) != Some(chain)
+    {
+        return Err(item.wrong("chainId", format!("the id of {chain} ({})", chain.caip2())));
     }
     let hash = item.need("hash", item.transaction_on("hash", chain)?, "the hash of a transaction")?;
     let mut facts = TransactionFacts::new(hash, block);

@@ -61,8 +61,7 @@ impl Format for GraphsenseAccount {
         let chain = match (kind, probe.first("blockId"), probe.first("blockHash")) {
             (Kind::Fee, _, _) => SniffedChain::Is(Chain::TRON),
             (_, Some(number), Some(hash)) if values::is_numbered(number, hash) => SniffedChain::Is(Chain::TRON),
-            (_, Some(_), Some(_)) => SniffedChain::Usually(Chain::ETHEREUM),
-            (Kind::Trace, _, _) => SniffedChain::Usually(Chain::ETHEREUM),
+            (_, Some(_), Some(_)) | (Kind::Trace, _, _) => SniffedChain::Usually(Chain::ETHEREUM),
             _ => SniffedChain::OneOf(BOTH),
         };
         let place = u8::try_from(place).expect("the table of tables is short");

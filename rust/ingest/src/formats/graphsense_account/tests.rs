@@ -41,7 +41,7 @@ fn hash() -> String {
     format!("0x{}", "ab".repeat(32))
 }
 
-fn facts<'a>(batch: &'a Batch, block: u64) -> Vec<&'a TransactionFacts> {
+fn facts(batch: &Batch, block: u64) -> Vec<&TransactionFacts> {
     batch.transactions.iter().filter(|facts| facts.block == block).collect()
 }
 

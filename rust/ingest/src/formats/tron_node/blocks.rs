@@ -81,10 +81,9 @@ fn body(kind: &str, value: &Object<'_>) -> Result<Body, FieldError> {
     let sun =
         |object: &Object<'_>, name: &str| Ok::<Amount, FieldError>(object.quantity(name)?.unwrap_or(Amount::ZERO));
     let (to, moved): (Option<Address>, Amount) = match kind {
-        "TransferContract" => (address("to_address")?, sun(value, "amount")?),
+        // The last one pays for a new token.
+        "TransferContract" | "ParticipateAssetIssueContract" => (address("to_address")?, sun(value, "amount")?),
         "TransferAssetContract" => (address("to_address")?, Amount::ZERO),
-        // What is paid for a new token.
-        "ParticipateAssetIssueContract" => (address("to_address")?, sun(value, "amount")?),
         "TriggerSmartContract" => (address("contract_address")?, sun(value, "call_value")?),
         "CreateSmartContract" => {
             let created = value.object("new_contract");
