@@ -167,7 +167,7 @@ mod tests {
         let mut values = vec![1e16];
         values.extend([1.0; 1000]);
         let found = measured(&values);
-        assert_eq!(found.total, 1e16 + 1000.0);
+        assert_eq!(found.total.to_bits(), (1e16_f64 + 1000.0).to_bits());
         assert_eq!(found.top_shares[0], (1, 1e16 / (1e16 + 1000.0)));
     }
 
