@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +226,22 @@ def test_every_face_gives_the_same_holders_and_histories(exports: Path, served: 
     # What went to the zero address does not exist any more.
     excluded = sum(int(row["balance_raw"]) for row in usdt.excluded if row["reason"] != "zero_address")
     assert total + excluded == int(usdt.total_supply_raw)
+
+
+def test_a_list_of_holders_is_a_ledger_of_its_token(corpus: Path, tmp_path: Path) -> None:
+    polis, store = "0xb5bea8a26d587cf665f2d78f077cca3c7f6341bd", tmp_path / "store"
+    file = corpus / "holders/polis_bsc_holders.csv"
+    opening = ["--contract", polis, "--decimals", "18", "--at-block", "1", "--at-time", "1640995200"]
+    headwater("ingest", "--chain", "bsc", "--store", store, *opening, file)
+    amounts = [Decimal(text.replace(",", "")) for text in pl.read_csv(file, infer_schema=False)["Balance"]]
+    measured = hw.open(store).concentration(polis, blockchain="bsc")
+    alone = hw.metrics.concentration(amounts)
+    assert {name: measured.concentration[name] for name in ("gini", "hhi", "nakamoto")} == {
+        name: alone[name] for name in ("gini", "hhi", "nakamoto")
+    }
+    assert (measured.holder_count, int(measured.total_supply_raw)) == (1010, int(alone["total"] * 10**18))
+    rows = hw.open(store).read_all("token/holders", blockchain="bsc", contract=polis)
+    assert sorted(map(int, rows["balance_raw"])) == sorted(int(amount.scaleb(18)) for amount in amounts)
 
 
 def request_of(contract: str) -> dict[str, str]:
