@@ -18,6 +18,16 @@ pub struct Desk {
     ledgers: Arc<dyn Generations>,
     cache: Option<Arc<Cache>>,
     clock: Option<Clock>,
+    given: Given,
+}
+
+/// How lists are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// In parts, each by a call of a client.
+    Parts,
+    /// Whole, by a face that puts the parts together.
+    Whole,
 }
 
 /// Milliseconds since any fixed moment.
@@ -27,7 +37,7 @@ impl Desk {
     /// A desk over a store, or over frames in memory. It keeps no answers and takes no time.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>) -> Self {
-        Self { ledgers, cache: None, clock: None }
+        Self { ledgers, cache: None, clock: None, given: Given::Parts }
     }
 
     /// The same with a cache of answers that are costly to make, up to so many bytes: those that carry `data.meta`, by
@@ -51,7 +61,7 @@ impl Desk {
     pub fn pinned(&self) -> Result<Self, Error> {
         let current = self.ledgers.current()?;
         let ledgers = Arc::new(Pinned { current, all: Arc::clone(&self.ledgers) });
-        Ok(Self { ledgers, ..self.clone() })
+        Ok(Self { ledgers, given: Given::Whole, ..self.clone() })
     }
 
     /// Answers one call.
@@ -72,7 +82,7 @@ impl Desk {
             return Ok(self.complete(&kept, started, true));
         }
         let Made { data, pagination, warnings, meta } =
-            (entry.run)(&Call { endpoint, request, ledger: &*ledger, cancel })?;
+            (entry.run)(&Call { endpoint, request, ledger: &*ledger, given: self.given, cancel })?;
         match meta.and_then(|meta| Headed::new(&data, meta)) {
             None => Ok(Answer { data, pagination, warnings }),
             Some(data) => {
@@ -101,7 +111,7 @@ impl Desk {
             .and_then(|entry| entry.table.as_ref())
             .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("the answer of {:?} is no list", endpoint.name)))?;
         let ledger = self.ledger(request)?;
-        (table.write)(&Call { endpoint, request, ledger: &*ledger, cancel }, sink)
+        (table.write)(&Call { endpoint, request, ledger: &*ledger, given: self.given, cancel }, sink)
     }
 
     /// The columns of an endpoint's answer as a table; `None` where it is no list.

@@ -33,6 +33,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::desk::Given;
 use crate::request::{Checks, MAX_LIMIT, MAX_TABLE, Warnings, decode, fingerprint};
 use crate::table::{List, Rows};
 use crate::{Column, Endpoint, Error, ErrorKind, Pagination, QueryMeta, TableSink, Warning};
@@ -122,6 +123,7 @@ pub(crate) struct Call<'a> {
     pub endpoint: &'a Endpoint,
     pub request: &'a Value,
     pub ledger: &'a dyn Ledger,
+    pub given: Given,
     pub cancel: &'a Cancel,
 }
 
@@ -226,7 +228,7 @@ fn write<A: List>(call: &Call<'_>, sink: &mut dyn TableSink) -> Result<(), Error
 fn params<A: Analysis>(call: &Call<'_>, most_rows: u32, warnings: &mut Warnings) -> Result<A::Params, Error> {
     let request = decode::<A::Request>(call.request, call.endpoint.method, warnings)?;
     let fingerprint = fingerprint(call.endpoint.name, call.request);
-    A::params(request, &mut Checks { ledger: call.ledger, warnings, fingerprint, most_rows })
+    A::params(request, &mut Checks { ledger: call.ledger, warnings, fingerprint, most_rows, given: call.given })
 }
 
 fn describe<A: Analysis>() -> Description {

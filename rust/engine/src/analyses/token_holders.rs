@@ -7,6 +7,7 @@ use headwater_types::{Amount, Asset, Chain};
 use serde::{Deserialize, Serialize};
 
 use super::Analysis;
+use crate::desk::Given;
 use crate::holdings::{ExcludedHolder, Holdings, asset_of, is_stablecoin};
 use crate::query_meta::QueryMeta;
 use crate::request::{Checks, MAX_TABLE, Offsets, Warnings};
@@ -97,7 +98,10 @@ impl Analysis for TokenHolders {
     fn params(request: TokenHoldersRequest, checks: &mut Checks<'_>) -> Result<TokenHoldersParams, Error> {
         let chain = checks.chain("blockchain", &request.blockchain)?;
         let asset = asset_of(checks, chain, request.contract.as_deref())?;
-        let most = if checks.most_rows == MAX_TABLE { MAX_TABLE } else { MAX_LIMIT };
+        let most = match checks.given {
+            Given::Parts => MAX_LIMIT,
+            Given::Whole => MAX_TABLE,
+        };
         let page = Offsets::new(request.limit, request.offset, DEFAULT_LIMIT, most)?;
         Ok(TokenHoldersParams { chain, asset, page })
     }

@@ -4,6 +4,7 @@ use headwater_ledger::Ledger;
 use headwater_types::address::{Checksum, Reason as AddressReason, eip55};
 use headwater_types::{Address, Chain, Family, Network, TimeError, TimeWindow};
 
+use crate::desk::Given;
 use crate::{Error, Reason};
 
 use super::Warnings;
@@ -21,6 +22,8 @@ pub struct Checks<'a> {
     pub(crate) fingerprint: u64,
     /// Most rows that a page of a list may have.
     pub(crate) most_rows: u32,
+    /// How lists are asked for.
+    pub(crate) given: Given,
 }
 
 impl Checks<'_> {
