@@ -29,7 +29,7 @@ serve: ## serve the store of STORE=DIR
 	cargo build --workspace --bin headwater
 	"$(BIN)" serve --store "$(STORE)"
 
-test: test-rust test-python ## every test that needs no service; prints what it left out
+test: test-rust test-python test-notebooks ## every test that needs no service, and the notebooks; prints what it left out
 
 test-rust:
 	@HEADWATER_BENCH_PYTHON="$(or $(HEADWATER_BENCH_PYTHON),$(wildcard $(BENCH)/venv/bin/python))" sh scripts/test-rust.sh
@@ -41,7 +41,7 @@ test-notebooks: wheel $(TRIAL)/ready scripts/requirements-notebooks.txt ## runs 
 	@sh scripts/test-notebooks.sh "$(TRIAL)" "$(WHEELS)"
 
 test-full: ## the long runs too (HEADWATER_FULL=1), the notebooks, and the licence check
-	HEADWATER_FULL=1 $(MAKE) test test-notebooks deny
+	HEADWATER_FULL=1 $(MAKE) test deny
 
 check: $(VENV)/ready ## formatting, lints, types
 	cargo fmt --all --check
