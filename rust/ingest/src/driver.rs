@@ -67,7 +67,7 @@ pub fn ingest_into(
     let mut first_unread = None;
     for (path, origin) in discover_with_origin(paths)? {
         cancel.check()?;
-        match plan(&path, options) {
+        match plan(&path, origin, options) {
             Ok(Some(plan)) => plans.push(plan),
             Ok(None) => left_out.push(LeftOut { path, reason: "it is empty".to_owned() }),
             // What lies in a folder may be there for another reason; what was named itself is meant.
@@ -123,9 +123,9 @@ impl Plan {
     }
 }
 
-fn plan(path: &std::path::Path, options: &Options) -> Result<Option<Plan>, IngestError> {
+fn plan(path: &std::path::Path, origin: Origin, options: &Options) -> Result<Option<Plan>, IngestError> {
     let probe = Probe::new(Input::new(path, options.max_line_bytes)?)?;
-    let Some((format, sniffed)) = detect(&probe, options)? else { return Ok(None) };
+    let Some((format, sniffed)) = detect(&probe, origin, options)? else { return Ok(None) };
     let (chain, chain_source) = match (options.chain, sniffed.chain) {
         (Some(chain), SniffedChain::Is(found)) if chain == found => (chain, ChainSource::Detected),
         (Some(chain), SniffedChain::OneOf(chains)) if chains.contains(&chain) => (chain, ChainSource::Given),
@@ -142,13 +142,17 @@ fn known() -> String {
     FORMATS.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ")
 }
 
-fn detect(probe: &Probe, options: &Options) -> Result<Option<(&'static dyn Format, Sniffed)>, IngestError> {
+fn detect(
+    probe: &Probe,
+    origin: Origin,
+    options: &Options,
+) -> Result<Option<(&'static dyn Format, Sniffed)>, IngestError> {
     if *probe.content() == Content::Empty {
         return Ok(None);
     }
     let named = |format: &&'static dyn Format| match &options.format {
         Some(name) => format.name() == name || format.name().split('/').next() == Some(name),
-        None => true,
+        None => origin == Origin::Named || format.is_meant(options),
     };
     let found = FORMATS.iter().copied().filter(named).find_map(|format| Some((format, format.sniff(probe)?)));
     match (found, &options.format) {

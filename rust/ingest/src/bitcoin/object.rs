@@ -3,12 +3,10 @@
 use headwater_types::{Address, Amount, BlockHash, Chain, Family, Network, Timestamp, TxHash};
 
 use crate::error::FieldError;
-use crate::source::{Object, plain_number, time_of};
+use crate::source::{Object, plain_decimal, plain_number, time_of};
 
 /// Satoshis are the eighth decimal of a bitcoin.
 const DECIMALS: u8 = 8;
-/// Exponents beyond this make no amount of bitcoin.
-const MAX_EXPONENT: usize = 32;
 
 impl Object<'_> {
     /// The version of a transaction, which nodes print as a signed number before release 28 and as an unsigned one
@@ -75,31 +73,6 @@ const HASH: &str = "a hash of 64 hex digits";
 /// An address as the source writes it; `None` for what stands in place of one.
 pub(crate) fn address(network: Network, text: &str) -> Option<Address> {
     Address::parse_on(Chain::BITCOIN, network, text).ok()
-}
-
-/// Decimal text without an exponent: some writers print 0.000027 as `2.7e-05`.
-fn plain_decimal(text: &str) -> Option<String> {
-    let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else { return Some(text.to_owned()) };
-    let (digits, negative) = match exponent.strip_prefix('-') {
-        Some(digits) => (digits, true),
-        None => (exponent.strip_prefix('+').unwrap_or(exponent), false),
-    };
-    let places = plain_number::<usize>(digits).filter(|places| *places <= MAX_EXPONENT)?;
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    if whole.is_empty() || ![whole, fraction].concat().bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let zeros = "0".repeat(places);
-    // The point stands behind `whole`; shift it by as many places, with zeros where no digits are.
-    Some(if negative {
-        let digits = format!("{zeros}{whole}");
-        let (before, after) = digits.split_at(digits.len() - places);
-        format!("0{before}.{after}{fraction}0")
-    } else {
-        let digits = format!("{fraction}{zeros}");
-        let (before, after) = digits.split_at(places);
-        format!("{whole}{before}.{after}0")
-    })
 }
 
 #[cfg(test)]

@@ -3,13 +3,15 @@
 //! A list knows neither its token nor its block: `--contract`, `--at-block` and, where the store does not hold the block,
 //! `--at-time` say so. Balances are in the smallest unit, or with `--decimals` in whole ones.
 
+use std::collections::HashSet;
+
 use headwater_ledger::facts::{TokenFacts, opening};
 use headwater_types::{Address, Amount, Chain, Timestamp};
 
 use super::{Format, Job, Sniffed, SniffedChain};
 use crate::error::{Fault, FieldError};
-use crate::source::{Content, Probe, Row, each_row, each_row_under};
-use crate::{IngestError, Sink};
+use crate::source::{Content, Probe, Row, each_row, each_row_under, plain_decimal};
+use crate::{IngestError, Options, Sink};
 
 /// Names of the column of holders, in lowercase.
 const HOLDERS: [&str; 6] = ["holderaddress", "holder", "address", "wallet", "account", "addr"];
@@ -26,6 +28,10 @@ impl Format for HolderSnapshot {
     fn describe(&self) -> &'static str {
         "addresses and balances of one token at a block (CSV with or without a header, JSON lines, Parquet): opening \
          balances; takes --contract, --at-block, --at-time, --decimals"
+    }
+
+    fn is_meant(&self, options: &Options) -> bool {
+        options.snapshot.contract.is_some()
     }
 
     fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
@@ -46,7 +52,7 @@ impl Format for HolderSnapshot {
         })?;
         let (chain, decimals) = (sink.chain(), sink.options().snapshot.decimals);
         let (contract, block, time) = place(job, sink)?;
-        let mut balances = Vec::new();
+        let (mut balances, mut seen) = (Vec::new(), HashSet::new());
         let Layout { holder, balance, has_names, .. } = &layout;
         let row = |row: &Row<'_>, _: &mut Sink<'_>| {
             let who = row.address(holder, chain)?;
@@ -54,6 +60,9 @@ impl Format for HolderSnapshot {
             let text = row.text(balance)?;
             let held = text.as_deref().and_then(|text| amount(text, decimals));
             let held = held.ok_or_else(|| FieldError::new(balance, text.as_deref(), expected(decimals)))?;
+            if !seen.insert(who) {
+                return Err(FieldError::new(holder, Some(&who.to_string()), "every address once").into());
+            }
             balances.push((who, held));
             Ok::<(), Fault>(())
         };
@@ -146,29 +155,7 @@ fn expected(decimals: Option<u8>) -> String {
 fn amount(text: &str, decimals: Option<u8>) -> Option<Amount> {
     let text = text.trim();
     let Some(decimals) = decimals else { return Amount::parse_raw(text).ok() };
-    let text = text.replace(',', "");
-    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i16>().ok()?),
-        None => (&*text, 0),
-    };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let fraction = fraction.trim_end_matches('0');
-    let digits = format!("{whole}{fraction}");
-    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
-        return None;
-    }
-    // The last digit stands so many places above the smallest unit.
-    let places = i64::from(decimals) + i64::from(exponent) - i64::try_from(fraction.len()).ok()?;
-    match usize::try_from(places) {
-        Ok(places) if places <= 77 => Amount::parse_raw(&format!("{digits}{}", "0".repeat(places))).ok(),
-        Ok(_) => digits.bytes().all(|digit| digit == b'0').then_some(Amount::ZERO),
-        Err(_) => {
-            let cut = digits.len().checked_sub(usize::try_from(-places).ok()?)?;
-            let (kept, rest) = digits.split_at(cut);
-            let kept = if kept.is_empty() { "0" } else { kept };
-            rest.bytes().all(|digit| digit == b'0').then(|| Amount::parse_raw(kept).ok())?
-        }
-    }
+    Amount::parse_decimal(&plain_decimal(&text.replace(',', ""))?, decimals).ok()
 }
 
 #[cfg(test)]
@@ -188,5 +175,38 @@ mod tests {
         }
         assert_eq!(amount("12", None), Some(Amount::from(12)));
         assert_eq!((amount("1.5", None), amount("1E3", None)), (None, None));
+    }
+
+    fn read(lines: &str, snapshot: crate::SnapshotOptions, named: bool) -> Result<crate::IngestReport, IngestError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("holders.csv");
+        std::fs::write(&path, lines).unwrap();
+        std::fs::write(folder.path().join("blocks.csv"), "number,hash,parent_hash,timestamp,gas_limit\n5,,,9,1\n")
+            .unwrap();
+        let options = Options { snapshot, ..Options::default() };
+        let paths = if named { vec![path, folder.path().to_owned()] } else { vec![folder.path().to_owned()] };
+        let mut target = crate::Gathered::default();
+        crate::ingest_into(&paths, &options, &mut target, &crate::Silent, &headwater_ledger::Cancel::new())
+    }
+
+    const HOLDER: &str = "0x00000000000000000000000000000000000000aa";
+
+    #[test]
+    fn an_address_that_stands_twice_is_named_with_its_line() {
+        let snapshot = crate::SnapshotOptions {
+            contract: Some("0x00000000000000000000000000000000000000cc".to_owned()),
+            at_block: Some(5),
+            ..crate::SnapshotOptions::default()
+        };
+        let error = read(&format!("{HOLDER},1\n{HOLDER},1\n"), snapshot, false).unwrap_err().to_string();
+        assert!(error.contains("line 2") && error.contains(HOLDER) && error.contains("once"), "{error}");
+    }
+
+    #[test]
+    fn a_list_that_lies_in_a_folder_is_left_alone_where_no_token_is_named() {
+        let report = read(&format!("address,balance\n{HOLDER},1\n"), crate::SnapshotOptions::default(), false).unwrap();
+        assert_eq!((report.files.len(), report.left_out.len()), (1, 1));
+        let error = read(&format!("{HOLDER},1\n"), crate::SnapshotOptions::default(), true).unwrap_err().to_string();
+        assert!(error.contains("holders.csv needs --contract"), "{error}");
     }
 }

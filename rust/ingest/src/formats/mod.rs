@@ -25,7 +25,7 @@ mod tron_trc20;
 use headwater_types::Chain;
 
 use crate::source::{Content, Input, Probe};
-use crate::{IngestError, Sink};
+use crate::{IngestError, Options, Sink};
 
 /// A format of files.
 pub trait Format: Sync {
@@ -37,6 +37,12 @@ pub trait Format: Sync {
 
     /// Whether a file is in this format, told from its beginning.
     fn sniff(&self, probe: &Probe) -> Option<Sniffed>;
+
+    /// Whether the caller's choices mean files of this format that lie in a folder by chance. Files named themselves are
+    /// meant.
+    fn is_meant(&self, _options: &Options) -> bool {
+        true
+    }
 
     /// Reads a file. Rows that cannot be understood go to [`Sink::reject`]; [`Sink::boundary`] is called wherever a
     /// commit may fall.

@@ -2,6 +2,7 @@
 
 mod array;
 mod columnar;
+mod decimal;
 mod discover;
 mod input;
 pub mod json;
@@ -13,6 +14,7 @@ mod row;
 mod table;
 
 pub(crate) use columnar::{each_parquet_document, text_columns};
+pub(crate) use decimal::plain_decimal;
 pub use discover::discover;
 pub(crate) use discover::{Origin, discover_with_origin};
 pub use input::{Compression, Input};

@@ -5,10 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use headwater_types::{Address, Amount, BlockHash, Chain, Network, TxHash};
 
 use crate::error::FieldError;
-use crate::source::{Row, hex_bytes};
-
-/// Exponents beyond this make no amount of 256 bits.
-const MAX_EXPONENT: usize = 77;
+use crate::source::{Row, hex_bytes, plain_decimal};
 
 /// Bytes in hex after `0x`, or in base64.
 pub(super) fn binary(text: &str) -> Option<Vec<u8>> {
@@ -58,11 +55,10 @@ pub(super) fn amount(row: &Row<'_>, column: &str) -> Result<Option<Amount>, Fiel
 }
 
 fn whole(text: &str) -> Option<Amount> {
-    let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else { return Amount::parse_raw(text).ok() };
-    let places: usize = crate::source::plain_number(exponent.strip_prefix('+').unwrap_or(exponent))?;
-    let decimals = u8::try_from(Some(places).filter(|places| *places <= MAX_EXPONENT)?).ok()?;
-    // Read as whole units of so many decimals, it is the number of smallest ones.
-    Amount::parse_decimal(mantissa, decimals).ok()
+    if text.contains(['e', 'E']) {
+        return Amount::parse_decimal(&plain_decimal(text)?, 0).ok();
+    }
+    Amount::parse_raw(text).ok()
 }
 
 /// Whether the hash of a block begins with its number, as it does on TRON.
