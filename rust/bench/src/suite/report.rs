@@ -108,6 +108,7 @@ fn write_all(out: &mut String, runs: &[Run], reasons: &BTreeMap<String, String>,
     )?;
     writeln!(out, "{}\n", include_str!("method.md").trim())?;
     write_targets(out, main, reasons)?;
+    writeln!(out, "{}\n", include_str!("http.md").trim())?;
     write_growth(out, runs)?;
     for run in runs {
         write_run(out, run)?;
