@@ -215,6 +215,7 @@ fn flows(desk: &Desk, movements: &[Moved]) {
     }
     let mut busiest: Vec<_> = busiest.into_iter().collect();
     busiest.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let mut compared = 0;
     for (contract, _) in busiest.into_iter().take(20) {
         let mut degree: BTreeMap<&str, usize> = BTreeMap::new();
         let of_token = || transfers.iter().filter(|moved| moved.contract == contract && moved.from != moved.to);
@@ -229,8 +230,7 @@ fn flows(desk: &Desk, movements: &[Moved]) {
             request["contract"] = json!(contract);
         }
         let found = ask(desk, "token/addresses_flow", &request);
-        let Some(decimals) = found["decimals"].as_u64() else { continue };
-        let decimals = u8::try_from(decimals).unwrap();
+        let decimals = u8::try_from(found["decimals"].as_u64().unwrap()).unwrap();
         let sum = |keep: &dyn Fn(&Moved) -> bool| {
             let amounts = of_token().filter(|moved| keep(moved)).map(|moved| moved.amount);
             amounts.fold(Amount::ZERO, |sum, amount| sum.checked_add(amount).unwrap()).to_f64(decimals)
@@ -252,5 +252,7 @@ fn flows(desk: &Desk, movements: &[Moved]) {
             let apart = (aggregate[name].as_f64().unwrap() - expected).abs();
             assert!(apart <= expected.abs() * 1e-12, "{contract} {name}");
         }
+        compared += 1;
     }
+    assert_eq!(compared, 20);
 }

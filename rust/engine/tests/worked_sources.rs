@@ -3,7 +3,8 @@
 
 mod town;
 
-use headwater_ledger::facts::{AmountOf, TransactionFacts, opening};
+use headwater_ledger::facts::{AmountOf, Batch, Body, TransactionFacts, opening};
+use headwater_ledger::read::Status;
 use headwater_types::{Address, Amount, Chain, Timestamp};
 use serde_json::{Value, json};
 use town::{ALICE, BOB, CAROL, ETHER, USDT, about, batch, column, data, desk, hash, person, send, time, token};
@@ -77,4 +78,17 @@ fn amounts_that_were_rounded_to_doubles_are_flagged_and_in_no_balance() {
     let balance = |name: &str, at: fn(&Value) -> &Value| at(&data(&town, name, &about(ALICE, json!({})))).clone();
     assert_eq!(balance("wallet-overview", |wallet| &wallet["balances"][0]["balance"]), "2");
     assert_eq!(balance("balance-history", |history| &history["final_balance"]["balances"][0]["balance"]), "2");
+}
+
+#[test]
+fn what_has_no_receiver_on_tron_creates_no_contract() {
+    let who = Address::Tron([0x11; 20]);
+    let body = Body { from: Some(who), to: None, value: Amount::ZERO };
+    let facts = TransactionFacts::new(hash(1), 1);
+    let vote = TransactionFacts { time: Some(time(1)), status: Some(Status::Success), body: Some(body), ..facts };
+    let mut batch = Batch::new(Chain::TRON);
+    batch.transactions = vec![vote];
+    let request = json!({"blockchain": "tron", "address": who.to_string(), "include_zero_value": true});
+    let list = data(&desk(vec![batch]), "transactions", &request);
+    assert_eq!(column(&list, "flags"), [&json!(["zero_value"])]);
 }

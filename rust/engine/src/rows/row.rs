@@ -1,7 +1,7 @@
 //! The record of one movement, shared by lists and transaction detail.
 
 use headwater_ledger::read::{Direction, MovementKind, Ordinal, Status, TransactionHead};
-use headwater_types::{Address, Amount};
+use headwater_types::{Address, Amount, Family};
 use serde::Serialize;
 
 use crate::asset_book::AssetView;
@@ -54,7 +54,8 @@ pub struct TransferRow {
     /// Whether a registry vouches for the asset.
     pub verified: bool,
     /// Signs to look at: `zero_value`, `unverified_token`, `spoofed_symbol`, `dust`, `contract_creation`,
-    /// `status_unknown`.
+    /// `rebasing` (the token is known to change balances without transfers), `approximate` (a source rounded the amount
+    /// to a double: it is in no balance), `status_unknown`.
     pub flags: Vec<&'static str>,
     /// Who the counterparty is; null until labels are built.
     pub counterparty_label: Option<String>,
@@ -164,13 +165,15 @@ impl RowParts<'_> {
                 usd.is_some_and(|usd| usd < DUST_USD)
             }
         };
+        // Votes and stakes on TRON have no receiver; what creates a contract there says which.
+        let is_without_receiver = self.head.chain.family() == Family::Tron && self.to.is_none();
         let status_unknown = self.status.is_none() && self.kind != MovementKind::Utxo;
         [
             ("zero_value", self.amount.is_zero()),
             ("unverified_token", !self.asset.verified),
             ("spoofed_symbol", self.asset.spoofed),
             ("dust", dust && !self.amount.is_zero()),
-            ("contract_creation", self.creates_contract),
+            ("contract_creation", self.creates_contract && !is_without_receiver),
             ("rebasing", rebases(self.head.chain, &self.asset.asset)),
             ("approximate", self.approximate),
             ("status_unknown", status_unknown),
