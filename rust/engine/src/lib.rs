@@ -5,6 +5,7 @@
 //! `data` of an answer. HTTP, Python and the command line only translate.
 
 pub mod analyses;
+pub mod events;
 
 mod answer;
 mod asset_book;
