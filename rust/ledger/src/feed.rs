@@ -6,14 +6,18 @@
 //! [`KEPT_SECS`] or while they are among the last [`KEPT_ITEMS`], whichever is longer, and never more than
 //! [`MOST_ITEMS`] of them.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use headwater_types::{BlockHash, Chain, Timestamp};
+use headwater_types::{Address, Amount, Asset, BlockHash, Chain, Timestamp};
 
-use crate::Ledger;
-use crate::facts::TransactionFacts;
-use crate::read::{Result, Transaction};
+use crate::facts::{Movement, MovementFact, TransactionFacts};
+use crate::read::{Ordinal, Result, Transaction};
+use crate::segment::{Unindexed, fee_of};
+use crate::store::FeedState;
+use crate::{Ledger, LedgerError};
 
 /// How long an item is kept at least, in seconds: seven days.
 pub const KEPT_SECS: i64 = 7 * 24 * 60 * 60;
@@ -74,17 +78,40 @@ pub struct NewTransaction {
     pub before: Option<TransactionFacts>,
 }
 
+/// How long items are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeedLimits {
+    /// An item is kept at least so long, in seconds.
+    pub secs: i64,
+    /// So many of the last items are kept, however old they are.
+    pub items: u64,
+    /// No more are kept than this, however young they are.
+    pub most: u64,
+}
+
+impl Default for FeedLimits {
+    fn default() -> Self {
+        Self { secs: KEPT_SECS, items: KEPT_ITEMS, most: MOST_ITEMS }
+    }
+}
+
 /// The feed as one generation has it.
 #[derive(Clone)]
 pub struct Feed {
     ledger: Arc<dyn Ledger>,
+    state: Arc<FeedState>,
+    root: PathBuf,
 }
 
 impl Feed {
     /// A feed in which nothing ever happened.
     #[must_use]
     pub fn empty(ledger: Arc<dyn Ledger>) -> Self {
-        Self { ledger }
+        Self::new(ledger, Arc::default(), PathBuf::new())
+    }
+
+    pub(crate) const fn new(ledger: Arc<dyn Ledger>, state: Arc<FeedState>, root: PathBuf) -> Self {
+        Self { ledger, state, root }
     }
 
     /// The generation it belongs to.
@@ -96,26 +123,26 @@ impl Feed {
     /// The name of the store.
     #[must_use]
     pub fn store(&self) -> StoreId {
-        unimplemented!()
+        self.state.store
     }
 
     /// Position of the oldest item that is kept; one past [`Feed::newest`] where none is.
     #[must_use]
     pub fn oldest(&self) -> u64 {
-        unimplemented!()
+        self.state.oldest()
     }
 
     /// Position of the newest item; 0 before there was any.
     #[must_use]
     pub fn newest(&self) -> u64 {
-        unimplemented!()
+        self.state.newest
     }
 
     /// The generation that last changed balances without an item that tells of it: a load of history without events,
     /// or a source that completed what was held. 0 before there was any.
     #[must_use]
     pub fn untold(&self) -> u64 {
-        unimplemented!()
+        self.state.untold
     }
 
     /// The items behind a position in order, at most so many. Those that are no longer kept are left out: see
@@ -124,16 +151,66 @@ impl Feed {
     /// # Errors
     /// When the feed cannot be read or is damaged.
     pub fn after(&self, position: u64, most: usize) -> Result<Vec<FeedItem>> {
-        let _ = (position, most);
-        unimplemented!()
+        self.state.after(position, most)
     }
 
     /// The transactions of an item in the order of the block.
     ///
     /// # Errors
-    /// As [`Feed::after`]; [`crate::LedgerError::FeedGone`] when the item is not kept.
+    /// As [`Feed::after`]; [`LedgerError::FeedGone`] when the item is not kept.
     pub fn transactions(&self, position: u64) -> Result<Vec<NewTransaction>> {
-        let _ = position;
-        unimplemented!()
+        let Some((item, (rows, before))) = self.state.rows(position, &self.root)? else {
+            return Err(LedgerError::FeedGone { position, oldest: self.oldest() });
+        };
+        let mut transactions = Vec::new();
+        for row in rows.rows_of_blocks(item.number, item.number)? {
+            let facts = rows.facts_with(row, Unindexed::Numbered)?;
+            let mut held = None;
+            if let Some(before) = &before
+                && let Some(row) = before.find(&facts.hash)?
+            {
+                held = Some(before.facts_with(row, Unindexed::Numbered)?);
+            }
+            let fee = fee_of(&facts);
+            let transaction = Transaction { head: rows.head(row)?, block_hash: item.hash, facts, fee };
+            transactions.push(NewTransaction { transaction, before: held });
+        }
+        Ok(transactions)
     }
+}
+
+/// Places in `after.movements` of the movements that are not among those of `before`: indexed ones are known again by
+/// their ordinal, others by what they say.
+#[must_use]
+pub fn new_movements(before: &TransactionFacts, after: &TransactionFacts) -> Vec<usize> {
+    type Content = (bool, Asset, Option<Address>, Option<Address>, Amount);
+    let counts = |movement: &&Movement| matches!(movement.kind, MovementFact::Internal | MovementFact::Token);
+    let is_internal = |movement: &Movement| movement.kind == MovementFact::Internal;
+    let numbered = |movement: &Movement| match movement.ordinal {
+        Ordinal::Unindexed(0) => None,
+        ordinal => Some((is_internal(movement), ordinal)),
+    };
+    let content = |movement: &Movement| -> Content {
+        (is_internal(movement), movement.asset, movement.from, movement.to, movement.amount)
+    };
+    // What a list of holders or a non-fungible row takes from a transaction is no movement of it either.
+    let held: Vec<&Movement> = before.movements.iter().filter(|movement| movement.kind != MovementFact::Opening).collect();
+    let known: HashSet<_> = held.iter().filter_map(|movement| numbered(movement)).collect();
+    let matched: HashSet<_> = after.movements.iter().filter_map(numbered).filter(|name| known.contains(name)).collect();
+    let is_matched = |movement: &Movement| numbered(movement).is_some_and(|name| matched.contains(&name));
+    let mut rest: HashMap<Content, usize> = HashMap::new();
+    held.iter().filter(|movement| !is_matched(movement)).for_each(|movement| {
+        *rest.entry(content(movement)).or_default() += 1;
+    });
+    let mut places = Vec::new();
+    for (place, movement) in after.movements.iter().enumerate().filter(|(_, movement)| counts(movement)) {
+        if is_matched(movement) {
+            continue;
+        }
+        match rest.get_mut(&content(movement)).filter(|count| **count > 0) {
+            Some(count) => *count -= 1,
+            None => places.push(place),
+        }
+    }
+    places
 }
