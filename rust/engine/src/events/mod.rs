@@ -5,11 +5,14 @@
 //! or looks at a clock: the same feed gives the same events, from whichever earlier position it is read again, with the
 //! same ids and the same numbers.
 
+mod changes;
 mod event;
 mod follower;
 mod kind;
+mod rows;
 mod step;
 mod subscription;
+mod threshold;
 mod watcher;
 
 pub use event::{Event, position_of};
