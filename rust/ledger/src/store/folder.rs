@@ -6,6 +6,7 @@
 //! writer.lock                  held by the one writer
 //! ```
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -118,11 +119,13 @@ pub(super) struct Folder {
     generation: u64,
     count: u64,
     segment_bytes: u64,
+    /// Folders with files of that generation, whose names are to be made durable before it is.
+    touched: BTreeSet<String>,
 }
 
 impl Folder {
     pub(super) fn new(path: PathBuf, disk: Box<dyn Disk>) -> Self {
-        Self { path, disk, is_latched: false, generation: 0, count: 0, segment_bytes: 0 }
+        Self { path, disk, is_latched: false, generation: 0, count: 0, segment_bytes: 0, touched: BTreeSet::new() }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -146,13 +149,14 @@ impl Folder {
         self.generation = generation;
         self.count = 0;
         self.segment_bytes = 0;
+        self.touched.clear();
         Ok(())
     }
 
     /// Writes a manifest: the commit. What it lists was written and synced before.
     pub(super) fn publish(&mut self, bytes: &[u8]) -> Result<()> {
-        for folder in FOLDERS {
-            self.sync_folder(folder)?;
+        for folder in std::mem::take(&mut self.touched) {
+            self.sync_folder(&folder)?;
         }
         let name = manifest_name(self.generation);
         self.write(name, &mut |out| write_all(out, bytes))?;
@@ -176,6 +180,7 @@ impl Folder {
 
     fn next_name(&mut self, folder: &str, stem: &str, extension: &str) -> String {
         self.count += 1;
+        self.touched.insert(folder.to_owned());
         format!("{folder}/{stem}-{:010}-{:04}.{extension}", self.generation, self.count)
     }
 

@@ -14,6 +14,7 @@ pub mod disk;
 mod feed;
 mod folder;
 mod imports;
+mod listed;
 mod lookup;
 mod manifest;
 mod memory;

@@ -1,8 +1,7 @@
 //! The writing side of a store on disk.
 
-use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,6 +14,7 @@ use super::disk::{Disk, SystemDisk};
 use super::feed;
 use super::folder::{self, Folder, io_error};
 use super::imports::Entries;
+use super::listed::Listed;
 use super::manifest::{self, Manifest, OpenParts};
 use super::merge::{Merging, Outcome};
 use super::sidecars::Wanted;
@@ -38,6 +38,7 @@ pub struct Writer {
     upkeep: Upkeep,
     telling: Telling,
     limits: FeedLimits,
+    listed: Listed,
     /// Released by the system when the process ends, however it ends.
     _lock: File,
 }
@@ -75,7 +76,8 @@ impl Writer {
         };
         let snapshot = Arc::new(contents.snapshot());
         let (upkeep, telling, limits) = (Upkeep::Prompt, Telling::Nothing, FeedLimits::default());
-        let mut writer = Self { folder, contents, snapshot, upkeep, telling, limits, _lock: lock };
+        let listed = Listed::default();
+        let mut writer = Self { folder, contents, snapshot, upkeep, telling, limits, listed, _lock: lock };
         if writer.contents.generation == 0 {
             writer.change(|contents, _| Ok((Some(contents.clone()), ())))?;
         }
@@ -310,16 +312,18 @@ impl Writer {
             age.is_some_and(|age| age > Duration::from_secs(KEPT_SECS))
         };
         let root = self.folder.path().to_owned();
-        let mut listed: BTreeSet<PathBuf> = self.contents.files().map(|file| root.join(&file.name)).collect();
-        for pair in folder::generations(&root)?.windows(2) {
-            // A generation is as long replaced as its successor is old.
-            if is_old(&root.join(folder::manifest_name(pair[1]))) {
-                self.folder.remove(&root.join(folder::manifest_name(pair[0])))?;
-            } else {
-                let kept = Manifest::read(&root, pair[0])?.files();
-                listed.extend(kept.into_iter().flatten().map(|file| root.join(&file.name)));
-            }
+        let generations = folder::generations(&root)?;
+        let mut kept = &generations[..];
+        // A generation is as long replaced as its successor is old, and they grow old in order.
+        while let [replaced, next, ..] = kept
+            && is_old(&root.join(folder::manifest_name(*next)))
+        {
+            self.folder.remove(&root.join(folder::manifest_name(*replaced)))?;
+            kept = &kept[1..];
         }
+        self.listed.read(&root, kept)?;
+        let oldest = kept.first().copied().unwrap_or_default();
+        self.listed.forget_before(oldest);
         let folders = folder::FOLDERS.iter().map(|folder| root.join(folder)).chain([root.clone()]);
         for folder in folders {
             let is_root = folder == root;
@@ -327,7 +331,8 @@ impl Writer {
                 let path = entry.map_err(|source| io_error("cannot list", &folder, source))?.path();
                 // In the root folder stand files of other owners; only our own leftovers are ours to delete.
                 let is_ours = !is_root || is_temporary_manifest(&path);
-                if is_ours && path.is_file() && !listed.contains(&path) && is_old(&path) {
+                let is_listed = path.strip_prefix(&root).is_ok_and(|name| self.listed.has(name));
+                if is_ours && path.is_file() && !is_listed && is_old(&path) {
                     self.folder.remove(&path)?;
                 }
             }
@@ -354,6 +359,7 @@ impl Writer {
         let manifest = manifest::write(&mut after, &mut self.folder)?;
         self.folder.publish(&manifest)?;
         self.snapshot = Arc::new(after.snapshot());
+        self.listed.note(generation, after.files());
         self.contents = after;
         // The commit stands; what could not be deleted now is found by the next collection.
         let _ = self.collect_garbage();
