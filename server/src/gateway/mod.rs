@@ -12,6 +12,8 @@ mod envelope;
 mod pool;
 mod problem;
 mod record;
+mod repeat;
+mod sent;
 mod serve;
 mod stream;
 
@@ -71,6 +73,7 @@ struct Parts {
     state: State,
     settings: Settings,
     pool: Pool,
+    repeats: Arc<repeat::Repeats>,
     draining: AtomicBool,
 }
 
@@ -99,7 +102,8 @@ impl Gateway {
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, state: State, settings: Settings) -> Self {
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
-        Self(Arc::new(Parts { desk, ledgers, state, settings, pool: Pool::new(), draining: AtomicBool::new(false) }))
+        let (pool, repeats) = (Pool::new(), Arc::default());
+        Self(Arc::new(Parts { desk, ledgers, state, settings, pool, repeats, draining: AtomicBool::new(false) }))
     }
 
     /// Keys, credits and audit.
