@@ -14,7 +14,7 @@ use super::accept::Form;
 use super::arguments::{self, Arguments};
 use super::pool::Stopped;
 use super::problem::{Status, causes};
-use super::{Context, Gateway, Meta, Problem, accept, stream};
+use super::{Context, Gate, Gateway, Meta, Problem, accept, stream};
 use crate::state::{Caller, Hold, Refusal, StateError, now_ms};
 
 impl Gateway {
@@ -42,9 +42,8 @@ impl Gateway {
         parts: &mut Parts,
         body: &mut Body,
     ) -> Result<Response<Body>, Problem> {
-        arguments::check_head(parts)?;
-        let caller = self.identify(&parts.headers, context)?;
-        // The limits of rate and concurrency (429) have their place here.
+        let gate = Gate { path: endpoint.path, class: endpoint.class };
+        let caller = self.enter(gate, parts, context).await?;
         let hold = reserve(endpoint, caller.as_ref())?;
         let form = form_of(&parts.headers, endpoint)?;
         // Some endpoints take their parameters either way.
@@ -53,6 +52,7 @@ impl Gateway {
         } else {
             arguments::of_get(parts).await?
         };
+        self.check_chain(caller.as_ref(), &arguments.request)?;
         context.facts().parameter_hash = Some(self.0.state.book().parameter_hash(endpoint.path, &arguments.raw));
         match form {
             None => {
@@ -67,7 +67,7 @@ impl Gateway {
     }
 
     /// Who calls; `None` where no key is needed and none was shown.
-    fn identify(&self, headers: &HeaderMap, context: &Context) -> Result<Option<Caller>, Problem> {
+    pub(super) fn identify(&self, headers: &HeaderMap, context: &Context) -> Result<Option<Caller>, Problem> {
         let mut shown = headers.get_all("x-api-key").iter();
         let key = match (shown.next(), shown.next()) {
             (Some(key), None) => key,
@@ -103,14 +103,13 @@ impl Gateway {
         let done = self
             .0
             .pool
-            .run(endpoint.class, budget, &context.cancel, move || {
-                desk.answer(endpoint, &request, &cancel).map_err(Box::new)
-            })
+            .run(endpoint.class, budget, context, move || desk.answer(endpoint, &request, &cancel).map_err(Box::new))
             .await;
         match done {
             Ok(Ok(answer)) => Ok(Answer { warnings: warnings.into_iter().chain(answer.warnings).collect(), ..answer }),
             Ok(Err(error)) => Err(explain(&error, endpoint, context)),
             Err(Stopped::Deadline) => Err(timed_out(endpoint)),
+            Err(Stopped::ClientGone) => Err(Problem::new(Status::ClientGone, "the client went away")),
             Err(Stopped::Panicked) => {
                 tracing::error!(request_id = context.request_id, endpoint = endpoint.path, "a call panicked");
                 Err(Problem::internal())
@@ -131,10 +130,10 @@ impl Gateway {
         let budget = self.budget(endpoint);
         let Arguments { request, warnings, .. } = arguments;
         let (job, begun, body) = stream::table(self.0.desk.clone(), endpoint, request, form, context.cancel.clone());
-        let (gateway, cancel) = (self.clone(), context.cancel.clone());
+        let (gateway, waiting) = (self.clone(), Arc::clone(context));
         tokio::spawn(async move {
             // How it ended the body says, or what waits for its beginning.
-            let _ = gateway.0.pool.run(endpoint.class, budget * LONGER, &cancel, job).await;
+            let _ = gateway.0.pool.run(endpoint.class, budget * LONGER, &waiting, job).await;
         });
         match tokio::time::timeout(budget, begun).await {
             Ok(Ok(Ok(head))) => {

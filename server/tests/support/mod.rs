@@ -325,6 +325,8 @@ pub struct Process {
 impl Process {
     pub fn start(store: &Path, more: &[&str]) -> Self {
         let mut arguments = vec!["serve", "--json", "--store", store.to_str().unwrap(), "--listen", "127.0.0.1:0"];
+        // Most tests call faster than callers may; those about limits set them.
+        arguments.extend_from_slice(&["--set", "limits.enabled=false"]);
         arguments.extend_from_slice(more);
         let mut child = headwater(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
