@@ -12,6 +12,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::{Map, Value};
 
 use super::problem::{Details, Status};
+use super::strict::Strict;
 use super::{Problem, Settings};
 
 /// Deepest nesting of a body.
@@ -62,8 +63,10 @@ pub(super) async fn of_post(parts: &Parts, body: &mut Body, settings: &Settings)
         })
         .collect();
     check_depth(&raw)?;
-    let request: Value = serde_json::from_slice(&raw)
-        .map_err(|error| Problem::invalid(Reason::InvalidJson, None, format!("the body is no JSON: {error}")))?;
+    let Strict(request) = serde_json::from_slice(&raw).map_err(|error| {
+        let what = if error.is_data() { "the body cannot be taken" } else { "the body is no JSON" };
+        Problem::invalid(Reason::InvalidJson, None, format!("{what}: {error}"))
+    })?;
     if !request.is_object() {
         return Err(Problem::invalid(
             Reason::InvalidType,

@@ -17,6 +17,7 @@ mod pool;
 mod problem;
 mod record;
 mod stream;
+mod strict;
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
