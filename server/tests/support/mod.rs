@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use headwater_ledger::LedgerError;
 use headwater_ledger::read::{Generations, Ledger};
 use headwater_ledger::store::MemoryStore;
-use headwater_server::gateway::{Gateway, Settings, serve};
+use headwater_server::gateway::{Gateway, Settings, Terms, serve_on};
 use headwater_server::state::{Access, Environment, Home, Office, Options, State, StateError};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -81,6 +81,10 @@ impl Server {
     }
 
     pub fn with(settings: Settings) -> Self {
+        Self::on(Terms::default(), settings)
+    }
+
+    pub fn on(terms: Terms, settings: Settings) -> Self {
         let place = tempfile::tempdir().unwrap();
         let state = place.path().join("demo.state");
         let moody = Arc::new(Moody { store: MemoryStore::default(), mood: AtomicU8::new(0) });
@@ -98,7 +102,7 @@ impl Server {
                 let stop = async {
                     let _ = stopped.await;
                 };
-                serve(listener, &gateway, stop, Duration::from_secs(5)).await.unwrap();
+                serve_on(terms, listener, &gateway, stop, Duration::from_secs(5)).await.unwrap();
             });
         });
         let (address, gateway) = ready.recv().unwrap();
@@ -147,6 +151,26 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(self.gateway.state().flush()).unwrap();
     }
+}
+
+/// Whether the sizes of a release are asked for, or those of every change.
+pub fn full() -> bool {
+    std::env::var_os("HEADWATER_FULL").is_some()
+}
+
+/// Resident memory of a process in bytes.
+pub fn resident(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}
+
+/// The value below which `share` of them lie.
+pub fn quantile(times: &mut [Duration], share: f64) -> Duration {
+    times.sort_unstable();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "small")]
+    let place = (share * (times.len() - 1) as f64).round() as usize;
+    times[place]
 }
 
 impl Drop for Server {
@@ -342,12 +366,15 @@ pub struct Process {
 impl Process {
     pub fn start(store: &Path, more: &[&str]) -> Self {
         let mut arguments = vec!["serve", "--json", "--store", store.to_str().unwrap(), "--listen", "127.0.0.1:0"];
+        // Most tests call faster than callers may; those about limits set them.
+        arguments.extend_from_slice(&["--set", "limits.enabled=false"]);
         arguments.extend_from_slice(more);
         let mut child = headwater(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"));
-        let address = said["url"].as_str().unwrap().strip_prefix("http://").unwrap().parse().unwrap();
+        let url = said["url"].as_str().unwrap();
+        let address = url.split_once("://").unwrap().1.parse().unwrap();
         Self { child, address }
     }
 
