@@ -2,6 +2,7 @@
 
 mod audit;
 mod bodies;
+mod books;
 mod checks;
 mod command_line;
 mod crash;
@@ -16,6 +17,7 @@ mod metering;
 mod overload;
 mod processes;
 mod redis;
+mod replicas;
 mod slow_clients;
 mod stopping;
 mod support;

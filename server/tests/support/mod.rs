@@ -1,5 +1,7 @@
 //! A gateway in this process or in its own, and a small HTTP client that hides nothing.
 
+pub mod postgres;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -191,6 +193,15 @@ pub fn reader(home: &Home) -> rusqlite::Connection {
 /// Checks all chains of a credit ledger; gives the number of entries.
 pub fn check_ledger(home: &Home) -> Result<u64, StateError> {
     headwater_server::state::check_ledger(&mut home.connect(Access::Read).unwrap())
+}
+
+/// A seed, to be printed: another one each time, or that of `HEADWATER_SEED`, so that a failure can be had again.
+pub fn random() -> u64 {
+    match std::env::var("HEADWATER_SEED") {
+        Ok(seed) => seed.parse().unwrap(),
+        Err(_) => u64::try_from(std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_nanos() & u128::from(u64::MAX))
+            .unwrap(),
+    }
 }
 
 /// Waits for something that happens by itself.
