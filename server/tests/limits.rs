@@ -50,13 +50,19 @@ fn another_key_and_another_endpoint_have_limits_of_their_own() {
     let server = limited(Plan { free: Rate::new(1, 1), ..Plan::default() });
     let get = |key: &str, path: &str| server.send("GET", path, &[("X-API-Key", key)], "").status;
     let (one, two) = (server.key(0).1, server.key(0).1);
-    assert_eq!([get(&one, FREE), get(&one, FREE), get(&two, FREE), get(&one, "/v1/rates/symbols")], [200, 429, 200, 200]);
+    assert_eq!(
+        [get(&one, FREE), get(&one, FREE), get(&two, FREE), get(&one, "/v1/rates/symbols")],
+        [200, 429, 200, 200]
+    );
 }
 
 #[test]
 fn what_is_off_limits_nobody() {
     let server = Server::with(Settings {
-        limits: LimitSettings { plan: Arc::new(Plan { free: Rate::new(1, 1), ..Plan::default() }), ..LimitSettings::default() },
+        limits: LimitSettings {
+            plan: Arc::new(Plan { free: Rate::new(1, 1), ..Plan::default() }),
+            ..LimitSettings::default()
+        },
         ..Settings::default()
     });
     let (_, key) = server.key(0);
@@ -69,8 +75,7 @@ fn what_is_off_limits_nobody() {
 
 #[test]
 fn a_rate_admits_no_more_than_burst_and_rate_and_hardly_less() {
-    let (clients, seconds, rate) =
-        if full() { (500, 60, Rate::new(100, 200)) } else { (40, 3, Rate::new(100, 200)) };
+    let (clients, seconds, rate) = if full() { (500, 60, Rate::new(100, 200)) } else { (40, 3, Rate::new(100, 200)) };
     let server = limited(Plan { free: rate, concurrency: 1000, ..Plan::default() });
     let (_, key) = server.key(0);
     let (admitted, calls, others) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
@@ -203,9 +208,8 @@ fn a_key_has_so_many_calls_at_a_time() {
     let (_, key) = server.key(1000);
     server.moody.set(Mood::Slow);
     let statuses: Vec<u16> = thread::scope(|scope| {
-        let calls: Vec<_> = (0..8)
-            .map(|_| scope.spawn(|| server.client().post("/v1/transactions", &key, QUIET).unwrap()))
-            .collect();
+        let calls: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| server.client().post("/v1/transactions", &key, QUIET).unwrap())).collect();
         let replies = calls.into_iter().map(|call| call.join().unwrap());
         replies
             .inspect(|reply| {
@@ -258,7 +262,10 @@ fn without_a_key_addresses_are_limited_but_not_this_machine() {
         ..Settings::default()
     });
     let from = |address: &str| server.send("GET", FREE, &[("X-Forwarded-For", address)], "").status;
-    assert_eq!([from("203.0.113.1"), from("203.0.113.1"), from("203.0.113.1"), from("203.0.113.2")], [200, 200, 429, 200]);
+    assert_eq!(
+        [from("203.0.113.1"), from("203.0.113.1"), from("203.0.113.1"), from("203.0.113.2")],
+        [200, 200, 429, 200]
+    );
     assert_eq!([from("2001:db8::1"), from("2001:db8::2"), from("2001:db8::3")], [200, 200, 429]);
     for _ in 0..10 {
         assert_eq!(server.send("GET", FREE, &[], "").status, 200);
@@ -292,7 +299,12 @@ fn wrong_keys_are_limited_by_address_before_they_are_looked_at() {
         }
     }
     let grown = resident(server.id()).saturating_sub(before);
-    println!("wrong keys: {count}, {} answered 401, {} answered 429, memory +{} KiB", refused[0], refused[1], grown >> 10);
+    println!(
+        "wrong keys: {count}, {} answered 401, {} answered 429, memory +{} KiB",
+        refused[0],
+        refused[1],
+        grown >> 10
+    );
     assert!(f64::from(refused[0]) <= 100.0 + 20.0 * started.elapsed().as_secs_f64() + 1.0);
     assert!(refused[1] > 0);
     assert!(grown <= 16 << 20);

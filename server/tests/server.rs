@@ -2,6 +2,7 @@
 
 mod audit;
 mod bodies;
+mod cancelling;
 mod checks;
 mod command_line;
 mod crash;

@@ -85,7 +85,11 @@ mod tests {
 
     #[test]
     fn what_has_every_field_once_is_read_as_ever() {
-        for text in ["null", "[true, -1, 18446744073709551615, 0.1, \"\\u00e9\", {}]", r#"{"a":{"b":1},"b":{"a":[{"b":1},{"b":2}]}}"#] {
+        for text in [
+            "null",
+            "[true, -1, 18446744073709551615, 0.1, \"\\u00e9\", {}]",
+            r#"{"a":{"b":1},"b":{"a":[{"b":1},{"b":2}]}}"#,
+        ] {
             assert_eq!(read(text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
         }
     }
