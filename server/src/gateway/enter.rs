@@ -49,8 +49,8 @@ impl Gateway {
     }
 
     /// What a caller may do.
-    fn plan<'a>(&'a self, _caller: Option<&'a Caller>) -> &'a Plan {
-        self.0.limits.default_plan()
+    fn plan<'a>(&'a self, caller: Option<&'a Caller>) -> &'a Plan {
+        caller.and_then(|caller| caller.plan.as_ref()).unwrap_or_else(|| self.0.limits.default_plan())
     }
 
     /// Refuses a chain that the caller's plan leaves out. A call that names none asks about what it asks about.

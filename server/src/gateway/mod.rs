@@ -16,6 +16,8 @@ mod listener;
 mod pool;
 mod problem;
 mod record;
+mod repeat;
+mod sent;
 mod stream;
 mod strict;
 
@@ -90,6 +92,7 @@ struct Parts {
     state: State,
     settings: Settings,
     pool: Pool,
+    repeats: Arc<repeat::Repeats>,
     limits: Limits,
     draining: AtomicBool,
 }
@@ -120,8 +123,17 @@ impl Gateway {
     pub fn new(ledgers: Arc<dyn Generations>, state: State, settings: Settings) -> Self {
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let (pool, limits) = (Pool::new(cores), Limits::new(settings.limits.clone()));
-        Self(Arc::new(Parts { desk, ledgers, state, settings, pool, limits, draining: AtomicBool::new(false) }))
+        let (pool, limits, repeats) = (Pool::new(cores), Limits::new(settings.limits.clone()), Arc::default());
+        Self(Arc::new(Parts {
+            desk,
+            ledgers,
+            state,
+            settings,
+            pool,
+            limits,
+            repeats,
+            draining: AtomicBool::new(false),
+        }))
     }
 
     /// Keys, credits and audit.

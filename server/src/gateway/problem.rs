@@ -71,6 +71,8 @@ pub enum Status {
     MethodNotAllowed,
     /// 406.
     NotAcceptable,
+    /// 409.
+    Conflict,
     /// 413.
     PayloadTooLarge,
     /// 415.
@@ -101,6 +103,7 @@ impl Status {
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
             Self::NotAcceptable => 406,
+            Self::Conflict => 409,
             Self::PayloadTooLarge => 413,
             Self::UnsupportedMediaType => 415,
             Self::TooManyRequests => 429,
@@ -123,6 +126,7 @@ impl Status {
             Self::NotFound => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::NotAcceptable => "not_acceptable",
+            Self::Conflict => "conflict",
             Self::PayloadTooLarge => "payload_too_large",
             Self::UnsupportedMediaType => "unsupported_media_type",
             Self::TooManyRequests => "too_many_requests",
@@ -278,12 +282,13 @@ mod tests {
         let all = [
             Status::BadRequest,
             Status::Unauthorized,
+            Status::Forbidden,
             Status::NotFound,
             Status::MethodNotAllowed,
             Status::NotAcceptable,
+            Status::Conflict,
             Status::PayloadTooLarge,
             Status::UnsupportedMediaType,
-            Status::Forbidden,
             Status::TooManyRequests,
             Status::InternalServerError,
             Status::BadGateway,

@@ -4,9 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use headwater_engine::CostClass;
+use serde::{Deserialize, Serialize};
 
 /// A sustained rate with a burst.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Rate {
     /// Calls per second that may go on for ever, 1 to 100,000.
     pub per_second: u32,
@@ -19,6 +21,12 @@ impl Rate {
     #[must_use]
     pub const fn new(per_second: u32, burst: u32) -> Self {
         Self { per_second, burst }
+    }
+
+    /// Whether both numbers lie within their bounds.
+    #[must_use]
+    pub fn is_possible(self) -> bool {
+        (1..=100_000).contains(&self.per_second) && (1..=1_000_000).contains(&self.burst)
     }
 }
 
@@ -43,13 +51,13 @@ impl FromStr for Rate {
             per_second: per_second.trim().parse().map_err(|_| NoRate)?,
             burst: burst.trim().parse().map_err(|_| NoRate)?,
         };
-        let fits = (1..=100_000).contains(&rate.per_second) && (1..=1_000_000).contains(&rate.burst);
-        if fits { Ok(rate) } else { Err(NoRate) }
+        if rate.is_possible() { Ok(rate) } else { Err(NoRate) }
     }
 }
 
 /// What a key may do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Plan {
     /// Its name.
     pub name: String,
