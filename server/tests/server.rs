@@ -3,6 +3,7 @@
 mod audit;
 mod bodies;
 mod books;
+mod cancelling;
 mod checks;
 mod command_line;
 mod crash;
