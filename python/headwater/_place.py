@@ -96,7 +96,8 @@ def _parsed(url: str, name: str) -> urllib.parse.SplitResult:
     schemes = ("http",) if name == "proxy" else ("http", "https")
     try:
         parts = urllib.parse.urlsplit(url)
-        if parts.scheme in schemes and parts.hostname and parts.port != 0 and url.isascii() and url.isprintable():
+        plain = url.isascii() and url.isprintable() and " " not in url
+        if plain and parts.scheme in schemes and parts.hostname and parts.port != 0:
             return parts
     except ValueError:
         pass

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = {"cursor": 100_000, "offset": 100}
 _IN_MEMORY = 8 << 20
 _TOGETHER = 1 << 20
+_LOOK_SECS = 0.2
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,12 @@ class Remote:
             self._count(response)
             return text
 
-        return self._connections.call(call, receive, stop)
+        try:
+            return self._connections.call(call, receive, stop)
+        except NotFound as error:
+            # Of what is named in the path, the answer does not say the field.
+            error.field = error.field or next(iter(_parts(_route(name).path)), None)
+            raise
 
     def write_table(self, name: str, request: str, path: str | PathLike[str]) -> str:
         """Write the rows of a list to a file."""
@@ -208,12 +214,9 @@ class Head:
 
 def call_of(name: str, request: Mapping[str, Any], accept: str = "application/json") -> Call:
     """Give a call as it is sent: parameters of a GET in the address, of a POST in the body."""
-    route = _ROUTES.get(name) or _OF_SERVERS.get(name)
-    if route is None:
-        message = f"there is no call {name!r}"
-        raise NotFound(message)
+    route = _route(name)
     method, path, fields = route.method, route.path, dict(request)
-    for part in [part[1:-1] for part in path.split("/") if part.startswith("{")]:
+    for part in _parts(route.path):
         value = fields.pop(part, None)
         if not isinstance(value, str) or not value:
             message = f"{part}: is missing: expected text"
@@ -228,6 +231,19 @@ def call_of(name: str, request: Mapping[str, Any], accept: str = "application/js
     return Call(name, method, f"{path}?{query}" if query else path, None, accept, route.cost > 0)
 
 
+def _route(name: str) -> Route:
+    route = _ROUTES.get(name) or _OF_SERVERS.get(name)
+    if route is None:
+        message = f'there is no call "{name}"'
+        raise NotFound(message)
+    return route
+
+
+def _parts(path: str) -> list[str]:
+    """Give the parameters that stand in a path."""
+    return [part[1:-1] for part in path.split("/") if part.startswith("{")]
+
+
 def _shown(value: Any) -> str:  # noqa: ANN401
     """Give a value as a query has it: lists with commas, ``native`` for the coin of a chain."""
     if isinstance(value, bool):
@@ -239,8 +255,12 @@ def _shown(value: Any) -> str:  # noqa: ANN401
 
 def _in_order(futures: Sequence[Future[str]]) -> list[str]:
     """Give all answers in order, or raise as soon as one has failed: the first of those that have."""
-    done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-    failed = [future for future in futures if future in done and future.exception() is not None]
+    failed: list[Future[str]] = []
+    pending = set(futures)
+    while pending and not failed:
+        # Not for ever at once: a signal that another thread was woken by is seen between two waits.
+        _, pending = wait(pending, _LOOK_SECS, FIRST_EXCEPTION)
+        failed = [future for future in futures if future.done() and future.exception() is not None]
     return [future.result() for future in failed or futures]
 
 
