@@ -18,6 +18,7 @@ mod metering;
 mod overload;
 mod processes;
 mod redis;
+mod repetition;
 mod replicas;
 mod slow_clients;
 mod stopping;
