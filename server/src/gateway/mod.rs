@@ -8,13 +8,20 @@ mod accept;
 mod arguments;
 mod call;
 mod context;
+mod enter;
 mod envelope;
+mod head;
+mod limits;
+mod listener;
 mod pool;
 mod problem;
 mod record;
-mod serve;
+mod repeat;
+mod sent;
 mod stream;
+mod strict;
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
@@ -27,16 +34,19 @@ use crate::routes;
 use crate::state::{Health, State};
 
 pub use envelope::Meta;
+pub use limits::{LimitSettings, NoRate, Plan, Rate, RedisAddress};
+pub use listener::{Peer, Terms, Tls, TlsError, serve, serve_on};
 pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
-pub use serve::serve;
 
 pub(crate) use arguments::drain;
 pub(crate) use context::Context;
+pub(crate) use limits::Gate;
+use limits::Limits;
 use pool::Pool;
 pub(crate) use problem::causes;
 
 /// What of the configuration a request meets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Whether a data endpoint needs a key. Without one, calls are free and anonymous: for local use.
     pub auth_required: bool,
@@ -46,11 +56,22 @@ pub struct Settings {
     pub cache_bytes: usize,
     /// Stands in for the deadlines of the cost classes, in milliseconds: for tests.
     pub budget_ms: Option<u64>,
+    /// Limits of callers.
+    pub limits: LimitSettings,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpAddr>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { auth_required: true, body_limit: 1 << 20, cache_bytes: 64 << 20, budget_ms: None }
+        Self {
+            auth_required: true,
+            body_limit: 1 << 20,
+            cache_bytes: 64 << 20,
+            budget_ms: None,
+            limits: LimitSettings::default(),
+            trusted_proxies: Vec::new(),
+        }
     }
 }
 
@@ -71,6 +92,8 @@ struct Parts {
     state: State,
     settings: Settings,
     pool: Pool,
+    repeats: Arc<repeat::Repeats>,
+    limits: Limits,
     draining: AtomicBool,
 }
 
@@ -99,7 +122,18 @@ impl Gateway {
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, state: State, settings: Settings) -> Self {
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
-        Self(Arc::new(Parts { desk, ledgers, state, settings, pool: Pool::new(), draining: AtomicBool::new(false) }))
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let (pool, limits, repeats) = (Pool::new(cores), Limits::new(settings.limits.clone()), Arc::default());
+        Self(Arc::new(Parts {
+            desk,
+            ledgers,
+            state,
+            settings,
+            pool,
+            limits,
+            repeats,
+            draining: AtomicBool::new(false),
+        }))
     }
 
     /// Keys, credits and audit.

@@ -63,16 +63,22 @@ pub enum Status {
     Unauthorized,
     /// 402.
     InsufficientCredit,
+    /// 403.
+    Forbidden,
     /// 404.
     NotFound,
     /// 405.
     MethodNotAllowed,
     /// 406.
     NotAcceptable,
+    /// 409.
+    Conflict,
     /// 413.
     PayloadTooLarge,
     /// 415.
     UnsupportedMediaType,
+    /// 429.
+    TooManyRequests,
     /// 500.
     InternalServerError,
     /// 502.
@@ -93,11 +99,14 @@ impl Status {
             Self::BadRequest => 400,
             Self::Unauthorized => 401,
             Self::InsufficientCredit => 402,
+            Self::Forbidden => 403,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
             Self::NotAcceptable => 406,
+            Self::Conflict => 409,
             Self::PayloadTooLarge => 413,
             Self::UnsupportedMediaType => 415,
+            Self::TooManyRequests => 429,
             Self::ClientGone => 499,
             Self::InternalServerError => 500,
             Self::BadGateway => 502,
@@ -113,11 +122,14 @@ impl Status {
             Self::BadRequest => "bad_request",
             Self::Unauthorized => "unauthorized",
             Self::InsufficientCredit => "insufficient_credit",
+            Self::Forbidden => "forbidden",
             Self::NotFound => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::NotAcceptable => "not_acceptable",
+            Self::Conflict => "conflict",
             Self::PayloadTooLarge => "payload_too_large",
             Self::UnsupportedMediaType => "unsupported_media_type",
+            Self::TooManyRequests => "too_many_requests",
             Self::ClientGone => "client_closed_request",
             Self::InternalServerError => "internal_server_error",
             Self::BadGateway => "bad_gateway",
@@ -126,7 +138,7 @@ impl Status {
         }
     }
 
-    const fn retry_after_secs(self) -> Option<u16> {
+    const fn retry_after_secs(self) -> Option<u64> {
         match self {
             Self::BadGateway => Some(2),
             Self::ServiceUnavailable => Some(5),
@@ -145,13 +157,15 @@ pub struct Problem {
     pub message: String,
     /// Place and reason.
     pub details: Option<Box<Details>>,
+    /// Seconds after which another try makes sense, where that is not the same for all errors of the status.
+    pub retry_after_secs: Option<u64>,
 }
 
 impl Problem {
     /// An error with a text.
     #[must_use]
     pub fn new(status: Status, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), details: None }
+        Self { status, message: message.into(), details: None, retry_after_secs: None }
     }
 
     /// The same with a reason.
@@ -159,6 +173,12 @@ impl Problem {
     pub fn because(mut self, reason: impl Into<String>) -> Self {
         self.details.get_or_insert_default().reason = reason.into();
         self
+    }
+
+    /// The same with the seconds after which another try makes sense.
+    #[must_use]
+    pub fn after(self, seconds: u64) -> Self {
+        Self { retry_after_secs: Some(seconds.max(1)), ..self }
     }
 
     /// A 400 with its reason and field.
@@ -196,7 +216,7 @@ impl Problem {
             ErrorKind::Storage => Status::BadGateway,
             ErrorKind::Internal => Status::InternalServerError,
         };
-        Self { status, message: error.message.clone(), details: details_of(error).map(Box::new) }
+        Self { details: details_of(error).map(Box::new), ..Self::new(status, error.message.clone()) }
     }
 
     /// The body.
@@ -218,7 +238,7 @@ impl Problem {
             StatusCode::from_u16(self.status.http()).expect("every status is a number between 400 and 599");
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(seconds) = self.status.retry_after_secs() {
+        if let Some(seconds) = self.retry_after_secs.or(self.status.retry_after_secs()) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
@@ -262,11 +282,14 @@ mod tests {
         let all = [
             Status::BadRequest,
             Status::Unauthorized,
+            Status::Forbidden,
             Status::NotFound,
             Status::MethodNotAllowed,
             Status::NotAcceptable,
+            Status::Conflict,
             Status::PayloadTooLarge,
             Status::UnsupportedMediaType,
+            Status::TooManyRequests,
             Status::InternalServerError,
             Status::BadGateway,
             Status::ServiceUnavailable,
