@@ -5,6 +5,7 @@
 //! `data` of an answer. HTTP, Python and the command line only translate.
 
 pub mod analyses;
+pub mod events;
 
 mod answer;
 mod asset_book;
@@ -36,7 +37,7 @@ pub use error::{Error, ErrorKind, Reason};
 pub use query_meta::QueryMeta;
 pub use ranking::{BelowCutoff, CounterpartyRow};
 pub use request::{
-    Checks, DirectionFilter, GroupBy, HistoryUnit, PageInfo, RankingSort, Sign, SortOrder, TransactionSort,
+    Checks, Crossing, DirectionFilter, GroupBy, HistoryUnit, PageInfo, RankingSort, Sign, SortOrder, TransactionSort,
     TransferSort, Warnings,
 };
 pub use rows::{Excluded, TransferRow};

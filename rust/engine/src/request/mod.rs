@@ -8,7 +8,9 @@ mod warnings;
 
 pub use checks::Checks;
 pub use paging::PageInfo;
-pub use switch::{DirectionFilter, GroupBy, HistoryUnit, RankingSort, Sign, SortOrder, TransactionSort, TransferSort};
+pub use switch::{
+    Crossing, DirectionFilter, GroupBy, HistoryUnit, RankingSort, Sign, SortOrder, TransactionSort, TransferSort,
+};
 pub use warnings::Warnings;
 
 pub(crate) use checks::{MAX_ITEMS, at_most, refused};
