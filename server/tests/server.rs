@@ -6,6 +6,7 @@ mod command_line;
 mod crash;
 mod damage;
 mod documentation;
+mod egress;
 mod ingest_crash;
 mod metering;
 mod processes;

@@ -36,8 +36,8 @@ pub use error::{Error, ErrorKind, Reason};
 pub use query_meta::QueryMeta;
 pub use ranking::{BelowCutoff, CounterpartyRow};
 pub use request::{
-    Checks, DirectionFilter, GroupBy, HistoryUnit, PageInfo, RankingSort, Sign, SortOrder, TransactionSort,
-    TransferSort, Warnings,
+    Checks, DirectionFilter, GroupBy, HistoryUnit, Offsets, PageInfo, RankingSort, Sign, SortOrder, TransactionSort,
+    TransferSort, Warnings, decode,
 };
 pub use rows::{Excluded, TransferRow};
 pub use scope::{Bound, FilterCriteria};

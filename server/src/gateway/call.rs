@@ -67,7 +67,7 @@ impl Gateway {
     }
 
     /// Who calls; `None` where no key is needed and none was shown.
-    fn identify(&self, headers: &HeaderMap, context: &Context) -> Result<Option<Caller>, Problem> {
+    pub(crate) fn identify(&self, headers: &HeaderMap, context: &Context) -> Result<Option<Caller>, Problem> {
         let mut shown = headers.get_all("x-api-key").iter();
         let key = match (shown.next(), shown.next()) {
             (Some(key), None) => key,

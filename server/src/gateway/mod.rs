@@ -9,6 +9,7 @@ mod arguments;
 mod call;
 mod context;
 mod envelope;
+mod own;
 mod pool;
 mod problem;
 mod record;
@@ -23,6 +24,7 @@ use axum::Router;
 use headwater_engine::Desk;
 use headwater_ledger::read::Generations;
 
+use crate::events::{EventSettings, Events};
 use crate::routes;
 use crate::state::{Health, State};
 
@@ -32,6 +34,7 @@ pub use serve::serve;
 
 pub(crate) use arguments::drain;
 pub(crate) use context::Context;
+pub(crate) use own::{Call, OwnRoute, Reply, Takes};
 use pool::Pool;
 pub(crate) use problem::causes;
 
@@ -71,6 +74,7 @@ struct Parts {
     state: State,
     settings: Settings,
     pool: Pool,
+    events: Events,
     draining: AtomicBool,
 }
 
@@ -98,14 +102,48 @@ impl Gateway {
     /// A gateway over a store and its state.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, state: State, settings: Settings) -> Self {
+        Self::with_events(ledgers, state, settings, EventSettings::default())
+    }
+
+    /// The same, where events are to be handled otherwise than by default.
+    #[must_use]
+    pub fn with_events(
+        ledgers: Arc<dyn Generations>,
+        state: State,
+        settings: Settings,
+        events: EventSettings,
+    ) -> Self {
+        let events = Events::new(events);
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
-        Self(Arc::new(Parts { desk, ledgers, state, settings, pool: Pool::new(), draining: AtomicBool::new(false) }))
+        let (pool, draining) = (Pool::new(), AtomicBool::new(false));
+        Self(Arc::new(Parts { desk, ledgers, state, settings, pool, events, draining }))
     }
 
     /// Keys, credits and audit.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.0.state
+    }
+
+    /// The stores behind the desk.
+    pub(crate) fn ledgers(&self) -> &Arc<dyn Generations> {
+        &self.0.ledgers
+    }
+
+    /// Webhooks and streams.
+    pub(crate) fn events(&self) -> &Events {
+        &self.0.events
+    }
+
+    /// Whether the end has been announced.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.0.draining.load(Ordering::Relaxed)
+    }
+
+    /// What of the configuration a request meets.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
     }
 
     /// All routes, with the description of the API.

@@ -152,6 +152,11 @@ impl Drop for Server {
     }
 }
 
+/// Whether the sizes of a release are asked for, and not the small ones of every change.
+pub fn is_full() -> bool {
+    std::env::var_os("HEADWATER_FULL").is_some()
+}
+
 /// Waits for something that happens by itself.
 pub fn within(time: Duration, what: &str, mut happened: impl FnMut() -> bool) {
     let started = Instant::now();
