@@ -22,7 +22,7 @@ use axum::routing::get;
 use headwater_ledger::Store;
 use headwater_ledger::read::{Generations as _, Ledger};
 use headwater_server::gateway::{Gateway, Settings, serve};
-use headwater_server::state::{BackOffice, Environment, State, StateFolder};
+use headwater_server::state::{Environment, Home, Options, State};
 use headwater_types::{Address, Asset, Chain};
 use serde_json::{Value, json};
 
@@ -45,13 +45,14 @@ fn main() -> anyhow::Result<()> {
     let seconds: u64 = arguments.next().map_or(Ok(5), |text| text.parse())?;
     let place = std::env::temp_dir().join(format!("headwater-http-{}", std::process::id()));
     let ledgers = Arc::new(Store::open(&store)?);
-    let key = BackOffice::open(StateFolder::open_or_create(&place)?)?
-        .create_key("load", Environment::Test, 1_000_000_000)?
+    let home = Home::in_folder(&place)?;
+    let key = home
+        .office("load", |office| office.create_key("load", Environment::Test, 1_000_000_000, None))?
         .key
         .expose()
         .to_owned();
     let questions = questions(&*ledgers.current()?, &key)?;
-    let state = State::start(&StateFolder::open_or_create(&place)?, Box::new(|| std::process::abort()))?;
+    let state = State::start(&home, Options::default(), Box::new(|| std::process::abort()))?;
     let gateway = Gateway::new(ledgers, state, Settings::default());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let (address, bare) = runtime.block_on(async {

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use toml::Value;
 
+use crate::state::Place;
+
 /// Everything that can be set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -18,8 +20,18 @@ pub struct Config {
     pub drain_secs: u64,
     /// `store.path`: the folder of the chain data.
     pub store: Option<PathBuf>,
-    /// `state.path`: the folder of keys, credits and audit; `DIR.state` beside the store when not set.
-    pub state: Option<PathBuf>,
+    /// `state.path`: the folder of keys, credits and audit, or a `postgres://` address where replicas share them;
+    /// `DIR.state` beside the store when not set.
+    pub state: Option<String>,
+    /// `auth.secrets_dir`: the folder of `key.pepper` and `master.key`; the folder of the state when not set. A shared
+    /// state needs it, with equal files on all replicas.
+    pub secrets_dir: Option<PathBuf>,
+    /// `audit.retention_days`: how long requests are kept in the audit; 0 keeps them for ever. The credit ledger and the
+    /// counts of usage stay whatever is set here.
+    pub audit_days: Option<u32>,
+    /// `credits.refund_lost`: whether a start gives back what a killed server charged for answers that may never have
+    /// arrived. Otherwise they are listed, and `headwater credits refund --lost` does it.
+    pub refund_lost: bool,
     /// `auth.required`: whether data endpoints need a key. `false` makes calls without one free: for local use.
     pub auth_required: bool,
     /// `limits.enabled`: whether rates are limited. The limiter is not built yet: `true` is taken with a warning.
@@ -43,6 +55,9 @@ impl Default for Config {
             drain_secs: 30,
             store: None,
             state: None,
+            secrets_dir: None,
+            audit_days: Some(400),
+            refund_lost: false,
             auth_required: true,
             limits_enabled: false,
             limits_overflow: Overflow::Reject,
@@ -171,9 +186,42 @@ const KEYS: &[Key] = &[
     },
     Key {
         name: "state.path",
+        expected: "the path of a folder, or an address such as postgres://user:password@host/database",
+        set: |config, value| {
+            let state = text(value).filter(|text| !text.is_empty())?;
+            Place::parse(state).ok()?;
+            config.state = Some(state.to_owned());
+            Some(())
+        },
+        show: |config| match config.state.as_deref().map(Place::parse) {
+            Some(Ok(Place::Postgres(address))) => address.to_string(),
+            Some(Ok(Place::Folder(path))) => path.display().to_string(),
+            Some(Err(_)) | None => shown_path(None),
+        },
+    },
+    Key {
+        name: "auth.secrets_dir",
         expected: "the path of a folder",
-        set: |config, value| path(value).map(|path| config.state = Some(path)),
-        show: |config| shown_path(config.state.as_deref()),
+        set: |config, value| path(value).map(|path| config.secrets_dir = Some(path)),
+        show: |config| {
+            config.secrets_dir.as_ref().map_or("(in the state)".to_owned(), |path| path.display().to_string())
+        },
+    },
+    Key {
+        name: "audit.retention_days",
+        expected: "a number of days up to 36500; 0 keeps rows for ever",
+        set: |config, value| {
+            let days = u32::try_from(number(value)?).ok().filter(|days| *days <= 36_500)?;
+            config.audit_days = (days > 0).then_some(days);
+            Some(())
+        },
+        show: |config| config.audit_days.unwrap_or(0).to_string(),
+    },
+    Key {
+        name: "credits.refund_lost",
+        expected: "true or false",
+        set: |config, value| truth(value).map(|refund| config.refund_lost = refund),
+        show: |config| config.refund_lost.to_string(),
     },
     Key {
         name: "auth.required",

@@ -1,6 +1,6 @@
 //! Every request leaves one row, and the rows of what was paid for agree with the ledger.
 
-use crate::support::{Mood, QUIET, Server};
+use crate::support::{Mood, QUIET, Server, check_ledger};
 
 #[test]
 fn every_request_has_one_row_whatever_became_of_it() {
@@ -77,7 +77,7 @@ fn the_ledger_refuses_to_be_edited_and_a_forged_entry_is_found() {
         assert_eq!(server.client().post("/v1/transactions", &key, QUIET).unwrap().status, 200);
     }
     server.flush();
-    assert_eq!(headwater_server::state::check_ledger(&server.database()).unwrap(), 6);
+    assert_eq!(check_ledger(&server.home()).unwrap(), 6);
     let writer = rusqlite::Connection::open(server.database().path().unwrap()).unwrap();
     writer.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
     for sql in ["UPDATE credit_ledger SET amount = 0", "DELETE FROM credit_ledger"] {
@@ -87,6 +87,6 @@ fn the_ledger_refuses_to_be_edited_and_a_forged_entry_is_found() {
     writer
         .execute_batch("DROP TRIGGER credit_ledger_no_update; UPDATE credit_ledger SET endpoint = '/x' WHERE entry = 3")
         .unwrap();
-    let error = headwater_server::state::check_ledger(&server.database()).unwrap_err().to_string();
+    let error = check_ledger(&server.home()).unwrap_err().to_string();
     assert!(error.contains("entry 3"), "{error}");
 }

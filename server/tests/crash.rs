@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use headwater_server::state::{StateFolder, check_ledger};
+use headwater_server::state::Home;
 
-use crate::support::{Process, QUIET, run_json, small_store};
+use crate::support::{Process, QUIET, check_ledger, reader, run_json, small_store};
 
 #[test]
 fn no_answer_without_its_row_after_kill_9() {
@@ -43,8 +43,8 @@ fn no_answer_without_its_row_after_kill_9() {
         });
         server.kill();
     }
-    let folder = StateFolder::open_or_create(&StateFolder::beside(&store)).unwrap();
-    let database = folder.reader().unwrap();
+    let home = Home::in_folder(&Home::beside(&store)).unwrap();
+    let database = reader(&home);
     let number = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     let received = received.into_inner().unwrap();
     assert!(!received.is_empty());
@@ -62,7 +62,7 @@ fn no_answer_without_its_row_after_kill_9() {
     let undelivered = charged / 5 - i64::try_from(received.len()).unwrap();
     eprintln!("{} answers received, {undelivered} paid for and not received", received.len());
     assert!((0..=i64::try_from(CONNECTIONS).unwrap() * KILLS).contains(&undelivered));
-    check_ledger(&database).unwrap();
+    check_ledger(&home).unwrap();
     assert_eq!(database.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)).unwrap(), "ok");
     // After the last kill nothing is held, and the balance is the one on disk.
     let server = Process::start(&store, &[]);

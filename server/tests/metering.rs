@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use headwater_server::gateway::Settings;
 
-use crate::support::{Mood, QUIET, Server, within};
+use crate::support::{Mood, QUIET, Server, check_ledger, within};
 
 #[test]
 fn a_balance_for_exactly_100_calls_gives_exactly_100_successes() {
@@ -38,7 +38,7 @@ fn a_balance_for_exactly_100_calls_gives_exactly_100_successes() {
     assert_eq!(server.count("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'"), 500);
     assert_eq!(server.count("SELECT sum(cost) FROM audit WHERE status = 200"), 500);
     assert_eq!(server.gateway.state().book().held(), 0);
-    headwater_server::state::check_ledger(&server.database()).unwrap();
+    check_ledger(&server.home()).unwrap();
 }
 
 #[test]
@@ -105,9 +105,8 @@ fn credits_that_arrive_while_calls_run_are_neither_lost_nor_doubled() {
                 })
             })
             .collect();
-        let mut office = server.office();
         for _ in 0..20 {
-            office.add_credits(&id, 7).unwrap();
+            server.office(|office| office.add_credits(&id, 7));
             thread::sleep(Duration::from_millis(5));
         }
         callers.into_iter().map(|caller| caller.join().unwrap()).sum::<usize>()
@@ -115,7 +114,7 @@ fn credits_that_arrive_while_calls_run_are_neither_lost_nor_doubled() {
     let charged = i64::try_from(paid).unwrap() * 5;
     assert_eq!(server.count("SELECT balance FROM account"), 50 + 140 - charged);
     assert_eq!(server.count("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'"), charged);
-    headwater_server::state::check_ledger(&server.database()).unwrap();
+    check_ledger(&server.home()).unwrap();
     let left = (50 + 140 - charged).to_string();
     within(Duration::from_secs(2), "the balance in memory is the one on disk", || {
         server.send("GET", "/v1/chains", &[("X-API-Key", &key)], "").header("x-credit-remaining") == left
@@ -142,7 +141,7 @@ fn without_a_commit_there_is_no_success() {
     assert_eq!((reply.status, reply.header("x-credit-remaining")), (200, "95"));
     assert_eq!(server.count("SELECT count(*) FROM audit WHERE status = 502 AND cost = 0"), 3);
     assert_eq!(server.send("GET", "/readyz", &[], "").status, 200);
-    headwater_server::state::check_ledger(&server.database()).unwrap();
+    check_ledger(&server.home()).unwrap();
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::support::{Process, QUIET, TRANSACTIONS, run, run_json, small_store, within};
+use headwater_server::state::Home;
+
+use crate::support::{Process, QUIET, TRANSACTIONS, reader, run, run_json, small_store, within};
 
 #[test]
 fn keys_credits_and_commits_of_other_processes_are_seen() {
@@ -50,9 +52,7 @@ fn a_signal_ends_the_process_once_all_rows_are_written() {
     }
     server.terminate();
     assert_eq!(server.wait(), Some(0));
-    let folder =
-        headwater_server::state::StateFolder::open_or_create(&headwater_server::state::StateFolder::beside(&store))
-            .unwrap();
-    let rows: i64 = folder.reader().unwrap().query_row("SELECT count(*) FROM audit", [], |row| row.get(0)).unwrap();
+    let home = Home::in_folder(&Home::beside(&store)).unwrap();
+    let rows: i64 = reader(&home).query_row("SELECT count(*) FROM audit", [], |row| row.get(0)).unwrap();
     assert_eq!(rows, 50);
 }

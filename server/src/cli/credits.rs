@@ -3,10 +3,9 @@
 use clap::Subcommand;
 use serde_json::json;
 
-use super::Shared;
 use super::error::Failure;
-use super::output::{Output, grouped};
-use crate::state::{BackOffice, StateFolder};
+use super::output::{Output, date, grouped, table};
+use super::{Shared, actor};
 
 /// What `credits` takes.
 #[derive(Debug, clap::Args)]
@@ -25,14 +24,62 @@ enum Command {
         #[arg(value_parser = clap::value_parser!(i64).range(1..))]
         amount: i64,
     },
+    /// Give back what a request cost, or all that a killed server may have charged for answers that never arrived.
+    Refund {
+        /// Id of the request.
+        #[arg(required_unless_present = "lost", conflicts_with = "lost")]
+        request_id: Option<String>,
+        /// Every charge whose answer may be lost.
+        #[arg(long)]
+        lost: bool,
+    },
+    /// List charges whose answers may be lost.
+    Lost,
 }
 
-/// Adds credits.
+/// Adds credits and gives them back.
 pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let Command::Add { id, amount } = &arguments.command;
-    let mut office = BackOffice::open(StateFolder::open_or_create(&shared.state()?)?)?;
-    let balance = office.add_credits(id, *amount)?;
-    output.report(&json!({"id": id, "added": amount, "credits": balance}), || {
-        vec![format!("{id} has {} credits", grouped(balance.unsigned_abs()))]
-    })
+    let home = shared.state()?;
+    match &arguments.command {
+        Command::Add { id, amount } => {
+            let balance = home.office(&actor(), |office| office.add_credits(id, *amount))?;
+            output.report(&json!({"id": id, "added": amount, "credits": balance}), || {
+                vec![format!("{id} has {} credits", grouped(balance.unsigned_abs()))]
+            })
+        }
+        Command::Refund { request_id: Some(request_id), .. } => {
+            let (credits, balance) = home.office(&actor(), |office| office.refund(request_id))?;
+            output.report(&json!({"request_id": request_id, "refunded": credits, "credits": balance}), || {
+                vec![format!("{credits} credits were given back: {} are there now", grouped(balance.unsigned_abs()))]
+            })
+        }
+        Command::Refund { request_id: None, .. } => {
+            let refunded = home.office(&actor(), |office| office.refund_lost())?;
+            output.report(&json!({"refunded_requests": refunded}), || {
+                vec![format!("{} charges were given back", grouped(refunded))]
+            })
+        }
+        Command::Lost => {
+            const MOST: u32 = 10_000;
+            let lost = home.office(&actor(), |office| office.lost_answers(MOST))?;
+            output.report(&json!({"lost": lost}), || {
+                if lost.is_empty() {
+                    return vec!["no answer was lost".to_owned()];
+                }
+                let mut rows =
+                    vec![["request", "key", "endpoint", "credits", "time", "refunded"].map(str::to_owned).to_vec()];
+                rows.extend(lost.iter().map(|one| {
+                    vec![
+                        one.request_id.clone(),
+                        one.key_id.clone().unwrap_or_default(),
+                        one.endpoint.clone().unwrap_or_default(),
+                        one.credits.to_string(),
+                        date(one.ts_ms / 1000),
+                        one.refunded_at_ms.map(|at| date(at / 1000)).unwrap_or_default(),
+                    ]
+                }));
+                table(&rows)
+            })
+        }
+    }
 }

@@ -3,10 +3,10 @@
 use clap::Subcommand;
 use serde_json::json;
 
-use super::Shared;
 use super::error::Failure;
 use super::output::{Output, date, grouped, table};
-use crate::state::{BackOffice, Environment, StateFolder};
+use super::{Shared, actor};
+use crate::state::{Environment, KeyListing, NewKey};
 
 /// What `keys` takes.
 #[derive(Debug, clap::Args)]
@@ -28,6 +28,9 @@ enum Command {
         /// Make a `hw_test_` key.
         #[arg(long)]
         test: bool,
+        /// Its plan [default: default].
+        #[arg(long)]
+        plan: Option<String>,
     },
     /// List keys with what is left of their credits.
     List,
@@ -36,51 +39,71 @@ enum Command {
         /// Id of the key.
         id: String,
     },
+    /// Make a key that takes the place of another, which stays good for a while.
+    Rotate {
+        /// Id of the key.
+        id: String,
+        /// How long the old key stays good, in hours.
+        #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(0..=8760))]
+        grace_hours: u32,
+    },
 }
 
-/// Makes, lists and revokes keys.
+/// Makes, lists, revokes and rotates keys.
 pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
-    let mut office = BackOffice::open(StateFolder::open_or_create(&shared.state()?)?)?;
+    let home = shared.state()?;
     match arguments.command {
-        Command::Create { name, credits, test } => {
+        Command::Create { name, credits, test, plan } => {
             let environment = if test { Environment::Test } else { Environment::Live };
-            let made = office.create_key(&name, environment, credits)?;
-            let key = made.key.expose();
-            output.report(&json!({"id": made.id, "key": key, "name": name, "credits": credits}), || {
-                vec![
-                    format!("id       {}", made.id),
-                    format!("key      {key}"),
-                    format!("credits  {}", grouped(credits.unsigned_abs())),
-                    "Keep the key now: it is not stored and cannot be shown again.".to_owned(),
-                ]
-            })
+            let made =
+                home.office(&actor(), |office| office.create_key(&name, environment, credits, plan.as_deref()))?;
+            show(output, &made, &name)
         }
         Command::List => {
-            let keys = office.list_keys()?;
-            output.report(&json!({"keys": keys}), || {
-                if keys.is_empty() {
-                    return vec!["no keys yet: `headwater keys create` makes one".to_owned()];
-                }
-                let mut rows =
-                    vec![["id", "name", "kind", "credits", "created", "revoked"].map(str::to_owned).to_vec()];
-                rows.extend(keys.iter().map(|key| {
-                    let revoked = key.revoked_at.map(date).unwrap_or_default();
-                    let credits = grouped(key.credits.unsigned_abs());
-                    vec![
-                        key.id.clone(),
-                        key.name.clone(),
-                        key.environment.clone(),
-                        credits,
-                        date(key.created_at),
-                        revoked,
-                    ]
-                }));
-                table(&rows)
-            })
+            let keys = home.office(&actor(), |office| office.list_keys())?;
+            output.report(&json!({"keys": keys}), || listing(&keys))
         }
         Command::Revoke { id } => {
-            office.revoke_key(&id)?;
+            home.office(&actor(), |office| office.revoke_key(&id))?;
             output.report(&json!({"id": id, "revoked": true}), || vec![format!("{id} is revoked")])
         }
+        Command::Rotate { id, grace_hours } => {
+            let made = home.office(&actor(), |office| office.rotate_key(&id, grace_hours * 3600))?;
+            show(output, &made, &format!("in place of {id}"))
+        }
     }
+}
+
+/// Shows a new key, this once.
+fn show(output: Output, made: &NewKey, name: &str) -> Result<(), Failure> {
+    let key = made.key.expose();
+    output.report(&json!({"id": made.id, "key": key, "name": name, "credits": made.credits}), || {
+        vec![
+            format!("id       {}", made.id),
+            format!("key      {key}"),
+            format!("credits  {}", grouped(made.credits.unsigned_abs())),
+            "Keep the key now: it is not stored and cannot be shown again.".to_owned(),
+        ]
+    })
+}
+
+fn listing(keys: &[KeyListing]) -> Vec<String> {
+    if keys.is_empty() {
+        return vec!["no keys yet: `headwater keys create` makes one".to_owned()];
+    }
+    let head = ["id", "name", "kind", "plan", "credits", "created", "expires", "revoked"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(keys.iter().map(|key| {
+        vec![
+            key.id.clone(),
+            key.name.clone(),
+            key.environment.clone(),
+            key.plan.clone(),
+            grouped(key.credits.unsigned_abs()),
+            date(key.created_at),
+            key.expires_at.map(date).unwrap_or_default(),
+            key.revoked_at.map(date).unwrap_or_default(),
+        ]
+    }));
+    table(&rows)
 }

@@ -24,6 +24,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::state::{Home, Place};
 use error::Failure;
 use output::Output;
 
@@ -43,9 +44,12 @@ struct Shared {
     /// Folder of the chain data.
     #[arg(long, global = true, env = "HEADWATER_STORE", value_name = "DIR")]
     store: Option<PathBuf>,
-    /// Folder of keys, credits and audit [default: DIR.state beside the store].
-    #[arg(long, global = true, env = "HEADWATER_STATE", value_name = "DIR")]
-    state: Option<PathBuf>,
+    /// Folder of keys, credits and audit, or a postgres:// address [default: DIR.state beside the store].
+    #[arg(long, global = true, env = "HEADWATER_STATE", value_name = "DIR|ADDRESS", hide_env_values = true)]
+    state: Option<String>,
+    /// Folder of the secrets of a state in PostgreSQL, equal on all replicas.
+    #[arg(long, global = true, env = "HEADWATER_AUTH_SECRETS_DIR", value_name = "DIR")]
+    secrets_dir: Option<PathBuf>,
     /// Print JSON, also on a terminal.
     #[arg(long, global = true)]
     json: bool,
@@ -118,17 +122,25 @@ impl Shared {
         self.store.clone().ok_or_else(|| Failure::usage("no store is named: give --store DIR or set HEADWATER_STORE"))
     }
 
-    /// The state folder of commands that need no store but for its name.
-    fn state(&self) -> Result<PathBuf, Failure> {
-        match (&self.state, &self.store) {
-            (Some(state), _) => Ok(state.clone()),
-            (None, Some(store)) => Ok(crate::state::StateFolder::beside(store)),
-            (None, None) => Err(Failure::usage(
-                "neither a state folder nor a store is named: give --state DIR or --store DIR, or set HEADWATER_STATE \
-                 or HEADWATER_STORE",
-            )),
-        }
+    /// The state of commands that need no store but for its name.
+    fn state(&self) -> Result<Home, Failure> {
+        let place = match (&self.state, &self.store) {
+            (Some(state), _) => Place::parse(state)?,
+            (None, Some(store)) => Place::Folder(Home::beside(store)),
+            (None, None) => {
+                return Err(Failure::usage(
+                    "neither a state nor a store is named: give --state DIR or --store DIR, or set HEADWATER_STATE or \
+                     HEADWATER_STORE",
+                ));
+            }
+        };
+        Ok(Home::open(&place, self.secrets_dir.as_deref())?)
     }
+}
+
+/// Who changes of the command line are made by.
+fn actor() -> String {
+    format!("cli:{}", std::env::var("USER").unwrap_or_else(|_| "unknown".to_owned()))
 }
 
 #[cfg(test)]

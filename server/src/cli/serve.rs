@@ -16,7 +16,7 @@ use super::interrupt::stop_signal;
 use super::output::Output;
 use crate::config::{Config, LogFormat};
 use crate::gateway::{self, Gateway, Settings};
-use crate::state::{State, StateFolder};
+use crate::state::{BootReport, Home, Options, Place, State};
 
 /// What `serve` takes.
 #[derive(Debug, clap::Args)]
@@ -44,11 +44,17 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
             "no store is named: give --store DIR, set HEADWATER_STORE, or set store.path in the configuration",
         )
     })?;
-    let state = config.state.clone().unwrap_or_else(|| StateFolder::beside(&store));
+    let place = match &config.state {
+        Some(state) => Place::parse(state)?,
+        None => Place::Folder(Home::beside(&store)),
+    };
     start_log(&config);
     let ledgers = Arc::new(Store::open(&store)?);
     // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
-    let state = State::start(&StateFolder::open_or_create(&state)?, Box::new(|| std::process::abort()))?;
+    let home = Home::open(&place, config.secrets_dir.as_deref())?;
+    let options = Options { audit_days: config.audit_days, refund_lost: config.refund_lost };
+    let state = State::start(&home, options, Box::new(|| std::process::abort()))?;
+    report_losses(&state, config.refund_lost);
     let settings =
         Settings { auth_required: config.auth_required, body_limit: config.body_bytes, ..Settings::default() };
     let gateway = Gateway::new(ledgers, state, settings);
@@ -72,6 +78,19 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
         tracing::warn!("a request was still under way at the end of the drain");
     }
     served
+}
+
+/// Says what servers that were killed left behind.
+fn report_losses(state: &State, refunded: bool) {
+    let BootReport { killed_runs, lost_answers } = state.boot_report();
+    if killed_runs > 0 {
+        let remedy = if refunded { "they were refunded" } else { "`headwater credits refund --lost` gives them back" };
+        tracing::warn!(
+            killed_runs,
+            lost_answers,
+            "an earlier server ended without saying so; answers that were charged and may not have arrived: {lost_answers}; {remedy}"
+        );
+    }
 }
 
 async fn listen(config: &Config, gateway: &Gateway, output: Output) -> Result<(), Failure> {
@@ -113,6 +132,9 @@ fn configuration(shared: &Shared, arguments: &Arguments) -> Result<Config, Failu
     }
     if let Some(state) = &shared.state {
         config.state = Some(state.clone());
+    }
+    if let Some(folder) = &shared.secrets_dir {
+        config.secrets_dir = Some(folder.clone());
     }
     Ok(config)
 }

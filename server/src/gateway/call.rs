@@ -9,13 +9,15 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use headwater_engine::{Answer, Column, Desk, Endpoint, ErrorKind, TableHead, Warning};
 use headwater_table::Format;
+use serde_json::Value;
 
 use super::accept::Form;
 use super::arguments::{self, Arguments};
 use super::pool::Stopped;
 use super::problem::{Status, causes};
-use super::{Context, Gateway, Meta, Problem, accept, stream};
-use crate::state::{Caller, Hold, Refusal, StateError, now_ms};
+use super::sent::Sent;
+use super::{Context, Gateway, Meta, Problem, accept, repeat, stream};
+use crate::state::{Answered, Caller, Hold, Keep, Kept, Refusal, StateError, now_ms};
 
 impl Gateway {
     /// Answers a call of the endpoint that has this name.
@@ -44,8 +46,18 @@ impl Gateway {
     ) -> Result<Response<Body>, Problem> {
         arguments::check_head(parts)?;
         let caller = self.identify(&parts.headers, context)?;
+        if let Some(caller) = &caller
+            && !caller.plan.allows_endpoint(endpoint.name)
+        {
+            return Err(forbidden(caller, "this endpoint"));
+        }
         // The limits of rate and concurrency (429) have their place here.
-        let hold = reserve(endpoint, caller.as_ref())?;
+        let key = match &caller {
+            Some(_) if endpoint.cost > 0 => repeat::key(&parts.headers)?,
+            _ => None,
+        };
+        // A repeated request is answered whatever is left of the credits, so its reservation comes last.
+        let early = if key.is_none() { self.reserve(endpoint, caller.as_ref()).await? } else { None };
         let form = form_of(&parts.headers, endpoint)?;
         // Some endpoints take their parameters either way.
         let arguments = if parts.method == axum::http::Method::POST {
@@ -53,15 +65,130 @@ impl Gateway {
         } else {
             arguments::of_get(parts).await?
         };
+        check_chain(caller.as_ref(), &arguments.request)?;
         context.facts().parameter_hash = Some(self.0.state.book().parameter_hash(endpoint.path, &arguments.raw));
+        let (Some(key), Some(caller)) = (key, &caller) else {
+            return self.respond(endpoint, context, (caller.as_ref(), early), arguments, (form, None)).await;
+        };
+        let request_hash = self.request_hash(endpoint, &arguments, form.as_ref());
+        let _turn = self.0.repeats.turn(caller.account.id(), &key, self.budget(endpoint)).await?;
+        if let Some(kept) = self.kept(caller, &key).await? {
+            return self.replay(endpoint, context, &kept, request_hash, arguments, form).await;
+        }
+        let hold = self.reserve(endpoint, Some(caller)).await?;
+        let claim = Claim { key, request_hash };
+        self.respond(endpoint, context, (Some(caller), hold), arguments, (form, Some(claim))).await
+    }
+
+    /// Does the work and makes the answer.
+    async fn respond(
+        &self,
+        endpoint: &'static Endpoint,
+        context: &Arc<Context>,
+        (caller, hold): (Option<&Caller>, Option<Hold>),
+        arguments: Arguments,
+        (form, claim): (Option<(Vec<Column>, Format)>, Option<Claim>),
+    ) -> Result<Response<Body>, Problem> {
         match form {
             None => {
                 let answer = self.work(endpoint, context, arguments).await?;
-                self.settle(context, caller.as_ref(), hold, answer).await
+                self.settle(context, caller, (hold, claim), answer).await
             }
             Some((columns, format)) => {
-                let (head, table) = self.begin(endpoint, context, arguments, (columns, format)).await?;
-                self.settle_table(context, hold, (head, table), format).await
+                let (desk, keep) = match claim {
+                    None => (self.0.desk.clone(), None),
+                    Some(Claim { key, request_hash }) => {
+                        let generation = self.generation().await?;
+                        let answer = Answered::Table { generation };
+                        (self.desk_at(generation), Some(Keep { key, request_hash, answer }))
+                    }
+                };
+                let (head, table) = self.begin(endpoint, context, arguments, (columns, format), desk).await?;
+                self.settle_table(context, (hold, keep), (head, table), format).await
+            }
+        }
+    }
+
+    /// Digest of all that a repeated request must have in common with the first one.
+    fn request_hash(
+        &self,
+        endpoint: &Endpoint,
+        arguments: &Arguments,
+        form: Option<&(Vec<Column>, Format)>,
+    ) -> [u8; 32] {
+        let form = form.map_or("json", |(_, format)| format.media_type());
+        let whole = [form.as_bytes(), b"\n", &arguments.raw].concat();
+        self.0.state.book().parameter_hash(endpoint.path, &whole)
+    }
+
+    /// The answer that is kept for a request of this caller.
+    async fn kept(&self, caller: &Caller, key: &str) -> Result<Option<Kept>, Problem> {
+        let (gateway, account, key) = (self.clone(), caller.account.id(), key.to_owned());
+        let found = tokio::task::spawn_blocking(move || gateway.0.state.kept(account, &key)).await;
+        match found {
+            Ok(Ok(kept)) => Ok(kept),
+            Ok(Err(error)) => {
+                tracing::error!(error = causes(&error), "kept answers cannot be read");
+                Err(Problem::new(Status::BadGateway, "kept answers cannot be read now: try again"))
+            }
+            Err(_) => Err(Problem::internal()),
+        }
+    }
+
+    /// Gives a kept answer again, without a charge.
+    async fn replay(
+        &self,
+        endpoint: &'static Endpoint,
+        context: &Arc<Context>,
+        kept: &Kept,
+        request_hash: [u8; 32],
+        arguments: Arguments,
+        form: Option<(Vec<Column>, Format)>,
+    ) -> Result<Response<Body>, Problem> {
+        if kept.request_hash != request_hash {
+            return Err(repeat::mismatch());
+        }
+        match (&kept.body, kept.generation, form) {
+            (Some(body), _, _) => Ok(repeat::replay(context, kept, body.clone())),
+            (None, Some(generation), Some((columns, format))) => {
+                let desk = self.desk_at(generation);
+                let (head, table) = self.begin(endpoint, context, arguments, (columns, format), desk).await?;
+                let mut response = self.settle_table(context, (None, None), (head, table), format).await?;
+                context.facts().answered_id = Some(kept.request_id.clone());
+                repeat::mark(&mut response);
+                Ok(response)
+            }
+            (None, _, _) => Err(repeat::mismatch()),
+        }
+    }
+
+    /// Number of the generation that answers now.
+    async fn generation(&self) -> Result<u64, Problem> {
+        let ledgers = Arc::clone(&self.0.ledgers);
+        match tokio::task::spawn_blocking(move || ledgers.current().map(|ledger| ledger.generation())).await {
+            Ok(Ok(number)) => Ok(number),
+            Ok(Err(error)) => {
+                tracing::error!(error = causes(&error), "the store cannot be read");
+                Err(Problem::new(Status::BadGateway, "stored data cannot be read now: try again"))
+            }
+            Err(_) => Err(Problem::internal()),
+        }
+    }
+
+    fn desk_at(&self, number: u64) -> Desk {
+        Desk::new(Arc::new(repeat::At { ledgers: Arc::clone(&self.0.ledgers), number }))
+    }
+
+    /// Holds what the call costs; nothing is done for a caller who cannot pay.
+    async fn reserve(&self, endpoint: &Endpoint, caller: Option<&Caller>) -> Result<Option<Hold>, Problem> {
+        let cost = i64::from(endpoint.cost);
+        let Some(caller) = caller.filter(|_| cost > 0) else { return Ok(None) };
+        match self.0.state.reserve(&caller.account, cost).await {
+            Ok(Some(hold)) => Ok(Some(hold)),
+            Ok(None) => Err(insufficient(cost)),
+            Err(error) => {
+                tracing::error!(error = causes(&error), "credits cannot be reserved");
+                Err(Problem::new(Status::BadGateway, "credits cannot be reserved now: try again"))
             }
         }
     }
@@ -76,11 +203,15 @@ impl Gateway {
             (Some(_), Some(_)) => return Err(unauthorized("the header X-API-Key is there more than once")),
         };
         let refused = |refusal| {
-            unauthorized(match refusal {
+            let message = match refusal {
+                Refusal::Unverified => {
+                    return Problem::new(Status::BadGateway, "keys cannot be verified now: try again");
+                }
                 Refusal::Malformed | Refusal::Unknown => "the API key is not valid",
                 Refusal::Revoked => "the API key was revoked",
                 Refusal::Expired => "the API key has expired",
-            })
+            };
+            unauthorized(message)
         };
         let text = key.to_str().map_err(|_| refused(Refusal::Malformed))?;
         let caller = self.0.state.book().identify(text, now_ms() / 1000).map_err(refused)?;
@@ -126,11 +257,12 @@ impl Gateway {
         context: &Arc<Context>,
         arguments: Arguments,
         form: (Vec<Column>, Format),
+        desk: Desk,
     ) -> Result<(TableHead, Body), Problem> {
         const LONGER: u32 = 10;
         let budget = self.budget(endpoint);
         let Arguments { request, warnings, .. } = arguments;
-        let (job, begun, body) = stream::table(self.0.desk.clone(), endpoint, request, form, context.cancel.clone());
+        let (job, begun, body) = stream::table(desk, endpoint, request, form, context.cancel.clone());
         let (gateway, cancel) = (self.clone(), context.cancel.clone());
         tokio::spawn(async move {
             // How it ended the body says, or what waits for its beginning.
@@ -157,8 +289,8 @@ impl Gateway {
     async fn settle_table(
         &self,
         context: &Arc<Context>,
-        hold: Option<Hold>,
-        (head, body): (TableHead, Body),
+        (hold, keep): (Option<Hold>, Option<Keep>),
+        (head, mut body): (TableHead, Body),
         format: Format,
     ) -> Result<Response<Body>, Problem> {
         if let Some(hold) = hold {
@@ -167,8 +299,10 @@ impl Gateway {
             }
             let cost = hold.cost();
             let row = context.audit_row(200, cost, 0);
-            let remaining = self.0.state.charge(hold, row).await.map_err(|error| not_settled(&error, context))?;
+            let charged = self.0.state.charge(hold, row, keep).await;
+            let remaining = charged.map_err(|error| not_settled(&error, context))?;
             context.facts().charged = Some((cost, remaining));
+            body = self.watched(body, context);
         }
         let mut response = Response::new(body);
         let headers = response.headers_mut();
@@ -199,7 +333,7 @@ impl Gateway {
         &self,
         context: &Arc<Context>,
         caller: Option<&Caller>,
-        hold: Option<Hold>,
+        (hold, claim): (Option<Hold>, Option<Claim>),
         answer: Answer,
     ) -> Result<Response<Body>, Problem> {
         let Answer { data, pagination, warnings } = answer;
@@ -216,16 +350,32 @@ impl Gateway {
                 meta.credit_remaining = Some(0);
                 let bytes = data.len() + meta.wrap("").len() - 1;
                 let row = context.audit_row(200, cost, bytes as u64);
-                let remaining = self.0.state.charge(hold, row).await.map_err(|error| not_settled(&error, context))?;
+                let keep = claim.map(|Claim { key, request_hash }| {
+                    let answer = Answered::Envelope { data: data.clone(), meta: Box::new(meta.clone()) };
+                    Keep { key, request_hash, answer }
+                });
+                let charged = self.0.state.charge(hold, row, keep).await;
+                let remaining = charged.map_err(|error| not_settled(&error, context))?;
                 context.facts().charged = Some((cost, remaining));
                 meta.credit_remaining = Some(remaining);
+                let body = self.watched(Body::from(meta.wrap(&data)), context);
+                return Ok(json_response(body));
             }
             None => meta.credit_remaining = caller.map(|caller| caller.account.balance()),
         }
-        let mut response = Response::new(Body::from(meta.wrap(&data)));
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        Ok(response)
+        Ok(json_response(Body::from(meta.wrap(&data))))
     }
+
+    /// Until a charged answer has left, it is one that may be lost with this process.
+    fn watched(&self, body: Body, context: &Context) -> Body {
+        Sent::body(body, self.0.state.unsent(), context.request_id.clone())
+    }
+}
+
+fn json_response(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }
 
 const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
@@ -263,16 +413,24 @@ fn unauthorized(message: &str) -> Problem {
     Problem::new(Status::Unauthorized, message)
 }
 
-/// Holds what the call costs; nothing is done for a caller who cannot pay.
-fn reserve(endpoint: &Endpoint, caller: Option<&Caller>) -> Result<Option<Hold>, Problem> {
-    let cost = i64::from(endpoint.cost);
-    match caller {
-        Some(caller) if cost > 0 => match caller.account.reserve(cost) {
-            Some(hold) => Ok(Some(hold)),
-            None => Err(insufficient(cost)),
-        },
-        _ => Ok(None),
+fn forbidden(caller: &Caller, what: &str) -> Problem {
+    Problem::new(Status::Forbidden, format!("the plan {:?} of this key does not include {what}", caller.plan.name))
+}
+
+/// Whether the plan lets the caller ask about the chain that the request names.
+fn check_chain(caller: Option<&Caller>, request: &Value) -> Result<(), Problem> {
+    let Some(caller) = caller else { return Ok(()) };
+    let named = ["blockchain", "chain"].iter().find_map(|field| request.get(field)?.as_str());
+    match named {
+        Some(chain) if !caller.plan.allows_chain(chain) => Err(forbidden(caller, &format!("the chain {chain}"))),
+        _ => Ok(()),
     }
+}
+
+/// What a request brings to be kept under.
+struct Claim {
+    key: String,
+    request_hash: [u8; 32],
 }
 
 fn insufficient(cost: i64) -> Problem {

@@ -33,6 +33,8 @@ pub(super) struct Facts {
     pub key_id: Option<Arc<str>>,
     pub account: Option<Arc<Account>>,
     pub parameter_hash: Option<[u8; 32]>,
+    /// Id of the earlier request whose answer is given again.
+    pub answered_id: Option<String>,
     /// Cost and balance of a charge that is committed, audit row included.
     pub charged: Option<(i64, i64)>,
 }
@@ -77,6 +79,7 @@ impl Context {
             request_id: self.request_id.clone(),
             correlation_id: self.correlation_id.clone(),
             key_id: facts.key_id,
+            account: facts.account.map(|account| account.id()),
             method: self.method.to_string(),
             endpoint: facts.endpoint,
             status,

@@ -13,6 +13,8 @@ mod own;
 mod pool;
 mod problem;
 mod record;
+mod repeat;
+mod sent;
 mod serve;
 mod stream;
 
@@ -74,6 +76,7 @@ struct Parts {
     state: State,
     settings: Settings,
     pool: Pool,
+    repeats: Arc<repeat::Repeats>,
     events: Events,
     draining: AtomicBool,
 }
@@ -115,8 +118,8 @@ impl Gateway {
     ) -> Self {
         let events = Events::new(events);
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
-        let (pool, draining) = (Pool::new(), AtomicBool::new(false));
-        Self(Arc::new(Parts { desk, ledgers, state, settings, pool, events, draining }))
+        let (pool, repeats, draining) = (Pool::new(), Arc::default(), AtomicBool::new(false));
+        Self(Arc::new(Parts { desk, ledgers, state, settings, pool, repeats, events, draining }))
     }
 
     /// Keys, credits and audit.

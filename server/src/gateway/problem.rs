@@ -63,16 +63,22 @@ pub enum Status {
     Unauthorized,
     /// 402.
     InsufficientCredit,
+    /// 403.
+    Forbidden,
     /// 404.
     NotFound,
     /// 405.
     MethodNotAllowed,
     /// 406.
     NotAcceptable,
+    /// 409.
+    Conflict,
     /// 413.
     PayloadTooLarge,
     /// 415.
     UnsupportedMediaType,
+    /// 429.
+    TooManyRequests,
     /// 500.
     InternalServerError,
     /// 502.
@@ -93,11 +99,14 @@ impl Status {
             Self::BadRequest => 400,
             Self::Unauthorized => 401,
             Self::InsufficientCredit => 402,
+            Self::Forbidden => 403,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
             Self::NotAcceptable => 406,
+            Self::Conflict => 409,
             Self::PayloadTooLarge => 413,
             Self::UnsupportedMediaType => 415,
+            Self::TooManyRequests => 429,
             Self::ClientGone => 499,
             Self::InternalServerError => 500,
             Self::BadGateway => 502,
@@ -113,11 +122,14 @@ impl Status {
             Self::BadRequest => "bad_request",
             Self::Unauthorized => "unauthorized",
             Self::InsufficientCredit => "insufficient_credit",
+            Self::Forbidden => "forbidden",
             Self::NotFound => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::NotAcceptable => "not_acceptable",
+            Self::Conflict => "conflict",
             Self::PayloadTooLarge => "payload_too_large",
             Self::UnsupportedMediaType => "unsupported_media_type",
+            Self::TooManyRequests => "too_many_requests",
             Self::ClientGone => "client_closed_request",
             Self::InternalServerError => "internal_server_error",
             Self::BadGateway => "bad_gateway",
@@ -128,6 +140,7 @@ impl Status {
 
     const fn retry_after_secs(self) -> Option<u16> {
         match self {
+            Self::TooManyRequests => Some(1),
             Self::BadGateway => Some(2),
             Self::ServiceUnavailable => Some(5),
             Self::GatewayTimeout => Some(30),
@@ -262,11 +275,14 @@ mod tests {
         let all = [
             Status::BadRequest,
             Status::Unauthorized,
+            Status::Forbidden,
             Status::NotFound,
             Status::MethodNotAllowed,
             Status::NotAcceptable,
+            Status::Conflict,
             Status::PayloadTooLarge,
             Status::UnsupportedMediaType,
+            Status::TooManyRequests,
             Status::InternalServerError,
             Status::BadGateway,
             Status::ServiceUnavailable,

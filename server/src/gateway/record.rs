@@ -72,7 +72,7 @@ fn with_headers(mut response: Response<Body>, context: &Context) -> Response<Bod
     };
     let text = |text: &str| HeaderValue::from_str(text).expect("an id is made of letters, digits and marks");
     let headers = response.headers_mut();
-    headers.insert(REQUEST_ID, text(&context.request_id));
+    headers.insert(REQUEST_ID, text(facts.answered_id.as_ref().unwrap_or(&context.request_id)));
     if let Some(id) = &context.correlation_id {
         headers.insert(CORRELATION_ID, text(id));
     }

@@ -4,13 +4,15 @@
 //! changes them; what requests hold in reserve lives here alone and is nothing after a restart.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use rusqlite::Connection;
 use subtle::ConstantTimeEq;
 
-use super::{KeyText, Pepper};
+use super::db::Tx;
+use super::plan::{DEFAULT_PLAN, Plan, Plans};
+use super::{KeyText, Pepper, StateError};
 
 /// A key that was shown and found good.
 #[derive(Debug, Clone)]
@@ -19,6 +21,8 @@ pub struct Caller {
     pub key_id: Arc<str>,
     /// The account that pays.
     pub account: Arc<Account>,
+    /// What its keys may do.
+    pub plan: Arc<Plan>,
 }
 
 /// Why a key is not good.
@@ -32,6 +36,8 @@ pub enum Refusal {
     Revoked,
     /// Its time is over.
     Expired,
+    /// Whether it is still good cannot be known: the shared database has not been seen for a while.
+    Unverified,
 }
 
 #[derive(Debug)]
@@ -39,6 +45,7 @@ struct KeyRecord {
     id: Arc<str>,
     digest: [u8; 32],
     account: Arc<Account>,
+    plan: Arc<Plan>,
     revoked: bool,
     expires_at_secs: Option<i64>,
 }
@@ -50,15 +57,20 @@ pub struct Account {
     funds: Mutex<Funds>,
 }
 
+/// `spendable` is what this process may spend: the balance where it has the database for itself, what it was lent of
+/// it where replicas share one.
 #[derive(Debug, Clone, Copy, Default)]
 struct Funds {
     balance: i64,
+    spendable: i64,
     held: i64,
+    /// Grows when all that was lent is called in: what was held of it cannot be settled any more.
+    loans: u64,
 }
 
 impl Account {
-    fn new(id: i64) -> Self {
-        Self { id, funds: Mutex::default() }
+    const fn new(id: i64) -> Self {
+        Self { id, funds: Mutex::new(Funds { balance: 0, spendable: 0, held: 0, loans: 0 }) }
     }
 
     /// Number of the account in the database.
@@ -67,7 +79,7 @@ impl Account {
         self.id
     }
 
-    /// Credits left, what is held in reserve included.
+    /// Credits left as last seen, what is held in reserve included.
     #[must_use]
     pub fn balance(&self) -> i64 {
         self.funds().balance
@@ -83,12 +95,44 @@ impl Account {
     #[must_use]
     pub fn reserve(self: &Arc<Self>, cost: i64) -> Option<Hold> {
         let mut funds = self.funds();
-        if funds.balance - funds.held < cost {
+        if funds.spendable - funds.held < cost {
             return None;
         }
         funds.held += cost;
+        let loan = funds.loans;
         drop(funds);
-        Some(Hold { account: Arc::clone(self), cost })
+        Some(Hold { account: Arc::clone(self), cost, loan })
+    }
+
+    /// What this process may spend without asking, less what is held.
+    pub(super) fn spare(&self) -> i64 {
+        let funds = self.funds();
+        funds.spendable - funds.held
+    }
+
+    /// More or less may be spent here; the balance is as the database has it.
+    pub(super) fn lend(&self, change: i64, balance: i64) {
+        let mut funds = self.funds();
+        funds.spendable += change;
+        funds.balance = balance;
+    }
+
+    /// Nothing may be spent here any more until it is lent again.
+    pub(super) fn call_in(&self) {
+        let mut funds = self.funds();
+        funds.spendable = 0;
+        funds.loans += 1;
+    }
+
+    /// The same, unless something is held; tells whether it was done.
+    pub(super) fn call_in_idle(&self) -> bool {
+        let mut funds = self.funds();
+        let idle = funds.held == 0;
+        if idle {
+            funds.spendable = 0;
+            funds.loans += 1;
+        }
+        idle
     }
 
     fn funds(&self) -> MutexGuard<'_, Funds> {
@@ -103,6 +147,7 @@ impl Account {
 pub struct Hold {
     account: Arc<Account>,
     cost: i64,
+    loan: u64,
 }
 
 impl Hold {
@@ -118,10 +163,18 @@ impl Hold {
         &self.account
     }
 
+    /// Whether what is held may still be settled.
+    pub(super) fn is_current(&self) -> bool {
+        self.account.funds().loans == self.loan
+    }
+
     /// The charge is committed: the balance is now `balance`, and the hold ends.
     pub(super) fn settle(mut self, balance: i64) {
         let mut funds = self.account.funds();
         funds.balance = balance;
+        if funds.loans == self.loan {
+            funds.spendable -= self.cost;
+        }
         funds.held -= self.cost;
         drop(funds);
         self.cost = 0;
@@ -134,19 +187,34 @@ impl Drop for Hold {
     }
 }
 
+/// How long a replica that does not see the shared database goes on to trust what it knows of keys.
+const TRUSTED_MS: u64 = 5_000;
+
 /// All keys and accounts.
 #[derive(Debug)]
 pub struct Book {
     pepper: Pepper,
     keys: ArcSwap<HashMap<String, KeyRecord>>,
+    accounts: Mutex<HashMap<i64, Arc<Account>>>,
     /// Compared with when the id is unknown, so that an unknown id takes as long as a wrong secret.
     nobody: [u8; 32],
+    /// Whether replicas share the database.
+    shared: bool,
+    /// When the database was last seen, by the clock of the gateway.
+    seen_ms: AtomicU64,
 }
 
 impl Book {
-    pub(super) fn new(pepper: Pepper) -> Self {
+    pub(super) fn new(pepper: Pepper, shared: bool) -> Self {
         let nobody = pepper.digest(&[b"nobody"]);
-        Self { pepper, keys: ArcSwap::default(), nobody }
+        Self {
+            pepper,
+            keys: ArcSwap::default(),
+            accounts: Mutex::default(),
+            nobody,
+            shared,
+            seen_ms: AtomicU64::new(crate::gateway::milliseconds()),
+        }
     }
 
     /// Finds who shows a key. Costs no look-up in the database.
@@ -155,6 +223,11 @@ impl Book {
     /// A [`Refusal`], which says more than a client may be told unless the secret was right.
     pub fn identify(&self, text: &str, now_secs: i64) -> Result<Caller, Refusal> {
         let key = KeyText::parse(text).ok_or(Refusal::Malformed)?;
+        if self.shared
+            && crate::gateway::milliseconds().saturating_sub(self.seen_ms.load(Ordering::Acquire)) > TRUSTED_MS
+        {
+            return Err(Refusal::Unverified);
+        }
         let digest = self.pepper.key_digest(&key);
         let keys = self.keys.load();
         let record = keys.get(key.id());
@@ -167,7 +240,11 @@ impl Book {
                 } else if record.expires_at_secs.is_some_and(|end| now_secs >= end) {
                     Err(Refusal::Expired)
                 } else {
-                    Ok(Caller { key_id: Arc::clone(&record.id), account: Arc::clone(&record.account) })
+                    Ok(Caller {
+                        key_id: Arc::clone(&record.id),
+                        account: Arc::clone(&record.account),
+                        plan: Arc::clone(&record.plan),
+                    })
                 }
             }
             _ => Err(Refusal::Unknown),
@@ -180,44 +257,77 @@ impl Book {
         self.pepper.digest(&[b"parameters", endpoint.as_bytes(), parameters])
     }
 
-    /// Reads keys and balances anew. Only the thread that commits may call it, else it could bring back a balance
-    /// that a commit has changed since.
-    pub(super) fn load(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let old = self.keys.load();
-        let mut accounts: HashMap<i64, Arc<Account>> =
-            old.values().map(|record| (record.account.id, Arc::clone(&record.account))).collect();
-        let mut statement = connection.prepare_cached(
-            "SELECT api_key.id, digest, expires_at, revoked_at IS NOT NULL, account_id, balance
+    /// Whether a key that was good is so still, for connections that stay open.
+    #[must_use]
+    pub fn is_good(&self, key_id: &str, now_secs: i64) -> bool {
+        let keys = self.keys.load();
+        keys.get(key_id).is_some_and(|key| !key.revoked && key.expires_at_secs.is_none_or(|end| now_secs < end))
+    }
+
+    /// Notes that the shared database answered.
+    pub(super) fn seen(&self) {
+        self.seen_ms.store(crate::gateway::milliseconds(), Ordering::Release);
+    }
+
+    /// The account of this number, whoever asks first for it.
+    pub(super) fn account(&self, id: i64) -> Arc<Account> {
+        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(accounts.entry(id).or_insert_with(|| Arc::new(Account::new(id))))
+    }
+
+    /// Reads keys, plans and balances anew. Only the thread that commits may call it, else it could bring back a
+    /// balance that a commit has changed since.
+    pub(super) fn load(&self, tx: &mut Tx<'_>) -> Result<(), StateError> {
+        let plans = read_plans(tx)?;
+        let rows = tx.rows(
+            "SELECT api_key.id, digest, expires_at, revoked_at, account_id, balance, plan
              FROM api_key JOIN account ON account.id = account_id",
+            &[],
         )?;
-        let mut rows = statement.query([])?;
-        let mut keys = HashMap::with_capacity(old.len());
-        while let Some(row) = rows.next()? {
-            let id: String = row.get(0)?;
-            let account_id: i64 = row.get(4)?;
-            let account = accounts.entry(account_id).or_insert_with(|| Arc::new(Account::new(account_id)));
-            account.funds().balance = row.get(5)?;
+        let mut keys = HashMap::with_capacity(rows.len());
+        for row in &rows {
+            let id = row.text(0)?;
+            let account = self.account(row.int(4)?);
+            let balance = row.int(5)?;
+            {
+                let mut funds = account.funds();
+                funds.balance = balance;
+                if !self.shared {
+                    funds.spendable = balance;
+                }
+            }
             let record = KeyRecord {
-                id: id.as_str().into(),
-                digest: row.get(1)?,
-                account: Arc::clone(account),
-                revoked: row.get(3)?,
-                expires_at_secs: row.get(2)?,
+                id: id.into(),
+                digest: row.digest(1)?,
+                account,
+                // A plan that is gone leaves its accounts the default one.
+                plan: plans.get(row.text(6)?).or_else(|| plans.get(DEFAULT_PLAN)).cloned().unwrap_or_default(),
+                revoked: row.maybe_int(3)?.is_some(),
+                expires_at_secs: row.maybe_int(2)?,
             };
-            keys.insert(id, record);
+            keys.insert(id.to_owned(), record);
         }
         self.keys.store(Arc::new(keys));
+        self.seen();
         Ok(())
     }
 
     /// All credits held by requests under way, over all accounts.
     #[must_use]
     pub fn held(&self) -> i64 {
-        let keys = self.keys.load();
-        let accounts: HashMap<i64, &Arc<Account>> =
-            keys.values().map(|record| (record.account.id, &record.account)).collect();
+        let accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         accounts.values().map(|account| account.held()).sum()
     }
+}
+
+/// All plans; there is a default one, stored or not.
+pub(super) fn read_plans(tx: &mut Tx<'_>) -> Result<Plans, StateError> {
+    let mut plans = Plans::from([(DEFAULT_PLAN.to_owned(), Arc::default())]);
+    for row in tx.rows("SELECT name, definition FROM plan ORDER BY name", &[])? {
+        let name = row.text(0)?;
+        plans.insert(name.to_owned(), Arc::new(Plan::parse(name, row.text(1)?)?));
+    }
+    Ok(plans)
 }
 
 #[cfg(test)]
@@ -226,7 +336,7 @@ mod tests {
 
     fn account(balance: i64) -> Arc<Account> {
         let account = Arc::new(Account::new(1));
-        account.funds().balance = balance;
+        account.lend(balance, balance);
         account
     }
 

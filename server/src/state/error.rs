@@ -16,42 +16,90 @@ pub enum StateError {
         #[source]
         source: std::io::Error,
     },
-    /// `SQLite` refused.
-    #[error("the state database {} failed", path.display())]
+    /// The database refused.
+    #[error("the state database {place} failed")]
     Database {
-        /// The database file.
-        path: PathBuf,
+        /// The file, or the address without its password.
+        place: String,
         /// What it said.
         #[source]
-        source: rusqlite::Error,
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A column holds what it should not.
+    #[error("column {column} of a row of the state is not {expected}")]
+    Shape {
+        /// Its place, from 0.
+        column: usize,
+        /// What it should be.
+        expected: &'static str,
     },
     /// The database was written by a newer version.
-    #[error("the state database {} has schema {found}, this version knows up to {known}: upgrade headwater", path.display())]
+    #[error("the state database {place} has schema {found}, this version knows up to {known}: upgrade headwater")]
     NewerSchema {
-        /// The database file.
-        path: PathBuf,
+        /// The file, or the address without its password.
+        place: String,
         /// Schema found.
         found: i64,
         /// Newest schema known.
         known: i64,
     },
-    /// Keys are there but the pepper that they were stored under is not.
-    #[error("{} is missing or is not the one that the keys were stored under: put the original file back, with mode 0600", path.display())]
-    WrongPepper {
-        /// The pepper file.
+    /// The structure of the database is broken.
+    #[error("the state database {place} is damaged: {what}")]
+    Damaged {
+        /// The file.
+        place: String,
+        /// What does not fit.
+        what: String,
+    },
+    /// An address of a server that cannot be read. Its text may hold a password and is not repeated.
+    #[error("the address of the state is not of the form postgres://user:password@host:port/database")]
+    BadAddress,
+    /// What works on a file only.
+    #[error("the state is in PostgreSQL: use its own tools, such as pg_dump")]
+    NotEmbedded,
+    /// A secret file is not the one that the state was made with.
+    #[error("{} is not the file that this state was made with: put the original back, with mode 0600", path.display())]
+    WrongSecret {
+        /// The file.
         path: PathBuf,
     },
-    /// The pepper file has not 32 bytes.
+    /// A secret file is not there.
+    #[error("{} is missing: put the original file back, with mode 0600; replicas need a copy in auth.secrets_dir, and `headwater state init` makes the files of a new shared state", path.display())]
+    MissingSecret {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A secret file has not 32 bytes.
     #[error("{} holds {found} bytes where 32 are expected: put the original file back", path.display())]
-    BadPepper {
-        /// The pepper file.
+    BadSecret {
+        /// The file.
         path: PathBuf,
         /// Bytes found.
         found: usize,
     },
+    /// Something sealed does not open under the master key.
+    #[error("a stored secret does not open under the master key: put the original master.key back")]
+    Unsealed,
     /// No such key.
     #[error("there is no key with the id {0:?}: `headwater keys list` shows the ids")]
     UnknownKey(String),
+    /// A key that cannot be rotated any more.
+    #[error("the key {0:?} is revoked, expired or was rotated already: make a new one with `headwater keys create`")]
+    DeadKey(String),
+    /// No such plan.
+    #[error("there is no plan {0:?}: `headwater plans list` shows them")]
+    UnknownPlan(String),
+    /// A plan that cannot be.
+    #[error("the plan {name:?} cannot be: {what}")]
+    BadPlan {
+        /// Its name.
+        name: String,
+        /// What does not fit.
+        what: String,
+    },
+    /// No charge has this request id.
+    #[error("no charge has the request id {0:?}, or it was refunded before")]
+    UnknownCharge(String),
     /// An amount of credits that cannot be booked.
     #[error("{amount} credits cannot be added: the amount must be above 0 and the balance must stay below 2^63")]
     BadAmount {
@@ -67,6 +115,9 @@ pub enum StateError {
         /// What was to be paid.
         cost: i64,
     },
+    /// An answer of the same idempotency key was committed first.
+    #[error("another call with the same idempotency key was answered first")]
+    Repeated,
     /// The ledger of credits contradicts itself.
     #[error("the credit ledger of account {account} is broken at entry {entry}: {what}")]
     BrokenLedger {

@@ -1,6 +1,6 @@
 //! The text of an API key: what it is made of, how a typo is told from a forgery, and what of it is stored.
 //!
-//! `hw_live_` or `hw_test_`, an id of 8 characters, `_`, a secret of 43 characters (256 bits), and the CRC-32 of all
+//! `hw_live_`, `hw_test_` or `hw_admin_`, an id of 8 characters, `_`, a secret of 43 characters (256 bits), and the CRC-32 of all
 //! that precedes in 6 characters, base62 throughout. Only an HMAC-SHA256 of the whole text under the pepper is stored.
 
 use std::fmt;
@@ -21,6 +21,8 @@ pub enum Environment {
     Live,
     /// `hw_test_`.
     Test,
+    /// `hw_admin_`: for the admin listener, good for nothing else.
+    Admin,
 }
 
 impl Environment {
@@ -30,7 +32,14 @@ impl Environment {
         match self {
             Self::Live => "live",
             Self::Test => "test",
+            Self::Admin => "admin",
         }
+    }
+
+    /// The one that has this word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Live, Self::Test, Self::Admin].into_iter().find(|one| one.name() == word)
     }
 }
 
@@ -60,7 +69,8 @@ impl KeyText {
     /// Reads a key as a client sent it; `None` when it cannot be one, typos included. Costs no look-up.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let rest = text.strip_prefix("hw_live_").or_else(|| text.strip_prefix("hw_test_"))?;
+        let (word, rest) = text.strip_prefix("hw_")?.split_once('_')?;
+        Environment::parse(word)?;
         let (id, secret) = rest.split_once('_')?;
         let base62 = |part: &str| part.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if id.len() != ID_LENGTH || secret.len() != SECRET_LENGTH + CHECKSUM_LENGTH || !base62(id) || !base62(secret) {
@@ -73,8 +83,13 @@ impl KeyText {
     /// The public id, by which it is found and listed.
     #[must_use]
     pub fn id(&self) -> &str {
-        let start = "hw_live_".len();
-        &self.0[start..start + ID_LENGTH]
+        self.0.split('_').nth(2).expect("a key has four parts")
+    }
+
+    /// What it is meant for.
+    #[must_use]
+    pub fn environment(&self) -> Environment {
+        self.0.split('_').nth(1).and_then(Environment::parse).expect("a key has a known prefix")
     }
 
     /// The whole text, for the one time it is shown and for the digest.

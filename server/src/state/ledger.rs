@@ -1,9 +1,9 @@
 //! The credit ledger: every change of a balance is one entry, chained by hash to the one before it.
 
-use rusqlite::{Connection, Row, params};
 use sha2::{Digest, Sha256};
 
 use super::StateError;
+use super::db::{Db, Insert, Tx, Value};
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,13 +12,18 @@ pub(super) enum Kind {
     Charge,
     /// Credits given by the back office.
     Grant,
+    /// A charge given back.
+    Refund,
 }
 
 impl Kind {
-    const fn name(self) -> &'static str {
+    const ALL: [Self; 3] = [Self::Charge, Self::Grant, Self::Refund];
+
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Charge => "charge",
             Self::Grant => "grant",
+            Self::Refund => "refund",
         }
     }
 }
@@ -42,156 +47,166 @@ pub(super) struct Entry<'a> {
     pub ts_ms: i64,
 }
 
-/// How a booking ended, where the database itself did not fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Booked {
-    /// The balance after it.
-    Done(i64),
-    /// The balance does not allow it; nothing was changed.
-    Refused,
-}
-
 /// The first link of every chain.
 pub(super) const GENESIS: [u8; 32] = [0; 32];
 
-/// Books an entry inside the open transaction: entry and balance together, or neither.
-pub(super) fn book(connection: &Connection, entry: &Entry<'_>) -> rusqlite::Result<Booked> {
-    let (balance, entries, head): (i64, i64, [u8; 32]) = connection
-        .prepare_cached("SELECT balance, entries, head FROM account WHERE id = ?1")?
-        .query_row([entry.account], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let Some(after) = balance.checked_add(entry.amount).filter(|after| *after >= 0) else {
-        return Ok(Booked::Refused);
-    };
-    let number = entries + 1;
-    let hash = link(&head, entry, number, after);
-    let inserted = connection
-        .prepare_cached(
-            "INSERT INTO credit_ledger
-             (request_id, account_id, entry, kind, amount, balance_after, key_id, endpoint, ts_ms, hash)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (request_id) DO NOTHING",
-        )?
-        .execute(params![
-            entry.request_id,
-            entry.account,
-            number,
-            entry.kind.name(),
-            entry.amount,
-            after,
-            entry.key_id,
-            entry.endpoint,
-            entry.ts_ms,
-            hash.as_slice()
-        ])?;
-    if inserted == 0 {
-        // Request ids are ours and unique; a second entry under one id must never move the balance again.
-        return Ok(Booked::Refused);
+/// Where the chain of an account stands, inside an open transaction that has locked the account.
+#[derive(Debug)]
+pub(super) struct Chain {
+    account: i64,
+    pub balance: i64,
+    entries: i64,
+    head: [u8; 32],
+    before: i64,
+}
+
+/// An entry with its place in the chain, ready to be written.
+#[derive(Debug)]
+pub(super) struct Link<'a> {
+    entry: Entry<'a>,
+    number: i64,
+    pub after: i64,
+    hash: [u8; 32],
+}
+
+impl Chain {
+    /// Reads where the chain stands, and locks the account until the transaction ends.
+    pub fn of(tx: &mut Tx<'_>, account: i64) -> Result<Option<Self>, StateError> {
+        let row = tx.row("SELECT balance, entries, head FROM account WHERE id = ?1 /*lock*/", &[account.into()])?;
+        row.map(|row| {
+            let entries = row.int(1)?;
+            Ok(Self { account, balance: row.int(0)?, entries, head: row.digest(2)?, before: entries })
+        })
+        .transpose()
     }
-    let changed = connection
-        .prepare_cached(
-            "UPDATE account SET balance = balance + ?2, entries = ?3, head = ?4
-             WHERE id = ?1 AND balance = ?5 AND balance + ?2 >= 0",
-        )?
-        .execute(params![entry.account, entry.amount, number, hash.as_slice(), balance])?;
-    // The caller rolls the whole transaction back on an error, the entry included.
-    if changed == 1 { Ok(Booked::Done(after)) } else { Err(rusqlite::Error::StatementChangedRows(changed)) }
+
+    /// The next link; `None` where the balance does not allow it.
+    pub fn link<'a>(&mut self, entry: Entry<'a>) -> Option<Link<'a>> {
+        let after = self.balance.checked_add(entry.amount).filter(|after| *after >= 0)?;
+        self.entries += 1;
+        self.balance = after;
+        self.head = link(&self.head, &entry, self.entries, after);
+        Some(Link { entry, number: self.entries, after, hash: self.head })
+    }
+
+    /// Writes links and the balance after them: all together, or the transaction must not be committed.
+    pub fn write(&self, tx: &mut Tx<'_>, links: &[Link<'_>]) -> Result<(), StateError> {
+        const LEDGER: Insert = Insert {
+            head: "INSERT INTO credit_ledger
+                   (request_id, account_id, entry, kind, amount, balance_after, key_id, endpoint, ts_ms, hash)",
+            columns: 10,
+        };
+        let rows: Vec<Vec<Value<'_>>> = links
+            .iter()
+            .map(|link| {
+                let entry = &link.entry;
+                vec![
+                    entry.request_id.into(),
+                    entry.account.into(),
+                    link.number.into(),
+                    entry.kind.name().into(),
+                    entry.amount.into(),
+                    link.after.into(),
+                    entry.key_id.into(),
+                    entry.endpoint.into(),
+                    entry.ts_ms.into(),
+                    (&link.hash).into(),
+                ]
+            })
+            .collect();
+        let broken = |what| StateError::BrokenLedger { account: self.account, entry: self.entries, what };
+        if tx.insert(&LEDGER, &rows)? != links.len() as u64 {
+            // Request ids are ours and unique; a second entry under one id must never move the balance again.
+            return Err(broken("an entry of this request is there already"));
+        }
+        let changed = tx.execute(
+            "UPDATE account SET balance = ?2, entries = ?3, head = ?4 WHERE id = ?1 AND entries = ?5",
+            &[self.account.into(), self.balance.into(), self.entries.into(), (&self.head).into(), self.before.into()],
+        )?;
+        if changed == 1 { Ok(()) } else { Err(broken("the account was changed under its lock")) }
+    }
+}
+
+/// Books one entry; gives the balance after it, or `None` where the account does not exist or allow it.
+pub(super) fn book(tx: &mut Tx<'_>, entry: Entry<'_>) -> Result<Option<i64>, StateError> {
+    let Some(mut chain) = Chain::of(tx, entry.account)? else { return Ok(None) };
+    let Some(link) = chain.link(entry) else { return Ok(None) };
+    chain.write(tx, std::slice::from_ref(&link))?;
+    Ok(Some(link.after))
 }
 
 /// Checks every chain and every balance; gives the number of entries.
 ///
 /// # Errors
 /// [`StateError::BrokenLedger`] naming the first entry that does not fit.
-pub fn check_ledger(connection: &Connection) -> Result<u64, StateError> {
-    let failed = |source| StateError::Database { path: connection.path().map(Into::into).unwrap_or_default(), source };
-    let mut accounts =
-        connection.prepare("SELECT id, balance, entries, head FROM account ORDER BY id").map_err(failed)?;
-    let accounts = accounts
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
-        .and_then(Iterator::collect::<rusqlite::Result<Vec<(i64, i64, i64, [u8; 32])>>>)
-        .map_err(failed)?;
-    let mut checked = 0;
-    for (account, balance, entries, head) in accounts {
-        let (count, sum, last) = check_chain(connection, account)?;
-        let broken = |what| StateError::BrokenLedger { account, entry: count, what };
-        if count != entries {
-            return Err(broken("the account counts another number of entries"));
+pub fn check_ledger(db: &mut Db) -> Result<u64, StateError> {
+    // One transaction, so that what is written meanwhile is not half seen.
+    db.transaction(|tx| {
+        let accounts = tx.rows("SELECT id, balance, entries, head FROM account ORDER BY id", &[])?;
+        let mut checked = 0;
+        for row in accounts {
+            let (account, balance, entries, head) = (row.int(0)?, row.int(1)?, row.int(2)?, row.digest(3)?);
+            let (count, sum, last) = check_chain(tx, account)?;
+            let broken = |what| StateError::BrokenLedger { account, entry: count, what };
+            if count != entries {
+                return Err(broken("the account counts another number of entries"));
+            }
+            if sum != balance {
+                return Err(broken("the sum of the entries is not the balance"));
+            }
+            if last != head {
+                return Err(broken("the last hash is not the one that the account keeps"));
+            }
+            checked += count.unsigned_abs();
         }
-        if sum != balance {
-            return Err(broken("the sum of the entries is not the balance"));
-        }
-        if last != head {
-            return Err(broken("the last hash is not the one that the account keeps"));
-        }
-        checked += count.unsigned_abs();
-    }
-    Ok(checked)
-}
-
-/// An entry as it is stored.
-struct Stored {
-    number: i64,
-    request_id: String,
-    kind: String,
-    amount: i64,
-    after: i64,
-    key_id: Option<String>,
-    endpoint: Option<String>,
-    ts_ms: i64,
-    hash: [u8; 32],
-}
-
-impl Stored {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            number: row.get("entry")?,
-            request_id: row.get("request_id")?,
-            kind: row.get("kind")?,
-            amount: row.get("amount")?,
-            after: row.get("balance_after")?,
-            key_id: row.get("key_id")?,
-            endpoint: row.get("endpoint")?,
-            ts_ms: row.get("ts_ms")?,
-            hash: row.get("hash")?,
-        })
-    }
-
-    fn entry(&self, account: i64) -> Entry<'_> {
-        Entry {
-            request_id: &self.request_id,
-            account,
-            kind: if self.kind == Kind::Charge.name() { Kind::Charge } else { Kind::Grant },
-            amount: self.amount,
-            key_id: self.key_id.as_deref(),
-            endpoint: self.endpoint.as_deref(),
-            ts_ms: self.ts_ms,
-        }
-    }
+        Ok(checked)
+    })
 }
 
 /// Number of entries, their sum and the last hash of one account.
-fn check_chain(connection: &Connection, account: i64) -> Result<(i64, i64, [u8; 32]), StateError> {
-    let failed = |source| StateError::Database { path: connection.path().map(Into::into).unwrap_or_default(), source };
-    let mut statement = connection
-        .prepare_cached("SELECT * FROM credit_ledger WHERE account_id = ?1 ORDER BY entry")
-        .map_err(failed)?;
-    let stored = statement.query_map([account], Stored::read).map_err(failed)?;
+fn check_chain(tx: &mut Tx<'_>, account: i64) -> Result<(i64, i64, [u8; 32]), StateError> {
+    /// Entries read at a time.
+    const PAGE: i64 = 10_000;
     let (mut count, mut sum, mut head) = (0_i64, 0_i64, GENESIS);
-    for stored in stored {
-        let stored = stored.map_err(failed)?;
-        let broken = |what| StateError::BrokenLedger { account, entry: stored.number, what };
-        count += 1;
-        sum = sum.checked_add(stored.amount).ok_or_else(|| broken("the sum passes 2^63"))?;
-        if stored.number != count {
-            return Err(broken("an entry is missing before it"));
+    loop {
+        let page = tx.rows(
+            "SELECT entry, request_id, kind, amount, balance_after, key_id, endpoint, ts_ms, hash
+             FROM credit_ledger WHERE account_id = ?1 AND entry > ?2 ORDER BY entry LIMIT ?3",
+            &[account.into(), count.into(), PAGE.into()],
+        )?;
+        for row in &page {
+            let number = row.int(0)?;
+            let broken = |what| StateError::BrokenLedger { account, entry: number, what };
+            let kind = row.text(2)?;
+            let entry = Entry {
+                request_id: row.text(1)?,
+                account,
+                kind: Kind::ALL
+                    .into_iter()
+                    .find(|one| one.name() == kind)
+                    .ok_or_else(|| broken("its kind is unknown"))?,
+                amount: row.int(3)?,
+                key_id: row.maybe_text(5)?,
+                endpoint: row.maybe_text(6)?,
+                ts_ms: row.int(7)?,
+            };
+            count += 1;
+            sum = sum.checked_add(entry.amount).ok_or_else(|| broken("the sum passes 2^63"))?;
+            if number != count {
+                return Err(broken("an entry is missing before it"));
+            }
+            if sum != row.int(4)? {
+                return Err(broken("the balance after it is not the sum so far"));
+            }
+            if link(&head, &entry, count, sum) != row.digest(8)? {
+                return Err(broken("its hash does not fit"));
+            }
+            head = row.digest(8)?;
         }
-        if sum != stored.after {
-            return Err(broken("the balance after it is not the sum so far"));
+        if page.len() < usize::try_from(PAGE).expect("a page is small") {
+            return Ok((count, sum, head));
         }
-        if link(&head, &stored.entry(account), count, sum) != stored.hash {
-            return Err(broken("its hash does not fit"));
-        }
-        head = stored.hash;
     }
-    Ok((count, sum, head))
 }
 
 fn link(head: &[u8; 32], entry: &Entry<'_>, number: i64, after: i64) -> [u8; 32] {

@@ -1,69 +1,75 @@
-//! The gateway's own state on `SQLite`: keys, credits, the credit ledger and the audit.
+//! The gateway's own state: keys, plans, credits, the credit ledger, the audit, webhooks.
 //!
-//! One writer thread commits (`writer`); what requests need is in memory (`book`). Commands of other processes
-//! (`office`) change the same database while a server runs, and the server sees it within a second.
+//! One writer thread commits (`writer`); what requests need is in memory (`book`). Commands of other processes change
+//! the same database through the same back office (`office`) while a server runs, and the server sees it at once or
+//! within a second. The database is `SQLite` in a folder, or `PostgreSQL` for replicas (`db`).
 
+mod audit;
 mod book;
+mod db;
 mod error;
-mod folder;
+mod home;
+mod idempotency;
 mod keys;
+mod lease;
 mod ledger;
 mod office;
-mod schema;
+mod plan;
+mod retention;
+mod run;
+pub mod secrets;
 mod writer;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{mpsc, oneshot};
+use uuid::Uuid;
 
+pub use audit::AuditRow;
 pub use book::{Account, Book, Caller, Hold, Refusal};
+pub use db::{Access, Db, Insert, Place, PostgresAddress, Row, Tx, Value};
 pub use error::StateError;
-pub use folder::StateFolder;
+pub use home::Home;
+pub use idempotency::{Answered, Keep, Kept};
 pub use keys::{Environment, KeyText, Pepper};
 pub use ledger::check_ledger;
-pub use office::{BackOffice, KeyListing, NewKey};
+pub use office::{
+    AdminListing, AuditFilter, AuditListing, ChangeListing, KeyListing, LostAnswer, NewKey, Office, Usage, UsageLine,
+};
+pub use plan::{DEFAULT_PLAN, Plan, Rate};
+pub use run::{BootReport, Unsent};
 pub use writer::{Health, OnLatch};
 
-use writer::{Charge, HealthFlag, Operation, Writer};
+use lease::Leases;
+use retention::Retention;
+use run::Run;
+use writer::{Charge, HealthFlag, Job, Operation, Writer};
 
 /// Rows and charges that may wait; beyond them requests wait.
 const QUEUE: usize = 16_384;
+/// Readers that are kept for the next one.
+const READERS: usize = 4;
 
-/// What is kept of every request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AuditRow {
-    /// `UUIDv7`, made by the server.
-    pub request_id: String,
-    /// The client's own id.
-    pub correlation_id: Option<String>,
-    /// Id of the key, where one was shown and known.
-    pub key_id: Option<Arc<str>>,
-    /// HTTP method.
-    pub method: String,
-    /// Path of the route; `None` when there is none.
-    pub endpoint: Option<&'static str>,
-    /// Status of the answer; 499 when the client went away before it.
-    pub status: u16,
-    /// Credits charged.
-    pub cost: i64,
-    /// From the request's head to the answer.
-    pub duration_ms: u64,
-    /// Size of the answer's body.
-    pub bytes: u64,
-    /// Digest of the parameters, not their values.
-    pub parameter_hash: Option<[u8; 32]>,
-    /// Unix milliseconds of the request.
-    pub ts_ms: i64,
+/// How a state runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// Days that rows of the audit are kept; for ever when not given.
+    pub audit_days: Option<u32>,
+    /// Whether charges whose answers a killed run may have lost are refunded at the start.
+    pub refund_lost: bool,
 }
 
 /// The running state of a gateway.
-#[derive(Debug)]
 pub struct State {
+    home: Home,
     book: Arc<Book>,
     health: Arc<HealthFlag>,
     queue: mpsc::Sender<Operation>,
+    unsent: Arc<Unsent>,
+    readers: Mutex<Vec<Db>>,
+    boot: BootReport,
     thread: JoinHandle<()>,
 }
 
@@ -73,31 +79,51 @@ impl State {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn start(folder: &StateFolder, on_latch: OnLatch) -> Result<Self, StateError> {
-        let path = folder.database();
-        let connection = folder.writer()?;
-        let failed = |source| StateError::Database { path: path.clone(), source };
-        let book = Arc::new(Book::new(folder.pepper().clone()));
+    pub fn start(home: &Home, options: Options, on_latch: OnLatch) -> Result<Self, StateError> {
+        let mut db = home.connect(Access::Write)?;
+        let book = Arc::new(Book::new(home.pepper().clone(), db.is_shared()));
+        let unsent = Arc::new(Unsent::default());
+        let id = Uuid::now_v7().to_string();
+        let (run, boot) = db.transaction(|tx| Run::start(tx, &id, Arc::clone(&unsent)))?;
+        if options.refund_lost && boot.lost_answers > 0 {
+            db.transaction(|tx| Office::new(tx, home.pepper(), "server").refund_lost())?;
+        }
         // Read before the keys: a change in between is then seen once more, and not missed.
-        let seen_version = connection.pragma_query_value(None, "data_version", |row| row.get(0)).map_err(failed)?;
-        book.load(&connection).map_err(failed)?;
+        let seen_version = db.data_version()?.unwrap_or(0);
+        db.transaction(|tx| book.load(tx))?;
         let health = Arc::new(HealthFlag::default());
         let (queue, waiting) = mpsc::channel(QUEUE);
+        if let Place::Postgres(address) = home.place() {
+            listen(address.clone(), queue.downgrade());
+        }
         let writer = Writer {
-            connection,
-            path: path.clone(),
+            db,
             book: Arc::clone(&book),
             health: Arc::clone(&health),
             on_latch,
             queue: waiting,
             seen_version,
             unwritten: Vec::new(),
+            leases: Leases::new(&id),
+            run,
+            retention: Retention::new(options.audit_days),
         };
-        let thread = std::thread::Builder::new()
-            .name("state-writer".to_owned())
-            .spawn(move || writer.run())
-            .map_err(|source| StateError::Io { action: "cannot start the writer of", path, source })?;
-        Ok(Self { book, health, queue, thread })
+        let thread = std::thread::Builder::new().name("state-writer".to_owned()).spawn(move || writer.run()).map_err(
+            |source| StateError::Io { action: "cannot start the writer of", path: "the state".into(), source },
+        )?;
+        Ok(Self { home: home.clone(), book, health, queue, unsent, readers: Mutex::default(), boot, thread })
+    }
+
+    /// Where it lives.
+    #[must_use]
+    pub const fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// What killed runs left behind.
+    #[must_use]
+    pub const fn boot_report(&self) -> BootReport {
+        self.boot
     }
 
     /// Who may call, and what is left of whose credits.
@@ -112,16 +138,62 @@ impl State {
         self.health.get()
     }
 
-    /// Commits ledger entry, balance and audit row together and gives the balance after it. `audit.bytes` counts the
-    /// body without the digits of that balance.
+    /// How many operations wait for the writer.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.queue.max_capacity() - self.queue.capacity()
+    }
+
+    /// Holds `cost` credits of an account, borrowing them first where replicas share its balance; `None` where they are
+    /// not there.
+    ///
+    /// # Errors
+    /// When the database cannot be asked.
+    pub async fn reserve(&self, account: &Arc<Account>, cost: i64) -> Result<Option<Hold>, StateError> {
+        /// Others may spend what was lent before this request comes to hold it.
+        const TRIES: usize = 8;
+        for _ in 0..TRIES {
+            if let Some(hold) = account.reserve(cost) {
+                return Ok(Some(hold));
+            }
+            if !matches!(self.home.place(), Place::Postgres(_)) {
+                break;
+            }
+            let (done, lent) = oneshot::channel();
+            let need = Operation::Lend { account: account.id(), need: cost, done };
+            self.queue.send(need).await.map_err(|_| StateError::Closed)?;
+            if !lent.await.map_err(|_| StateError::Closed)?? {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Commits ledger entry, balance, audit row and what is kept of the answer together and gives the balance after it.
+    /// `audit.bytes` counts the body without the digits of that balance. Until [`State::sent`] the answer counts as
+    /// one that may be lost with this process.
     ///
     /// # Errors
     /// When nothing was committed, or nothing certain is known of it; the hold is given back then.
-    pub async fn charge(&self, hold: Hold, audit: AuditRow) -> Result<i64, StateError> {
+    pub async fn charge(&self, hold: Hold, audit: AuditRow, keep: Option<Keep>) -> Result<i64, StateError> {
         let (done, result) = oneshot::channel();
-        let charge = Operation::Charge(Charge { hold, audit, done });
-        self.queue.send(charge).await.map_err(|_| StateError::Closed)?;
-        result.await.map_err(|_| StateError::Closed)?
+        let request_id = audit.request_id.clone();
+        self.unsent.begin(&request_id);
+        let charge = Operation::Charge(Charge { hold, audit, keep, done });
+        let charged = match self.queue.send(charge).await {
+            Ok(()) => result.await.map_err(|_| StateError::Closed).flatten(),
+            Err(_) => Err(StateError::Closed),
+        };
+        if charged.is_err() {
+            self.unsent.end(&request_id);
+        }
+        charged
+    }
+
+    /// Charged answers on their way, for whoever sees them leave.
+    #[must_use]
+    pub fn unsent(&self) -> Arc<Unsent> {
+        Arc::clone(&self.unsent)
     }
 
     /// Hands over the audit row of a request that costs nothing. Waits while the queue is full, never drops a row.
@@ -130,6 +202,70 @@ impl State {
     /// When the state is closed.
     pub async fn record(&self, audit: AuditRow) -> Result<(), StateError> {
         self.queue.send(Operation::Audit(audit)).await.map_err(|_| StateError::Closed)
+    }
+
+    /// Changes anything else, together with what else is being committed. `work` may be run more than once, each time on
+    /// what is there without its earlier run; what it gives is durable when this returns.
+    ///
+    /// # Errors
+    /// What `work` fails with, or the commit.
+    pub async fn write<T, F>(&self, work: F) -> Result<T, StateError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Tx<'_>) -> Result<T, StateError> + Send + 'static,
+    {
+        self.hand_over(work, false).await
+    }
+
+    /// Lets the back office make a change, in the name of `actor`. When this returns, every later request meets keys,
+    /// plans and credits as they are now.
+    ///
+    /// # Errors
+    /// What `work` fails with, or the commit.
+    pub async fn office<T, F>(&self, actor: &str, mut work: F) -> Result<T, StateError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Office<'_, '_>) -> Result<T, StateError> + Send + 'static,
+    {
+        let (pepper, actor) = (self.home.pepper().clone(), actor.to_owned());
+        self.hand_over(move |tx| work(&mut Office::new(tx, &pepper, &actor)), true).await
+    }
+
+    async fn hand_over<T, F>(&self, work: F, changes_roster: bool) -> Result<T, StateError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Tx<'_>) -> Result<T, StateError> + Send + 'static,
+    {
+        let (done, result) = oneshot::channel();
+        let job = Work { work, value: None, changes_roster, done };
+        self.queue.send(Operation::Job(Box::new(job))).await.map_err(|_| StateError::Closed)?;
+        result.await.map_err(|_| StateError::Closed)?
+    }
+
+    /// Reads, on a connection beside the writer's. Blocks: for threads that may.
+    ///
+    /// # Errors
+    /// What `work` fails with, or the database.
+    pub fn read<T>(&self, work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>) -> Result<T, StateError> {
+        let kept = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut db = match kept {
+            Some(db) => db,
+            None => self.home.connect(Access::Read)?,
+        };
+        let value = db.transaction(work);
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        if readers.len() < READERS {
+            readers.push(db);
+        }
+        value
+    }
+
+    /// The answer that is kept under an idempotency key of an account. Blocks: for threads that may.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn kept(&self, account: i64, key: &str) -> Result<Option<Kept>, StateError> {
+        self.read(|tx| idempotency::find(tx, account, key))
     }
 
     /// Waits until all that was handed over is committed.
@@ -148,6 +284,53 @@ impl State {
         if self.thread.join().is_err() {
             tracing::error!("the writer of the state panicked");
         }
+    }
+}
+
+/// A job with the value that it gives.
+struct Work<T, F> {
+    work: F,
+    value: Option<T>,
+    changes_roster: bool,
+    done: oneshot::Sender<Result<T, StateError>>,
+}
+
+impl<T, F> Job for Work<T, F>
+where
+    T: Send,
+    F: FnMut(&mut Tx<'_>) -> Result<T, StateError> + Send,
+{
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StateError> {
+        self.value = Some((self.work)(tx)?);
+        Ok(())
+    }
+
+    fn changes_roster(&self) -> bool {
+        self.changes_roster
+    }
+
+    fn finish(self: Box<Self>, committed: Result<(), StateError>) {
+        let Self { value, done, .. } = *self;
+        // Whoever waited may be gone.
+        let _ = done.send(committed.and_then(|()| value.ok_or(StateError::Closed)));
+    }
+}
+
+/// Listens for changes that other replicas make, until the state is closed. What is missed while the connection is
+/// down the writer finds by itself.
+fn listen(address: PostgresAddress, queue: mpsc::WeakSender<Operation>) {
+    const AGAIN: Duration = Duration::from_secs(1);
+    let told = move || queue.upgrade().is_some_and(|queue| queue.blocking_send(Operation::Look).is_ok());
+    let run = move || {
+        while told() {
+            if let Err(error) = address.listen(&told) {
+                tracing::debug!(error = crate::gateway::causes(&error), "no notifications come for now");
+            }
+            std::thread::sleep(AGAIN);
+        }
+    };
+    if let Err(error) = std::thread::Builder::new().name("state-listener".to_owned()).spawn(run) {
+        tracing::warn!(%error, "changes of other replicas are only looked for once a second");
     }
 }
 

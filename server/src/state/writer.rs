@@ -1,24 +1,30 @@
 //! The one thread that writes: it takes all that waits, commits it in one transaction, and wakes who waited.
 
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 use tokio::sync::{mpsc, oneshot};
 
+use super::audit::{self, AuditRow};
 use super::book::{Book, Hold};
-use super::ledger::{Booked, Entry, Kind, book};
-use super::{AuditRow, StateError};
+use super::db::{Db, Tx, Undone};
+use super::idempotency::{self, Keep};
+use super::lease::{self, Leases};
+use super::ledger::{Chain, Entry, Kind, Link};
+use super::run::Run;
+use super::{StateError, retention};
 
 /// Most operations in one commit.
 const BATCH: usize = 4096;
 /// How long rows that nobody waits for are gathered before they are committed.
 const LINGER: Duration = Duration::from_millis(2);
 /// How often changes of other processes are looked for.
-const POLL: Duration = Duration::from_millis(250);
+const POLL: Duration = Duration::from_millis(50);
+/// The same where replicas share the database, and a notification usually comes first.
+const SHARED_POLL: Duration = Duration::from_secs(1);
 /// Rows that could not be written and are kept; beyond them the queue is left to fill, which holds requests back.
 const UNWRITTEN: usize = 4 * BATCH;
 
@@ -28,6 +34,12 @@ pub(super) enum Operation {
     Charge(Charge),
     /// The audit row of a request that costs nothing.
     Audit(AuditRow),
+    /// Any other change.
+    Job(Box<dyn Job>),
+    /// Credits to spend, where replicas share the balance.
+    Lend { account: i64, need: i64, done: oneshot::Sender<Result<bool, StateError>> },
+    /// Keys, plans or credits may have been changed by another process.
+    Look,
     /// Answered when all before it is committed.
     Flush(oneshot::Sender<()>),
 }
@@ -36,7 +48,26 @@ pub(super) enum Operation {
 pub(super) struct Charge {
     pub hold: Hold,
     pub audit: AuditRow,
+    /// What is kept of the answer for who repeats the request.
+    pub keep: Option<Keep>,
     pub done: oneshot::Sender<Result<i64, StateError>>,
+}
+
+/// A change of any kind, which may have to be tried again when its neighbours in a commit spoil it.
+pub(super) trait Job: Send {
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StateError>;
+    /// Whether keys, plans or credits are to be read anew before who waits is told.
+    fn changes_roster(&self) -> bool;
+    fn finish(self: Box<Self>, committed: Result<(), StateError>);
+}
+
+/// How a booking ended, where the database itself did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Booked {
+    Done(i64),
+    Insufficient,
+    Repeated,
+    CalledIn,
 }
 
 impl Charge {
@@ -46,7 +77,11 @@ impl Charge {
                 self.hold.settle(balance);
                 Ok(balance)
             }
-            Booked::Refused => Err(StateError::Insufficient { cost: self.hold.cost() }),
+            Booked::Insufficient => Err(StateError::Insufficient { cost: self.hold.cost() }),
+            Booked::Repeated => Err(StateError::Repeated),
+            Booked::CalledIn => {
+                Err(StateError::NotCommitted("the credits lent to this replica were called in".to_owned()))
+            }
         };
         // Whoever waited may be gone; what is committed stays.
         let _ = self.done.send(result);
@@ -55,6 +90,18 @@ impl Charge {
     fn fail(self, error: StateError) {
         drop(self.hold);
         let _ = self.done.send(Err(error));
+    }
+
+    fn entry(&self) -> Entry<'_> {
+        Entry {
+            request_id: &self.audit.request_id,
+            account: self.hold.account().id(),
+            kind: Kind::Charge,
+            amount: -self.hold.cost(),
+            key_id: self.audit.key_id.as_deref(),
+            endpoint: self.audit.endpoint,
+            ts_ms: self.audit.ts_ms,
+        }
     }
 }
 
@@ -91,38 +138,22 @@ impl HealthFlag {
 pub type OnLatch = Box<dyn Fn() + Send>;
 
 pub(super) struct Writer {
-    pub connection: Connection,
-    pub path: PathBuf,
+    pub db: Db,
     pub book: Arc<Book>,
     pub health: Arc<HealthFlag>,
     pub on_latch: OnLatch,
     pub queue: mpsc::Receiver<Operation>,
     pub seen_version: i64,
     pub unwritten: Vec<AuditRow>,
+    pub leases: Leases,
+    pub run: Run,
+    pub retention: retention::Retention,
 }
 
-/// Why a commit did not happen.
-enum Failure {
-    /// Nothing of it is in the database.
-    Undone(rusqlite::Error),
-    /// It may or may not be there.
-    Unknown(rusqlite::Error),
-    /// An earlier one ended in an unknown state, so it was not tried.
-    Latched,
-}
-
-impl Failure {
-    fn told(&self) -> StateError {
-        match self {
-            Self::Undone(error) => StateError::NotCommitted(error.to_string()),
-            Self::Unknown(_) | Self::Latched => StateError::Latched,
-        }
-    }
-
-    /// Whether a single row may be the cause, so that the others are worth another try.
-    fn is_of_one_row(&self) -> bool {
-        matches!(self, Self::Undone(error) if !is_known_undone(error))
-    }
+/// What a commit made of a batch.
+struct Committed {
+    charges: Vec<Booked>,
+    jobs: Vec<Result<(), StateError>>,
 }
 
 impl Writer {
@@ -132,9 +163,10 @@ impl Writer {
             .enable_time()
             .build()
             .expect("a runtime with nothing but a clock needs nothing from the system");
+        let poll = if self.db.is_shared() { SHARED_POLL } else { POLL };
         let mut polled = Instant::now();
         loop {
-            let wait = POLL.saturating_sub(polled.elapsed());
+            let wait = poll.saturating_sub(polled.elapsed());
             match runtime.block_on(async { tokio::time::timeout(wait, self.queue.recv()).await }) {
                 Ok(Some(first)) => {
                     let batch = self.gather(first);
@@ -144,18 +176,27 @@ impl Writer {
                 Err(_) if self.unwritten.is_empty() => {}
                 Err(_) => self.write(Vec::new()),
             }
-            if polled.elapsed() >= POLL {
+            if polled.elapsed() >= poll {
                 self.look_for_changes();
+                self.keep_house();
                 polled = Instant::now();
             }
             while self.unwritten.len() > UNWRITTEN && self.health.get() != Health::Latched {
-                thread::sleep(POLL);
+                thread::sleep(poll);
                 self.write(Vec::new());
             }
         }
         self.write(Vec::new());
         if !self.unwritten.is_empty() {
             tracing::error!(rows = self.unwritten.len(), "audit rows could not be written before the end");
+        }
+        let Self { db, leases, run, book, .. } = &mut self;
+        let ended = db.transaction(|tx| {
+            leases.give_back_all(tx, book)?;
+            run.stop(tx)
+        });
+        if let Err(error) = ended {
+            tracing::error!(error = crate::gateway::causes(&error), "the end of this run could not be noted");
         }
     }
 
@@ -179,142 +220,304 @@ impl Writer {
     /// Writes a batch in one commit. Where the database is there but refuses it, each charge is tried by itself, so
     /// that one cannot spoil the others.
     fn write(&mut self, batch: Vec<Operation>) {
-        let (mut charges, mut flushes) = (Vec::new(), Vec::new());
+        let (mut charges, mut jobs, mut lends, mut flushes, mut look) = (vec![], vec![], vec![], vec![], false);
         for operation in batch {
             match operation {
                 Operation::Charge(charge) => charges.push(charge),
                 Operation::Audit(row) => self.unwritten.push(row),
+                Operation::Job(job) => jobs.push(job),
+                Operation::Lend { account, need, done } => lends.push((account, need, done)),
+                Operation::Look => look = true,
                 Operation::Flush(done) => flushes.push(done),
             }
         }
+        for (account, need, done) in lends {
+            let lent = self.lend(account, need);
+            let _ = done.send(lent);
+        }
         let rows = std::mem::take(&mut self.unwritten);
-        match self.commit(&charges, &rows) {
-            Ok(outcomes) => charges.into_iter().zip(outcomes).for_each(|(charge, outcome)| charge.finish(outcome)),
-            Err(failure) => {
-                self.unwritten = rows;
-                if failure.is_of_one_row() && charges.len() > 1 {
-                    for charge in charges {
-                        match self.commit(std::slice::from_ref(&charge), &[]) {
-                            Ok(outcomes) => charge.finish(outcomes.into_iter().next().unwrap_or(Booked::Refused)),
-                            Err(failure) => charge.fail(failure.told()),
-                        }
-                    }
-                } else {
-                    for charge in charges {
-                        charge.fail(failure.told());
-                    }
-                }
+        match self.commit(&charges, &mut jobs, &rows) {
+            Ok(committed) => {
+                charges.into_iter().zip(committed.charges).for_each(|(charge, outcome)| charge.finish(outcome));
+                self.finish_jobs(jobs, committed.jobs);
             }
+            Err(undone) => {
+                self.unwritten = rows;
+                self.write_one_by_one(charges, jobs, &undone);
+            }
+        }
+        if look {
+            self.look_for_changes();
         }
         for done in flushes {
             let _ = done.send(());
         }
     }
 
-    /// Commits and tells the health of it.
-    fn commit(&mut self, charges: &[Charge], rows: &[AuditRow]) -> Result<Vec<Booked>, Failure> {
-        if self.health.get() == Health::Latched {
-            return Err(Failure::Latched);
-        }
-        if charges.is_empty() && rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        let result = self.try_commit(charges, rows);
-        match &result {
-            Ok(_) => self.health.set(Health::Good),
-            Err(Failure::Undone(error)) => {
-                self.health.set(Health::Failing);
-                tracing::error!(%error, path = %self.path.display(), "a commit of the state was undone");
+    fn write_one_by_one(&mut self, charges: Vec<Charge>, jobs: Vec<Box<dyn Job>>, undone: &Undone) {
+        let again = matches!(undone, Undone::Certain(_)) && charges.len() + jobs.len() > 1;
+        for charge in charges {
+            if !again {
+                charge.fail(told(undone));
+                continue;
             }
-            Err(Failure::Unknown(error)) => {
+            match self.commit(std::slice::from_ref(&charge), &mut [], &[]) {
+                Ok(committed) => charge.finish(committed.charges[0]),
+                Err(undone) => charge.fail(told(&undone)),
+            }
+        }
+        for job in jobs {
+            if !again {
+                job.finish(Err(told(undone)));
+                continue;
+            }
+            let mut one = vec![job];
+            match self.commit(&[], &mut one, &[]) {
+                Ok(committed) => self.finish_jobs(one, committed.jobs),
+                Err(undone) => one.into_iter().for_each(|job| job.finish(Err(told(&undone)))),
+            }
+        }
+    }
+
+    fn finish_jobs(&mut self, jobs: Vec<Box<dyn Job>>, results: Vec<Result<(), StateError>>) {
+        if jobs.iter().zip(&results).any(|(job, result)| job.changes_roster() && result.is_ok()) {
+            // Whoever is told that a key is revoked must find it refused.
+            self.load();
+        }
+        for (job, result) in jobs.into_iter().zip(results) {
+            job.finish(result);
+        }
+    }
+
+    /// Commits and tells the health of it.
+    fn commit(
+        &mut self,
+        charges: &[Charge],
+        jobs: &mut [Box<dyn Job>],
+        rows: &[AuditRow],
+    ) -> Result<Committed, Undone> {
+        if self.health.get() == Health::Latched {
+            return Err(Undone::Unknown(StateError::Latched));
+        }
+        if charges.is_empty() && jobs.is_empty() && rows.is_empty() {
+            return Ok(Committed { charges: Vec::new(), jobs: Vec::new() });
+        }
+        let (result, spent) = self.attempt(charges, jobs, rows);
+        match &result {
+            Ok(_) => {
+                self.leases.settled(&spent);
+                self.book.seen();
+                self.health.set(Health::Good);
+            }
+            Err(Undone::Certain(error)) => {
+                self.health.set(Health::Failing);
+                tracing::error!(error = crate::gateway::causes(error), "a commit of the state was undone");
+            }
+            Err(Undone::Unknown(error)) => {
+                tracing::error!(
+                    error = crate::gateway::causes(error),
+                    "a commit of the state ended in an unknown state"
+                );
+                // A server across a network can be asked what became of it; a failed sync of a file cannot.
+                if self.db.is_shared() {
+                    self.health.set(Health::Failing);
+                    return self.find_out(charges);
+                }
                 self.health.set(Health::Latched);
-                tracing::error!(%error, path = %self.path.display(), "a commit of the state ended in an unknown state");
                 (self.on_latch)();
             }
-            Err(Failure::Latched) => {}
         }
         result
     }
 
-    fn try_commit(&mut self, charges: &[Charge], rows: &[AuditRow]) -> Result<Vec<Booked>, Failure> {
-        let transaction =
-            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Failure::Undone)?;
-        let outcomes = charges.iter().map(|charge| write_charge(&transaction, charge)).collect::<rusqlite::Result<_>>();
-        let written = outcomes.and_then(|outcomes: Vec<Booked>| {
-            rows.iter().try_for_each(|row| write_audit(&transaction, row, row.bytes))?;
-            Ok(outcomes)
+    fn attempt(
+        &mut self,
+        charges: &[Charge],
+        jobs: &mut [Box<dyn Job>],
+        rows: &[AuditRow],
+    ) -> (Result<Committed, Undone>, lease::Spent) {
+        let Self { db, leases, run, .. } = self;
+        let mut spent = lease::Spent::default();
+        let result = db.attempt(|tx| {
+            let outcomes = write_charges(tx, charges, leases, &mut spent)?;
+            let jobs = jobs.iter_mut().map(|job| tx.savepoint(|tx| job.run(tx))).collect();
+            audit::write(tx, rows)?;
+            if !charges.is_empty() {
+                run.beat(tx)?;
+            }
+            Ok(Committed { charges: outcomes, jobs })
         });
-        match written {
-            Ok(outcomes) => match transaction.commit() {
-                Ok(()) => Ok(outcomes),
-                Err(error) if is_known_undone(&error) => Err(Failure::Undone(error)),
-                Err(error) => Err(Failure::Unknown(error)),
-            },
-            // Dropped without a commit, the transaction is rolled back.
-            Err(error) => Err(Failure::Undone(error)),
+        (result, spent)
+    }
+
+    /// After a commit whose answer never came: asks what is there. Jobs and rows without a charge are told as undone;
+    /// they can be repeated.
+    fn find_out(&mut self, charges: &[Charge]) -> Result<Committed, Undone> {
+        const TRIES: u32 = 20;
+        for _ in 0..TRIES {
+            let found = self.db.transaction(|tx| {
+                charges
+                    .iter()
+                    .map(|charge| {
+                        let row = tx.row(
+                            "SELECT balance_after FROM credit_ledger WHERE request_id = ?1",
+                            &[(&charge.audit.request_id).into()],
+                        )?;
+                        row.map(|row| row.int(0)).transpose()
+                    })
+                    .collect::<Result<Vec<_>, _>>()
+            });
+            match found {
+                Ok(found) if !found.is_empty() && found.iter().all(Option::is_some) => {
+                    self.leases.forget(&self.book);
+                    let charges = found.into_iter().flatten().map(Booked::Done).collect();
+                    return Ok(Committed { charges, jobs: Vec::new() });
+                }
+                Ok(_) => {
+                    self.leases.forget(&self.book);
+                    return Err(Undone::Certain(StateError::NotCommitted("the connection broke".to_owned())));
+                }
+                Err(_) => thread::sleep(Duration::from_millis(250)),
+            }
         }
+        Err(Undone::Unknown(StateError::NotCommitted("the database cannot be reached".to_owned())))
+    }
+
+    fn lend(&mut self, account: i64, need: i64) -> Result<bool, StateError> {
+        let Self { db, leases, book, .. } = self;
+        if !db.is_shared() {
+            return Ok(false);
+        }
+        let account = book.account(account);
+        // Another waiter may have been lent enough for both.
+        if account.spare() >= need {
+            return Ok(true);
+        }
+        let lent = db.transaction(|tx| leases.lend(tx, &account, need))?;
+        Ok(lent.is_some_and(|lent| {
+            leases.lent(&account, lent);
+            true
+        }))
     }
 
     /// Keys and credits may have been changed by a command in another process.
     fn look_for_changes(&mut self) {
-        let version = self.connection.pragma_query_value(None, "data_version", |row| row.get::<_, i64>(0));
-        let loaded = version.and_then(|version| {
-            if version != self.seen_version {
-                self.book.load(&self.connection)?;
-                self.seen_version = version;
+        let version = match self.db.data_version() {
+            Ok(Some(version)) => Ok(version),
+            Ok(None) => self.db.transaction(|tx| {
+                let row = tx.row("SELECT version FROM roster_version WHERE only_row = 1", &[])?;
+                row.map_or(Ok(0), |row| row.int(0))
+            }),
+            Err(error) => Err(error),
+        };
+        match version {
+            Ok(version) if version == self.seen_version => self.book.seen(),
+            Ok(version) => {
+                if self.load() {
+                    self.seen_version = version;
+                }
             }
-            Ok(())
-        });
-        if let Err(error) = loaded {
-            tracing::error!(%error, path = %self.path.display(), "keys and credits could not be read anew");
+            Err(error) => {
+                tracing::error!(error = crate::gateway::causes(&error), "changes of the state cannot be looked for");
+            }
+        }
+    }
+
+    fn load(&mut self) -> bool {
+        let Self { db, book, .. } = self;
+        let loaded = db.transaction(|tx| book.load(tx));
+        if let Err(error) = &loaded {
+            tracing::error!(error = crate::gateway::causes(error), "keys and credits could not be read anew");
+        }
+        loaded.is_ok()
+    }
+
+    /// What is due from time to time: leases, the beat of this run, rows that are kept long enough.
+    fn keep_house(&mut self) {
+        if self.health.get() == Health::Latched {
+            return;
+        }
+        let Self { db, book, leases, run, retention, .. } = self;
+        let kept = (|| {
+            if db.is_shared() {
+                leases.renew(db, book)?;
+            }
+            if run.is_due() {
+                db.transaction(|tx| run.beat(tx))?;
+            }
+            retention.run(db)
+        })();
+        if let Err(error) = kept {
+            tracing::error!(error = crate::gateway::causes(&error), "the state could not be tidied");
         }
     }
 }
 
-/// A full disk or a database that another process holds leaves nothing behind. Anything else, a failed sync above
-/// all, leaves it open what is on the disk.
-fn is_known_undone(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
-}
-
-fn write_charge(connection: &Connection, charge: &Charge) -> rusqlite::Result<Booked> {
-    let row = &charge.audit;
-    let entry = Entry {
-        request_id: &row.request_id,
-        account: charge.hold.account().id(),
-        kind: Kind::Charge,
-        amount: -charge.hold.cost(),
-        key_id: row.key_id.as_deref(),
-        endpoint: row.endpoint,
-        ts_ms: row.ts_ms,
-    };
-    let booked = book(connection, &entry)?;
-    if let Booked::Done(balance) = booked {
-        // The body ends with the balance, which is known only here.
-        write_audit(connection, row, row.bytes + u64::from(balance.checked_ilog10().unwrap_or(0) + 1))?;
+fn told(undone: &Undone) -> StateError {
+    match undone {
+        Undone::Certain(error) => StateError::NotCommitted(crate::gateway::causes(error)),
+        Undone::Unknown(_) => StateError::Latched,
     }
-    Ok(booked)
 }
 
-fn write_audit(connection: &Connection, row: &AuditRow, bytes: u64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO audit (request_id, correlation_id, key_id, method, endpoint, status, cost, duration_ms, bytes,
-                                parameter_hash, ts_ms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (request_id) DO NOTHING",
-        )?
-        .execute(params![
-            row.request_id,
-            row.correlation_id,
-            row.key_id.as_deref(),
-            row.method,
-            row.endpoint,
-            row.status,
-            row.cost,
-            i64::try_from(row.duration_ms).unwrap_or(i64::MAX),
-            i64::try_from(bytes).unwrap_or(i64::MAX),
-            row.parameter_hash.as_ref().map(<[u8; 32]>::as_slice),
-            row.ts_ms
-        ])
-        .map(|_| ())
+/// Books charges account by account, in order of their numbers so that replicas never wait for one another in a
+/// circle; outcomes are in the order of the charges.
+fn write_charges(
+    tx: &mut Tx<'_>,
+    charges: &[Charge],
+    leases: &Leases,
+    spent: &mut lease::Spent,
+) -> Result<Vec<Booked>, StateError> {
+    let mut by_account: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+    for (place, charge) in charges.iter().enumerate() {
+        by_account.entry(charge.hold.account().id()).or_default().push(place);
+    }
+    let mut outcomes = vec![Booked::Insufficient; charges.len()];
+    for (account, places) in by_account {
+        let Some(mut chain) = Chain::of(tx, account)? else { continue };
+        let mut links: Vec<Link<'_>> = Vec::with_capacity(places.len());
+        let mut booked: HashSet<&str> = HashSet::new();
+        for &place in &places {
+            let charge = &charges[place];
+            if !charge.hold.is_current() {
+                outcomes[place] = Booked::CalledIn;
+                continue;
+            }
+            if let Some(keep) = &charge.keep {
+                if !booked.insert(&keep.key) || idempotency::is_kept(tx, account, &keep.key)? {
+                    outcomes[place] = Booked::Repeated;
+                    continue;
+                }
+            }
+            if let Some(link) = chain.link(charge.entry()) {
+                outcomes[place] = Booked::Done(link.after);
+                links.push(link);
+            }
+        }
+        chain.write(tx, &links)?;
+        let credits: i64 = places
+            .iter()
+            .filter(|place| matches!(outcomes[**place], Booked::Done(_)))
+            .map(|place| charges[*place].hold.cost())
+            .sum();
+        leases.settle(tx, account, credits, spent)?;
+    }
+    let done = charges.iter().zip(&outcomes).filter_map(|(charge, outcome)| match outcome {
+        Booked::Done(balance) => Some((charge, *balance)),
+        Booked::Insufficient | Booked::Repeated | Booked::CalledIn => None,
+    });
+    for (charge, balance) in done.clone() {
+        if let Some(keep) = &charge.keep {
+            idempotency::keep(tx, charge.hold.account().id(), keep, &charge.audit, balance)?;
+        }
+    }
+    // The body ends with the balance, which is known only now.
+    let rows: Vec<AuditRow> = done
+        .map(|(charge, balance)| {
+            let digits = u64::from(balance.checked_ilog10().unwrap_or(0) + 1);
+            AuditRow { bytes: charge.audit.bytes + digits, ..charge.audit.clone() }
+        })
+        .collect();
+    audit::write(tx, &rows)?;
+    Ok(outcomes)
 }

@@ -15,7 +15,7 @@ use headwater_ledger::LedgerError;
 use headwater_ledger::read::{Generations, Ledger};
 use headwater_ledger::store::MemoryStore;
 use headwater_server::gateway::{Gateway, Settings, serve};
-use headwater_server::state::{BackOffice, Environment, State, StateFolder};
+use headwater_server::state::{Access, Environment, Home, Office, Options, State, StateError};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -88,8 +88,9 @@ impl Server {
         let (stop, stopped) = oneshot::channel::<()>();
         let (started, ready) = mpsc::channel();
         let thread = thread::spawn(move || {
-            let folder = StateFolder::open_or_create(&folder).unwrap();
-            let gateway = Gateway::new(ledgers, State::start(&folder, Box::new(|| {})).unwrap(), settings);
+            let folder = Home::in_folder(&folder).unwrap();
+            let gateway =
+                Gateway::new(ledgers, State::start(&folder, Options::default(), Box::new(|| {})).unwrap(), settings);
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
             runtime.block_on(async {
                 let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -113,13 +114,18 @@ impl Server {
         self.client().send(method, path, headers, body.as_bytes()).unwrap()
     }
 
-    pub fn office(&self) -> BackOffice {
-        BackOffice::open(StateFolder::open_or_create(&self.state).unwrap()).unwrap()
+    pub fn home(&self) -> Home {
+        Home::in_folder(&self.state).unwrap()
+    }
+
+    /// A change of the back office, as another process makes it.
+    pub fn office<T>(&self, work: impl FnOnce(&mut Office<'_, '_>) -> Result<T, StateError>) -> T {
+        self.home().office("test", work).unwrap()
     }
 
     /// Makes a key and waits until the gateway knows it.
     pub fn key(&self, credits: i64) -> (String, String) {
-        let made = self.office().create_key("test", Environment::Test, credits).unwrap();
+        let made = self.office(|office| office.create_key("test", Environment::Test, credits, None));
         let key = made.key.expose().to_owned();
         within(Duration::from_secs(2), "the key is known", || {
             self.send("GET", "/v1/chains", &[("X-API-Key", &key)], "").status == 200
@@ -128,7 +134,7 @@ impl Server {
     }
 
     pub fn database(&self) -> rusqlite::Connection {
-        StateFolder::open_or_create(&self.state).unwrap().reader().unwrap()
+        reader(&self.home())
     }
 
     /// A number that the database gives, once all that was handed over is written.
@@ -155,6 +161,17 @@ impl Drop for Server {
 /// Whether the sizes of a release are asked for, and not the small ones of every change.
 pub fn is_full() -> bool {
     std::env::var_os("HEADWATER_FULL").is_some()
+}
+
+/// A connection that only reads a state in a folder.
+pub fn reader(home: &Home) -> rusqlite::Connection {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    rusqlite::Connection::open_with_flags(home.database().unwrap(), flags).unwrap()
+}
+
+/// Checks all chains of a credit ledger; gives the number of entries.
+pub fn check_ledger(home: &Home) -> Result<u64, StateError> {
+    headwater_server::state::check_ledger(&mut home.connect(Access::Read).unwrap())
 }
 
 /// Waits for something that happens by itself.

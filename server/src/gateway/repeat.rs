@@ -1,0 +1,117 @@
+//! Requests that a client repeats under one `Idempotency-Key`: answered again, paid once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
+use headwater_engine::Reason;
+use headwater_ledger::LedgerError;
+use headwater_ledger::read::{Generations, Ledger};
+use tokio::sync::OwnedMutexGuard;
+
+use super::problem::Status;
+use super::{Context, Problem};
+use crate::state::Kept;
+
+/// Longest key.
+const LONGEST: usize = 255;
+const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// The key that a request comes under, where it has one.
+pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let mut shown = headers.get_all(KEY).iter();
+    let Some(value) = shown.next() else { return Ok(None) };
+    let text = value.to_str().unwrap_or_default();
+    if shown.next().is_some() || text.is_empty() || text.len() > LONGEST {
+        let message = format!("Idempotency-Key is one text of 1 to {LONGEST} visible ASCII characters");
+        return Err(Problem::invalid(Reason::InvalidValue, Some("Idempotency-Key"), message));
+    }
+    Ok(Some(text.to_owned()))
+}
+
+/// Requests under way by account and key, so that those that come meanwhile wait for their answer.
+#[derive(Debug, Default)]
+pub(super) struct Repeats(Mutex<HashMap<(i64, String), Arc<tokio::sync::Mutex<()>>>>);
+
+/// The turn of one request under its key.
+#[derive(Debug)]
+pub(super) struct Turn {
+    repeats: Arc<Repeats>,
+    place: (i64, String),
+    guard: Option<OwnedMutexGuard<()>>,
+}
+
+impl Repeats {
+    /// Waits until no other request under this key is under way.
+    pub async fn turn(self: &Arc<Self>, account: i64, key: &str, budget: Duration) -> Result<Turn, Problem> {
+        let place = (account, key.to_owned());
+        let lock = Arc::clone(self.map().entry(place.clone()).or_default());
+        // Made before it waits, so that the place is tidied whatever becomes of the waiting.
+        let mut turn = Turn { repeats: Arc::clone(self), place, guard: None };
+        match tokio::time::timeout(budget, lock.lock_owned()).await {
+            Ok(guard) => {
+                turn.guard = Some(guard);
+                Ok(turn)
+            }
+            Err(_) => Err(Problem::new(
+                Status::TooManyRequests,
+                "another call with the same Idempotency-Key is still under way",
+            )
+            .because("concurrency")),
+        }
+    }
+
+    fn map(&self) -> MutexGuard<'_, HashMap<(i64, String), Arc<tokio::sync::Mutex<()>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        drop(self.guard.take());
+        let mut map = self.repeats.map();
+        // Whoever waits or works holds the lock too.
+        if map.get(&self.place).is_some_and(|lock| Arc::strong_count(lock) == 1) {
+            map.remove(&self.place);
+        }
+    }
+}
+
+/// Gives a kept answer again.
+pub(super) fn replay(context: &Context, kept: &Kept, body: Vec<u8>) -> Response<Body> {
+    context.facts().answered_id = Some(kept.request_id.clone());
+    let mut response = Response::new(Body::from(body));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    mark(&mut response);
+    response
+}
+
+/// Says that an answer was paid by an earlier request.
+pub(super) fn mark(response: &mut Response<Body>) {
+    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+}
+
+/// The refusal of a key that belongs to another request.
+pub(super) fn mismatch() -> Problem {
+    Problem::new(Status::Conflict, "this Idempotency-Key was used for another request: give each request its own")
+        .because("idempotency_mismatch")
+}
+
+/// A store at one of its generations.
+pub(super) struct At {
+    pub ledgers: Arc<dyn Generations>,
+    pub number: u64,
+}
+
+impl Generations for At {
+    fn current(&self) -> Result<Arc<dyn Ledger>, LedgerError> {
+        self.ledgers.generation(self.number)
+    }
+
+    fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>, LedgerError> {
+        self.ledgers.generation(number)
+    }
+}

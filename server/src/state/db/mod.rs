@@ -1,0 +1,244 @@
+//! One set of SQL for both databases: `SQLite` embedded, `PostgreSQL` for replicas.
+//!
+//! Statements are written once, with `?1` for parameters and 64-bit integers, text and bytes as the only types.
+//! Where the two differ a comment says so: `/*lock*/` at the end of a query locks its rows in `PostgreSQL`,
+//! `/*skip locked*/` takes those that nobody else has. `SQLite` has one writer at a time and reads past both.
+
+mod postgres;
+mod row;
+mod sqlite;
+
+use std::path::{Path, PathBuf};
+
+use super::StateError;
+
+pub use self::postgres::PostgresAddress;
+pub use row::{Row, Value};
+
+/// A connection to the state's database.
+pub struct Db(Connection);
+
+enum Connection {
+    Sqlite(sqlite::Sqlite),
+    Postgres(Box<self::postgres::Postgres>),
+}
+
+/// An open transaction.
+pub struct Tx<'a>(&'a mut Connection);
+
+/// Why a transaction is not there.
+#[derive(Debug)]
+pub(super) enum Undone {
+    /// Nothing of it is in the database.
+    Certain(StateError),
+    /// It may or may not be there.
+    Unknown(StateError),
+}
+
+impl From<StateError> for Undone {
+    fn from(error: StateError) -> Self {
+        Self::Certain(error)
+    }
+}
+
+impl From<Undone> for StateError {
+    fn from(undone: Undone) -> Self {
+        match undone {
+            Undone::Certain(error) | Undone::Unknown(error) => error,
+        }
+    }
+}
+
+/// What a connection may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everything; brings the schema up to date.
+    Write,
+    /// Reads.
+    Read,
+}
+
+impl Db {
+    /// Opens a `SQLite` file.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or was written by a newer version.
+    pub fn open_sqlite(path: &Path, access: Access) -> Result<Self, StateError> {
+        sqlite::Sqlite::open(path, access).map(|sqlite| Self(Connection::Sqlite(sqlite)))
+    }
+
+    /// Connects to a `PostgreSQL` server.
+    ///
+    /// # Errors
+    /// When it cannot be reached, or was written by a newer version.
+    pub fn open_postgres(address: &PostgresAddress, access: Access) -> Result<Self, StateError> {
+        self::postgres::Postgres::open(address, access).map(|one| Self(Connection::Postgres(Box::new(one))))
+    }
+
+    /// Runs `work` in a transaction: all of it is there afterwards, or nothing.
+    ///
+    /// # Errors
+    /// What `work` fails with, or the database.
+    pub fn transaction<T>(&mut self, work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>) -> Result<T, StateError> {
+        Ok(self.attempt(work)?)
+    }
+
+    /// The same, telling a commit of unknown outcome from one that is certainly not there.
+    pub(super) fn attempt<T>(&mut self, work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>) -> Result<T, Undone> {
+        match &mut self.0 {
+            Connection::Sqlite(sqlite) => sqlite.begin()?,
+            Connection::Postgres(postgres) => postgres.begin()?,
+        }
+        match work(&mut Tx(&mut self.0)) {
+            Ok(value) => {
+                match &mut self.0 {
+                    Connection::Sqlite(sqlite) => sqlite.commit()?,
+                    Connection::Postgres(postgres) => postgres.commit()?,
+                }
+                Ok(value)
+            }
+            Err(error) => {
+                // A transaction that cannot even be rolled back ends with its connection.
+                match &mut self.0 {
+                    Connection::Sqlite(sqlite) => sqlite.roll_back(),
+                    Connection::Postgres(postgres) => postgres.roll_back(),
+                }
+                Err(Undone::Certain(error))
+            }
+        }
+    }
+
+    /// A number that changes when another connection of `SQLite` changed something; `None` for `PostgreSQL`, whose
+    /// changes are counted in a table.
+    pub(super) fn data_version(&mut self) -> Result<Option<i64>, StateError> {
+        match &mut self.0 {
+            Connection::Sqlite(sqlite) => sqlite.data_version().map(Some),
+            Connection::Postgres(_) => Ok(None),
+        }
+    }
+
+    /// Whether replicas share this database.
+    #[must_use]
+    pub const fn is_shared(&self) -> bool {
+        matches!(self.0, Connection::Postgres(_))
+    }
+
+    /// Copies a `SQLite` database, whole and consistent, while others write to it.
+    ///
+    /// # Errors
+    /// When the copy cannot be written, or the database is `PostgreSQL`, which has tools of its own.
+    pub fn copy_to(&mut self, path: &Path) -> Result<(), StateError> {
+        match &mut self.0 {
+            Connection::Sqlite(sqlite) => sqlite.copy_to(path),
+            Connection::Postgres(_) => Err(StateError::NotEmbedded),
+        }
+    }
+
+    /// Reads every page of a `SQLite` database and checks its structure.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn check_integrity(&mut self) -> Result<(), StateError> {
+        match &mut self.0 {
+            Connection::Sqlite(sqlite) => sqlite.check_integrity(),
+            Connection::Postgres(_) => Ok(()),
+        }
+    }
+}
+
+impl Tx<'_> {
+    /// Runs a statement; gives how many rows it changed.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StateError> {
+        match &mut *self.0 {
+            Connection::Sqlite(sqlite) => sqlite.execute(sql, values),
+            Connection::Postgres(postgres) => postgres.execute(sql, values),
+        }
+    }
+
+    /// Runs a query.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, StateError> {
+        match &mut *self.0 {
+            Connection::Sqlite(sqlite) => sqlite.rows(sql, values),
+            Connection::Postgres(postgres) => postgres.rows(sql, values),
+        }
+    }
+
+    /// Runs a query of at most one row.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn row(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Option<Row>, StateError> {
+        Ok(self.rows(sql, values)?.into_iter().next())
+    }
+
+    /// Inserts rows that may be many, passing over those whose key is there already; gives how many are new.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn insert(&mut self, into: &'static Insert, rows: &[Vec<Value<'_>>]) -> Result<u64, StateError> {
+        match &mut *self.0 {
+            Connection::Sqlite(sqlite) => sqlite.insert(into, rows),
+            Connection::Postgres(postgres) => postgres.insert(into, rows),
+        }
+    }
+
+    /// Runs `work` so that its failure undoes its own changes only.
+    ///
+    /// # Errors
+    /// What `work` fails with, or the database.
+    pub fn savepoint<T>(&mut self, work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>) -> Result<T, StateError> {
+        self.execute("SAVEPOINT part", &[])?;
+        match work(&mut Tx(self.0)) {
+            Ok(value) => self.execute("RELEASE SAVEPOINT part", &[]).map(|_| value),
+            Err(error) => {
+                self.execute("ROLLBACK TO SAVEPOINT part", &[])?;
+                self.execute("RELEASE SAVEPOINT part", &[])?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether replicas share this database.
+    #[must_use]
+    pub const fn is_shared(&self) -> bool {
+        matches!(&*self.0, Connection::Postgres(_))
+    }
+}
+
+/// A table and the columns that are written.
+#[derive(Debug)]
+pub struct Insert {
+    /// `INSERT INTO table (columns)`.
+    pub head: &'static str,
+    /// How many columns those are.
+    pub columns: usize,
+}
+
+/// Where the state is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A folder with a `SQLite` database in it.
+    Folder(PathBuf),
+    /// A `PostgreSQL` server.
+    Postgres(PostgresAddress),
+}
+
+impl Place {
+    /// Reads a folder's path or a `postgres://` address.
+    ///
+    /// # Errors
+    /// When an address cannot be read.
+    pub fn parse(text: &str) -> Result<Self, StateError> {
+        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            PostgresAddress::parse(text).map(Self::Postgres)
+        } else {
+            Ok(Self::Folder(PathBuf::from(text)))
+        }
+    }
+}

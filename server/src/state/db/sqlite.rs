@@ -1,0 +1,258 @@
+//! `SQLite`, embedded.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, Transaction, TransactionBehavior};
+
+use super::row::Cell;
+use super::{Access, Insert, Row, Undone, Value};
+use crate::state::StateError;
+
+/// The steps from nothing to the schema of this version, kept in `user_version`. A step is never edited.
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../../migrations/sqlite/0001_keys.sql"),
+    include_str!("../../../migrations/sqlite/0002_gateway.sql"),
+];
+
+pub(super) struct Sqlite {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match *self {
+            Self::Null => ValueRef::Null,
+            Self::Int(value) => ValueRef::Integer(value),
+            Self::Text(text) => ValueRef::Text(text.as_bytes()),
+            Self::Blob(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}
+
+impl Sqlite {
+    pub fn open(path: &Path, access: Access) -> Result<Self, StateError> {
+        let failed = |source| database_error(path, source);
+        let flags = match access {
+            Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+            Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        };
+        let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
+        connection.busy_timeout(Duration::from_secs(5)).map_err(failed)?;
+        connection.set_prepared_statement_cache_capacity(128);
+        let mut opened = Self { connection, path: path.to_owned() };
+        if access == Access::Write {
+            opened.set_up()?;
+        }
+        Ok(opened)
+    }
+
+    fn set_up(&mut self) -> Result<(), StateError> {
+        let failed = |source| database_error(&self.path, source);
+        let pragmas = || {
+            self.connection.pragma_update(None, "journal_mode", "WAL")?;
+            self.connection.pragma_update(None, "synchronous", "FULL")?;
+            self.connection.pragma_update(None, "trusted_schema", false)
+        };
+        pragmas().map_err(failed)?;
+        self.migrate(MIGRATIONS.len())?;
+        self.connection.pragma_update(None, "foreign_keys", true).map_err(|source| database_error(&self.path, source))
+    }
+
+    /// Takes the steps that are missing, each in a transaction of its own: a crash between two leaves a database that
+    /// the next start takes on from.
+    fn migrate(&mut self, up_to: usize) -> Result<(), StateError> {
+        loop {
+            let step = || {
+                let step = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+                let found: i64 = step.pragma_query_value(None, "user_version", |row| row.get(0))?;
+                let Some(next) = usize::try_from(found).ok().filter(|found| *found < up_to) else {
+                    return Ok(Some(found));
+                };
+                step.execute_batch(MIGRATIONS[next])?;
+                step.pragma_update(None, "user_version", found + 1)?;
+                step.commit()?;
+                Ok(None)
+            };
+            let known = i64::try_from(MIGRATIONS.len()).expect("there are few steps");
+            match step().map_err(|source| database_error(&self.path, source))? {
+                None => {}
+                Some(found) if (0..=known).contains(&found) => return Ok(()),
+                Some(found) => {
+                    return Err(StateError::NewerSchema { place: self.path.display().to_string(), found, known });
+                }
+            }
+        }
+    }
+
+    pub fn begin(&mut self) -> Result<(), StateError> {
+        let behaviour = match self.connection.is_readonly("main") {
+            Ok(true) => "BEGIN DEFERRED",
+            _ => "BEGIN IMMEDIATE",
+        };
+        self.connection.execute_batch(behaviour).map_err(|source| self.failed(source))
+    }
+
+    pub fn commit(&mut self) -> Result<(), Undone> {
+        match self.connection.execute_batch("COMMIT") {
+            Ok(()) => Ok(()),
+            Err(source) if is_known_undone(&source) => {
+                self.roll_back();
+                Err(Undone::Certain(self.failed(source)))
+            }
+            Err(source) => Err(Undone::Unknown(self.failed(source))),
+        }
+    }
+
+    pub fn roll_back(&mut self) {
+        // Some errors have rolled back already.
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.connection.execute_batch("ROLLBACK")
+        {
+            tracing::error!(%error, path = %self.path.display(), "a transaction could not be rolled back");
+        }
+    }
+
+    pub fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, StateError> {
+        let run = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.execute(rusqlite::params_from_iter(values))
+        };
+        run().map(|changed| changed as u64).map_err(|source| self.failed(source))
+    }
+
+    pub fn rows(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StateError> {
+        let run = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let columns = statement.column_count();
+            let mut rows = statement.query(rusqlite::params_from_iter(values))?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                let cells = (0..columns).map(|column| row.get_ref(column).map(cell));
+                found.push(Row(cells.collect::<rusqlite::Result<_>>()?));
+            }
+            Ok(found)
+        };
+        run().map_err(|source| self.failed(source))
+    }
+
+    pub fn insert(&mut self, into: &'static Insert, rows: &[Vec<Value<'_>>]) -> Result<u64, StateError> {
+        let run = || {
+            let places: Vec<String> = (1..=into.columns).map(|place| format!("?{place}")).collect();
+            let sql = format!("{} VALUES ({}) ON CONFLICT DO NOTHING", into.head, places.join(", "));
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let mut inserted = 0;
+            for row in rows {
+                inserted += statement.execute(rusqlite::params_from_iter(row))? as u64;
+            }
+            Ok(inserted)
+        };
+        run().map_err(|source| self.failed(source))
+    }
+
+    pub fn data_version(&mut self) -> Result<i64, StateError> {
+        let version = self.connection.pragma_query_value(None, "data_version", |row| row.get(0));
+        version.map_err(|source| self.failed(source))
+    }
+
+    pub fn copy_to(&mut self, path: &Path) -> Result<(), StateError> {
+        // Pages per step: short enough that writers are not held up.
+        const PAGES: std::ffi::c_int = 1024;
+        let run = || {
+            let mut copy = Connection::open(path)?;
+            let backup = rusqlite::backup::Backup::new(&self.connection, &mut copy)?;
+            backup.run_to_completion(PAGES, Duration::ZERO, None)?;
+            drop(backup);
+            // The copy stands alone, without a companion file.
+            copy.pragma_update(None, "journal_mode", "DELETE")
+        };
+        run().map_err(|source| database_error(path, source))?;
+        std::fs::File::open(path).and_then(|file| file.sync_all()).map_err(|source| StateError::Io {
+            action: "cannot sync",
+            path: path.to_owned(),
+            source,
+        })
+    }
+
+    pub fn check_integrity(&mut self) -> Result<(), StateError> {
+        let said: String = self
+            .connection
+            .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
+            .map_err(|source| self.failed(source))?;
+        if said == "ok" {
+            Ok(())
+        } else {
+            Err(StateError::Damaged { place: self.path.display().to_string(), what: said })
+        }
+    }
+
+    fn failed(&self, source: rusqlite::Error) -> StateError {
+        database_error(&self.path, source)
+    }
+}
+
+fn database_error(path: &Path, source: rusqlite::Error) -> StateError {
+    StateError::Database { place: path.display().to_string(), source: Box::new(source) }
+}
+
+fn cell(value: ValueRef<'_>) -> Cell {
+    match value {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(value) => Cell::Int(value),
+        // There is no column of this type.
+        #[expect(clippy::cast_possible_truncation, reason = "sums of integers come back as integers")]
+        ValueRef::Real(value) => Cell::Int(value as i64),
+        ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => Cell::Blob(bytes.to_owned()),
+    }
+}
+
+/// A full disk or a database that another process holds leaves nothing behind. Anything else, a failed sync above
+/// all, leaves it open what is on the disk.
+fn is_known_undone(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_of_every_earlier_schema_is_taken_on() {
+        for earlier in 0..MIGRATIONS.len() {
+            let place = tempfile::tempdir().unwrap();
+            let path = place.path().join("state.sqlite");
+            let connection = Connection::open(&path).unwrap();
+            Sqlite { connection, path: path.clone() }.migrate(earlier).unwrap();
+            if earlier >= 1 {
+                let connection = Connection::open(&path).unwrap();
+                connection
+                    .execute_batch(
+                        "INSERT INTO account (id, name, balance, entries, head, created_at)
+                         VALUES (1, 'a', 5, 1, zeroblob(32), 1);
+                         INSERT INTO credit_ledger VALUES ('r', 1, 1, 'grant', 5, 5, 'k', NULL, 1, zeroblob(32))",
+                    )
+                    .unwrap();
+            }
+            let mut opened = Sqlite::open(&path, Access::Write).unwrap();
+            let kept = opened.rows("SELECT count(*), coalesce(sum(amount), 0) FROM credit_ledger", &[]).unwrap();
+            let expected = if earlier >= 1 { (1, 5) } else { (0, 0) };
+            assert_eq!((kept[0].int(0).unwrap(), kept[0].int(1).unwrap()), expected);
+            let refused = opened.execute("DELETE FROM credit_ledger", &[]);
+            assert_eq!(refused.is_err(), earlier >= 1, "the ledger stays append only");
+            let version = opened.rows("SELECT user_version FROM pragma_user_version", &[]).unwrap();
+            assert_eq!(version[0].int(0).unwrap(), i64::try_from(MIGRATIONS.len()).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_newer_schema_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("state.sqlite");
+        drop(Sqlite::open(&path, Access::Write).unwrap());
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+        assert!(matches!(Sqlite::open(&path, Access::Write), Err(StateError::NewerSchema { found: 99, .. })));
+    }
+}

@@ -1,0 +1,107 @@
+//! Answers that are kept for who repeats a request: the same key with the same request is answered again, and paid once.
+
+use super::audit::AuditRow;
+use super::db::Tx;
+use super::{StateError, now_ms};
+use crate::gateway::Meta;
+
+/// How long an answer is kept.
+pub(super) const KEPT_MS: i64 = 24 * 3_600_000;
+
+/// What is to be kept of an answer.
+#[derive(Debug, Clone)]
+pub struct Keep {
+    /// The client's key.
+    pub key: String,
+    /// Digest of the request that the key belongs to.
+    pub request_hash: [u8; 32],
+    /// What the answer says.
+    pub answer: Answered,
+}
+
+/// An answer in the form that it is kept in.
+#[derive(Debug, Clone)]
+pub enum Answered {
+    /// Data, and a meta that lacks the balance after the charge.
+    Envelope {
+        /// The `data`.
+        data: String,
+        /// The `meta`.
+        meta: Box<Meta>,
+    },
+    /// A table, which is made again from this generation of the store.
+    Table {
+        /// Number of the generation.
+        generation: u64,
+    },
+}
+
+/// An answer that was kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Digest of the request that it answered.
+    pub request_hash: [u8; 32],
+    /// Id of that request.
+    pub request_id: String,
+    /// The body; `None` for a table.
+    pub body: Option<Vec<u8>>,
+    /// The generation that a table is made again from.
+    pub generation: Option<u64>,
+}
+
+/// Whether an answer is kept under this key.
+pub(super) fn is_kept(tx: &mut Tx<'_>, account: i64, key: &str) -> Result<bool, StateError> {
+    Ok(find(tx, account, key)?.is_some())
+}
+
+/// Keeps an answer, inside the transaction that books its charge.
+pub(super) fn keep(
+    tx: &mut Tx<'_>,
+    account: i64,
+    keep: &Keep,
+    audit: &AuditRow,
+    balance: i64,
+) -> Result<(), StateError> {
+    let (body, generation) = match &keep.answer {
+        Answered::Envelope { data, meta } => {
+            let meta = Meta { credit_remaining: Some(balance), ..Meta::clone(meta) };
+            (Some(meta.wrap(data)), None)
+        }
+        Answered::Table { generation } => (None, Some(i64::try_from(*generation).unwrap_or(i64::MAX))),
+    };
+    // One that is past its time gives way.
+    tx.execute("DELETE FROM idempotency WHERE account_id = ?1 AND key = ?2", &[account.into(), (&keep.key).into()])?;
+    tx.execute(
+        "INSERT INTO idempotency (account_id, key, request_hash, request_id, status, body, generation, created_at_ms)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        &[
+            account.into(),
+            (&keep.key).into(),
+            (&keep.request_hash).into(),
+            (&audit.request_id).into(),
+            i64::from(audit.status).into(),
+            body.as_ref().into(),
+            generation.into(),
+            now_ms().into(),
+        ],
+    )?;
+    Ok(())
+}
+
+/// The answer that is kept under this key.
+pub(super) fn find(tx: &mut Tx<'_>, account: i64, key: &str) -> Result<Option<Kept>, StateError> {
+    let row = tx.row(
+        "SELECT request_hash, request_id, body, generation FROM idempotency
+         WHERE account_id = ?1 AND key = ?2 AND created_at_ms > ?3",
+        &[account.into(), key.into(), (now_ms() - KEPT_MS).into()],
+    )?;
+    row.map(|row| {
+        Ok(Kept {
+            request_hash: row.digest(0)?,
+            request_id: row.text(1)?.to_owned(),
+            body: row.maybe_blob(2)?.map(<[u8]>::to_vec),
+            generation: row.maybe_int(3)?.and_then(|number| u64::try_from(number).ok()),
+        })
+    })
+    .transpose()
+}

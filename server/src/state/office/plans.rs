@@ -1,0 +1,65 @@
+//! Plans: made, changed, given to accounts.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::{Office, json as as_json};
+use crate::state::book::read_plans;
+use crate::state::plan::{DEFAULT_PLAN, Plan};
+use crate::state::{StateError, now_ms};
+
+impl Office<'_, '_> {
+    /// All plans, the default one among them, stored or not.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn plans(&mut self) -> Result<Vec<Plan>, StateError> {
+        Ok(read_plans(self.tx)?.into_values().map(Arc::unwrap_or_clone).collect())
+    }
+
+    /// Makes a plan or changes it, from its definition as JSON. The default plan can be changed too.
+    ///
+    /// # Errors
+    /// [`StateError::BadPlan`] when it cannot be.
+    pub fn set_plan(&mut self, name: &str, definition: &str) -> Result<Plan, StateError> {
+        let plan = Plan::parse(name, definition)?;
+        let before = read_plans(self.tx)?.get(name).map(|plan| as_json(plan.as_ref()));
+        let text = as_json(&plan).to_string();
+        self.tx.execute(
+            "INSERT INTO plan (name, definition, created_at_ms, updated_at_ms) VALUES (?1, ?2, ?3, ?3)
+             ON CONFLICT (name) DO UPDATE SET definition = excluded.definition, updated_at_ms = excluded.updated_at_ms",
+            &[name.into(), (&text).into(), now_ms().into()],
+        )?;
+        self.changed("plans.set", name, before.as_ref(), Some(&as_json(&plan)))?;
+        Ok(plan)
+    }
+
+    /// Removes a plan; its accounts are left with the default one. The default plan goes back to what it was made with.
+    ///
+    /// # Errors
+    /// When there is no such plan.
+    pub fn remove_plan(&mut self, name: &str) -> Result<(), StateError> {
+        self.known_plan(name)?;
+        let before = read_plans(self.tx)?.get(name).map(|plan| as_json(plan.as_ref()));
+        self.tx.execute("DELETE FROM plan WHERE name = ?1", &[name.into()])?;
+        self.tx.execute("UPDATE account SET plan = ?2 WHERE plan = ?1", &[name.into(), DEFAULT_PLAN.into()])?;
+        self.changed("plans.remove", name, before.as_ref(), None)
+    }
+
+    /// Gives the account of a key another plan.
+    ///
+    /// # Errors
+    /// When there is no such key or plan.
+    pub fn assign_plan(&mut self, key_id: &str, name: &str) -> Result<(), StateError> {
+        self.known_plan(name)?;
+        let before = self.key(key_id)?.plan;
+        let account = self.account_of(key_id)?;
+        self.tx.execute("UPDATE account SET plan = ?2 WHERE id = ?1", &[account.into(), name.into()])?;
+        self.changed("plans.assign", key_id, Some(&json!({"plan": before})), Some(&json!({"plan": name})))
+    }
+
+    pub(super) fn known_plan(&mut self, name: &str) -> Result<(), StateError> {
+        if read_plans(self.tx)?.contains_key(name) { Ok(()) } else { Err(StateError::UnknownPlan(name.to_owned())) }
+    }
+}

@@ -1,0 +1,232 @@
+//! What was recorded: requests, changes of the back office, usage.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Office;
+use crate::state::StateError;
+use crate::state::audit::DAY_MS;
+use crate::state::db::Tx;
+
+/// Which rows of the audit are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// Of this key only.
+    pub key_id: Option<String>,
+    /// With this status only.
+    pub status: Option<u16>,
+    /// Not before, Unix milliseconds.
+    pub from_ms: Option<i64>,
+    /// Only ids below this one: where a list goes on.
+    pub before: Option<String>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// A request as the audit has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AuditListing {
+    /// Id of the request.
+    pub request_id: String,
+    /// The client's own id.
+    pub correlation_id: Option<String>,
+    /// Key that was used.
+    pub key_id: Option<String>,
+    /// HTTP method.
+    pub method: String,
+    /// Route that was met.
+    pub endpoint: Option<String>,
+    /// Status; 499 when the client went away.
+    pub status: i64,
+    /// Credits charged.
+    pub cost: i64,
+    /// From the request's head to the answer.
+    pub duration_ms: i64,
+    /// Size of the answer's body.
+    pub bytes: i64,
+    /// Digest of the parameters, in hex.
+    pub parameter_hash: Option<String>,
+    /// Unix milliseconds.
+    pub ts_ms: i64,
+}
+
+/// A change that the back office made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChangeListing {
+    /// Its id.
+    pub id: String,
+    /// Unix milliseconds.
+    pub ts_ms: i64,
+    /// Who made it.
+    pub actor: String,
+    /// What was done.
+    pub action: String,
+    /// To what.
+    pub target: String,
+    /// What was there, as JSON text.
+    pub before: Option<String>,
+    /// What is there, as JSON text.
+    pub after: Option<String>,
+}
+
+/// Calls and credits of an account over a period.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Usage {
+    /// Credits left.
+    pub credit_remaining: i64,
+    /// Plan of the account.
+    pub plan: String,
+    /// First second of the period: of the UTC month.
+    pub period_start: i64,
+    /// Last second of the period.
+    pub period_end: i64,
+    /// By endpoint, in order of its path.
+    pub by_endpoint: Vec<UsageLine>,
+}
+
+/// Calls and credits of one endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct UsageLine {
+    /// Path of the endpoint.
+    #[schema(example = "/v1/transactions")]
+    pub endpoint: String,
+    /// Calls, whatever became of them.
+    pub calls: i64,
+    /// Those of them that were no success, which cost nothing.
+    pub failed: i64,
+    /// Credits deducted.
+    pub credits: i64,
+}
+
+impl Usage {
+    /// Reads the usage of an account in the UTC month of `now_ms`.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn read(tx: &mut Tx<'_>, account: i64, now_ms: i64) -> Result<Self, StateError> {
+        let (first, last) = month(now_ms.div_euclid(DAY_MS));
+        let row = tx.row("SELECT balance, plan FROM account WHERE id = ?1", &[account.into()])?;
+        let row = row.ok_or(StateError::Closed)?;
+        let rows = tx.rows(
+            "SELECT endpoint, CAST(sum(calls) AS BIGINT), CAST(sum(failed) AS BIGINT), CAST(sum(credits) AS BIGINT)
+             FROM usage_day WHERE account_id = ?1 AND day >= ?2 AND day <= ?3 GROUP BY endpoint ORDER BY endpoint",
+            &[account.into(), first.into(), last.into()],
+        )?;
+        let line = |row: &crate::state::Row| {
+            Ok(UsageLine {
+                endpoint: row.text(0)?.to_owned(),
+                calls: row.int(1)?,
+                failed: row.int(2)?,
+                credits: row.int(3)?,
+            })
+        };
+        Ok(Self {
+            credit_remaining: row.int(0)?,
+            plan: row.text(1)?.to_owned(),
+            period_start: first * 86_400,
+            period_end: (last + 1) * 86_400 - 1,
+            by_endpoint: rows.iter().map(line).collect::<Result<_, StateError>>()?,
+        })
+    }
+}
+
+/// First and last day of the month of a day, all counted from 1970-01-01.
+fn month(day: i64) -> (i64, i64) {
+    use chrono::{Datelike, Days, Months, NaiveDate};
+    let epoch = NaiveDate::default();
+    let date = epoch.checked_add_days(Days::new(day.unsigned_abs())).unwrap_or(epoch);
+    let first = date.with_day(1).unwrap_or(date);
+    let next = first.checked_add_months(Months::new(1)).unwrap_or(first);
+    let number = |date: NaiveDate| date.signed_duration_since(epoch).num_days();
+    (number(first), number(next) - 1)
+}
+
+impl Office<'_, '_> {
+    /// Requests, newest first.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn audit(&mut self, filter: &AuditFilter) -> Result<Vec<AuditListing>, StateError> {
+        let rows = self.tx.rows(
+            "SELECT request_id, correlation_id, key_id, method, endpoint, status, cost, duration_ms, bytes,
+                    parameter_hash, ts_ms
+             FROM audit
+             WHERE (CAST(?1 AS TEXT) IS NULL OR key_id = ?1) AND (CAST(?2 AS BIGINT) IS NULL OR status = ?2)
+               AND (CAST(?3 AS BIGINT) IS NULL OR ts_ms >= ?3) AND (CAST(?4 AS TEXT) IS NULL OR request_id < ?4)
+             ORDER BY request_id DESC LIMIT ?5",
+            &[
+                filter.key_id.as_ref().into(),
+                filter.status.map(i64::from).into(),
+                filter.from_ms.into(),
+                filter.before.as_ref().into(),
+                i64::from(filter.limit).into(),
+            ],
+        )?;
+        rows.iter()
+            .map(|row| {
+                Ok(AuditListing {
+                    request_id: row.text(0)?.to_owned(),
+                    correlation_id: row.maybe_text(1)?.map(str::to_owned),
+                    key_id: row.maybe_text(2)?.map(str::to_owned),
+                    method: row.text(3)?.to_owned(),
+                    endpoint: row.maybe_text(4)?.map(str::to_owned),
+                    status: row.int(5)?,
+                    cost: row.int(6)?,
+                    duration_ms: row.int(7)?,
+                    bytes: row.int(8)?,
+                    parameter_hash: row
+                        .maybe_blob(9)?
+                        .map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+                    ts_ms: row.int(10)?,
+                })
+            })
+            .collect()
+    }
+
+    /// Changes that the back office made, newest first.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn changes(&mut self, limit: u32) -> Result<Vec<ChangeListing>, StateError> {
+        let rows = self.tx.rows(
+            "SELECT id, ts_ms, actor, action, target, before_json, after_json FROM admin_audit ORDER BY id DESC LIMIT ?1",
+            &[i64::from(limit).into()],
+        )?;
+        rows.iter()
+            .map(|row| {
+                Ok(ChangeListing {
+                    id: row.text(0)?.to_owned(),
+                    ts_ms: row.int(1)?,
+                    actor: row.text(2)?.to_owned(),
+                    action: row.text(3)?.to_owned(),
+                    target: row.text(4)?.to_owned(),
+                    before: row.maybe_text(5)?.map(str::to_owned),
+                    after: row.maybe_text(6)?.map(str::to_owned),
+                })
+            })
+            .collect()
+    }
+
+    /// Usage of the account of a key in the month of `now_ms`.
+    ///
+    /// # Errors
+    /// When there is no such key.
+    pub fn usage(&mut self, key_id: &str, now_ms: i64) -> Result<Usage, StateError> {
+        let account = self.account_of(key_id)?;
+        Usage::read(self.tx, account, now_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::month;
+
+    #[test]
+    fn a_period_is_a_month_of_utc() {
+        // 2024-02-29 is day 19,782: February of a leap year has 29 days.
+        assert_eq!(month(19_782), (19_754, 19_782));
+        // 2026-11-22 is day 20,779: from the 1st, 20,758, to the 30th.
+        assert_eq!(month(20_779), (20_758, 20_787));
+        assert_eq!(month(0), (0, 30));
+    }
+}
