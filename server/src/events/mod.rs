@@ -150,10 +150,9 @@ impl Events {
         &self.steps
     }
 
-    /// Where an event stood in the feed; `None` for one that is unknown or too old.
-    async fn cursor(&self, state: &State, event: &str) -> Result<Option<u64>, StateError> {
-        let event = event.to_owned();
-        state.read(move |tx| cursors::find(tx, &event, now_ms())).await
+    /// Where an event stood in the feed; `None` for one that is unknown or too old. Blocks: for threads that may.
+    fn cursor(state: &State, event: &str) -> Result<Option<u64>, StateError> {
+        state.read(|tx| cursors::find(tx, event, now_ms()))
     }
 
     /// Runs something that ends with its connection, or with the server.

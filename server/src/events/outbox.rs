@@ -14,7 +14,7 @@ use super::cursors;
 use super::stream::Found;
 use super::webhook::{deliveries, endpoints};
 use crate::gateway::{Gateway, causes};
-use crate::state::{StateError, Value, now_ms};
+use crate::state::{StateError, Tx, now_ms};
 
 /// How often the feed is looked at.
 const LOOK: Duration = Duration::from_millis(50);
@@ -34,7 +34,7 @@ pub(crate) struct Outbox {
     gateway: Gateway,
     follower: Option<Follower>,
     /// What the webhooks looked like when they were last read.
-    webhooks: Vec<Value>,
+    webhooks: Option<endpoints::Fingerprint>,
     looked: tokio::time::Instant,
     pruned: tokio::time::Instant,
 }
@@ -45,7 +45,7 @@ type Followed = (Follower, Result<Vec<Found>, Error>);
 impl Outbox {
     pub fn new(gateway: Gateway) -> Self {
         let now = tokio::time::Instant::now();
-        Self { gateway, follower: None, webhooks: Vec::new(), looked: now, pruned: now }
+        Self { gateway, follower: None, webhooks: None, looked: now, pruned: now }
     }
 
     /// Runs until it is told to stop.
@@ -118,7 +118,7 @@ impl Outbox {
         let position = self.gateway.state().write(move |tx| stored_position(tx, newest)).await.map_err(|error| {
             tracing::error!(error = causes(&error), "the position in the change feed could not be read");
         })?;
-        self.webhooks.clear();
+        self.webhooks = None;
         self.read_webhooks().await.map_err(|error| {
             tracing::error!(error = causes(&error), "webhooks could not be read");
         })?;
@@ -155,14 +155,14 @@ impl Outbox {
 
     /// Reads the webhooks where they changed, here or in another server.
     async fn read_webhooks(&mut self) -> Result<(), StateError> {
-        if !self.gateway.events().webhooks_changed() && self.looked.elapsed() < CHANGES && !self.webhooks.is_empty() {
+        if !self.gateway.events().webhooks_changed() && self.looked.elapsed() < CHANGES && self.webhooks.is_some() {
             return Ok(());
         }
         self.looked = tokio::time::Instant::now();
         let known = self.webhooks.clone();
-        let read = self.gateway.state().read(move |tx| {
+        let read = self.gateway.read_state(move |tx| {
             let fingerprint = endpoints::fingerprint(tx)?;
-            let same = fingerprint == known;
+            let same = known.as_ref() == Some(&fingerprint);
             Ok((fingerprint, if same { None } else { Some(endpoints::watched(tx)?) }))
         });
         let (fingerprint, watched) = read.await?;
@@ -173,7 +173,7 @@ impl Outbox {
                 webhooks.map(|webhooks| gateway.events().hub().set_webhooks(webhooks))
             });
             match set.await {
-                Ok(Ok(())) => self.webhooks = fingerprint,
+                Ok(Ok(())) => self.webhooks = Some(fingerprint),
                 Ok(Err(error)) => tracing::error!(error = causes(&error), "subscriptions could not be read"),
                 Err(_) => tracing::error!("reading subscriptions panicked"),
             }
@@ -191,7 +191,7 @@ impl Outbox {
         }
         loop {
             let rows = Arc::clone(&rows);
-            let write = move |tx: &mut crate::state::Tx<'_>| {
+            let write = move |tx: &mut Tx<'_>| {
                 write(tx, &rows, position)?;
                 if prune { cursors::prune(tx, now_ms()) } else { Ok(()) }
             };
@@ -232,7 +232,7 @@ fn rows_of(found: &Found) -> Vec<Row> {
     found.made.iter().map(row).collect()
 }
 
-fn write(tx: &mut crate::state::Tx<'_>, rows: &[Row], position: u64) -> Result<(), StateError> {
+fn write(tx: &mut Tx<'_>, rows: &[Row], position: u64) -> Result<(), StateError> {
     let now = now_ms();
     let existing: BTreeSet<String> = if rows.iter().any(|row| row.body.is_some()) {
         endpoints::watched(tx)?.into_iter().map(|webhook| webhook.id).collect()
@@ -309,7 +309,7 @@ fn restore(gateway: &Gateway, watched: Vec<endpoints::Watched>) -> Result<Vec<(A
     Ok(webhooks)
 }
 
-fn stored_position(tx: &mut crate::state::Tx<'_>, newest: u64) -> Result<u64, StateError> {
+fn stored_position(tx: &mut Tx<'_>, newest: u64) -> Result<u64, StateError> {
     let number = i64::try_from(newest).unwrap_or(i64::MAX);
     tx.execute(
         "INSERT INTO outbox_position (name, position, generation) VALUES (?1, ?2, 0) ON CONFLICT (name) DO NOTHING",
@@ -320,19 +320,19 @@ fn stored_position(tx: &mut crate::state::Tx<'_>, newest: u64) -> Result<u64, St
     Ok(u64::try_from(position).unwrap_or(0))
 }
 
-fn set_position(tx: &mut crate::state::Tx<'_>, position: u64) -> Result<(), StateError> {
+fn set_position(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
     let position = i64::try_from(position).unwrap_or(i64::MAX);
     tx.execute("UPDATE outbox_position SET position = ?2 WHERE name = ?1", &[NAME.into(), position.into()])?;
     Ok(())
 }
 
 /// Writes down behind which position events are missing.
-fn mark_lost(tx: &mut crate::state::Tx<'_>, position: u64) -> Result<(), StateError> {
+fn mark_lost(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
     let position = i64::try_from(position).unwrap_or(i64::MAX);
     let name = format!("lost:{}", now_ms());
     tx.execute(
         "INSERT INTO outbox_position (name, position, generation) VALUES (?1, ?2, 0) ON CONFLICT (name) DO NOTHING",
-        &[name.into(), position.into()],
+        &[name.as_str().into(), position.into()],
     )?;
     Ok(())
 }

@@ -73,6 +73,6 @@ async fn watch_over(gateway: Gateway, mut stop: watch::Receiver<bool>) {
             hub.end_all(Ending::Draining);
         }
         let now_secs = now_ms() / 1000;
-        hub.end_revoked(|key_id| gateway.state().book().stands(key_id, now_secs));
+        hub.end_revoked(|key_id| gateway.state().book().is_good(key_id, now_secs));
     }
 }

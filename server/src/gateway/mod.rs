@@ -28,7 +28,7 @@ use headwater_ledger::read::Generations;
 
 use crate::events::{EventSettings, Events};
 use crate::routes;
-use crate::state::{Health, State};
+use crate::state::{Health, State, StateError, Tx};
 
 pub use envelope::Meta;
 pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
@@ -131,6 +131,15 @@ impl Gateway {
     /// The stores behind the desk.
     pub(crate) fn ledgers(&self) -> &Arc<dyn Generations> {
         &self.0.ledgers
+    }
+
+    /// Reads the state on a thread that may block.
+    pub(crate) async fn read_state<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError> + Send + 'static,
+    ) -> Result<T, StateError> {
+        let gateway = self.clone();
+        tokio::task::spawn_blocking(move || gateway.state().read(work)).await.unwrap_or(Err(StateError::Closed))
     }
 
     /// Webhooks and streams.

@@ -49,10 +49,8 @@ pub(crate) struct Call {
     /// The request it came with.
     pub context: Arc<Context>,
     /// The headers, for what only some calls look at.
-    #[expect(dead_code, reason = "the seam of `Idempotency-Key`, which is read from here")]
     pub headers: HeaderMap,
     /// The parameters as they were sent, for the digest of a repeated call.
-    #[expect(dead_code, reason = "the seam of `Idempotency-Key`, which compares them")]
     pub raw: Vec<u8>,
     route: OwnRoute,
     path: HashMap<String, String>,

@@ -77,7 +77,7 @@ async fn handshake(
     } else if let Some(ticket) = ticket_of(&parts.uri) {
         let caller = gateway.events().tickets().redeem(ticket, now_ms()).filter(|caller| {
             // The key may have been revoked since.
-            gateway.state().book().stands(&caller.key_id, now_ms() / 1000)
+            gateway.state().book().is_good(&caller.key_id, now_ms() / 1000)
         });
         let refused = || Problem::new(Status::Unauthorized, "the ticket is not valid: it is good for one stream and 30 s");
         Some(caller.ok_or_else(refused)?)

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! manifest-0000000007.json     one per generation; the highest number is the current one
-//! segments/  edges/  holders/  accounts/  tokens/  prices/     files that manifests list, never changed once written
+//! segments/  edges/  holders/  accounts/  tokens/  prices/  feed/     files that manifests list, never changed once written
 //! writer.lock                  held by the one writer
 //! ```
 
@@ -14,6 +14,7 @@ use headwater_types::Chain;
 
 use super::contents::{FileRef, Part, Storage, Writing, file_digest, write_all};
 use super::disk::{Disk, DiskFile};
+use super::feed::FEED;
 use super::sidecars::SidecarKind;
 use super::sink::Sink;
 use crate::LedgerError;
@@ -24,8 +25,8 @@ use crate::segment::{Container, Segment};
 pub(super) const LOCK: &str = "writer.lock";
 pub(super) const SEGMENTS: &str = "segments";
 /// Folders of listed files.
-pub(super) const FOLDERS: [&str; 7] =
-    [SEGMENTS, SidecarKind::Edges.name(), SidecarKind::Holders.name(), "accounts", "tokens", "prices", "fx"];
+pub(super) const FOLDERS: [&str; 8] =
+    [SEGMENTS, SidecarKind::Edges.name(), SidecarKind::Holders.name(), "accounts", "tokens", "prices", "fx", FEED];
 pub(super) const TEMPORARY: &str = ".tmp";
 
 pub(super) fn manifest_name(generation: u64) -> String {
@@ -163,6 +164,12 @@ impl Folder {
         self.segment_bytes
     }
 
+    /// Keeps a file that `write` writes; `kind` is its folder and `extension` its ending.
+    pub(super) fn keep_stream(&mut self, kind: &str, extension: &str, write: Writing<'_>) -> Result<FileRef> {
+        let name = self.next_name(kind, kind, extension);
+        self.write(name, write)
+    }
+
     pub(super) fn remove(&mut self, path: &Path) -> Result<()> {
         self.disk.remove(path).map_err(|source| io_error("cannot delete", path, source))
     }
@@ -234,7 +241,6 @@ impl Storage for Folder {
     }
 
     fn keep_file(&mut self, kind: &str, extension: &str, bytes: Vec<u8>) -> Result<FileRef> {
-        let name = self.next_name(kind, kind, extension);
-        self.write(name, &mut |out| write_all(out, &bytes))
+        self.keep_stream(kind, extension, &mut |out| write_all(out, &bytes))
     }
 }

@@ -11,6 +11,7 @@ mod commit;
 mod contents;
 mod digest;
 pub mod disk;
+mod feed;
 mod folder;
 mod imports;
 mod lookup;
@@ -26,6 +27,8 @@ mod sink;
 mod tiers;
 mod verify;
 mod writer;
+
+pub(crate) use feed::FeedState;
 
 pub use memory::{MemoryStore, in_memory};
 pub use reader::Store;

@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use headwater_types::Chain;
 
 use super::change::Extent;
+use super::commit::Telling;
 use super::contents::Contents;
 use super::disk::{Disk, SystemDisk};
+use super::feed;
 use super::folder::{self, Folder, io_error};
 use super::imports::Entries;
 use super::manifest::{self, Manifest, OpenParts};
@@ -18,6 +20,7 @@ use super::merge::{Merging, Outcome};
 use super::sidecars::Wanted;
 use super::{CommitReport, CompactReport, ImportVersion, Merges};
 use crate::facts::Batch;
+use crate::feed::{Feed, FeedLimits, StoreId};
 use crate::market::{FxPoint, PricePoint, TokenListing};
 use crate::read::{KEPT_SECS, Result};
 use crate::{Cancel, LedgerError, Snapshot};
@@ -33,6 +36,8 @@ pub struct Writer {
     contents: Contents,
     snapshot: Arc<Snapshot>,
     upkeep: Upkeep,
+    telling: Telling,
+    limits: FeedLimits,
     /// Released by the system when the process ends, however it ends.
     _lock: File,
 }
@@ -69,7 +74,8 @@ impl Writer {
             None => Contents::default(),
         };
         let snapshot = Arc::new(contents.snapshot());
-        let mut writer = Self { folder, contents, snapshot, upkeep: Upkeep::Prompt, _lock: lock };
+        let (upkeep, telling, limits) = (Upkeep::Prompt, Telling::Nothing, FeedLimits::default());
+        let mut writer = Self { folder, contents, snapshot, upkeep, telling, limits, _lock: lock };
         if writer.contents.generation == 0 {
             writer.change(|contents, _| Ok((Some(contents.clone()), ())))?;
         }
@@ -97,8 +103,8 @@ impl Writer {
     /// stands in a block of which no source told the time, [`LedgerError::NetworkMismatch`], or when it cannot be
     /// written.
     pub fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport> {
-        let (chain, before) = (batch.chain, self.contents.written_bytes);
-        let report = self.change(|contents, folder| contents.with_batch(batch, folder, cancel))?;
+        let (chain, before, telling) = (batch.chain, self.contents.written_bytes, self.telling);
+        let report = self.change(|contents, folder| contents.with_batch(batch, telling, folder, cancel))?;
         let merged = match self.upkeep {
             Upkeep::Prompt => self.merge(chain, cancel),
             Upkeep::Deferred => self.merge_while(chain, Extent::Crowded, cancel),
@@ -208,6 +214,23 @@ impl Writer {
     /// are the same; rankings over large accounts take longer meanwhile.
     pub const fn begin_load(&mut self) {
         self.upkeep = Upkeep::Deferred;
+    }
+
+    /// From now on commits make items of the change feed: one per block with something new. Loads of history make none
+    /// unless asked to. Followed blocks make theirs either way.
+    pub const fn begin_events(&mut self) {
+        self.telling = Telling::Items;
+    }
+
+    /// How long items of the change feed are kept; what passes it goes with the next change.
+    pub const fn keep_feed(&mut self, limits: FeedLimits) {
+        self.limits = limits;
+    }
+
+    /// The change feed as it is now.
+    #[must_use]
+    pub fn feed(&self) -> Feed {
+        Feed::new(self.snapshot(), Arc::clone(&self.contents.feed), self.folder.path().to_owned())
     }
 
     /// Ends a load: merges what is due. Edges are for [`Writer::rebuild_edges`]. A load that is broken off needs no
@@ -325,6 +348,7 @@ impl Writer {
         {
             after = with_edges;
         }
+        self.keep_up_feed(&mut after)?;
         after.generation = generation;
         after.written_bytes += self.folder.segment_bytes();
         let manifest = manifest::write(&mut after, &mut self.folder)?;
@@ -334,6 +358,26 @@ impl Writer {
         // The commit stands; what could not be deleted now is found by the next collection.
         let _ = self.collect_garbage();
         Ok(outcome)
+    }
+
+    /// Stamps new items, drops old ones, and puts those before into runs.
+    fn keep_up_feed(&mut self, after: &mut Contents) -> Result<()> {
+        let feed = Arc::make_mut(&mut after.feed);
+        if feed.store == StoreId::default() {
+            feed.store = feed::drawn(self.folder.path())?;
+        }
+        if feed.newest == self.contents.feed.newest {
+            return Ok(());
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        feed.stamp(self.contents.feed.newest, now);
+        feed.prune(&self.limits, now);
+        match feed.fold(&mut self.folder) {
+            // A damaged file of an old item must not keep new blocks out: its items stay as they are.
+            Err(LedgerError::Corrupt { .. }) => Ok(()),
+            folded => folded,
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use super::hub::Listener;
 use super::link::Link;
 use super::protocol::{self, ADDRESSES, Ending, Refused, Request, SUBSCRIPTIONS};
 use super::replay::{Replay, Skipped};
+use crate::events::Events;
 use crate::gateway::{Gateway, causes};
 
 /// The subscriptions of a connection.
@@ -156,9 +157,11 @@ impl Dialogue {
 
     /// Where an event stood in the feed.
     async fn position_of(&self, event: &str) -> Result<u64, Ending> {
-        match self.gateway.events().cursor(self.gateway.state(), event).await {
-            Ok(position) => position.ok_or(Ending::CursorExpired),
-            Err(error) => {
+        let name = event.to_owned();
+        match self.blocking(move |gateway| Events::cursor(gateway.state(), &name)).await {
+            Some(Ok(position)) => position.ok_or(Ending::CursorExpired),
+            None => Err(Ending::Overloaded),
+            Some(Err(error)) => {
                 tracing::error!(connection_id = self.connection_id, error = causes(&error), "a cursor could not be read");
                 Err(Ending::Overloaded)
             }

@@ -98,7 +98,7 @@ impl Courier {
         let now = now_ms();
         self.penalties.retain(|_, until| *until > now);
         let room = AT_ONCE.saturating_sub(self.under_way.len());
-        let due = self.gateway.state().read(move |tx| deliveries::due(tx, now)).await?;
+        let due = self.gateway.read_state(move |tx| deliveries::due(tx, now)).await?;
         let due = self.in_turn(due);
         if self.ended.is_empty() && (due.is_empty() || room == 0) {
             return Ok(false);
@@ -192,7 +192,7 @@ impl Courier {
             .sealed
             .iter()
             .filter_map(|sealed| {
-                let opened = self.gateway.state().unseal(sealed);
+                let opened = self.gateway.state().home().master().open(sealed);
                 if let Err(error) = &opened {
                     tracing::error!(error = causes(error), webhook = claim.endpoint_id, "a secret cannot be opened");
                 }

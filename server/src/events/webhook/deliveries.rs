@@ -50,7 +50,7 @@ pub(crate) fn due(tx: &mut Tx<'_>, now_ms: i64) -> Result<Vec<String>, StateErro
          ORDER BY id",
         &[now_ms.into()],
     )?;
-    rows.iter().map(|row| row.text(0)).collect()
+    rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect()
 }
 
 /// Takes what is due of one webhook, as far as its places go.
@@ -83,18 +83,18 @@ pub(crate) fn claim(
          ORDER BY next_at_ms, event_id LIMIT ?3 /*skip locked*/",
         &[endpoint_id.into(), now_ms.into(), room.into()],
     )?;
-    let target_url = endpoint.text(0)?;
+    let target_url = endpoint.text(0)?.to_owned();
     let sealed = super::endpoints::secrets(tx, endpoint_id, now_ms)?;
     let mut claims = Vec::with_capacity(rows.len());
     for row in rows {
-        let event_id = row.text(0)?;
+        let event_id = row.text(0)?.to_owned();
         tx.execute(
             "UPDATE webhook_delivery SET lease_owner = ?3, lease_until_ms = ?4
              WHERE event_id = ?1 AND endpoint_id = ?2",
             &[event_id.as_str().into(), endpoint_id.into(), owner.into(), until_ms.into()],
         )?;
         let body = tx.row("SELECT body FROM outbox_event WHERE id = ?1", &[event_id.as_str().into()])?;
-        let body = body.map_or(Ok(String::new()), |row| row.text(0))?;
+        let body = body.map_or(Ok(String::new()), |row| row.text(0).map(str::to_owned))?;
         claims.push(Claim {
             event_id,
             endpoint_id: endpoint_id.to_owned(),
@@ -109,8 +109,7 @@ pub(crate) fn claim(
 
 /// Writes down what became of a delivery, if it is still this server's.
 pub(crate) fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), StateError> {
-    let key = [Value::from(done.event_id.as_str()), done.endpoint_id.as_str().into()];
-    let [event, endpoint] = key;
+    let (event, endpoint) = (Value::from(&done.event_id), Value::from(&done.endpoint_id));
     let (status, next_at_ms, finished) = match done.next {
         Next::Delivered => ("delivered", done.ended_ms, Some(done.ended_ms)),
         Next::Retry { at_ms } => ("pending", at_ms, None),
@@ -121,8 +120,8 @@ pub(crate) fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), St
              lease_owner = NULL, lease_until_ms = NULL
          WHERE event_id = ?1 AND endpoint_id = ?2 AND lease_owner = ?3",
         &[
-            event.clone(),
-            endpoint.clone(),
+            event,
+            endpoint,
             owner.into(),
             status.into(),
             done.attempts.into(),
@@ -141,7 +140,7 @@ pub(crate) fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), St
             done.at_ms.into(),
             attempt.outcome.status.map(i64::from).into(),
             i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX).into(),
-            failure(attempt).map(str::to_owned).into(),
+            failure(attempt).into(),
         ],
     )?;
     judge(tx, &done.endpoint_id, attempt.outcome, done.ended_ms)
@@ -281,12 +280,12 @@ pub(crate) fn list(
     )?;
     let mut list = Vec::with_capacity(rows.len());
     for row in rows {
-        let (event_id, status) = (row.text(0)?, row.text(2)?);
+        let (event_id, status) = (row.text(0)?.to_owned(), row.text(2)?.to_owned());
         let next = if status == "pending" { row.maybe_int(4)? } else { None };
         list.push(DeliveryView {
             attempts: attempts(tx, &event_id, endpoint_id)?,
             event_id,
-            event_type: row.text(1)?,
+            event_type: row.text(1)?.to_owned(),
             status,
             created_at: shown(row.int(3)?),
             next_attempt_at: next.map(shown),
@@ -309,7 +308,7 @@ fn attempts(tx: &mut Tx<'_>, event_id: &str, endpoint_id: &str) -> Result<Vec<At
                 at: shown(row.int(1)?),
                 status: row.maybe_int(2)?,
                 duration_ms: row.int(3)?,
-                error: row.maybe_text(4)?,
+                error: row.maybe_text(4)?.map(str::to_owned),
             })
         })
         .collect()
@@ -321,21 +320,11 @@ fn shown(time_ms: i64) -> String {
 
 /// Removes some of what is too old; gives whether there may be more of it.
 pub(crate) fn prune(tx: &mut Tx<'_>, now_ms: i64) -> Result<bool, StateError> {
-    let (oldest, most) = (now_ms - KEPT_MS, PRUNED);
-    let attempts = tx.execute(
-        "DELETE FROM webhook_attempt WHERE (event_id, endpoint_id, number) IN
-             (SELECT event_id, endpoint_id, number FROM webhook_attempt WHERE at_ms < ?1 LIMIT ?2)",
-        &[oldest.into(), most.into()],
-    )?;
-    let deliveries = tx.execute(
-        "DELETE FROM webhook_delivery WHERE (event_id, endpoint_id) IN
-             (SELECT event_id, endpoint_id FROM webhook_delivery WHERE created_at_ms < ?1 LIMIT ?2)",
-        &[oldest.into(), most.into()],
-    )?;
+    let oldest = now_ms - KEPT_MS;
+    // Their deliveries and attempts go with them.
     let events = tx.execute(
         "DELETE FROM outbox_event WHERE seq IN (SELECT seq FROM outbox_event WHERE created_at_ms < ?1 LIMIT ?2)",
-        &[oldest.into(), most.into()],
+        &[oldest.into(), PRUNED.into()],
     )?;
-    let most = u64::try_from(most).unwrap_or(u64::MAX);
-    Ok(attempts >= most || deliveries >= most || events >= most)
+    Ok(events >= PRUNED.unsigned_abs())
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use utoipa::ToSchema;
 
-use crate::state::{Row, StateError, Tx, Value};
+use crate::state::{Row, StateError, Tx};
 
 /// Webhooks of one account.
 pub(crate) const PER_ACCOUNT: i64 = 100;
@@ -97,23 +97,30 @@ pub(crate) struct Change {
 }
 
 /// Adds a webhook with its first secret; `false` when the account has too many.
-pub(crate) fn create(tx: &mut Tx<'_>, account: i64, endpoint: &Endpoint, sealed: Vec<u8>) -> Result<bool, StateError> {
+pub(crate) fn create(
+    tx: &mut Tx<'_>,
+    (account, key_id): (i64, &str),
+    endpoint: &Endpoint,
+    sealed: &[u8],
+) -> Result<bool, StateError> {
     // One after the other for an account, so that the count holds.
     tx.row("SELECT id FROM account WHERE id = ?1 /*lock*/", &[account.into()])?;
     let held = count(tx, account)?;
     if held >= PER_ACCOUNT {
         return Ok(false);
     }
+    let filters = endpoint.filters.to_string();
     tx.execute(
         "INSERT INTO webhook_endpoint
-             (id, account_id, target_url, event_type, filters, status, created_at_ms, updated_at_ms)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
+             (id, account_id, key_id, target_url, event_type, filters, status, created_at_ms, updated_at_ms)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
         &[
             endpoint.id.as_str().into(),
             account.into(),
+            key_id.into(),
             endpoint.target_url.as_str().into(),
             endpoint.event_type.as_str().into(),
-            endpoint.filters.to_string().into(),
+            filters.as_str().into(),
             endpoint.status.name().into(),
             endpoint.created_at_ms.into(),
         ],
@@ -122,7 +129,7 @@ pub(crate) fn create(tx: &mut Tx<'_>, account: i64, endpoint: &Endpoint, sealed:
     Ok(true)
 }
 
-fn add_secret(tx: &mut Tx<'_>, id: &str, number: i64, sealed: Vec<u8>, now_ms: i64) -> Result<(), StateError> {
+fn add_secret(tx: &mut Tx<'_>, id: &str, number: i64, sealed: &[u8], now_ms: i64) -> Result<(), StateError> {
     tx.execute(
         "INSERT INTO webhook_secret (endpoint_id, number, sealed, created_at_ms) VALUES (?1, ?2, ?3, ?4)",
         &[id.into(), number.into(), sealed.into(), now_ms.into()],
@@ -159,13 +166,13 @@ pub(crate) fn find(tx: &mut Tx<'_>, account: i64, id: &str) -> Result<Option<End
 
 fn read(row: &Row) -> Result<Endpoint, StateError> {
     Ok(Endpoint {
-        id: row.text(0)?,
-        target_url: row.text(1)?,
-        event_type: row.text(2)?,
+        id: row.text(0)?.to_owned(),
+        target_url: row.text(1)?.to_owned(),
+        event_type: row.text(2)?.to_owned(),
         // What is no JSON was not written here: then it names nothing.
-        filters: serde_json::from_str(&row.text(3)?).unwrap_or(Json::Null),
-        status: EndpointStatus::parse(&row.text(4)?),
-        status_reason: row.maybe_text(5)?,
+        filters: serde_json::from_str(row.text(3)?).unwrap_or(Json::Null),
+        status: EndpointStatus::parse(row.text(4)?),
+        status_reason: row.maybe_text(5)?.map(str::to_owned),
         created_at_ms: row.int(6)?,
     })
 }
@@ -175,9 +182,7 @@ pub(crate) fn delete(tx: &mut Tx<'_>, account: i64, id: &str) -> Result<bool, St
     if find(tx, account, id)?.is_none() {
         return Ok(false);
     }
-    tx.execute("DELETE FROM webhook_attempt WHERE endpoint_id = ?1", &[id.into()])?;
-    tx.execute("DELETE FROM webhook_delivery WHERE endpoint_id = ?1", &[id.into()])?;
-    tx.execute("DELETE FROM webhook_secret WHERE endpoint_id = ?1", &[id.into()])?;
+    // What refers to it goes with it.
     tx.execute("DELETE FROM webhook_endpoint WHERE id = ?1", &[id.into()])?;
     Ok(true)
 }
@@ -188,29 +193,30 @@ pub(crate) fn change(
     tx: &mut Tx<'_>,
     account: i64,
     id: &str,
-    change: Change,
+    change: &Change,
     now_ms: i64,
 ) -> Result<Option<Endpoint>, StateError> {
     let Some(mut endpoint) = find(tx, account, id)? else { return Ok(None) };
-    if let Some(target_url) = change.target_url {
-        endpoint.target_url = target_url;
+    if let Some(target_url) = &change.target_url {
+        endpoint.target_url.clone_from(target_url);
     }
-    if let Some(filters) = change.filters {
-        endpoint.filters = filters;
+    if let Some(filters) = &change.filters {
+        endpoint.filters.clone_from(filters);
     }
     if let Some(status) = change.status {
         (endpoint.status, endpoint.status_reason) = (status, None);
         tx.execute("UPDATE webhook_endpoint SET failing_since_ms = NULL WHERE id = ?1", &[id.into()])?;
     }
+    let filters = endpoint.filters.to_string();
     tx.execute(
         "UPDATE webhook_endpoint SET target_url = ?2, filters = ?3, status = ?4, status_reason = ?5, updated_at_ms = ?6
          WHERE id = ?1",
         &[
             id.into(),
             endpoint.target_url.as_str().into(),
-            endpoint.filters.to_string().into(),
+            filters.as_str().into(),
             endpoint.status.name().into(),
-            endpoint.status_reason.clone().into(),
+            endpoint.status_reason.as_deref().into(),
             now_ms.into(),
         ],
     )?;
@@ -222,7 +228,7 @@ pub(crate) fn rotate(
     tx: &mut Tx<'_>,
     account: i64,
     id: &str,
-    sealed: Vec<u8>,
+    sealed: &[u8],
     now_ms: i64,
 ) -> Result<bool, StateError> {
     if find(tx, account, id)?.is_none() {
@@ -249,7 +255,7 @@ pub(crate) fn secrets(tx: &mut Tx<'_>, id: &str, now_ms: i64) -> Result<Vec<Vec<
          ORDER BY number DESC",
         &[id.into(), now_ms.into()],
     )?;
-    rows.iter().map(|row| row.blob(0)).collect()
+    rows.iter().map(|row| Ok(row.blob(0)?.to_vec())).collect()
 }
 
 /// A webhook as the outbox needs it.
@@ -264,16 +270,20 @@ pub(crate) fn watched(tx: &mut Tx<'_>) -> Result<Vec<Watched>, StateError> {
     let rows = tx.rows("SELECT id, event_type, filters FROM webhook_endpoint ORDER BY id", &[])?;
     rows.iter()
         .map(|row| {
-            let filters = serde_json::from_str(&row.text(2)?).unwrap_or(Json::Null);
-            Ok(Watched { id: row.text(0)?, event_type: row.text(1)?, filters })
+            let filters = serde_json::from_str(row.text(2)?).unwrap_or(Json::Null);
+            Ok(Watched { id: row.text(0)?.to_owned(), event_type: row.text(1)?.to_owned(), filters })
         })
         .collect()
 }
 
-/// How many webhooks there are and when one was last changed: another pair means that [`watched`] gives something else.
-pub(crate) fn fingerprint(tx: &mut Tx<'_>) -> Result<Vec<Value>, StateError> {
+/// How many webhooks there are, when one was last changed, and the newest one: another answer means that [`watched`]
+/// gives something else.
+pub(crate) fn fingerprint(tx: &mut Tx<'_>) -> Result<Fingerprint, StateError> {
     let row = tx.row("SELECT count(*), max(updated_at_ms), max(id) FROM webhook_endpoint", &[])?;
-    row.map_or(Ok(Vec::new()), |row| {
-        Ok(vec![row.int(0)?.into(), row.maybe_int(1)?.into(), row.maybe_text(2)?.into()])
+    row.map_or(Ok((0, None, None)), |row| {
+        Ok((row.int(0)?, row.maybe_int(1)?, row.maybe_text(2)?.map(str::to_owned)))
     })
 }
+
+/// What [`fingerprint`] gives.
+pub(crate) type Fingerprint = (i64, Option<i64>, Option<String>);

@@ -116,7 +116,7 @@ pub(crate) async fn create(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
     let (filters, warnings) = check_filters(&gateway, event_type.clone(), filters.unwrap_or(Json::Null)).await?;
     call.warn(warnings);
     let secret = Secret::generate().map_err(|error| call.failed(&StateError::from(error)))?;
-    let sealed = gateway.state().seal(secret.bytes()).map_err(|error| call.failed(&error))?;
+    let sealed = gateway.state().home().master().seal(secret.bytes()).map_err(|error| call.failed(&error))?;
     let endpoint = Endpoint {
         id: Uuid::now_v7().to_string(),
         target_url,
@@ -126,8 +126,8 @@ pub(crate) async fn create(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
         status_reason: None,
         created_at_ms: now_ms(),
     };
-    let (account, row) = (call.caller.account.id(), endpoint.clone());
-    let made = gateway.state().write(move |tx| endpoints::create(tx, account, &row, sealed)).await;
+    let (account, key_id, row) = (call.caller.account.id(), call.caller.key_id.clone(), endpoint.clone());
+    let made = gateway.state().write(move |tx| endpoints::create(tx, (account, &key_id), &row, &sealed)).await;
     if !made.map_err(|error| call.failed(&error))? {
         return Err(too_many());
     }
@@ -140,7 +140,7 @@ pub(crate) async fn create(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
 pub(crate) async fn list(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
     let page = page(&mut call)?;
     let account = call.caller.account.id();
-    let listed = gateway.state().read(move |tx| endpoints::list(tx, account, page.limit, page.offset)).await;
+    let listed = gateway.read_state(move |tx| endpoints::list(tx, account, page.limit, page.offset)).await;
     let (webhooks, total) = listed.map_err(|error| call.failed(&error))?;
     let views: Vec<WebhookView> = webhooks.into_iter().map(WebhookView::from).collect();
     Ok(call.reply(&views).page(Pagination { limit: page.limit, offset: page.offset, total: Some(total) }))
@@ -190,7 +190,7 @@ pub(crate) async fn update(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
     };
     let (account, id) = (call.caller.account.id(), before.id);
     let change = Change { target_url, filters, status };
-    let changed = gateway.state().write(move |tx| endpoints::change(tx, account, &id, change, now_ms())).await;
+    let changed = gateway.state().write(move |tx| endpoints::change(tx, account, &id, &change, now_ms())).await;
     let endpoint = changed.map_err(|error| call.failed(&error))?.ok_or_else(missing)?;
     gateway.events().webhooks_have_changed();
     Ok(call.reply(&WebhookView::from(endpoint)))
@@ -222,9 +222,9 @@ pub(crate) async fn test(gateway: Gateway, mut call: Call) -> Result<Reply, Prob
 pub(crate) async fn rotate(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
     let (account, id) = (call.caller.account.id(), id_of(&call)?);
     let secret = Secret::generate().map_err(|error| call.failed(&StateError::from(error)))?;
-    let sealed = gateway.state().seal(secret.bytes()).map_err(|error| call.failed(&error))?;
+    let sealed = gateway.state().home().master().seal(secret.bytes()).map_err(|error| call.failed(&error))?;
     let (key, now) = (id.clone(), now_ms());
-    let rotated = gateway.state().write(move |tx| endpoints::rotate(tx, account, &key, sealed, now)).await;
+    let rotated = gateway.state().write(move |tx| endpoints::rotate(tx, account, &key, &sealed, now)).await;
     if !rotated.map_err(|error| call.failed(&error))? {
         return Err(missing());
     }
@@ -236,7 +236,7 @@ pub(crate) async fn rotate(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
 pub(crate) async fn deliveries(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
     let page = page(&mut call)?;
     let id = found(&gateway, &call).await?.id;
-    let listed = gateway.state().read(move |tx| deliveries::list(tx, &id, page.limit, page.offset)).await;
+    let listed = gateway.read_state(move |tx| deliveries::list(tx, &id, page.limit, page.offset)).await;
     let (views, total) = listed.map_err(|error| call.failed(&error))?;
     Ok(call.reply(&views).page(Pagination { limit: page.limit, offset: page.offset, total: Some(total) }))
 }
@@ -312,7 +312,7 @@ async fn check_filters(gateway: &Gateway, event_type: String, filters: Json) -> 
 /// The webhook that the path names. What belongs to others is not there.
 async fn found(gateway: &Gateway, call: &Call) -> Result<Endpoint, Problem> {
     let (account, id) = (call.caller.account.id(), id_of(call)?);
-    let found = gateway.state().read(move |tx| endpoints::find(tx, account, &id)).await;
+    let found = gateway.read_state(move |tx| endpoints::find(tx, account, &id)).await;
     found.map_err(|error| call.failed(&error))?.ok_or_else(missing)
 }
 
