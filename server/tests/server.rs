@@ -10,5 +10,7 @@ mod egress;
 mod ingest_crash;
 mod metering;
 mod processes;
+mod stream;
 mod support;
 mod tables;
+mod webhooks;

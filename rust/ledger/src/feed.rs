@@ -194,7 +194,8 @@ pub fn new_movements(before: &TransactionFacts, after: &TransactionFacts) -> Vec
         (is_internal(movement), movement.asset, movement.from, movement.to, movement.amount)
     };
     // What a list of holders or a non-fungible row takes from a transaction is no movement of it either.
-    let held: Vec<&Movement> = before.movements.iter().filter(|movement| movement.kind != MovementFact::Opening).collect();
+    let held: Vec<&Movement> =
+        before.movements.iter().filter(|movement| movement.kind != MovementFact::Opening).collect();
     let known: HashSet<_> = held.iter().filter_map(|movement| numbered(movement)).collect();
     let matched: HashSet<_> = after.movements.iter().filter_map(numbered).filter(|name| known.contains(name)).collect();
     let is_matched = |movement: &Movement| numbered(movement).is_some_and(|name| matched.contains(&name));

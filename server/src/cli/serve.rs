@@ -15,6 +15,8 @@ use super::error::Failure;
 use super::interrupt::stop_signal;
 use super::output::Output;
 use crate::config::{Config, LogFormat};
+use crate::events::webhook::egress::{EgressSettings, Policy};
+use crate::events::{EventSettings, Pace, Running};
 use crate::gateway::{self, Gateway, Settings};
 use crate::state::{BootReport, Home, Options, Place, State};
 
@@ -57,7 +59,7 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
     report_losses(&state, config.refund_lost);
     let settings =
         Settings { auth_required: config.auth_required, body_limit: config.body_bytes, ..Settings::default() };
-    let gateway = Gateway::new(ledgers, state, settings);
+    let gateway = Gateway::with_events(ledgers, state, settings, event_settings(&config));
     tracing::info!("configuration:\n{config}");
     if !config.auth_required && !config.listen.ip().is_loopback() {
         tracing::warn!(
@@ -93,6 +95,16 @@ fn report_losses(state: &State, refunded: bool) {
     }
 }
 
+fn event_settings(config: &Config) -> EventSettings {
+    let policy = if config.webhooks_allow_private_targets { Policy::LOCAL } else { Policy::PUBLIC };
+    EventSettings {
+        egress: EgressSettings { policy, ..EgressSettings::default() },
+        pace: Pace { second_ms: config.webhooks_second_ms },
+        origins: config.stream_origins.clone(),
+        ..EventSettings::default()
+    }
+}
+
 async fn listen(config: &Config, gateway: &Gateway, output: Output) -> Result<(), Failure> {
     let listener = TcpListener::bind(config.listen).await.map_err(|error| {
         let remedy = match error.kind() {
@@ -106,7 +118,10 @@ async fn listen(config: &Config, gateway: &Gateway, output: Output) -> Result<()
     output.report(&serde_json::json!({"url": url, "docs": format!("{url}/docs")}), || {
         vec![format!("Headwater answers on {url}, documentation on {url}/docs; Ctrl-C stops it.")]
     })?;
-    gateway::serve(listener, gateway, stop_signal(), Duration::from_secs(config.drain_secs)).await?;
+    let events = Running::start(gateway, vec![address]);
+    let served = gateway::serve(listener, gateway, stop_signal(), Duration::from_secs(config.drain_secs)).await;
+    events.stop().await;
+    served?;
     gateway.state().flush().await?;
     tracing::info!("stopped");
     Ok(())

@@ -92,7 +92,9 @@ impl Outbox {
                 self.follower = Some(follower);
                 Ok(true)
             }
-            Err(error) if matches!(error.kind, ErrorKind::InvalidInput(Reason::CursorExpired | Reason::InvalidValue)) => {
+            Err(error)
+                if matches!(error.kind, ErrorKind::InvalidInput(Reason::CursorExpired | Reason::InvalidValue)) =>
+            {
                 self.lose(position, &error).await
             }
             Err(error) => {
@@ -272,11 +274,8 @@ fn follow(gateway: &Gateway, mut follower: Follower) -> Followed {
         }
     }
     let reached = found.last().map_or(before, |one| one.position);
-    let follower = if reached == follower.position() {
-        follower
-    } else {
-        Follower::new(Arc::clone(gateway.ledgers()), reached)
-    };
+    let follower =
+        if reached == follower.position() { follower } else { Follower::new(Arc::clone(gateway.ledgers()), reached) };
     (follower, Ok(found))
 }
 

@@ -413,7 +413,7 @@ fn unauthorized(message: &str) -> Problem {
     Problem::new(Status::Unauthorized, message)
 }
 
-fn forbidden(caller: &Caller, what: &str) -> Problem {
+pub(crate) fn forbidden(caller: &Caller, what: &str) -> Problem {
     Problem::new(Status::Forbidden, format!("the plan {:?} of this key does not include {what}", caller.plan.name))
 }
 

@@ -35,6 +35,7 @@ pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
 pub use serve::serve;
 
 pub(crate) use arguments::drain;
+pub(crate) use call::forbidden;
 pub(crate) use context::Context;
 pub(crate) use own::{Call, OwnRoute, Reply, Takes};
 use pool::Pool;
@@ -110,12 +111,7 @@ impl Gateway {
 
     /// The same, where events are to be handled otherwise than by default.
     #[must_use]
-    pub fn with_events(
-        ledgers: Arc<dyn Generations>,
-        state: State,
-        settings: Settings,
-        events: EventSettings,
-    ) -> Self {
+    pub fn with_events(ledgers: Arc<dyn Generations>, state: State, settings: Settings, events: EventSettings) -> Self {
         let events = Events::new(events);
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
         let (pool, repeats, draining) = (Pool::new(), Arc::default(), AtomicBool::new(false));

@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::accept::{Form, chosen};
 use super::arguments::{self, Arguments};
+use super::call::forbidden;
 use super::problem::{Status, causes};
 use super::{Context, Gateway, Meta, Problem};
 use crate::state::{Caller, StateError};
@@ -24,7 +25,9 @@ use crate::state::{Caller, StateError};
 /// A route of the gateway's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OwnRoute {
-    /// The path, as limits and audit name it.
+    /// The name that limits and plans know it by.
+    pub name: &'static str,
+    /// The path, as the audit names it.
     pub path: &'static str,
     /// What is read of a request besides its path.
     pub takes: Takes,
@@ -49,8 +52,10 @@ pub(crate) struct Call {
     /// The request it came with.
     pub context: Arc<Context>,
     /// The headers, for what only some calls look at.
+    #[expect(dead_code, reason = "the seam of `Idempotency-Key`, which is read from here")]
     pub headers: HeaderMap,
     /// The parameters as they were sent, for the digest of a repeated call.
+    #[expect(dead_code, reason = "the seam of `Idempotency-Key`, which compares them")]
     pub raw: Vec<u8>,
     route: OwnRoute,
     path: HashMap<String, String>,
@@ -171,6 +176,9 @@ impl Gateway {
         let caller = self.identify(&parts.headers, context)?.ok_or_else(|| {
             Problem::new(Status::Unauthorized, "this call belongs to a key: give one in the header X-API-Key")
         })?;
+        if !caller.plan.allows_endpoint(route.name) {
+            return Err(forbidden(&caller, "this endpoint"));
+        }
         // The limits of rate and concurrency (429) have their place here.
         if chosen(&parts.headers) != Some(Form::Json) {
             let message = "only application/json is given here: leave `Accept` out, or let it include that";

@@ -113,8 +113,9 @@ impl OwnOperation {
             let limit = json!({"type": "integer", "format": "int32", "minimum": 0, "maximum": 1000, "default": 20});
             let offset = json!({"type": "integer", "format": "int32", "minimum": 0, "default": 0});
             for (name, text, schema) in [("limit", "Rows of a page.", limit), ("offset", "Rows before it.", offset)] {
-                parameters
-                    .push(json!({"name": name, "in": "query", "required": false, "description": text, "schema": schema}));
+                parameters.push(
+                    json!({"name": name, "in": "query", "required": false, "description": text, "schema": schema}),
+                );
             }
         }
         Value::Array(parameters)
@@ -146,7 +147,8 @@ impl OwnOperation {
             }}
         });
         if self.success == 201 {
-            success["headers"]["Location"] = json!({"description": "Path of what was made.", "schema": {"type": "string"}});
+            success["headers"]["Location"] =
+                json!({"description": "Path of what was made.", "schema": {"type": "string"}});
         }
         let mut responses = Map::from_iter([(self.success.to_string(), success)]);
         for (status, description, message) in FAILURES {

@@ -15,9 +15,11 @@ use utoipa::ToSchema;
 
 use super::own::{Data, OwnOperation};
 use crate::events::stream::{self, FRAME_BYTES, MESSAGE_BYTES, NoTicket, SUBPROTOCOL};
-use crate::gateway::{Call, Context, ErrorEnvelope, Gateway, OwnRoute, Problem, Reply, Status, Takes};
+use crate::gateway::{Call, Context, ErrorEnvelope, Gateway, OwnRoute, Problem, Reply, Status, Takes, forbidden};
 use crate::state::{Caller, now_ms};
 
+/// The name that plans know it by.
+const NAME: &str = "stream";
 const STREAM: &str = "/v1/stream";
 const TICKET: &str = "/v1/stream/ticket";
 /// Bytes that are read from a socket at a time.
@@ -79,11 +81,15 @@ async fn handshake(
             // The key may have been revoked since.
             gateway.state().book().is_good(&caller.key_id, now_ms() / 1000)
         });
-        let refused = || Problem::new(Status::Unauthorized, "the ticket is not valid: it is good for one stream and 30 s");
+        let refused =
+            || Problem::new(Status::Unauthorized, "the ticket is not valid: it is good for one stream and 30 s");
         Some(caller.ok_or_else(refused)?)
     } else {
         None
     };
+    if let Some(caller) = caller.as_ref().filter(|caller| !caller.plan.allows_endpoint(NAME)) {
+        return Err(forbidden(caller, "the stream"));
+    }
     let upgrade = WebSocketUpgrade::from_request_parts(parts, gateway).await.map_err(|_| {
         Problem::new(Status::BadRequest, "this route is a WebSocket: send its handshake").because("invalid_value")
     })?;
@@ -100,7 +106,8 @@ async fn handshake(
 /// Browsers let any page open a socket to any host and tell only whose page it was: so strangers' pages are refused here.
 fn check_origin(gateway: &Gateway, parts: &Parts) -> Result<(), Problem> {
     let refused = || {
-        let message = "pages of this origin may not open a stream: stream.origins in the configuration names those that may";
+        let message =
+            "pages of this origin may not open a stream: stream.origins in the configuration names those that may";
         Err(Problem::new(Status::Unauthorized, message))
     };
     let mut origins = parts.headers.get_all(header::ORIGIN).iter();
@@ -127,7 +134,7 @@ fn ticket_of(uri: &Uri) -> Option<&str> {
 #[utoipa::path(post, path = TICKET, tag = "Events")]
 pub(super) async fn ticket(State(gateway): State<Gateway>, request: Request) -> Response {
     let own = gateway.clone();
-    let route = OwnRoute { path: TICKET, takes: Takes::Nothing };
+    let route = OwnRoute { name: NAME, path: TICKET, takes: Takes::Nothing };
     gateway.answer_own(route, request, |call| issue(own, call)).await
 }
 

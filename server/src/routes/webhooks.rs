@@ -8,7 +8,7 @@ use super::own::{Data, OwnOperation};
 use crate::events::webhook::deliveries::DeliveryView;
 use crate::events::webhook::endpoints::WebhookView;
 use crate::events::webhook::manage::{
-    self, CreateWebhookRequest, CreatedWebhook, DeletedWebhook, Replayed, ReplayRequest, RotatedSecret, SentTest,
+    self, CreateWebhookRequest, CreatedWebhook, DeletedWebhook, ReplayRequest, Replayed, RotatedSecret, SentTest,
     UpdateWebhookRequest,
 };
 use crate::gateway::{Gateway, OwnRoute, Takes};
@@ -21,7 +21,7 @@ const DELIVERIES: &str = "/v1/webhooks/{id}/deliveries";
 const REPLAY: &str = "/v1/webhooks/{id}/replay";
 
 const fn route(path: &'static str, takes: Takes) -> OwnRoute {
-    OwnRoute { path, takes }
+    OwnRoute { name: "webhooks", path, takes }
 }
 
 /// Register a webhook

@@ -1,5 +1,7 @@
 //! A gateway in this process or in its own, and a small HTTP client that hides nothing.
 
+pub mod live;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -51,9 +51,8 @@ impl Changes {
         for new in transactions {
             let block = new.transaction.head.block;
             let mut counts = |asset: &Asset| {
-                let opening = openings
-                    .entry(*asset)
-                    .or_insert_with(|| ledger.opening(chain, asset).map(|opening| opening.block));
+                let opening =
+                    openings.entry(*asset).or_insert_with(|| ledger.opening(chain, asset).map(|opening| opening.block));
                 opening.is_none_or(|opening| block > opening)
             };
             if new.transaction.facts.utxo.is_some() {

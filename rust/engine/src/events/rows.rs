@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use headwater_ledger::Ledger;
 use headwater_ledger::facts::MovementFact;
 use headwater_ledger::feed::{FeedItem, NewTransaction, new_movements};
 use headwater_ledger::read::{Direction, MovementKind, Ordinal, Status, Transaction};
-use headwater_ledger::Ledger;
 use headwater_metrics::utxo_attribution::Attribution;
 use headwater_types::{Address, Amount, Asset};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -129,11 +129,8 @@ impl BlockRows {
     /// The rows of an item's transactions under the registry and prices of a ledger.
     pub fn new(ledger: &dyn Ledger, item: &FeedItem, transactions: Vec<NewTransaction>) -> Result<Self, Error> {
         let changes = Arc::new(Changes::of(ledger, item.chain, &transactions));
-        let mut maker = Maker {
-            book: AssetBook::new(ledger, item.chain),
-            valuer: Valuer::new(ledger),
-            rows: Vec::new(),
-        };
+        let mut maker =
+            Maker { book: AssetBook::new(ledger, item.chain), valuer: Valuer::new(ledger), rows: Vec::new() };
         for new in transactions {
             if new.transaction.facts.utxo.is_some() {
                 maker.utxo(new)?;

@@ -117,8 +117,7 @@ impl Watcher {
             return Ok(telling.events);
         }
         let depth = self.subscription.min_confirmations - 1;
-        let is_deep =
-            |other: &FeedItem| other.chain == item.chain && other.number.saturating_add(depth) <= item.head;
+        let is_deep = |other: &FeedItem| other.chain == item.chain && other.number.saturating_add(depth) <= item.head;
         let (mut due, later): (Vec<Waiting>, Vec<Waiting>) =
             std::mem::take(waiting).into_iter().partition(|waiting| is_deep(&waiting.item));
         *waiting = later;
@@ -178,7 +177,8 @@ impl Telling<'_> {
         let (item, store) = (self.step.item(), self.step.view.feed.store());
         for draft in drafts {
             if self.events.len() == MOST_OF_ITEM {
-                let message = format!("item {} of the change feed makes more than {MOST_OF_ITEM} events", item.position);
+                let message =
+                    format!("item {} of the change feed makes more than {MOST_OF_ITEM} events", item.position);
                 return Err(Error::new(ErrorKind::Internal, message));
             }
             let first = id(of, store, self.event_type, &draft, Told::Happened);

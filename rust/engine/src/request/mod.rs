@@ -9,7 +9,9 @@ mod warnings;
 pub use checks::Checks;
 pub use decode::decode;
 pub use paging::{Offsets, PageInfo};
-pub use switch::{Crossing, DirectionFilter, GroupBy, HistoryUnit, RankingSort, Sign, SortOrder, TransactionSort, TransferSort};
+pub use switch::{
+    Crossing, DirectionFilter, GroupBy, HistoryUnit, RankingSort, Sign, SortOrder, TransactionSort, TransferSort,
+};
 pub use warnings::Warnings;
 
 pub(crate) use checks::{MAX_ITEMS, at_most, refused};

@@ -378,12 +378,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    fn carry_out(
-        mut self,
-        claims: Claims,
-        storage: &mut dyn Storage,
-        cancel: &Cancel,
-    ) -> Result<Done> {
+    fn carry_out(mut self, claims: Claims, storage: &mut dyn Storage, cancel: &Cancel) -> Result<Done> {
         let mut after = self.held.clone();
         let has_edits = !self.edits.is_empty();
         for (place, edits) in std::mem::take(&mut self.edits) {

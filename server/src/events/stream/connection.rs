@@ -87,7 +87,7 @@ async fn introduced(stream: &mut SplitStream<WebSocket>, gateway: &Gateway) -> R
     let text = timeout(AUTH_TIME, first).await.map_err(|_| Ending::AuthTimeout)??;
     let Ok(Request::Auth(key)) = Request::parse(&text) else { return Err(Ending::Unauthorized.into()) };
     let known = gateway.state().book().identify(&key, now_ms() / 1000);
-    known.map_err(|_| Ending::Unauthorized.into())
+    known.ok().filter(|caller| caller.plan.allows_endpoint("stream")).ok_or_else(|| Ending::Unauthorized.into())
 }
 
 /// Reads and writes at the same time: a client that does not read is still heard, and the other way round.

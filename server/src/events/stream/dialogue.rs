@@ -162,7 +162,11 @@ impl Dialogue {
             Some(Ok(position)) => position.ok_or(Ending::CursorExpired),
             None => Err(Ending::Overloaded),
             Some(Err(error)) => {
-                tracing::error!(connection_id = self.connection_id, error = causes(&error), "a cursor could not be read");
+                tracing::error!(
+                    connection_id = self.connection_id,
+                    error = causes(&error),
+                    "a cursor could not be read"
+                );
                 Err(Ending::Overloaded)
             }
         }
@@ -178,7 +182,9 @@ impl Dialogue {
     }
 
     async fn join(&self, subscription: Subscription, listener: Listener) -> Result<u64, Ending> {
-        self.blocking(move |gateway| gateway.events().hub().join(subscription, listener)).await.ok_or(Ending::Overloaded)
+        self.blocking(move |gateway| gateway.events().hub().join(subscription, listener))
+            .await
+            .ok_or(Ending::Overloaded)
     }
 
     async fn sweep(&self) -> u64 {

@@ -64,8 +64,9 @@ pub(crate) struct Hub {
 
 #[derive(Default)]
 struct Board {
-    /// Position that all watchers have reached.
+    /// Position that all watchers have reached; meaningless until events are made.
     position: u64,
+    begun: bool,
     groups: HashMap<[u8; 32], Group>,
     /// Events of a step that could not be followed to its end.
     unfinished: Vec<Made>,
@@ -99,7 +100,7 @@ impl Hub {
     /// Sets the position that events are made from. Watchers begin anew there.
     pub fn begin(&self, position: u64) {
         let mut board = self.board();
-        board.position = position;
+        (board.position, board.begun) = (position, true);
         board.unfinished.clear();
         for group in board.groups.values_mut() {
             group.watcher = Watcher::new(group.watcher.subscription().clone(), position);
@@ -135,7 +136,7 @@ impl Hub {
     /// The same, unless now is past a position.
     pub fn join_at(&self, position: u64, subscription: Subscription, listener: Listener) -> bool {
         let mut board = self.board();
-        let there = board.position == position;
+        let there = board.begun && board.position == position;
         if there {
             board.group(subscription).listeners.push(listener);
         }

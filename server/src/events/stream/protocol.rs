@@ -139,7 +139,8 @@ impl Request {
             .map_err(|error| Refused { id: None, message: format!("the message is no JSON: {error}") })?;
         let given = value.get("id").and_then(Value::as_str).map(str::to_owned);
         let refused = |message: String| Refused { id: given.clone(), message };
-        let written: Written = serde_json::from_value(value).map_err(|error| refused(format!("the message cannot be read: {error}")))?;
+        let written: Written =
+            serde_json::from_value(value).map_err(|error| refused(format!("the message cannot be read: {error}")))?;
         let needed = |field: Option<String>, name: &str| field.ok_or_else(|| refused(format!("{name} is required")));
         let action = needed(written.action, "action")?;
         let id = || match &written.id {
@@ -156,13 +157,17 @@ impl Request {
                 filters: written.filters.unwrap_or(Value::Null),
                 after: written.after,
             }),
-            "unsubscribe" => Ok(Self::Unsubscribe { id: id()?, subscription: needed(written.subscription, "subscription")? }),
+            "unsubscribe" => {
+                Ok(Self::Unsubscribe { id: id()?, subscription: needed(written.subscription, "subscription")? })
+            }
             "resume" => {
                 id()?;
                 Ok(Self::Resume { after: needed(written.after, "after")? })
             }
             "ping" => Ok(Self::Ping { id: id()? }),
-            other => Err(refused(format!("action: expected auth, subscribe, unsubscribe, resume or ping, got {other:?}"))),
+            other => {
+                Err(refused(format!("action: expected auth, subscribe, unsubscribe, resume or ping, got {other:?}")))
+            }
         }
     }
 }
@@ -228,7 +233,8 @@ mod tests {
 
     #[test]
     fn each_message_is_read() {
-        let subscribe = r#"{"action":"subscribe","id":"1","event_type":"large_transfer","filters":{"blockchain":"ethereum"}}"#;
+        let subscribe =
+            r#"{"action":"subscribe","id":"1","event_type":"large_transfer","filters":{"blockchain":"ethereum"}}"#;
         let expected = Request::Subscribe {
             id: "1".to_owned(),
             event_type: "large_transfer".to_owned(),

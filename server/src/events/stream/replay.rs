@@ -99,9 +99,11 @@ impl Replay {
         let _permit = gateway.events().hub().replays.acquire().await.expect("the semaphore is never closed");
         let work = gateway.clone();
         let done = tokio::task::spawn_blocking(move || {
-            let made = work.events().steps().after(work.ledgers(), reached, STEPS).and_then(|steps| {
-                advance(&mut watcher, &steps, limit, reached)
-            });
+            let made = work
+                .events()
+                .steps()
+                .after(work.ledgers(), reached, STEPS)
+                .and_then(|steps| advance(&mut watcher, &steps, limit, reached));
             (watcher, made)
         });
         done.await.unwrap_or_else(|_| (fallback, Err(Error::new(ErrorKind::Internal, "a replay panicked"))))

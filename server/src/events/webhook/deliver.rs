@@ -288,9 +288,10 @@ fn headers(id: &str, timestamp_secs: i64, secrets: &[Secret], body: &str) -> Hea
 fn seed(event_id: &str, endpoint_id: &str, attempt: i64) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325_u64 ^ attempt.cast_unsigned();
     // FNV-1a: it only has to scatter.
-    event_id.bytes().chain(endpoint_id.bytes()).fold(start, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    event_id
+        .bytes()
+        .chain(endpoint_id.bytes())
+        .fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -301,10 +302,7 @@ mod tests {
     fn the_body_names_the_webhook_and_is_otherwise_as_it_was() {
         let body = r#"{"id":"evt_1","type":"large_transfer","data":{"amount":"1.10","n":1.0}}"#;
         let sent = addressed(body, "w");
-        assert_eq!(
-            sent,
-            r#"{"id":"evt_1","type":"large_transfer","data":{"amount":"1.10","n":1.0,"webhook_id":"w"}}"#
-        );
+        assert_eq!(sent, r#"{"id":"evt_1","type":"large_transfer","data":{"amount":"1.10","n":1.0,"webhook_id":"w"}}"#);
     }
 
     #[test]

@@ -119,15 +119,7 @@ pub(crate) fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), St
         "UPDATE webhook_delivery SET status = ?4, attempts = ?5, next_at_ms = ?6, finished_at_ms = ?7,
              lease_owner = NULL, lease_until_ms = NULL
          WHERE event_id = ?1 AND endpoint_id = ?2 AND lease_owner = ?3",
-        &[
-            event,
-            endpoint,
-            owner.into(),
-            status.into(),
-            done.attempts.into(),
-            next_at_ms.into(),
-            finished.into(),
-        ],
+        &[event, endpoint, owner.into(), status.into(), done.attempts.into(), next_at_ms.into(), finished.into()],
     )?;
     let (Some(attempt), 1) = (done.attempt, held) else { return Ok(()) };
     tx.execute(
@@ -157,7 +149,8 @@ const fn failure(attempt: Attempt) -> Option<&'static str> {
 }
 
 fn judge(tx: &mut Tx<'_>, endpoint_id: &str, outcome: Outcome, now_ms: i64) -> Result<(), StateError> {
-    let Some(row) = tx.row("SELECT failing_since_ms FROM webhook_endpoint WHERE id = ?1", &[endpoint_id.into()])? else {
+    let Some(row) = tx.row("SELECT failing_since_ms FROM webhook_endpoint WHERE id = ?1", &[endpoint_id.into()])?
+    else {
         return Ok(());
     };
     let since = row.maybe_int(0)?;

@@ -60,7 +60,7 @@ pub(crate) struct Endpoint {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(crate) struct WebhookView {
     /// Id of the webhook.
-    #[schema(format = Uuid, example = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b")]
+    #[schema(format = "uuid", example = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b")]
     pub id: String,
     /// Where deliveries go.
     #[schema(example = "https://hooks.example.com/in")]
@@ -224,13 +224,7 @@ pub(crate) fn change(
 }
 
 /// Adds a secret; those before it sign until the grace is over. `false` when the webhook is not there.
-pub(crate) fn rotate(
-    tx: &mut Tx<'_>,
-    account: i64,
-    id: &str,
-    sealed: &[u8],
-    now_ms: i64,
-) -> Result<bool, StateError> {
+pub(crate) fn rotate(tx: &mut Tx<'_>, account: i64, id: &str, sealed: &[u8], now_ms: i64) -> Result<bool, StateError> {
     if find(tx, account, id)?.is_none() {
         return Ok(false);
     }
@@ -280,9 +274,7 @@ pub(crate) fn watched(tx: &mut Tx<'_>) -> Result<Vec<Watched>, StateError> {
 /// gives something else.
 pub(crate) fn fingerprint(tx: &mut Tx<'_>) -> Result<Fingerprint, StateError> {
     let row = tx.row("SELECT count(*), max(updated_at_ms), max(id) FROM webhook_endpoint", &[])?;
-    row.map_or(Ok((0, None, None)), |row| {
-        Ok((row.int(0)?, row.maybe_int(1)?, row.maybe_text(2)?.map(str::to_owned)))
-    })
+    row.map_or(Ok((0, None, None)), |row| Ok((row.int(0)?, row.maybe_int(1)?, row.maybe_text(2)?.map(str::to_owned))))
 }
 
 /// What [`fingerprint`] gives.

@@ -210,9 +210,9 @@ pub(crate) async fn test(gateway: Gateway, mut call: Call) -> Result<Reply, Prob
     let timestamp = Timestamp::new(now_ms() / 1000).to_string();
     let body = json!({"id": event_id, "type": "test", "timestamp": timestamp, "data": {"webhook_id": endpoint.id}});
     let (event, body) = (event_id.clone(), body.to_string());
-    let added = gateway.state().write(move |tx| {
-        deliveries::add(tx, (&event, "test", &body), std::iter::once(endpoint.id.as_str()), now_ms())
-    });
+    let added = gateway
+        .state()
+        .write(move |tx| deliveries::add(tx, (&event, "test", &body), std::iter::once(endpoint.id.as_str()), now_ms()));
     added.await.map_err(|error| call.failed(&error))?;
     gateway.events().wake_deliveries();
     Ok(call.reply(&SentTest { event_id }))
@@ -303,9 +303,8 @@ async fn check_filters(gateway: &Gateway, event_type: String, filters: Json) -> 
         let (subscription, warnings) = Subscription::parse(&event_type, &filters, &*ledger)?;
         Ok::<_, Error>((subscription.to_json(), warnings))
     });
-    let checked = checked
-        .await
-        .unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, "the filters could not be checked")));
+    let checked =
+        checked.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, "the filters could not be checked")));
     checked.map_err(|error| Problem::from_engine(&error, "webhooks"))
 }
 
@@ -326,11 +325,8 @@ fn missing() -> Problem {
 }
 
 fn too_many() -> Problem {
-    let details = Details {
-        reason: "too_many_items".to_owned(),
-        limit: Some(PER_ACCOUNT.unsigned_abs()),
-        ..Details::default()
-    };
+    let details =
+        Details { reason: "too_many_items".to_owned(), limit: Some(PER_ACCOUNT.unsigned_abs()), ..Details::default() };
     let message = format!("a key has at most {PER_ACCOUNT} webhooks: delete one that is not needed");
     Problem { details: Some(Box::new(details)), ..Problem::new(Status::BadRequest, message) }
 }

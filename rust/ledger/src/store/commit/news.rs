@@ -17,9 +17,8 @@ impl Plan<'_> {
     /// of its own is built of what is new.
     pub(super) fn news(&mut self, built: Option<Built>, storage: &mut dyn Storage, cancel: &Cancel) -> Result<News> {
         let new = built.as_ref().map_or(&[][..], |built| &built.input.transactions);
-        let is_opening = |facts: &TransactionFacts| {
-            facts.movements.iter().any(|movement| movement.kind == MovementFact::Opening)
-        };
+        let is_opening =
+            |facts: &TransactionFacts| facts.movements.iter().any(|movement| movement.kind == MovementFact::Opening);
         if self.telling == Telling::Nothing {
             return Ok(News { told: None, is_untold: self.report.enriched > 0 || !new.is_empty() });
         }

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::super::contents::FileRef;
 use super::super::manifest::{FileEntry, OpenParts};
 use super::{FeedState, Kept, Run, Source};
+use crate::LedgerError;
 use crate::feed::{FeedItem, StoreId};
 use crate::read::Result;
-use crate::LedgerError;
 
 /// What a manifest says of the feed.
 #[derive(Debug, Serialize, Deserialize)]

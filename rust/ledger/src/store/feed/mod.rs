@@ -121,12 +121,7 @@ impl FeedState {
     }
 
     /// Adds the item of a block that was taken back.
-    pub(super) fn take_back(
-        &mut self,
-        chain: Chain,
-        block: &TailBlock,
-        head: u64,
-    ) -> Result<()> {
+    pub(super) fn take_back(&mut self, chain: Chain, block: &TailBlock, head: u64) -> Result<()> {
         let (number, hash) = (block.number, block.hash);
         let Some(stated) = block.part.segment.block(number)? else {
             let (file, what) = (block.part.file.name.clone().into(), format!("it does not hold block {number}"));
@@ -146,9 +141,8 @@ impl FeedState {
 
     /// How often a block was taken back, as far as items are kept.
     fn adoption(&self, chain: Chain, number: u64, hash: BlockHash) -> Result<u32> {
-        let is_it = |item: &FeedItem| {
-            item.removed && item.hash == Some(hash) && (item.chain, item.number) == (chain, number)
-        };
+        let is_it =
+            |item: &FeedItem| item.removed && item.hash == Some(hash) && (item.chain, item.number) == (chain, number);
         let mut count = self.recent.iter().filter(|kept| is_it(&kept.item)).count();
         for run in self.runs.iter().filter(|run| run.removed > 0) {
             count += run.items()?.iter().filter(|item| is_it(item)).count();
