@@ -8,16 +8,21 @@ mod accept;
 mod arguments;
 mod call;
 mod context;
+mod enter;
 mod envelope;
+mod head;
+mod limits;
+mod listener;
 mod own;
 mod pool;
 mod problem;
 mod record;
 mod repeat;
 mod sent;
-mod serve;
 mod stream;
+mod strict;
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
@@ -31,18 +36,20 @@ use crate::routes;
 use crate::state::{Health, State, StateError, Tx};
 
 pub use envelope::Meta;
+pub use limits::{LimitSettings, NoRate, Plan, Rate, RedisAddress};
+pub use listener::{Peer, Terms, Tls, TlsError, serve, serve_on};
 pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
-pub use serve::serve;
 
 pub(crate) use arguments::drain;
-pub(crate) use call::forbidden;
 pub(crate) use context::Context;
+pub(crate) use limits::Gate;
+use limits::Limits;
 pub(crate) use own::{Call, OwnRoute, Reply, Takes};
 use pool::Pool;
 pub(crate) use problem::causes;
 
 /// What of the configuration a request meets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Whether a data endpoint needs a key. Without one, calls are free and anonymous: for local use.
     pub auth_required: bool,
@@ -52,11 +59,22 @@ pub struct Settings {
     pub cache_bytes: usize,
     /// Stands in for the deadlines of the cost classes, in milliseconds: for tests.
     pub budget_ms: Option<u64>,
+    /// Limits of callers.
+    pub limits: LimitSettings,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpAddr>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { auth_required: true, body_limit: 1 << 20, cache_bytes: 64 << 20, budget_ms: None }
+        Self {
+            auth_required: true,
+            body_limit: 1 << 20,
+            cache_bytes: 64 << 20,
+            budget_ms: None,
+            limits: LimitSettings::default(),
+            trusted_proxies: Vec::new(),
+        }
     }
 }
 
@@ -78,6 +96,7 @@ struct Parts {
     settings: Settings,
     pool: Pool,
     repeats: Arc<repeat::Repeats>,
+    limits: Limits,
     events: Events,
     draining: AtomicBool,
 }
@@ -114,8 +133,19 @@ impl Gateway {
     pub fn with_events(ledgers: Arc<dyn Generations>, state: State, settings: Settings, events: EventSettings) -> Self {
         let events = Events::new(events);
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
-        let (pool, repeats, draining) = (Pool::new(), Arc::default(), AtomicBool::new(false));
-        Self(Arc::new(Parts { desk, ledgers, state, settings, pool, repeats, events, draining }))
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let (pool, limits, repeats) = (Pool::new(cores), Limits::new(settings.limits.clone()), Arc::default());
+        Self(Arc::new(Parts {
+            desk,
+            ledgers,
+            state,
+            settings,
+            pool,
+            limits,
+            repeats,
+            events,
+            draining: AtomicBool::new(false),
+        }))
     }
 
     /// Keys, credits and audit.

@@ -17,17 +17,14 @@ use serde_json::Value;
 
 use super::accept::{Form, chosen};
 use super::arguments::{self, Arguments};
-use super::call::forbidden;
 use super::problem::{Status, causes};
-use super::{Context, Gateway, Meta, Problem};
+use super::{Context, Gate, Gateway, Meta, Problem};
 use crate::state::{Caller, StateError};
 
 /// A route of the gateway's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OwnRoute {
-    /// The name that limits and plans know it by.
-    pub name: &'static str,
-    /// The path, as the audit names it.
+    /// The path, as limits, plans and audit name it.
     pub path: &'static str,
     /// What is read of a request besides its path.
     pub takes: Takes,
@@ -158,7 +155,7 @@ impl Gateway {
         match answered {
             Ok(response) => response,
             Err(problem) => {
-                arguments::drain(&parts.headers, &mut body).await;
+                arguments::drain(&parts.headers, body);
                 problem.response()
             }
         }
@@ -172,14 +169,10 @@ impl Gateway {
         parts: &mut Parts,
         body: &mut Body,
     ) -> Result<Call, Problem> {
-        arguments::check_head(parts)?;
-        let caller = self.identify(&parts.headers, context)?.ok_or_else(|| {
+        let gate = Gate { path: route.path, class: CostClass::Free };
+        let caller = self.enter(gate, parts, context).await?.ok_or_else(|| {
             Problem::new(Status::Unauthorized, "this call belongs to a key: give one in the header X-API-Key")
         })?;
-        if !caller.plan.allows_endpoint(route.name) {
-            return Err(forbidden(&caller, "this endpoint"));
-        }
-        // The limits of rate and concurrency (429) have their place here.
         if chosen(&parts.headers) != Some(Form::Json) {
             let message = "only application/json is given here: leave `Accept` out, or let it include that";
             return Err(Problem::new(Status::NotAcceptable, message));

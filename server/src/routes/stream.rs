@@ -8,19 +8,18 @@ use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{Uri, header};
 use axum::response::Response;
+use headwater_engine::CostClass;
 use headwater_types::Timestamp;
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
 use super::own::{Data, OwnOperation};
-use crate::events::stream::{self, FRAME_BYTES, MESSAGE_BYTES, NoTicket, SUBPROTOCOL};
-use crate::gateway::{Call, Context, ErrorEnvelope, Gateway, OwnRoute, Problem, Reply, Status, Takes, forbidden};
-use crate::state::{Caller, now_ms};
+use crate::events::stream::{self, Comer, FRAME_BYTES, MESSAGE_BYTES, NoTicket, SUBPROTOCOL};
+use crate::gateway::{Call, Context, ErrorEnvelope, Gate, Gateway, OwnRoute, Problem, Reply, Status, Takes};
+use crate::state::now_ms;
 
-/// The name that plans know it by.
-const NAME: &str = "stream";
-const STREAM: &str = "/v1/stream";
+const STREAM: &str = stream::PATH;
 const TICKET: &str = "/v1/stream/ticket";
 /// Bytes that are read from a socket at a time.
 const READ_BYTES: usize = 4 << 10;
@@ -62,7 +61,7 @@ pub(super) async fn open(
     context.set_endpoint(STREAM);
     let (mut parts, _) = request.into_parts();
     match handshake(&gateway, &context, &mut parts).await {
-        Ok((upgrade, caller)) => upgrade.on_upgrade(move |socket| stream::run(socket, gateway, caller)),
+        Ok((upgrade, comer)) => upgrade.on_upgrade(move |socket| stream::run(socket, gateway, comer)),
         Err(problem) => problem.response(),
     }
 }
@@ -72,24 +71,25 @@ async fn handshake(
     gateway: &Gateway,
     context: &Context,
     parts: &mut Parts,
-) -> Result<(WebSocketUpgrade, Option<Caller>), Problem> {
+) -> Result<(WebSocketUpgrade, Comer), Problem> {
     check_origin(gateway, parts)?;
+    let address = gateway.known_address(parts)?;
     let caller = if parts.headers.contains_key("x-api-key") {
-        gateway.identify(&parts.headers, context)?
+        gateway.enter(Gate { path: STREAM, class: CostClass::Free }, parts, context).await?
     } else if let Some(ticket) = ticket_of(&parts.uri) {
         let caller = gateway.events().tickets().redeem(ticket, now_ms()).filter(|caller| {
             // The key may have been revoked since.
-            gateway.state().book().is_good(&caller.key_id, now_ms() / 1000)
+            gateway.state().book().is_good(&caller.key_id, now_ms() / 1000) && gateway.has_endpoint(caller, STREAM)
         });
+        if caller.is_none() {
+            gateway.note_refused_key(address);
+        }
         let refused =
             || Problem::new(Status::Unauthorized, "the ticket is not valid: it is good for one stream and 30 s");
         Some(caller.ok_or_else(refused)?)
     } else {
         None
     };
-    if let Some(caller) = caller.as_ref().filter(|caller| !caller.plan.allows_endpoint(NAME)) {
-        return Err(forbidden(caller, "the stream"));
-    }
     let upgrade = WebSocketUpgrade::from_request_parts(parts, gateway).await.map_err(|_| {
         Problem::new(Status::BadRequest, "this route is a WebSocket: send its handshake").because("invalid_value")
     })?;
@@ -100,7 +100,7 @@ async fn handshake(
         .read_buffer_size(READ_BYTES)
         .write_buffer_size(WRITE_BYTES)
         .max_write_buffer_size(WRITE_LIMIT);
-    Ok((upgrade, caller))
+    Ok((upgrade, Comer { caller, address }))
 }
 
 /// Browsers let any page open a socket to any host and tell only whose page it was: so strangers' pages are refused here.
@@ -134,7 +134,7 @@ fn ticket_of(uri: &Uri) -> Option<&str> {
 #[utoipa::path(post, path = TICKET, tag = "Events")]
 pub(super) async fn ticket(State(gateway): State<Gateway>, request: Request) -> Response {
     let own = gateway.clone();
-    let route = OwnRoute { name: NAME, path: TICKET, takes: Takes::Nothing };
+    let route = OwnRoute { path: TICKET, takes: Takes::Nothing };
     gateway.answer_own(route, request, |call| issue(own, call)).await
 }
 

@@ -21,7 +21,7 @@ const DELIVERIES: &str = "/v1/webhooks/{id}/deliveries";
 const REPLAY: &str = "/v1/webhooks/{id}/replay";
 
 const fn route(path: &'static str, takes: Takes) -> OwnRoute {
-    OwnRoute { name: "webhooks", path, takes }
+    OwnRoute { path, takes }
 }
 
 /// Register a webhook

@@ -1,5 +1,6 @@
 //! One connection: who it is, what it asks, what it is told.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -13,7 +14,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use super::dialogue::Dialogue;
 use super::hub::CONNECTIONS_PER_KEY;
 use super::link::{Link, LinkGuard};
-use super::protocol::{self, Ending, MESSAGES_PER_SECOND, Request};
+use super::protocol::{self, Ending, MESSAGES_PER_SECOND, PATH, Request};
 use crate::gateway::Gateway;
 use crate::state::{Caller, now_ms};
 
@@ -42,11 +43,20 @@ impl From<Ending> for Over {
     }
 }
 
-/// Runs a connection to its end. `caller` is who showed a key or a ticket with the handshake.
-pub(crate) async fn run(socket: WebSocket, gateway: Gateway, caller: Option<Caller>) {
+/// Who opens a connection.
+pub(crate) struct Comer {
+    /// Who showed a key or a ticket with the handshake.
+    pub caller: Option<Caller>,
+    /// Where it comes from.
+    pub address: Option<IpAddr>,
+}
+
+/// Runs a connection to its end.
+pub(crate) async fn run(socket: WebSocket, gateway: Gateway, comer: Comer) {
     let (mut sink, mut stream) = socket.split();
+    let Comer { caller, address } = comer;
     let caller = match caller {
-        None if gateway.settings().auth_required => introduced(&mut stream, &gateway).await.map(Some),
+        None if gateway.settings().auth_required => introduced(&mut stream, &gateway, address).await.map(Some),
         caller => Ok(caller),
     };
     let link = Arc::new(Link::default());
@@ -73,7 +83,11 @@ pub(crate) async fn run(socket: WebSocket, gateway: Gateway, caller: Option<Call
 }
 
 /// The first message says who it is.
-async fn introduced(stream: &mut SplitStream<WebSocket>, gateway: &Gateway) -> Result<Caller, Over> {
+async fn introduced(
+    stream: &mut SplitStream<WebSocket>,
+    gateway: &Gateway,
+    address: Option<IpAddr>,
+) -> Result<Caller, Over> {
     let first = async {
         loop {
             match stream.next().await {
@@ -87,7 +101,10 @@ async fn introduced(stream: &mut SplitStream<WebSocket>, gateway: &Gateway) -> R
     let text = timeout(AUTH_TIME, first).await.map_err(|_| Ending::AuthTimeout)??;
     let Ok(Request::Auth(key)) = Request::parse(&text) else { return Err(Ending::Unauthorized.into()) };
     let known = gateway.state().book().identify(&key, now_ms() / 1000);
-    known.ok().filter(|caller| caller.plan.allows_endpoint("stream")).ok_or_else(|| Ending::Unauthorized.into())
+    known.ok().filter(|caller| gateway.has_endpoint(caller, PATH)).ok_or_else(|| {
+        gateway.note_refused_key(address);
+        Ending::Unauthorized.into()
+    })
 }
 
 /// Reads and writes at the same time: a client that does not read is still heard, and the other way round.

@@ -11,7 +11,7 @@ mod protocol;
 mod replay;
 mod tickets;
 
-pub(crate) use connection::run;
+pub(crate) use connection::{Comer, run};
 pub(crate) use hub::{Found, Hub, Made};
-pub(crate) use protocol::{Ending, FRAME_BYTES, MESSAGE_BYTES, SUBPROTOCOL};
+pub(crate) use protocol::{Ending, FRAME_BYTES, MESSAGE_BYTES, PATH, SUBPROTOCOL};
 pub(crate) use tickets::{NoTicket, Tickets};

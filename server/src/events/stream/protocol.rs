@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use crate::gateway::Problem;
 
+/// Where the stream is.
+pub(crate) const PATH: &str = "/v1/stream";
 /// The name of the protocol, which a client may ask for.
 pub(crate) const SUBPROTOCOL: &str = "events.v1.json";
 /// Seconds between two heartbeats.
