@@ -3,6 +3,7 @@
 mod audit;
 mod bodies;
 mod books;
+mod cancelling;
 mod checks;
 mod command_line;
 mod crash;
@@ -17,6 +18,7 @@ mod metering;
 mod overload;
 mod processes;
 mod redis;
+mod repetition;
 mod replicas;
 mod slow_clients;
 mod stopping;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::FromRequestParts;
 use axum::extract::RawPathParams;
 use axum::http::request::Parts;
@@ -126,12 +126,15 @@ async fn read_body(headers: &HeaderMap, body: &mut Body, limit: usize) -> Result
     }
 }
 
-/// Takes what a refused request still sends, within bounds, so that its client reads the refusal and not a broken
-/// connection. A client that waits for a go-ahead before it sends anything needs none of it.
-pub(crate) async fn drain(headers: &HeaderMap, body: &mut Body) {
+/// Takes what a refused request still sends, within bounds and beside its answer, so that its client reads the refusal
+/// and not a broken connection. A client that waits for a go-ahead before it sends anything needs none of it.
+pub(crate) fn drain(headers: &HeaderMap, mut body: Body) {
     const BYTES: usize = 4 << 20;
     const TIME: Duration = Duration::from_millis(500);
-    if !headers.contains_key(header::EXPECT) {
+    if body.is_end_stream() || headers.contains_key(header::EXPECT) {
+        return;
+    }
+    tokio::spawn(async move {
         let rest = async {
             let mut taken = 0;
             while let Some(Ok(frame)) = body.frame().await {
@@ -143,7 +146,7 @@ pub(crate) async fn drain(headers: &HeaderMap, body: &mut Body) {
         };
         // What is left after that is the client's own risk.
         let _ = tokio::time::timeout(TIME, rest).await;
-    }
+    });
 }
 
 /// Counts brackets outside of strings; what is no JSON at all is left to the parser.

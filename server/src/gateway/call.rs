@@ -29,7 +29,7 @@ impl Gateway {
         match self.call(endpoint, &context, &mut parts, &mut body).await {
             Ok(response) => response,
             Err(problem) => {
-                arguments::drain(&parts.headers, &mut body).await;
+                arguments::drain(&parts.headers, body);
                 problem.response()
             }
         }

@@ -48,8 +48,8 @@ async fn carry(gateway: Gateway, context: Arc<Context>, request: Request, next: 
             Problem::internal().response()
         }),
         Err(problem) => {
-            let (parts, mut body) = request.into_parts();
-            drain(&parts.headers, &mut body).await;
+            let (parts, body) = request.into_parts();
+            drain(&parts.headers, body);
             problem.response()
         }
     };

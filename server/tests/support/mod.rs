@@ -282,6 +282,11 @@ impl Client {
         let _ = self.0.get_mut().write_all(bytes);
     }
 
+    /// Writes bytes as they are, unless the server has closed.
+    pub fn try_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.get_mut().write_all(bytes)
+    }
+
     pub fn shutdown(&self, how: std::net::Shutdown) {
         self.0.get_ref().shutdown(how).unwrap();
     }

@@ -161,9 +161,9 @@ mod tests {
             let mut bucket = Bucket { level: u128::from(quota.interval) * u128::from(rate.burst), seen: now };
             let mut arrival = 0;
             for _ in 0..1000 {
-                // Pauses about as long as an interval, now and then as long as the whole bucket.
+                // Pauses somewhat shorter than an interval, now and then as long as the whole bucket.
                 let most = if next() % 50 == 0 { quota.burst } else { quota.interval };
-                now += next() % (2 * most);
+                now += next() % (most + most / 5);
                 let decision = decide(arrival, now, quota, 1);
                 arrival = decision.arrival;
                 let expected = bucket.call(now, quota.interval, rate.burst.into());

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
@@ -16,6 +16,8 @@ use super::gcra::{Decision, Quota};
 
 /// How long an answer of Redis may take before the gateway decides by itself.
 const ANSWER: Duration = Duration::from_millis(100);
+/// How long its first answer may take, to which the connection must be made.
+const FIRST: Duration = Duration::from_secs(1);
 /// How long Redis is not asked after it gave no answer, in nanoseconds.
 const PAUSE: u64 = 1_000_000_000;
 /// Nanoseconds per microsecond.
@@ -79,6 +81,8 @@ pub(super) struct Shared {
     /// Made by the first call, in its runtime.
     manager: OnceLock<ConnectionManager>,
     script: Script,
+    /// Whether it ever gave an answer.
+    has_answered: AtomicBool,
     /// Until when Redis is not asked.
     pause_until: AtomicU64,
 }
@@ -92,8 +96,13 @@ impl fmt::Debug for Shared {
 impl Shared {
     /// Buckets at an address, which is connected to when it is first asked and again whenever the connection is lost.
     pub fn new(address: RedisAddress) -> Self {
-        let script = Script::new(SCRIPT);
-        Self { address, manager: OnceLock::new(), script, pause_until: AtomicU64::new(0) }
+        Self {
+            address,
+            manager: OnceLock::new(),
+            script: Script::new(SCRIPT),
+            has_answered: AtomicBool::new(false),
+            pause_until: AtomicU64::new(0),
+        }
     }
 
     fn manager(&self) -> ConnectionManager {
@@ -118,15 +127,17 @@ impl Shared {
         let mut manager = self.manager();
         let mut call = self.script.key(key);
         call.arg(quota.interval.div_ceil(MICRO)).arg(quota.burst.div_ceil(MICRO)).arg(calls).arg(full_in / MICRO);
-        let asked = tokio::time::timeout(ANSWER, call.invoke_async::<(u64, u64)>(&mut manager)).await;
+        let patience = if self.has_answered.load(Ordering::Relaxed) { ANSWER } else { FIRST };
+        let asked = tokio::time::timeout(patience, call.invoke_async::<(u64, u64)>(&mut manager)).await;
         let error = match asked {
             Ok(Ok((full_in, retry_in))) => {
+                self.has_answered.store(true, Ordering::Relaxed);
                 let full_in = (full_in * MICRO).min(quota.burst);
                 let remaining = (quota.burst - full_in) / quota.interval;
                 return Some(Decision { arrival: now + full_in, remaining, full_in, retry_in: retry_in * MICRO });
             }
             Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no answer within {} ms", ANSWER.as_millis()),
+            Err(_) => format!("no answer within {} ms", patience.as_millis()),
         };
         let paused = self.pause_until.fetch_max(now + PAUSE, Ordering::Relaxed);
         if paused <= now {
