@@ -44,7 +44,7 @@ pub(crate) use arguments::drain;
 pub(crate) use context::Context;
 pub(crate) use limits::Gate;
 use limits::Limits;
-pub(crate) use own::{Call, OwnRoute, Reply, Takes};
+pub(crate) use own::{Call, OwnRoute, Repetition, Reply, Takes};
 use pool::Pool;
 pub(crate) use problem::causes;
 
@@ -189,6 +189,10 @@ impl Gateway {
         routes::router()
             .layer(axum::middleware::from_fn_with_state(self.clone(), record::record))
             .with_state(self.clone())
+    }
+
+    fn repeats(&self) -> &Arc<repeat::Repeats> {
+        &self.0.repeats
     }
 
     /// Tells `/readyz` that no more traffic should come.
