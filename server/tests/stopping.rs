@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use headwater_server::state::{StateFolder, check_ledger};
+use headwater_server::state::Home;
 
-use crate::support::{Mood, Process, QUIET, Server, full, run_json, small_store};
+use crate::support::{Mood, Process, QUIET, Server, check_ledger, full, reader, run_json, small_store};
 
 #[test]
 fn a_signal_under_load_fails_no_request_that_was_accepted_and_the_ledger_holds() {
@@ -59,9 +59,9 @@ fn a_signal_under_load_fails_no_request_that_was_accepted_and_the_ledger_holds()
         slowest = slowest.max(ended.elapsed());
         all += answered.into_inner();
         failed += broken.into_inner();
-        let folder = StateFolder::open_or_create(&StateFolder::beside(&store)).unwrap();
-        let database = folder.reader().unwrap();
-        check_ledger(&database).unwrap();
+        let home = Home::in_folder(&Home::beside(&store)).unwrap();
+        check_ledger(&home).unwrap();
+        let database = reader(&home);
         let number = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
         let charged = number("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'");
         assert_eq!(number("SELECT 100000000 - balance FROM account"), charged);

@@ -77,6 +77,8 @@ def serve(store: Path, credits: int = 1_000_000) -> Served:  # noqa: A002
     url = f"http://127.0.0.1:{free_port()}"
     script = Path(sys.executable).with_name("headwater")
     arguments = [str(script), "serve", "--store", str(store), "--listen", url.removeprefix("http://")]
+    # Tests ask faster than callers may.
+    arguments += ["--set", "limits.enabled=false"]
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     served = Served(url, made["key"], process)
     for _ in range(200):

@@ -22,13 +22,13 @@ mod stream;
 mod strict;
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use axum::Router;
 use headwater_engine::Desk;
 use headwater_ledger::read::Generations;
+use tokio::sync::watch;
 
 use crate::routes;
 use crate::state::{Health, State};
@@ -94,7 +94,7 @@ struct Parts {
     pool: Pool,
     repeats: Arc<repeat::Repeats>,
     limits: Limits,
-    draining: AtomicBool,
+    draining: watch::Sender<bool>,
 }
 
 /// Why the gateway cannot take traffic.
@@ -132,7 +132,7 @@ impl Gateway {
             pool,
             limits,
             repeats,
-            draining: AtomicBool::new(false),
+            draining: watch::Sender::new(false),
         }))
     }
 
@@ -151,7 +151,13 @@ impl Gateway {
 
     /// Tells `/readyz` that no more traffic should come.
     pub fn drain(&self) {
-        self.0.draining.store(true, Ordering::Relaxed);
+        self.0.draining.send_replace(true);
+    }
+
+    /// Resolves when no more traffic should come: what lives longer than a request ends then.
+    pub async fn until_draining(&self) {
+        // The sender lives as long as the gateway.
+        let _ = self.0.draining.subscribe().wait_for(|draining| *draining).await;
     }
 
     /// Whether traffic may come.
@@ -159,7 +165,7 @@ impl Gateway {
     /// # Errors
     /// When it may not, why.
     pub async fn ready(&self) -> Result<(), NotReady> {
-        if self.0.draining.load(Ordering::Relaxed) {
+        if *self.0.draining.borrow() {
             return Err(NotReady::Draining);
         }
         let ledgers = Arc::clone(&self.0.ledgers);
