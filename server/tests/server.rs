@@ -2,6 +2,7 @@
 
 mod audit;
 mod bodies;
+mod books;
 mod cancelling;
 mod checks;
 mod command_line;
@@ -10,6 +11,7 @@ mod damage;
 mod deadlines;
 mod documentation;
 mod door;
+mod egress;
 mod http2;
 mod ingest_crash;
 mod limits;
@@ -17,8 +19,12 @@ mod metering;
 mod overload;
 mod processes;
 mod redis;
+mod repetition;
+mod replicas;
 mod slow_clients;
 mod stopping;
+mod stream;
 mod support;
 mod tables;
 mod tls;
+mod webhooks;

@@ -437,8 +437,11 @@ fn explain(error: &headwater_engine::Error, endpoint: &Endpoint, context: &Conte
 }
 
 fn not_settled(error: &StateError, context: &Context) -> Problem {
-    if let StateError::Insufficient { cost } = error {
-        return insufficient(*cost);
+    match error {
+        StateError::Insufficient { cost } => return insufficient(*cost),
+        // By another replica; asked once more, its answer is given.
+        StateError::Repeated => return repeat::under_way(),
+        _ => {}
     }
     tracing::error!(request_id = context.request_id, error = causes(error), "a charge failed");
     let message = "the answer could not be accounted for, so it is not given and costs nothing: try again";

@@ -1,5 +1,8 @@
 //! A gateway in this process or in its own, and a small HTTP client that hides nothing.
 
+pub mod live;
+pub mod postgres;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -182,6 +185,11 @@ impl Drop for Server {
     }
 }
 
+/// Whether the sizes of a release are asked for, and not the small ones of every change.
+pub fn is_full() -> bool {
+    std::env::var_os("HEADWATER_FULL").is_some()
+}
+
 /// A connection that only reads a state in a folder.
 pub fn reader(home: &Home) -> rusqlite::Connection {
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
@@ -191,6 +199,15 @@ pub fn reader(home: &Home) -> rusqlite::Connection {
 /// Checks all chains of a credit ledger; gives the number of entries.
 pub fn check_ledger(home: &Home) -> Result<u64, StateError> {
     headwater_server::state::check_ledger(&mut home.connect(Access::Read).unwrap())
+}
+
+/// A seed, to be printed: another one each time, or that of `HEADWATER_SEED`, so that a failure can be had again.
+pub fn random() -> u64 {
+    match std::env::var("HEADWATER_SEED") {
+        Ok(seed) => seed.parse().unwrap(),
+        Err(_) => u64::try_from(std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_nanos() & u128::from(u64::MAX))
+            .unwrap(),
+    }
 }
 
 /// Waits for something that happens by itself.
