@@ -23,13 +23,13 @@ mod stream;
 mod strict;
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use axum::Router;
 use headwater_engine::Desk;
 use headwater_ledger::read::Generations;
+use tokio::sync::watch;
 
 use crate::events::{EventSettings, Events};
 use crate::routes;
@@ -98,7 +98,7 @@ struct Parts {
     repeats: Arc<repeat::Repeats>,
     limits: Limits,
     events: Events,
-    draining: AtomicBool,
+    draining: watch::Sender<bool>,
 }
 
 /// Why the gateway cannot take traffic.
@@ -144,7 +144,7 @@ impl Gateway {
             limits,
             repeats,
             events,
-            draining: AtomicBool::new(false),
+            draining: watch::Sender::new(false),
         }))
     }
 
@@ -175,7 +175,7 @@ impl Gateway {
 
     /// Whether the end has been announced.
     pub(crate) fn is_draining(&self) -> bool {
-        self.0.draining.load(Ordering::Relaxed)
+        *self.0.draining.borrow()
     }
 
     /// What of the configuration a request meets.
@@ -197,7 +197,13 @@ impl Gateway {
 
     /// Tells `/readyz` that no more traffic should come.
     pub fn drain(&self) {
-        self.0.draining.store(true, Ordering::Relaxed);
+        self.0.draining.send_replace(true);
+    }
+
+    /// Resolves when no more traffic should come: what lives longer than a request ends then.
+    pub async fn until_draining(&self) {
+        // The sender lives as long as the gateway.
+        let _ = self.0.draining.subscribe().wait_for(|draining| *draining).await;
     }
 
     /// Whether traffic may come.
@@ -205,7 +211,7 @@ impl Gateway {
     /// # Errors
     /// When it may not, why.
     pub async fn ready(&self) -> Result<(), NotReady> {
-        if self.0.draining.load(Ordering::Relaxed) {
+        if *self.0.draining.borrow() {
             return Err(NotReady::Draining);
         }
         let ledgers = Arc::clone(&self.0.ledgers);
