@@ -71,8 +71,13 @@ pub struct Config {
     /// `limits.replicas`: how many gateways share that Redis. While it cannot be reached each keeps its share of the
     /// rate, so with a number too small all of them together admit too much, with one too large too little.
     pub limits_replicas: u32,
-    /// `webhooks.allow_private_targets`: for local use. Without webhooks it has no effect.
+    /// `webhooks.allow_private_targets`: whether deliveries may go to private addresses, over http and to any port: for
+    /// local use.
     pub webhooks_allow_private_targets: bool,
+    /// `webhooks.second_ms`: milliseconds that a second of the schedule of retries takes; fewer than 1,000 for tests.
+    pub webhooks_second_ms: u32,
+    /// `stream.origins`: web pages of these origins may open a stream, besides the gateway's own.
+    pub stream_origins: Vec<String>,
     /// `limits.body_bytes`: largest body.
     pub body_bytes: usize,
     /// `log.format`: `text` or `json`.
@@ -110,6 +115,8 @@ impl Default for Config {
             limits_redis: None,
             limits_replicas: limits.replicas,
             webhooks_allow_private_targets: false,
+            webhooks_second_ms: 1000,
+            stream_origins: Vec::new(),
             body_bytes: 1 << 20,
             log_format: LogFormat::Text,
             log_filter: "info".to_owned(),
@@ -397,6 +404,29 @@ const KEYS: &[Key] = &[
         show: |config| config.webhooks_allow_private_targets.to_string(),
     },
     Key {
+        name: "webhooks.second_ms",
+        expected: "a number of milliseconds from 1 to 1000",
+        set: |config, value| {
+            let milliseconds = u32::try_from(number(value)?).ok().filter(|one| (1..=1000).contains(one))?;
+            config.webhooks_second_ms = milliseconds;
+            Some(())
+        },
+        show: |config| config.webhooks_second_ms.to_string(),
+    },
+    Key {
+        name: "stream.origins",
+        expected: "origins with commas between, such as \"https://app.example.com\"",
+        set: |config, value| {
+            let origins = list(value)?;
+            let whole = |origin: &String| {
+                let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+                host.is_some_and(|host| !host.is_empty() && !host.contains('/'))
+            };
+            origins.iter().all(whole).then(|| config.stream_origins = origins)
+        },
+        show: |config| config.stream_origins.join(","),
+    },
+    Key {
         name: "limits.body_bytes",
         expected: "a number of bytes from 1024 to 16777216",
         set: |config, value| {
@@ -542,6 +572,15 @@ fn text(value: &Value) -> Option<&str> {
     value.as_str()
 }
 
+/// A list, or its text with commas between.
+fn list(value: &Value) -> Option<Vec<String>> {
+    let item = |text: &str| text.trim().to_owned();
+    match value {
+        Value::Array(items) => items.iter().map(|one| text(one).map(item)).collect(),
+        other => Some(text(other)?.split(',').map(item).filter(|one| !one.is_empty()).collect()),
+    }
+}
+
 /// A number, or the text of one: the environment knows text only.
 fn number(value: &Value) -> Option<u64> {
     match value {
@@ -632,6 +671,8 @@ mod tests {
             ("server.listen=8080", "127.0.0.1:8080"),
             ("limits.body_bytes=-1", "1024"),
             ("log.format=xml", "json"),
+            ("stream.origins=app.example.com", "https://app.example.com"),
+            ("webhooks.second_ms=0", "from 1 to 1000"),
             ("store.path=", "folder"),
             ("limits.light=50", "50/100"),
             ("limits.redis=localhost", "redis://"),

@@ -15,6 +15,8 @@ use super::error::Failure;
 use super::interrupt::stop_signal;
 use super::output::Output;
 use crate::config::{Config, LogFormat};
+use crate::events::webhook::egress::{EgressSettings, Policy};
+use crate::events::{EventSettings, Pace, Running};
 use crate::gateway::{self, Gateway, Settings, Terms, Tls};
 use crate::state::{BootReport, Home, Options, Place, State};
 
@@ -63,7 +65,7 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
         trusted_proxies: config.trusted_proxies.clone(),
         ..Settings::default()
     };
-    let gateway = Gateway::new(ledgers, state, settings);
+    let gateway = Gateway::with_events(ledgers, state, settings, event_settings(&config));
     tracing::info!("configuration:\n{config}");
     if !config.auth_required && !config.listen.ip().is_loopback() {
         tracing::warn!(
@@ -96,6 +98,16 @@ fn report_losses(state: &State, refunded: bool) {
     }
 }
 
+fn event_settings(config: &Config) -> EventSettings {
+    let policy = if config.webhooks_allow_private_targets { Policy::LOCAL } else { Policy::PUBLIC };
+    EventSettings {
+        egress: EgressSettings { policy, ..EgressSettings::default() },
+        pace: Pace { second_ms: config.webhooks_second_ms },
+        origins: config.stream_origins.clone(),
+        ..EventSettings::default()
+    }
+}
+
 async fn listen(config: &Config, terms: Terms, gateway: &Gateway, output: Output) -> Result<(), Failure> {
     let listener = TcpListener::bind(config.listen).await.map_err(|error| {
         let remedy = match error.kind() {
@@ -111,7 +123,10 @@ async fn listen(config: &Config, terms: Terms, gateway: &Gateway, output: Output
         vec![format!("Headwater answers on {url}, documentation on {url}/docs; Ctrl-C stops it.")]
     })?;
     let drain = Duration::from_secs(config.drain_secs);
-    gateway::serve_on(terms, listener, gateway, stop_signal(), drain).await?;
+    let events = Running::start(gateway, vec![address]);
+    let served = gateway::serve_on(terms, listener, gateway, stop_signal(), drain).await;
+    events.stop().await;
+    served?;
     gateway.state().flush().await?;
     tracing::info!("stopped");
     Ok(())

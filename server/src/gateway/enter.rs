@@ -48,6 +48,22 @@ impl Gateway {
         Ok(caller)
     }
 
+    /// Where a request comes from, unless it brought too many wrong keys.
+    pub(crate) fn known_address(&self, parts: &Parts) -> Result<Option<IpAddr>, Problem> {
+        let address = self.address(parts);
+        self.0.limits.check_address(address).map(|()| address)
+    }
+
+    /// Counts a key or ticket that was refused outside of a call.
+    pub(crate) fn note_refused_key(&self, address: Option<IpAddr>) {
+        self.0.limits.note_refused_key(address);
+    }
+
+    /// Whether the plan of a caller has an endpoint, by its path.
+    pub(crate) fn has_endpoint(&self, caller: &Caller, path: &str) -> bool {
+        self.plan(Some(caller)).has_endpoint(path)
+    }
+
     /// What a caller may do.
     fn plan<'a>(&'a self, caller: Option<&'a Caller>) -> &'a Plan {
         caller.and_then(|caller| caller.plan.as_ref()).unwrap_or_else(|| self.0.limits.default_plan())

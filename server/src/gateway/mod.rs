@@ -13,6 +13,7 @@ mod envelope;
 mod head;
 mod limits;
 mod listener;
+mod own;
 mod pool;
 mod problem;
 mod record;
@@ -30,8 +31,9 @@ use axum::Router;
 use headwater_engine::Desk;
 use headwater_ledger::read::Generations;
 
+use crate::events::{EventSettings, Events};
 use crate::routes;
-use crate::state::{Health, State};
+use crate::state::{Health, State, StateError, Tx};
 
 pub use envelope::Meta;
 pub use limits::{LimitSettings, NoRate, Plan, Rate, RedisAddress};
@@ -42,6 +44,7 @@ pub(crate) use arguments::drain;
 pub(crate) use context::Context;
 pub(crate) use limits::Gate;
 use limits::Limits;
+pub(crate) use own::{Call, OwnRoute, Reply, Takes};
 use pool::Pool;
 pub(crate) use problem::causes;
 
@@ -94,6 +97,7 @@ struct Parts {
     pool: Pool,
     repeats: Arc<repeat::Repeats>,
     limits: Limits,
+    events: Events,
     draining: AtomicBool,
 }
 
@@ -121,6 +125,13 @@ impl Gateway {
     /// A gateway over a store and its state.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, state: State, settings: Settings) -> Self {
+        Self::with_events(ledgers, state, settings, EventSettings::default())
+    }
+
+    /// The same, where events are to be handled otherwise than by default.
+    #[must_use]
+    pub fn with_events(ledgers: Arc<dyn Generations>, state: State, settings: Settings, events: EventSettings) -> Self {
+        let events = Events::new(events);
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let (pool, limits, repeats) = (Pool::new(cores), Limits::new(settings.limits.clone()), Arc::default());
@@ -132,6 +143,7 @@ impl Gateway {
             pool,
             limits,
             repeats,
+            events,
             draining: AtomicBool::new(false),
         }))
     }
@@ -140,6 +152,36 @@ impl Gateway {
     #[must_use]
     pub fn state(&self) -> &State {
         &self.0.state
+    }
+
+    /// The stores behind the desk.
+    pub(crate) fn ledgers(&self) -> &Arc<dyn Generations> {
+        &self.0.ledgers
+    }
+
+    /// Reads the state on a thread that may block.
+    pub(crate) async fn read_state<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError> + Send + 'static,
+    ) -> Result<T, StateError> {
+        let gateway = self.clone();
+        tokio::task::spawn_blocking(move || gateway.state().read(work)).await.unwrap_or(Err(StateError::Closed))
+    }
+
+    /// Webhooks and streams.
+    pub(crate) fn events(&self) -> &Events {
+        &self.0.events
+    }
+
+    /// Whether the end has been announced.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.0.draining.load(Ordering::Relaxed)
+    }
+
+    /// What of the configuration a request meets.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
     }
 
     /// All routes, with the description of the API.

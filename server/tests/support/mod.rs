@@ -1,5 +1,6 @@
 //! A gateway in this process or in its own, and a small HTTP client that hides nothing.
 
+pub mod live;
 pub mod postgres;
 
 use std::collections::BTreeMap;
@@ -182,6 +183,11 @@ impl Drop for Server {
             let _ = thread.join();
         }
     }
+}
+
+/// Whether the sizes of a release are asked for, and not the small ones of every change.
+pub fn is_full() -> bool {
+    std::env::var_os("HEADWATER_FULL").is_some()
 }
 
 /// A connection that only reads a state in a folder.
