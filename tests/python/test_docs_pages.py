@@ -122,7 +122,7 @@ def started_with(config: Path | None, store: Path, state: Path) -> dict[str, str
 def test_the_example_of_the_configuration_names_every_key_with_its_default(demo: Path, tmp_path: Path) -> None:
     example = (ROOT / "deploy/headwater.toml").read_text()
     # As it stands it is taken but for its paths; with everything put in force it says what holds without it.
-    needs_more = ("tls_", "secrets_dir", "path =", "trusted_proxies", "redis", "listen =", "format =")
+    needs_more = ("tls_", "secrets_dir", "path =", "trusted_proxies", "redis", "listen =", "format =", "origins")
     lines = [re.sub(r"^# (\[|\w+ = )", r"\1", line) for line in example.splitlines()]
     whole = tmp_path / "whole.toml"
     whole.write_text("\n".join(line for line in lines if not line.startswith(needs_more)))
