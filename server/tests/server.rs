@@ -1,6 +1,7 @@
 //! The gateway and the command line as their users meet them. One binary, because linking takes longer than running.
 
 mod audit;
+mod back_office;
 mod checks;
 mod command_line;
 mod crash;

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +14,9 @@ use super::Shared;
 use super::error::Failure;
 use super::interrupt::stop_signal;
 use super::output::Output;
-use crate::config::{Config, LogFormat};
-use crate::gateway::{self, Gateway, Settings};
+use crate::config::{AdminListen, Config, ConfigError, LogFormat};
+use crate::admin;
+use crate::gateway::{self, Gateway, Settings, Telemetry};
 use crate::state::{BootReport, Home, Options, Place, State};
 
 /// What `serve` takes.
@@ -24,6 +25,9 @@ pub(super) struct Arguments {
     /// Address and port [default: 127.0.0.1:8080]; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
+    /// Address and port of the admin listener, or none [default: 127.0.0.1:8081].
+    #[arg(long, value_name = "ADDRESS")]
+    admin_listen: Option<AdminListen>,
     /// A TOML file of settings.
     #[arg(long, env = "HEADWATER_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -102,30 +106,74 @@ async fn listen(config: &Config, gateway: &Gateway, output: Output) -> Result<()
         Failure::failed(format!("cannot listen on {}: {error}{remedy}", config.listen))
     })?;
     let address = listener.local_addr()?;
+    let admin = start_admin(config, gateway).await?;
+    if let Some(collector) = &config.otlp {
+        let telemetry = Telemetry::start(collector, tokio::runtime::Handle::current())
+            .map_err(|error| Failure::failed(format!("telemetry.otlp: {collector} cannot be used: {error}")))?;
+        gateway.trace_with(telemetry);
+    }
     let url = format!("http://{address}");
-    output.report(&serde_json::json!({"url": url, "docs": format!("{url}/docs")}), || {
-        vec![format!("Headwater answers on {url}, documentation on {url}/docs; Ctrl-C stops it.")]
+    let admin_url = admin.as_ref().map(|admin| format!("http://{}", admin.address()));
+    output.report(&serde_json::json!({"url": url, "docs": format!("{url}/docs"), "admin": admin_url}), || {
+        let mut lines = vec![format!("Headwater answers on {url}, documentation on {url}/docs; Ctrl-C stops it.")];
+        lines.extend(admin_url.as_ref().map(|url| format!("The back office is on {url}/admin/v1, figures on {url}/metrics.")));
+        lines
     })?;
     gateway::serve(listener, gateway, stop_signal(), Duration::from_secs(config.drain_secs)).await?;
+    if let Some(admin) = admin {
+        admin.stop().await;
+    }
     gateway.state().flush().await?;
+    let traced = gateway.clone();
+    let stop_telemetry = move || traced.telemetry().map(Telemetry::stop);
+    if tokio::task::spawn_blocking(stop_telemetry).await.is_err() {
+        tracing::warn!("the end of the telemetry panicked");
+    }
     tracing::info!("stopped");
     Ok(())
 }
 
-/// Defaults, file, environment, flags.
+/// Starts the admin listener, where it is not switched off.
+async fn start_admin(config: &Config, gateway: &Gateway) -> Result<Option<admin::Listener>, Failure> {
+    let Some(address) = config.admin_address() else { return Ok(None) };
+    let settings = admin::Settings { open_metrics: config.metrics_open, backup_dir: config.backup_dir.clone() };
+    let listener = admin::Listener::start(address, gateway, settings).await.map_err(|error| {
+        let remedy = match error.kind() {
+            std::io::ErrorKind::AddrInUse => {
+                "; give another port with --admin-listen, port 0 takes a free one, none switches it off"
+            }
+            _ => "",
+        };
+        Failure::failed(format!("the admin listener cannot listen on {address}: {error}{remedy}"))
+    })?;
+    if !address.ip().is_loopback() {
+        tracing::warn!("the admin listener {address} is open to other machines");
+    }
+    Ok(Some(listener))
+}
+
 fn configuration(shared: &Shared, arguments: &Arguments) -> Result<Config, Failure> {
+    let mut config = settings(shared, arguments.config.as_deref(), &arguments.settings)?;
+    if let Some(listen) = arguments.listen {
+        config.listen = listen;
+    }
+    if let Some(listen) = arguments.admin_listen {
+        config.admin_listen = listen;
+    }
+    Ok(config)
+}
+
+/// Defaults, file, environment, flags.
+pub(super) fn settings(shared: &Shared, file: Option<&Path>, assignments: &[String]) -> Result<Config, ConfigError> {
     let mut config = Config::default();
-    if let Some(file) = &arguments.config {
+    if let Some(file) = file {
         config.read_file(file)?;
     }
     config.read_environment(
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
     )?;
-    for setting in &arguments.settings {
+    for setting in assignments {
         config.assign(setting)?;
-    }
-    if let Some(listen) = arguments.listen {
-        config.listen = listen;
     }
     if let Some(store) = &shared.store {
         config.store = Some(store.clone());

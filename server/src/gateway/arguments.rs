@@ -76,6 +76,11 @@ pub(super) async fn of_post(parts: &Parts, body: &mut Body, settings: &Settings)
     Ok(Arguments { request, raw, warnings })
 }
 
+/// The JSON object that a request brings as its body.
+pub(crate) async fn read_json(parts: &Parts, body: &mut Body, settings: &Settings) -> Result<Value, Problem> {
+    of_post(parts, body, settings).await.map(|arguments| arguments.request)
+}
+
 /// Refuses what is too long before anything else looks at it.
 pub(super) fn check_head(parts: &Parts) -> Result<(), Problem> {
     let length = parts.uri.path_and_query().map_or(0, |whole| whole.as_str().len());

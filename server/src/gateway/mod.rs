@@ -9,6 +9,7 @@ mod arguments;
 mod call;
 mod context;
 mod envelope;
+mod metrics;
 mod pool;
 mod problem;
 mod record;
@@ -16,9 +17,10 @@ mod repeat;
 mod sent;
 mod serve;
 mod stream;
+mod telemetry;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Instant;
 
 use axum::Router;
@@ -29,13 +31,17 @@ use crate::routes;
 use crate::state::{Health, State};
 
 pub use envelope::Meta;
+pub use metrics::Metrics;
 pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
 pub use serve::serve;
+pub use telemetry::Telemetry;
 
-pub(crate) use arguments::drain;
+pub(crate) use arguments::{drain, read_json};
 pub(crate) use context::Context;
+pub(crate) use metrics::METRICS_TYPE;
 use pool::Pool;
 pub(crate) use problem::causes;
+pub(crate) use record::record;
 
 /// What of the configuration a request meets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +80,8 @@ struct Parts {
     settings: Settings,
     pool: Pool,
     repeats: Arc<repeat::Repeats>,
+    metrics: Metrics,
+    telemetry: OnceLock<Telemetry>,
     draining: AtomicBool,
 }
 
@@ -102,14 +110,39 @@ impl Gateway {
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, state: State, settings: Settings) -> Self {
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
-        let (pool, repeats) = (Pool::new(), Arc::default());
-        Self(Arc::new(Parts { desk, ledgers, state, settings, pool, repeats, draining: AtomicBool::new(false) }))
+        let (pool, repeats, metrics) = (Pool::new(), Arc::default(), Metrics::new(&state));
+        let (telemetry, draining) = (OnceLock::new(), AtomicBool::new(false));
+        Self(Arc::new(Parts { desk, ledgers, state, settings, pool, repeats, metrics, telemetry, draining }))
     }
 
     /// Keys, credits and audit.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.0.state
+    }
+
+    /// The figures, for who has some to add.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    /// All figures as text. Blocks: for threads that may.
+    #[must_use]
+    pub fn scrape(&self) -> String {
+        let ledger = self.0.ledgers.current().ok();
+        self.0.metrics.scrape(&self.0.state, ledger.as_deref())
+    }
+
+    /// Sends a span of every request from now on. Only the first call has an effect.
+    pub fn trace_with(&self, telemetry: Telemetry) {
+        let _ = self.0.telemetry.set(telemetry);
+    }
+
+    /// Where spans are sent.
+    #[must_use]
+    pub fn telemetry(&self) -> Option<&Telemetry> {
+        self.0.telemetry.get()
     }
 
     /// All routes, with the description of the API.
