@@ -438,7 +438,7 @@ impl Config {
         (known.set)(self, value).ok_or_else(|| ConfigError::BadValue {
             origin: origin.clone(),
             key: known.name,
-            value: value.to_string(),
+            value: repeatable(value),
             expected: known.expected,
         })
     }
@@ -452,6 +452,12 @@ impl fmt::Display for Config {
         }
         Ok(())
     }
+}
+
+/// A value as a message may repeat it: an address may hold a password.
+fn repeatable(value: &Value) -> String {
+    let text = value.to_string();
+    if text.contains("://") && text.contains('@') { "an address with a password".to_owned() } else { text }
 }
 
 fn text(value: &Value) -> Option<&str> {
@@ -537,6 +543,11 @@ mod tests {
         ] {
             let text = Config::default().assign(assignment).unwrap_err().to_string();
             assert!(text.contains(named), "{text}");
+        }
+        for key in ["state.path", "telemetry.otlp"] {
+            let assignment = format!("{key}=postgres://me:canary@[::");
+            let text = Config::default().assign(&assignment).unwrap_err().to_string();
+            assert!(!text.contains("canary") && text.contains(key), "{text}");
         }
         assert!(matches!(from_file("[auth]\nrequired = \"maybe\""), Err(ConfigError::BadValue { .. })));
         assert!(matches!(from_file("[auth"), Err(ConfigError::Syntax { .. })));

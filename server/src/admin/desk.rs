@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Query, RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, Uri, header};
 use axum::response::Response;
 use headwater_engine::Reason;
 use serde::Serialize;
@@ -100,8 +100,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
 }
 
 /// The query of a request. A parameter that does not exist is refused: what was meant is not done by leaving it out.
-pub(super) fn query<T: DeserializeOwned>(request: &Request) -> Result<T, Problem> {
-    let read = Query::<T>::try_from_uri(request.uri());
+pub(super) fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
+    let read = Query::<T>::try_from_uri(uri);
     read.map(|Query(query)| query)
         .map_err(|rejection| Problem::invalid(Reason::InvalidValue, None, rejection.body_text()))
 }
@@ -117,7 +117,7 @@ pub(super) async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Pro
 }
 
 /// What became of a change that was not made.
-fn explain(error: &StateError) -> Problem {
+pub(super) fn explain(error: &StateError) -> Problem {
     let text = error.to_string();
     match error {
         StateError::UnknownKey(_) | StateError::UnknownPlan(_) | StateError::UnknownCharge(_) => {
@@ -134,5 +134,3 @@ fn explain(error: &StateError) -> Problem {
         }
     }
 }
-
-pub(super) use explain as explain_state;

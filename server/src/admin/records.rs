@@ -1,6 +1,6 @@
 //! What was recorded.
 
-use axum::extract::Request;
+use axum::http::Uri;
 use axum::response::Response;
 use headwater_engine::Reason;
 use serde::Deserialize;
@@ -57,9 +57,9 @@ fn next<T>(rows: &[T], limit: u32, id: impl Fn(&T) -> String) -> Option<String> 
 }
 
 /// `GET /admin/v1/audit`
-pub(super) async fn audit(admin: Admin, request: Request) -> Response {
+pub(super) async fn audit(admin: Admin, uri: Uri) -> Response {
     let found = async {
-        let Requests { key_id, status, since, cursor, limit } = query(&request)?;
+        let Requests { key_id, status, since, cursor, limit } = query(&uri)?;
         let limit = checked(limit)?;
         let from_ms = since.map(|secs| secs.saturating_mul(1000));
         let filter = AuditFilter { key_id, status, from_ms, before: cursor, limit };
@@ -71,9 +71,9 @@ pub(super) async fn audit(admin: Admin, request: Request) -> Response {
 }
 
 /// `GET /admin/v1/changes`
-pub(super) async fn changes(admin: Admin, request: Request) -> Response {
+pub(super) async fn changes(admin: Admin, uri: Uri) -> Response {
     let found = async {
-        let Page { cursor, limit } = query(&request)?;
+        let Page { cursor, limit } = query(&uri)?;
         let limit = checked(limit)?;
         let rows = admin.look(move |office| office.changes(cursor.as_deref(), limit)).await?;
         let next = next(&rows, limit, |row| row.id.clone());
@@ -83,9 +83,9 @@ pub(super) async fn changes(admin: Admin, request: Request) -> Response {
 }
 
 /// `GET /admin/v1/usage`
-pub(super) async fn usage(admin: Admin, request: Request) -> Response {
+pub(super) async fn usage(admin: Admin, uri: Uri) -> Response {
     let found = async {
-        let OfKey { key_id } = query(&request)?;
+        let OfKey { key_id } = query(&uri)?;
         admin.look(move |office| office.usage(&key_id, now_ms())).await
     };
     admin.answer(found.await)

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Json, Response};
 use serde_json::json;
 
 use super::Shared;
-use super::desk::{Admin, explain_state};
+use super::desk::{Admin, explain};
 use crate::gateway::{METRICS_TYPE, Problem, Status};
 use crate::state::now_ms;
 
@@ -50,7 +50,7 @@ pub(super) async fn back_up(admin: Admin) -> Response {
         let folder = folder.join(time.format("headwater-%Y%m%dT%H%M%S%3fZ").to_string());
         let (gateway, to) = (admin.gateway().clone(), folder.clone());
         let copied = tokio::task::spawn_blocking(move || gateway.state().home().back_up(&to));
-        let checked = copied.await.map_err(|_| Problem::internal())?.map_err(|error| explain_state(&error))?;
+        let checked = copied.await.map_err(|_| Problem::internal())?.map_err(|error| explain(&error))?;
         Ok(json!({"folder": folder, "entries": checked.entries}))
     };
     admin.answer(made.await)

@@ -12,6 +12,7 @@ mod ingest;
 mod interrupt;
 mod keys;
 mod output;
+mod panics;
 mod plans;
 mod prices;
 mod progress;

@@ -14,6 +14,7 @@ use super::Shared;
 use super::error::Failure;
 use super::interrupt::stop_signal;
 use super::output::Output;
+use super::panics;
 use crate::config::{AdminListen, Config, ConfigError, LogFormat};
 use crate::admin;
 use crate::gateway::{self, Gateway, Settings, Telemetry};
@@ -53,6 +54,7 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
         None => Place::Folder(Home::beside(&store)),
     };
     start_log(&config);
+    panics::log_panics();
     let ledgers = Arc::new(Store::open(&store)?);
     // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
     let home = Home::open(&place, config.secrets_dir.as_deref())?;
@@ -189,7 +191,20 @@ pub(super) fn settings(shared: &Shared, file: Option<&Path>, assignments: &[Stri
 
 /// Logs go to standard error. A second `serve` in one process keeps the first one's log.
 fn start_log(config: &Config) {
-    let filter = EnvFilter::new(&config.log_filter);
+    // What these say below `info` may repeat what went over a connection, keys included.
+    const QUIET: [&str; 9] = [
+        "h2=info",
+        "hyper=info",
+        "hyper_util=info",
+        "rustls=info",
+        "tokio_postgres=info",
+        "tungstenite=info",
+        "tokio_tungstenite=info",
+        "redis=info",
+        "opentelemetry_sdk=info",
+    ];
+    let filter = QUIET.iter().filter_map(|directive| directive.parse().ok());
+    let filter = filter.fold(EnvFilter::new(&config.log_filter), EnvFilter::add_directive);
     let colours = std::io::stderr().is_terminal();
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
     let _ = match config.log_format {

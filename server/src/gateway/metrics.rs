@@ -3,6 +3,7 @@
 //! Labels are routes, classes, codes and reasons that stand in the code, and chains: never a key, an address, or anything else
 //! that a client chose, so that their number stays bounded whatever comes in.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -72,6 +73,7 @@ pub struct Metrics {
     durations: Family<Class, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
     refused: Family<Refusal, Counter>,
+    known: Mutex<HashSet<Refusal>>,
     credits: Counter,
     waiting: Gauge,
     held: Gauge,
@@ -100,6 +102,7 @@ impl Metrics {
             durations: Family::new_with_constructor(buckets),
             in_flight: Gauge::default(),
             refused: Family::default(),
+            known: Mutex::default(),
             credits: Counter::default(),
             waiting: Gauge::default(),
             held: Gauge::default(),
@@ -166,9 +169,13 @@ impl Metrics {
         self.credits.inc_by(u64::try_from(ended.cost).unwrap_or(0));
         if let Some(Refused { code, reason }) = ended.refused {
             let mut refusal = Refusal { code, reason: reason.clone() };
-            if !self.refused.contains(&refusal) && self.refused.len() >= REFUSALS {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.len() < REFUSALS {
+                known.insert(refusal.clone());
+            } else if !known.contains(&refusal) {
                 refusal.reason = "other".to_owned();
             }
+            drop(known);
             self.refused.get_or_create(&refusal).inc();
         }
     }
