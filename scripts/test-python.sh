@@ -8,7 +8,8 @@ wheels=$2
 package=$("$trial/bin/python" -c 'import headwater, pathlib; print(pathlib.Path(headwater.__file__).parent)')
 
 "$trial/bin/python" -m pytest
-"$trial/bin/python" -m pytest --doctest-modules "$package" -p no:cacheprovider --rootdir "$package" --override-ini addopts=-q
+# Doctests about servers find one in the fixtures of the tests.
+PYTHONPATH=tests/python "$trial/bin/python" -m pytest --doctest-modules "$package" -p conftest -p no:cacheprovider --rootdir "$package" --override-ini addopts=-q
 "$trial/bin/python" -m mypy.stubtest headwater._headwater
 "$trial/bin/headwater" --version
 

@@ -15,6 +15,12 @@ leave_out() {
 [ -n "${HEADWATER_BENCH_PYTHON:-}" ] ||
     leave_out python_peers_ "of the peers in Python, because HEADWATER_BENCH_PYTHON names none: make bench"
 
+command -v redis-server >/dev/null ||
+    leave_out redis_ "of limits that gateways share, because redis-server is not installed: apt install redis-server"
+if ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+    leave_out postgres_ "of a state in PostgreSQL, because it is not installed: apt install postgresql"
+fi
+
 # shellcheck disable=SC2086
 cargo test --workspace --quiet -- $skip
 

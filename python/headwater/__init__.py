@@ -15,22 +15,51 @@
 
 from headwater import address, metrics
 from headwater._headwater import __version__
-from headwater.errors import Cancelled, HeadwaterError, InternalError, InvalidInput, NotFound, StorageError
+from headwater.errors import (
+    Cancelled,
+    Conflict,
+    Forbidden,
+    HeadwaterError,
+    InsufficientCredit,
+    InternalError,
+    InvalidInput,
+    NotFound,
+    RateLimited,
+    ServerError,
+    StorageError,
+    TimedOut,
+    Unauthorized,
+    Unavailable,
+    Unsupported,
+)
 from headwater.ledger import Ledger, open  # noqa: A004
+from headwater.remote import Credits, RemoteLedger, connect
 from headwater.reports import Report, Reports
 
 __all__ = [
     "Cancelled",
+    "Conflict",
+    "Credits",
+    "Forbidden",
     "HeadwaterError",
+    "InsufficientCredit",
     "InternalError",
     "InvalidInput",
     "Ledger",
     "NotFound",
+    "RateLimited",
+    "RemoteLedger",
     "Report",
     "Reports",
+    "ServerError",
     "StorageError",
+    "TimedOut",
+    "Unauthorized",
+    "Unavailable",
+    "Unsupported",
     "__version__",
     "address",
+    "connect",
     "metrics",
     "open",
 ]

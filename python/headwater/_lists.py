@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 if TYPE_CHECKING:
-    from headwater import _headwater
+    from headwater._answers import Answers
 
 
 class WholeLists:
     """Lists from their first row to their last; :class:`headwater.Ledger` has all of it."""
 
     if TYPE_CHECKING:
-        _native: _headwater.NativeLedger
+        _answers: Answers
 
     def write(
         self,
@@ -70,7 +70,7 @@ class WholeLists:
         ('2020-09-13T12:27:16Z', 'send', 2.5)
         """
         body = json.dumps({**(request or {}), **fields})
-        written: dict[str, Any] = json.loads(self._native.write_table(endpoint, body, path))
+        written: dict[str, Any] = json.loads(self._answers.write_table(endpoint, body, path))
         return written
 
     def read_all(
@@ -103,4 +103,4 @@ class WholeLists:
         [(1, 2.0), (2, 0.75)]
         """
         body = json.dumps({**(request or {}), **fields})
-        return pl.DataFrame(self._native.read_table(endpoint, body))
+        return pl.DataFrame(self._answers.read_table(endpoint, body))

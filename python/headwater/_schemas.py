@@ -179,6 +179,8 @@ RATE_COVERAGE: Schema = {
     "points": pl.Int64,
 }
 
+USE: Schema = {"endpoint": pl.String, "calls": pl.Int64, "credits": pl.Int64}
+
 ROWS: dict[str, str] = {
     "assets": "tokens",
     "balance-history": "data_points",
@@ -196,6 +198,7 @@ ROWS: dict[str, str] = {
     "token/holders": "holders",
     "transaction": "transfers",
     "transactions": "datas",
+    "usage": "by_endpoint",
     "wallet-overview": "balances",
 }
 
@@ -214,6 +217,7 @@ FRAMES: dict[str, Schema] = {
     "token/holders": HOLDER,
     "transaction": TRANSFER_ROW,
     "transactions": TRANSFER_ROW,
+    "usage": USE,
     "wallet-overview": ASSET_OVERVIEW,
 }
 

@@ -1,4 +1,12 @@
-"""One tree of exceptions: catch :class:`HeadwaterError` for all of them."""
+"""One tree of exceptions: catch :class:`HeadwaterError` for all of them.
+
+What a server answers is raised as the same exceptions as what a store answers. :class:`ServerError` and its children
+are what only a server can say: about the key, its credits and its limits, or that it cannot be reached.
+
+>>> from headwater.errors import HeadwaterError, InsufficientCredit, ServerError
+>>> issubclass(InsufficientCredit, ServerError), issubclass(ServerError, HeadwaterError)
+(True, True)
+"""
 
 from __future__ import annotations
 
@@ -12,7 +20,14 @@ class HeadwaterError(Exception):
         Stable code, the same as ``error.details.reason`` over HTTP.
     field : str or None
         The field it is about, such as ``addresses[3]``.
+    status : int or None
+        The HTTP status, where a server said so.
+    request_id : str or None
+        The server's id of the request, under which its operator finds it.
     """
+
+    status: int | None = None
+    request_id: str | None = None
 
     def __init__(self, message: str, *, reason: str | None = None, field: str | None = None) -> None:
         super().__init__(message)
@@ -33,8 +48,52 @@ class Cancelled(HeadwaterError):  # noqa: N818
 
 
 class StorageError(HeadwaterError, OSError):
-    """Stored data could not be read."""
+    """Stored data could not be read, or a file could not be written."""
 
 
 class InternalError(HeadwaterError, RuntimeError):
     """A defect of Headwater itself."""
+
+
+class Unsupported(HeadwaterError, NotImplementedError):  # noqa: N818
+    """The call needs the store itself, and the ledger is a connection to a server."""
+
+
+class ServerError(HeadwaterError):
+    """A server refuses, or what came back is no answer of Headwater.
+
+    Attributes
+    ----------
+    retry_after : float or None
+        Seconds after which the server wants to be asked again.
+    """
+
+    retry_after: float | None = None
+
+
+class Unauthorized(ServerError):  # noqa: N818
+    """The key is missing, unknown, revoked or expired (401)."""
+
+
+class InsufficientCredit(ServerError):  # noqa: N818
+    """The credits of the key do not cover the call (402). Such a call is never repeated by itself."""
+
+
+class Forbidden(ServerError, PermissionError):  # noqa: N818
+    """The plan of the key leaves out this call or chain (403)."""
+
+
+class Conflict(ServerError):  # noqa: N818
+    """The server holds an answer to another request under the same idempotency key (409)."""
+
+
+class RateLimited(ServerError):  # noqa: N818
+    """Too many calls for the limits of the key or the server (429); ``reason`` tells which limit."""
+
+
+class Unavailable(ServerError, ConnectionError):  # noqa: N818
+    """The server cannot be reached, or cannot answer now (502, 503)."""
+
+
+class TimedOut(Unavailable, TimeoutError):  # noqa: N818
+    """No answer in time: the server's own limit (504), or that of the connection."""

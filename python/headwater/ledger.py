@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any
 
 from headwater import _headwater
+from headwater._answers import Answers
 from headwater._lists import WholeLists
 from headwater._market import MarketData
 from headwater._request import Addresses, Contracts, Texts
@@ -41,18 +42,19 @@ def open(path: str | PathLike[str]) -> Ledger:  # noqa: A001
 
 
 class Ledger(MarketData, Holdings, WholeLists):
-    """Answers about addresses: :func:`headwater.open` a store, or build one with :meth:`from_frames`.
+    """Answers about addresses.
 
+    :func:`headwater.open` a store, :func:`headwater.connect` to a server, or build one with :meth:`from_frames`.
     Every method takes one address or many; many give :class:`Reports`. Keyword arguments that are ``None`` are left
     out of the request. Methods raise :class:`headwater.InvalidInput` when an argument cannot be met, and can be
     interrupted with Ctrl-C.
     """
 
-    def __init__(self, native: _headwater.NativeLedger) -> None:
-        self._native = native
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
 
-    @classmethod
-    def from_frames(cls, transfers: Any, prices: Any = None, tokens: Any = None) -> Ledger:  # noqa: ANN401
+    @staticmethod
+    def from_frames(transfers: Any, prices: Any = None, tokens: Any = None) -> Ledger:  # noqa: ANN401
         """Build a ledger in memory from tables.
 
         Parameters
@@ -78,7 +80,7 @@ class Ledger(MarketData, Holdings, WholeLists):
         InvalidInput
             Names the row, the column and the value.
         """
-        return cls(_headwater.from_frames(table(transfers), optional_table(prices), optional_table(tokens)))
+        return Ledger(_headwater.from_frames(table(transfers), optional_table(prices), optional_table(tokens)))
 
     def query(self, endpoint: str, request: Mapping[str, Any] | None = None, **fields: Any) -> Report:  # noqa: ANN401
         """Ask any data endpoint by its path without the version, as ``headwater query`` does.
@@ -97,7 +99,7 @@ class Ledger(MarketData, Holdings, WholeLists):
         Report
         """
         body = {**(request or {}), **fields}
-        return Report(endpoint, self._native.answer(endpoint, json.dumps(body)))
+        return Report(endpoint, self._answers.answer(endpoint, json.dumps(body)))
 
     def transactions(
         self,
@@ -548,15 +550,18 @@ class Ledger(MarketData, Holdings, WholeLists):
         >>> rows.filter("is_primary").sort("block").select("block", "direction", "amount").rows()[0]
         (1, 'out', '3000000000000000000')
         """
-        written: dict[str, Any] = json.loads(self._native.export_transfers(out, builtins.list(chains or [])))
+        written: dict[str, Any] = json.loads(self._answers.export_transfers(out, builtins.list(chains or [])))
         return written
 
     def _each(self, endpoint: str, address: Addresses, request: dict[str, Any]) -> Report | Reports:
         if isinstance(address, str):
             return self.query(endpoint, {**request, "address": address})
         addresses = list(address)
-        return Reports(addresses, [self.query(endpoint, {**request, "address": each}) for each in addresses])
+        return Reports(addresses, self._all(endpoint, [{**request, "address": each} for each in addresses]))
+
+    def _all(self, endpoint: str, requests: Sequence[Mapping[str, Any]]) -> list[Report]:
+        return [self.query(endpoint, request) for request in requests]
 
     def __repr__(self) -> str:
         """Name where the data comes from."""
-        return f"<Ledger {self._native.source}>"
+        return f"<Ledger {self._answers.source}>"

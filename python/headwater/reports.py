@@ -45,9 +45,19 @@ class Report:
         return data
 
     @property
+    def meta(self) -> dict[str, Any]:
+        """What stands beside the ``data``.
+
+        Where they apply ``pagination`` and ``warnings``; of a server also ``credit_cost``, ``credit_remaining`` and
+        ``request_id``.
+        """
+        meta: dict[str, Any] = self._answer["meta"]
+        return meta
+
+    @property
     def warnings(self) -> list[dict[str, Any]]:
         """What the caller should know."""
-        warnings: list[dict[str, Any]] = self._answer["meta"].get("warnings", [])
+        warnings: list[dict[str, Any]] = self.meta.get("warnings", [])
         return warnings
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401

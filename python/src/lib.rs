@@ -1,10 +1,12 @@
 //! The Python face: thin bindings under `headwater._headwater`; what users see is in `python/headwater/`.
 
 mod address;
+mod calls;
 mod cli;
 mod errors;
 mod interrupt;
 mod ledger;
+mod lines;
 mod metrics;
 mod rows;
 mod tables;
@@ -16,7 +18,9 @@ use pyo3::prelude::*;
 fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<ledger::NativeLedger>()?;
+    module.add_class::<lines::Lines>()?;
     module.add_class::<rows::Rows>()?;
+    module.add_function(wrap_pyfunction!(calls::calls, module)?)?;
     module.add_function(wrap_pyfunction!(ledger::open_store, module)?)?;
     module.add_function(wrap_pyfunction!(ledger::from_frames, module)?)?;
     module.add_function(wrap_pyfunction!(address::address_valid, module)?)?;

@@ -63,6 +63,11 @@ pub fn in_memory(
     cancel: &Cancel,
 ) -> Result<(Vec<RecordBatch>, SchemaRef), TableError> {
     let (bytes, _) = headwater_table::write(desk, question, (Format::Arrow, Vec::new()), &|_, _| {}, cancel)?;
+    read(bytes)
+}
+
+/// What an Arrow stream holds.
+pub fn read(bytes: Vec<u8>) -> Result<(Vec<RecordBatch>, SchemaRef), TableError> {
     let reader = StreamReader::try_new(Cursor::new(bytes), None)?;
     let schema = reader.schema();
     Ok((reader.collect::<Result<_, _>>()?, schema))

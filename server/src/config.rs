@@ -4,11 +4,13 @@
 //! the command line. It is refused whole at the start when one key is unknown or one value does not fit.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use toml::Value;
 
+use crate::gateway::{LimitSettings, Plan, Rate, RedisAddress, Terms};
 use crate::state::Place;
 
 /// Everything that can be set.
@@ -37,12 +39,48 @@ pub struct Config {
     pub refund_lost: bool,
     /// `auth.required`: whether data endpoints need a key. `false` makes calls without one free: for local use.
     pub auth_required: bool,
-    /// `limits.enabled`: whether rates are limited. The limiter is not built yet: `true` is taken with a warning.
+    /// `server.connections`: connections open at a time; more are closed as they come.
+    pub connections: usize,
+    /// `server.head_secs`: how long the head of a request may take.
+    pub head_secs: u64,
+    /// `server.idle_secs`: how long a connection is kept without a request under way.
+    pub idle_secs: u64,
+    /// `server.tls_cert`: certificate chain in PEM. With it and the key the server speaks TLS, and only that; both are
+    /// read anew on SIGHUP and when they change.
+    pub tls_certificate: Option<PathBuf>,
+    /// `server.tls_key`: private key in PEM.
+    pub tls_key: Option<PathBuf>,
+    /// `server.trusted_proxies`: addresses whose `X-Forwarded-For` is believed, with commas between them.
+    pub trusted_proxies: Vec<IpAddr>,
+    /// `limits.enabled`: whether rates and calls at a time are limited, per key and endpoint. Without a key, where none
+    /// is required, they are per address, and callers on this machine are not limited.
     pub limits_enabled: bool,
-    /// `limits.overflow`: what becomes of requests above the limit. Without a limiter it has no effect.
+    /// `limits.overflow`: what becomes of requests above the rate.
     pub limits_overflow: Overflow,
-    /// `webhooks.allow_private_targets`: for local use. Without webhooks it has no effect.
+    /// `limits.free`: calls per second and burst of each free endpoint, for keys without a plan of their own.
+    pub limits_free: Rate,
+    /// `limits.light`: the same of light endpoints.
+    pub limits_light: Rate,
+    /// `limits.medium`: the same of medium endpoints.
+    pub limits_medium: Rate,
+    /// `limits.heavy`: the same of heavy endpoints.
+    pub limits_heavy: Rate,
+    /// `limits.concurrency`: calls of one key at a time.
+    pub limits_concurrency: u32,
+    /// `limits.wrong_keys`: refused keys per second and burst of one address; beyond it nothing from there is looked at.
+    pub limits_wrong_keys: Rate,
+    /// `limits.redis`: a Redis in which several gateways keep their rates together.
+    pub limits_redis: Option<RedisAddress>,
+    /// `limits.replicas`: how many gateways share that Redis. While it cannot be reached each keeps its share of the
+    /// rate, so with a number too small all of them together admit too much, with one too large too little.
+    pub limits_replicas: u32,
+    /// `webhooks.allow_private_targets`: whether deliveries may go to private addresses, over http and to any port: for
+    /// local use.
     pub webhooks_allow_private_targets: bool,
+    /// `webhooks.second_ms`: milliseconds that a second of the schedule of retries takes; fewer than 1,000 for tests.
+    pub webhooks_second_ms: u32,
+    /// `stream.origins`: web pages of these origins may open a stream, besides the gateway's own.
+    pub stream_origins: Vec<String>,
     /// `limits.body_bytes`: largest body.
     pub body_bytes: usize,
     /// `state.backup_dir`: the folder that the admin listener makes backups in; it makes none without one.
@@ -59,6 +97,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
+        let (terms, limits) = (Terms::default(), LimitSettings::default());
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             admin_listen: AdminListen::Usual,
@@ -69,9 +108,25 @@ impl Default for Config {
             audit_days: Some(400),
             refund_lost: false,
             auth_required: true,
-            limits_enabled: false,
-            limits_overflow: Overflow::Reject,
+            connections: terms.connections,
+            head_secs: terms.head.as_secs(),
+            idle_secs: terms.idle.as_secs(),
+            tls_certificate: None,
+            tls_key: None,
+            trusted_proxies: Vec::new(),
+            limits_enabled: true,
+            limits_overflow: limits.overflow,
+            limits_free: limits.plan.free,
+            limits_light: limits.plan.light,
+            limits_medium: limits.plan.medium,
+            limits_heavy: limits.plan.heavy,
+            limits_concurrency: limits.plan.concurrency,
+            limits_wrong_keys: limits.wrong_keys,
+            limits_redis: None,
+            limits_replicas: limits.replicas,
             webhooks_allow_private_targets: false,
+            webhooks_second_ms: 1000,
+            stream_origins: Vec::new(),
             body_bytes: 1 << 20,
             backup_dir: None,
             metrics_open: false,
@@ -217,6 +272,49 @@ const KEYS: &[Key] = &[
         show: |config| config.drain_secs.to_string(),
     },
     Key {
+        name: "server.connections",
+        expected: "a number from 1 to 1000000",
+        set: |config, value| between(value, 1, 1_000_000).map(|count| config.connections = count),
+        show: |config| config.connections.to_string(),
+    },
+    Key {
+        name: "server.head_secs",
+        expected: "a number of seconds from 1 to 3600",
+        set: |config, value| between(value, 1, 3600).map(|secs| config.head_secs = secs),
+        show: |config| config.head_secs.to_string(),
+    },
+    Key {
+        name: "server.idle_secs",
+        expected: "a number of seconds from 1 to 3600",
+        set: |config, value| between(value, 1, 3600).map(|secs| config.idle_secs = secs),
+        show: |config| config.idle_secs.to_string(),
+    },
+    Key {
+        name: "server.tls_cert",
+        expected: "the path of a PEM file",
+        set: |config, value| path(value).map(|path| config.tls_certificate = Some(path)),
+        show: |config| config.tls_certificate.as_ref().map_or_else(nothing, |path| path.display().to_string()),
+    },
+    Key {
+        name: "server.tls_key",
+        expected: "the path of a PEM file",
+        set: |config, value| path(value).map(|path| config.tls_key = Some(path)),
+        show: |config| config.tls_key.as_ref().map_or_else(nothing, |path| path.display().to_string()),
+    },
+    Key {
+        name: "server.trusted_proxies",
+        expected: "IP addresses with commas between them, such as \"10.0.0.1, 10.0.0.2\"",
+        set: |config, value| {
+            let listed = text(value)?.split(',').map(str::trim).filter(|one| !one.is_empty());
+            config.trusted_proxies = listed.map(|one| one.parse().ok()).collect::<Option<_>>()?;
+            Some(())
+        },
+        show: |config| {
+            let listed: Vec<String> = config.trusted_proxies.iter().map(ToString::to_string).collect();
+            if listed.is_empty() { nothing() } else { listed.join(", ") }
+        },
+    },
+    Key {
         name: "store.path",
         expected: "the path of a folder",
         set: |config, value| path(value).map(|path| config.store = Some(path)),
@@ -290,10 +388,81 @@ const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "limits.free",
+        expected: RATE,
+        set: |config, value| rate(value).map(|rate| config.limits_free = rate),
+        show: |config| config.limits_free.to_string(),
+    },
+    Key {
+        name: "limits.light",
+        expected: RATE,
+        set: |config, value| rate(value).map(|rate| config.limits_light = rate),
+        show: |config| config.limits_light.to_string(),
+    },
+    Key {
+        name: "limits.medium",
+        expected: RATE,
+        set: |config, value| rate(value).map(|rate| config.limits_medium = rate),
+        show: |config| config.limits_medium.to_string(),
+    },
+    Key {
+        name: "limits.heavy",
+        expected: RATE,
+        set: |config, value| rate(value).map(|rate| config.limits_heavy = rate),
+        show: |config| config.limits_heavy.to_string(),
+    },
+    Key {
+        name: "limits.concurrency",
+        expected: "a number of calls from 1 to 100000",
+        set: |config, value| between(value, 1, 100_000).map(|count| config.limits_concurrency = count),
+        show: |config| config.limits_concurrency.to_string(),
+    },
+    Key {
+        name: "limits.wrong_keys",
+        expected: RATE,
+        set: |config, value| rate(value).map(|rate| config.limits_wrong_keys = rate),
+        show: |config| config.limits_wrong_keys.to_string(),
+    },
+    Key {
+        name: "limits.redis",
+        expected: "the address of a Redis, such as \"redis://127.0.0.1:6379/0\"",
+        set: |config, value| text(value)?.parse().ok().map(|address| config.limits_redis = Some(address)),
+        show: |config| config.limits_redis.as_ref().map_or_else(nothing, ToString::to_string),
+    },
+    Key {
+        name: "limits.replicas",
+        expected: "a number of gateways from 1 to 1000",
+        set: |config, value| between(value, 1, 1000).map(|count| config.limits_replicas = count),
+        show: |config| config.limits_replicas.to_string(),
+    },
+    Key {
         name: "webhooks.allow_private_targets",
         expected: "true or false",
         set: |config, value| truth(value).map(|allowed| config.webhooks_allow_private_targets = allowed),
         show: |config| config.webhooks_allow_private_targets.to_string(),
+    },
+    Key {
+        name: "webhooks.second_ms",
+        expected: "a number of milliseconds from 1 to 1000",
+        set: |config, value| {
+            let milliseconds = u32::try_from(number(value)?).ok().filter(|one| (1..=1000).contains(one))?;
+            config.webhooks_second_ms = milliseconds;
+            Some(())
+        },
+        show: |config| config.webhooks_second_ms.to_string(),
+    },
+    Key {
+        name: "stream.origins",
+        expected: "origins with commas between, such as \"https://app.example.com\"",
+        set: |config, value| {
+            let origins = list(value)?;
+            let whole = |origin: &String| {
+                let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+                host.is_some_and(|host| !host.is_empty() && !host.contains('/'))
+            };
+            origins.iter().all(whole).then(|| config.stream_origins = origins)
+        },
+        show: |config| config.stream_origins.join(","),
     },
     Key {
         name: "limits.body_bytes",
@@ -369,6 +538,26 @@ impl Config {
             AdminListen::Usual => {
                 Some(SocketAddr::from(([127, 0, 0, 1], if self.listen.port() == 0 { 0 } else { PORT })))
             }
+        }
+    }
+
+    /// What the limits of the gateway go by.
+    #[must_use]
+    pub fn limits(&self) -> LimitSettings {
+        LimitSettings {
+            enabled: self.limits_enabled,
+            overflow: self.limits_overflow,
+            plan: Arc::new(Plan {
+                free: self.limits_free,
+                light: self.limits_light,
+                medium: self.limits_medium,
+                heavy: self.limits_heavy,
+                concurrency: self.limits_concurrency,
+                ..Plan::default()
+            }),
+            wrong_keys: self.limits_wrong_keys,
+            redis: self.limits_redis.clone(),
+            replicas: self.limits_replicas,
         }
     }
 
@@ -464,6 +653,15 @@ fn text(value: &Value) -> Option<&str> {
     value.as_str()
 }
 
+/// A list, or its text with commas between.
+fn list(value: &Value) -> Option<Vec<String>> {
+    let item = |text: &str| text.trim().to_owned();
+    match value {
+        Value::Array(items) => items.iter().map(|one| text(one).map(item)).collect(),
+        other => Some(text(other)?.split(',').map(item).filter(|one| !one.is_empty()).collect()),
+    }
+}
+
 /// A number, or the text of one: the environment knows text only.
 fn number(value: &Value) -> Option<u64> {
     match value {
@@ -471,6 +669,21 @@ fn number(value: &Value) -> Option<u64> {
         Value::String(text) => text.parse().ok(),
         _ => None,
     }
+}
+
+/// A number of any kind within bounds, both included.
+fn between<T: TryFrom<u64>>(value: &Value, least: u64, most: u64) -> Option<T> {
+    T::try_from(number(value).filter(|number| (least..=most).contains(number))?).ok()
+}
+
+const RATE: &str = "calls per second (1 to 100000), a slash and the burst (1 to 1000000), such as \"50/100\"";
+
+fn rate(value: &Value) -> Option<Rate> {
+    text(value)?.parse().ok()
+}
+
+fn nothing() -> String {
+    "(none)".to_owned()
 }
 
 fn truth(value: &Value) -> Option<bool> {
@@ -539,7 +752,12 @@ mod tests {
             ("server.listen=8080", "127.0.0.1:8080"),
             ("limits.body_bytes=-1", "1024"),
             ("log.format=xml", "json"),
+            ("stream.origins=app.example.com", "https://app.example.com"),
+            ("webhooks.second_ms=0", "from 1 to 1000"),
             ("store.path=", "folder"),
+            ("limits.light=50", "50/100"),
+            ("limits.redis=localhost", "redis://"),
+            ("server.trusted_proxies=10.0.0.1, proxy", "10.0.0.1"),
         ] {
             let text = Config::default().assign(assignment).unwrap_err().to_string();
             assert!(text.contains(named), "{text}");

@@ -189,7 +189,11 @@ fn health_needs_no_key_and_figures_do() {
 fn scrape(server: &Server, admin: &str) -> Vec<(String, Vec<(String, String)>, f64)> {
     let reply = server.ask_admin("GET", "/metrics", admin, "");
     assert_eq!(reply.status, 200);
-    assert!(reply.header("content-type").starts_with("application/openmetrics-text"), "{}", reply.header("content-type"));
+    assert!(
+        reply.header("content-type").starts_with("application/openmetrics-text"),
+        "{}",
+        reply.header("content-type")
+    );
     let text = String::from_utf8(reply.body).unwrap();
     assert!(text.ends_with("# EOF\n"));
     let lines = text.lines().filter(|line| !line.starts_with('#'));

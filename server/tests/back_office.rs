@@ -24,8 +24,9 @@ fn plans_are_made_assigned_and_removed() {
     std::fs::write(&file, r#"{"heavy": {"per_second": 1, "burst": 2}, "chains": ["bitcoin"]}"#).unwrap();
     assert_eq!(with(&["plans", "set", "small", "--file", file.to_str().unwrap()])["heavy"]["burst"], 2);
     with(&["plans", "set", "large", "--definition", r#"{"concurrency": 100}"#]);
-    let names: Vec<Value> = with(&["plans", "list"])["plans"].as_array().unwrap().iter().map(|one| one["name"].clone()).collect();
-    assert_eq!(names, ["default", "large", "small"]);
+    let names: Vec<Value> =
+        with(&["plans", "list"])["plans"].as_array().unwrap().iter().map(|one| one["name"].clone()).collect();
+    assert_eq!(names, ["large", "small"]);
     with(&["plans", "assign", &id, "small"]);
     assert_eq!(with(&["usage", &id])["plan"], "small");
     with(&["plans", "remove", "small"]);

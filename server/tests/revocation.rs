@@ -96,7 +96,10 @@ fn a_rotated_key_is_good_to_the_end_of_its_grace() {
         !good
     });
     let late = now_secs() - ends as f64;
-    println!("a key of 3 s grace: last good {:+.3} s, first refused {late:+.3} s from the end", last_good - ends as f64);
+    println!(
+        "a key of 3 s grace: last good {:+.3} s, first refused {late:+.3} s from the end",
+        last_good - ends as f64
+    );
     // Never a request that begins a second after the end, and never an end a second early.
     assert!(last_good < ends as f64 + 1.0 && late > -1.0);
     assert_eq!(client.post("/v1/transactions", made.key.expose(), QUIET).unwrap().status, 200);

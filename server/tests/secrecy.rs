@@ -96,6 +96,13 @@ fn canaries_in_all_secrets_are_found_nowhere() {
         ids.push(reply.header("x-request-id").to_owned());
         seen.push((format!("answer {}", reply.status), reply.body));
     }
+    let hook = r#"{"target_url": "https://hooks.example.com/in", "event_type": "large_transfer"}"#;
+    let hook = client.post("/v1/webhooks", &key, hook).unwrap();
+    let hook = hook.json()["data"]["secret"].as_str().unwrap().strip_prefix("whsec_").unwrap().to_owned();
+    let ticket = client.send("POST", "/v1/stream/ticket", &[("X-API-Key", &key)], b"").unwrap();
+    let ticket = ticket.json()["data"]["ticket"].as_str().unwrap().to_owned();
+    let entered = client.send("GET", &format!("/v1/stream?ticket={ticket}"), &[], b"").unwrap();
+    seen.push(("no handshake".to_owned(), entered.body));
     let headers = [("X-API-Key", key.as_str()), ("Content-Type", "application/json"), ("Accept", "text/html")];
     seen.push(("not acceptable".to_owned(), client.send("POST", "/v1/transactions", &headers, b"{}").unwrap().body));
     let listener = process.admin.unwrap();
@@ -134,7 +141,7 @@ fn canaries_in_all_secrets_are_found_nowhere() {
     for file in ["gateway.sqlite", "gateway.sqlite-wal"] {
         seen.push((file.to_owned(), std::fs::read(state.join(file)).unwrap_or_default()));
     }
-    let mut canaries: Vec<Vec<u8>> = Vec::new();
+    let mut canaries: Vec<Vec<u8>> = vec![hook.into_bytes(), ticket.into_bytes()];
     for key in [&key, &poor, &revoked, &admin] {
         canaries.push(key.splitn(4, '_').nth(3).unwrap().as_bytes()[..43].to_vec());
     }

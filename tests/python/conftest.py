@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from headwater import examples
 
 
 @pytest.fixture(scope="session")
@@ -69,14 +70,15 @@ def free_port() -> int:
         return port
 
 
-def serve(store: Path, credits: int = 1_000_000) -> Served:  # noqa: A002
-    """Start the gateway over a store, with a key."""
+def serve(store: Path, credits: int = 1_000_000, *settings: str) -> Served:  # noqa: A002
+    """Start the gateway over a store, with a key; a setting is ``section.name=value``."""
     made = json.loads(
         headwater("keys", "create", "--store", store, "--name", "t", "--credits", str(credits), "--json").stdout
     )
     url = f"http://127.0.0.1:{free_port()}"
     script = Path(sys.executable).with_name("headwater")
     arguments = [str(script), "serve", "--store", str(store), "--listen", url.removeprefix("http://")]
+    arguments += [part for setting in settings for part in ("--set", setting)]
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     served = Served(url, made["key"], process)
     for _ in range(200):
@@ -88,6 +90,69 @@ def serve(store: Path, credits: int = 1_000_000) -> Served:  # noqa: A002
         time.sleep(0.05)
     process.kill()
     pytest.fail("the gateway did not become ready within ten seconds")
+
+
+def stop(gateway: Served) -> None:
+    """End a gateway as an operator does."""
+    gateway.process.terminate()
+    gateway.process.wait(10)
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of the demo economy."""
+    store = tmp_path_factory.mktemp("demo") / "store"
+    headwater("simulate", "--store", store, "--preset", "demo")
+    return store
+
+
+@pytest.fixture(scope="session")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of the four transfers of ``headwater.examples``, from files of ethereum-etl."""
+    folder = tmp_path_factory.mktemp("example")
+    start, ether, usdt = 1_600_000_000, 10**18, examples.USDT
+    moved = [
+        (1, examples.BOB, examples.ALICE, 3 * ether),
+        (2, examples.ALICE, examples.SHOP, ether),
+        (3, examples.ALICE, usdt, 0),
+        (4, examples.SHOP, examples.BOB, ether // 4),
+    ]
+    (folder / "transactions.csv").write_text(
+        "hash,nonce,block_hash,block_number,transaction_index,from_address,to_address,value,gas,gas_price,input,"
+        "block_timestamp,receipt_status,receipt_gas_used\n"
+        + "".join(
+            f"0x{n:064x},{n},,{n},0,{sender},{receiver},{value},21000,0,0x,{start + 12 * n},1,21000\n"
+            for n, sender, receiver, value in moved
+        )
+    )
+    (folder / "token_transfers.csv").write_text(
+        "token_address,from_address,to_address,value,transaction_hash,log_index,block_number\n"
+        f"{usdt},{examples.ALICE},{examples.BOB},2500000,0x{3:064x},0,3\n"
+    )
+    (folder / "prices.csv").write_text(f"symbol,ts,price_usd\neth,{start},2000\nusdt,{start},1\n")
+    token = {"address": usdt, "symbol": "USDT", "name": "Tether USD", "decimals": 6}
+    (folder / "tokens.json").write_text(json.dumps([token]))
+    store = folder / "store"
+    headwater("ingest", "--store", store, folder / "transactions.csv", folder / "token_transfers.csv")
+    headwater("tokens", "import", "--store", store, "--chain", "ethereum", folder / "tokens.json")
+    headwater("prices", "import", "--store", store, folder / "prices.csv")
+    return store
+
+
+@pytest.fixture(scope="session")
+def served_example(example: Path) -> Iterator[Served]:
+    """The gateway over the four transfers."""
+    gateway = serve(example)
+    yield gateway
+    stop(gateway)
+
+
+@pytest.fixture(autouse=True)
+def _server_of_doctests(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
+    """Doctests about servers find the address and a key of one."""
+    if request.node.name.startswith("headwater.remote."):
+        served: Served = request.getfixturevalue("served_example")
+        doctest_namespace.update(url=served.url, key=served.key)
 
 
 @pytest.fixture(scope="session")
@@ -112,5 +177,4 @@ def served(exports: Path) -> Iterator[Served]:
     """The gateway over the real account exports."""
     gateway = serve(exports)
     yield gateway
-    gateway.process.terminate()
-    gateway.process.wait(10)
+    stop(gateway)

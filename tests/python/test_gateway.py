@@ -9,22 +9,14 @@ from pathlib import Path
 
 import headwater as hw
 import pytest
-from conftest import Served, headwater, serve
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    store = tmp_path_factory.mktemp("demo") / "store"
-    headwater("simulate", "--store", store, "--preset", "demo")
-    return store
+from conftest import Served, headwater, serve, stop
 
 
 @pytest.fixture(scope="module")
 def gateway(demo: Path) -> Iterator[Served]:
     served = serve(demo, credits=12)
     yield served
-    served.process.terminate()
-    served.process.wait(10)
+    stop(served)
 
 
 def test_credits_are_charged_on_success_only_and_never_overdrawn(gateway: Served, demo: Path) -> None:

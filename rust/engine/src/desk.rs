@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use headwater_ledger::feed::Feed;
 use headwater_ledger::read::Generations;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use serde_json::Value;
@@ -157,5 +158,9 @@ impl Generations for Pinned {
 
     fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>, LedgerError> {
         self.all.generation(number)
+    }
+
+    fn feed(&self) -> Result<Feed, LedgerError> {
+        self.all.feed()
     }
 }

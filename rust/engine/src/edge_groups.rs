@@ -4,15 +4,16 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
 
-use headwater_ledger::Ledger;
 use headwater_ledger::edges::{AssetEdge, Edge, EdgeFlows, EdgeOrder, Edges};
 use headwater_ledger::read::{Account, AccountRef};
+use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::flow::{AssetTally, Group, Tally};
 use headwater_types::{Address, Asset, Usd};
 
 use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::flows::{Others, overflow};
+use crate::walk::CANCEL_EVERY;
 
 /// What edges can answer for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,12 +29,15 @@ pub(crate) fn edge_groups(
     ledger: &dyn Ledger,
     scope: EdgeScope,
     account: &Account,
-    others: &mut Others<'_>,
-    book: &mut AssetBook<'_>,
+    (others, book): (&mut Others<'_>, &mut AssetBook<'_>),
+    cancel: &Cancel,
 ) -> Result<Option<Vec<(usize, Group)>>, Error> {
     let Some(edges) = ledger.edges(account, EdgeOrder::Total, usize::MAX)? else { return Ok(None) };
     let mut groups = Vec::with_capacity(edges.pairs.len());
-    for edge in &edges.pairs {
+    for (count, edge) in edges.pairs.iter().enumerate() {
+        if count % CANCEL_EVERY == 0 {
+            cancel.check().map_err(LedgerError::from)?;
+        }
         if let Some(group) = group(scope, &edges, edge, book)? {
             groups.push((others.of_account(edge.counterparty)?, group));
         }
@@ -108,10 +112,18 @@ impl EdgeRanking {
         ledger: &dyn Ledger,
         account: &Account,
         min_transactions: u64,
-        key: impl Fn(&EdgeFlows) -> i128,
+        (key, cancel): (impl Fn(&EdgeFlows) -> i128, &Cancel),
     ) -> Result<Option<Self>, Error> {
         let mut ranking = Self { entries: Vec::new(), senders: 0, receivers: 0 };
+        let (mut seen, mut stopped) = (0, Ok(()));
         let visited = ledger.visit_edges(account, EdgeOrder::Total, &mut |counterparty, flows| {
+            if seen % CANCEL_EVERY == 0 {
+                stopped = cancel.check();
+                if stopped.is_err() {
+                    return ControlFlow::Break(());
+                }
+            }
+            seen += 1;
             if flows.transfers() > 0 {
                 ranking.senders += u64::from(flows.received.transfers > 0);
                 ranking.receivers += u64::from(flows.sent.transfers > 0);
@@ -121,6 +133,7 @@ impl EdgeRanking {
             }
             ControlFlow::Continue(())
         })?;
+        stopped.map_err(LedgerError::from)?;
         Ok(visited.map(|()| ranking))
     }
 

@@ -103,7 +103,9 @@ impl From<LedgerError> for Error {
     fn from(source: LedgerError) -> Self {
         let kind = match &source {
             LedgerError::Cancelled(_) => ErrorKind::Cancelled,
-            LedgerError::GenerationGone { .. } => ErrorKind::InvalidInput(Reason::CursorExpired),
+            LedgerError::GenerationGone { .. } | LedgerError::FeedGone { .. } => {
+                ErrorKind::InvalidInput(Reason::CursorExpired)
+            }
             LedgerError::NetworkMismatch { .. } => ErrorKind::InvalidInput(Reason::NetworkMismatch),
             LedgerError::Io { .. }
             | LedgerError::Corrupt { .. }

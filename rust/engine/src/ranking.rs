@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use headwater_ledger::edges::EdgeFlows;
 use headwater_ledger::read::Scan;
-use headwater_ledger::{Cancel, Ledger};
+use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Side};
 use headwater_types::{Address, Amount, Pico, Timestamp, Usd};
 use rayon::prelude::*;
@@ -177,7 +177,7 @@ impl Ranker {
     /// The page.
     pub fn page<'a>(&'a self, ledger: &'a dyn Ledger, cancel: &Cancel) -> Result<RankedPage<'a>, Error> {
         let mut walk = Walk::new(ledger, &self.scope, self.address)?;
-        let ranking = match self.ranking_of_edges(&mut walk)? {
+        let ranking = match self.ranking_of_edges(&mut walk, cancel)? {
             Some(ranking) => ranking,
             None => self.ranking(&mut walk, cancel)?,
         };
@@ -200,7 +200,7 @@ impl Ranker {
 
     /// The ranking from edges alone, where everything is ranked that is shown by default, by values of all assets
     /// together: rows are made of those on the page only. `None` where groups must be made of all.
-    fn ranking_of_edges(&self, walk: &mut Walk<'_>) -> Result<Option<Ranking>, Error> {
+    fn ranking_of_edges(&self, walk: &mut Walk<'_>, cancel: &Cancel) -> Result<Option<Ranking>, Error> {
         let is_by_value = matches!(self.output, Output::Own | Output::Usd);
         if self.scope.of_edges() != Some(EdgeScope::Default) || !is_by_value {
             return Ok(None);
@@ -210,7 +210,7 @@ impl Ranker {
             SortOrder::Desc => self.key(flows),
             SortOrder::Asc => -self.key(flows),
         };
-        let Some(mut ranking) = EdgeRanking::new(ledger, &account, self.min_interactions, key)? else {
+        let Some(mut ranking) = EdgeRanking::new(ledger, &account, self.min_interactions, (key, cancel))? else {
             return Ok(None);
         };
         let rows = ranking.entries.len();
@@ -257,7 +257,7 @@ impl Ranker {
     /// The ranking of the groups of all counterparties.
     fn ranking(&self, walk: &mut Walk<'_>, cancel: &Cancel) -> Result<Ranking, Error> {
         let mut others = Others::new(walk.ledger, self.address);
-        let groups = match self.groups_of_edges(walk, &mut others)? {
+        let groups = match self.groups_of_edges(walk, &mut others, cancel)? {
             Some(groups) => groups,
             None => self.groups(walk, &mut others, cancel)?,
         };
@@ -265,6 +265,8 @@ impl Ranker {
             let count = groups.iter().filter(|(_, group)| side(group).transfers > 0).count();
             u64::try_from(count).expect("a count fits")
         };
+        // What follows puts them in order, which nothing interrupts.
+        cancel.check().map_err(LedgerError::from)?;
         let (senders, receivers) = (with(|group| &group.all.received), with(|group| &group.all.sent));
         let mut page = self.ranked(groups, &others, &walk.book)?;
         let rows = page.len();
@@ -279,12 +281,13 @@ impl Ranker {
         &self,
         walk: &mut Walk<'_>,
         others: &mut Others<'_>,
+        cancel: &Cancel,
     ) -> Result<Option<Vec<(usize, Group)>>, Error> {
         // What is converted is so at the time of each movement.
         let is_converted = matches!(self.output, Output::Asset { .. });
         let Some(scope) = self.scope.of_edges().filter(|_| !is_converted) else { return Ok(None) };
         let Some(account) = walk.account().cloned() else { return Ok(None) };
-        edge_groups(walk.ledger, scope, &account, others, &mut walk.book)
+        edge_groups(walk.ledger, scope, &account, (others, &mut walk.book), cancel)
     }
 
     fn groups(

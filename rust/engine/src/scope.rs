@@ -72,6 +72,11 @@ impl<'de> Deserialize<'de> for Bound {
 }
 
 impl Bound {
+    /// As the client wrote it.
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+
     /// The bound in the smallest unit, rounded down, and whether something was rounded off; `None` past 256 bits.
     fn raw(&self, decimals: u8) -> Option<(Amount, bool)> {
         let (whole, fraction) = self.0.split_once('.').unwrap_or((&self.0, ""));
@@ -82,7 +87,7 @@ impl Bound {
     }
 
     /// The smallest amount that is not below the bound; `None` where there is none.
-    fn least(&self, decimals: u8) -> Option<Amount> {
+    pub(crate) fn least(&self, decimals: u8) -> Option<Amount> {
         let (bound, rounded) = self.raw(decimals)?;
         if rounded { bound.checked_add(Amount::from(1_u64)) } else { Some(bound) }
     }

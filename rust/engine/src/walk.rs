@@ -15,7 +15,7 @@ use crate::asset_book::AssetBook;
 use crate::scope::{Judged, Rule, Scope, Verdict};
 
 /// The token to stop is looked at once per so many movements.
-const CANCEL_EVERY: usize = 4096;
+pub(crate) const CANCEL_EVERY: usize = 4096;
 
 /// Accounts of more movements are divided between threads.
 const PARALLEL_POSTINGS: u64 = 1 << 16;

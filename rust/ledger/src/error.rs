@@ -104,6 +104,14 @@ pub enum LedgerError {
         /// The generation.
         generation: u64,
     },
+    /// An item of the feed is no longer kept.
+    #[error("item {position} of the change feed is no longer kept: the oldest one is {oldest}")]
+    FeedGone {
+        /// The item asked for.
+        position: u64,
+        /// The oldest one that is kept.
+        oldest: u64,
+    },
     /// A segment would pass what its row numbers can count.
     #[error("a segment holds at most {limit} {what}: ingest in smaller parts")]
     SegmentFull {

@@ -2,6 +2,7 @@
 //!
 //! * [`edges`]: who dealt with whom, and how much, grouped ahead of the question.
 //! * [`facts`]: what sources say, and how two sources that speak of the same thing are joined.
+//! * [`feed`]: what was added to a store and taken back from it, in the order it happened.
 //! * [`holders`]: who holds how much of each asset, largest first.
 //! * [`segment`]: one immutable file of columns, with address-ordered postings.
 //! * [`store`]: the folder of segments: manifest, commits, generations, verification.
@@ -13,6 +14,7 @@
 pub mod edges;
 pub mod external;
 pub mod facts;
+pub mod feed;
 pub mod holders;
 pub mod market;
 pub mod read;

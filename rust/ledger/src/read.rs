@@ -22,6 +22,7 @@ pub use self::coverage::{Coverage, CoverageTable};
 pub use self::holding::{Holding, Opening};
 use crate::edges::{AssetEdge, EdgeFlows, EdgeOrder, Edges};
 use crate::facts::{AmountOf, LogFacts, OutPoint, TokenFacts};
+use crate::feed::Feed;
 use crate::holders::Holders;
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::snapshot::pack;
@@ -526,6 +527,15 @@ pub trait Generations: Send + Sync {
     /// # Errors
     /// [`LedgerError::GenerationGone`] when it is no longer kept.
     fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>>;
+
+    /// The change feed of the newest generation, commits of other processes included; without items where there is no
+    /// store behind it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn feed(&self) -> Result<Feed> {
+        Ok(Feed::empty(self.current()?))
+    }
 }
 
 /// How long a replaced generation stays readable, in seconds.

@@ -13,4 +13,4 @@ mod write;
 pub use encoder::Encoder;
 pub use error::TableError;
 pub use format::Format;
-pub use write::{Written, write};
+pub use write::{Pages, Written, write};

@@ -90,15 +90,26 @@ pub fn write<W: Write + Send>(
 }
 
 /// What leads through the pages of a list.
-#[derive(Clone, Copy)]
-enum Pages {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pages {
+    /// The cursor that a page ends with.
     Cursor,
+    /// How many rows to leave out.
     Offset,
 }
 
 impl Pages {
-    /// `None` where an endpoint gives its list in one piece.
-    fn of(endpoint: &Endpoint) -> Option<Self> {
+    /// `None` where an endpoint gives its list in one piece, or is no list.
+    ///
+    /// ```
+    /// use headwater_table::Pages;
+    /// let pages = |name| Pages::of(headwater_engine::endpoint(name).unwrap());
+    /// assert_eq!(pages("transactions"), Some(Pages::Cursor));
+    /// assert_eq!(pages("token/holders"), Some(Pages::Offset));
+    /// assert_eq!(pages("balance-history"), None);
+    /// ```
+    #[must_use]
+    pub fn of(endpoint: &Endpoint) -> Option<Self> {
         let request = serde_json::to_value(Desk::describe(endpoint)?.request).ok()?;
         let fields = &request["properties"];
         fields.get("limit")?;

@@ -64,8 +64,8 @@ pub(super) async fn admit(State(shared): State<Shared>, mut request: Request, ne
             next.run(request).await
         }
         Err(problem) => {
-            let (parts, mut body) = request.into_parts();
-            drain(&parts.headers, &mut body).await;
+            let (parts, body) = request.into_parts();
+            drain(&parts.headers, body);
             problem.response()
         }
     }

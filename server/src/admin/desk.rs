@@ -124,9 +124,7 @@ pub(super) fn explain(error: &StateError) -> Problem {
             Problem::new(Status::NotFound, text)
         }
         StateError::DeadKey(_) | StateError::Occupied { .. } => Problem::new(Status::Conflict, text),
-        StateError::BadPlan { .. } | StateError::BadAmount { .. } => {
-            Problem::invalid(Reason::InvalidValue, None, text)
-        }
+        StateError::BadPlan { .. } | StateError::BadAmount { .. } => Problem::invalid(Reason::InvalidValue, None, text),
         StateError::NotEmbedded => Problem::new(Status::BadRequest, text),
         _ => {
             tracing::error!(error = causes(error), "the back office could not do what it was asked to");

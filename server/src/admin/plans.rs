@@ -4,22 +4,32 @@ use axum::extract::Request;
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use super::desk::{Admin, Named, body};
+use super::desk::{Admin, Named, body, explain};
+use crate::gateway::{Plan, Problem};
 use crate::state::StateError;
+
+/// All plans; the default one is that of the configuration, unless another is stored.
+async fn plans(admin: &Admin) -> Result<Vec<Plan>, Problem> {
+    let mut plans = admin.look(|office| office.plans()).await?;
+    let default = &admin.gateway().settings().limits.plan;
+    if !plans.iter().any(|plan| plan.name == default.name) {
+        plans.insert(0, Plan::clone(default));
+    }
+    Ok(plans)
+}
 
 /// `GET /admin/v1/plans`
 pub(super) async fn list(admin: Admin) -> Response {
-    let plans = admin.look(|office| office.plans()).await;
-    admin.answer(plans.map(|plans| json!({"plans": plans})))
+    admin.answer(plans(&admin).await.map(|plans| json!({"plans": plans})))
 }
 
 /// `GET /admin/v1/plans/{name}`
 pub(super) async fn show(admin: Admin, Named(name): Named) -> Response {
-    let found = admin.look(move |office| {
-        let plan = office.plans()?.into_iter().find(|plan| plan.name == name);
-        plan.ok_or(StateError::UnknownPlan(name))
+    let found = plans(&admin).await.and_then(|plans| {
+        let plan = plans.into_iter().find(|plan| plan.name == name);
+        plan.ok_or_else(|| explain(&StateError::UnknownPlan(name)))
     });
-    admin.answer(found.await)
+    admin.answer(found)
 }
 
 /// `PUT /admin/v1/plans/{name}`

@@ -44,6 +44,10 @@ pub(super) struct Arguments {
     /// Commit once so many transactions are gathered [default: 500000]. Fewer take less memory and more time.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     batch_transactions: Option<u32>,
+    /// Make events of what is new: webhooks and streams hear of it as of followed blocks. Without it, loading history
+    /// is silent.
+    #[arg(long)]
+    events: bool,
     /// Tell of each commit, once it is durable, by a line of JSON on standard error.
     #[arg(long)]
     report_commits: bool,
@@ -114,6 +118,9 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
     headwater_ingest::source::discover(&arguments.paths)?;
     let mut writer = Writer::open_or_create(store)?;
     writer.begin_load();
+    if arguments.events {
+        writer.begin_events();
+    }
     let cancel = Cancel::new();
     on_interrupt(&cancel);
     let told = if arguments.report_commits { Told::Commits } else { Told::Progress };

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::error::Failure;
 use super::output::{Output, table};
 use super::{Shared, actor};
-use crate::state::{Plan, Rate};
+use crate::gateway::{Plan, Rate};
 
 /// What `plans` takes.
 #[derive(Debug, clap::Args)]
@@ -76,6 +76,9 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
 }
 
 fn listing(plans: &[Plan]) -> Vec<String> {
+    if plans.is_empty() {
+        return vec!["no plan is stored: every key goes by limits.* of the configuration".to_owned()];
+    }
     let head = ["name", "free", "light", "medium", "heavy", "at once", "endpoints", "chains"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     let rate = |rate: Rate| format!("{}/s (burst {})", rate.per_second, rate.burst);

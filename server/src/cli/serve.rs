@@ -15,9 +15,11 @@ use super::error::Failure;
 use super::interrupt::stop_signal;
 use super::output::Output;
 use super::panics;
-use crate::config::{AdminListen, Config, ConfigError, LogFormat};
 use crate::admin;
-use crate::gateway::{self, Gateway, Settings, Telemetry};
+use crate::config::{AdminListen, Config, ConfigError, LogFormat};
+use crate::events::webhook::egress::{EgressSettings, Policy};
+use crate::events::{EventSettings, Pace, Running};
+use crate::gateway::{self, Gateway, Settings, Telemetry, Terms, Tls};
 use crate::state::{BootReport, Home, Options, Place, State};
 
 /// What `serve` takes.
@@ -61,9 +63,15 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
     let options = Options { audit_days: config.audit_days, refund_lost: config.refund_lost };
     let state = State::start(&home, options, Box::new(|| std::process::abort()))?;
     report_losses(&state, config.refund_lost);
-    let settings =
-        Settings { auth_required: config.auth_required, body_limit: config.body_bytes, ..Settings::default() };
-    let gateway = Gateway::new(ledgers, state, settings);
+    let terms = terms(&config)?;
+    let settings = Settings {
+        auth_required: config.auth_required,
+        body_limit: config.body_bytes,
+        limits: config.limits(),
+        trusted_proxies: config.trusted_proxies.clone(),
+        ..Settings::default()
+    };
+    let gateway = Gateway::with_events(ledgers, state, settings, event_settings(&config));
     tracing::info!("configuration:\n{config}");
     if !config.auth_required && !config.listen.ip().is_loopback() {
         tracing::warn!(
@@ -71,11 +79,8 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
             config.listen
         );
     }
-    if config.limits_enabled {
-        tracing::warn!("limits.enabled is set, but this version limits no rates yet");
-    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let served = runtime.block_on(listen(&config, &gateway, output));
+    let served = runtime.block_on(listen(&config, terms, &gateway, output));
     // Work that no longer has anybody to answer is not waited for.
     runtime.shutdown_timeout(Duration::from_secs(1));
     if let Some(state) = gateway.into_state() {
@@ -99,7 +104,17 @@ fn report_losses(state: &State, refunded: bool) {
     }
 }
 
-async fn listen(config: &Config, gateway: &Gateway, output: Output) -> Result<(), Failure> {
+fn event_settings(config: &Config) -> EventSettings {
+    let policy = if config.webhooks_allow_private_targets { Policy::LOCAL } else { Policy::PUBLIC };
+    EventSettings {
+        egress: EgressSettings { policy, ..EgressSettings::default() },
+        pace: Pace { second_ms: config.webhooks_second_ms },
+        origins: config.stream_origins.clone(),
+        ..EventSettings::default()
+    }
+}
+
+async fn listen(config: &Config, terms: Terms, gateway: &Gateway, output: Output) -> Result<(), Failure> {
     let listener = TcpListener::bind(config.listen).await.map_err(|error| {
         let remedy = match error.kind() {
             std::io::ErrorKind::AddrInUse => "; give another port with --listen, port 0 takes a free one",
@@ -108,23 +123,32 @@ async fn listen(config: &Config, gateway: &Gateway, output: Output) -> Result<()
         Failure::failed(format!("cannot listen on {}: {error}{remedy}", config.listen))
     })?;
     let address = listener.local_addr()?;
+    let scheme = if terms.tls.is_some() { "https" } else { "http" };
+    let url = format!("{scheme}://{address}");
     let admin = start_admin(config, gateway).await?;
     if let Some(collector) = &config.otlp {
         let telemetry = Telemetry::start(collector, tokio::runtime::Handle::current())
             .map_err(|error| Failure::failed(format!("telemetry.otlp: {collector} cannot be used: {error}")))?;
         gateway.trace_with(telemetry);
     }
-    let url = format!("http://{address}");
     let admin_url = admin.as_ref().map(|admin| format!("http://{}", admin.address()));
     output.report(&serde_json::json!({"url": url, "docs": format!("{url}/docs"), "admin": admin_url}), || {
         let mut lines = vec![format!("Headwater answers on {url}, documentation on {url}/docs; Ctrl-C stops it.")];
-        lines.extend(admin_url.as_ref().map(|url| format!("The back office is on {url}/admin/v1, figures on {url}/metrics.")));
+        lines.extend(
+            admin_url.as_ref().map(|url| format!("The back office is on {url}/admin/v1, figures on {url}/metrics.")),
+        );
         lines
     })?;
-    gateway::serve(listener, gateway, stop_signal(), Duration::from_secs(config.drain_secs)).await?;
+    let drain = Duration::from_secs(config.drain_secs);
+    // No webhook may reach our own listeners.
+    let own = std::iter::once(address).chain(admin.as_ref().map(admin::Listener::address)).collect();
+    let events = Running::start(gateway, own);
+    let served = gateway::serve_on(terms, listener, gateway, stop_signal(), drain).await;
+    events.stop().await;
     if let Some(admin) = admin {
         admin.stop().await;
     }
+    served?;
     gateway.state().flush().await?;
     let traced = gateway.clone();
     let stop_telemetry = move || traced.telemetry().map(Telemetry::stop);
@@ -152,6 +176,44 @@ async fn start_admin(config: &Config, gateway: &Gateway) -> Result<Option<admin:
         tracing::warn!("the admin listener {address} is open to other machines");
     }
     Ok(Some(listener))
+}
+
+/// What the listener asks of those who connect.
+fn terms(config: &Config) -> Result<Terms, Failure> {
+    let tls = match (&config.tls_certificate, &config.tls_key) {
+        (Some(certificate), Some(key)) => {
+            let tls = Tls::load(certificate, key);
+            Some(Arc::new(tls.map_err(|error| Failure::failed(gateway::causes(&error)))?))
+        }
+        (None, None) => None,
+        (Some(_), None) => return Err(Failure::usage("server.tls_cert is set: set server.tls_key as well")),
+        (None, Some(_)) => return Err(Failure::usage("server.tls_key is set: set server.tls_cert as well")),
+    };
+    Ok(Terms {
+        connections: open_files(config.connections),
+        head: Duration::from_secs(config.head_secs),
+        idle: Duration::from_secs(config.idle_secs),
+        tls,
+        ..Terms::default()
+    })
+}
+
+/// Asks the system for as many open files as the connections need; gives the connections that it has files for.
+fn open_files(connections: usize) -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    /// Files of the store, the state, and work under way.
+    const OTHERS: u64 = 1024;
+    let wanted = connections as u64 + OTHERS;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let Some(current) = current.filter(|current| *current < wanted) else { return connections };
+    let raised = maximum.map_or(wanted, |maximum| maximum.min(wanted)).max(current);
+    let set = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum });
+    let files = if set.is_ok() { raised } else { current };
+    let fitting = usize::try_from(files.saturating_sub(OTHERS).max(files / 2)).unwrap_or(connections).min(connections);
+    if fitting < connections {
+        tracing::warn!(files, "at most {fitting} connections are taken: raise the limit of open files for more");
+    }
+    fitting
 }
 
 fn configuration(shared: &Shared, arguments: &Arguments) -> Result<Config, Failure> {

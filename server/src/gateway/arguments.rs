@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::FromRequestParts;
 use axum::extract::RawPathParams;
 use axum::http::request::Parts;
@@ -12,10 +12,9 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::{Map, Value};
 
 use super::problem::{Details, Status};
+use super::strict::Strict;
 use super::{Problem, Settings};
 
-/// Longest path and query, in bytes.
-const URL_LIMIT: usize = 8 * 1024;
 /// Deepest nesting of a body.
 const DEPTH_LIMIT: usize = 32;
 /// How long a whole body may take to arrive.
@@ -48,6 +47,13 @@ pub(super) async fn of_get(parts: &mut Parts) -> Result<Arguments, Problem> {
     Ok(Arguments { request: Value::Object(fields), raw, warnings: Vec::new() })
 }
 
+/// The arguments that stand in the query alone.
+pub(super) fn of_query(parts: &Parts) -> Result<Arguments, Problem> {
+    let query = parts.uri.query().unwrap_or_default();
+    let request = Value::Object(read_query(query)?);
+    Ok(Arguments { request, raw: query.as_bytes().to_vec(), warnings: Vec::new() })
+}
+
 /// The arguments of a POST: its JSON body.
 pub(super) async fn of_post(parts: &Parts, body: &mut Body, settings: &Settings) -> Result<Arguments, Problem> {
     check_media_type(&parts.headers)?;
@@ -64,8 +70,10 @@ pub(super) async fn of_post(parts: &Parts, body: &mut Body, settings: &Settings)
         })
         .collect();
     check_depth(&raw)?;
-    let request: Value = serde_json::from_slice(&raw)
-        .map_err(|error| Problem::invalid(Reason::InvalidJson, None, format!("the body is no JSON: {error}")))?;
+    let Strict(request) = serde_json::from_slice(&raw).map_err(|error| {
+        let what = if error.is_data() { "the body cannot be taken" } else { "the body is no JSON" };
+        Problem::invalid(Reason::InvalidJson, None, format!("{what}: {error}"))
+    })?;
     if !request.is_object() {
         return Err(Problem::invalid(
             Reason::InvalidType,
@@ -79,18 +87,6 @@ pub(super) async fn of_post(parts: &Parts, body: &mut Body, settings: &Settings)
 /// The JSON object that a request brings as its body.
 pub(crate) async fn read_json(parts: &Parts, body: &mut Body, settings: &Settings) -> Result<Value, Problem> {
     of_post(parts, body, settings).await.map(|arguments| arguments.request)
-}
-
-/// Refuses what is too long before anything else looks at it.
-pub(super) fn check_head(parts: &Parts) -> Result<(), Problem> {
-    let length = parts.uri.path_and_query().map_or(0, |whole| whole.as_str().len());
-    if length > URL_LIMIT {
-        let details =
-            Details { reason: "invalid_value".to_owned(), limit: Some(URL_LIMIT as u64), ..Details::default() };
-        let message = format!("path and query have {length} bytes, at most {URL_LIMIT} are taken");
-        return Err(Problem { details: Some(Box::new(details)), ..Problem::new(Status::BadRequest, message) });
-    }
-    Ok(())
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
@@ -142,12 +138,15 @@ async fn read_body(headers: &HeaderMap, body: &mut Body, limit: usize) -> Result
     }
 }
 
-/// Takes what a refused request still sends, within bounds, so that its client reads the refusal and not a broken
-/// connection. A client that waits for a go-ahead before it sends anything needs none of it.
-pub(crate) async fn drain(headers: &HeaderMap, body: &mut Body) {
+/// Takes what a refused request still sends, within bounds and beside its answer, so that its client reads the refusal
+/// and not a broken connection. A client that waits for a go-ahead before it sends anything needs none of it.
+pub(crate) fn drain(headers: &HeaderMap, mut body: Body) {
     const BYTES: usize = 4 << 20;
     const TIME: Duration = Duration::from_millis(500);
-    if !headers.contains_key(header::EXPECT) {
+    if body.is_end_stream() || headers.contains_key(header::EXPECT) {
+        return;
+    }
+    tokio::spawn(async move {
         let rest = async {
             let mut taken = 0;
             while let Some(Ok(frame)) = body.frame().await {
@@ -159,7 +158,7 @@ pub(crate) async fn drain(headers: &HeaderMap, body: &mut Body) {
         };
         // What is left after that is the client's own risk.
         let _ = tokio::time::timeout(TIME, rest).await;
-    }
+    });
 }
 
 /// Counts brackets outside of strings; what is no JSON at all is left to the parser.

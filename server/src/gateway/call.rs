@@ -9,14 +9,13 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use headwater_engine::{Answer, Column, Desk, Endpoint, ErrorKind, TableHead, Warning};
 use headwater_table::Format;
-use serde_json::Value;
 
 use super::accept::Form;
 use super::arguments::{self, Arguments};
 use super::pool::Stopped;
 use super::problem::{Status, causes};
 use super::sent::Sent;
-use super::{Context, Gateway, Meta, Problem, accept, repeat, stream};
+use super::{Context, Gate, Gateway, Meta, Problem, accept, repeat, stream};
 use crate::state::{Answered, Caller, Hold, Keep, Kept, Refusal, StateError, now_ms};
 
 impl Gateway {
@@ -30,7 +29,7 @@ impl Gateway {
         match self.call(endpoint, &context, &mut parts, &mut body).await {
             Ok(response) => response,
             Err(problem) => {
-                arguments::drain(&parts.headers, &mut body).await;
+                arguments::drain(&parts.headers, body);
                 problem.response()
             }
         }
@@ -44,14 +43,8 @@ impl Gateway {
         parts: &mut Parts,
         body: &mut Body,
     ) -> Result<Response<Body>, Problem> {
-        arguments::check_head(parts)?;
-        let caller = self.identify(&parts.headers, context)?;
-        if let Some(caller) = &caller
-            && !caller.plan.allows_endpoint(endpoint.name)
-        {
-            return Err(forbidden(caller, "this endpoint"));
-        }
-        // The limits of rate and concurrency (429) have their place here.
+        let gate = Gate { path: endpoint.path, class: endpoint.class };
+        let caller = self.enter(gate, parts, context).await?;
         let key = match &caller {
             Some(_) if endpoint.cost > 0 => repeat::key(&parts.headers)?,
             _ => None,
@@ -65,7 +58,7 @@ impl Gateway {
         } else {
             arguments::of_get(parts).await?
         };
-        check_chain(caller.as_ref(), &arguments.request)?;
+        self.check_chain(caller.as_ref(), &arguments.request)?;
         context.facts().parameter_hash = Some(self.0.state.book().parameter_hash(endpoint.path, &arguments.raw));
         let (Some(key), Some(caller)) = (key, &caller) else {
             return self.respond(endpoint, context, (caller.as_ref(), early), arguments, (form, None)).await;
@@ -194,7 +187,7 @@ impl Gateway {
     }
 
     /// Who calls; `None` where no key is needed and none was shown.
-    fn identify(&self, headers: &HeaderMap, context: &Context) -> Result<Option<Caller>, Problem> {
+    pub(super) fn identify(&self, headers: &HeaderMap, context: &Context) -> Result<Option<Caller>, Problem> {
         let mut shown = headers.get_all("x-api-key").iter();
         let key = match (shown.next(), shown.next()) {
             (Some(key), None) => key,
@@ -234,14 +227,13 @@ impl Gateway {
         let done = self
             .0
             .pool
-            .run(endpoint.class, budget, &context.cancel, move || {
-                desk.answer(endpoint, &request, &cancel).map_err(Box::new)
-            })
+            .run(endpoint.class, budget, context, move || desk.answer(endpoint, &request, &cancel).map_err(Box::new))
             .await;
         match done {
             Ok(Ok(answer)) => Ok(Answer { warnings: warnings.into_iter().chain(answer.warnings).collect(), ..answer }),
             Ok(Err(error)) => Err(explain(&error, endpoint, context)),
             Err(Stopped::Deadline) => Err(timed_out(endpoint)),
+            Err(Stopped::ClientGone) => Err(Problem::new(Status::ClientGone, "the client went away")),
             Err(Stopped::Panicked) => {
                 tracing::error!(request_id = context.request_id, endpoint = endpoint.path, "a call panicked");
                 Err(Problem::internal())
@@ -263,10 +255,10 @@ impl Gateway {
         let budget = self.budget(endpoint);
         let Arguments { request, warnings, .. } = arguments;
         let (job, begun, body) = stream::table(desk, endpoint, request, form, context.cancel.clone());
-        let (gateway, cancel) = (self.clone(), context.cancel.clone());
+        let (gateway, waiting) = (self.clone(), Arc::clone(context));
         tokio::spawn(async move {
             // How it ended the body says, or what waits for its beginning.
-            let _ = gateway.0.pool.run(endpoint.class, budget * LONGER, &cancel, job).await;
+            let _ = gateway.0.pool.run(endpoint.class, budget * LONGER, &waiting, job).await;
         });
         match tokio::time::timeout(budget, begun).await {
             Ok(Ok(Ok(head))) => {
@@ -413,20 +405,6 @@ fn unauthorized(message: &str) -> Problem {
     Problem::new(Status::Unauthorized, message)
 }
 
-fn forbidden(caller: &Caller, what: &str) -> Problem {
-    Problem::new(Status::Forbidden, format!("the plan {:?} of this key does not include {what}", caller.plan.name))
-}
-
-/// Whether the plan lets the caller ask about the chain that the request names.
-fn check_chain(caller: Option<&Caller>, request: &Value) -> Result<(), Problem> {
-    let Some(caller) = caller else { return Ok(()) };
-    let named = ["blockchain", "chain"].iter().find_map(|field| request.get(field)?.as_str());
-    match named {
-        Some(chain) if !caller.plan.allows_chain(chain) => Err(forbidden(caller, &format!("the chain {chain}"))),
-        _ => Ok(()),
-    }
-}
-
 /// What a request brings to be kept under.
 struct Claim {
     key: String,
@@ -459,8 +437,11 @@ fn explain(error: &headwater_engine::Error, endpoint: &Endpoint, context: &Conte
 }
 
 fn not_settled(error: &StateError, context: &Context) -> Problem {
-    if let StateError::Insufficient { cost } = error {
-        return insufficient(*cost);
+    match error {
+        StateError::Insufficient { cost } => return insufficient(*cost),
+        // By another replica; asked once more, its answer is given.
+        StateError::Repeated => return repeat::under_way(),
+        _ => {}
     }
     tracing::error!(request_id = context.request_id, error = causes(error), "a charge failed");
     let message = "the answer could not be accounted for, so it is not given and costs nothing: try again";

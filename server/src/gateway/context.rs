@@ -1,13 +1,16 @@
 //! What is known of a request while it runs: its ids, its clock, whether its client is still there.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use axum::http::{HeaderMap, Method};
 use headwater_ledger::Cancel;
+use tokio::sync::Notify;
 use uuid::Uuid;
 
+use super::enter::Entered;
+use super::limits::Standing;
 use crate::state::{Account, AuditRow, now_ms};
 
 /// One request.
@@ -23,6 +26,8 @@ pub struct Context {
     started: Instant,
     started_ms: i64,
     client_gone: AtomicBool,
+    gone: Notify,
+    entered: OnceLock<Arc<Entered>>,
     facts: Mutex<Facts>,
 }
 
@@ -37,6 +42,8 @@ pub(super) struct Facts {
     pub answered_id: Option<String>,
     /// Cost and balance of a charge that is committed, audit row included.
     pub charged: Option<(i64, i64)>,
+    /// How the caller stands with its limit.
+    pub standing: Option<Standing>,
 }
 
 impl Context {
@@ -49,6 +56,8 @@ impl Context {
             started: Instant::now(),
             started_ms: now_ms(),
             client_gone: AtomicBool::new(false),
+            gone: Notify::new(),
+            entered: OnceLock::new(),
             facts: Mutex::default(),
         }
     }
@@ -80,6 +89,31 @@ impl Context {
     pub(super) fn client_left(&self) {
         self.client_gone.store(true, Ordering::Relaxed);
         self.cancel.cancel();
+        self.gone.notify_waiters();
+    }
+
+    /// Resolves when the client has closed its connection.
+    pub(super) async fn until_client_leaves(&self) {
+        // Asked for before the look: what happens in between is then not missed.
+        let gone = self.gone.notified();
+        if !self.is_client_gone() {
+            gone.await;
+        }
+    }
+
+    /// The call is let in, with what it holds until it is over.
+    pub(super) fn enter(&self, entered: Entered) {
+        // A call is let in once; a second time what it holds would be given back at once.
+        let _ = self.entered.set(Arc::new(entered));
+    }
+
+    /// What the call holds.
+    pub(super) fn entered(&self) -> Option<Arc<Entered>> {
+        self.entered.get().cloned()
+    }
+
+    pub(super) fn set_standing(&self, standing: Standing) {
+        self.facts().standing = Some(standing);
     }
 
     pub(super) fn is_client_gone(&self) -> bool {

@@ -8,17 +8,23 @@ mod accept;
 mod arguments;
 mod call;
 mod context;
+mod enter;
 mod envelope;
+mod head;
+mod limits;
+mod listener;
 mod metrics;
+mod own;
 mod pool;
 mod problem;
 mod record;
 mod repeat;
 mod sent;
-mod serve;
 mod stream;
+mod strict;
 mod telemetry;
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Instant;
@@ -27,24 +33,29 @@ use axum::Router;
 use headwater_engine::Desk;
 use headwater_ledger::read::Generations;
 
+use crate::events::{EventSettings, Events};
 use crate::routes;
-use crate::state::{Health, State};
+use crate::state::{Health, State, StateError, Tx};
 
 pub use envelope::Meta;
+pub use limits::{LimitSettings, NoRate, Plan, Rate, RedisAddress};
+pub use listener::{Peer, Terms, Tls, TlsError, serve, serve_on};
 pub use metrics::Metrics;
 pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
-pub use serve::serve;
 pub use telemetry::Telemetry;
 
 pub(crate) use arguments::{drain, read_json};
 pub(crate) use context::Context;
+pub(crate) use limits::Gate;
+use limits::Limits;
 pub(crate) use metrics::METRICS_TYPE;
+pub(crate) use own::{Call, OwnRoute, Reply, Takes};
 use pool::Pool;
 pub(crate) use problem::causes;
 pub(crate) use record::record;
 
 /// What of the configuration a request meets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Whether a data endpoint needs a key. Without one, calls are free and anonymous: for local use.
     pub auth_required: bool,
@@ -54,11 +65,22 @@ pub struct Settings {
     pub cache_bytes: usize,
     /// Stands in for the deadlines of the cost classes, in milliseconds: for tests.
     pub budget_ms: Option<u64>,
+    /// Limits of callers.
+    pub limits: LimitSettings,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpAddr>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { auth_required: true, body_limit: 1 << 20, cache_bytes: 64 << 20, budget_ms: None }
+        Self {
+            auth_required: true,
+            body_limit: 1 << 20,
+            cache_bytes: 64 << 20,
+            budget_ms: None,
+            limits: LimitSettings::default(),
+            trusted_proxies: Vec::new(),
+        }
     }
 }
 
@@ -82,6 +104,8 @@ struct Parts {
     repeats: Arc<repeat::Repeats>,
     metrics: Metrics,
     telemetry: OnceLock<Telemetry>,
+    limits: Limits,
+    events: Events,
     draining: AtomicBool,
 }
 
@@ -109,10 +133,30 @@ impl Gateway {
     /// A gateway over a store and its state.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, state: State, settings: Settings) -> Self {
+        Self::with_events(ledgers, state, settings, EventSettings::default())
+    }
+
+    /// The same, where events are to be handled otherwise than by default.
+    #[must_use]
+    pub fn with_events(ledgers: Arc<dyn Generations>, state: State, settings: Settings, events: EventSettings) -> Self {
+        let events = Events::new(events);
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
-        let (pool, repeats, metrics) = (Pool::new(), Arc::default(), Metrics::new(&state));
-        let (telemetry, draining) = (OnceLock::new(), AtomicBool::new(false));
-        Self(Arc::new(Parts { desk, ledgers, state, settings, pool, repeats, metrics, telemetry, draining }))
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let (pool, limits, repeats) = (Pool::new(cores), Limits::new(settings.limits.clone()), Arc::default());
+        let metrics = Metrics::new(&state);
+        Self(Arc::new(Parts {
+            desk,
+            ledgers,
+            state,
+            settings,
+            pool,
+            limits,
+            repeats,
+            events,
+            metrics,
+            telemetry: OnceLock::new(),
+            draining: AtomicBool::new(false),
+        }))
     }
 
     /// Keys, credits and audit.
@@ -143,6 +187,36 @@ impl Gateway {
     #[must_use]
     pub fn telemetry(&self) -> Option<&Telemetry> {
         self.0.telemetry.get()
+    }
+
+    /// The stores behind the desk.
+    pub(crate) fn ledgers(&self) -> &Arc<dyn Generations> {
+        &self.0.ledgers
+    }
+
+    /// Reads the state on a thread that may block.
+    pub(crate) async fn read_state<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError> + Send + 'static,
+    ) -> Result<T, StateError> {
+        let gateway = self.clone();
+        tokio::task::spawn_blocking(move || gateway.state().read(work)).await.unwrap_or(Err(StateError::Closed))
+    }
+
+    /// Webhooks and streams.
+    pub(crate) fn events(&self) -> &Events {
+        &self.0.events
+    }
+
+    /// Whether the end has been announced.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.0.draining.load(Ordering::Relaxed)
+    }
+
+    /// What of the configuration a request meets.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
     }
 
     /// All routes, with the description of the API.

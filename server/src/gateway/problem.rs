@@ -140,9 +140,8 @@ impl Status {
         }
     }
 
-    const fn retry_after_secs(self) -> Option<u16> {
+    const fn retry_after_secs(self) -> Option<u64> {
         match self {
-            Self::TooManyRequests => Some(1),
             Self::BadGateway => Some(2),
             Self::ServiceUnavailable => Some(5),
             Self::GatewayTimeout => Some(30),
@@ -160,13 +159,15 @@ pub struct Problem {
     pub message: String,
     /// Place and reason.
     pub details: Option<Box<Details>>,
+    /// Seconds after which another try makes sense, where that is not the same for all errors of the status.
+    pub retry_after_secs: Option<u64>,
 }
 
 impl Problem {
     /// An error with a text.
     #[must_use]
     pub fn new(status: Status, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), details: None }
+        Self { status, message: message.into(), details: None, retry_after_secs: None }
     }
 
     /// The same with a reason.
@@ -174,6 +175,12 @@ impl Problem {
     pub fn because(mut self, reason: impl Into<String>) -> Self {
         self.details.get_or_insert_default().reason = reason.into();
         self
+    }
+
+    /// The same with the seconds after which another try makes sense.
+    #[must_use]
+    pub fn after(self, seconds: u64) -> Self {
+        Self { retry_after_secs: Some(seconds.max(1)), ..self }
     }
 
     /// A 400 with its reason and field.
@@ -211,7 +218,7 @@ impl Problem {
             ErrorKind::Storage => Status::BadGateway,
             ErrorKind::Internal => Status::InternalServerError,
         };
-        Self { status, message: error.message.clone(), details: details_of(error).map(Box::new) }
+        Self { details: details_of(error).map(Box::new), ..Self::new(status, error.message.clone()) }
     }
 
     /// The body.
@@ -233,7 +240,7 @@ impl Problem {
             StatusCode::from_u16(self.status.http()).expect("every status is a number between 400 and 599");
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(seconds) = self.status.retry_after_secs() {
+        if let Some(seconds) = self.retry_after_secs.or(self.status.retry_after_secs()) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         let reason = self.details.as_ref().map(|details| details.reason.clone()).unwrap_or_default();

@@ -14,7 +14,7 @@ use axum::middleware::Next;
 use super::metrics::{Ended, Refused};
 use super::problem::Status;
 use super::telemetry::{Telemetry, Traced};
-use super::{Context, Gateway, Problem};
+use super::{Context, Gateway, Problem, drain, head};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
@@ -52,10 +52,17 @@ async fn carry(
     next: Next,
 ) -> Response<Body> {
     let _under_way = gateway.metrics().begin();
-    let response = CatchPanic(Box::pin(next.run(request))).await.unwrap_or_else(|Panicked| {
-        tracing::error!(request_id = context.request_id, "a handler panicked");
-        Problem::internal().response()
-    });
+    let response = match head::check(request.uri(), request.headers()) {
+        Ok(()) => CatchPanic(Box::pin(next.run(request))).await.unwrap_or_else(|Panicked| {
+            tracing::error!(request_id = context.request_id, "a handler panicked");
+            Problem::internal().response()
+        }),
+        Err(problem) => {
+            let (parts, body) = request.into_parts();
+            drain(&parts.headers, body);
+            problem.response()
+        }
+    };
     let response = with_headers(response, &context);
     measure(&gateway, &context, parent, &response);
     if context.facts().charged.is_none() {
@@ -91,6 +98,7 @@ fn measure(gateway: &Gateway, context: &Context, parent: Option<opentelemetry::C
 
 fn with_headers(mut response: Response<Body>, context: &Context) -> Response<Body> {
     let facts = context.facts().clone();
+    let standing = facts.standing;
     let (cost, remaining) = match facts.charged {
         Some((cost, remaining)) => (cost, Some(remaining)),
         None => (0, facts.account.map(|account| account.balance())),
@@ -104,6 +112,9 @@ fn with_headers(mut response: Response<Body>, context: &Context) -> Response<Bod
     headers.insert(CREDIT_COST, HeaderValue::from(cost));
     if let Some(remaining) = remaining {
         headers.insert(CREDIT_REMAINING, HeaderValue::from(remaining));
+    }
+    if let Some(standing) = standing {
+        standing.tell(headers);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

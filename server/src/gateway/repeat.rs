@@ -56,11 +56,7 @@ impl Repeats {
                 turn.guard = Some(guard);
                 Ok(turn)
             }
-            Err(_) => Err(Problem::new(
-                Status::TooManyRequests,
-                "another call with the same Idempotency-Key is still under way",
-            )
-            .because("concurrency")),
+            Err(_) => Err(under_way()),
         }
     }
 
@@ -92,6 +88,12 @@ pub(super) fn replay(context: &Context, kept: &Kept, body: Vec<u8>) -> Response<
 /// Says that an answer was paid by an earlier request.
 pub(super) fn mark(response: &mut Response<Body>) {
     response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+}
+
+/// The refusal of a repetition that came too early.
+pub(super) fn under_way() -> Problem {
+    let message = "another call with the same Idempotency-Key is still under way: send this one again in a moment";
+    Problem::new(Status::TooManyRequests, message).because("concurrency").after(1)
 }
 
 /// The refusal of a key that belongs to another request.

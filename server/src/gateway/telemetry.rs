@@ -52,8 +52,11 @@ impl Telemetry {
     /// When the address cannot be used.
     pub fn start(collector: &str, runtime: Handle) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let address: hyper::Uri = collector.parse()?;
-        let target =
-            if address.path() == "/" { format!("{}/v1/traces", collector.trim_end_matches('/')) } else { collector.to_owned() };
+        let target = if address.path() == "/" {
+            format!("{}/v1/traces", collector.trim_end_matches('/'))
+        } else {
+            collector.to_owned()
+        };
         let client = Client::builder(TokioExecutor::new()).build(HttpConnector::new());
         let exporter = SpanExporter::builder()
             .with_http()
@@ -73,9 +76,9 @@ impl Telemetry {
 
     /// The span that a client's `traceparent` names, where it sent one.
     pub(super) fn parent(headers: &axum::http::HeaderMap) -> Option<Context> {
-        headers.contains_key("traceparent").then(|| {
-            TraceContextPropagator::new().extract_with_context(&Context::new(), &HeaderExtractor(headers))
-        })
+        headers
+            .contains_key("traceparent")
+            .then(|| TraceContextPropagator::new().extract_with_context(&Context::new(), &HeaderExtractor(headers)))
     }
 
     pub(super) fn span(&self, traced: Traced<'_>) {

@@ -51,6 +51,9 @@ pub fn document() -> Value {
             }
         }
     }
+    for operation in super::own_operations() {
+        operation.complete(&mut document, &mut schemas);
+    }
     let components = &mut document["components"];
     for (name, schema) in schemas {
         components["schemas"][name] = schema;
@@ -64,13 +67,13 @@ pub fn document() -> Value {
             "description": "`headwater keys create` makes one."
         }
     });
-    let tags = ["Assets and market data", "On-chain data", "Address utilities", "System"];
+    let tags = ["Assets and market data", "On-chain data", "Address utilities", "Events", "System"];
     document["tags"] = tags.iter().map(|name| json!({"name": name})).collect();
     document["security"] = json!([{"api_key": []}]);
     document
 }
 
-fn add_schema<T: ToSchema>(schemas: &mut Map<String, Value>) {
+pub(super) fn add_schema<T: ToSchema>(schemas: &mut Map<String, Value>) {
     let mut below = Vec::new();
     T::schemas(&mut below);
     below.push((T::name().into_owned(), T::schema()));
@@ -149,7 +152,7 @@ fn illustrate(operation: &mut Map<String, Value>, endpoint: &Endpoint, examples:
     }
 }
 
-fn reference(name: &str) -> Value {
+pub(super) fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
@@ -247,7 +250,7 @@ fn responses(endpoint: &Endpoint, data: &str) -> Value {
     Value::Object(responses)
 }
 
-fn failure(status: Status, description: &str, message: &str, reason: Option<&str>) -> Value {
+pub(super) fn failure(status: Status, description: &str, message: &str, reason: Option<&str>) -> Value {
     let mut error = json!({"code": status.code(), "message": message});
     if let Some(reason) = reason {
         error["details"] = json!({"reason": reason, "field": "blockchain"});
@@ -292,7 +295,7 @@ const FAILURES: &[(Status, &str, &str, Option<&str>)] = &[
     (Status::GatewayTimeout, "The query did not end in time.", "the query did not end within its 30 seconds", None),
 ];
 
-fn headers(cost: u32) -> Value {
+pub(super) fn headers(cost: u32) -> Value {
     json!({
         "X-Request-Id": {"description": "Id of the request, made by the server.", "schema": {"type": "string", "format": "uuid"}},
         "X-Credit-Cost": {"description": "Credits deducted.", "schema": {"type": "integer", "format": "int64"}, "example": cost},

@@ -56,16 +56,16 @@ pub(super) async fn readyz(State(gateway): State<Gateway>, Extension(context): E
 
 /// 404 for what is no route.
 pub(super) async fn no_such_route(request: Request) -> Response {
-    let (request, mut body) = request.into_parts();
-    drain(&request.headers, &mut body).await;
+    let (request, body) = request.into_parts();
+    drain(&request.headers, body);
     Problem::new(Status::NotFound, format!("there is no route {}: /docs lists them", shown(request.uri.path())))
         .response()
 }
 
 /// 405 for a route that has other methods; the router adds `Allow`.
 pub(super) async fn no_such_method(method: Method, request: Request) -> Response {
-    let (request, mut body) = request.into_parts();
-    drain(&request.headers, &mut body).await;
+    let (request, body) = request.into_parts();
+    drain(&request.headers, body);
     let message = format!("{} does not take {method}: the header Allow names what it takes", shown(request.uri.path()));
     Problem::new(Status::MethodNotAllowed, message).response()
 }

@@ -84,9 +84,7 @@ impl Home {
             }
             let bytes = fs::File::open(&from).map_err(io_error("cannot read", &from))?;
             let mut to = make_file(&draft.path.join(name))?;
-            std::io::copy(&mut &bytes, &mut to)
-                .and_then(|_| to.sync_all())
-                .map_err(io_error("cannot copy", &from))?;
+            std::io::copy(&mut &bytes, &mut to).and_then(|_| to.sync_all()).map_err(io_error("cannot copy", &from))?;
         }
         // Opened as a state is opened: schema, secrets and database must fit.
         let home = Self::in_folder(&draft.path)?;

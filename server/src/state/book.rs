@@ -11,8 +11,9 @@ use arc_swap::ArcSwap;
 use subtle::ConstantTimeEq;
 
 use super::db::Tx;
-use super::plan::{DEFAULT_PLAN, Plan, Plans};
+use super::plan;
 use super::{KeyText, Pepper, StateError};
+use crate::gateway::Plan;
 
 /// A key that was shown and found good.
 #[derive(Debug, Clone)]
@@ -21,8 +22,8 @@ pub struct Caller {
     pub key_id: Arc<str>,
     /// The account that pays.
     pub account: Arc<Account>,
-    /// What its keys may do.
-    pub plan: Arc<Plan>,
+    /// What its keys may do; `None` where the configuration says it.
+    pub plan: Option<Arc<Plan>>,
 }
 
 /// Why a key is not good.
@@ -45,7 +46,7 @@ struct KeyRecord {
     id: Arc<str>,
     digest: [u8; 32],
     account: Arc<Account>,
-    plan: Arc<Plan>,
+    plan: Option<Arc<Plan>>,
     revoked: bool,
     expires_at_secs: Option<i64>,
 }
@@ -243,7 +244,7 @@ impl Book {
                     Ok(Caller {
                         key_id: Arc::clone(&record.id),
                         account: Arc::clone(&record.account),
-                        plan: Arc::clone(&record.plan),
+                        plan: record.plan.clone(),
                     })
                 }
             }
@@ -278,7 +279,7 @@ impl Book {
     /// Reads keys, plans and balances anew. Only the thread that commits may call it, else it could bring back a
     /// balance that a commit has changed since.
     pub(super) fn load(&self, tx: &mut Tx<'_>) -> Result<(), StateError> {
-        let plans = read_plans(tx)?;
+        let plans = plan::read_all(tx)?;
         let rows = tx.rows(
             "SELECT api_key.id, digest, expires_at, revoked_at, account_id, balance, plan
              FROM api_key JOIN account ON account.id = account_id",
@@ -300,8 +301,7 @@ impl Book {
                 id: id.into(),
                 digest: row.digest(1)?,
                 account,
-                // A plan that is gone leaves its accounts the default one.
-                plan: plans.get(row.text(6)?).or_else(|| plans.get(DEFAULT_PLAN)).cloned().unwrap_or_default(),
+                plan: plans.get(row.text(6)?).cloned(),
                 revoked: row.maybe_int(3)?.is_some(),
                 expires_at_secs: row.maybe_int(2)?,
             };
@@ -318,16 +318,6 @@ impl Book {
         let accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         accounts.values().map(|account| account.held()).sum()
     }
-}
-
-/// All plans; there is a default one, stored or not.
-pub(super) fn read_plans(tx: &mut Tx<'_>) -> Result<Plans, StateError> {
-    let mut plans = Plans::from([(DEFAULT_PLAN.to_owned(), Arc::default())]);
-    for row in tx.rows("SELECT name, definition FROM plan ORDER BY name", &[])? {
-        let name = row.text(0)?;
-        plans.insert(name.to_owned(), Arc::new(Plan::parse(name, row.text(1)?)?));
-    }
-    Ok(plans)
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub use ledger::check_ledger;
 pub use office::{
     AdminListing, AuditFilter, AuditListing, ChangeListing, KeyListing, LostAnswer, NewKey, Office, Usage, UsageLine,
 };
-pub use plan::{DEFAULT_PLAN, Plan, Rate};
+pub use plan::DEFAULT_PLAN;
 pub use run::{BootReport, Unsent};
 pub use writer::{Health, OnLatch};
 

@@ -73,22 +73,22 @@ enum Booked {
 
 impl Charge {
     fn finish(self, outcome: Booked) {
-        let result = match outcome {
+        let refused = match outcome {
             Booked::Done(balance) => {
                 self.hold.settle(balance);
-                Ok(balance)
+                // Whoever waited may be gone; what is committed stays.
+                let _ = self.done.send(Ok(balance));
+                return;
             }
-            Booked::Insufficient => Err(StateError::Insufficient { cost: self.hold.cost() }),
-            Booked::Repeated => Err(StateError::Repeated),
-            Booked::CalledIn => {
-                Err(StateError::NotCommitted("the credits lent to this replica were called in".to_owned()))
-            }
+            Booked::Insufficient => StateError::Insufficient { cost: self.hold.cost() },
+            Booked::Repeated => StateError::Repeated,
+            Booked::CalledIn => StateError::NotCommitted("the credits lent to this replica were called in".to_owned()),
         };
-        // Whoever waited may be gone; what is committed stays.
-        let _ = self.done.send(result);
+        self.fail(refused);
     }
 
     fn fail(self, error: StateError) {
+        // Given back before anybody hears of it.
         drop(self.hold);
         let _ = self.done.send(Err(error));
     }
@@ -498,13 +498,14 @@ fn write_charges(
                 links.push(link);
             }
         }
-        chain.write(tx, &links)?;
         let credits: i64 = places
             .iter()
             .filter(|place| matches!(outcomes[**place], Booked::Done(_)))
             .map(|place| charges[*place].hold.cost())
             .sum();
+        // First, since no more may be lent than the balance holds.
         leases.settle(tx, account, credits, spent)?;
+        chain.write(tx, &links)?;
     }
     let done = charges.iter().zip(&outcomes).filter_map(|(charge, outcome)| match outcome {
         Booked::Done(balance) => Some((charge, *balance)),

@@ -1,5 +1,8 @@
 //! A gateway in this process or in its own, and a small HTTP client that hides nothing.
 
+pub mod live;
+pub mod postgres;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -14,7 +17,7 @@ use std::time::{Duration, Instant};
 use headwater_ledger::LedgerError;
 use headwater_ledger::read::{Generations, Ledger};
 use headwater_ledger::store::MemoryStore;
-use headwater_server::gateway::{Gateway, Settings, serve};
+use headwater_server::gateway::{Gateway, Settings, Terms, serve_on};
 use headwater_server::state::{Access, Environment, Home, Office, Options, State, StateError};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -83,6 +86,10 @@ impl Server {
     }
 
     pub fn with(settings: Settings) -> Self {
+        Self::on(Terms::default(), settings)
+    }
+
+    pub fn on(terms: Terms, settings: Settings) -> Self {
         let place = tempfile::tempdir().unwrap();
         let state = place.path().join("demo.state");
         let moody = Arc::new(Moody { store: MemoryStore::default(), mood: AtomicU8::new(0) });
@@ -104,7 +111,7 @@ impl Server {
                 let stop = async {
                     let _ = stopped.await;
                 };
-                serve(listener, &gateway, stop, Duration::from_secs(5)).await.unwrap();
+                serve_on(terms, listener, &gateway, stop, Duration::from_secs(5)).await.unwrap();
                 admin.stop().await;
             });
         });
@@ -167,6 +174,26 @@ impl Server {
     }
 }
 
+/// Whether the sizes of a release are asked for, or those of every change.
+pub fn full() -> bool {
+    std::env::var_os("HEADWATER_FULL").is_some()
+}
+
+/// Resident memory of a process in bytes.
+pub fn resident(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}
+
+/// The value below which `share` of them lie.
+pub fn quantile(times: &mut [Duration], share: f64) -> Duration {
+    times.sort_unstable();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "small")]
+    let place = (share * (times.len() - 1) as f64).round() as usize;
+    times[place]
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.stop.take().map(|stop| stop.send(()));
@@ -174,6 +201,11 @@ impl Drop for Server {
             let _ = thread.join();
         }
     }
+}
+
+/// Whether the sizes of a release are asked for, and not the small ones of every change.
+pub fn is_full() -> bool {
+    std::env::var_os("HEADWATER_FULL").is_some()
 }
 
 /// A connection that only reads a state in a folder.
@@ -196,15 +228,19 @@ pub fn ask_admin(admin: SocketAddr, method: &str, path: &str, key: &str, body: &
     Client::connect(admin).unwrap().send(method, path, &headers, body.as_bytes()).unwrap()
 }
 
-/// Whether the sizes of a release are wanted, and not those of every change.
-pub fn is_full() -> bool {
-    std::env::var_os("HEADWATER_FULL").is_some()
-}
-
 /// The value below which 99 of 100 lie.
 pub fn p99(mut values: Vec<Duration>) -> Duration {
     values.sort_unstable();
     values.get((values.len() * 99).div_ceil(100).saturating_sub(1)).copied().unwrap_or_default()
+}
+
+/// A seed, to be printed: another one each time, or that of `HEADWATER_SEED`, so that a failure can be had again.
+pub fn random() -> u64 {
+    match std::env::var("HEADWATER_SEED") {
+        Ok(seed) => seed.parse().unwrap(),
+        Err(_) => u64::try_from(std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_nanos() & u128::from(u64::MAX))
+            .unwrap(),
+    }
 }
 
 /// Waits for something that happens by itself.
@@ -283,6 +319,11 @@ impl Client {
     pub fn raw(&mut self, bytes: &[u8]) {
         // The server may answer and close before it has read all of them.
         let _ = self.0.get_mut().write_all(bytes);
+    }
+
+    /// Writes bytes as they are, unless the server has closed.
+    pub fn try_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.get_mut().write_all(bytes)
     }
 
     pub fn shutdown(&self, how: std::net::Shutdown) {
@@ -387,12 +428,15 @@ impl Process {
     /// One whose log goes somewhere.
     pub fn with_log(store: &Path, more: &[&str], log: Stdio) -> Self {
         let mut arguments = vec!["serve", "--json", "--store", store.to_str().unwrap(), "--listen", "127.0.0.1:0"];
+        // Most tests call faster than callers may; those about limits set them.
+        arguments.extend_from_slice(&["--set", "limits.enabled=false"]);
         arguments.extend_from_slice(more);
         let mut child = headwater(&arguments).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"));
-        let address = said["url"].as_str().unwrap().strip_prefix("http://").unwrap().parse().unwrap();
+        let url = said["url"].as_str().unwrap();
+        let address = url.split_once("://").unwrap().1.parse().unwrap();
         let admin = said["admin"].as_str().map(|url| url.strip_prefix("http://").unwrap().parse().unwrap());
         Self { child, address, admin }
     }

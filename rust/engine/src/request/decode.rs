@@ -15,11 +15,10 @@ use crate::{Error, Method, Reason};
 use super::Warnings;
 
 /// Decodes a request object; unknown fields become warnings.
-pub(crate) fn decode<R: DeserializeOwned>(
-    request: &Value,
-    method: Method,
-    warnings: &mut Warnings,
-) -> Result<R, Error> {
+///
+/// # Errors
+/// When a field is missing or has a value that it cannot have; the error names its place.
+pub fn decode<R: DeserializeOwned>(request: &Value, method: Method, warnings: &mut Warnings) -> Result<R, Error> {
     let nothing = Map::new();
     let fields = match request {
         Value::Object(fields) => fields,
@@ -32,12 +31,21 @@ pub(crate) fn decode<R: DeserializeOwned>(
     let unknown = RefCell::new(Vec::new());
     let object = Object::new(fields, Place::Root, Shared { method, unknown: &unknown });
     let decoded = R::deserialize(ObjectDecoder(object)).map_err(|error| error.at(&Place::Root, None).into_error());
-    for field in unknown.into_inner() {
-        let message = format!("there is no field {field:?} here: it had no effect");
-        warnings.add("unknown_field", Some(&field), message);
+    let unknown = unknown.into_inner();
+    for field in unknown.iter().take(NAMED) {
+        let field: String = field.chars().take(SHOWN).collect();
+        warnings.add("unknown_field", Some(&field), format!("there is no field {field:?} here: it had no effect"));
+    }
+    if let Some(more @ 1..) = unknown.len().checked_sub(NAMED) {
+        warnings.add("unknown_field", None, format!("{more} more fields are not known here: they had no effect"));
     }
     decoded
 }
+
+/// Unknown fields that are named; more of them are only counted, since a body may be made of nothing else.
+const NAMED: usize = 20;
+/// Characters of an unknown field that are repeated.
+const SHOWN: usize = 100;
 
 /// What every level of one decoding shares.
 #[derive(Clone, Copy)]
@@ -426,5 +434,16 @@ mod tests {
         assert_eq!(got.contracts, Some(vec![None]));
         let told: Vec<_> = warnings.into_list().into_iter().map(|warning| warning.field.unwrap()).collect();
         assert_eq!(told, ["symbol", "criteria[0].min"]);
+    }
+
+    #[test]
+    fn a_body_of_nothing_but_unknown_fields_is_told_in_a_few_words() {
+        let mut fields: Map<String, Value> = (0..100_000).map(|field| (field.to_string(), Value::Null)).collect();
+        fields.insert("blockchain".to_owned(), json!("x"));
+        let mut warnings = Warnings::default();
+        let _: Outer = decode(&Value::Object(fields), Method::Post, &mut warnings).unwrap();
+        let told = warnings.into_list();
+        assert_eq!(told.len(), NAMED + 1);
+        assert!(told[NAMED].message.starts_with("99980 more fields"), "{}", told[NAMED].message);
     }
 }

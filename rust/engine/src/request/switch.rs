@@ -164,6 +164,18 @@ switch! {
 }
 
 switch! {
+    /// Which way a balance passes a threshold.
+    Crossing {
+        /// Either way.
+        Both = "both" | "all" | "any",
+        /// From below it to it or above.
+        Above = "above" | "up",
+        /// From it or above to below it.
+        Below = "below" | "down",
+    }
+}
+
+switch! {
     /// The flow that an amount range applies to.
     Sign {
         /// Incoming movements.

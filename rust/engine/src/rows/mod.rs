@@ -3,9 +3,11 @@
 mod listing;
 mod row;
 mod seen;
+mod utxo_sides;
 
 pub use listing::Excluded;
 pub use row::TransferRow;
 
 pub(crate) use listing::Listing;
 pub(crate) use row::{RowParts, status_name};
+pub(crate) use utxo_sides::UtxoSides;

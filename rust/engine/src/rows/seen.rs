@@ -2,16 +2,14 @@
 
 use headwater_ledger::Ledger;
 use headwater_ledger::read::{Direction, MovementKind};
-use headwater_types::{Address, Amount};
+use headwater_types::Address;
 
 use super::row::{RowParts, TransferRow};
+use super::utxo_sides::UtxoSides;
 use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::valuation::{Output, Valuer};
 use crate::walk::{Flow, attribution};
-
-/// Most counterparties that a Bitcoin row names.
-const SHOWN_COUNTERPARTIES: usize = 10;
 
 /// Makes rows of movements as seen from one address.
 pub(crate) struct RowMaker<'a> {
@@ -45,31 +43,9 @@ impl RowMaker<'_> {
     fn utxo_row(&self, book: &AssetBook<'_>, flow: &Flow) -> Result<TransferRow, Error> {
         let transaction = self.ledger.transaction(flow.posting.transaction)?;
         let attribution = attribution(&transaction);
-        let mut others: Vec<(Address, Amount)> = match flow.posting.direction {
-            Direction::Own => Vec::new(),
-            direction if attribution.has_pairs() => attribution
-                .of(&self.address)
-                .map(|pair| (if direction == Direction::Out { pair.to } else { pair.from }, pair.value))
-                .collect(),
-            direction => attribution
-                .changes()
-                .iter()
-                .map(|change| match direction {
-                    Direction::Out => (change.address, change.net_out()),
-                    Direction::In | Direction::Own => (change.address, change.net_in()),
-                })
-                .filter(|(address, net)| *net > 0 && *address != self.address)
-                .map(|(address, net)| (address, Amount::from_u128(net)))
-                .collect(),
-        };
-        others.sort_by_key(|(address, amount)| (std::cmp::Reverse(*amount), address.to_string()));
-        let sole = match (flow.posting.direction, &others[..]) {
-            (Direction::Own, _) => Some(self.address),
-            // Behind an input whose previous output is not held may stand another sender.
-            (Direction::In, _) if attribution.unresolved_inputs() > 0 => None,
-            (_, [(only, _)]) => Some(*only),
-            _ => None,
-        };
+        let direction = flow.posting.direction;
+        let sides = UtxoSides::of(&self.address, direction, &attribution);
+        let sole = sides.sole(&self.address, direction, &attribution);
         let mut row = self.parts(book, flow, sole, self.other.or(sole))?.row(self.valuer, self.output);
         if let Some(utxo) = &transaction.facts.utxo {
             if utxo.coinbase {
@@ -78,8 +54,7 @@ impl RowMaker<'_> {
             row.inputs_count = u64::try_from(utxo.inputs.len()).ok();
             row.outputs_count = u64::try_from(utxo.outputs.len()).ok();
         }
-        others.truncate(SHOWN_COUNTERPARTIES);
-        row.counterparties = Some(others.into_iter().map(|(address, _)| address.to_string()).collect());
+        row.counterparties = Some(sides.shown());
         Ok(row)
     }
 

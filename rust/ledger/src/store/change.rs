@@ -1,10 +1,13 @@
 //! From one generation to the next: commits, the tail, merges. Nothing here knows whether it happens on disk.
 
+use std::sync::Arc;
+
 use headwater_types::{Chain, Network};
 
 use super::CommitReport;
-use super::commit::{Destination, commit};
+use super::commit::{Destination, Telling, commit};
 use super::contents::{ChainContents, Contents, Storage, keep_merged};
+use super::feed::{FeedState, News};
 use super::merge::{self, Merging, Outcome};
 use super::tiers;
 use crate::facts::Batch;
@@ -28,13 +31,15 @@ impl Contents {
     pub(super) fn with_batch(
         &self,
         batch: Batch,
+        telling: Telling,
         storage: &mut dyn Storage,
         cancel: &Cancel,
     ) -> Result<(Option<Self>, CommitReport)> {
         let chain = batch.chain;
         let held = self.chain_for(&batch)?;
-        let (after, report) = commit(&held, batch, Destination::Sealed, storage, cancel)?;
-        Ok((after.map(|after| self.with_chain(chain, after)), report))
+        let done = commit(&held, batch, (Destination::Sealed, telling), storage, cancel)?;
+        let after = done.after.map(|after| self.with_news(chain, after, done.news)).transpose()?;
+        Ok((after, done.report))
     }
 
     /// With one more block of the tail.
@@ -42,9 +47,9 @@ impl Contents {
         let chain = batch.chain;
         let held = self.chain_for(&batch)?;
         let destination = follows(&held, &batch)?;
-        let (after, report) = commit(&held, batch, destination, storage, &Cancel::new())?;
-        let after = after.expect("a block of the tail is always a change");
-        Ok((self.with_chain(chain, after), report))
+        let done = commit(&held, batch, (destination, Telling::Items), storage, &Cancel::new())?;
+        let after = done.after.expect("a block of the tail is always a change");
+        Ok((self.with_news(chain, after, done.news)?, done.report))
     }
 
     /// Without the blocks of the tail above `to_block`, and how many those were; `None` when there are none.
@@ -55,9 +60,17 @@ impl Contents {
             return Err(LedgerError::BelowTail { chain, block: to_block, lowest: lowest.number });
         }
         let mut after = held.clone();
-        after.tail.retain(|block| block.number <= to_block);
-        let removed = (held.tail.len() - after.tail.len()) as u64;
-        Ok(((removed > 0).then(|| self.with_chain(chain, after)), removed))
+        let removed = after.tail.split_off(after.tail.partition_point(|block| block.number <= to_block));
+        if removed.is_empty() {
+            return Ok((None, 0));
+        }
+        let mut feed = FeedState::clone(&self.feed);
+        let head = after.head();
+        for block in removed.iter().rev() {
+            feed.take_back(chain, block, head)?;
+        }
+        let contents = Self { feed: Arc::new(feed), ..self.with_chain(chain, after) };
+        Ok((Some(contents), removed.len() as u64))
     }
 
     /// With the blocks of the tail up to `up_to_block` made final, and how many those were.
@@ -105,6 +118,18 @@ impl Contents {
             Extent::Most => merge::merge_most(chain, &mut after, storage, merging, cancel)?,
         };
         Ok(((outcome != Outcome::Idle).then(|| self.with_chain(chain, after)), outcome))
+    }
+
+    /// With what a commit made of a chain, and items that tell of it.
+    fn with_news(&self, chain: Chain, after: ChainContents, news: News) -> Result<Self> {
+        let mut feed = FeedState::clone(&self.feed);
+        if let Some(told) = &news.told {
+            feed.tell(chain, told, after.head())?;
+        }
+        if news.is_untold {
+            feed.untold = self.generation + 1;
+        }
+        Ok(Self { feed: Arc::new(feed), ..self.with_chain(chain, after) })
     }
 
     fn with_chain(&self, chain: Chain, after: ChainContents) -> Self {

@@ -3,6 +3,8 @@
 //! Every step asks only what the facts are, never which file or commit they came from, so the outcome of several
 //! commits does not depend on their order.
 
+mod news;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -12,6 +14,7 @@ use super::CommitReport;
 use super::batch;
 use super::claims::Claims;
 use super::contents::{ChainContents, Part, Storage, TailBlock, keep_built, keep_merged};
+use super::feed::{Gain, News, gains};
 use super::lookup::{self, Outputs, Stand};
 use super::rebuild::{self, Edits};
 use crate::facts::{Batch, BlockFacts, TokenFacts, TransactionFacts};
@@ -28,18 +31,35 @@ pub(super) enum Destination {
     Tail { number: u64, hash: BlockHash, parent: BlockHash },
 }
 
-/// What the chain holds after the batch, and what that changed; `None` when it changes nothing.
+/// Whether the feed hears of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Telling {
+    /// It does: an item per block with something new.
+    Items,
+    /// It does not.
+    Nothing,
+}
+
+/// What became of a commit.
+pub(super) struct Done {
+    /// What the chain holds after the batch; `None` when that changes nothing.
+    pub(super) after: Option<ChainContents>,
+    pub(super) report: CommitReport,
+    pub(super) news: News,
+}
+
+/// Joins a batch with what the chain holds.
 pub(super) fn commit(
     held: &ChainContents,
     batch: Batch,
-    destination: Destination,
+    (destination, telling): (Destination, Telling),
     storage: &mut dyn Storage,
     cancel: &Cancel,
-) -> Result<(Option<ChainContents>, CommitReport)> {
+) -> Result<Done> {
     let chain = batch.chain;
     let claims = Claims::of(&batch.claims);
     let parts: Vec<&Arc<Part>> = held.parts().collect();
-    let mut plan = Plan::new(held, &parts, chain, destination);
+    let mut plan = Plan::new(held, &parts, chain, (destination, telling));
     plan.take_blocks(&batch, cancel)?;
     plan.take_transactions(batch.transactions, cancel)?;
     plan.take_contracts(&batch.contracts)?;
@@ -47,11 +67,18 @@ pub(super) fn commit(
     plan.carry_out(claims, storage, cancel)
 }
 
+/// A new segment, and what it is made of.
+struct Built {
+    part: Arc<Part>,
+    input: SegmentInput,
+}
+
 struct Plan<'a> {
     held: &'a ChainContents,
     parts: &'a [&'a Arc<Part>],
     chain: Chain,
     destination: Destination,
+    telling: Telling,
     /// Blocks of the batch and of its transactions in order, joined with every copy held.
     blocks: Vec<BlockFacts>,
     /// What is to be written anew, by place of the part.
@@ -61,22 +88,34 @@ struct Plan<'a> {
     new_transactions: Vec<TransactionFacts>,
     new_contracts: BTreeSet<Address>,
     new_tokens: BTreeMap<Address, TokenFacts>,
+    /// Transactions among the new ones that were held already, in a place that does not last.
+    moved: BTreeSet<TxHash>,
+    /// What gained movements, where the feed hears of it.
+    gained: Vec<Gain>,
     report: CommitReport,
 }
 
 impl<'a> Plan<'a> {
-    fn new(held: &'a ChainContents, parts: &'a [&'a Arc<Part>], chain: Chain, destination: Destination) -> Self {
+    fn new(
+        held: &'a ChainContents,
+        parts: &'a [&'a Arc<Part>],
+        chain: Chain,
+        (destination, telling): (Destination, Telling),
+    ) -> Self {
         Self {
             held,
             parts,
             chain,
             destination,
+            telling,
             blocks: Vec::new(),
             edits: BTreeMap::new(),
             new_blocks: Vec::new(),
             new_transactions: Vec::new(),
             new_contracts: BTreeSet::new(),
             new_tokens: BTreeMap::new(),
+            moved: BTreeSet::new(),
+            gained: Vec::new(),
             report: CommitReport::default(),
         }
     }
@@ -219,15 +258,26 @@ impl<'a> Plan<'a> {
         let joined = held.join(offered, self.chain)?;
         let is_enriched = joined != stored;
         *(if is_enriched { &mut self.report.enriched } else { &mut self.report.unchanged }) += 1;
+        if is_enriched {
+            self.note_gain(stored, &joined);
+        }
         if !self.is_kept(place) {
             // What a final source states must outlive a roll-back of the tail.
             self.edits.entry(place).or_default().rows.insert(row, None);
             self.add_block(joined.block);
+            self.moved.insert(joined.hash);
             self.new_transactions.push(joined);
         } else if is_enriched {
             self.edits.entry(place).or_default().rows.insert(row, Some(joined));
         }
         Ok(is_enriched)
+    }
+
+    /// Notes a transaction that is held already, if it gains movements.
+    fn note_gain(&mut self, before: TransactionFacts, after: &TransactionFacts) {
+        if self.telling == Telling::Items && gains(&before, after) {
+            self.gained.push(Gain { before, after: after.clone() });
+        }
     }
 
     /// The block of a transaction that goes into a new segment.
@@ -276,6 +326,7 @@ impl<'a> Plan<'a> {
                 self.complete(&mut completed, outputs)?;
                 if completed != stored {
                     self.report.enriched += 1;
+                    self.note_gain(stored, &completed);
                     self.edits.entry(place).or_default().rows.insert(row, Some(completed));
                 }
             }
@@ -327,12 +378,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    fn carry_out(
-        mut self,
-        claims: Claims,
-        storage: &mut dyn Storage,
-        cancel: &Cancel,
-    ) -> Result<(Option<ChainContents>, CommitReport)> {
+    fn carry_out(mut self, claims: Claims, storage: &mut dyn Storage, cancel: &Cancel) -> Result<Done> {
         let mut after = self.held.clone();
         let has_edits = !self.edits.is_empty();
         for (place, edits) in std::mem::take(&mut self.edits) {
@@ -347,41 +393,50 @@ impl<'a> Plan<'a> {
                 Some(place) => after.tail[place].part = part,
             }
         }
-        let has_new = match self.destination {
-            Destination::Sealed => self.seal_new(&mut after, &claims, storage, cancel)?,
+        let built = match self.destination {
+            Destination::Sealed => self.seal_new(&mut after, storage, cancel)?,
             Destination::Tail { number, hash, parent } => {
                 self.new_blocks.push(number);
-                let part = self.build_new(storage, cancel)?;
-                after.tail.push(TailBlock { number, hash, parent, claims, part });
-                true
+                let built = self.build_new(storage, cancel)?;
+                let part = Arc::clone(&built.part);
+                after.tail.push(TailBlock { number, hash, parent, claims: claims.clone(), part });
+                Some(built)
             }
         };
-        Ok(((has_edits || has_new).then_some(after), self.report))
+        let has_claims = match self.destination {
+            Destination::Sealed => {
+                after.claims.add(&claims);
+                after.claims != self.held.claims
+            }
+            Destination::Tail { .. } => false,
+        };
+        if after.claims.accounts != self.held.claims.accounts {
+            after.accounts_file = None;
+        }
+        let is_change = has_edits || built.is_some() || has_claims;
+        let news = self.news(built, storage, cancel)?;
+        Ok(Done { after: is_change.then_some(after), report: self.report, news })
     }
 
     fn seal_new(
         &mut self,
         after: &mut ChainContents,
-        claims: &Claims,
         storage: &mut dyn Storage,
         cancel: &Cancel,
-    ) -> Result<bool> {
+    ) -> Result<Option<Built>> {
         let has_facts = !(self.new_blocks.is_empty()
             && self.new_transactions.is_empty()
             && self.new_contracts.is_empty()
             && self.new_tokens.is_empty());
-        if has_facts {
-            after.sealed.push(self.build_new(storage, cancel)?);
+        if !has_facts {
+            return Ok(None);
         }
-        after.claims.add(claims);
-        let has_claims = after.claims != self.held.claims;
-        if after.claims.accounts != self.held.claims.accounts {
-            after.accounts_file = None;
-        }
-        Ok(has_facts || has_claims)
+        let built = self.build_new(storage, cancel)?;
+        after.sealed.push(Arc::clone(&built.part));
+        Ok(Some(built))
     }
 
-    fn build_new(&mut self, storage: &mut dyn Storage, cancel: &Cancel) -> Result<Arc<Part>> {
+    fn build_new(&mut self, storage: &mut dyn Storage, cancel: &Cancel) -> Result<Built> {
         // Every new transaction was looked up with its block.
         let mut numbers = std::mem::take(&mut self.new_blocks);
         numbers.sort_unstable();
@@ -395,6 +450,6 @@ impl<'a> Plan<'a> {
             contracts: std::mem::take(&mut self.new_contracts).into_iter().collect(),
             tokens: std::mem::take(&mut self.new_tokens).into_values().collect(),
         };
-        keep_built(storage, &input, cancel)
+        Ok(Built { part: keep_built(storage, &input, cancel)?, input })
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use headwater_types::{BlockHash, Chain, Network};
 
 use super::claims::Claims;
+use super::feed::FeedState;
 use super::imports::Imports;
 use super::sidecars::{SidecarKind, Sidecars};
 use crate::external::Scratch;
@@ -77,6 +78,12 @@ impl ChainContents {
         self.sealed.iter().chain(self.tail.iter().map(|block| &block.part))
     }
 
+    /// Height of the highest block that is held.
+    pub(super) fn head(&self) -> u64 {
+        let of_segments = self.parts().filter_map(|part| part.segment.block_range()).map(|range| range.1).max();
+        of_segments.unwrap_or(0)
+    }
+
     fn all_claims(&self) -> Claims {
         let mut claims = self.claims.clone();
         self.tail.iter().for_each(|block| claims.add(&block.claims));
@@ -114,6 +121,8 @@ pub(super) struct Contents {
     pub(super) imports: Imports,
     /// Bytes of segments written by all generations up to this one.
     pub(super) written_bytes: u64,
+    /// What was added and taken back.
+    pub(super) feed: Arc<FeedState>,
 }
 
 impl Contents {
@@ -135,12 +144,12 @@ impl Contents {
         .with_holders(self.holder_tables())
     }
 
-    /// Every file but the manifest.
+    /// Every file but the manifest; those that the feed shares with the chains more than once.
     pub(super) fn files(&self) -> impl Iterator<Item = &FileRef> {
         let of_chains = self.chains.values().flat_map(|held| {
             held.parts().map(|part| &part.file).chain(&held.accounts_file).chain(held.sidecars.files())
         });
-        of_chains.chain(self.imports.versions.iter().map(|import| &import.file))
+        of_chains.chain(self.imports.versions.iter().map(|import| &import.file)).chain(self.feed.files())
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! manifest-0000000007.json     one per generation; the highest number is the current one
-//! segments/  edges/  holders/  accounts/  tokens/  prices/     files that manifests list, never changed once written
+//! segments/  edges/  holders/  accounts/  tokens/  prices/  feed/     files that manifests list, never changed once written
 //! writer.lock                  held by the one writer
 //! ```
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use headwater_types::Chain;
 
 use super::contents::{FileRef, Part, Storage, Writing, file_digest, write_all};
 use super::disk::{Disk, DiskFile};
+use super::feed::FEED;
 use super::sidecars::SidecarKind;
 use super::sink::Sink;
 use crate::LedgerError;
@@ -24,8 +26,8 @@ use crate::segment::{Container, Segment};
 pub(super) const LOCK: &str = "writer.lock";
 pub(super) const SEGMENTS: &str = "segments";
 /// Folders of listed files.
-pub(super) const FOLDERS: [&str; 7] =
-    [SEGMENTS, SidecarKind::Edges.name(), SidecarKind::Holders.name(), "accounts", "tokens", "prices", "fx"];
+pub(super) const FOLDERS: [&str; 8] =
+    [SEGMENTS, SidecarKind::Edges.name(), SidecarKind::Holders.name(), "accounts", "tokens", "prices", "fx", FEED];
 pub(super) const TEMPORARY: &str = ".tmp";
 
 pub(super) fn manifest_name(generation: u64) -> String {
@@ -117,11 +119,13 @@ pub(super) struct Folder {
     generation: u64,
     count: u64,
     segment_bytes: u64,
+    /// Folders with files of that generation, whose names are to be made durable before it is.
+    touched: BTreeSet<String>,
 }
 
 impl Folder {
     pub(super) fn new(path: PathBuf, disk: Box<dyn Disk>) -> Self {
-        Self { path, disk, is_latched: false, generation: 0, count: 0, segment_bytes: 0 }
+        Self { path, disk, is_latched: false, generation: 0, count: 0, segment_bytes: 0, touched: BTreeSet::new() }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -145,13 +149,14 @@ impl Folder {
         self.generation = generation;
         self.count = 0;
         self.segment_bytes = 0;
+        self.touched.clear();
         Ok(())
     }
 
     /// Writes a manifest: the commit. What it lists was written and synced before.
     pub(super) fn publish(&mut self, bytes: &[u8]) -> Result<()> {
-        for folder in FOLDERS {
-            self.sync_folder(folder)?;
+        for folder in std::mem::take(&mut self.touched) {
+            self.sync_folder(&folder)?;
         }
         let name = manifest_name(self.generation);
         self.write(name, &mut |out| write_all(out, bytes))?;
@@ -163,12 +168,19 @@ impl Folder {
         self.segment_bytes
     }
 
+    /// Keeps a file that `write` writes; `kind` is its folder and `extension` its ending.
+    pub(super) fn keep_stream(&mut self, kind: &str, extension: &str, write: Writing<'_>) -> Result<FileRef> {
+        let name = self.next_name(kind, kind, extension);
+        self.write(name, write)
+    }
+
     pub(super) fn remove(&mut self, path: &Path) -> Result<()> {
         self.disk.remove(path).map_err(|source| io_error("cannot delete", path, source))
     }
 
     fn next_name(&mut self, folder: &str, stem: &str, extension: &str) -> String {
         self.count += 1;
+        self.touched.insert(folder.to_owned());
         format!("{folder}/{stem}-{:010}-{:04}.{extension}", self.generation, self.count)
     }
 
@@ -234,7 +246,6 @@ impl Storage for Folder {
     }
 
     fn keep_file(&mut self, kind: &str, extension: &str, bytes: Vec<u8>) -> Result<FileRef> {
-        let name = self.next_name(kind, kind, extension);
-        self.write(name, &mut |out| write_all(out, &bytes))
+        self.keep_stream(kind, extension, &mut |out| write_all(out, &bytes))
     }
 }

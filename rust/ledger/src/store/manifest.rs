@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::ImportVersion;
 use super::claims::Claims;
 use super::contents::{ChainContents, Contents, FileRef, Part, Storage, TailBlock, file_digest};
+use super::feed::{FeedEntry, FeedState, Run};
 use super::folder;
 use super::imports::{Entries, Import, Imports};
 use super::sidecars::{EdgePart, HolderPart};
@@ -33,6 +34,9 @@ pub(super) struct Manifest {
     pub(super) imports: Vec<ImportEntry>,
     #[serde(default)]
     written_segment_bytes: u64,
+    /// Stores of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) feed: Option<FeedEntry>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -110,7 +114,7 @@ pub(super) struct ImportEntry {
 }
 
 impl FileEntry {
-    fn of(file: &FileRef) -> Self {
+    pub(super) fn of(file: &FileRef) -> Self {
         Self { file: file.name.clone(), length: file.length, digest: format!("{:032x}", file.digest) }
     }
 
@@ -179,10 +183,11 @@ impl Manifest {
                 .map(|import| ImportEntry { version: import.version.clone(), data: FileEntry::of(&import.file) })
                 .collect(),
             written_segment_bytes: contents.written_bytes,
+            feed: Some(FeedEntry::of(&contents.feed)),
         }
     }
 
-    /// Every file it lists, or what is wrong with an entry.
+    /// Every file it lists, each once, or what is wrong with an entry.
     pub(super) fn files(&self) -> Vec<std::result::Result<FileRef, String>> {
         let of_chains = self.chains.values().flat_map(|entry| {
             let tail = entry.tail.iter().map(|block| &block.segment);
@@ -194,7 +199,10 @@ impl Manifest {
                 .chain(&entry.accounts)
                 .chain(entry.holders.as_ref().map(|holders| &holders.file))
         });
-        of_chains.chain(self.imports.iter().map(|import| &import.data)).map(FileEntry::to_ref).collect()
+        let of_feed = self.feed.iter().flat_map(FeedEntry::files);
+        let all = of_chains.chain(self.imports.iter().map(|import| &import.data)).chain(of_feed);
+        let mut seen = BTreeSet::new();
+        all.filter(|entry| seen.insert(&*entry.file)).map(FileEntry::to_ref).collect()
     }
 
     /// Reads the bytes of a manifest.
@@ -241,7 +249,12 @@ impl Manifest {
             versions.push(open.import(root, &entry.version, file)?);
         }
         let imports = Imports::new(versions);
-        Ok(Contents { generation: self.generation, chains, imports, written_bytes: self.written_segment_bytes })
+        let feed = match &self.feed {
+            Some(entry) => entry.open(root, open, &corrupt)?,
+            None => FeedState::default(),
+        };
+        let written_bytes = self.written_segment_bytes;
+        Ok(Contents { generation: self.generation, chains, imports, written_bytes, feed: Arc::new(feed) })
     }
 }
 
@@ -353,6 +366,7 @@ pub(super) struct OpenParts {
     holders: HashMap<String, Weak<HolderPart>>,
     /// By name and digest: a store that was made anew under a reader has the same names.
     imports: HashMap<(String, u128), Weak<Entries>>,
+    pub(super) runs: HashMap<(String, u128), Weak<Run>>,
 }
 
 impl OpenParts {

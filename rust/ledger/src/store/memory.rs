@@ -1,10 +1,12 @@
 //! A store without a disk: the same commits and the same segments, in memory.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use headwater_types::Chain;
 
 use super::change::Extent;
+use super::commit::Telling;
 use super::contents::{Contents, FileRef, Part, Storage, Writing};
 use super::imports::Entries;
 use super::segmentation::{self, Segmentation};
@@ -12,6 +14,7 @@ use super::sidecars::{SidecarKind, Wanted};
 use super::{CommitReport, LogicalDigest, digest};
 use crate::external::Scratch;
 use crate::facts::Batch;
+use crate::feed::{Feed, FeedLimits};
 use crate::market::{FxPoint, PricePoint, TokenListing};
 use crate::read::{Generations, Ledger, Result};
 use crate::segment::{Container, Segment};
@@ -21,6 +24,7 @@ use crate::{Cancel, LedgerError, Snapshot};
 pub struct MemoryStore {
     contents: Contents,
     snapshot: Arc<Snapshot>,
+    telling: Telling,
 }
 
 /// Keeps nothing but what is open.
@@ -71,7 +75,7 @@ impl Default for MemoryStore {
 impl MemoryStore {
     fn of(contents: Contents) -> Self {
         let snapshot = Arc::new(contents.snapshot());
-        Self { contents, snapshot }
+        Self { contents, snapshot, telling: Telling::Nothing }
     }
 
     /// Joins a batch with what is held, as [`crate::store::Writer::commit`] does.
@@ -80,7 +84,7 @@ impl MemoryStore {
     /// As a commit to disk, disk faults left out.
     pub fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport> {
         let chain = batch.chain;
-        let (after, report) = self.contents.with_batch(batch, &mut self.storage(), cancel)?;
+        let (after, report) = self.contents.with_batch(batch, self.telling, &mut self.storage(), cancel)?;
         self.replace(after);
         loop {
             let merged = self.contents.merged(chain, Extent::Due, &mut self.storage(), &|_, _| {}, cancel);
@@ -99,6 +103,31 @@ impl MemoryStore {
         let (after, report) = self.contents.with_tail_block(batch, &mut self.storage())?;
         self.replace(Some(after));
         Ok(CommitReport { generation: self.contents.generation, ..report })
+    }
+
+    /// Takes back the blocks of the tail above `to_block`, as [`crate::store::Writer::roll_back_tail`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn roll_back_tail(&mut self, chain: Chain, to_block: u64) -> Result<u64> {
+        let (after, removed) = self.contents.without_tail_above(chain, to_block)?;
+        self.replace(after);
+        Ok(removed)
+    }
+
+    /// Makes the blocks of the tail up to `up_to_block` final, as [`crate::store::Writer::seal_tail`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn seal_tail(&mut self, chain: Chain, up_to_block: u64) -> Result<u64> {
+        let (after, sealed) = self.contents.with_tail_sealed(chain, up_to_block, &mut self.storage())?;
+        self.replace(after);
+        Ok(sealed)
+    }
+
+    /// From now on commits make items of the change feed, as after [`crate::store::Writer::begin_events`].
+    pub const fn begin_events(&mut self) {
+        self.telling = Telling::Items;
     }
 
     /// Adds token listings.
@@ -186,12 +215,18 @@ impl MemoryStore {
     fn replace(&mut self, after: Option<Contents>) {
         if let Some(mut after) = after {
             after.generation = self.contents.generation + 1;
-            *self = Self::of(after);
+            // There is no clock here: what the number of items allows is kept.
+            Arc::make_mut(&mut after.feed).prune(&FeedLimits { secs: 0, ..FeedLimits::default() }, i64::MAX);
+            *self = Self { telling: self.telling, ..Self::of(after) };
         }
     }
 }
 
 impl Generations for MemoryStore {
+    fn feed(&self) -> Result<Feed> {
+        Ok(Feed::new(self.snapshot(), Arc::clone(&self.contents.feed), PathBuf::new()))
+    }
+
     fn current(&self) -> Result<Arc<dyn Ledger>> {
         Ok(self.snapshot())
     }

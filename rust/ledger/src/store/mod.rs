@@ -11,8 +11,10 @@ mod commit;
 mod contents;
 mod digest;
 pub mod disk;
+mod feed;
 mod folder;
 mod imports;
+mod listed;
 mod lookup;
 mod manifest;
 mod memory;
@@ -26,6 +28,8 @@ mod sink;
 mod tiers;
 mod verify;
 mod writer;
+
+pub(crate) use feed::FeedState;
 
 pub use memory::{MemoryStore, in_memory};
 pub use reader::Store;

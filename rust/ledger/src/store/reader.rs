@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::contents::{ChainContents, Contents};
+use super::contents::{ChainContents, Contents, FileRef};
 use super::manifest::{Manifest, OpenParts};
 use super::{ChainStats, LogicalDigest, StoreStats, VerifyReport, digest, folder, verify};
+use crate::feed::Feed;
 use crate::read::{Generations, KEPT_SECS, Ledger, Result};
 use crate::{Cancel, LedgerError, Snapshot};
 
@@ -99,11 +100,13 @@ impl Store {
             };
             chains.insert(*chain, stats);
         }
+        let by_name = |file: &'_ FileRef| (file.name.clone(), file.length);
+        let files: BTreeMap<String, u64> = contents.files().map(by_name).collect();
         Ok(StoreStats {
             generation: contents.generation,
             chains,
-            files: contents.files().count() as u64 + 1,
-            bytes: contents.files().map(|file| file.length).sum::<u64>() + manifest_bytes,
+            files: files.len() as u64 + 1,
+            bytes: files.values().sum::<u64>() + manifest_bytes,
             segment_bytes: contents.chains.values().flat_map(ChainContents::parts).map(|part| part.file.length).sum(),
             written_segment_bytes: contents.written_bytes,
             imports: contents.imports.list(),
@@ -165,6 +168,12 @@ impl Store {
 }
 
 impl Generations for Store {
+    fn feed(&self) -> Result<Feed> {
+        let newest = self.newest()?;
+        let ledger = Arc::clone(&newest.snapshot) as Arc<dyn Ledger>;
+        Ok(Feed::new(ledger, Arc::clone(&newest.contents.feed), self.path.clone()))
+    }
+
     fn current(&self) -> Result<Arc<dyn Ledger>> {
         Ok(self.snapshot()?)
     }

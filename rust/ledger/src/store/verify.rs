@@ -2,13 +2,14 @@
 //!
 //! Nothing stops at the first problem: each file is judged by itself, and the report lists all of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use headwater_types::Chain;
 
 use super::contents::{FileRef, file_digest};
-use super::manifest::{HoldersEntry, Manifest, SegmentEntry};
+use super::feed::FeedEntry;
+use super::manifest::{ChainEntry, HoldersEntry, Manifest, SegmentEntry};
 use super::sidecars::SidecarKind;
 use super::{FileProblem, VerifyReport, folder};
 use crate::edges::EdgeFile;
@@ -119,6 +120,30 @@ impl Check<'_> {
             }
             self.duplicates(&segments)?;
             self.copies(&segments)?;
+        }
+        self.feed(manifest)
+    }
+
+    /// Every page of the segments that only the feed lists, and whether they are the ones that were listed.
+    fn feed(&mut self, manifest: &Manifest) -> Result<()> {
+        let of_chain = |entry: &ChainEntry| {
+            let entries = entry.segments.iter().chain(entry.tail.iter().map(|block| &block.segment));
+            entries.filter_map(|entry| entry.file.to_ref().ok()).map(|file| file.name).collect::<Vec<_>>()
+        };
+        let mut checked: BTreeSet<String> = manifest.chains.values().flat_map(of_chain).collect();
+        for file in manifest.feed.iter().flat_map(FeedEntry::segments).filter_map(|entry| entry.to_ref().ok()) {
+            self.cancel.check()?;
+            if !checked.insert(file.name.clone()) {
+                continue;
+            }
+            let path = self.root.join(&file.name);
+            let before = self.report.problems.len();
+            let Some(segment) = self.noted(folder::open_listed(self.root, &file), &path)? else { continue };
+            let pages = segment.verify(&mut |_, _| {});
+            self.noted(pages, &path)?;
+            if self.report.problems.len() == before {
+                self.is_listed(&file);
+            }
         }
         Ok(())
     }

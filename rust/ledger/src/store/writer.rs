@@ -1,23 +1,26 @@
 //! The writing side of a store on disk.
 
-use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use headwater_types::Chain;
 
 use super::change::Extent;
+use super::commit::Telling;
 use super::contents::Contents;
 use super::disk::{Disk, SystemDisk};
+use super::feed;
 use super::folder::{self, Folder, io_error};
 use super::imports::Entries;
+use super::listed::Listed;
 use super::manifest::{self, Manifest, OpenParts};
 use super::merge::{Merging, Outcome};
 use super::sidecars::Wanted;
 use super::{CommitReport, CompactReport, ImportVersion, Merges};
 use crate::facts::Batch;
+use crate::feed::{Feed, FeedLimits, StoreId};
 use crate::market::{FxPoint, PricePoint, TokenListing};
 use crate::read::{KEPT_SECS, Result};
 use crate::{Cancel, LedgerError, Snapshot};
@@ -33,6 +36,9 @@ pub struct Writer {
     contents: Contents,
     snapshot: Arc<Snapshot>,
     upkeep: Upkeep,
+    telling: Telling,
+    limits: FeedLimits,
+    listed: Listed,
     /// Released by the system when the process ends, however it ends.
     _lock: File,
 }
@@ -69,7 +75,9 @@ impl Writer {
             None => Contents::default(),
         };
         let snapshot = Arc::new(contents.snapshot());
-        let mut writer = Self { folder, contents, snapshot, upkeep: Upkeep::Prompt, _lock: lock };
+        let (upkeep, telling, limits) = (Upkeep::Prompt, Telling::Nothing, FeedLimits::default());
+        let listed = Listed::default();
+        let mut writer = Self { folder, contents, snapshot, upkeep, telling, limits, listed, _lock: lock };
         if writer.contents.generation == 0 {
             writer.change(|contents, _| Ok((Some(contents.clone()), ())))?;
         }
@@ -97,8 +105,8 @@ impl Writer {
     /// stands in a block of which no source told the time, [`LedgerError::NetworkMismatch`], or when it cannot be
     /// written.
     pub fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport> {
-        let (chain, before) = (batch.chain, self.contents.written_bytes);
-        let report = self.change(|contents, folder| contents.with_batch(batch, folder, cancel))?;
+        let (chain, before, telling) = (batch.chain, self.contents.written_bytes, self.telling);
+        let report = self.change(|contents, folder| contents.with_batch(batch, telling, folder, cancel))?;
         let merged = match self.upkeep {
             Upkeep::Prompt => self.merge(chain, cancel),
             Upkeep::Deferred => self.merge_while(chain, Extent::Crowded, cancel),
@@ -210,6 +218,23 @@ impl Writer {
         self.upkeep = Upkeep::Deferred;
     }
 
+    /// From now on commits make items of the change feed: one per block with something new. Loads of history make none
+    /// unless asked to. Followed blocks make theirs either way.
+    pub const fn begin_events(&mut self) {
+        self.telling = Telling::Items;
+    }
+
+    /// How long items of the change feed are kept; what passes it goes with the next change.
+    pub const fn keep_feed(&mut self, limits: FeedLimits) {
+        self.limits = limits;
+    }
+
+    /// The change feed as it is now.
+    #[must_use]
+    pub fn feed(&self) -> Feed {
+        Feed::new(self.snapshot(), Arc::clone(&self.contents.feed), self.folder.path().to_owned())
+    }
+
     /// Ends a load: merges what is due. Edges are for [`Writer::rebuild_edges`]. A load that is broken off needs no
     /// end: the next commit merges what is due.
     ///
@@ -287,16 +312,18 @@ impl Writer {
             age.is_some_and(|age| age > Duration::from_secs(KEPT_SECS))
         };
         let root = self.folder.path().to_owned();
-        let mut listed: BTreeSet<PathBuf> = self.contents.files().map(|file| root.join(&file.name)).collect();
-        for pair in folder::generations(&root)?.windows(2) {
-            // A generation is as long replaced as its successor is old.
-            if is_old(&root.join(folder::manifest_name(pair[1]))) {
-                self.folder.remove(&root.join(folder::manifest_name(pair[0])))?;
-            } else {
-                let kept = Manifest::read(&root, pair[0])?.files();
-                listed.extend(kept.into_iter().flatten().map(|file| root.join(&file.name)));
-            }
+        let generations = folder::generations(&root)?;
+        let mut kept = &generations[..];
+        // A generation is as long replaced as its successor is old, and they grow old in order.
+        while let [replaced, next, ..] = kept
+            && is_old(&root.join(folder::manifest_name(*next)))
+        {
+            self.folder.remove(&root.join(folder::manifest_name(*replaced)))?;
+            kept = &kept[1..];
         }
+        self.listed.read(&root, kept)?;
+        let oldest = kept.first().copied().unwrap_or_default();
+        self.listed.forget_before(oldest);
         let folders = folder::FOLDERS.iter().map(|folder| root.join(folder)).chain([root.clone()]);
         for folder in folders {
             let is_root = folder == root;
@@ -304,7 +331,8 @@ impl Writer {
                 let path = entry.map_err(|source| io_error("cannot list", &folder, source))?.path();
                 // In the root folder stand files of other owners; only our own leftovers are ours to delete.
                 let is_ours = !is_root || is_temporary_manifest(&path);
-                if is_ours && path.is_file() && !listed.contains(&path) && is_old(&path) {
+                let is_listed = path.strip_prefix(&root).is_ok_and(|name| self.listed.has(name));
+                if is_ours && path.is_file() && !is_listed && is_old(&path) {
                     self.folder.remove(&path)?;
                 }
             }
@@ -325,15 +353,37 @@ impl Writer {
         {
             after = with_edges;
         }
+        self.keep_up_feed(&mut after)?;
         after.generation = generation;
         after.written_bytes += self.folder.segment_bytes();
         let manifest = manifest::write(&mut after, &mut self.folder)?;
         self.folder.publish(&manifest)?;
         self.snapshot = Arc::new(after.snapshot());
+        self.listed.note(generation, after.files());
         self.contents = after;
         // The commit stands; what could not be deleted now is found by the next collection.
         let _ = self.collect_garbage();
         Ok(outcome)
+    }
+
+    /// Stamps new items, drops old ones, and puts those before into runs.
+    fn keep_up_feed(&mut self, after: &mut Contents) -> Result<()> {
+        let feed = Arc::make_mut(&mut after.feed);
+        if feed.store == StoreId::default() {
+            feed.store = feed::drawn(self.folder.path())?;
+        }
+        if feed.newest == self.contents.feed.newest {
+            return Ok(());
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        feed.stamp(self.contents.feed.newest, now);
+        feed.prune(&self.limits, now);
+        match feed.fold(&mut self.folder) {
+            // A damaged file of an old item must not keep new blocks out: its items stay as they are.
+            Err(LedgerError::Corrupt { .. }) => Ok(()),
+            folded => folded,
+        }
     }
 }
 

@@ -61,7 +61,7 @@ fn stride() -> usize {
 #[test]
 fn power_lost_at_any_operation_and_again_after_it_loses_nothing_that_was_acknowledged() {
     let (digests, operations) = reference();
-    assert!(operations.len() > 200, "the story has {} operations", operations.len());
+    assert!(operations.len() > 150, "the story has {} operations", operations.len());
     for (loss, offset) in [(Loss::Kept, 0), (Loss::Dropped, 2), (Loss::Torn, 4)] {
         for at in (offset..operations.len()).step_by(stride()) {
             let told = format!("{loss:?} at {at} ({:?})", operations[at]);

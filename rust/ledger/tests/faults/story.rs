@@ -4,7 +4,7 @@ use std::path::Path;
 
 use headwater_ledger::facts::{Batch, BlockFacts, Claim};
 use headwater_ledger::market::PricePoint;
-use headwater_ledger::read::CoverageTable;
+use headwater_ledger::read::{CoverageTable, Generations};
 use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::{Chainlet, address};
@@ -72,7 +72,15 @@ pub const STEPS: [Step; 17] = [
     |writer| writer.compact(CHAIN, &|_, _| {}, &Cancel::new()).map(drop),
 ];
 
-/// What is held, whatever the segments.
+/// What is held, whatever the segments, and what the change feed tells: neither is ever there without the other.
 pub fn digest(folder: &Path) -> String {
-    Store::open(folder).unwrap().digest(&Cancel::new()).unwrap().to_string()
+    let store = Store::open(folder).unwrap();
+    let feed = store.feed().unwrap();
+    let told = feed.after(0, usize::MAX).unwrap().into_iter().map(|item| {
+        let transactions = feed.transactions(item.position).unwrap();
+        let hashes: Vec<_> = transactions.iter().map(|new| new.transaction.head.hash).collect();
+        format!("{item:?} {hashes:?}")
+    });
+    let told: Vec<String> = told.collect();
+    format!("{} {}", store.digest(&Cancel::new()).unwrap(), told.join(" "))
 }

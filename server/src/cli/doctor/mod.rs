@@ -104,9 +104,10 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
 fn configuration(shared: &Shared, arguments: &Arguments, findings: &mut Findings) -> Config {
     match serve::settings(shared, arguments.config.as_deref(), &[]) {
         Ok(config) => {
-            let from = arguments.config.as_ref().map_or("defaults and environment".to_owned(), |file| {
-                format!("{}, environment", file.display())
-            });
+            let from = arguments
+                .config
+                .as_ref()
+                .map_or("defaults and environment".to_owned(), |file| format!("{}, environment", file.display()));
             findings.good("configuration", format!("every key is known ({from})"));
             config
         }

@@ -31,10 +31,9 @@ pub(super) fn examine(place: &Place, secrets_dir: Option<&Path>, findings: &mut 
         }
     };
     match home.check() {
-        Ok(checked) => findings.good(
-            AREA,
-            format!("it opens, and {} entries of the credit ledger fit", grouped(checked.entries)),
-        ),
+        Ok(checked) => {
+            findings.good(AREA, format!("it opens, and {} entries of the credit ledger fit", grouped(checked.entries)))
+        }
         Err(error) => {
             let remedy = "restore a backup with `headwater state restore`: balances are not to be trusted";
             return findings.broken(AREA, causes(&error), remedy);

@@ -26,7 +26,8 @@ pub(super) fn examine(path: &Path, deep: bool, findings: &mut Findings) {
     let (snapshot, stats) = match (store.snapshot(), store.stats()) {
         (Ok(snapshot), Ok(stats)) => (snapshot, stats),
         (Err(error), _) | (_, Err(error)) => {
-            let remedy = "`headwater verify` names the damaged file: restore it from a copy, or ingest into a new store";
+            let remedy =
+                "`headwater verify` names the damaged file: restore it from a copy, or ingest into a new store";
             return findings.broken(AREA, causes(&error), remedy);
         }
     };
@@ -44,7 +45,11 @@ pub(super) fn examine(path: &Path, deep: bool, findings: &mut Findings) {
         verify(&store, findings);
     }
     if stats.chains.is_empty() {
-        findings.warn(AREA, "it holds no chain data", "`headwater ingest` reads files, `headwater simulate` makes some");
+        findings.warn(
+            AREA,
+            "it holds no chain data",
+            "`headwater ingest` reads files, `headwater simulate` makes some",
+        );
     }
     chains(&stats.chains, findings);
     let held: Vec<Chain> = stats.chains.keys().copied().collect();

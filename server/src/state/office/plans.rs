@@ -5,17 +5,17 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::{Office, json as as_json};
-use crate::state::book::read_plans;
-use crate::state::plan::{DEFAULT_PLAN, Plan};
+use crate::gateway::Plan;
+use crate::state::plan::{self, DEFAULT_PLAN};
 use crate::state::{StateError, now_ms};
 
 impl Office<'_, '_> {
-    /// All plans, the default one among them, stored or not.
+    /// All plans that are stored. Accounts of the default plan go by the configuration while none is stored.
     ///
     /// # Errors
     /// When the database fails.
     pub fn plans(&mut self) -> Result<Vec<Plan>, StateError> {
-        Ok(read_plans(self.tx)?.into_values().map(Arc::unwrap_or_clone).collect())
+        Ok(plan::read_all(self.tx)?.into_values().map(Arc::unwrap_or_clone).collect())
     }
 
     /// Makes a plan or changes it, from its definition as JSON. The default plan can be changed too.
@@ -23,8 +23,8 @@ impl Office<'_, '_> {
     /// # Errors
     /// [`StateError::BadPlan`] when it cannot be.
     pub fn set_plan(&mut self, name: &str, definition: &str) -> Result<Plan, StateError> {
-        let plan = Plan::parse(name, definition)?;
-        let before = read_plans(self.tx)?.get(name).map(|plan| as_json(plan.as_ref()));
+        let plan = plan::parse(name, definition)?;
+        let before = plan::read_all(self.tx)?.get(name).map(|plan| as_json(plan.as_ref()));
         let text = as_json(&plan).to_string();
         self.tx.execute(
             "INSERT INTO plan (name, definition, created_at_ms, updated_at_ms) VALUES (?1, ?2, ?3, ?3)
@@ -35,13 +35,13 @@ impl Office<'_, '_> {
         Ok(plan)
     }
 
-    /// Removes a plan; its accounts are left with the default one. The default plan goes back to what it was made with.
+    /// Removes a plan; its accounts are left with the default one. The default plan goes back to the configuration.
     ///
     /// # Errors
     /// When there is no such plan.
     pub fn remove_plan(&mut self, name: &str) -> Result<(), StateError> {
         self.known_plan(name)?;
-        let before = read_plans(self.tx)?.get(name).map(|plan| as_json(plan.as_ref()));
+        let before = plan::read_all(self.tx)?.get(name).map(|plan| as_json(plan.as_ref()));
         self.tx.execute("DELETE FROM plan WHERE name = ?1", &[name.into()])?;
         self.tx.execute("UPDATE account SET plan = ?2 WHERE plan = ?1", &[name.into(), DEFAULT_PLAN.into()])?;
         self.changed("plans.remove", name, before.as_ref(), None)
@@ -60,6 +60,10 @@ impl Office<'_, '_> {
     }
 
     pub(super) fn known_plan(&mut self, name: &str) -> Result<(), StateError> {
-        if read_plans(self.tx)?.contains_key(name) { Ok(()) } else { Err(StateError::UnknownPlan(name.to_owned())) }
+        if name == DEFAULT_PLAN || plan::read_all(self.tx)?.contains_key(name) {
+            Ok(())
+        } else {
+            Err(StateError::UnknownPlan(name.to_owned()))
+        }
     }
 }

@@ -1,0 +1,35 @@
+"""The seam that every ledger stands on: whoever answers calls by name, JSON in and JSON out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from headwater._headwater import _ArrowStream
+
+
+class Answers(Protocol):
+    """Where answers come from: the engine in this process, or a server."""
+
+    @property
+    def source(self) -> str:
+        """Where the data comes from, for people."""
+        ...
+
+    def answer(self, name: str, request: str, /) -> str:
+        """Answer one call: ``{"data", "meta"}``."""
+        ...
+
+    def write_table(self, name: str, request: str, path: str | PathLike[str], /) -> str:
+        """Write the rows of a list to a file; rows, cursor and warnings come back."""
+        ...
+
+    def read_table(self, name: str, request: str, /) -> _ArrowStream:
+        """Give the rows of a list as a table."""
+        ...
+
+    def export_transfers(self, out: str | PathLike[str], chains: Sequence[str], /) -> str:
+        """Write all movements as partitioned Parquet; what was written comes back."""
+        ...

@@ -1,0 +1,99 @@
+"""What a server says when it refuses, as exceptions; and what it says of its limits."""
+
+from __future__ import annotations
+
+import email.utils
+import http.client
+import json
+import re
+import time
+from typing import Any
+
+from headwater import errors
+from headwater.errors import HeadwaterError
+
+_BY_STATUS: dict[int, type[HeadwaterError]] = {
+    400: errors.InvalidInput,
+    401: errors.Unauthorized,
+    402: errors.InsufficientCredit,
+    403: errors.Forbidden,
+    404: errors.NotFound,
+    406: errors.InvalidInput,
+    409: errors.Conflict,
+    413: errors.InvalidInput,
+    415: errors.InvalidInput,
+    429: errors.RateLimited,
+    500: errors.InternalError,
+    502: errors.Unavailable,
+    503: errors.Unavailable,
+    504: errors.TimedOut,
+}
+
+
+def of(status: int, headers: http.client.HTTPMessage, body: bytes) -> HeadwaterError:
+    """Give the exception for an answer that is no success."""
+    told = _envelope(body)
+    kind = _BY_STATUS.get(status, errors.ServerError)
+    if told is None:
+        error: HeadwaterError = _foreign(kind, status, headers, body)
+    else:
+        details = told.get("details") or {}
+        message = f"{told.get('message', 'no message')} (HTTP {status})" if _is_ours_only(kind) else told["message"]
+        error = kind(message, reason=details.get("reason") or told.get("code"), field=details.get("field"))
+        if kind in {errors.InvalidInput, errors.NotFound}:
+            # As the engine says it, which knows no codes of HTTP.
+            error.reason = details.get("reason")
+    error.status = status
+    error.request_id = headers.get("X-Request-Id")
+    if isinstance(error, errors.ServerError):
+        error.retry_after = retry_after(headers)
+    return error
+
+
+def check_json(status: int, headers: http.client.HTTPMessage, body: bytes) -> None:
+    """Refuse what is no answer of Headwater, such as the page of a proxy in between."""
+    if headers.get_content_type() != "application/json" or not body.startswith(b"{"):
+        error = _foreign(errors.ServerError, status, headers, body)
+        error.status = status
+        raise error
+
+
+def retry_after(headers: http.client.HTTPMessage) -> float | None:
+    """Give the seconds of ``Retry-After``, which may be a date."""
+    text = (headers.get("Retry-After") or "").strip()
+    if text.isdecimal():
+        return float(text)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None
+
+
+def exhausted_for(headers: http.client.HTTPMessage) -> float | None:
+    """Give the seconds until a limit that is used up has room, as ``RateLimit`` says: ``"medium";r=0;t=2``."""
+    text = headers.get("RateLimit") or ""
+    parameters = dict(re.findall(r";\s*([rt])=(\d+)", text))
+    if parameters.get("r") != "0" or "t" not in parameters:
+        return None
+    return float(parameters["t"])
+
+
+def _envelope(body: bytes) -> dict[str, Any] | None:
+    try:
+        told = json.loads(body)["error"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return told if isinstance(told, dict) and isinstance(told.get("message"), str) else None
+
+
+def _is_ours_only(kind: type[HeadwaterError]) -> bool:
+    return issubclass(kind, errors.ServerError)
+
+
+def _foreign(kind: type[HeadwaterError], status: int, headers: http.client.HTTPMessage, body: bytes) -> HeadwaterError:
+    if 300 <= status < 400:
+        message = f"the server answers {status} and leads to {headers.get('Location')!r}: connect to that address"
+        return errors.ServerError(message, reason="redirect")
+    shown = " ".join(body[:200].decode(errors="replace").split())
+    message = f"what answers {status} is not Headwater, or something stands in between: {shown!r}"
+    return (kind if _is_ours_only(kind) else errors.ServerError)(message, reason="foreign_answer")

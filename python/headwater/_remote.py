@@ -1,0 +1,297 @@
+"""Calls answered by a server: what a remote ledger stands on, as another ledger stands on the engine."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import tempfile
+import threading
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from os import PathLike
+from typing import IO, TYPE_CHECKING, Any
+
+from headwater import _headwater
+from headwater._http import Call, Connections, chunks
+from headwater.errors import InternalError, InvalidInput, NotFound, StorageError, Unsupported
+
+if TYPE_CHECKING:
+    from headwater._headwater import _ArrowStream
+
+# Rows that one call of a list gives, where it is paged by cursor and where by offset.
+_MOST_ROWS = {"cursor": 100_000, "offset": 100}
+_IN_MEMORY = 8 << 20
+_TOGETHER = 1 << 20
+_LOOK_SECS = 0.2
+
+
+@dataclass(frozen=True)
+class Route:
+    """A call as HTTP has it."""
+
+    path: str
+    method: str
+    cost: int
+    # The field that leads through the pages of a list.
+    pages: str | None = None
+
+
+# All calls of the engine, and those that only a server answers.
+_ROUTES = {name: Route(path, method, cost, pages) for name, path, method, cost, pages in _headwater.calls()}
+_OF_SERVERS = {"usage": Route("/v1/usage", "GET", 0)}
+
+
+@dataclass
+class Spent:
+    """What calls have cost."""
+
+    last: int | None = None
+    total: int = 0
+    remaining: int | None = None
+
+
+class Remote:
+    """Answers of a server."""
+
+    def __init__(self, connections: Connections, parallel: int) -> None:
+        self._connections = connections
+        self._parallel = parallel
+        self._lock = threading.Lock()
+        self.spent = Spent()
+
+    @property
+    def source(self) -> str:
+        """Name the server."""
+        return self._connections.place.url
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._connections.close()
+
+    def answer(self, name: str, request: str) -> str:
+        """Answer one call."""
+        return self._answer(name, request, None)
+
+    def answers(self, name: str, requests: Sequence[str]) -> list[str]:
+        """Answer many calls, some of them at the same time; the first that fails ends all."""
+        if len(requests) < 2 or self._parallel < 2:
+            return [self.answer(name, request) for request in requests]
+        stop = threading.Event()
+        pool = ThreadPoolExecutor(min(self._parallel, len(requests)), "headwater")
+        try:
+            futures = [pool.submit(self._answer, name, request, stop) for request in requests]
+            return _in_order(futures)
+        except BaseException as error:
+            stop.set()
+            if isinstance(error, KeyboardInterrupt):
+                # Nobody waits for what is still under way.
+                self._connections.close()
+            raise
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _answer(self, name: str, request: str, stop: threading.Event | None) -> str:
+        call = call_of(name, json.loads(request))
+
+        def receive(response: http.client.HTTPResponse) -> str:
+            text = self._connections.text(response)
+            self._count(response)
+            return text
+
+        try:
+            return self._connections.call(call, receive, stop)
+        except NotFound as error:
+            # Of what is named in the path, the answer does not say the field.
+            error.field = error.field or next(iter(_parts(_route(name).path)), None)
+            raise
+
+    def write_table(self, name: str, request: str, path: str | PathLike[str]) -> str:
+        """Write the rows of a list to a file."""
+        table = _headwater.Lines(name, path)
+        told = self._fill(name, json.loads(request), table)
+        table.finish()
+        return json.dumps(told)
+
+    def read_table(self, name: str, request: str) -> _ArrowStream:
+        """Give the rows of a list as a table."""
+        table = _headwater.Lines(name)
+        self._fill(name, json.loads(request), table)
+        made = table.finish()
+        if made is None:
+            message = "a table without a file is in memory"
+            raise InternalError(message)
+        return made
+
+    def export_transfers(self, out: str | PathLike[str], chains: Sequence[str]) -> str:
+        """Refuse: no server gives everything it holds."""
+        message = "export needs the store itself: open it with headwater.open, or run `headwater export` beside it"
+        raise Unsupported(message)
+
+    def _fill(self, name: str, request: dict[str, Any], table: _headwater.Lines) -> dict[str, Any]:
+        """Put all pages of a list into a table, page after page of one state of the data."""
+        pages = _ROUTES[name].pages if request.get("limit") is None else None
+        if pages is not None:
+            request["limit"] = _MOST_ROWS[pages]
+        rows, skipped, first = 0, _skipped(request), None
+        try:
+            while True:
+                with tempfile.SpooledTemporaryFile(_IN_MEMORY) as page:
+                    head = self._page(name, request, page)
+                    if first is None:
+                        first = head
+                        cursor = None if pages is not None else head.next_cursor
+                        table.begin(head.total, head.as_of_block, head.amount_unit, cursor)
+                    counted = 0
+                    for lines in _blocks(page):
+                        counted += lines.count(b"\n")
+                        table.add(lines)
+                rows += counted
+                place = _next_place(pages, head, counted, skipped + rows)
+                if place is None:
+                    break
+                request.update(place)
+        except BaseException:
+            table.give_up()
+            raise
+        warnings = list(first.warnings)
+        if pages == "offset" and head.as_of_block != first.as_of_block:
+            message = "the data changed while its pages were read: rows near their edges may be missing or there twice"
+            warnings.append({"code": "data_changed", "field": None, "message": message})
+        return {"rows": rows, "next_cursor": head.next_cursor, "warnings": warnings}
+
+    def _page(self, name: str, request: Mapping[str, Any], page: IO[bytes]) -> Head:
+        call = call_of(name, request, accept="application/x-ndjson")
+
+        def receive(response: http.client.HTTPResponse) -> Head:
+            _write(page, b"", begin=True)
+            for piece in chunks(response):
+                _write(page, piece)
+            self._count(response)
+            return Head.of(response.headers)
+
+        return self._connections.call(call, receive)
+
+    def _count(self, response: http.client.HTTPResponse) -> None:
+        cost, remaining = (response.headers.get(f"X-Credit-{what}", "") for what in ("Cost", "Remaining"))
+        with self._lock:
+            if cost.isdecimal():
+                self.spent.last = int(cost)
+                self.spent.total += int(cost)
+            if remaining.isdecimal():
+                self.spent.remaining = int(remaining)
+
+
+@dataclass
+class Head:
+    """What the headers of a list say besides its rows."""
+
+    next_cursor: str | None = None
+    total: int | None = None
+    as_of_block: int | None = None
+    amount_unit: str | None = None
+    warnings: Sequence[dict[str, Any]] = ()
+
+    @classmethod
+    def of(cls, headers: http.client.HTTPMessage) -> Head:
+        """Read them."""
+
+        def number(name: str) -> int | None:
+            text = headers.get(name, "")
+            return int(text) if text.isdecimal() else None
+
+        codes = [code.strip().partition(":") for code in headers.get("X-Warnings", "").split(",") if code.strip()]
+        warnings = [{"code": code, "field": field or None, "message": ""} for code, _, field in codes]
+        return cls(
+            headers.get("X-Next-Cursor"),
+            number("X-Total-Count"),
+            number("X-As-Of-Block"),
+            headers.get("X-Amount-Unit"),
+            warnings,
+        )
+
+
+def call_of(name: str, request: Mapping[str, Any], accept: str = "application/json") -> Call:
+    """Give a call as it is sent: parameters of a GET in the address, of a POST in the body."""
+    route = _route(name)
+    method, path, fields = route.method, route.path, dict(request)
+    for part in _parts(route.path):
+        value = fields.pop(part, None)
+        if not isinstance(value, str) or not value:
+            message = f"{part}: is missing: expected text"
+            raise InvalidInput(message, reason="missing_field", field=part)
+        path = path.replace(f"{{{part}}}", urllib.parse.quote(value, safe=""))
+    if name == "token/addresses_flow":
+        # Both ways are given, and a hundred addresses are long for a line.
+        method = "POST"
+    if method == "POST":
+        return Call(name, method, path, json.dumps(fields).encode(), accept, route.cost > 0)
+    query = urllib.parse.urlencode({field: _shown(value) for field, value in fields.items() if value is not None})
+    return Call(name, method, f"{path}?{query}" if query else path, None, accept, route.cost > 0)
+
+
+def _route(name: str) -> Route:
+    route = _ROUTES.get(name) or _OF_SERVERS.get(name)
+    if route is None:
+        message = f'there is no call "{name}"'
+        raise NotFound(message)
+    return route
+
+
+def _parts(path: str) -> list[str]:
+    """Give the parameters that stand in a path."""
+    return [part[1:-1] for part in path.split("/") if part.startswith("{")]
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401
+    """Give a value as a query has it: lists with commas, ``native`` for the coin of a chain."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join("native" if each is None else _shown(each) for each in value)
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _in_order(futures: Sequence[Future[str]]) -> list[str]:
+    """Give all answers in order, or raise as soon as one has failed: the first of those that have."""
+    failed: list[Future[str]] = []
+    pending = set(futures)
+    while pending and not failed:
+        # Not for ever at once: a signal that another thread was woken by is seen between two waits.
+        _, pending = wait(pending, _LOOK_SECS, FIRST_EXCEPTION)
+        failed = [future for future in futures if future.done() and future.exception() is not None]
+    return [future.result() for future in failed or futures]
+
+
+def _next_place(pages: str | None, head: Head, counted: int, reached: int) -> dict[str, Any] | None:
+    if pages == "cursor" and head.next_cursor is not None:
+        return {"cursor": head.next_cursor}
+    if pages == "offset" and counted == _MOST_ROWS["offset"]:
+        return {"offset": reached}
+    return None
+
+
+def _skipped(request: Mapping[str, Any]) -> int:
+    """Give the rows that are left out before the first one; of one that says no number, the server says so."""
+    text = str(request.get("offset") or 0).strip()
+    return int(text) if text.isdecimal() else 0
+
+
+def _write(page: IO[bytes], piece: bytes, *, begin: bool = False) -> None:
+    try:
+        if begin:
+            page.seek(0)
+            page.truncate()
+        page.write(piece)
+    except OSError as error:
+        # Not the connection's fault, and so no reason to ask again.
+        message = f"a page of the list could not be kept in the folder of temporary files: {error}"
+        raise StorageError(message) from error
+
+
+def _blocks(page: IO[bytes]) -> Iterator[bytes]:
+    """Give whole lines, about a mebibyte of them at a time."""
+    page.seek(0)
+    while lines := page.readlines(_TOGETHER):
+        yield b"".join(lines)

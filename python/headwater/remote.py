@@ -1,0 +1,182 @@
+"""The interface over a server: the same calls as over a store, asked through HTTP."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from headwater._http import Connections, Patience
+from headwater._place import place_of
+from headwater._remote import Remote
+from headwater.errors import InvalidInput
+from headwater.ledger import Ledger
+from headwater.reports import Report
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True)
+class Credits:
+    """What calls have cost, as the server told with its answers.
+
+    Attributes
+    ----------
+    last_cost : int or None
+        Credits of the last answer.
+    spent : int
+        Credits of all answers to this ledger.
+    remaining : int or None
+        What is left on the key by the last answer, whoever else uses it; ``None`` before the first one.
+    """
+
+    last_cost: int | None
+    spent: int
+    remaining: int | None
+
+
+def connect(
+    url: str,
+    api_key: str | None = None,
+    *,
+    timeout: float = 75.0,
+    retries: int = 5,
+    patience: float = 180.0,
+    parallel: int = 4,
+    proxy: str | None = None,
+    tls: ssl.SSLContext | str | PathLike[str] | None = None,
+) -> RemoteLedger:
+    """Connect to a server that ``headwater serve`` runs.
+
+    The ledger answers as one of :func:`headwater.open` does. Nothing is sent before the first call; connections are
+    kept for the next ones.
+
+    Parameters
+    ----------
+    url : str
+        Where it is, such as ``"https://headwater.example"``. Over plain ``http`` the key can be read on the way.
+    api_key : str, optional
+        What ``headwater keys create`` printed; left out for a server that asks for none.
+    timeout : float, optional
+        Seconds that one try may take: the longest silence, and a whole JSON answer. The server's own limit for its
+        heaviest calls is 60.
+    retries : int, optional
+        How often a call is tried again: after 429, 502, 503 and 504, when the server says so (``Retry-After``), and
+        after a connection that broke. Every try carries the same ``Idempotency-Key``, so that an answer that was lost
+        on its way is not paid for twice. Never after 402.
+    patience : float, optional
+        Seconds for all tries of a call and the waits between them; no wait is begun that would pass them.
+    parallel : int, optional
+        Calls at the same time where many addresses are asked about. They keep to the server's limits together.
+    proxy : str, optional
+        The address of an HTTP proxy, or ``"environment"`` for what ``https_proxy`` and the like name. Missing, no proxy
+        is used, whatever the environment says.
+    tls : ssl.SSLContext or path, optional
+        How the server's certificate is checked, or a file of the authorities that are trusted; missing, those of the
+        system.
+
+    Returns
+    -------
+    RemoteLedger
+
+    Raises
+    ------
+    InvalidInput
+        When the address, or a number, cannot be meant.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> from headwater.examples import ALICE
+    >>> with hw.connect(url, api_key=key) as ledger:  # url and key of a server of these examples
+    ...     ledger.transactions(ALICE, symbols=["eth"]).frame.select("action", "amount", "amount_usd").rows()
+    [('send', '1', 2000.0), ('receive', '3', 6000.0)]
+    """
+    bounds = [
+        ("timeout", timeout, timeout > 0),
+        ("retries", retries, retries >= 0),
+        ("patience", patience, patience > 0),
+    ]
+    for name, value, fits in [*bounds, ("parallel", parallel, 1 <= parallel <= 64)]:
+        if not fits:
+            message = f"{name}: {value!r} is out of range"
+            raise InvalidInput(message, reason="invalid_value", field=name)
+    if api_key is not None and not (api_key.isascii() and api_key.isprintable() and api_key.strip() == api_key != ""):
+        message = "api_key: expected what `headwater keys create` printed, without blanks around it"
+        raise InvalidInput(message, reason="invalid_value", field="api_key")
+    place = place_of(url, proxy, tls)
+    return RemoteLedger(Remote(Connections(place, api_key, Patience(timeout, retries, patience)), parallel))
+
+
+class RemoteLedger(Ledger):
+    """A :class:`headwater.Ledger` whose calls a server answers: :func:`headwater.connect` makes one.
+
+    Calls cost credits. Besides what every ledger raises there are :class:`headwater.ServerError` and its children.
+    :meth:`read_all` and :meth:`write` ask in pages of 100,000 rows, each of which costs as a call does; of holders the
+    server gives 100 a page, which then are not of one state of the data where that changes meanwhile. The warnings
+    of :meth:`write` come without their texts. :meth:`export` needs the store and raises :class:`headwater.Unsupported`.
+
+    It can be shared between threads. Close it, or use it in a ``with``, to close its connections.
+    """
+
+    _answers: Remote
+
+    @property
+    def credits(self) -> Credits:
+        """What calls have cost, by the answers so far.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> from headwater.examples import ALICE
+        >>> ledger = hw.connect(url, api_key=key)
+        >>> before = ledger.chains().meta["credit_remaining"]
+        >>> report = ledger.counterparties(ALICE)
+        >>> ledger.credits.last_cost, before - ledger.credits.remaining, report.meta["credit_cost"]
+        (5, 5, 5)
+        """
+        spent = self._answers.spent
+        return Credits(spent.last, spent.total, spent.remaining)
+
+    def usage(self) -> Report:
+        """Give what the key used in the present period; costs nothing.
+
+        Returns
+        -------
+        Report
+            Rows are the endpoints with calls and credits; ``report.credit_remaining``, ``report.plan``,
+            ``report.period_start`` and ``report.period_end`` stand beside.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> from headwater.examples import ALICE
+        >>> ledger = hw.connect(url, api_key=key)
+        >>> report = ledger.counterparties(ALICE)
+        >>> "/v1/counterparty" in ledger.usage().frame["endpoint"]
+        True
+        """
+        return self.query("usage")
+
+    def close(self) -> None:
+        """Close the connections; a later call opens new ones."""
+        self._answers.close()
+
+    def __enter__(self) -> Self:
+        """Give the ledger."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the connections."""
+        self.close()
+
+    def _all(self, endpoint: str, requests: Sequence[Mapping[str, Any]]) -> list[Report]:
+        answers = self._answers.answers(endpoint, [json.dumps(request) for request in requests])
+        return [Report(endpoint, answer) for answer in answers]

@@ -1,0 +1,288 @@
+//! The rows of one item of the feed, made and priced once for all who watch.
+
+use std::sync::Arc;
+
+use headwater_ledger::Ledger;
+use headwater_ledger::facts::MovementFact;
+use headwater_ledger::feed::{FeedItem, NewTransaction, new_movements};
+use headwater_ledger::read::{Direction, MovementKind, Ordinal, Status, Transaction};
+use headwater_metrics::utxo_attribution::Attribution;
+use headwater_types::{Address, Amount, Asset};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::changes::Changes;
+use super::event::{Cause, CausePlace};
+use crate::Error;
+use crate::asset_book::AssetBook;
+use crate::rows::{RowParts, TransferRow, UtxoSides};
+use crate::valuation::{Output, Valuer};
+use crate::walk::attribution;
+
+/// Longest symbol that an event carries: whoever makes a token may name it as they like.
+const MOST_SYMBOL: usize = 64;
+
+/// One movement that succeeded and moved something.
+pub(super) struct Row {
+    /// As nobody in particular sees it.
+    pub row: TransferRow,
+    pub cause: Cause,
+    pub asset: Asset,
+    sides: Sides,
+}
+
+/// Who takes part.
+enum Sides {
+    /// A movement from one account to another.
+    Account { from: Option<Address>, to: Option<Address> },
+    /// What a UTXO transaction changed for one address.
+    Utxo { owner: Address, direction: Direction, transaction: Arc<(Transaction, Attribution)> },
+}
+
+impl Row {
+    /// Who takes part, the sender first; both sides of a movement to oneself are one.
+    pub fn parties(&self) -> impl Iterator<Item = Address> + use<> {
+        let (one, other) = match &self.sides {
+            Sides::Account { from, to } => (*from, to.filter(|to| *from != Some(*to))),
+            Sides::Utxo { owner, .. } => (Some(*owner), None),
+        };
+        one.into_iter().chain(other)
+    }
+
+    /// Which way it goes for one of its parties.
+    pub fn direction(&self, address: &Address) -> Direction {
+        match &self.sides {
+            Sides::Utxo { direction, .. } => *direction,
+            Sides::Account { from, to } if from == to => Direction::Own,
+            Sides::Account { to, .. } if to.as_ref() == Some(address) => Direction::In,
+            Sides::Account { .. } => Direction::Out,
+        }
+    }
+
+    /// Whether it stands for the movement where nobody in particular is asked about: of a UTXO transaction what came
+    /// to its receivers does, for what its senders lost is the same money.
+    pub fn stands_alone(&self) -> bool {
+        match &self.sides {
+            Sides::Account { .. } => true,
+            Sides::Utxo { direction, .. } => *direction == Direction::In,
+        }
+    }
+
+    /// The row as one of its parties sees it.
+    pub fn seen_by(&self, address: &Address) -> TransferRow {
+        let direction = self.direction(address);
+        let mut row = self.alone();
+        let other = match &self.sides {
+            Sides::Account { .. } if direction == Direction::Own => Some(*address),
+            Sides::Account { from, .. } if direction == Direction::In => *from,
+            Sides::Account { to, .. } => *to,
+            Sides::Utxo { .. } => None,
+        };
+        match direction {
+            Direction::In => (row.action, row.direction) = (Some("receive"), Some("From")),
+            Direction::Out => (row.action, row.direction) = (Some("send"), Some("To")),
+            Direction::Own => (row.action, row.direction) = (Some("self"), Some("Self")),
+        }
+        row.counterparty = match &self.sides {
+            Sides::Account { .. } => other.map(|other| other.to_string()),
+            Sides::Utxo { .. } => match direction {
+                Direction::In => row.from_address.clone(),
+                Direction::Out => row.to_address.clone(),
+                Direction::Own => Some(address.to_string()),
+            },
+        };
+        row
+    }
+
+    /// The row as nobody in particular sees it, with what only Bitcoin rows carry.
+    pub fn alone(&self) -> TransferRow {
+        let mut row = self.row.clone();
+        if let Sides::Utxo { owner, direction, transaction } = &self.sides {
+            let (transaction, attribution) = &**transaction;
+            let sides = UtxoSides::of(owner, *direction, attribution);
+            let sole = sides.sole(owner, *direction, attribution).map(|address| address.to_string());
+            match direction {
+                Direction::In => row.from_address = sole,
+                Direction::Out => row.to_address = sole,
+                Direction::Own => {}
+            }
+            if let Some(utxo) = &transaction.facts.utxo {
+                row.inputs_count = u64::try_from(utxo.inputs.len()).ok();
+                row.outputs_count = u64::try_from(utxo.outputs.len()).ok();
+            }
+            row.counterparties = Some(sides.shown());
+        }
+        row
+    }
+}
+
+/// The rows of an item.
+pub(super) struct BlockRows {
+    pub rows: Vec<Row>,
+    /// Places of rows by who takes part, in order.
+    pub by_address: FxHashMap<Address, Vec<u32>>,
+    /// Largest value in US dollars of any row.
+    pub largest_usd: f64,
+    pub changes: Arc<Changes>,
+}
+
+impl BlockRows {
+    /// The rows of an item's transactions under the registry and prices of a ledger.
+    pub fn new(ledger: &dyn Ledger, item: &FeedItem, transactions: Vec<NewTransaction>) -> Result<Self, Error> {
+        let changes = Arc::new(Changes::of(ledger, item.chain, &transactions));
+        let mut maker =
+            Maker { book: AssetBook::new(ledger, item.chain), valuer: Valuer::new(ledger), rows: Vec::new() };
+        for new in transactions {
+            if new.transaction.facts.utxo.is_some() {
+                maker.utxo(new)?;
+            } else {
+                maker.account(&new)?;
+            }
+        }
+        let rows = maker.rows;
+        let mut by_address: FxHashMap<Address, Vec<u32>> = FxHashMap::default();
+        for (place, row) in (0..).zip(&rows) {
+            row.parties().for_each(|address| by_address.entry(address).or_default().push(place));
+        }
+        let largest_usd = rows.iter().filter_map(|row| row.row.amount_usd).fold(0.0, f64::max);
+        Ok(Self { rows, by_address, largest_usd, changes })
+    }
+}
+
+struct Maker<'a> {
+    book: AssetBook<'a>,
+    valuer: Valuer,
+    rows: Vec<Row>,
+}
+
+impl Maker<'_> {
+    fn account(&mut self, new: &NewTransaction) -> Result<(), Error> {
+        let (transaction, facts) = (&new.transaction, &new.transaction.facts);
+        if facts.status == Some(Status::Failed) {
+            return Ok(());
+        }
+        if let Some(body) = facts.body
+            && new.before.as_ref().is_none_or(|before| before.body.is_none())
+        {
+            let sides = (body.from, body.to.or(facts.created));
+            let creates = body.from.is_some() && body.to.is_none();
+            let name = (MovementKind::Native, Ordinal::Indexed(0));
+            self.movement(transaction, name, sides, (Asset::Native, body.value), creates)?;
+        }
+        let gained = new.before.as_ref().map(|before| new_movements(before, facts));
+        let mut movements = Vec::with_capacity(facts.movements.len());
+        for (place, movement) in facts.movements.iter().enumerate() {
+            let kind = match movement.kind {
+                MovementFact::Internal => MovementKind::Internal,
+                MovementFact::Token => MovementKind::Token,
+                MovementFact::NonFungible | MovementFact::Opening => continue,
+            };
+            if gained.as_ref().is_none_or(|gained| gained.contains(&place)) {
+                movements.push((kind, movement.ordinal, movement));
+            }
+        }
+        movements.sort_by_key(|(kind, ordinal, _)| (*kind, *ordinal));
+        for (kind, ordinal, movement) in movements {
+            let sides = (movement.from, movement.to);
+            self.movement(transaction, (kind, ordinal), sides, (movement.asset, movement.amount), false)?;
+        }
+        Ok(())
+    }
+
+    fn movement(
+        &mut self,
+        transaction: &Transaction,
+        (kind, ordinal): (MovementKind, Ordinal),
+        (from, to): (Option<Address>, Option<Address>),
+        (asset, amount): (Asset, Amount),
+        creates_contract: bool,
+    ) -> Result<(), Error> {
+        if amount.is_zero() {
+            return Ok(());
+        }
+        let number = self.book.of_asset(asset)?;
+        let head = transaction.head;
+        let made = head.hash.is_made().then_some(Status::Success);
+        let parts = RowParts {
+            head,
+            kind,
+            ordinal,
+            from,
+            to,
+            asset: self.book.view(number),
+            amount,
+            status: transaction.facts.status.or(made),
+            creates_contract,
+            approximate: transaction.is_approximate(kind, ordinal),
+            seen: None,
+        };
+        let row = shortened(parts.row(&self.valuer, &Output::Own));
+        let cause = Cause { hash: head.hash, kind, place: CausePlace::Ordinal(ordinal) };
+        self.rows.push(Row { row, cause, asset, sides: Sides::Account { from, to } });
+        Ok(())
+    }
+
+    /// One row per address: what it lost, or what it gained. Of a transaction that was held already only those of
+    /// addresses that were not known to take part.
+    fn utxo(&mut self, new: NewTransaction) -> Result<(), Error> {
+        let NewTransaction { transaction, before } = new;
+        let attributed = attribution(&transaction);
+        let known: FxHashSet<Address> = match before {
+            Some(before) => {
+                let before = Transaction { facts: before, ..transaction.clone() };
+                attribution(&before).changes().iter().map(|change| change.address).collect()
+            }
+            None => FxHashSet::default(),
+        };
+        let native = self.book.of_asset(Asset::Native)?;
+        let is_coinbase = transaction.facts.utxo.as_ref().is_some_and(|utxo| utxo.coinbase);
+        let head = transaction.head;
+        let shared = Arc::new((transaction, attributed));
+        for (ordinal, change) in (0..).zip(shared.1.changes()) {
+            let direction = match (change.net_in(), change.net_out()) {
+                (0, 0) => Direction::Own,
+                (0, _) => Direction::In,
+                _ => Direction::Out,
+            };
+            let amount = Amount::from_u128(change.net_in().max(change.net_out()));
+            if amount.is_zero() || known.contains(&change.address) {
+                continue;
+            }
+            let owner = change.address;
+            let (from, to) = match direction {
+                Direction::In => (None, Some(owner)),
+                Direction::Out => (Some(owner), None),
+                Direction::Own => (Some(owner), Some(owner)),
+            };
+            let parts = RowParts {
+                head,
+                kind: MovementKind::Utxo,
+                ordinal: Ordinal::Indexed(ordinal),
+                from,
+                to,
+                asset: self.book.view(native),
+                amount,
+                status: Some(Status::Success),
+                creates_contract: false,
+                approximate: false,
+                seen: None,
+            };
+            let mut row = parts.row(&self.valuer, &Output::Own);
+            if is_coinbase {
+                row.transfer_type = "coinbase";
+            }
+            let cause = Cause { hash: head.hash, kind: MovementKind::Utxo, place: CausePlace::Owner(owner) };
+            let sides = Sides::Utxo { owner, direction, transaction: Arc::clone(&shared) };
+            self.rows.push(Row { row, cause, asset: Asset::Native, sides });
+        }
+        Ok(())
+    }
+}
+
+fn shortened(mut row: TransferRow) -> TransferRow {
+    if let Some(symbol) = &mut row.symbol
+        && let Some((cut, _)) = symbol.char_indices().nth(MOST_SYMBOL)
+    {
+        symbol.truncate(cut);
+    }
+    row
+}

@@ -1,0 +1,378 @@
+//! What a subscriber wants to hear of.
+
+use headwater_ledger::Ledger;
+use headwater_ledger::read::Direction;
+use headwater_types::address::Reason as AddressReason;
+use headwater_types::{Address, Asset, Chain};
+use rustc_hash::FxHashSet;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::EventType;
+use super::rows::Row;
+use super::threshold::{Threshold, ThresholdFields};
+use crate::desk::Given;
+use crate::request::{Checks, DirectionFilter, MAX_ITEMS, Warnings, at_most, decode, refused};
+use crate::valuation::verified;
+use crate::{Error, Method, Reason, Warning};
+
+/// Most addresses that a subscription names.
+const MOST_ADDRESSES: usize = 10_000;
+
+/// Most confirmations that can be waited for: far more than any chain takes back.
+const MOST_CONFIRMATIONS: u64 = 1_000;
+
+/// Large transfers begin here where nothing is said, in US dollars.
+const LARGE_USD: f64 = 100_000.0;
+
+/// The filters as a client writes them.
+#[derive(Debug, Default, Deserialize)]
+struct FilterFields {
+    blockchain: Option<String>,
+    addresses: Option<Vec<String>>,
+    symbols: Option<Vec<String>>,
+    contracts: Option<Vec<Option<String>>>,
+    direction: Option<DirectionFilter>,
+    min_amount_usd: Option<f64>,
+    labels: Option<Vec<String>>,
+    min_confirmations: Option<u64>,
+    threshold: Option<ThresholdFields>,
+}
+
+/// So that errors name `filters.addresses[3]`.
+#[derive(Debug, Deserialize)]
+struct Request {
+    filters: Option<FilterFields>,
+}
+
+/// An event type with its checked filters.
+#[derive(Debug, Clone)]
+pub struct Subscription {
+    event_type: EventType,
+    pub(super) chain: Option<Chain>,
+    pub(super) addresses: FxHashSet<Address>,
+    assets: Assets,
+    direction: DirectionFilter,
+    min_amount_usd: Option<f64>,
+    pub(super) labels: Vec<String>,
+    /// 1 for at once.
+    pub(super) min_confirmations: u64,
+    pub(super) threshold: Option<Threshold>,
+}
+
+/// Which assets count.
+#[derive(Debug, Clone, PartialEq)]
+enum Assets {
+    /// Those that a registry vouches for.
+    Verified,
+    /// Those of them with one of these symbols, lowercase.
+    Symbols(Vec<String>),
+    /// These, whoever vouches for them.
+    Contracts(Vec<Asset>),
+}
+
+/// Whether symbols must be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Symbols {
+    Known,
+    AsKept,
+}
+
+impl Subscription {
+    /// Checks what a client asks for: the only validation there is. Without filters (null) the defaults hold: large
+    /// transfers of verified assets of all chains from 100,000 US dollars on.
+    ///
+    /// # Errors
+    /// Of a client's making, naming the field (`filters.addresses[3]`): unknown event type, chain, symbol; an address
+    /// that is none; a list too long (10,000 addresses, 100 symbols or contracts); a threshold that is missing.
+    pub fn parse(event_type: &str, filters: &Value, ledger: &dyn Ledger) -> Result<(Self, Vec<Warning>), Error> {
+        Self::checked(EventType::parse(event_type)?, filters, ledger, Symbols::Known)
+    }
+
+    /// Reads what [`Subscription::to_json`] gave when it was kept: a symbol that the registry has lost since is no
+    /// error.
+    ///
+    /// # Errors
+    /// When it was not given by this type.
+    pub fn restore(event_type: &str, filters: &Value, ledger: &dyn Ledger) -> Result<Self, Error> {
+        let (subscription, _) = Self::checked(EventType::parse(event_type)?, filters, ledger, Symbols::AsKept)?;
+        Ok(subscription)
+    }
+
+    fn checked(
+        event_type: EventType,
+        filters: &Value,
+        ledger: &dyn Ledger,
+        symbols: Symbols,
+    ) -> Result<(Self, Vec<Warning>), Error> {
+        let mut warnings = Warnings::default();
+        let request: Request = decode(&json!({ "filters": filters }), Method::Post, &mut warnings)?;
+        let fields = request.filters.unwrap_or_default();
+        let mut checks = Checks { ledger, warnings: &mut warnings, fingerprint: 0, most_rows: 0, given: Given::Parts };
+        let subscription = Self::of_fields(event_type, fields, &mut checks, symbols)?;
+        subscription.warn(&mut warnings);
+        Ok((subscription, warnings.into_list()))
+    }
+
+    fn of_fields(
+        event_type: EventType,
+        fields: FilterFields,
+        checks: &mut Checks<'_>,
+        symbols: Symbols,
+    ) -> Result<Self, Error> {
+        let chain = fields.blockchain.map(|name| checks.chain("filters.blockchain", &name)).transpose()?;
+        let texts = fields.addresses.unwrap_or_default();
+        at_most("filters.addresses", &texts, MOST_ADDRESSES)?;
+        let mut addresses = FxHashSet::default();
+        for (index, text) in texts.iter().enumerate() {
+            addresses.insert(address(checks, chain, (&format!("filters.addresses[{index}]"), text), Named::Address)?);
+        }
+        let min_amount_usd = fields.min_amount_usd;
+        if let Some(least) = min_amount_usd.filter(|least| !(least.is_finite() && *least >= 0.0)) {
+            let why = "expected US dollars, not below zero";
+            return Err(refused(Reason::InvalidValue, "filters.min_amount_usd", &least.to_string(), &why));
+        }
+        let min_confirmations = fields.min_confirmations.unwrap_or_default().max(1);
+        if min_confirmations > MOST_CONFIRMATIONS {
+            let why = format!("at most {MOST_CONFIRMATIONS} confirmations can be waited for");
+            let field = "filters.min_confirmations";
+            return Err(refused(Reason::InvalidValue, field, &min_confirmations.to_string(), &why));
+        }
+        let labels = fields.labels.unwrap_or_default();
+        at_most("filters.labels", &labels, MAX_ITEMS)?;
+        let threshold = match (event_type, fields.threshold) {
+            (EventType::BalanceThreshold, None) => {
+                let why = "filters.threshold is required: {\"symbol\" or \"contract\", \"amount\", \"crossing\"}";
+                return Err(Error::invalid(Reason::MissingField, "filters.threshold", why));
+            }
+            (_, fields) => fields.map(|fields| Threshold::new(checks, chain, fields, symbols == Symbols::Known)),
+        };
+        Ok(Self {
+            event_type,
+            chain,
+            addresses,
+            assets: assets(checks, chain, fields.symbols, fields.contracts, symbols)?,
+            direction: fields.direction.unwrap_or(DirectionFilter::All),
+            min_amount_usd: match event_type {
+                EventType::LargeTransfer => Some(min_amount_usd.unwrap_or(LARGE_USD)),
+                EventType::AddressActivity
+                | EventType::BalanceThreshold
+                | EventType::RiskAlert
+                | EventType::LabelChange => min_amount_usd,
+            },
+            labels,
+            min_confirmations,
+            threshold: threshold.transpose()?,
+        })
+    }
+
+    /// Says what it will never tell, and which filters mean nothing to it.
+    fn warn(&self, warnings: &mut Warnings) {
+        let event = self.event_type;
+        if event.is_silent() {
+            let message = format!("{event} fires for nothing yet: the data that it would tell of is not built");
+            warnings.add("not_built", Some("event_type"), message);
+            return;
+        }
+        if !self.labels.is_empty() {
+            let message = "no address has a label yet: with this filter nothing fires until labels are built";
+            warnings.add("not_built", Some("filters.labels"), message);
+        }
+        let is_large = event == EventType::LargeTransfer;
+        if self.addresses.is_empty() && !is_large {
+            let message = format!("{event} fires for nothing until addresses are set");
+            warnings.add("no_addresses", Some("filters.addresses"), message);
+        }
+        let without_effect: &[(&str, bool)] = &match event {
+            EventType::BalanceThreshold => [
+                ("filters.symbols", matches!(self.assets, Assets::Symbols(_))),
+                ("filters.contracts", matches!(self.assets, Assets::Contracts(_))),
+                ("filters.direction", self.direction != DirectionFilter::All),
+                ("filters.min_amount_usd", self.min_amount_usd.is_some()),
+            ],
+            _ => [
+                ("filters.threshold", self.threshold.is_some()),
+                ("filters.direction", self.addresses.is_empty() && self.direction != DirectionFilter::All),
+                ("", false),
+                ("", false),
+            ],
+        };
+        for (field, _) in without_effect.iter().filter(|(_, is_set)| *is_set) {
+            warnings.add("no_effect", Some(field), format!("{field} has no effect on {event} as it stands"));
+        }
+    }
+
+    /// What it tells of.
+    #[must_use]
+    pub const fn event_type(&self) -> EventType {
+        self.event_type
+    }
+
+    /// How many addresses it names.
+    #[must_use]
+    pub fn address_count(&self) -> usize {
+        self.addresses.len()
+    }
+
+    /// Its filters as they hold, defaults included: what views show and what is kept.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut addresses: Vec<String> = self.addresses.iter().map(Address::to_string).collect();
+        addresses.sort_unstable();
+        let symbols = match &self.assets {
+            Assets::Symbols(symbols) => symbols.clone(),
+            Assets::Verified | Assets::Contracts(_) => Vec::new(),
+        };
+        let contracts: Vec<Option<String>> = match &self.assets {
+            Assets::Contracts(assets) => assets.iter().map(|asset| asset.contract().map(Address::to_string)).collect(),
+            Assets::Verified | Assets::Symbols(_) => Vec::new(),
+        };
+        let mut filters = json!({
+            "blockchain": self.chain.map(Chain::name),
+            "addresses": addresses,
+            "symbols": symbols,
+            "contracts": contracts,
+            "direction": self.direction.name(),
+            "min_amount_usd": self.min_amount_usd,
+            "labels": self.labels,
+            "min_confirmations": self.min_confirmations,
+        });
+        if let Some(threshold) = &self.threshold {
+            filters["threshold"] = threshold.to_json();
+        }
+        filters
+    }
+
+    /// Whether anything can ever be told.
+    pub(super) fn can_fire(&self) -> bool {
+        let is_large = self.event_type == EventType::LargeTransfer;
+        !self.event_type.is_silent() && self.labels.is_empty() && (is_large || !self.addresses.is_empty())
+    }
+
+    /// The least value in US dollars that is told.
+    pub(super) const fn least_usd(&self) -> Option<f64> {
+        self.min_amount_usd
+    }
+
+    /// Whether a row is one to tell of, whoever it concerns.
+    pub(super) fn wants(&self, row: &Row) -> bool {
+        let is_asset = match &self.assets {
+            Assets::Verified => row.row.verified,
+            Assets::Symbols(symbols) => {
+                row.row.verified && row.row.symbol.as_ref().is_some_and(|symbol| symbols.contains(symbol))
+            }
+            Assets::Contracts(assets) => assets.contains(&row.asset),
+        };
+        let is_worth = |least: f64| least <= 0.0 || row.row.amount_usd.is_some_and(|usd| usd >= least);
+        is_asset && self.min_amount_usd.is_none_or(is_worth)
+    }
+
+    /// Whether a movement goes the way that is asked for.
+    pub(super) fn wants_direction(&self, direction: Direction) -> bool {
+        match self.direction {
+            DirectionFilter::All => true,
+            DirectionFilter::In => direction == Direction::In,
+            DirectionFilter::Out => direction == Direction::Out,
+        }
+    }
+}
+
+/// What an address stands for in a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    Address,
+    Contract,
+}
+
+/// An address of a chain, or of the first family whose form it has.
+pub(super) fn address(
+    checks: &mut Checks<'_>,
+    chain: Option<Chain>,
+    (field, text): (&str, &str),
+    named: Named,
+) -> Result<Address, Error> {
+    let forms = [Chain::ETHEREUM, Chain::TRON, Chain::BITCOIN];
+    let fits = |chain: &Chain| match Address::parse_on(*chain, checks.network(*chain), text) {
+        Ok(_) => true,
+        Err(error) => error.reason == AddressReason::NetworkMismatch,
+    };
+    let found = chain.or_else(|| forms.into_iter().find(fits));
+    match (found, named) {
+        (Some(chain), Named::Address) => checks.address(chain, field, text),
+        (Some(chain), Named::Contract) => checks.contract(chain, field, text),
+        (None, Named::Address) => {
+            Err(refused(Reason::InvalidAddress, field, text, &"it has the form of no address of a supported chain"))
+        }
+        (None, Named::Contract) => {
+            Err(refused(Reason::InvalidContract, field, text, &"it has the form of no contract of a supported chain"))
+        }
+    }
+}
+
+/// The asset that a contract names.
+pub(super) fn contract(
+    checks: &mut Checks<'_>,
+    chain: Option<Chain>,
+    field: &str,
+    text: Option<&str>,
+) -> Result<Asset, Error> {
+    match text {
+        None => Ok(Asset::Native),
+        Some(text) if text.eq_ignore_ascii_case("native") => Ok(Asset::Native),
+        Some(text) => address(checks, chain, (field, text), Named::Contract).map(Asset::Token),
+    }
+}
+
+/// A symbol that a verified asset of the chain, or of any chain, has.
+pub(super) fn symbol(
+    checks: &Checks<'_>,
+    chain: Option<Chain>,
+    (field, text): (&str, &str),
+    must_be_known: bool,
+) -> Result<String, Error> {
+    let is_known = |chain: Chain| !verified(checks.ledger, chain, text).is_empty();
+    let known = match chain {
+        Some(chain) => is_known(chain),
+        None => Chain::all().any(is_known),
+    };
+    if known || !must_be_known {
+        return Ok(text.to_lowercase());
+    }
+    let place = chain.map_or_else(|| "any chain".to_owned(), |chain| chain.to_string());
+    let why = format!("no verified token of {place} has the symbol {text:?}: name the token in `contracts`");
+    Err(refused(Reason::UnknownSymbol, field, text, &why))
+}
+
+fn assets(
+    checks: &mut Checks<'_>,
+    chain: Option<Chain>,
+    symbols: Option<Vec<String>>,
+    contracts: Option<Vec<Option<String>>>,
+    must: Symbols,
+) -> Result<Assets, Error> {
+    if let Some(contracts) = contracts.filter(|contracts| !contracts.is_empty()) {
+        at_most("filters.contracts", &contracts, MAX_ITEMS)?;
+        let mut assets = Vec::with_capacity(contracts.len());
+        for (index, text) in contracts.iter().enumerate() {
+            let asset = contract(checks, chain, &format!("filters.contracts[{index}]"), text.as_deref())?;
+            if !assets.contains(&asset) {
+                assets.push(asset);
+            }
+        }
+        return Ok(Assets::Contracts(assets));
+    }
+    let texts = symbols.unwrap_or_default();
+    at_most("filters.symbols", &texts, MAX_ITEMS)?;
+    if texts.is_empty() || texts.iter().any(|text| text.eq_ignore_ascii_case("all")) {
+        return Ok(Assets::Verified);
+    }
+    let mut symbols = Vec::with_capacity(texts.len());
+    for (index, text) in texts.iter().enumerate() {
+        let field = format!("filters.symbols[{index}]");
+        let symbol = symbol(checks, chain, (&field, text), must == Symbols::Known)?;
+        if !symbols.contains(&symbol) {
+            symbols.push(symbol);
+        }
+    }
+    Ok(Assets::Symbols(symbols))
+}

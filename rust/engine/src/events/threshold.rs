@@ -1,0 +1,228 @@
+//! Balances that pass an amount.
+
+use headwater_ledger::Ledger;
+use headwater_ledger::feed::FeedItem;
+use headwater_types::{Address, Amount, Asset, Balance, Chain};
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::FeedStep;
+use super::changes::{Change, Changes};
+use super::event::Draft;
+use super::step::View;
+use super::subscription::{contract, symbol};
+use crate::asset_book::{AssetBook, AssetView};
+use crate::request::{Checks, Crossing, refused};
+use crate::scope::Bound;
+use crate::{Error, Reason};
+
+/// A threshold as a client writes it.
+#[derive(Debug, Deserialize)]
+pub(super) struct ThresholdFields {
+    symbol: Option<String>,
+    contract: Option<String>,
+    amount: Bound,
+    crossing: Option<Crossing>,
+}
+
+/// An amount of an asset, and which way a balance must pass it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Threshold {
+    asset: Wanted,
+    amount: Bound,
+    crossing: Crossing,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Wanted {
+    /// Every verified asset of this symbol, lowercase.
+    Symbol(String),
+    /// This one, whoever vouches for it.
+    Asset(Asset),
+}
+
+impl Threshold {
+    pub fn new(
+        checks: &mut Checks<'_>,
+        chain: Option<Chain>,
+        fields: ThresholdFields,
+        must_be_known: bool,
+    ) -> Result<Self, Error> {
+        let asset = match (&fields.symbol, &fields.contract) {
+            (Some(text), None) => {
+                Wanted::Symbol(symbol(checks, chain, ("filters.threshold.symbol", text), must_be_known)?)
+            }
+            (None, Some(text)) => Wanted::Asset(contract(checks, chain, "filters.threshold.contract", Some(text))?),
+            (None, None) => {
+                let why = "filters.threshold.symbol is required, or filters.threshold.contract";
+                return Err(Error::invalid(Reason::MissingField, "filters.threshold.symbol", why));
+            }
+            (Some(_), Some(text)) => {
+                let why = "a threshold is of a symbol or of a contract: leave one of them out";
+                return Err(refused(Reason::InvalidValue, "filters.threshold.contract", text, &why));
+            }
+        };
+        Ok(Self { asset, amount: fields.amount, crossing: fields.crossing.unwrap_or(Crossing::Both) })
+    }
+
+    pub fn to_json(&self) -> Value {
+        let mut text = json!({ "amount": self.amount.text(), "crossing": self.crossing.name() });
+        match &self.asset {
+            Wanted::Symbol(symbol) => text["symbol"] = json!(symbol),
+            Wanted::Asset(asset) => {
+                text["contract"] = json!(asset.contract().map_or_else(|| "native".to_owned(), Address::to_string));
+            }
+        }
+        text
+    }
+
+    fn is_of(&self, view: &AssetView) -> bool {
+        match &self.asset {
+            Wanted::Symbol(symbol) => view.verified && view.symbol.as_ref() == Some(symbol),
+            Wanted::Asset(asset) => view.asset == *asset,
+        }
+    }
+
+    /// Which way a balance passes the amount from one to the other, if it does and that is asked for.
+    fn crossed(&self, least: Amount, before: Amount, after: Amount) -> Option<&'static str> {
+        match (before >= least, after >= least) {
+            (false, true) if self.crossing != Crossing::Below => Some("above"),
+            (true, false) if self.crossing != Crossing::Above => Some("below"),
+            _ => None,
+        }
+    }
+}
+
+/// What the feed changes in the balances of the watched addresses behind the items that were told already: what a
+/// balance is now, less that, is what it was.
+#[derive(Debug, Default)]
+pub(super) struct Ahead {
+    by_account: FxHashMap<(Chain, Address), Vec<(FeedItem, Change)>>,
+    /// The items up to this position are in it.
+    until: u64,
+}
+
+impl Ahead {
+    /// Drops what lies at or before a position, and reads what was added to the feed since.
+    fn read(&mut self, view: &View, position: u64, addresses: &FxHashSet<Address>) -> Result<(), Error> {
+        let newest = view.feed.newest();
+        let mut until = self.until.max(position);
+        while until < newest {
+            // A few at a time, so that what was read of a long feed is not held whole.
+            for item in view.feed.after(until, 256)? {
+                let changes = view.changes(&item)?;
+                each_watched(&changes, addresses, |address, of_address| {
+                    let known = self.by_account.entry((item.chain, *address)).or_default();
+                    known.extend(of_address.iter().map(|change| (item, *change)));
+                });
+                until = item.position;
+                self.until = until;
+            }
+        }
+        self.until = until;
+        self.by_account.retain(|_, changes| {
+            changes.retain(|(item, _)| item.position > position);
+            !changes.is_empty()
+        });
+        Ok(())
+    }
+
+    /// What an account held of an asset after the item at a position.
+    fn balance(&self, ledger: &dyn Ledger, chain: Chain, address: &Address, asset: &Asset) -> Result<Balance, Error> {
+        let mut balance = Balance::default();
+        if let Some(account) = ledger.account(chain, address)? {
+            let held = ledger.holdings(&account)?.into_iter().find(|holding| holding.asset == *asset);
+            balance = held.map_or(balance, |holding| holding.balance);
+        }
+        let later = self.by_account.get(&(chain, *address)).into_iter().flatten();
+        for (item, change) in later.filter(|(_, change)| change.asset == *asset) {
+            balance = if item.removed { change.after(balance) } else { change.before(balance) };
+        }
+        Ok(balance)
+    }
+}
+
+/// Shows what an item changes for watched addresses, looking through the shorter list.
+fn each_watched(changes: &Changes, addresses: &FxHashSet<Address>, mut show: impl FnMut(&Address, &[Change])) {
+    if addresses.len() < changes.by_address.len() {
+        for address in addresses {
+            if let Some(of_address) = changes.by_address.get(address) {
+                show(address, of_address);
+            }
+        }
+    } else {
+        for (address, of_address) in changes.by_address.iter().filter(|(address, _)| addresses.contains(*address)) {
+            show(address, of_address);
+        }
+    }
+}
+
+/// The balances of watched addresses that pass the threshold with an item, those of one address in order.
+pub(super) fn crossings(
+    threshold: &Threshold,
+    addresses: &FxHashSet<Address>,
+    ahead: &mut Ahead,
+    step: &FeedStep,
+) -> Result<Vec<Draft>, Error> {
+    let (item, ledger) = (step.item(), &**step.view.feed.ledger());
+    ahead.read(&step.view, item.position, addresses)?;
+    let mut touched: Vec<(Address, Vec<Change>)> = Vec::new();
+    each_watched(&step.block.changes, addresses, |address, changes| touched.push((*address, changes.to_vec())));
+    touched.sort_unstable_by_key(|(address, _)| *address);
+    let mut book = AssetBook::new(ledger, item.chain);
+    let mut drafts = Vec::new();
+    for (address, changes) in touched {
+        let mut assets: Vec<Asset> = changes.iter().map(|change| change.asset).collect();
+        assets.sort_unstable();
+        assets.dedup();
+        for asset in assets {
+            let number = book.of_asset(asset)?;
+            let view = book.view(number);
+            let Some(least) = view.decimals.filter(|_| threshold.is_of(view)) else { continue };
+            let Some(least) = threshold.amount.least(least) else { continue };
+            let of_asset: Vec<&Change> = changes.iter().filter(|change| change.asset == asset).collect();
+            let mut held = ahead.balance(ledger, item.chain, &address, &asset)?;
+            // Before a block is taken back the ledger holds what it held behind it: either way the block is gone
+            // through from what was held before it.
+            if !item.removed {
+                held = of_asset.iter().rev().fold(held, |held, change| change.before(held));
+            }
+            for change in of_asset {
+                let after = change.after(held);
+                if let Some(crossed) = threshold.crossed(least, held.shown(), after.shown()) {
+                    let data = data(item, &address, view, (held.shown(), after.shown()), crossed);
+                    let cause = change.cause;
+                    drafts.push(Draft { cause, matched: Some(address), data, tells_depth: false });
+                }
+                held = after;
+            }
+        }
+    }
+    Ok(drafts)
+}
+
+fn data(
+    item: &FeedItem,
+    address: &Address,
+    view: &AssetView,
+    (before, after): (Amount, Amount),
+    crossed: &str,
+) -> Map<String, Value> {
+    let text = |amount: Amount| view.decimals.map(|decimals| amount.to_decimal(decimals));
+    let Value::Object(data) = json!({
+        "blockchain": item.chain.name(),
+        "address": address.to_string(),
+        "symbol": view.symbol,
+        "contract": view.contract,
+        "balance": text(after),
+        "balance_raw": after.to_string(),
+        "previous_balance": text(before),
+        "crossed": crossed,
+        "block_number": item.number,
+        "timestamp": item.time.secs(),
+    }) else {
+        unreachable!("an object was written")
+    };
+    data
+}

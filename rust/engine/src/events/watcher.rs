@@ -1,0 +1,287 @@
+//! Holds a subscription against the feed.
+
+use headwater_ledger::feed::FeedItem;
+use headwater_types::Chain;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::{Value, json};
+
+use super::event::{Draft, MOST_OF_ITEM, Told, id, seq};
+use super::rows::Row;
+use super::threshold::{Ahead, crossings};
+use super::{Event, EventType, FeedStep, Subscription};
+use crate::rows::TransferRow;
+use crate::{Error, ErrorKind};
+
+/// Makes the events of one subscription from a position of the feed on. What it makes depends on the feed only, so a
+/// watcher of the same subscription that begins at an earlier position makes the same events, ids and numbers included.
+pub struct Watcher {
+    subscription: Subscription,
+    position: u64,
+    /// Blocks with something to tell that are not deep enough yet, in order of position; `None` before the first item.
+    waiting: Option<Vec<Waiting>>,
+    ahead: Ahead,
+}
+
+/// A block that is not deep enough yet.
+#[derive(Debug, Clone)]
+struct Waiting {
+    item: FeedItem,
+    drafts: Vec<Draft>,
+}
+
+impl Watcher {
+    /// Tells of what comes behind a position.
+    #[must_use]
+    pub fn new(subscription: Subscription, from_position: u64) -> Self {
+        Self { subscription, position: from_position, waiting: None, ahead: Ahead::default() }
+    }
+
+    /// What it is asked for.
+    #[must_use]
+    pub const fn subscription(&self) -> &Subscription {
+        &self.subscription
+    }
+
+    /// Position of the last item that was told.
+    #[must_use]
+    pub const fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The events of the next item, in order of `seq`. Steps at or before the watcher's position make none; the others
+    /// must come one after the other.
+    ///
+    /// # Errors
+    /// When the store cannot be read: the watcher stays where it was, and the step may be tried again. A step that
+    /// is not the next one is an error of the caller.
+    pub fn advance(&mut self, step: &FeedStep) -> Result<Vec<Event>, Error> {
+        let position = step.position();
+        if position <= self.position {
+            return Ok(Vec::new());
+        }
+        if position != self.position + 1 {
+            let message = format!("a watcher at position {} was shown item {position}", self.position);
+            return Err(Error::new(ErrorKind::Internal, message));
+        }
+        let mut events = Vec::new();
+        if self.subscription.can_fire() {
+            let mut waiting = match self.waiting.take() {
+                Some(waiting) => waiting,
+                None => self.waiting_at(step)?,
+            };
+            let told = self.tell(step, &mut waiting);
+            self.waiting = Some(waiting);
+            events = told?;
+        }
+        self.position = position;
+        Ok(events)
+    }
+
+    /// What waits at the watcher's position: blocks before it, which a later item makes deep enough.
+    fn waiting_at(&mut self, step: &FeedStep) -> Result<Vec<Waiting>, Error> {
+        let mut waiting = Vec::new();
+        let depth = self.subscription.min_confirmations - 1;
+        if depth == 0 {
+            return Ok(waiting);
+        }
+        let feed = &step.view.feed;
+        let count = usize::try_from(self.position.saturating_sub(feed.oldest() - 1)).unwrap_or(usize::MAX);
+        let before = feed.after(feed.oldest() - 1, count)?;
+        let Some(first) = first_waiting(&before, depth, self.subscription.chain) else { return Ok(waiting) };
+        for item in before.into_iter().filter(|item| item.position >= first) {
+            let earlier = step.view.step(item)?;
+            self.tell(&earlier, &mut waiting)?;
+        }
+        Ok(waiting)
+    }
+
+    /// The events of one item. On an error `waiting` is what it was.
+    fn tell(&mut self, step: &FeedStep, waiting: &mut Vec<Waiting>) -> Result<Vec<Event>, Error> {
+        let item = *step.item();
+        let drafts = match self.subscription.chain {
+            Some(chain) if chain != item.chain => Vec::new(),
+            _ => self.drafts(step)?,
+        };
+        let mut telling = Telling { step, event_type: self.subscription.event_type(), events: Vec::new() };
+        if item.removed {
+            let is_same = |other: &FeedItem| {
+                (other.chain, other.number, other.hash, other.adoption)
+                    == (item.chain, item.number, item.hash, item.adoption)
+            };
+            let before = waiting.len();
+            waiting.retain(|waiting| !is_same(&waiting.item));
+            // What was never told need not be taken back.
+            if waiting.len() == before {
+                telling.add(&item, drafts, Told::TakenBack)?;
+            }
+            return Ok(telling.events);
+        }
+        let depth = self.subscription.min_confirmations - 1;
+        let is_deep = |other: &FeedItem| other.chain == item.chain && other.number.saturating_add(depth) <= item.head;
+        let (mut due, later): (Vec<Waiting>, Vec<Waiting>) =
+            std::mem::take(waiting).into_iter().partition(|waiting| is_deep(&waiting.item));
+        *waiting = later;
+        if !drafts.is_empty() {
+            let own = Waiting { item, drafts };
+            if is_deep(&item) { due.push(own) } else { waiting.push(own) }
+        }
+        for due in due {
+            telling.add(&due.item, due.drafts, Told::Happened)?;
+        }
+        Ok(telling.events)
+    }
+
+    fn drafts(&mut self, step: &FeedStep) -> Result<Vec<Draft>, Error> {
+        let subscription = &self.subscription;
+        match (subscription.event_type(), &subscription.threshold) {
+            (EventType::BalanceThreshold, Some(threshold)) => {
+                crossings(threshold, &subscription.addresses, &mut self.ahead, step)
+            }
+            (EventType::LargeTransfer, _) if subscription.addresses.is_empty() => Ok(large(subscription, step)),
+            (EventType::LargeTransfer | EventType::AddressActivity, _) => Ok(activity(subscription, step)),
+            (EventType::BalanceThreshold | EventType::RiskAlert | EventType::LabelChange, _) => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Position of the first item that waits behind all of these for its block to be deep enough.
+fn first_waiting(items: &[FeedItem], depth: u64, chain: Option<Chain>) -> Option<u64> {
+    let mut heads: FxHashMap<Chain, u64> = FxHashMap::default();
+    let mut taken_back = FxHashSet::default();
+    let mut first = None;
+    for item in items.iter().rev().filter(|item| chain.is_none_or(|chain| item.chain == chain)) {
+        let name = (item.chain, item.number, item.hash, item.adoption);
+        if item.removed {
+            taken_back.insert(name);
+            continue;
+        }
+        let head = heads.entry(item.chain).or_default();
+        *head = item.head.max(*head);
+        if item.number.saturating_add(depth) > *head && !(item.hash.is_some() && taken_back.contains(&name)) {
+            first = Some(item.position);
+        }
+    }
+    first
+}
+
+/// Events of one item that are being made.
+struct Telling<'a> {
+    step: &'a FeedStep,
+    event_type: EventType,
+    events: Vec<Event>,
+}
+
+impl Telling<'_> {
+    /// Adds events of a block, which may be an earlier one than the item's.
+    fn add(&mut self, of: &FeedItem, drafts: Vec<Draft>, told: Told) -> Result<(), Error> {
+        let (item, store) = (self.step.item(), self.step.view.feed.store());
+        for draft in drafts {
+            if self.events.len() == MOST_OF_ITEM {
+                let message =
+                    format!("item {} of the change feed makes more than {MOST_OF_ITEM} events", item.position);
+                return Err(Error::new(ErrorKind::Internal, message));
+            }
+            let first = id(of, store, self.event_type, &draft, Told::Happened);
+            let (id, replaces) = match told {
+                Told::Happened => (first, Value::Null),
+                Told::TakenBack => (id(of, store, self.event_type, &draft, told), Value::from(first)),
+            };
+            let mut data = draft.data;
+            if draft.tells_depth {
+                let (confirmations, finalized) = depth(of, item, told);
+                data.insert("confirmations".to_owned(), confirmations.into());
+                data.insert("finalized".to_owned(), finalized.into());
+            }
+            data.insert("removed".to_owned(), (told == Told::TakenBack).into());
+            data.insert("replaces".to_owned(), replaces);
+            self.events.push(Event {
+                id,
+                event_type: self.event_type,
+                seq: seq(item.position, self.events.len()),
+                timestamp: item.time,
+                data: Value::Object(data),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Confirmations of a block at an item, and whether it counts as final.
+fn depth(of: &FeedItem, at: &FeedItem, told: Told) -> (u64, bool) {
+    match told {
+        Told::TakenBack => (0, false),
+        Told::Happened => {
+            let above = at.head.saturating_sub(of.number);
+            (above + 1, above >= u64::from(of.chain.finality_depth()))
+        }
+    }
+}
+
+/// Movements of much value, whoever they concern.
+fn large(subscription: &Subscription, step: &FeedStep) -> Vec<Draft> {
+    let block = &step.block;
+    if subscription.least_usd().is_some_and(|least| block.largest_usd < least) {
+        return Vec::new();
+    }
+    let wanted = block.rows.iter().filter(|row| row.stands_alone() && subscription.wants(row));
+    wanted.map(|row| draft(row, None, &row.alone())).collect()
+}
+
+/// Movements from or to watched addresses, in the order of the block; one that concerns two of them is told for both.
+fn activity(subscription: &Subscription, step: &FeedStep) -> Vec<Draft> {
+    let (block, addresses) = (&step.block, &subscription.addresses);
+    let mut places: Vec<u32> = if addresses.len() < block.by_address.len() {
+        addresses.iter().filter_map(|address| block.by_address.get(address)).flatten().copied().collect()
+    } else {
+        let watched = block.by_address.iter().filter(|(address, _)| addresses.contains(*address));
+        watched.flat_map(|(_, places)| places).copied().collect()
+    };
+    places.sort_unstable();
+    places.dedup();
+    let mut drafts = Vec::new();
+    for row in places.into_iter().map(|place| &block.rows[place as usize]).filter(|row| subscription.wants(row)) {
+        for address in row.parties().filter(|address| addresses.contains(address)) {
+            if subscription.wants_direction(row.direction(&address)) {
+                drafts.push(draft(row, Some(address), &row.seen_by(&address)));
+            }
+        }
+    }
+    drafts
+}
+
+fn draft(row: &Row, matched: Option<headwater_types::Address>, seen: &TransferRow) -> Draft {
+    let Ok(Value::Object(mut data)) = serde_json::to_value(seen) else { unreachable!("a row is an object") };
+    data.insert("matched_address".to_owned(), json!(matched.map(|address| address.to_string())));
+    Draft { cause: row.cause, matched, data, tells_depth: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_types::{BlockHash, Timestamp};
+
+    use super::*;
+
+    fn item(position: u64, number: u64, fork: u8, removed: bool, head: u64) -> FeedItem {
+        let hash = Some(BlockHash::new([fork; 32]));
+        let (chain, time) = (Chain::ETHEREUM, Timestamp::new(0));
+        FeedItem { position, chain, number, hash, time, removed, adoption: 0, head }
+    }
+
+    #[test]
+    fn the_first_block_that_waits_is_found_from_the_items_alone() {
+        // Blocks 1 to 3; 3 is taken back and another comes.
+        let items = [
+            item(1, 1, 1, false, 1),
+            item(2, 2, 1, false, 2),
+            item(3, 3, 1, false, 3),
+            item(4, 3, 1, true, 2),
+            item(5, 3, 2, false, 3),
+        ];
+        let first = |items: &[FeedItem], depth| first_waiting(items, depth, None);
+        assert_eq!(first(&items, 1), Some(5), "block 2 is one below the head");
+        assert_eq!(first(&items, 2), Some(2));
+        assert_eq!(first(&items, 9), Some(1));
+        assert_eq!(first(&items[..4], 1), None, "block 2 was deep enough before 3 was taken back");
+        assert_eq!(first_waiting(&items, 9, Some(Chain::TRON)), None);
+    }
+}

@@ -1,0 +1,95 @@
+//! What the change feed hears of a commit.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::super::contents::{Part, Storage, keep_built};
+use super::super::feed::{Gain, News, Told, blocks_of};
+use super::super::lookup;
+use super::{Built, Destination, Plan, Telling};
+use crate::Cancel;
+use crate::facts::{BlockFacts, MovementFact, TransactionFacts};
+use crate::read::Result;
+use crate::segment::SegmentInput;
+
+impl Plan<'_> {
+    /// What there is to tell, given the new segment. Where all of it is new, that segment is told as it stands; else one
+    /// of its own is built of what is new.
+    pub(super) fn news(&mut self, built: Option<Built>, storage: &mut dyn Storage, cancel: &Cancel) -> Result<News> {
+        let new = built.as_ref().map_or(&[][..], |built| &built.input.transactions);
+        let is_opening =
+            |facts: &TransactionFacts| facts.movements.iter().any(|movement| movement.kind == MovementFact::Opening);
+        if self.telling == Telling::Nothing {
+            return Ok(News { told: None, is_untold: self.report.enriched > 0 || !new.is_empty() });
+        }
+        // A source that completes what is held may tell fees and outcomes too, of which no item tells.
+        let is_untold = self.report.enriched > 0 || new.iter().any(is_opening);
+        let mut gained = std::mem::take(&mut self.gained);
+        let numbers = match self.destination {
+            Destination::Tail { number, .. } => {
+                gained.retain(|gain| gain.after.block == number);
+                BTreeSet::from([number])
+            }
+            Destination::Sealed => {
+                let mut numbers = blocks_of(new, &self.moved);
+                numbers.extend(gained.iter().map(|gain| gain.after.block));
+                numbers
+            }
+        };
+        if numbers.is_empty() {
+            return Ok(News { told: None, is_untold });
+        }
+        let blocks = self.stated(numbers, &gained, cancel)?;
+        let told = match built {
+            Some(built) if gained.is_empty() && self.moved.is_empty() => {
+                Told { blocks, rows: built.part, before: None }
+            }
+            built => {
+                let mut after = built.map_or_else(Vec::new, |built| built.input.transactions);
+                after.retain(|facts| !self.moved.contains(&facts.hash));
+                let (before, gained): (Vec<_>, Vec<_>) =
+                    gained.into_iter().map(|gain| (gain.before, gain.after)).unzip();
+                after.extend(gained);
+                let rows = self.built_of(&blocks, after, storage, cancel)?;
+                let before = match before.is_empty() {
+                    true => None,
+                    false => Some(self.built_of(&blocks, before, storage, cancel)?),
+                };
+                Told { blocks, rows, before }
+            }
+        };
+        Ok(News { told: Some(told), is_untold })
+    }
+
+    /// What is known of blocks, in order.
+    fn stated(&self, numbers: BTreeSet<u64>, gained: &[Gain], cancel: &Cancel) -> Result<Vec<BlockFacts>> {
+        let is_here = |number: &u64| self.blocks.binary_search_by_key(number, |block| block.number).is_ok();
+        let elsewhere: Vec<u64> = numbers.iter().copied().filter(|number| !is_here(number)).collect();
+        let mut copies = lookup::block_copies(self.parts, &elsewhere, cancel)?;
+        let stated = numbers.into_iter().filter_map(|number| {
+            if is_here(&number) {
+                return Some(self.block(number).clone());
+            }
+            // Spenders of an output that is new stand in blocks of which the batch does not speak.
+            let copy = copies.remove(&number).and_then(|copies| copies.into_iter().next());
+            let of_gain = || {
+                let time = gained.iter().find(|gain| gain.after.block == number)?.after.time?;
+                Some(BlockFacts { number, hash: None, parent: None, time })
+            };
+            copy.map(|(_, block)| block).or_else(of_gain)
+        });
+        Ok(stated.collect())
+    }
+
+    fn built_of(
+        &self,
+        blocks: &[BlockFacts],
+        transactions: Vec<TransactionFacts>,
+        storage: &mut dyn Storage,
+        cancel: &Cancel,
+    ) -> Result<Arc<Part>> {
+        let (chain, network, blocks) = (self.chain, self.held.network, blocks.to_vec());
+        let input = SegmentInput { chain, network, blocks, transactions, contracts: vec![], tokens: vec![] };
+        keep_built(storage, &input, cancel)
+    }
+}

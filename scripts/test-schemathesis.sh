@@ -1,0 +1,32 @@
+#!/bin/sh
+# Serves a small store and lets Schemathesis try every described operation, in all its phases and with all its checks.
+# Small: 20 examples for each operation; with HEADWATER_FULL: 1,000.
+set -eu
+tools=$1
+headwater=$2
+examples=${HEADWATER_EXAMPLES:-20}
+[ -n "${HEADWATER_FULL:-}" ] && examples=${HEADWATER_EXAMPLES:-1000}
+seed=${HEADWATER_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+
+place=$(mktemp -d)
+server=
+trap 'if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; fi; rm -rf "$place"' EXIT
+trap 'exit 130' INT
+
+"$headwater" simulate --store "$place/store" --preset demo --json > "$place/economy.json"
+"$headwater" keys create --store "$place/store" --name schemathesis --credits 1000000000000 --json > "$place/key.json"
+key=$("$tools/bin/python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["key"])' "$place/key.json")
+port=$("$tools/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+"$headwater" serve --store "$place/store" --listen "127.0.0.1:$port" --set limits.enabled=false > "$place/server.log" 2>&1 &
+server=$!
+
+echo "schemathesis: $examples examples for each operation, seed $seed"
+status=0
+"$tools/bin/schemathesis" --config-file scripts/schemathesis.toml run "http://127.0.0.1:$port/api-docs/openapi.json" \
+    --wait-for-schema 30 --header "X-API-Key: $key" --phases examples,coverage,fuzzing,stateful --checks all \
+    --max-examples "$examples" --seed "$seed" --workers 2 --request-timeout 90 || status=$?
+kill -0 "$server" 2>/dev/null || { echo "the server did not survive; its last words:"; tail -20 "$place/server.log"; exit 1; }
+if grep -qi "panicked" "$place/server.log"; then
+    echo "the server panicked:"; grep -i -A5 "panicked" "$place/server.log"; exit 1
+fi
+exit "$status"

@@ -1,0 +1,133 @@
+//! The door of an endpoint: key, plan, rate, calls at a time, room for the work. In this order, before anything of the
+//! request but its head is read.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use serde_json::Value;
+
+use super::limits::{Admitted, Gate, Plan, Who};
+use super::pool::Ticket;
+use super::problem::Status;
+use super::{Context, Gateway, Peer, Problem};
+use crate::state::Caller;
+
+/// What a call holds while it is inside.
+#[derive(Debug)]
+pub(super) struct Entered {
+    _admitted: Admitted,
+    ticket: std::sync::Mutex<Option<Ticket>>,
+}
+
+impl Entered {
+    /// The ticket for the work. Given once.
+    pub fn take_ticket(&self) -> Option<Ticket> {
+        self.ticket.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
+    }
+}
+
+impl Gateway {
+    /// Lets a call in, or says why not. What it takes is given back when the request is over.
+    pub(crate) async fn enter(&self, gate: Gate, parts: &Parts, context: &Context) -> Result<Option<Caller>, Problem> {
+        let limits = &self.0.limits;
+        let address = self.address(parts);
+        limits.check_address(address)?;
+        let caller = self.identify(&parts.headers, context).inspect_err(|_| limits.note_refused_key(address))?;
+        let who = match &caller {
+            Some(caller) => Some(Who::Key(Arc::clone(&caller.key_id))),
+            None => address.filter(|address| !address.to_canonical().is_loopback()).map(Who::at),
+        };
+        let admitted = limits.admit(who, self.plan(caller.as_ref()), gate, context).await?;
+        let ticket = self.0.pool.enter(gate.class).ok_or_else(|| {
+            let message = "the service has as much to do as it can: try again in a moment";
+            Problem::new(Status::TooManyRequests, message).because("overloaded").after(1)
+        })?;
+        context.enter(Entered { _admitted: admitted, ticket: Some(ticket).into() });
+        Ok(caller)
+    }
+
+    /// Where a request comes from, unless it brought too many wrong keys.
+    pub(crate) fn known_address(&self, parts: &Parts) -> Result<Option<IpAddr>, Problem> {
+        let address = self.address(parts);
+        self.0.limits.check_address(address).map(|()| address)
+    }
+
+    /// Counts a key or ticket that was refused outside of a call.
+    pub(crate) fn note_refused_key(&self, address: Option<IpAddr>) {
+        self.0.limits.note_refused_key(address);
+    }
+
+    /// Whether the plan of a caller has an endpoint, by its path.
+    pub(crate) fn has_endpoint(&self, caller: &Caller, path: &str) -> bool {
+        self.plan(Some(caller)).has_endpoint(path)
+    }
+
+    /// What a caller may do.
+    fn plan<'a>(&'a self, caller: Option<&'a Caller>) -> &'a Plan {
+        caller.and_then(|caller| caller.plan.as_ref()).unwrap_or_else(|| self.0.limits.default_plan())
+    }
+
+    /// Refuses a chain that the caller's plan leaves out. A call that names none asks about what it asks about.
+    pub(crate) fn check_chain(&self, caller: Option<&Caller>, request: &Value) -> Result<(), Problem> {
+        let plan = self.plan(caller);
+        let named = ["blockchain", "chain"].into_iter().filter_map(|field| request.get(field)?.as_str());
+        for chain in named {
+            let chain = chain.to_ascii_lowercase();
+            if !plan.has_chain(&chain) {
+                let message = format!("the plan {:?} of this key does not include {chain:?}", plan.name);
+                return Err(Problem::new(Status::Forbidden, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a request comes from: the other end of its connection, or whom a proxy of ours names there.
+    fn address(&self, parts: &Parts) -> Option<IpAddr> {
+        let Peer(peer) = parts.extensions.get::<Peer>()?;
+        Some(behind(peer.ip().to_canonical(), &self.0.settings.trusted_proxies, &parts.headers))
+    }
+}
+
+/// The last address of `X-Forwarded-For` that is no trusted proxy: what stands before it anybody may have written.
+fn behind(peer: IpAddr, trusted: &[IpAddr], headers: &HeaderMap) -> IpAddr {
+    if !trusted.contains(&peer) {
+        return peer;
+    }
+    let lines: Vec<&str> = headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok()).collect();
+    let named = lines.iter().flat_map(|line| line.split(',')).map(|one| one.trim().parse::<IpAddr>().ok());
+    let mut last = peer;
+    for address in named.collect::<Vec<_>>().into_iter().rev() {
+        match address.map(|address| address.to_canonical()) {
+            Some(address) if trusted.contains(&address) => last = address,
+            Some(address) => return address,
+            None => return last,
+        }
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_trusted_proxy_may_name_another_address() {
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        let proxies = [address("10.0.0.1"), address("10.0.0.2")];
+        let from = |peer: &str, lines: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append("x-forwarded-for", line.parse().unwrap());
+            }
+            behind(address(peer), &proxies, &headers).to_string()
+        };
+        assert_eq!(from("198.51.100.7", &["203.0.113.9"]), "198.51.100.7");
+        assert_eq!(from("10.0.0.1", &["203.0.113.9"]), "203.0.113.9");
+        assert_eq!(from("10.0.0.1", &["192.0.2.1, 203.0.113.9, 10.0.0.2"]), "203.0.113.9");
+        assert_eq!(from("10.0.0.1", &["192.0.2.1", "203.0.113.9"]), "203.0.113.9");
+        assert_eq!(from("10.0.0.1", &["203.0.113.9, nonsense"]), "10.0.0.1");
+        assert_eq!(from("10.0.0.1", &[]), "10.0.0.1");
+    }
+}

@@ -1,0 +1,93 @@
+//! Lines of calls that wait for their turn, one line per caller and endpoint.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Mutex as Turn;
+
+/// Most calls in a line.
+pub(super) const LONGEST: usize = 100;
+
+/// All lines that somebody stands in.
+#[derive(Debug)]
+pub(super) struct Lines<K>(Mutex<HashMap<K, Line>>);
+
+#[derive(Debug, Default)]
+struct Line {
+    waiting: usize,
+    turn: Arc<Turn<()>>,
+}
+
+/// A place in a line, given up when it is dropped.
+#[derive(Debug)]
+pub(super) struct Place<'a, K: Hash + Eq> {
+    lines: &'a Lines<K>,
+    key: K,
+    turn: Arc<Turn<()>>,
+}
+
+impl<K: Hash + Eq + Clone> Lines<K> {
+    pub fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    /// Calls that wait.
+    pub fn waiting(&self, key: &K) -> usize {
+        self.lines().get(key).map_or(0, |line| line.waiting)
+    }
+
+    /// Takes the last place; `None` when the line is too long.
+    pub fn join(&self, key: K) -> Option<Place<'_, K>> {
+        let mut lines = self.lines();
+        let line = lines.entry(key.clone()).or_default();
+        if line.waiting >= LONGEST {
+            return None;
+        }
+        line.waiting += 1;
+        let turn = Arc::clone(&line.turn);
+        drop(lines);
+        Some(Place { lines: self, key, turn })
+    }
+}
+
+impl<K> Lines<K> {
+    fn lines(&self) -> MutexGuard<'_, HashMap<K, Line>> {
+        // No code panics while it holds the lock with half a change done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Hash + Eq> Place<'_, K> {
+    /// Waits until all who came before are gone. The lock hands itself on in the order in which it was asked for.
+    pub async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
+    }
+}
+
+impl<K: Hash + Eq> Drop for Place<'_, K> {
+    fn drop(&mut self) {
+        let mut lines = self.lines.lines();
+        if let Some(line) = lines.get_mut(&self.key) {
+            line.waiting -= 1;
+            if line.waiting == 0 {
+                lines.remove(&self.key);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_as_long_as_those_who_stand_in_it() {
+        let lines = Lines::new();
+        let places: Vec<_> = (0..LONGEST).map(|_| lines.join("a").unwrap()).collect();
+        assert!(lines.join("a").is_none() && lines.join("b").is_some());
+        assert_eq!((lines.waiting(&"a"), lines.waiting(&"b")), (LONGEST, 0));
+        drop(places);
+        assert!(lines.0.lock().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,148 @@
+//! The same buckets in Redis, for several gateways that share one limit.
+//!
+//! The script is [`super::gcra::decide`] in whole microseconds of Redis's own clock, so that gateways need not agree on
+//! the time. Only spans travel: a clock that jumps there moves nothing here.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use redis::{Client, RedisError, Script};
+
+use super::gcra::{Decision, Quota};
+
+/// How long an answer of Redis may take before the gateway decides by itself.
+const ANSWER: Duration = Duration::from_millis(100);
+/// How long its first answer may take, to which the connection must be made.
+const FIRST: Duration = Duration::from_secs(1);
+/// How long Redis is not asked after it gave no answer, in nanoseconds.
+const PAUSE: u64 = 1_000_000_000;
+/// Nanoseconds per microsecond.
+const MICRO: u64 = 1000;
+
+const SCRIPT: &str = r"
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local interval, burst = tonumber(ARGV[1]), tonumber(ARGV[2])
+local calls, full_in = tonumber(ARGV[3]), tonumber(ARGV[4])
+local arrival = tonumber(redis.call('GET', KEYS[1]) or 0)
+arrival = math.min(math.max(arrival, now + full_in), now + burst)
+local wanted = arrival + interval * calls
+local retry_in = wanted - now - burst
+if retry_in <= 0 then
+    arrival = wanted
+    retry_in = 0
+end
+if arrival > now then
+    redis.call('SET', KEYS[1], string.format('%.0f', arrival), 'PX', math.ceil((arrival - now) / 1000) + 1000)
+end
+return {arrival - now, retry_in}
+";
+
+/// Where a Redis is, such as `redis://127.0.0.1:6379/0`. The text may hold a password, so it is never shown.
+#[derive(Clone)]
+pub struct RedisAddress(Client);
+
+impl FromStr for RedisAddress {
+    type Err = RedisError;
+
+    fn from_str(text: &str) -> Result<Self, RedisError> {
+        Client::open(text).map(Self)
+    }
+}
+
+impl PartialEq for RedisAddress {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl Eq for RedisAddress {}
+
+impl fmt::Debug for RedisAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RedisAddress({self})")
+    }
+}
+
+impl fmt::Display for RedisAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let info = self.0.get_connection_info();
+        write!(f, "{}/{}", info.addr(), info.redis_settings().db())
+    }
+}
+
+/// Buckets in Redis.
+pub(super) struct Shared {
+    address: RedisAddress,
+    /// Made by the first call, in its runtime.
+    manager: OnceLock<ConnectionManager>,
+    script: Script,
+    /// Whether it ever gave an answer.
+    has_answered: AtomicBool,
+    /// Until when Redis is not asked.
+    pause_until: AtomicU64,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Shared({})", self.address)
+    }
+}
+
+impl Shared {
+    /// Buckets at an address, which is connected to when it is first asked and again whenever the connection is lost.
+    pub fn new(address: RedisAddress) -> Self {
+        Self {
+            address,
+            manager: OnceLock::new(),
+            script: Script::new(SCRIPT),
+            has_answered: AtomicBool::new(false),
+            pause_until: AtomicU64::new(0),
+        }
+    }
+
+    fn manager(&self) -> ConnectionManager {
+        let made = self.manager.get_or_init(|| {
+            let config = ConnectionManagerConfig::new()
+                .set_connection_timeout(Some(Duration::from_secs(1)))
+                .set_response_timeout(Some(ANSWER))
+                .set_number_of_retries(1)
+                .set_min_delay(Duration::from_millis(50));
+            ConnectionManager::new_lazy_with_config(self.address.0.clone(), config)
+                .expect("only a configuration with subscriptions is refused")
+        });
+        made.clone()
+    }
+
+    /// Decides on `calls` calls. `full_in` is what this gateway knows to be taken from the bucket at least, in
+    /// nanoseconds: a Redis that lost its memory learns it again. `None` when Redis gives no answer.
+    pub async fn call(&self, key: &str, now: u64, quota: Quota, calls: u64, full_in: u64) -> Option<Decision> {
+        if now < self.pause_until.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut manager = self.manager();
+        let mut call = self.script.key(key);
+        call.arg(quota.interval.div_ceil(MICRO)).arg(quota.burst.div_ceil(MICRO)).arg(calls).arg(full_in / MICRO);
+        let patience = if self.has_answered.load(Ordering::Relaxed) { ANSWER } else { FIRST };
+        let asked = tokio::time::timeout(patience, call.invoke_async::<(u64, u64)>(&mut manager)).await;
+        let error = match asked {
+            Ok(Ok((full_in, retry_in))) => {
+                self.has_answered.store(true, Ordering::Relaxed);
+                let full_in = (full_in * MICRO).min(quota.burst);
+                let remaining = (quota.burst - full_in) / quota.interval;
+                return Some(Decision { arrival: now + full_in, remaining, full_in, retry_in: retry_in * MICRO });
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("no answer within {} ms", patience.as_millis()),
+        };
+        let paused = self.pause_until.fetch_max(now + PAUSE, Ordering::Relaxed);
+        if paused <= now {
+            tracing::warn!(error, "Redis gives no answer: limits are kept here meanwhile, each gateway its share");
+        }
+        None
+    }
+}

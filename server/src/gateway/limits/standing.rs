@@ -1,0 +1,78 @@
+//! How a caller stands with its limit, in the headers of every answer it gets.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::Rate;
+use super::gcra::Decision;
+
+const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const WAITED: HeaderName = HeaderName::from_static("x-queue-wait-ms");
+
+/// How a caller stands with the limit of a class (draft-ietf-httpapi-ratelimit-headers-10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Standing {
+    class: &'static str,
+    rate: Rate,
+    remaining: u64,
+    full_in_secs: u64,
+    waited_ms: Option<u64>,
+}
+
+impl Standing {
+    pub fn new(class: &'static str, rate: Rate, decision: &Decision) -> Self {
+        // Kept in Redis, or as a share of it, a bucket may be smaller than the one that is promised.
+        let remaining = decision.remaining.min(rate.burst.into());
+        Self { class, rate, remaining, full_in_secs: whole_seconds(decision.full_in), waited_ms: None }
+    }
+
+    /// The same after so many milliseconds in line.
+    pub fn after_waiting(self, waited_ms: Option<u64>) -> Self {
+        Self { waited_ms, ..self }
+    }
+
+    /// Says so.
+    pub fn tell(&self, headers: &mut HeaderMap) {
+        let Self { class, rate, remaining, full_in_secs, waited_ms } = self;
+        let window = rate.burst.div_ceil(rate.per_second);
+        let policy = format!("\"{class}\";q={};w={window}", rate.burst);
+        let limit = format!("\"{class}\";r={remaining};t={full_in_secs}");
+        for (name, text) in [(POLICY, policy), (LIMIT, limit)] {
+            headers.insert(name, HeaderValue::from_str(&text).expect("names and numbers are header text"));
+        }
+        if let Some(waited) = waited_ms {
+            headers.insert(WAITED, HeaderValue::from(*waited));
+        }
+    }
+}
+
+/// Nanoseconds as whole seconds, rounded up.
+pub(super) const fn whole_seconds(nanos: u64) -> u64 {
+    nanos.div_ceil(1_000_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gcra::{Quota, decide};
+    use super::*;
+
+    #[test]
+    fn the_headers_are_those_of_the_contract() {
+        // 3 of 40 taken at 20 a second: full again in 150 ms.
+        let quota = Quota::new(Rate::new(20, 40));
+        let mut arrival = 0;
+        for _ in 0..3 {
+            arrival = decide(arrival, 1, quota, 1).arrival;
+        }
+        let mut headers = HeaderMap::new();
+        Standing::new("medium", Rate::new(20, 40), &decide(arrival, 1, quota, 0)).tell(&mut headers);
+        assert_eq!(headers["ratelimit-policy"], "\"medium\";q=40;w=2");
+        assert_eq!(headers["ratelimit"], "\"medium\";r=37;t=1");
+        assert!(!headers.contains_key("x-queue-wait-ms"));
+        let full = decide(0, 0, Quota::new(Rate::new(5, 10)), 0);
+        Standing::new("heavy", Rate::new(5, 10), &full).after_waiting(Some(12)).tell(&mut headers);
+        assert_eq!(headers["ratelimit-policy"], "\"heavy\";q=10;w=2");
+        assert_eq!(headers["ratelimit"], "\"heavy\";r=10;t=0");
+        assert_eq!(headers["x-queue-wait-ms"], "12");
+    }
+}

@@ -1,0 +1,223 @@
+//! One connection, from its handshake to its end.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderValue, Request, Version, header};
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tower::ServiceExt;
+
+use super::Terms;
+use super::pulse::{Pulse, Why};
+use super::sent::Open;
+use super::wire::{Watched, Wire};
+
+/// How long a TLS handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+/// How long an idle connection is kept open when the server drains: a request that is on its way is still answered.
+const LAST_WORD: Duration = Duration::from_millis(500);
+/// How long a connection that was told to end may take for it.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// Where a request came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer(pub SocketAddr);
+
+/// What connections of one listener share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub router: Router,
+    pub terms: Terms,
+    builder: Builder<TokioExecutor>,
+}
+
+impl Shared {
+    pub fn new(router: Router, terms: Terms) -> Self {
+        Self { router, terms, builder: builder() }
+    }
+}
+
+/// The limits of the protocols, each above our own of the same thing, which answer in JSON.
+fn builder() -> Builder<TokioExecutor> {
+    const HEAD_BYTES: usize = 64 << 10;
+    let mut builder = Builder::new(TokioExecutor::new());
+    // The library's time for a head counts from the end of the request before: it would end idle connections, so it is
+    // off, and the pulse of the connection tells the two apart.
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(HEAD_BYTES);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(100)
+        .max_header_list_size(HEAD_BYTES as u32)
+        .initial_stream_window_size(64 << 10)
+        .initial_connection_window_size(256 << 10)
+        .max_send_buf_size(256 << 10)
+        .max_pending_accept_reset_streams(20)
+        .max_local_error_reset_streams(100)
+        .keep_alive_interval(Duration::from_secs(20))
+        .keep_alive_timeout(Duration::from_secs(20));
+    builder
+}
+
+/// Serves a connection until it ends by itself, breaks the terms, or the server stops.
+pub(super) async fn serve(
+    shared: Arc<Shared>,
+    (stream, peer): (TcpStream, SocketAddr),
+    place: OwnedSemaphorePermit,
+    stopping: watch::Receiver<bool>,
+) {
+    // Answers are written in one go: waiting for more to send would only delay them.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection keeps its delay");
+    }
+    let (wire, http2) = match &shared.terms.tls {
+        None => (Wire::Plain(stream), false),
+        Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.acceptor().accept(stream)).await {
+            Ok(Ok(stream)) => {
+                let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                (Wire::Tls(Box::new(stream)), http2)
+            }
+            Ok(Err(error)) => return tracing::debug!(%peer, %error, "a handshake failed"),
+            Err(_) => return tracing::debug!(%peer, "a handshake took too long"),
+        },
+    };
+    let pulse = Arc::new(Pulse::new(http2));
+    let io = TokioIo::new(Watched::new(wire, Arc::clone(&pulse), place));
+    let router = shared.router.clone();
+    let (asked, leaving) = (Arc::clone(&pulse), stopping.clone());
+    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+        let (router, open, leaving) = (router.clone(), Open::new(&asked), leaving.clone());
+        async move {
+            let version = request.version();
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(Peer(peer));
+            let Ok(mut response) = router.oneshot(request).await;
+            if *leaving.borrow() && version < Version::HTTP_2 {
+                response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok::<_, Infallible>(response.map(|body| open.send(body)))
+        }
+    });
+    let connection = shared.builder.serve_connection_with_upgrades(io, service);
+    watch_over(connection, &pulse, &shared.terms, stopping, peer).await;
+}
+
+/// What a connection can be told.
+trait Closing: Future {
+    /// To take nothing new.
+    fn close(self: std::pin::Pin<&mut Self>);
+}
+
+impl<I, S> Closing for hyper_util::server::conn::auto::UpgradeableConnection<'_, I, S, TokioExecutor>
+where
+    S: hyper::service::Service<Request<Incoming>, Response = axum::http::Response<Body>, Error = Infallible>,
+    S::Future: Send + 'static,
+    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+{
+    fn close(self: std::pin::Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+/// Drives a connection and ends it when its pulse says so.
+async fn watch_over<C, E>(
+    connection: C,
+    pulse: &Pulse,
+    terms: &Terms,
+    mut stopping: watch::Receiver<bool>,
+    peer: SocketAddr,
+) where
+    C: Closing<Output = Result<(), E>>,
+    E: std::fmt::Display,
+{
+    let mut connection = pin!(connection);
+    // The sender outlives the connections; one that is gone stops them as well.
+    let mut stop = pin!(async move { drop(stopping.wait_for(|stopping| *stopping).await) });
+    let mut timer = pin!(tokio::time::sleep_until(Instant::now().into()));
+    let mut end = Ending::Running;
+    poll_fn(|cx| {
+        loop {
+            if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
+                if let Err(error) = ended {
+                    tracing::debug!(%peer, %error, "a connection broke off");
+                }
+                return Poll::Ready(());
+            }
+            if end == Ending::Running && stop.as_mut().poll(cx).is_ready() {
+                end = Ending::Listening(Instant::now() + LAST_WORD);
+                if pulse.is_http2() {
+                    // Its client is told the last request that counts, so none is lost.
+                    connection.as_mut().close();
+                }
+            }
+            let now = Instant::now();
+            let (until, why) = end.until(pulse.until(terms), now);
+            let set = timer.deadline().into_std();
+            if set != until && (why.is_some() || set <= now) {
+                timer.as_mut().reset(until.into());
+            }
+            if timer.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            match (end, why) {
+                (_, None) => {}
+                (Ending::Listening(_), Some(Why::Idle)) => {
+                    // Ends at once where nothing is under way, else with the answer.
+                    connection.as_mut().close();
+                    end = Ending::Closing;
+                }
+                (Ending::Running, Some(Why::Idle)) => {
+                    connection.as_mut().close();
+                    end = Ending::Leaving(Instant::now() + GOODBYE);
+                }
+                (_, Some(why)) => {
+                    tracing::debug!(%peer, ?why, "a connection is ended");
+                    return Poll::Ready(());
+                }
+            }
+        }
+    })
+    .await;
+}
+
+/// How far the end of a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// Not begun.
+    Running,
+    /// The server stops; requests that are on their way are still taken.
+    Listening(Instant),
+    /// The server stops and waits for what is under way.
+    Closing,
+    /// The connection was idle for too long and was told to end.
+    Leaving(Instant),
+}
+
+impl Ending {
+    /// When to act next, given what the pulse says, and why; without a reason it is time to look again.
+    fn until(self, pulse: Option<(Instant, Why)>, now: Instant) -> (Instant, Option<Why>) {
+        const LOOK: Duration = Duration::from_secs(15);
+        let (own, pulse) = match (self, pulse) {
+            (Self::Running | Self::Closing, pulse) => (None, pulse),
+            (Self::Listening(last), pulse) => (Some((last, Why::Idle)), pulse),
+            // Being idle is why it leaves, and it has a moment for that. A request that came in between is answered.
+            (Self::Leaving(last), Some((_, Why::Idle))) => (Some((last, Why::Idle)), None),
+            (Self::Leaving(_), pulse) => (None, pulse),
+        };
+        match own.into_iter().chain(pulse).min_by_key(|(until, _)| *until) {
+            Some((until, why)) => (until, Some(why)),
+            None => (now + LOOK, None),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The listener: who is let in, on which terms, and how it ends.
+//!
+//! An accept loop of our own, because every wait for a client needs an end: a head, an idle connection, an answer that
+//! nobody takes (`pulse`). The wire tells the pulse what happens on it (`wire`), requests tell it that they are under
+//! way (`sent`), and `connection` acts on it.
+
+mod connection;
+mod pulse;
+mod sent;
+mod terms;
+mod tls;
+mod wire;
+
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, mpsc, watch};
+
+use super::Gateway;
+use connection::Shared;
+
+pub use connection::Peer;
+pub use terms::Terms;
+pub use tls::{Tls, TlsError};
+
+/// Serves until `stop` resolves, then takes no more connections and gives the requests under way `drain` to end.
+///
+/// # Errors
+/// When the listener fails.
+pub async fn serve(
+    listener: TcpListener,
+    gateway: &Gateway,
+    stop: impl Future<Output = ()> + Send,
+    drain: Duration,
+) -> io::Result<()> {
+    serve_on(Terms::default(), listener, gateway, stop, drain).await
+}
+
+/// The same on other terms.
+///
+/// # Errors
+/// When the listener fails.
+pub async fn serve_on(
+    terms: Terms,
+    listener: TcpListener,
+    gateway: &Gateway,
+    stop: impl Future<Output = ()> + Send,
+    drain: Duration,
+) -> io::Result<()> {
+    let announced = async {
+        stop.await;
+        gateway.drain();
+    };
+    listen(terms, listener, gateway.router(), announced, drain).await
+}
+
+/// Serves any routes until `stop` resolves.
+///
+/// # Errors
+/// When the listener fails.
+pub(crate) async fn listen(
+    terms: Terms,
+    listener: TcpListener,
+    router: Router,
+    stop: impl Future<Output = ()> + Send,
+    drain: Duration,
+) -> io::Result<()> {
+    let places = Arc::new(Semaphore::new(terms.connections));
+    let tls = terms.tls.clone();
+    let shared = Arc::new(Shared::new(router, terms));
+    let (stopping, stopped) = watch::channel(false);
+    // Every connection has a sender; when the last one is gone there is nothing more to wait for.
+    let (alive, mut all_gone) = mpsc::channel::<()>(1);
+    let admit = |accepted| match Arc::clone(&places).try_acquire_owned() {
+        Ok(place) => {
+            let served = connection::serve(Arc::clone(&shared), accepted, place, stopped.clone());
+            let alive = alive.clone();
+            tokio::spawn(async move {
+                served.await;
+                drop(alive);
+            });
+        }
+        Err(_) => tracing::debug!("a connection is closed: there are too many"),
+    };
+    let follow = async {
+        match &tls {
+            Some(tls) => tls.follow().await,
+            None => std::future::pending().await,
+        }
+    };
+    let (mut stop, mut follow) = (pin!(stop), pin!(follow));
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut stop => break,
+            () = &mut follow => {}
+            accepted = listener.accept() => match accepted {
+                Ok(accepted) => admit(accepted),
+                Err(error) => refused(&error).await,
+            },
+        }
+    }
+    // Who connected before the end was accepted by the system already, and may have asked.
+    while let Some(Ok(accepted)) = now_or_never(listener.accept()).await {
+        admit(accepted);
+    }
+    drop(listener);
+    // The receivers live as long as their connections.
+    let _ = stopping.send(true);
+    drop(alive);
+    drop(shared);
+    if tokio::time::timeout(drain, all_gone.recv()).await.is_err() {
+        tracing::warn!(seconds = drain.as_secs(), "requests were still under way at the end of the drain");
+    }
+    Ok(())
+}
+
+/// The value of a future that has one already.
+async fn now_or_never<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    tokio::select! {
+        biased;
+        value = &mut future => Some(value),
+        () = std::future::ready(()) => None,
+    }
+}
+
+/// What is to be done when the system gives no connection: one that broke off is nobody's concern, anything else
+/// (no more file descriptors) needs a moment.
+async fn refused(error: &io::Error) {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
+        tracing::error!(%error, "no connection can be accepted");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}

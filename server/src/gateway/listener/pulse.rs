@@ -1,0 +1,206 @@
+//! What is known of a connection while it is open, and until when it may go on like that.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::Terms;
+
+/// Bytes that a client must take while an answer waits for it, per time of [`Terms::stall`].
+const TRICKLE: usize = 32 << 10;
+/// Requests of one connection that its client may give up before that counts as a flood.
+const ABANDONED: u64 = 100;
+
+/// Why a connection is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    /// Nothing was asked for a while.
+    Idle,
+    /// The head of a request did not arrive in its time.
+    SlowHead,
+    /// The client does not take its answer.
+    Stalled,
+    /// The client asks and gives up, again and again.
+    Flood,
+}
+
+/// The pulse of one connection.
+#[derive(Debug)]
+pub(super) struct Pulse(Mutex<Beat>);
+
+#[derive(Debug)]
+struct Beat {
+    http2: bool,
+    /// Requests so far, those that the client gave up among them, and those under way.
+    requests: u64,
+    abandoned: u64,
+    open: usize,
+    /// Since when no request is under way.
+    quiet_since: Instant,
+    /// When the first byte after that arrived.
+    heard: Option<Instant>,
+    /// Since when the socket takes less than is offered, and what it took since.
+    blocked: Option<(Instant, usize)>,
+    /// Bodies of HTTP/2 that wait for their client, and since when.
+    waiting: HashMap<u64, Instant>,
+}
+
+impl Pulse {
+    pub fn new(http2: bool) -> Self {
+        Self(Mutex::new(Beat {
+            http2,
+            requests: 0,
+            abandoned: 0,
+            open: 0,
+            quiet_since: Instant::now(),
+            heard: None,
+            blocked: None,
+            waiting: HashMap::new(),
+        }))
+    }
+
+    /// The connection speaks HTTP/2.
+    pub fn is_http2(&self) -> bool {
+        self.beat().http2
+    }
+
+    pub fn speaks_http2(&self) {
+        self.beat().http2 = true;
+    }
+
+    /// Bytes came.
+    pub fn heard(&self) {
+        let mut beat = self.beat();
+        if beat.open == 0 && beat.heard.is_none() {
+            beat.heard = Some(Instant::now());
+        }
+    }
+
+    /// `offered` bytes were to be written and `taken` of them were.
+    pub fn wrote(&self, offered: usize, taken: usize) {
+        let mut beat = self.beat();
+        if taken >= offered {
+            beat.blocked = None;
+        } else if let Some((_, bytes)) = &mut beat.blocked {
+            *bytes += taken;
+            if *bytes >= TRICKLE {
+                beat.blocked = Some((Instant::now(), 0));
+            }
+        } else {
+            beat.blocked = Some((Instant::now(), 0));
+        }
+    }
+
+    /// A request begins; gives its number on this connection.
+    pub fn begin(&self) -> u64 {
+        let mut beat = self.beat();
+        beat.requests += 1;
+        beat.open += 1;
+        beat.heard = None;
+        beat.requests
+    }
+
+    /// The body of a request waits for its client, or does so no more.
+    pub fn waits(&self, request: u64, waits: bool) {
+        let mut beat = self.beat();
+        if waits && beat.http2 {
+            beat.waiting.insert(request, Instant::now());
+        } else if !beat.waiting.is_empty() {
+            beat.waiting.remove(&request);
+        }
+    }
+
+    /// A request ended; `answered` when its answer was begun.
+    pub fn end(&self, request: u64, answered: bool) {
+        let mut beat = self.beat();
+        beat.open -= 1;
+        beat.abandoned += u64::from(!answered);
+        beat.waiting.remove(&request);
+        if beat.open == 0 {
+            beat.quiet_since = Instant::now();
+        }
+    }
+
+    /// Until when the connection may go on as it does, and why no longer; `None` while requests are at work.
+    pub fn until(&self, terms: &Terms) -> Option<(Instant, Why)> {
+        let beat = self.beat();
+        if beat.abandoned > ABANDONED && 2 * beat.abandoned > beat.requests {
+            return Some((beat.quiet_since, Why::Flood));
+        }
+        let stalled = beat.blocked.map(|(since, _)| since).into_iter().chain(beat.waiting.values().copied()).min();
+        let stalled = stalled.map(|since| (since + terms.stall, Why::Stalled));
+        let quiet = if beat.open > 0 {
+            None
+        } else if beat.http2 {
+            Some((beat.quiet_since + terms.idle, Why::Idle))
+        } else if let Some(heard) = beat.heard {
+            Some((heard + terms.head, Why::SlowHead))
+        } else if beat.requests == 0 {
+            Some((beat.quiet_since + terms.head, Why::SlowHead))
+        } else {
+            Some((beat.quiet_since + terms.idle, Why::Idle))
+        };
+        stalled.into_iter().chain(quiet).min_by_key(|(until, _)| *until)
+    }
+
+    fn beat(&self) -> MutexGuard<'_, Beat> {
+        // No code panics while it holds the lock with half a change done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(pulse: &Pulse) -> Option<(u64, Why)> {
+        let (until, why) = pulse.until(&Terms::default())?;
+        // What is left is a moment less than the whole time.
+        Some((until.saturating_duration_since(Instant::now()).as_secs() + 1, why))
+    }
+
+    #[test]
+    fn a_head_has_5_seconds_from_its_first_byte_and_an_idle_connection_60() {
+        let pulse = Pulse::new(false);
+        assert_eq!(left(&pulse), Some((5, Why::SlowHead)));
+        pulse.heard();
+        let request = pulse.begin();
+        assert_eq!(left(&pulse), None);
+        pulse.end(request, true);
+        assert_eq!(left(&pulse), Some((60, Why::Idle)));
+        pulse.heard();
+        assert_eq!(left(&pulse), Some((5, Why::SlowHead)));
+        assert_eq!(left(&Pulse::new(true)), Some((60, Why::Idle)));
+    }
+
+    #[test]
+    fn a_client_that_takes_too_little_of_its_answer_has_30_seconds() {
+        let pulse = Pulse::new(false);
+        pulse.begin();
+        pulse.wrote(1000, 10);
+        assert_eq!(left(&pulse), Some((30, Why::Stalled)));
+        pulse.wrote(990, 990);
+        assert_eq!(left(&pulse), None);
+        let pulse = Pulse::new(true);
+        let request = pulse.begin();
+        pulse.waits(request, true);
+        assert_eq!(left(&pulse), Some((30, Why::Stalled)));
+        pulse.waits(request, false);
+        assert_eq!(left(&pulse), None);
+    }
+
+    #[test]
+    fn a_client_that_gives_up_most_of_what_it_asks_is_a_flood() {
+        let pulse = Pulse::new(true);
+        for turn in 0..400 {
+            let request = pulse.begin();
+            pulse.end(request, turn % 2 == 0);
+        }
+        assert_eq!(left(&pulse), Some((60, Why::Idle)), "half of them were answered");
+        for _ in 0..2 {
+            let request = pulse.begin();
+            pulse.end(request, false);
+        }
+        assert_eq!(left(&pulse).map(|(_, why)| why), Some(Why::Flood));
+    }
+}

@@ -1,0 +1,111 @@
+//! Time that is up, and clients that are gone: the answer comes at once, and the work ends soon after.
+
+use std::net::Shutdown;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use headwater_server::gateway::Settings;
+
+use crate::support::{Mood, QUIET, Server, full, quantile, within};
+
+/// Threads and open files of this process.
+fn held() -> (usize, usize) {
+    let count = |folder: &str| std::fs::read_dir(folder).unwrap().count();
+    (count("/proc/self/task"), count("/proc/self/fd"))
+}
+
+#[test]
+fn calls_past_their_deadline_and_calls_of_clients_that_left_cost_nothing_and_leave_nothing() {
+    const DEADLINE: Duration = Duration::from_millis(100);
+    let server = Server::with(Settings { budget_ms: Some(100), ..Settings::default() });
+    let (_, key) = server.key(100_000);
+    server.moody.set(Mood::Slow);
+    let (workers, each) = if full() { (20, 50) } else { (8, 4) };
+    let times = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                let mut client = server.client();
+                for _ in 0..each {
+                    let started = Instant::now();
+                    let reply = client.post("/v1/counterparty", &key, QUIET).unwrap();
+                    times.lock().unwrap().push(started.elapsed());
+                    assert_eq!((reply.status, reply.error().0.as_str()), (504, "gateway_timeout"));
+                    assert_eq!(reply.header("retry-after"), "30");
+                }
+            });
+        }
+    });
+    let headers = [("X-API-Key", key.as_str()), ("Content-Type", "application/json")];
+    for _ in 0..workers * each {
+        let mut client = server.client();
+        client.write("POST", "/v1/counterparty", &headers, QUIET.as_bytes()).unwrap();
+        thread::sleep(Duration::from_millis(2));
+        client.shutdown(Shutdown::Both);
+    }
+    let mut times = times.into_inner().unwrap();
+    let late = quantile(&mut times, 0.99).saturating_sub(DEADLINE);
+    within(Duration::from_secs(20), "nothing is held", || server.gateway.state().book().held() == 0);
+    server.moody.set(Mood::Good);
+    // Work is at an end when every slot is free again: as many calls at once as there are get their answer.
+    within(Duration::from_secs(20), "the slots are free", || {
+        server.client().post("/v1/counterparty", &key, QUIET).unwrap().status == 200
+    });
+    println!(
+        "deadlines: {} calls answered 504, p99 {late:.1?} after the deadline of {DEADLINE:?}; {} clients left",
+        times.len(),
+        workers * each
+    );
+    assert!(late < Duration::from_secs(2));
+    assert_eq!(server.count("SELECT count(*) FROM credit_ledger WHERE kind = 'charge' AND amount <> -5"), 0);
+    assert_eq!(server.count("SELECT count(*) FROM audit WHERE status IN (499, 504) AND cost <> 0"), 0);
+}
+
+#[test]
+fn a_client_that_leaves_while_its_call_waits_gives_up_its_place() {
+    let server = Server::start();
+    let (_, key) = server.key(100_000);
+    server.moody.set(Mood::Slow);
+    let headers = [("X-API-Key", key.as_str()), ("Content-Type", "application/json")];
+    let started = Instant::now();
+    for _ in 0..60 {
+        let mut client = server.client();
+        client.write("POST", "/v1/counterparty", &headers, QUIET.as_bytes()).unwrap();
+        thread::sleep(Duration::from_millis(1));
+        client.shutdown(Shutdown::Both);
+    }
+    let reply = server.client().post("/v1/counterparty", &key, QUIET).unwrap();
+    println!("deadlines: 60 clients left the queue, the next one was answered after {:.1?}", started.elapsed());
+    assert_eq!(reply.status, 200);
+    // Done one after the other on two cores they would take 60 * 300 ms / 2 = 9 s.
+    let cores = thread::available_parallelism().map_or(2, usize::from) as u64;
+    assert!(started.elapsed() < Duration::from_millis(9000 * 2 / cores.max(2) + 1000));
+}
+
+#[test]
+fn nothing_is_left_open_once_clients_are_gone() {
+    let server = Server::start();
+    let (_, key) = server.key(100_000);
+    for _ in 0..20 {
+        server.client().post("/v1/transactions", &key, QUIET).unwrap();
+    }
+    let address = server.address;
+    let sockets = || {
+        // Sockets of the server's side, by its port: other tests of this process have ports of their own.
+        let port = format!(":{:04X}", address.port());
+        let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        let open = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
+        open.filter(|line| line[1].ends_with(&port) && line[3] != "06" && line[3] != "0A").count()
+    };
+    within(Duration::from_secs(5), "earlier connections are gone", || sockets() == 0);
+    let mut clients: Vec<_> = (0..50).map(|_| server.client()).collect();
+    for client in &mut clients {
+        assert_eq!(client.send("GET", "/healthz", &[], b"").unwrap().status, 200);
+    }
+    let open = sockets();
+    drop(clients);
+    within(Duration::from_secs(5), "all connections are gone", || sockets() == 0);
+    println!("connections: {open} open, 0 after their clients left; threads and files of the process {:?}", held());
+    assert_eq!(open, 50);
+}

@@ -1,0 +1,165 @@
+//! Requests repeated under one key: answered alike, paid once.
+
+use std::collections::BTreeSet;
+use std::sync::{Barrier, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use headwater_server::gateway::Settings;
+use headwater_server::state::Home;
+
+use crate::support::{
+    Client, Mood, Process, QUIET, Reply, Server, check_ledger, full, random, reader, run_json, small_store,
+};
+
+fn headers<'a>(key: &'a str, repetition: &'a str) -> [(&'a str, &'a str); 3] {
+    [("X-API-Key", key), ("Content-Type", "application/json"), ("Idempotency-Key", repetition)]
+}
+
+fn call(client: &mut Client, key: &str, repetition: &str, body: &str) -> Reply {
+    client.send("POST", "/v1/transactions", &headers(key, repetition), body.as_bytes()).unwrap()
+}
+
+#[test]
+fn a_repeated_request_has_the_same_bytes_and_costs_nothing_more() {
+    let server = Server::start();
+    let (_, key) = server.key(10);
+    let mut client = server.client();
+    let first = call(&mut client, &key, "job 7", QUIET);
+    assert_eq!((first.status, first.header("x-credit-cost"), first.header("x-credit-remaining")), (200, "5", "5"));
+    // Whatever becomes of the credits.
+    assert_eq!(client.post("/v1/transactions", &key, QUIET).unwrap().status, 200);
+    assert_eq!(client.post("/v1/transactions", &key, QUIET).unwrap().status, 402);
+    for _ in 0..3 {
+        let again = call(&mut client, &key, "job 7", QUIET);
+        assert_eq!((again.status, again.header("idempotent-replayed")), (200, "true"));
+        assert_eq!((again.header("x-credit-cost"), again.header("x-credit-remaining")), ("0", "0"));
+        assert_eq!(again.body, first.body);
+        // The id in the header is the one in the body.
+        assert_eq!(again.header("x-request-id"), first.json()["meta"]["request_id"]);
+    }
+    let other = call(&mut client, &key, "job 7", &QUIET.replace("aa\"", "ab\""));
+    assert_eq!((other.status, other.error()), (409, ("conflict".into(), "idempotency_mismatch".into())));
+    assert_eq!(server.count("SELECT count(*) FROM credit_ledger WHERE kind = 'charge'"), 2);
+    assert_eq!(server.count("SELECT count(*) FROM audit WHERE endpoint = '/v1/transactions'"), 7);
+}
+
+#[test]
+fn the_body_is_checked_before_a_repeated_request_is_looked_for() {
+    let server = Server::start();
+    let (_, key) = server.key(0);
+    let mut client = server.client();
+    // With a key of repetition a bad body is told before missing credits.
+    assert_eq!(call(&mut client, &key, "a", "{").status, 400);
+    assert_eq!(call(&mut client, &key, "a", QUIET).status, 402);
+    let long = "x".repeat(256);
+    let reply = call(&mut client, &key, &long, QUIET);
+    assert_eq!((reply.status, reply.error().1.as_str()), (400, "invalid_value"));
+}
+
+#[test]
+fn what_was_no_success_is_done_anew() {
+    let server = Server::with(Settings { budget_ms: Some(100), ..Settings::default() });
+    let (_, key) = server.key(100);
+    let mut client = server.client();
+    assert_eq!(call(&mut client, &key, "a", "{}").status, 400);
+    for (mood, status) in [(Mood::Broken, 502), (Mood::Panics, 500), (Mood::Slow, 504)] {
+        server.moody.set(mood);
+        assert_eq!(call(&mut client, &key, "a", QUIET).status, status);
+    }
+    server.moody.set(Mood::Good);
+    let reply = call(&mut client, &key, "a", QUIET);
+    assert_eq!((reply.status, reply.header("idempotent-replayed")), (200, ""));
+    assert_eq!(server.count("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'"), 5);
+}
+
+#[test]
+fn a_repeated_table_is_made_again_from_its_generation() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let at = store.to_str().unwrap();
+    let made = run_json(&["keys", "create", "--json", "--store", at, "--credits", "10"]);
+    let key = made["key"].as_str().unwrap();
+    let server = Process::start(&store, &[]);
+    let body = r#"{"blockchain":"ethereum","address":"0xa1e4380a3b1f749673e270229993ee55f35663b4"}"#;
+    let mut client = server.client().unwrap();
+    let table =
+        [("X-API-Key", key), ("Content-Type", "application/json"), ("Accept", "text/csv"), ("Idempotency-Key", "t")];
+    let mut ask = || client.send("POST", "/v1/transactions", &table, body.as_bytes()).unwrap();
+    let first = ask();
+    assert_eq!((first.status, first.header("x-credit-remaining")), (200, "5"));
+    let more = crate::support::TRANSACTIONS
+        .replace("0x5c504ed4", "0x6c504ed4")
+        .replace(",0,0x4e3a", ",1,0x4e3a")
+        .replace(",46147,0,", ",46147,1,");
+    std::fs::write(place.path().join("more.csv"), more).unwrap();
+    run_json(&["ingest", "--json", "--store", at, place.path().join("more.csv").to_str().unwrap()]);
+    let again = ask();
+    assert_eq!((again.status, again.header("x-credit-cost"), again.header("idempotent-replayed")), (200, "0", "true"));
+    assert_eq!(again.body, first.body);
+    // The same key in another form is another request.
+    let json = client.send("POST", "/v1/transactions", &headers(key, "t"), body.as_bytes()).unwrap();
+    assert_eq!(json.status, 409);
+}
+
+#[test]
+fn duplicates_that_come_together_over_kills_are_paid_once() {
+    let (keys, kills) = if full() { (1000, 20) } else { (60, 3) };
+    const DUPLICATES: usize = 20;
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let made = run_json(&["keys", "create", "--json", "--store", store.to_str().unwrap(), "--credits", "100000"]);
+    let key = made["key"].as_str().unwrap();
+    let server = Mutex::new(Process::start(&store, &[]));
+    let seed = random();
+    println!("seed {seed}");
+    let bodies = Mutex::new(vec![BTreeSet::new(); keys]);
+    let rounds = Barrier::new(DUPLICATES);
+    thread::scope(|scope| {
+        for duplicate in 0..DUPLICATES {
+            let (server, bodies, rounds, store) = (&server, &bodies, &rounds, &store);
+            scope.spawn(move || {
+                for number in 0..keys {
+                    rounds.wait();
+                    if duplicate == 0 && number % (keys / kills) == keys / kills / 2 {
+                        // In the middle of the others' calls.
+                        thread::sleep(Duration::from_micros((seed >> (number % 40)) % 8000));
+                        let mut server = server.lock().unwrap();
+                        server.kill();
+                        *server = Process::start(store, &[]);
+                    }
+                    loop {
+                        let address = server.lock().unwrap().address;
+                        let answer = Client::connect(address).and_then(|mut client| {
+                            client.send(
+                                "POST",
+                                "/v1/transactions",
+                                &headers(key, &format!("k{number}")),
+                                QUIET.as_bytes(),
+                            )
+                        });
+                        match answer {
+                            Ok(reply) if reply.status == 200 => {
+                                bodies.lock().unwrap()[number].insert(reply.body);
+                                break;
+                            }
+                            Ok(reply) => assert_eq!(reply.status, 429),
+                            Err(_) => thread::sleep(Duration::from_millis(5)),
+                        }
+                    }
+                }
+            });
+        }
+    });
+    assert!(bodies.into_inner().unwrap().iter().all(|bodies| bodies.len() == 1), "equal bytes under each key");
+    let mut server = server.into_inner().unwrap();
+    server.terminate();
+    server.wait();
+    let home = Home::in_folder(&Home::beside(&store)).unwrap();
+    let charges: i64 = reader(&home)
+        .query_row("SELECT count(*) FROM credit_ledger WHERE kind = 'charge'", [], |row| row.get(0))
+        .unwrap();
+    println!("{keys} keys x {DUPLICATES} duplicates, {kills} kills: {charges} charges, bodies equal under each key");
+    assert_eq!(charges, i64::try_from(keys).unwrap());
+    check_ledger(&home).unwrap();
+}

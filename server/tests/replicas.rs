@@ -1,0 +1,207 @@
+//! Several servers on one PostgreSQL: killed, cut off and started again, they never spend a credit twice.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, RwLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use headwater_server::state::{Access, Environment, Home};
+
+use crate::support::postgres::Postgres;
+use crate::support::{Client, Process, QUIET, check_ledger, full, random, small_store, within};
+
+/// What the database says of credits, all of which must agree.
+fn assert_balanced(home: &Home, granted: i64) -> i64 {
+    let mut db = home.connect(Access::Read).unwrap();
+    let number = |db: &mut headwater_server::state::Db, sql: &'static str| {
+        db.transaction(|tx| tx.rows(sql, &[])).unwrap()[0].int(0).unwrap()
+    };
+    let charged =
+        number(&mut db, "SELECT CAST(coalesce(-sum(amount), 0) AS BIGINT) FROM credit_ledger WHERE kind = 'charge'");
+    let audited = number(&mut db, "SELECT CAST(coalesce(sum(cost), 0) AS BIGINT) FROM audit WHERE status = 200");
+    let used = number(&mut db, "SELECT CAST(coalesce(sum(credits), 0) AS BIGINT) FROM usage_day");
+    let balance = number(&mut db, "SELECT CAST(sum(balance) AS BIGINT) FROM account");
+    assert_eq!((audited, used, granted - balance), (charged, charged, charged), "difference 0");
+    let lent = number(&mut db, "SELECT CAST(sum(leased) AS BIGINT) FROM account");
+    let open = number(
+        &mut db,
+        "SELECT CAST(coalesce(sum(granted - settled), 0) AS BIGINT) FROM credit_lease WHERE closed = 0",
+    );
+    assert_eq!(lent, open, "what is set aside is what is lent");
+    check_ledger(home).unwrap();
+    charged
+}
+
+fn serve(store: &std::path::Path, url: &str, secrets: &std::path::Path) -> Process {
+    Process::start(store, &["--state", url, "--secrets-dir", secrets.to_str().unwrap()])
+}
+
+#[test]
+fn postgres_replicas_that_are_killed_spend_no_credit_twice_and_lose_none() {
+    let (kills, restarts) = if full() { (100, 20) } else { (6, 2) };
+    const CLIENTS: usize = 24;
+    const CREDITS: i64 = 1_000_000;
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let secrets = place.path().join("secrets");
+    let postgres = Postgres::start();
+    let home = postgres.home(&secrets);
+    let key = home.office("t", |office| office.create_key("ada", Environment::Live, CREDITS, None)).unwrap().key;
+    let mut servers: Vec<Process> = (0..3).map(|_| serve(&store, &postgres.url(), &secrets)).collect();
+    let addresses: RwLock<Vec<SocketAddr>> = RwLock::new(servers.iter().map(|server| server.address).collect());
+    let (stop, answered, replayed) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
+    let received = Mutex::new(std::collections::BTreeSet::new());
+    let mut seed = random();
+    println!("seed {seed}");
+    let mut next = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    thread::scope(|scope| {
+        for client in 0..CLIENTS {
+            let (addresses, stop, answered, replayed, received, key) =
+                (&addresses, &stop, &answered, &replayed, &received, key.expose());
+            scope.spawn(move || {
+                let mut call = 0_u64;
+                while !stop.load(Ordering::Relaxed) {
+                    call += 1;
+                    let repetition = format!("{client}-{call}");
+                    // Until it is answered, the same call goes to whichever server lives.
+                    let mut turn = client;
+                    loop {
+                        turn += 1;
+                        let address = addresses.read().unwrap()[turn % 3];
+                        let headers = [
+                            ("X-API-Key", key),
+                            ("Content-Type", "application/json"),
+                            ("Idempotency-Key", repetition.as_str()),
+                        ];
+                        let reply = Client::connect(address)
+                            .and_then(|mut client| client.send("POST", "/v1/transactions", &headers, QUIET.as_bytes()));
+                        match reply {
+                            Ok(reply) if reply.status == 200 => {
+                                answered.fetch_add(1, Ordering::Relaxed);
+                                replayed.fetch_add(
+                                    u64::from(!reply.header("idempotent-replayed").is_empty()),
+                                    Ordering::Relaxed,
+                                );
+                                received.lock().unwrap().insert(reply.header("x-request-id").to_owned());
+                                break;
+                            }
+                            Ok(reply) => assert!(matches!(reply.status, 429 | 502 | 504), "{}", reply.status),
+                            Err(_) => {}
+                        }
+                        if stop.load(Ordering::Relaxed) {
+                            return;
+                        }
+                        thread::sleep(Duration::from_millis(20));
+                    }
+                }
+            });
+        }
+        let mut crashed = 0;
+        for kill in 0..kills {
+            thread::sleep(Duration::from_millis(200 + next(400)));
+            let one = usize::try_from(next(3)).unwrap();
+            servers[one].kill();
+            if crashed * kills <= kill * restarts && crashed < restarts {
+                crashed += 1;
+                postgres.crash();
+                postgres.begin();
+            }
+            servers[one] = serve(&store, &postgres.url(), &secrets);
+            addresses.write().unwrap()[one] = servers[one].address;
+        }
+        thread::sleep(Duration::from_secs(1));
+        stop.store(true, Ordering::Relaxed);
+    });
+    for server in &mut servers {
+        server.terminate();
+        assert_eq!(server.wait(), Some(0));
+    }
+    let charged = assert_balanced(&home, CREDITS);
+    let received = received.into_inner().unwrap();
+    let answered = i64::try_from(received.len()).unwrap();
+    println!(
+        "{kills} kills, {restarts} restarts of PostgreSQL: {answered} calls answered ({} replayed), {} charged, difference 0",
+        replayed.into_inner(),
+        charged / 5
+    );
+    // Every answer was paid once; what was paid and never answered is at most one call per client.
+    let unanswered = charged / 5 - answered;
+    assert!((0..=i64::try_from(CLIENTS).unwrap()).contains(&unanswered), "{unanswered} paid for and not received");
+    assert!(answered > 100);
+}
+
+#[test]
+fn postgres_gives_the_credits_of_a_killed_replica_back_when_its_loan_ends() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let secrets = place.path().join("secrets");
+    let postgres = Postgres::start();
+    let home = postgres.home(&secrets);
+    let made = home.office("t", |office| office.create_key("ada", Environment::Live, 50, None)).unwrap();
+    let mut first = serve(&store, &postgres.url(), &secrets);
+    let call =
+        |server: &Process| server.client().unwrap().post("/v1/transactions", made.key.expose(), QUIET).unwrap().status;
+    assert_eq!(call(&first), 200);
+    first.kill();
+    let lent =
+        home.connect(Access::Write).unwrap().transaction(|tx| tx.rows("SELECT leased FROM account", &[])).unwrap();
+    assert!(lent[0].int(0).unwrap() > 0, "something was lent");
+    if full() {
+        thread::sleep(Duration::from_secs(61));
+    } else {
+        // As if a minute had passed.
+        home.connect(Access::Write)
+            .unwrap()
+            .transaction(|tx| tx.execute("UPDATE credit_lease SET expires_at_ms = 0", &[]))
+            .unwrap();
+    }
+    let mut second = serve(&store, &postgres.url(), &secrets);
+    for _ in 0..9 {
+        assert_eq!(call(&second), 200);
+    }
+    assert_eq!(call(&second), 402);
+    second.terminate();
+    second.wait();
+    assert_eq!(assert_balanced(&home, 50), 50);
+}
+
+#[test]
+fn postgres_replicas_refuse_a_revoked_key_within_a_second_and_without_sight_of_keys_all_of_them() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let secrets = place.path().join("secrets");
+    let postgres = Postgres::start();
+    let home = postgres.home(&secrets);
+    let servers: Vec<Process> = (0..3).map(|_| serve(&store, &postgres.url(), &secrets)).collect();
+    let call = |server: &Process, key: &str| {
+        server.client().unwrap().send("GET", "/v1/chains", &[("X-API-Key", key)], b"").unwrap().status
+    };
+    let rounds = if full() { 100 } else { 5 };
+    let mut delays = Vec::new();
+    for _ in 0..rounds {
+        let made = home.office("t", |office| office.create_key("ada", Environment::Live, 0, None)).unwrap();
+        let key = made.key.expose();
+        within(Duration::from_secs(5), "the key is known to all", || servers.iter().all(|one| call(one, key) == 200));
+        home.office("t", |office| office.revoke_key(&made.id)).unwrap();
+        let revoked = Instant::now();
+        within(Duration::from_secs(5), "the key is refused by all", || servers.iter().all(|one| call(one, key) == 401));
+        delays.push(revoked.elapsed());
+    }
+    delays.sort();
+    println!("{rounds} revocations, three replicas: median {:?}, worst {:?}", delays[rounds / 2], delays[rounds - 1]);
+    let made = home.office("t", |office| office.create_key("ada", Environment::Live, 0, None)).unwrap();
+    let key = made.key.expose();
+    within(Duration::from_secs(5), "the key is known to all", || servers.iter().all(|one| call(one, key) == 200));
+    postgres.crash();
+    within(Duration::from_secs(15), "nobody is trusted without sight of the keys", || {
+        servers.iter().all(|one| call(one, key) == 502)
+    });
+    postgres.begin();
+    within(Duration::from_secs(15), "and everybody is again with it", || {
+        servers.iter().all(|one| call(one, key) == 200)
+    });
+}

@@ -1,0 +1,101 @@
+//! A PostgreSQL server of its own for a test, in a folder of its own.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use headwater_server::state::{Home, Place, secrets};
+use tempfile::TempDir;
+
+/// A running server; stopped when dropped.
+pub struct Postgres {
+    folder: TempDir,
+    port: u16,
+}
+
+/// Where Debian and others keep the server's programs.
+fn program(name: &str) -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = versions.map(|version| version.path().join("bin").join(name)).collect();
+    found.retain(|path| path.exists());
+    found.sort();
+    found.pop().unwrap_or_else(|| PathBuf::from(name))
+}
+
+impl Postgres {
+    pub fn start() -> Self {
+        let folder = tempfile::Builder::new().prefix("headwater-pg").tempdir_in("/tmp").unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let server = Self { folder, port };
+        if is_root() {
+            // The server refuses to run as root.
+            let owned = Command::new("chown").args(["-R", "postgres"]).arg(server.folder.path()).status().unwrap();
+            assert!(owned.success());
+        }
+        server.run(
+            "initdb",
+            &["-D", &server.data(), "-U", "headwater", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8"],
+        );
+        server.begin();
+        server
+    }
+
+    fn data(&self) -> String {
+        self.folder.path().join("data").display().to_string()
+    }
+
+    fn run(&self, name: &str, arguments: &[&str]) {
+        let program = program(name);
+        let mut command = if is_root() {
+            let mut command = Command::new("runuser");
+            command.args(["-u", "postgres", "--"]).arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        let output = command.args(arguments).current_dir("/tmp").output().unwrap_or_else(|error| {
+            panic!("{name} cannot be run: {error}. These tests need PostgreSQL: apt install postgresql")
+        });
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Starts it, or starts it again.
+    pub fn begin(&self) {
+        let options = format!(
+            "-c listen_addresses=127.0.0.1 -c port={} -c unix_socket_directories={} -c max_connections=60 -c log_min_messages=fatal",
+            self.port,
+            self.folder.path().display()
+        );
+        let log = self.folder.path().join("log").display().to_string();
+        self.run("pg_ctl", &["-D", &self.data(), "-o", &options, "-l", &log, "-w", "start"]);
+    }
+
+    /// Stops it as a crash does.
+    pub fn crash(&self) {
+        self.run("pg_ctl", &["-D", &self.data(), "-m", "immediate", "-w", "stop"]);
+    }
+
+    pub fn url(&self) -> String {
+        format!("postgres://headwater@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// A state in it, with its secrets in `folder`.
+    pub fn home(&self, folder: &Path) -> Home {
+        secrets::make(folder).unwrap();
+        Home::open(&Place::parse(&self.url()).unwrap(), Some(folder)).unwrap()
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        let stop = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.crash()));
+        if stop.is_err() {
+            eprintln!("PostgreSQL was not running any more");
+        }
+    }
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output().unwrap();
+    output.stdout == b"0\n"
+}

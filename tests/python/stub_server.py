@@ -1,0 +1,123 @@
+"""A server that does what a test tells it to: answers, refuses, is silent, breaks off."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Asked:
+    """A request that came in."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+    # Which connection it came over.
+    client: tuple[str, int]
+
+    @property
+    def repetition_key(self) -> str | None:
+        """The key under which a repetition is known."""
+        return self.headers.get("idempotency-key")
+
+
+# Answers a request, the number of which (from 0) it is told.
+Script = Callable[["Handler", int], None]
+
+
+@dataclass
+class Stub:
+    """The server and what it was asked."""
+
+    url: str = ""
+    script: Script = lambda handler, _: handler.success()
+    asked: list[Asked] = field(default_factory=list)
+    # Requests under way at the same time: now, and at most.
+    under_way: int = 0
+    most_under_way: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Hands each request to the script of the stub."""
+
+    protocol_version = "HTTP/1.1"
+    stub: Stub
+
+    def _answer(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        stub = self.stub
+        with stub.lock:
+            number = len(stub.asked)
+            stub.asked.append(Asked(self.command, self.path, headers, body, self.client_address))
+            stub.under_way += 1
+            stub.most_under_way = max(stub.most_under_way, stub.under_way)
+        try:
+            stub.script(self, number)
+        finally:
+            with stub.lock:
+                stub.under_way -= 1
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def do_POST(self) -> None:
+        self._answer()
+
+    def send(self, status: int, body: bytes, headers: dict[str, str], length: int | None = None) -> None:
+        """Send an answer; one that says a greater length than it has breaks off."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.end_headers()
+        self.wfile.write(body)
+        if length is not None:
+            self.hang_up()
+
+    def success(self, data: Any = None, **headers: str) -> None:  # noqa: ANN401
+        """Answer as the gateway does."""
+        body = json.dumps({"data": {} if data is None else data, "meta": {"credit_cost": 5}}).encode()
+        told = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.send(200, body, {"Content-Type": "application/json", **told})
+
+    def refuse(self, status: int, code: str, reason: str | None = None, **headers: str) -> None:
+        """Refuse as the gateway does."""
+        error: dict[str, Any] = {"code": code, "message": f"refused with {status}"}
+        if reason is not None:
+            error["details"] = {"reason": reason, "field": "address"}
+        told = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.send(status, json.dumps({"error": error}).encode(), {"Content-Type": "application/json", **told})
+
+    def hang_up(self) -> None:
+        """Close the connection."""
+        self.wfile.flush()
+        self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def stub_server() -> Iterator[Stub]:
+    """Serve until the end of the block."""
+    stub = Stub()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("StubHandler", (Handler,), {"stub": stub}))
+    server.daemon_threads = True
+    stub.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield stub
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
