@@ -68,7 +68,9 @@ fn main() -> anyhow::Result<()> {
     };
     let sync = fdatasync(&place, 200)?;
     println!("fdatasync p50 {:?}, p99 {:?}", at(&sync, 50), at(&sync, 99));
-    println!("| connections | bare calls/s | free calls/s | billed calls/s | free / bare | billed / bare | free p50 / p99 | billed p50 / p99 |");
+    println!(
+        "| connections | bare calls/s | free calls/s | billed calls/s | free / bare | billed / bare | free p50 / p99 | billed p50 / p99 |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     for connections in [64, 256] {
         let mut rates = [const { Vec::new() }; 3];

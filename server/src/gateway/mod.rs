@@ -13,6 +13,7 @@ mod envelope;
 mod head;
 mod limits;
 mod listener;
+mod metrics;
 mod own;
 mod pool;
 mod problem;
@@ -21,9 +22,10 @@ mod repeat;
 mod sent;
 mod stream;
 mod strict;
+mod telemetry;
 
 use std::net::IpAddr;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Instant;
 
 use axum::Router;
@@ -38,15 +40,19 @@ use crate::state::{Health, State, StateError, Tx};
 pub use envelope::Meta;
 pub use limits::{LimitSettings, NoRate, Plan, Rate, RedisAddress};
 pub use listener::{Peer, Terms, Tls, TlsError, serve, serve_on};
+pub use metrics::Metrics;
 pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
+pub use telemetry::Telemetry;
 
-pub(crate) use arguments::drain;
+pub(crate) use arguments::{drain, read_json};
 pub(crate) use context::Context;
 pub(crate) use limits::Gate;
 use limits::Limits;
+pub(crate) use metrics::METRICS_TYPE;
 pub(crate) use own::{Call, OwnRoute, Repetition, Reply, Takes};
 use pool::Pool;
 pub(crate) use problem::causes;
+pub(crate) use record::record;
 
 /// What of the configuration a request meets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +102,8 @@ struct Parts {
     settings: Settings,
     pool: Pool,
     repeats: Arc<repeat::Repeats>,
+    metrics: Metrics,
+    telemetry: OnceLock<Telemetry>,
     limits: Limits,
     events: Events,
     draining: watch::Sender<bool>,
@@ -135,6 +143,7 @@ impl Gateway {
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let (pool, limits, repeats) = (Pool::new(cores), Limits::new(settings.limits.clone()), Arc::default());
+        let metrics = Metrics::new(&state);
         Self(Arc::new(Parts {
             desk,
             ledgers,
@@ -144,6 +153,8 @@ impl Gateway {
             limits,
             repeats,
             events,
+            metrics,
+            telemetry: OnceLock::new(),
             draining: watch::Sender::new(false),
         }))
     }
@@ -152,6 +163,30 @@ impl Gateway {
     #[must_use]
     pub fn state(&self) -> &State {
         &self.0.state
+    }
+
+    /// The figures, for who has some to add.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    /// All figures as text. Blocks: for threads that may.
+    #[must_use]
+    pub fn scrape(&self) -> String {
+        let ledger = self.0.ledgers.current().ok();
+        self.0.metrics.scrape(&self.0.state, ledger.as_deref())
+    }
+
+    /// Sends a span of every request from now on. Only the first call has an effect.
+    pub fn trace_with(&self, telemetry: Telemetry) {
+        let _ = self.0.telemetry.set(telemetry);
+    }
+
+    /// Where spans are sent.
+    #[must_use]
+    pub fn telemetry(&self) -> Option<&Telemetry> {
+        self.0.telemetry.get()
     }
 
     /// The stores behind the desk.

@@ -188,7 +188,8 @@ impl Reply {
     /// The same of a reply that is given again: what was made is found under its id below `path`.
     pub fn created_before(self, path: &str) -> Self {
         let body = self.again.as_ref().map(|again| again.body.as_slice()).unwrap_or_default();
-        let id = serde_json::from_slice::<Value>(body).ok().and_then(|body| Some(body["data"]["id"].as_str()?.to_owned()));
+        let id =
+            serde_json::from_slice::<Value>(body).ok().and_then(|body| Some(body["data"]["id"].as_str()?.to_owned()));
         Self { location: id.map(|id| format!("{path}/{id}")), ..self }
     }
 
