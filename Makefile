@@ -8,6 +8,7 @@ VENV ?= $(CACHE)/venv
 VENV_BIN := $(VENV)/bin
 # The environment in which the built wheel is tried: nothing of the project but that wheel.
 TRIAL ?= $(CACHE)/trial
+SCHEMATHESIS ?= $(CACHE)/schemathesis
 DEMO ?= $(CACHE)/demo
 BENCH ?= $(CACHE)/bench
 PRESET ?= s
@@ -16,10 +17,10 @@ GROWTH ?= s
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
-.PHONY: help demo serve test test-rust test-python test-notebooks test-full check fmt docs wheel bench bench-wheel deny clean-demo
+.PHONY: help demo serve test test-rust test-python test-notebooks test-schemathesis test-docs test-full check fmt docs wheel bench bench-wheel deny clean-demo
 
 help: ## what there is
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
 
 demo: ## build, load the demo economy, serve it, print what to try
 	cargo build --workspace --bin headwater
@@ -40,8 +41,16 @@ test-python: wheel $(TRIAL)/ready
 test-notebooks: wheel $(TRIAL)/ready scripts/requirements-notebooks.txt ## runs every notebook with the built wheel
 	@sh scripts/test-notebooks.sh "$(TRIAL)" "$(WHEELS)"
 
-test-full: ## the long runs too (HEADWATER_FULL=1), the notebooks, and the licence check
-	HEADWATER_FULL=1 $(MAKE) test deny
+test-schemathesis: $(SCHEMATHESIS)/ready ## every described operation under Schemathesis: 20 examples each, 1,000 with HEADWATER_FULL=1
+	cargo build --workspace --bin headwater
+	@sh scripts/test-schemathesis.sh "$(SCHEMATHESIS)" "$(BIN)"
+
+test-docs: ## /docs in a browser that reaches nobody else
+	cargo build --workspace --bin headwater
+	@sh scripts/test-docs.sh "$(BIN)" "$(PYTHON)"
+
+test-full: ## the long runs too (HEADWATER_FULL=1), the notebooks, the description, the page, and the licence check
+	HEADWATER_FULL=1 $(MAKE) test test-schemathesis test-docs deny
 
 check: $(VENV)/ready ## formatting, lints, types
 	cargo fmt --all --check
@@ -90,6 +99,11 @@ $(VENV)/ready: scripts/requirements-dev.txt
 $(TRIAL)/ready: scripts/requirements-test.txt
 	$(PYTHON) -m venv "$(TRIAL)"
 	$(TRIAL)/bin/pip install --quiet --disable-pip-version-check --requirement scripts/requirements-test.txt
+	@touch $@
+
+$(SCHEMATHESIS)/ready: scripts/requirements-schemathesis.txt
+	$(PYTHON) -m venv "$(SCHEMATHESIS)"
+	$(SCHEMATHESIS)/bin/pip install --quiet --disable-pip-version-check --requirement scripts/requirements-schemathesis.txt
 	@touch $@
 
 $(BENCH)/ready: rust/bench/peers/requirements.txt

@@ -18,6 +18,9 @@ use crate::state::Place;
 pub struct Config {
     /// `server.listen`: address and port of the public listener; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// `server.admin_listen`: address and port of the admin listener; `none` switches it off. When not set it is
+    /// 127.0.0.1:8081, or a free port where the public listener takes a free one.
+    pub admin_listen: AdminListen,
     /// `server.drain_secs`: how long requests under way may take to end after a signal.
     pub drain_secs: u64,
     /// `store.path`: the folder of the chain data.
@@ -71,10 +74,21 @@ pub struct Config {
     /// `limits.replicas`: how many gateways share that Redis. While it cannot be reached each keeps its share of the
     /// rate, so with a number too small all of them together admit too much, with one too large too little.
     pub limits_replicas: u32,
-    /// `webhooks.allow_private_targets`: for local use. Without webhooks it has no effect.
+    /// `webhooks.allow_private_targets`: whether deliveries may go to private addresses, over http and to any port: for
+    /// local use.
     pub webhooks_allow_private_targets: bool,
+    /// `webhooks.second_ms`: milliseconds that a second of the schedule of retries takes; fewer than 1,000 for tests.
+    pub webhooks_second_ms: u32,
+    /// `stream.origins`: web pages of these origins may open a stream, besides the gateway's own.
+    pub stream_origins: Vec<String>,
     /// `limits.body_bytes`: largest body.
     pub body_bytes: usize,
+    /// `state.backup_dir`: the folder that the admin listener makes backups in; it makes none without one.
+    pub backup_dir: Option<PathBuf>,
+    /// `metrics.open`: whether `/metrics` on the admin listener needs no admin key.
+    pub metrics_open: bool,
+    /// `telemetry.otlp`: where traces are sent, such as `http://127.0.0.1:4318`; nowhere when not set.
+    pub otlp: Option<String>,
     /// `log.format`: `text` or `json`.
     pub log_format: LogFormat,
     /// `log.filter`: what is logged, such as `info` or `headwater_server=debug`.
@@ -86,6 +100,7 @@ impl Default for Config {
         let (terms, limits) = (Terms::default(), LimitSettings::default());
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            admin_listen: AdminListen::Usual,
             drain_secs: 30,
             store: None,
             state: None,
@@ -110,10 +125,34 @@ impl Default for Config {
             limits_redis: None,
             limits_replicas: limits.replicas,
             webhooks_allow_private_targets: false,
+            webhooks_second_ms: 1000,
+            stream_origins: Vec::new(),
             body_bytes: 1 << 20,
+            backup_dir: None,
+            metrics_open: false,
+            otlp: None,
             log_format: LogFormat::Text,
             log_filter: "info".to_owned(),
         }
+    }
+}
+
+/// Where the admin listener is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdminListen {
+    /// Where it is when nothing is said.
+    Usual,
+    /// Nowhere.
+    Off,
+    /// At this address.
+    At(SocketAddr),
+}
+
+impl std::str::FromStr for AdminListen {
+    type Err = std::net::AddrParseError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "none" { Ok(Self::Off) } else { text.parse().map(Self::At) }
     }
 }
 
@@ -219,6 +258,12 @@ const KEYS: &[Key] = &[
         expected: "an address with a port, such as \"127.0.0.1:8080\"",
         set: |config, value| text(value)?.parse().ok().map(|listen| config.listen = listen),
         show: |config| config.listen.to_string(),
+    },
+    Key {
+        name: "server.admin_listen",
+        expected: "an address with a port, such as \"127.0.0.1:8081\", or \"none\"",
+        set: |config, value| text(value)?.parse().ok().map(|listen| config.admin_listen = listen),
+        show: |config| config.admin_address().map_or("none".to_owned(), |address| address.to_string()),
     },
     Key {
         name: "server.drain_secs",
@@ -397,6 +442,29 @@ const KEYS: &[Key] = &[
         show: |config| config.webhooks_allow_private_targets.to_string(),
     },
     Key {
+        name: "webhooks.second_ms",
+        expected: "a number of milliseconds from 1 to 1000",
+        set: |config, value| {
+            let milliseconds = u32::try_from(number(value)?).ok().filter(|one| (1..=1000).contains(one))?;
+            config.webhooks_second_ms = milliseconds;
+            Some(())
+        },
+        show: |config| config.webhooks_second_ms.to_string(),
+    },
+    Key {
+        name: "stream.origins",
+        expected: "origins with commas between, such as \"https://app.example.com\"",
+        set: |config, value| {
+            let origins = list(value)?;
+            let whole = |origin: &String| {
+                let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+                host.is_some_and(|host| !host.is_empty() && !host.contains('/'))
+            };
+            origins.iter().all(whole).then(|| config.stream_origins = origins)
+        },
+        show: |config| config.stream_origins.join(","),
+    },
+    Key {
         name: "limits.body_bytes",
         expected: "a number of bytes from 1024 to 16777216",
         set: |config, value| {
@@ -405,6 +473,30 @@ const KEYS: &[Key] = &[
             Some(())
         },
         show: |config| config.body_bytes.to_string(),
+    },
+    Key {
+        name: "state.backup_dir",
+        expected: "the path of a folder",
+        set: |config, value| path(value).map(|path| config.backup_dir = Some(path)),
+        show: |config| config.backup_dir.as_ref().map_or("(none)".to_owned(), |path| path.display().to_string()),
+    },
+    Key {
+        name: "metrics.open",
+        expected: "true or false",
+        set: |config, value| truth(value).map(|open| config.metrics_open = open),
+        show: |config| config.metrics_open.to_string(),
+    },
+    Key {
+        name: "telemetry.otlp",
+        expected: "the address of a collector, such as \"http://127.0.0.1:4318\", without a password",
+        set: |config, value| {
+            let address = text(value)?;
+            let uri: hyper::Uri = address.parse().ok()?;
+            // It is shown at the start, so it must hold no secret.
+            let plain = uri.scheme_str() == Some("http") && !uri.authority()?.as_str().contains('@');
+            plain.then(|| config.otlp = Some(address.to_owned()))
+        },
+        show: |config| config.otlp.clone().unwrap_or_else(|| "(none)".to_owned()),
     },
     Key {
         name: "log.format",
@@ -436,6 +528,19 @@ const KEYS: &[Key] = &[
 ];
 
 impl Config {
+    /// Where the admin listener is; `None` where it is off.
+    #[must_use]
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        const PORT: u16 = 8081;
+        match self.admin_listen {
+            AdminListen::Off => None,
+            AdminListen::At(address) => Some(address),
+            AdminListen::Usual => {
+                Some(SocketAddr::from(([127, 0, 0, 1], if self.listen.port() == 0 { 0 } else { PORT })))
+            }
+        }
+    }
+
     /// What the limits of the gateway go by.
     #[must_use]
     pub fn limits(&self) -> LimitSettings {
@@ -522,7 +627,7 @@ impl Config {
         (known.set)(self, value).ok_or_else(|| ConfigError::BadValue {
             origin: origin.clone(),
             key: known.name,
-            value: value.to_string(),
+            value: repeatable(value),
             expected: known.expected,
         })
     }
@@ -538,8 +643,23 @@ impl fmt::Display for Config {
     }
 }
 
+/// A value as a message may repeat it: an address may hold a password.
+fn repeatable(value: &Value) -> String {
+    let text = value.to_string();
+    if text.contains("://") && text.contains('@') { "an address with a password".to_owned() } else { text }
+}
+
 fn text(value: &Value) -> Option<&str> {
     value.as_str()
+}
+
+/// A list, or its text with commas between.
+fn list(value: &Value) -> Option<Vec<String>> {
+    let item = |text: &str| text.trim().to_owned();
+    match value {
+        Value::Array(items) => items.iter().map(|one| text(one).map(item)).collect(),
+        other => Some(text(other)?.split(',').map(item).filter(|one| !one.is_empty()).collect()),
+    }
 }
 
 /// A number, or the text of one: the environment knows text only.
@@ -632,6 +752,8 @@ mod tests {
             ("server.listen=8080", "127.0.0.1:8080"),
             ("limits.body_bytes=-1", "1024"),
             ("log.format=xml", "json"),
+            ("stream.origins=app.example.com", "https://app.example.com"),
+            ("webhooks.second_ms=0", "from 1 to 1000"),
             ("store.path=", "folder"),
             ("limits.light=50", "50/100"),
             ("limits.redis=localhost", "redis://"),
@@ -639,6 +761,11 @@ mod tests {
         ] {
             let text = Config::default().assign(assignment).unwrap_err().to_string();
             assert!(text.contains(named), "{text}");
+        }
+        for key in ["state.path", "telemetry.otlp"] {
+            let assignment = format!("{key}=postgres://me:canary@[::");
+            let text = Config::default().assign(&assignment).unwrap_err().to_string();
+            assert!(!text.contains("canary") && text.contains(key), "{text}");
         }
         assert!(matches!(from_file("[auth]\nrequired = \"maybe\""), Err(ConfigError::BadValue { .. })));
         assert!(matches!(from_file("[auth"), Err(ConfigError::Syntax { .. })));

@@ -15,6 +15,50 @@ fn verb(method: Method) -> &'static str {
     }
 }
 
+/// Routes that the gateway answers itself, beside those of the engine's table.
+const OWN: [(&str, &str); 12] = [
+    ("get", "/v1/usage"),
+    ("get", "/v1/webhooks"),
+    ("post", "/v1/webhooks"),
+    ("get", "/v1/webhooks/{id}"),
+    ("patch", "/v1/webhooks/{id}"),
+    ("delete", "/v1/webhooks/{id}"),
+    ("post", "/v1/webhooks/{id}/test"),
+    ("post", "/v1/webhooks/{id}/rotate-secret"),
+    ("get", "/v1/webhooks/{id}/deliveries"),
+    ("post", "/v1/webhooks/{id}/replay"),
+    ("get", "/v1/stream"),
+    ("post", "/v1/stream/ticket"),
+];
+
+#[test]
+fn every_route_of_the_gateways_own_is_described_whole_and_needs_a_key() {
+    let document = document();
+    let server = Server::start();
+    for (verb, path) in OWN {
+        let operation = &document["paths"][path][verb];
+        assert!(operation["summary"].is_string() && operation["operationId"].is_string(), "{verb} {path}");
+        assert!(operation["responses"]["401"]["content"]["application/json"]["example"]["error"].is_object(), "{path}");
+        if path == "/v1/stream" {
+            assert!(operation["responses"]["101"].is_object());
+            continue;
+        }
+        assert_eq!(operation["x-credit-cost"], 0, "{verb} {path}");
+        let success = if (verb, path) == ("post", "/v1/webhooks") { "201" } else { "200" };
+        let example = &operation["responses"][success]["content"]["application/json"]["example"];
+        assert!(example["data"].is_object() || example["data"].is_array(), "{verb} {path}");
+        assert_eq!(example["meta"]["credit_cost"], 0, "{verb} {path}");
+        assert_eq!(operation["responses"].get("404").is_some(), path.contains('{'), "{verb} {path}");
+        if let Some(body) = operation.get("requestBody") {
+            let body = &body["content"]["application/json"];
+            assert!(body["schema"]["$ref"].is_string() && body["example"].is_object(), "{verb} {path}");
+        }
+        let id = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b";
+        let reply = server.send(&verb.to_uppercase(), &path.replace("{id}", id), &[], "");
+        assert_eq!((reply.status, reply.error().0.as_str()), (401, "unauthorized"), "{verb} {path}");
+    }
+}
+
 #[test]
 fn every_endpoint_of_the_table_is_described_whole() {
     let document = document();
@@ -90,6 +134,7 @@ fn the_description_names_no_data_endpoint_that_the_table_has_not() {
     let described: BTreeSet<&str> = document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
     let mut expected: BTreeSet<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.path).collect();
     expected.extend(["/healthz", "/readyz", "/docs", "/api-docs/openapi.json"]);
+    expected.extend(OWN.iter().map(|(_, path)| *path));
     assert_eq!(described, expected);
 }
 

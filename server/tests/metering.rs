@@ -8,65 +8,139 @@ use std::time::Duration;
 
 use headwater_server::gateway::Settings;
 
-use crate::support::{Mood, QUIET, Server, check_ledger, within};
+use crate::support::{Mood, QUIET, Server, check_ledger, full, within};
 
 #[test]
 fn a_balance_for_exactly_100_calls_gives_exactly_100_successes() {
+    let (repeats, connections, calls) = if full() { (100, 500, 20) } else { (3, 50, 40) };
     let server = Server::start();
-    let (_, key) = server.key(500);
-    let seen = Mutex::new(Vec::new());
+    for _ in 0..repeats {
+        let (id, key) = server.key(500);
+        let seen = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for _ in 0..connections {
+                scope.spawn(|| {
+                    let mut client = server.client();
+                    for _ in 0..calls {
+                        let reply = client.post("/v1/transactions", &key, QUIET).unwrap();
+                        let remaining: i64 = reply.header("x-credit-remaining").parse().unwrap();
+                        seen.lock().unwrap().push((reply.status, remaining));
+                    }
+                });
+            }
+        });
+        let seen = seen.into_inner().unwrap();
+        assert_eq!(seen.len(), connections * calls);
+        let paid: Vec<i64> = seen.iter().filter(|(status, _)| *status == 200).map(|(_, left)| *left).collect();
+        assert_eq!(paid.len(), 100);
+        assert!(seen.iter().all(|(status, left)| matches!(status, 200 | 402) && *left >= 0));
+        // Every answer saw the balance of its own commit: no gap and no repeat.
+        assert_eq!(paid.iter().copied().collect::<BTreeSet<_>>(), (0..100).map(|call| call * 5).collect());
+        assert_eq!(server.office(|office| office.key(&id)).credits, 0);
+    }
+    let charged = repeats * 500;
+    assert_eq!(server.count("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'"), charged);
+    assert_eq!(server.count("SELECT sum(cost) FROM audit WHERE status = 200"), charged);
+    assert_eq!(server.count("SELECT min(balance_after) FROM credit_ledger"), 0);
+    assert_eq!(server.gateway.state().book().held(), 0);
+    check_ledger(&server.home()).unwrap();
+    println!("{repeats} times {} calls for 100: exactly 100 answered, lowest balance 0", connections * calls);
+}
+
+#[test]
+fn every_answer_says_what_its_row_in_the_ledger_says() {
+    let (clients, calls) = if full() { (200, 5000) } else { (20, 150) };
+    let server = Server::start();
+    let (_, key) = server.key(i64::try_from(clients * calls * 5).unwrap());
+    let seen = Mutex::new(Vec::with_capacity(clients * calls));
     thread::scope(|scope| {
-        for _ in 0..50 {
+        for _ in 0..clients {
             scope.spawn(|| {
                 let mut client = server.client();
-                for _ in 0..40 {
+                let mut mine = Vec::with_capacity(calls);
+                for _ in 0..calls {
                     let reply = client.post("/v1/transactions", &key, QUIET).unwrap();
-                    let remaining: i64 = reply.header("x-credit-remaining").parse().unwrap();
-                    seen.lock().unwrap().push((reply.status, remaining));
+                    let json = reply.json();
+                    let header = |name: &str| reply.header(name).parse::<i64>().unwrap();
+                    assert_eq!(json["meta"]["credit_cost"], header("x-credit-cost"));
+                    assert_eq!(json["meta"]["credit_remaining"], header("x-credit-remaining"));
+                    assert_eq!(json["meta"]["request_id"], reply.header("x-request-id"));
+                    mine.push((
+                        reply.header("x-request-id").to_owned(),
+                        header("x-credit-cost"),
+                        header("x-credit-remaining"),
+                    ));
                 }
+                seen.lock().unwrap().append(&mut mine);
             });
         }
     });
-    let seen = seen.into_inner().unwrap();
-    assert_eq!(seen.len(), 2000);
-    let paid: Vec<i64> = seen.iter().filter(|(status, _)| *status == 200).map(|(_, left)| *left).collect();
-    assert_eq!(paid.len(), 100);
-    assert!(seen.iter().all(|(status, left)| matches!(status, 200 | 402) && *left >= 0));
-    // Every answer saw the balance of its own commit: no gap and no repeat.
-    assert_eq!(paid.iter().copied().collect::<BTreeSet<_>>(), (0..100).map(|call| call * 5).collect());
-    assert_eq!(server.count("SELECT balance FROM account"), 0);
-    assert_eq!(server.count("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'"), 500);
-    assert_eq!(server.count("SELECT sum(cost) FROM audit WHERE status = 200"), 500);
-    assert_eq!(server.gateway.state().book().held(), 0);
-    check_ledger(&server.home()).unwrap();
+    let mut seen = seen.into_inner().unwrap();
+    server.flush();
+    let database = server.database();
+    let mut rows =
+        database.prepare("SELECT request_id, -amount, balance_after FROM credit_ledger WHERE kind = 'charge'").unwrap();
+    let mut rows: Vec<(String, i64, i64)> = rows
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    seen.sort();
+    rows.sort();
+    assert_eq!(seen.len(), clients * calls);
+    assert!(seen == rows, "header, body and ledger agree");
+    let mut left: Vec<i64> = seen.into_iter().map(|(_, _, left)| left).collect();
+    left.sort_unstable();
+    assert!(left.iter().zip(0_i64..).all(|(left, place)| *left == place * 5), "no gap, no repeat");
+    println!("{} answers of {clients} clients: header, body and ledger row agree in all", left.len());
 }
 
 #[test]
 fn only_a_success_costs() {
-    let server = Server::with(Settings { budget_ms: Some(100), ..Settings::default() });
+    let rounds = if full() { 1000 } else { 20 };
+    // Endpoints of each price.
+    let paths = [
+        "/v1/transactions",
+        "/v1/token/holders?blockchain=ethereum&contract=native",
+        "/v1/token/concentration?blockchain=ethereum&contract=native",
+    ];
+    let server = Server::start();
+    let hurried = Server::with(Settings { budget_ms: Some(20), ..Settings::default() });
+    hurried.moody.set(Mood::Good);
     let (_, key) = server.key(1000);
     let (_, poor) = server.key(4);
-    let mut client = server.client();
-    for _ in 0..20 {
+    let (_, late) = hurried.key(1000);
+    hurried.moody.set(Mood::Slow);
+    let (mut client, mut hurry) = (server.client(), hurried.client());
+    let ask = |client: &mut crate::support::Client, path: &str, key: &str| match path {
+        "/v1/transactions" => client.post(path, key, QUIET).unwrap().status,
+        _ => client.send("GET", path, &[("X-API-Key", key)], b"").unwrap().status,
+    };
+    for round in 0..rounds {
+        let path = paths[round % paths.len()];
         let mut statuses = vec![
-            client.post("/v1/transactions", "no key", QUIET).unwrap().status,
-            client.post("/v1/transactions", &poor, QUIET).unwrap().status,
+            ask(&mut client, path, "no key"),
+            ask(&mut client, path, &poor),
             client.post("/v1/transactions", &key, "{}").unwrap().status,
             client.send("POST", "/v1/transactions", &[("X-API-Key", &key)], b"{}").unwrap().status,
         ];
-        for mood in [Mood::Broken, Mood::Panics, Mood::Slow] {
+        for mood in [Mood::Broken, Mood::Panics] {
             server.moody.set(mood);
-            statuses.push(client.post("/v1/transactions", &key, QUIET).unwrap().status);
+            statuses.push(ask(&mut client, path, &key));
         }
         server.moody.set(Mood::Good);
+        statuses.push(ask(&mut hurry, path, &late));
         assert_eq!(statuses, [401, 402, 400, 415, 502, 500, 504]);
     }
-    within(Duration::from_secs(1), "nothing is held", || server.gateway.state().book().held() == 0);
-    assert_eq!(server.count("SELECT balance FROM account ORDER BY id LIMIT 1"), 1000);
-    assert_eq!(server.count("SELECT count(*) FROM credit_ledger WHERE kind = 'charge'"), 0);
-    assert_eq!(
-        server.count("SELECT count(*) FROM audit WHERE status >= 400 AND cost = 0 AND endpoint = '/v1/transactions'"),
-        140
+    for server in [&server, &hurried] {
+        within(Duration::from_secs(1), "nothing is held", || server.gateway.state().book().held() == 0);
+        assert_eq!(server.count("SELECT balance FROM account ORDER BY id LIMIT 1"), 1000);
+        assert_eq!(server.count("SELECT count(*) FROM credit_ledger WHERE kind = 'charge'"), 0);
+    }
+    let refused = "SELECT count(*) FROM audit WHERE status >= 400 AND cost = 0 AND endpoint <> '/v1/chains'";
+    assert_eq!(server.count(refused) + hurried.count(refused), i64::try_from(rounds * 7).unwrap());
+    println!(
+        "{rounds} times each of 400, 401, 402, 415, 500, 502, 504 over prices of 5, 10 and 15: deducted 0, held 0"
     );
 }
 

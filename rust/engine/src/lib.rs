@@ -37,8 +37,8 @@ pub use error::{Error, ErrorKind, Reason};
 pub use query_meta::QueryMeta;
 pub use ranking::{BelowCutoff, CounterpartyRow};
 pub use request::{
-    Checks, Crossing, DirectionFilter, GroupBy, HistoryUnit, PageInfo, RankingSort, Sign, SortOrder, TransactionSort,
-    TransferSort, Warnings,
+    Checks, Crossing, DirectionFilter, GroupBy, HistoryUnit, Offsets, PageInfo, RankingSort, Sign, SortOrder,
+    TransactionSort, TransferSort, Warnings, decode,
 };
 pub use rows::{Excluded, TransferRow};
 pub use scope::{Bound, FilterCriteria};

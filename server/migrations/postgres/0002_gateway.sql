@@ -99,7 +99,7 @@ CREATE TABLE usage_day (
 );
 
 -- Answers that are given again to who repeats a request with its key. `body` is null for a table, which is made again
--- from `generation`.
+-- from `generation`, and sealed where it holds a secret.
 CREATE TABLE idempotency (
     account_id BIGINT NOT NULL REFERENCES account (id),
     key TEXT NOT NULL,
@@ -107,6 +107,7 @@ CREATE TABLE idempotency (
     request_id TEXT NOT NULL,
     status BIGINT NOT NULL,
     body BYTEA,
+    sealed BIGINT NOT NULL,
     generation BIGINT,
     created_at_ms BIGINT NOT NULL,
     PRIMARY KEY (account_id, key)
@@ -197,7 +198,8 @@ CREATE TABLE webhook_delivery (
     finished_at_ms BIGINT,
     PRIMARY KEY (event_id, endpoint_id)
 );
-CREATE INDEX webhook_delivery_due ON webhook_delivery (status, next_at_ms);
+-- What is due of one endpoint, whatever else waits.
+CREATE INDEX webhook_delivery_waiting ON webhook_delivery (endpoint_id, status, next_at_ms);
 CREATE INDEX webhook_delivery_by_endpoint ON webhook_delivery (endpoint_id, created_at_ms);
 
 CREATE TABLE webhook_attempt (
@@ -212,7 +214,17 @@ CREATE TABLE webhook_attempt (
     FOREIGN KEY (event_id, endpoint_id) REFERENCES webhook_delivery (event_id, endpoint_id) ON DELETE CASCADE
 );
 
--- How far the feed of the ledger was followed.
+-- Where events stood in the feed, so that a stream can go on behind one.
+CREATE TABLE stream_event (
+    id TEXT PRIMARY KEY,
+    position BIGINT NOT NULL,
+    at_ms BIGINT NOT NULL
+);
+CREATE INDEX stream_event_by_position ON stream_event (position);
+CREATE INDEX stream_event_by_age ON stream_event (at_ms);
+
+-- How far the feed of the ledger was followed, and behind which positions events were lost.
+
 CREATE TABLE outbox_position (
     name TEXT PRIMARY KEY,
     position BIGINT NOT NULL,

@@ -47,6 +47,13 @@ pub(super) async fn of_get(parts: &mut Parts) -> Result<Arguments, Problem> {
     Ok(Arguments { request: Value::Object(fields), raw, warnings: Vec::new() })
 }
 
+/// The arguments that stand in the query alone.
+pub(super) fn of_query(parts: &Parts) -> Result<Arguments, Problem> {
+    let query = parts.uri.query().unwrap_or_default();
+    let request = Value::Object(read_query(query)?);
+    Ok(Arguments { request, raw: query.as_bytes().to_vec(), warnings: Vec::new() })
+}
+
 /// The arguments of a POST: its JSON body.
 pub(super) async fn of_post(parts: &Parts, body: &mut Body, settings: &Settings) -> Result<Arguments, Problem> {
     check_media_type(&parts.headers)?;
@@ -75,6 +82,11 @@ pub(super) async fn of_post(parts: &Parts, body: &mut Body, settings: &Settings)
         ));
     }
     Ok(Arguments { request, raw, warnings })
+}
+
+/// The JSON object that a request brings as its body.
+pub(crate) async fn read_json(parts: &Parts, body: &mut Body, settings: &Settings) -> Result<Value, Problem> {
+    of_post(parts, body, settings).await.map(|arguments| arguments.request)
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {

@@ -34,7 +34,11 @@ impl Gateway {
         let limits = &self.0.limits;
         let address = self.address(parts);
         limits.check_address(address)?;
-        let caller = self.identify(&parts.headers, context).inspect_err(|_| limits.note_refused_key(address))?;
+        let caller = self.identify(&parts.headers, context).inspect_err(|problem| {
+            if problem.status == Status::Unauthorized {
+                limits.note_refused_key(address);
+            }
+        })?;
         let who = match &caller {
             Some(caller) => Some(Who::Key(Arc::clone(&caller.key_id))),
             None => address.filter(|address| !address.to_canonical().is_loopback()).map(Who::at),
@@ -46,6 +50,22 @@ impl Gateway {
         })?;
         context.enter(Entered { _admitted: admitted, ticket: Some(ticket).into() });
         Ok(caller)
+    }
+
+    /// Where a request comes from, unless it brought too many wrong keys.
+    pub(crate) fn known_address(&self, parts: &Parts) -> Result<Option<IpAddr>, Problem> {
+        let address = self.address(parts);
+        self.0.limits.check_address(address).map(|()| address)
+    }
+
+    /// Counts a key or ticket that was refused outside of a call.
+    pub(crate) fn note_refused_key(&self, address: Option<IpAddr>) {
+        self.0.limits.note_refused_key(address);
+    }
+
+    /// Whether the plan of a caller has an endpoint, by its path.
+    pub(crate) fn has_endpoint(&self, caller: &Caller, path: &str) -> bool {
+        self.plan(Some(caller)).has_endpoint(path)
     }
 
     /// What a caller may do.

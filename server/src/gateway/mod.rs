@@ -13,6 +13,8 @@ mod envelope;
 mod head;
 mod limits;
 mod listener;
+mod metrics;
+mod own;
 mod pool;
 mod problem;
 mod record;
@@ -20,30 +22,37 @@ mod repeat;
 mod sent;
 mod stream;
 mod strict;
+mod telemetry;
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Instant;
 
 use axum::Router;
 use headwater_engine::Desk;
 use headwater_ledger::read::Generations;
+use tokio::sync::watch;
 
+use crate::events::{EventSettings, Events};
 use crate::routes;
-use crate::state::{Health, State};
+use crate::state::{Health, State, StateError, Tx};
 
 pub use envelope::Meta;
 pub use limits::{LimitSettings, NoRate, Plan, Rate, RedisAddress};
 pub use listener::{Peer, Terms, Tls, TlsError, serve, serve_on};
+pub use metrics::Metrics;
 pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
+pub use telemetry::Telemetry;
 
-pub(crate) use arguments::drain;
+pub(crate) use arguments::{drain, read_json};
 pub(crate) use context::Context;
 pub(crate) use limits::Gate;
 use limits::Limits;
+pub(crate) use metrics::METRICS_TYPE;
+pub(crate) use own::{Call, OwnRoute, Repetition, Reply, Takes};
 use pool::Pool;
 pub(crate) use problem::causes;
+pub(crate) use record::record;
 
 /// What of the configuration a request meets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,8 +102,11 @@ struct Parts {
     settings: Settings,
     pool: Pool,
     repeats: Arc<repeat::Repeats>,
+    metrics: Metrics,
+    telemetry: OnceLock<Telemetry>,
     limits: Limits,
-    draining: AtomicBool,
+    events: Events,
+    draining: watch::Sender<bool>,
 }
 
 /// Why the gateway cannot take traffic.
@@ -121,9 +133,17 @@ impl Gateway {
     /// A gateway over a store and its state.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, state: State, settings: Settings) -> Self {
+        Self::with_events(ledgers, state, settings, EventSettings::default())
+    }
+
+    /// The same, where events are to be handled otherwise than by default.
+    #[must_use]
+    pub fn with_events(ledgers: Arc<dyn Generations>, state: State, settings: Settings, events: EventSettings) -> Self {
+        let events = Events::new(events);
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let (pool, limits, repeats) = (Pool::new(cores), Limits::new(settings.limits.clone()), Arc::default());
+        let metrics = Metrics::new(&state);
         Self(Arc::new(Parts {
             desk,
             ledgers,
@@ -132,7 +152,10 @@ impl Gateway {
             pool,
             limits,
             repeats,
-            draining: AtomicBool::new(false),
+            events,
+            metrics,
+            telemetry: OnceLock::new(),
+            draining: watch::Sender::new(false),
         }))
     }
 
@@ -142,6 +165,60 @@ impl Gateway {
         &self.0.state
     }
 
+    /// The figures, for who has some to add.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    /// All figures as text. Blocks: for threads that may.
+    #[must_use]
+    pub fn scrape(&self) -> String {
+        let ledger = self.0.ledgers.current().ok();
+        self.0.metrics.scrape(&self.0.state, ledger.as_deref())
+    }
+
+    /// Sends a span of every request from now on. Only the first call has an effect.
+    pub fn trace_with(&self, telemetry: Telemetry) {
+        let _ = self.0.telemetry.set(telemetry);
+    }
+
+    /// Where spans are sent.
+    #[must_use]
+    pub fn telemetry(&self) -> Option<&Telemetry> {
+        self.0.telemetry.get()
+    }
+
+    /// The stores behind the desk.
+    pub(crate) fn ledgers(&self) -> &Arc<dyn Generations> {
+        &self.0.ledgers
+    }
+
+    /// Reads the state on a thread that may block.
+    pub(crate) async fn read_state<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError> + Send + 'static,
+    ) -> Result<T, StateError> {
+        let gateway = self.clone();
+        tokio::task::spawn_blocking(move || gateway.state().read(work)).await.unwrap_or(Err(StateError::Closed))
+    }
+
+    /// Webhooks and streams.
+    pub(crate) fn events(&self) -> &Events {
+        &self.0.events
+    }
+
+    /// Whether the end has been announced.
+    pub(crate) fn is_draining(&self) -> bool {
+        *self.0.draining.borrow()
+    }
+
+    /// What of the configuration a request meets.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
     /// All routes, with the description of the API.
     pub fn router(&self) -> Router {
         routes::router()
@@ -149,9 +226,19 @@ impl Gateway {
             .with_state(self.clone())
     }
 
+    fn repeats(&self) -> &Arc<repeat::Repeats> {
+        &self.0.repeats
+    }
+
     /// Tells `/readyz` that no more traffic should come.
     pub fn drain(&self) {
-        self.0.draining.store(true, Ordering::Relaxed);
+        self.0.draining.send_replace(true);
+    }
+
+    /// Resolves when no more traffic should come: what lives longer than a request ends then.
+    pub async fn until_draining(&self) {
+        // The sender lives as long as the gateway.
+        let _ = self.0.draining.subscribe().wait_for(|draining| *draining).await;
     }
 
     /// Whether traffic may come.
@@ -159,7 +246,7 @@ impl Gateway {
     /// # Errors
     /// When it may not, why.
     pub async fn ready(&self) -> Result<(), NotReady> {
-        if self.0.draining.load(Ordering::Relaxed) {
+        if *self.0.draining.borrow() {
             return Err(NotReady::Draining);
         }
         let ledgers = Arc::clone(&self.0.ledgers);

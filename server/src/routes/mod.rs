@@ -7,11 +7,15 @@ mod counterparty;
 mod docs;
 mod examples;
 mod openapi;
+mod own;
 mod rates;
+mod stream;
 mod system;
 mod token;
 mod transactions;
+mod usage;
 mod wallet;
+mod webhooks;
 
 use axum::Router;
 use axum::routing::get;
@@ -45,10 +49,24 @@ fn described() -> OpenApiRouter<Gateway> {
         .routes(routes!(token::addresses_flow, token::addresses_flow_by_post))
         .routes(routes!(addresses::resolve))
         .routes(routes!(addresses::autocomplete))
+        .routes(routes!(usage::usage))
+        .routes(routes!(webhooks::list, webhooks::create))
+        .routes(routes!(webhooks::show, webhooks::delete, webhooks::update))
+        .routes(routes!(webhooks::test))
+        .routes(routes!(webhooks::rotate))
+        .routes(routes!(webhooks::deliveries))
+        .routes(routes!(webhooks::replay))
+        .routes(routes!(stream::open))
+        .routes(routes!(stream::ticket))
         .routes(routes!(system::healthz))
         .routes(routes!(system::readyz))
         .routes(routes!(docs::index))
         .routes(routes!(docs::openapi))
+}
+
+/// What the description says of the gateway's own routes besides their comments.
+fn own_operations() -> impl Iterator<Item = own::OwnOperation> {
+    webhooks::operations().into_iter().chain(stream::operations()).chain(usage::operations())
 }
 
 /// All routes.

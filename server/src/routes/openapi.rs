@@ -51,6 +51,9 @@ pub fn document() -> Value {
             }
         }
     }
+    for operation in super::own_operations() {
+        operation.complete(&mut document, &mut schemas);
+    }
     let components = &mut document["components"];
     for (name, schema) in schemas {
         components["schemas"][name] = schema;
@@ -64,13 +67,13 @@ pub fn document() -> Value {
             "description": "`headwater keys create` makes one."
         }
     });
-    let tags = ["Assets and market data", "On-chain data", "Address utilities", "System"];
+    let tags = ["Assets and market data", "On-chain data", "Address utilities", "Events", "System"];
     document["tags"] = tags.iter().map(|name| json!({"name": name})).collect();
     document["security"] = json!([{"api_key": []}]);
     document
 }
 
-fn add_schema<T: ToSchema>(schemas: &mut Map<String, Value>) {
+pub(super) fn add_schema<T: ToSchema>(schemas: &mut Map<String, Value>) {
     let mut below = Vec::new();
     T::schemas(&mut below);
     below.push((T::name().into_owned(), T::schema()));
@@ -149,7 +152,7 @@ fn illustrate(operation: &mut Map<String, Value>, endpoint: &Endpoint, examples:
     }
 }
 
-fn reference(name: &str) -> Value {
+pub(super) fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
@@ -247,13 +250,16 @@ fn responses(endpoint: &Endpoint, data: &str) -> Value {
     Value::Object(responses)
 }
 
-fn failure(status: Status, description: &str, message: &str, reason: Option<&str>) -> Value {
+pub(super) fn failure(status: Status, description: &str, message: &str, reason: Option<&str>) -> Value {
     let mut error = json!({"code": status.code(), "message": message});
     if let Some(reason) = reason {
-        error["details"] = json!({"reason": reason, "field": "blockchain"});
+        error["details"] = json!({"reason": reason});
+        if status == Status::BadRequest {
+            error["details"]["field"] = json!("blockchain");
+        }
     }
     let mut headers = headers(0);
-    if matches!(status, Status::BadGateway | Status::GatewayTimeout) {
+    if matches!(status, Status::TooManyRequests | Status::BadGateway | Status::GatewayTimeout) {
         headers["Retry-After"] = json!({"description": "Seconds to wait.", "schema": {"type": "integer"}});
     }
     json!({
@@ -273,6 +279,12 @@ const FAILURES: &[(Status, &str, &str, Option<&str>)] = &[
     ),
     (Status::Unauthorized, "The key is missing, unknown, revoked or expired.", "the API key is not valid", None),
     (Status::InsufficientCredit, "The balance does not cover the call.", "this call costs 5 credits", None),
+    (
+        Status::Forbidden,
+        "The plan of the key does not include the endpoint or the chain.",
+        "the plan \"small\" of this key does not include /v1/token/holders",
+        None,
+    ),
     (Status::NotFound, "What was named is not there.", "no transaction has this hash", None),
     (
         Status::NotAcceptable,
@@ -287,18 +299,33 @@ const FAILURES: &[(Status, &str, &str, Option<&str>)] = &[
         None,
     ),
     (Status::UnsupportedMediaType, "The body is no JSON.", "a POST needs a JSON body", None),
+    (
+        Status::TooManyRequests,
+        "The rate is exceeded (`rate_limited`), too many calls of the key are under way (`concurrency`), or the service has \
+         as much to do as it can (`overloaded`).",
+        "/v1/chains takes 100 calls a second and 200 at once from one caller: wait as long as Retry-After says",
+        Some("rate_limited"),
+    ),
     (Status::InternalServerError, "A defect of the service.", "an unexpected error happened", None),
     (Status::BadGateway, "Stored data cannot be read now; try again.", "stored data could not be read", None),
     (Status::GatewayTimeout, "The query did not end in time.", "the query did not end within its 30 seconds", None),
 ];
 
-fn headers(cost: u32) -> Value {
+pub(super) fn headers(cost: u32) -> Value {
     json!({
         "X-Request-Id": {"description": "Id of the request, made by the server.", "schema": {"type": "string", "format": "uuid"}},
         "X-Credit-Cost": {"description": "Credits deducted.", "schema": {"type": "integer", "format": "int64"}, "example": cost},
         "X-Credit-Remaining": {
             "description": "Credit balance after the request, where the key is known.",
             "schema": {"type": "integer", "format": "int64"}
+        },
+        "RateLimit-Policy": {
+            "description": "Of a known key: the class of the endpoint, calls at once and the seconds in which as many come back.",
+            "schema": {"type": "string"}, "example": "\"medium\";q=40;w=2"
+        },
+        "RateLimit": {
+            "description": "Of a known key: calls that are left, and seconds until all are.",
+            "schema": {"type": "string"}, "example": "\"medium\";r=37;t=1"
         }
     })
 }

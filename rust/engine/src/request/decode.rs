@@ -15,11 +15,10 @@ use crate::{Error, Method, Reason};
 use super::Warnings;
 
 /// Decodes a request object; unknown fields become warnings.
-pub(crate) fn decode<R: DeserializeOwned>(
-    request: &Value,
-    method: Method,
-    warnings: &mut Warnings,
-) -> Result<R, Error> {
+///
+/// # Errors
+/// When a field is missing or has a value that it cannot have; the error names its place.
+pub fn decode<R: DeserializeOwned>(request: &Value, method: Method, warnings: &mut Warnings) -> Result<R, Error> {
     let nothing = Map::new();
     let fields = match request {
         Value::Object(fields) => fields,

@@ -7,12 +7,12 @@ mod switch;
 mod warnings;
 
 pub use checks::Checks;
-pub use paging::PageInfo;
+pub use decode::decode;
+pub use paging::{Offsets, PageInfo};
 pub use switch::{
     Crossing, DirectionFilter, GroupBy, HistoryUnit, RankingSort, Sign, SortOrder, TransactionSort, TransferSort,
 };
 pub use warnings::Warnings;
 
 pub(crate) use checks::{MAX_ITEMS, at_most, refused};
-pub(crate) use decode::decode;
-pub(crate) use paging::{Cursor, CursorKey, MAX_LIMIT, MAX_TABLE, Offsets, Paging, fingerprint};
+pub(crate) use paging::{Cursor, CursorKey, MAX_LIMIT, MAX_TABLE, Paging, fingerprint};

@@ -155,7 +155,7 @@ impl Paging {
 
 /// Which rows of a GET list are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Offsets {
+pub struct Offsets {
     /// Rows per page.
     pub limit: u32,
     /// Rows before the page.
@@ -177,6 +177,7 @@ impl Offsets {
     }
 
     /// Number of the first row from 0, and of the one behind the last.
+    #[must_use]
     pub fn range(self) -> (u64, u64) {
         (u64::from(self.offset), u64::from(self.offset) + u64::from(self.limit))
     }

@@ -1,0 +1,38 @@
+//! Where each event stood in the feed, so that a stream can go on behind it.
+
+use crate::state::{StateError, Tx};
+
+/// Events that can be gone on behind.
+const MOST: i64 = 100_000;
+/// For how long.
+const KEPT_MS: i64 = 24 * 3600 * 1000;
+
+/// Remembers an event.
+pub(super) fn add(tx: &mut Tx<'_>, event: &str, position: u64, now_ms: i64) -> Result<(), StateError> {
+    let position = i64::try_from(position).unwrap_or(i64::MAX);
+    tx.execute(
+        "INSERT INTO stream_event (id, position, at_ms) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING",
+        &[event.into(), position.into(), now_ms.into()],
+    )?;
+    Ok(())
+}
+
+/// Where an event stood; `None` for one that is unknown or too old.
+pub(super) fn find(tx: &mut Tx<'_>, event: &str, now_ms: i64) -> Result<Option<u64>, StateError> {
+    let row = tx.row(
+        "SELECT position FROM stream_event WHERE id = ?1 AND at_ms >= ?2",
+        &[event.into(), (now_ms - KEPT_MS).into()],
+    )?;
+    row.map(|row| Ok(u64::try_from(row.int(0)?).unwrap_or(0))).transpose()
+}
+
+/// Forgets what is too old, or too many.
+pub(super) fn prune(tx: &mut Tx<'_>, now_ms: i64) -> Result<(), StateError> {
+    tx.execute("DELETE FROM stream_event WHERE at_ms < ?1", &[(now_ms - KEPT_MS).into()])?;
+    // By position, so that what is left has no gap; a handful more than the limit is no harm.
+    let row = tx.row("SELECT position FROM stream_event ORDER BY position DESC LIMIT 1 OFFSET ?1", &[MOST.into()])?;
+    if let Some(row) = row {
+        tx.execute("DELETE FROM stream_event WHERE position < ?1", &[row.int(0)?.into()])?;
+    }
+    Ok(())
+}

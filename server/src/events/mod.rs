@@ -1,0 +1,168 @@
+//! Events on their way out: webhooks and the stream.
+//!
+//! The outbox follows the store's change feed and makes events of it, commits them with their deliveries, and tells the
+//! hub of the stream. A courier makes the deliveries. Both run beside the requests, in the tasks of [`Running`].
+
+mod cursors;
+mod outbox;
+mod running;
+mod steps;
+pub(crate) mod stream;
+pub mod webhook;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+pub use running::Running;
+
+use crate::state::{State, StateError, now_ms};
+use steps::Steps;
+use stream::{Hub, Tickets};
+use webhook::egress::{DEADLINE, Egress, EgressSettings};
+
+/// How fast the schedule of deliveries runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Milliseconds that a second of the schedule takes: 1,000, and less in tests.
+    pub second_ms: u32,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { second_ms: 1000 }
+    }
+}
+
+impl Pace {
+    /// No deadline is shorter, however fast the schedule runs.
+    const SHORTEST: Duration = Duration::from_secs(2);
+
+    /// A time of the schedule as it passes.
+    #[must_use]
+    pub fn scale_ms(self, time_ms: i64) -> i64 {
+        time_ms.saturating_mul(i64::from(self.second_ms)) / 1000
+    }
+
+    /// How long one delivery may take.
+    #[must_use]
+    pub fn deadline(self) -> Duration {
+        (DEADLINE * self.second_ms / 1000).max(Self::SHORTEST)
+    }
+
+    fn deadline_ms(self) -> i64 {
+        i64::try_from(self.deadline().as_millis()).unwrap_or(i64::MAX)
+    }
+}
+
+/// What of the configuration events meet.
+#[derive(Clone)]
+pub struct EventSettings {
+    /// Where deliveries may go.
+    pub egress: EgressSettings,
+    /// How fast the schedule runs.
+    pub pace: Pace,
+    /// Origins of web pages that may open a stream, besides the gateway's own, such as `https://app.example.com`.
+    pub origins: Vec<String>,
+    /// Streams that may be open at a time.
+    pub most_streams: usize,
+}
+
+impl Default for EventSettings {
+    fn default() -> Self {
+        Self { egress: EgressSettings::default(), pace: Pace::default(), origins: Vec::new(), most_streams: 16_384 }
+    }
+}
+
+/// What requests and tasks share.
+pub(crate) struct Events {
+    egress: Arc<Egress>,
+    pace: Pace,
+    origins: Vec<String>,
+    hub: Hub,
+    tickets: Tickets,
+    steps: Steps,
+    due: Notify,
+    changed: AtomicBool,
+    replays: Mutex<JoinSet<()>>,
+}
+
+impl Events {
+    pub fn new(settings: EventSettings) -> Self {
+        let EventSettings { egress, pace, origins, most_streams } = settings;
+        let deadline = if pace == Pace::default() { egress.deadline } else { pace.deadline() };
+        Self {
+            egress: Arc::new(Egress::new(EgressSettings { deadline, ..egress })),
+            pace,
+            origins,
+            hub: Hub::new(most_streams),
+            tickets: Tickets::default(),
+            steps: Steps::default(),
+            due: Notify::new(),
+            changed: AtomicBool::new(false),
+            replays: Mutex::default(),
+        }
+    }
+
+    /// The client of deliveries.
+    pub const fn egress(&self) -> &Arc<Egress> {
+        &self.egress
+    }
+
+    /// Where events and streams meet.
+    pub const fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// Tickets for browsers.
+    pub const fn tickets(&self) -> &Tickets {
+        &self.tickets
+    }
+
+    /// Whether a page of this origin may open a stream here.
+    pub fn admits_origin(&self, origin: &str) -> bool {
+        self.origins.iter().any(|one| one.eq_ignore_ascii_case(origin))
+    }
+
+    /// A webhook was made, changed or removed.
+    pub fn webhooks_have_changed(&self) {
+        self.changed.store(true, Ordering::Release);
+        self.wake_deliveries();
+    }
+
+    /// Something may be due.
+    pub fn wake_deliveries(&self) {
+        self.due.notify_one();
+    }
+
+    async fn due(&self) {
+        self.due.notified().await;
+    }
+
+    fn webhooks_changed(&self) -> bool {
+        self.changed.swap(false, Ordering::AcqRel)
+    }
+
+    const fn steps(&self) -> &Steps {
+        &self.steps
+    }
+
+    /// Where an event stood in the feed; `None` for one that is unknown or too old. Blocks: for threads that may.
+    fn cursor(state: &State, event: &str) -> Result<Option<u64>, StateError> {
+        state.read(|tx| cursors::find(tx, event, now_ms()))
+    }
+
+    /// Runs something that ends with its connection, or with the server.
+    fn spawn(&self, replay: impl Future<Output = ()> + Send + 'static) {
+        let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
+        while replays.try_join_next().is_some() {}
+        replays.spawn(replay);
+    }
+
+    fn take_replays(&self) -> JoinSet<()> {
+        std::mem::take(&mut *self.replays.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

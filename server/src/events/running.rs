@@ -1,0 +1,78 @@
+//! The tasks beside the requests, from the start of a server to its end.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::outbox::Outbox;
+use super::stream::Ending;
+use super::webhook::deliver::Courier;
+use crate::gateway::Gateway;
+use crate::state::now_ms;
+
+/// How often keys and the end of the server are looked at.
+const LOOK: Duration = Duration::from_millis(200);
+/// How long streams may take to end.
+const FAREWELL: Duration = Duration::from_secs(6);
+
+/// The tasks that make events, deliver them and watch over streams.
+#[must_use = "the tasks end only when they are stopped"]
+pub struct Running {
+    gateway: Gateway,
+    stop: watch::Sender<bool>,
+    tasks: JoinSet<()>,
+}
+
+impl Running {
+    /// Starts them. `listeners` are the addresses that the process listens on, which no delivery may go to.
+    pub fn start(gateway: &Gateway, listeners: Vec<SocketAddr>) -> Self {
+        let events = gateway.events();
+        events.egress().refuse_own(listeners);
+        let (stop, stopped) = watch::channel(false);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(Outbox::new(gateway.clone()).run(stopped.clone()));
+        let courier = Courier::new(gateway.clone(), events.egress().clone(), events.pace);
+        tasks.spawn(courier.run(stopped.clone()));
+        tasks.spawn(watch_over(gateway.clone(), stopped));
+        Self { gateway: gateway.clone(), stop, tasks }
+    }
+
+    /// Ends them: streams are told, deliveries under way may end for a while, what is known is written down.
+    pub async fn stop(mut self) {
+        self.gateway.events().hub().end_all(Ending::Draining);
+        // Nobody listens when all of them have ended already.
+        let _ = self.stop.send(true);
+        while let Some(ended) = self.tasks.join_next().await {
+            if ended.is_err() {
+                tracing::error!("a task of the events panicked");
+            }
+        }
+        self.gateway.events().take_replays().shutdown().await;
+        let gone = async {
+            while self.gateway.events().hub().open() > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        if tokio::time::timeout(FAREWELL, gone).await.is_err() {
+            tracing::warn!("streams were still open at the end");
+        }
+    }
+}
+
+/// Ends streams whose key does not stand any more, and all of them when the server drains.
+async fn watch_over(gateway: Gateway, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        tokio::select! {
+            _ = stop.changed() => {}
+            () = tokio::time::sleep(LOOK) => {}
+        }
+        let hub = gateway.events().hub();
+        if gateway.is_draining() {
+            hub.end_all(Ending::Draining);
+        }
+        let now_secs = now_ms() / 1000;
+        hub.end_revoked(|key_id| gateway.state().book().is_good(key_id, now_secs));
+    }
+}

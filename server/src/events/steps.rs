@@ -1,0 +1,68 @@
+//! Steps of the feed that were read lately, shared among those who read it again.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use headwater_engine::Error;
+use headwater_engine::events::{FeedStep, Follower};
+use headwater_ledger::read::Generations;
+
+/// Rows that are kept, over all steps; an empty step counts as one.
+const ROWS: usize = 200_000;
+
+/// The steps, by position.
+#[derive(Default)]
+pub(crate) struct Steps(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    steps: BTreeMap<u64, Arc<FeedStep>>,
+    rows: usize,
+}
+
+impl Steps {
+    /// The steps behind a position, at most so many; none when there is nothing new.
+    ///
+    /// # Errors
+    /// As [`Follower::next_steps`].
+    pub fn after(
+        &self,
+        ledgers: &Arc<dyn Generations>,
+        position: u64,
+        most: usize,
+    ) -> Result<Vec<Arc<FeedStep>>, Error> {
+        let known = self.known(position, most);
+        if !known.is_empty() {
+            return Ok(known);
+        }
+        let read = Follower::new(Arc::clone(ledgers), position).next_steps(most)?;
+        self.keep(&read);
+        Ok(read)
+    }
+
+    /// Keeps steps for others; those that lie farthest back go first.
+    pub fn keep(&self, read: &[Arc<FeedStep>]) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for step in read {
+            if kept.steps.insert(step.position(), Arc::clone(step)).is_none() {
+                kept.rows += step.row_count().max(1);
+            }
+        }
+        while kept.rows > ROWS {
+            let Some((_, oldest)) = kept.steps.pop_first() else { break };
+            kept.rows -= oldest.row_count().max(1);
+        }
+    }
+
+    /// Forgets all: the feed is another one.
+    pub fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
+    }
+
+    fn known(&self, position: u64, most: usize) -> Vec<Arc<FeedStep>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let numbered = (position + 1..).zip(kept.steps.range(position + 1..));
+        let without_gap = numbered.take_while(|(expected, (found, _))| expected == *found);
+        without_gap.take(most).map(|(_, (_, step))| Arc::clone(step)).collect()
+    }
+}

@@ -1,0 +1,216 @@
+//! One connection: who it is, what it asks, what it is told.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use headwater_types::Timestamp;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
+
+use super::dialogue::Dialogue;
+use super::hub::CONNECTIONS_PER_KEY;
+use super::link::{Link, LinkGuard};
+use super::protocol::{self, Ending, MESSAGES_PER_SECOND, PATH, Request};
+use crate::gateway::Gateway;
+use crate::state::{Caller, now_ms};
+
+/// How long a client may take to say who it is.
+const AUTH_TIME: Duration = Duration::from_secs(5);
+/// How often the connection is tested.
+const PING: Duration = Duration::from_secs(20);
+/// Tests in a row that may stay without an answer.
+const MISSED: u32 = 2;
+/// How long one write may take.
+const WRITE_TIME: Duration = Duration::from_secs(10);
+/// How long a client may take to read why the stream ends.
+const CLOSE_TIME: Duration = Duration::from_secs(5);
+
+/// Why a connection is over.
+pub(super) enum Over {
+    /// The server ends it.
+    Ended(Ending),
+    /// It is no more.
+    Gone,
+}
+
+impl From<Ending> for Over {
+    fn from(ending: Ending) -> Self {
+        Self::Ended(ending)
+    }
+}
+
+/// Who opens a connection.
+pub(crate) struct Comer {
+    /// Who showed a key or a ticket with the handshake.
+    pub caller: Option<Caller>,
+    /// Where it comes from.
+    pub address: Option<IpAddr>,
+}
+
+/// Runs a connection to its end.
+pub(crate) async fn run(socket: WebSocket, gateway: Gateway, comer: Comer) {
+    let (mut sink, mut stream) = socket.split();
+    let Comer { caller, address } = comer;
+    let caller = match caller {
+        None if gateway.settings().auth_required => introduced(&mut stream, &gateway, address).await.map(Some),
+        caller => Ok(caller),
+    };
+    let link = Arc::new(Link::default());
+    let key_id = |caller: &Option<Caller>| caller.as_ref().map(|caller| Arc::clone(&caller.key_id));
+    let registered = caller.and_then(|caller| Ok(gateway.events().hub().register(&link, key_id(&caller))?));
+    let (over, number) = match registered {
+        Ok(number) => (converse(&mut sink, &mut stream, &gateway, &link).await, Some(number)),
+        Err(over) => (over, None),
+    };
+    if let Over::Ended(ending) = over {
+        let frame = CloseFrame { code: ending.code(), reason: Utf8Bytes::from_static(ending.reason()) };
+        let farewell = async {
+            if sink.send(Message::Close(Some(frame))).await.is_ok() {
+                // The other side closes when it has read it.
+                while let Some(Ok(_)) = stream.next().await {}
+            }
+        };
+        // A client that does not read it is left.
+        let _ = timeout(CLOSE_TIME, farewell).await;
+    }
+    if let Some(number) = number {
+        gateway.events().hub().unregister(number);
+    }
+}
+
+/// The first message says who it is.
+async fn introduced(
+    stream: &mut SplitStream<WebSocket>,
+    gateway: &Gateway,
+    address: Option<IpAddr>,
+) -> Result<Caller, Over> {
+    let first = async {
+        loop {
+            match stream.next().await {
+                Some(Ok(Message::Text(text))) => return Ok(text),
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Ok(Message::Binary(_))) => return Err(Ending::Unauthorized.into()),
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return Err(Over::Gone),
+            }
+        }
+    };
+    let text = timeout(AUTH_TIME, first).await.map_err(|_| Ending::AuthTimeout)??;
+    let Ok(Request::Auth(key)) = Request::parse(&text) else { return Err(Ending::Unauthorized.into()) };
+    let known = gateway.state().book().identify(&key, now_ms() / 1000);
+    known.ok().filter(|caller| gateway.has_endpoint(caller, PATH)).ok_or_else(|| {
+        gateway.note_refused_key(address);
+        Ending::Unauthorized.into()
+    })
+}
+
+/// Reads and writes at the same time: a client that does not read is still heard, and the other way round.
+async fn converse(
+    sink: &mut SplitSink<WebSocket, Message>,
+    stream: &mut SplitStream<WebSocket>,
+    gateway: &Gateway,
+    link: &Arc<Link>,
+) -> Over {
+    let _guard = LinkGuard(Arc::clone(link));
+    let missed = AtomicU32::new(0);
+    let connection_id = uuid::Uuid::now_v7().to_string();
+    link.push(protocol::welcome(&connection_id, CONNECTIONS_PER_KEY).into());
+    let mut dialogue = Dialogue::new(gateway.clone(), Arc::clone(link), connection_id);
+    let over = tokio::select! {
+        over = listen(stream, &mut dialogue, &missed) => over,
+        over = speak(sink, link, gateway, &missed) => over,
+    };
+    dialogue.end().await;
+    over
+}
+
+/// Takes what the client says.
+async fn listen(stream: &mut SplitStream<WebSocket>, dialogue: &mut Dialogue, missed: &AtomicU32) -> Over {
+    let (mut window, mut count) = (Instant::now(), 0);
+    loop {
+        let message = match stream.next().await {
+            Some(Ok(message)) => message,
+            Some(Err(error)) => {
+                return if is_too_large(&error) { Ending::TooLarge.into() } else { Over::Gone };
+            }
+            None => return Over::Gone,
+        };
+        // Whatever comes shows that somebody is there.
+        missed.store(0, Ordering::Relaxed);
+        if window.elapsed() >= Duration::from_secs(1) {
+            (window, count) = (Instant::now(), 0);
+        }
+        count += 1;
+        if count > MESSAGES_PER_SECOND {
+            return Ending::TooManyMessages.into();
+        }
+        match message {
+            Message::Text(text) => {
+                if let Err(ending) = dialogue.hear(&text).await {
+                    return ending.into();
+                }
+            }
+            Message::Binary(_) => dialogue.refuse(None, "a message is text that holds one JSON object"),
+            Message::Ping(_) | Message::Pong(_) => {}
+            Message::Close(_) => return Over::Gone,
+        }
+    }
+}
+
+fn is_too_large(error: &axum::Error) -> bool {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(one) = cause {
+        // The library that frames the messages has no name of its own here, its text has.
+        if one.to_string().contains("too long") || one.to_string().contains("too big") {
+            return true;
+        }
+        cause = one.source();
+    }
+    false
+}
+
+/// Tells the client what waits for it, and looks now and then whether it is there.
+async fn speak(sink: &mut SplitSink<WebSocket, Message>, link: &Link, gateway: &Gateway, missed: &AtomicU32) -> Over {
+    let every = |period: Duration| {
+        let mut ticks = interval_at(Instant::now() + period, period);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ticks
+    };
+    let mut pings = every(PING);
+    let mut heartbeats = every(Duration::from_secs(protocol::HEARTBEAT_SECS));
+    loop {
+        let messages: Vec<Message> = tokio::select! {
+            taken = link.take() => match taken {
+                Ok(messages) => messages.into_iter().map(Message::Text).collect(),
+                Err(ending) => return ending.into(),
+            },
+            _ = pings.tick() => {
+                if missed.fetch_add(1, Ordering::Relaxed) >= MISSED {
+                    return Over::Gone;
+                }
+                vec![Message::Ping(axum::body::Bytes::new())]
+            }
+            _ = heartbeats.tick() => {
+                let now = Timestamp::new(now_ms() / 1000).to_string();
+                vec![Message::Text(protocol::heartbeat(&now, &gateway.events().hub().heads()).into())]
+            }
+        };
+        let write = async {
+            for message in messages {
+                sink.feed(message).await?;
+            }
+            sink.flush().await
+        };
+        tokio::select! {
+            written = timeout(WRITE_TIME, write) => match written {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return Over::Gone,
+                Err(_) => return Ending::SlowConsumer.into(),
+            },
+            ending = link.ended() => return ending.into(),
+        }
+    }
+}

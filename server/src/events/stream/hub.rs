@@ -1,0 +1,268 @@
+//! Who listens to what: one watcher for all who asked for the same, webhooks and streams alike.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+use headwater_engine::Error;
+use headwater_engine::events::{Event, FeedStep, Subscription, Watcher};
+use sha2::{Digest, Sha256};
+use tokio::sync::{Semaphore, watch};
+
+use super::link::Link;
+use super::protocol::{self, Ending};
+
+/// Streams of one key.
+pub(super) const CONNECTIONS_PER_KEY: usize = 10;
+/// Replays that are computed at a time.
+const REPLAYS: usize = 4;
+
+/// One subscription of a stream.
+#[derive(Clone)]
+pub(crate) struct Listener {
+    /// The queue that its events go to.
+    pub link: Arc<Link>,
+    /// Its id.
+    pub subscription: Arc<str>,
+    /// Place among the subscriptions of its connection: events of one block go out in this order.
+    pub order: u64,
+    /// Unset when it wants no more.
+    pub live: Arc<AtomicBool>,
+}
+
+/// An event and who is told of it.
+pub(crate) struct Made {
+    /// The event.
+    pub event: Event,
+    /// Ids of the webhooks.
+    pub webhooks: Vec<Arc<str>>,
+    /// The streams.
+    pub listeners: Vec<Listener>,
+}
+
+/// What one step of the feed made.
+pub(crate) struct Found {
+    /// Position of the step.
+    pub position: u64,
+    /// The events, those of one subscription in order.
+    pub made: Vec<Made>,
+}
+
+/// The place where events and those who want them meet.
+pub(crate) struct Hub {
+    board: Mutex<Board>,
+    /// Position up to which events have been told.
+    published: watch::Sender<u64>,
+    connections: Mutex<HashMap<u64, Connection>>,
+    next_connection: AtomicU64,
+    most_connections: usize,
+    heads: ArcSwap<String>,
+    /// Held by those who compute what was missed.
+    pub(super) replays: Semaphore,
+}
+
+#[derive(Default)]
+struct Board {
+    /// Position that all watchers have reached; meaningless until events are made.
+    position: u64,
+    begun: bool,
+    groups: HashMap<[u8; 32], Group>,
+    /// Events of a step that could not be followed to its end.
+    unfinished: Vec<Made>,
+}
+
+struct Group {
+    watcher: Watcher,
+    webhooks: Vec<Arc<str>>,
+    listeners: Vec<Listener>,
+}
+
+struct Connection {
+    link: Arc<Link>,
+    key_id: Option<Arc<str>>,
+}
+
+impl Hub {
+    /// A hub for at most so many streams.
+    pub fn new(most_connections: usize) -> Self {
+        Self {
+            board: Mutex::default(),
+            published: watch::Sender::new(0),
+            connections: Mutex::default(),
+            next_connection: AtomicU64::new(1),
+            most_connections,
+            heads: ArcSwap::from_pointee("{}".to_owned()),
+            replays: Semaphore::new(REPLAYS),
+        }
+    }
+
+    /// Sets the position that events are made from. Watchers begin anew there.
+    pub fn begin(&self, position: u64) {
+        let mut board = self.board();
+        (board.position, board.begun) = (position, true);
+        board.unfinished.clear();
+        for group in board.groups.values_mut() {
+            group.watcher = Watcher::new(group.watcher.subscription().clone(), position);
+        }
+        drop(board);
+        self.published.send_replace(position);
+    }
+
+    /// The position up to which events have been told, and how to wait for more.
+    pub fn published(&self) -> watch::Receiver<u64> {
+        self.published.subscribe()
+    }
+
+    /// Says which webhooks there are.
+    pub fn set_webhooks(&self, webhooks: Vec<(Arc<str>, Subscription)>) {
+        let mut board = self.board();
+        for group in board.groups.values_mut() {
+            group.webhooks.clear();
+        }
+        for (id, subscription) in webhooks {
+            board.group(subscription).webhooks.push(id);
+        }
+        board.forget_empty();
+    }
+
+    /// Tells a listener of what comes from now on, and gives the position of now.
+    pub fn join(&self, subscription: Subscription, listener: Listener) -> u64 {
+        let mut board = self.board();
+        board.group(subscription).listeners.push(listener);
+        board.position
+    }
+
+    /// The same, unless now is past a position.
+    pub fn join_at(&self, position: u64, subscription: Subscription, listener: Listener) -> bool {
+        let mut board = self.board();
+        let there = board.begun && board.position == position;
+        if there {
+            board.group(subscription).listeners.push(listener);
+        }
+        there
+    }
+
+    /// Takes out listeners that want no more, and gives the position of now.
+    pub fn sweep(&self) -> u64 {
+        let mut board = self.board();
+        for group in board.groups.values_mut() {
+            group.listeners.retain(|listener| listener.live.load(Ordering::Acquire));
+        }
+        board.forget_empty();
+        board.position
+    }
+
+    /// Makes the events of the next step.
+    ///
+    /// # Errors
+    /// When the store cannot be read; the step may be tried again, and nothing is lost or made twice.
+    pub fn advance(&self, step: &FeedStep) -> Result<Found, Error> {
+        let mut guard = self.board();
+        let board = &mut *guard;
+        for group in board.groups.values_mut() {
+            for event in group.watcher.advance(step)? {
+                let (webhooks, listeners) = (group.webhooks.clone(), group.listeners.clone());
+                board.unfinished.push(Made { event, webhooks, listeners });
+            }
+        }
+        board.position = step.position();
+        Ok(Found { position: step.position(), made: std::mem::take(&mut board.unfinished) })
+    }
+
+    /// Tells the streams. What is told has been committed.
+    pub fn publish(&self, found: Vec<Found>) {
+        for Found { position, made } in found {
+            let mut told: Vec<(&Listener, &Event, Arc<str>)> = Vec::new();
+            for one in made.iter().filter(|one| !one.listeners.is_empty()) {
+                let body: Arc<str> = one.event.body(None).into();
+                told.extend(one.listeners.iter().map(|listener| (listener, &one.event, Arc::clone(&body))));
+            }
+            // Stable: the events of one subscription stay in their order.
+            told.sort_by_key(|(listener, ..)| listener.order);
+            for (listener, event, body) in told {
+                if listener.live.load(Ordering::Acquire) {
+                    listener.link.push(protocol::event(&listener.subscription, event.seq, &body).into());
+                }
+            }
+            self.published.send_replace(position);
+        }
+    }
+
+    /// Registers a connection.
+    pub fn register(&self, link: &Arc<Link>, key_id: Option<Arc<str>>) -> Result<u64, Ending> {
+        let mut connections = self.connections();
+        if connections.len() >= self.most_connections {
+            return Err(Ending::Overloaded);
+        }
+        let same = connections.values().filter(|one| one.key_id == key_id).count();
+        if key_id.is_some() && same >= CONNECTIONS_PER_KEY {
+            return Err(Ending::TooManyConnections);
+        }
+        let number = self.next_connection.fetch_add(1, Ordering::Relaxed);
+        connections.insert(number, Connection { link: Arc::clone(link), key_id });
+        Ok(number)
+    }
+
+    /// Forgets a connection.
+    pub fn unregister(&self, number: u64) {
+        self.connections().remove(&number);
+    }
+
+    /// Ends the connections whose key does not stand any more.
+    pub fn end_revoked(&self, stands: impl Fn(&str) -> bool) {
+        for one in self.connections().values() {
+            if one.key_id.as_deref().is_some_and(|key| !stands(key)) {
+                one.link.end(Ending::Unauthorized);
+            }
+        }
+    }
+
+    /// Ends every connection.
+    pub fn end_all(&self, ending: Ending) {
+        for one in self.connections().values() {
+            one.link.end(ending);
+        }
+    }
+
+    /// Streams that are open.
+    pub fn open(&self) -> usize {
+        self.connections().len()
+    }
+
+    /// The highest block of each chain, as a JSON object.
+    pub fn heads(&self) -> Arc<String> {
+        self.heads.load_full()
+    }
+
+    /// Sets the highest blocks.
+    pub fn set_heads(&self, heads: String) {
+        self.heads.store(Arc::new(heads));
+    }
+
+    fn board(&self) -> MutexGuard<'_, Board> {
+        // A panic of a watcher leaves the step unfinished, which the next try goes on with.
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn connections(&self) -> MutexGuard<'_, HashMap<u64, Connection>> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Board {
+    fn group(&mut self, subscription: Subscription) -> &mut Group {
+        let filters = subscription.to_json().to_string();
+        let key = Sha256::new_with_prefix(subscription.event_type().name()).chain_update([0]).chain_update(filters);
+        let position = self.position;
+        self.groups.entry(key.finalize().into()).or_insert_with(|| Group {
+            watcher: Watcher::new(subscription, position),
+            webhooks: Vec::new(),
+            listeners: Vec::new(),
+        })
+    }
+
+    fn forget_empty(&mut self) {
+        self.groups.retain(|_, group| !group.webhooks.is_empty() || !group.listeners.is_empty());
+    }
+}

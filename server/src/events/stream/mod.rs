@@ -1,0 +1,17 @@
+//! The stream: events over `WebSocket`, as they happen and from where a client left off.
+//!
+//! The hub gives events to queues and never waits; each connection empties its own. A client that does not read loses
+//! its connection, and no event: it goes on behind the last one it saw, which the feed is read again for.
+
+mod connection;
+mod dialogue;
+mod hub;
+mod link;
+mod protocol;
+mod replay;
+mod tickets;
+
+pub(crate) use connection::{Comer, run};
+pub(crate) use hub::{Found, Hub, Made};
+pub(crate) use protocol::{Ending, FRAME_BYTES, MESSAGE_BYTES, PATH, SUBPROTOCOL};
+pub(crate) use tickets::{NoTicket, Tickets};

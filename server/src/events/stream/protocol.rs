@@ -1,0 +1,304 @@
+//! What goes over a stream: the messages of both sides and the codes that end it.
+
+use headwater_engine::{Error, Warning};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::gateway::Problem;
+
+/// Where the stream is.
+pub(crate) const PATH: &str = "/v1/stream";
+/// The name of the protocol, which a client may ask for.
+pub(crate) const SUBPROTOCOL: &str = "events.v1.json";
+/// Seconds between two heartbeats.
+pub(super) const HEARTBEAT_SECS: u64 = 30;
+/// Subscriptions of one connection.
+pub(super) const SUBSCRIPTIONS: usize = 100;
+/// Addresses that one subscription names.
+pub(super) const ADDRESSES: usize = 1000;
+/// Messages that a client may send in a second.
+pub(super) const MESSAGES_PER_SECOND: u32 = 20;
+/// Bytes of a client's message.
+pub(crate) const MESSAGE_BYTES: usize = 64 << 10;
+/// Bytes of a client's frame.
+pub(crate) const FRAME_BYTES: usize = 16 << 10;
+
+/// Why the server ends a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The server is shutting down.
+    Draining,
+    /// A message larger than is taken.
+    TooLarge,
+    /// There are too many streams in all.
+    Overloaded,
+    /// The client does not read what is sent.
+    SlowConsumer,
+    /// The event to go on after is too old or unknown.
+    CursorExpired,
+    /// The key is not valid, or no more.
+    Unauthorized,
+    /// No key came in time.
+    AuthTimeout,
+    /// The key has too many streams.
+    TooManyConnections,
+    /// The client sends too much.
+    TooManyMessages,
+}
+
+impl Ending {
+    /// The close code.
+    pub const fn code(self) -> u16 {
+        match self {
+            Self::Draining => 1001,
+            Self::TooLarge => 1009,
+            Self::Overloaded => 1013,
+            Self::SlowConsumer => 4008,
+            Self::CursorExpired => 4010,
+            Self::Unauthorized => 4401,
+            Self::AuthTimeout => 4408,
+            Self::TooManyConnections => 4409,
+            Self::TooManyMessages => 4429,
+        }
+    }
+
+    /// The close reason.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Draining => "draining",
+            Self::TooLarge => "message_too_large",
+            Self::Overloaded => "overloaded",
+            Self::SlowConsumer => "slow_consumer",
+            Self::CursorExpired => "cursor_expired",
+            Self::Unauthorized => "unauthorized",
+            Self::AuthTimeout => "auth_timeout",
+            Self::TooManyConnections => "too_many_connections",
+            Self::TooManyMessages => "too_many_messages",
+        }
+    }
+}
+
+/// What a client may say.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Request {
+    /// Who it is: the first message of those who showed no key before.
+    Auth(String),
+    /// It wants events.
+    Subscribe {
+        /// Comes back in the answer.
+        id: String,
+        /// What events.
+        event_type: String,
+        /// Which of them.
+        filters: Value,
+        /// Begin behind this event and not now.
+        after: Option<String>,
+    },
+    /// It wants them no more.
+    Unsubscribe {
+        /// Comes back in the answer.
+        id: String,
+        /// Which subscription.
+        subscription: String,
+    },
+    /// It wants what came after an event.
+    Resume {
+        /// The event.
+        after: String,
+    },
+    /// It wants to know whether anybody is there.
+    Ping {
+        /// Comes back in the answer.
+        id: String,
+    },
+}
+
+/// A message that is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refused {
+    /// The id that it had.
+    pub id: Option<String>,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+/// A message as it is written.
+#[derive(Deserialize)]
+struct Written {
+    action: Option<String>,
+    id: Option<Value>,
+    api_key: Option<String>,
+    event_type: Option<String>,
+    filters: Option<Value>,
+    subscription: Option<String>,
+    after: Option<String>,
+}
+
+impl Request {
+    /// Reads a message.
+    pub fn parse(text: &str) -> Result<Self, Refused> {
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| Refused { id: None, message: format!("the message is no JSON: {error}") })?;
+        let given = value.get("id").and_then(Value::as_str).map(str::to_owned);
+        let refused = |message: String| Refused { id: given.clone(), message };
+        let written: Written =
+            serde_json::from_value(value).map_err(|error| refused(format!("the message cannot be read: {error}")))?;
+        let needed = |field: Option<String>, name: &str| field.ok_or_else(|| refused(format!("{name} is required")));
+        let action = needed(written.action, "action")?;
+        let id = || match &written.id {
+            Some(Value::String(id)) if id.len() <= 128 => Ok(id.clone()),
+            Some(Value::String(_)) => Err(refused("id has more than 128 bytes".to_owned())),
+            Some(other) => Err(refused(format!("id: expected text, got {other}"))),
+            None => Err(refused("id is required".to_owned())),
+        };
+        match action.as_str() {
+            "auth" => Ok(Self::Auth(needed(written.api_key, "api_key")?)),
+            "subscribe" => Ok(Self::Subscribe {
+                id: id()?,
+                event_type: needed(written.event_type, "event_type")?,
+                filters: written.filters.unwrap_or(Value::Null),
+                after: written.after,
+            }),
+            "unsubscribe" => {
+                Ok(Self::Unsubscribe { id: id()?, subscription: needed(written.subscription, "subscription")? })
+            }
+            "resume" => {
+                id()?;
+                Ok(Self::Resume { after: needed(written.after, "after")? })
+            }
+            "ping" => Ok(Self::Ping { id: id()? }),
+            other => {
+                Err(refused(format!("action: expected auth, subscribe, unsubscribe, resume or ping, got {other:?}")))
+            }
+        }
+    }
+}
+
+/// The first message of the server.
+pub(super) fn welcome(connection_id: &str, connections: usize) -> String {
+    let limits = json!({
+        "connections_per_key": connections,
+        "subscriptions": SUBSCRIPTIONS,
+        "addresses_per_subscription": ADDRESSES,
+        "messages_per_second": MESSAGES_PER_SECOND,
+        "message_bytes": MESSAGE_BYTES,
+        "queue_messages": super::link::MESSAGES,
+        "queue_bytes": super::link::BYTES,
+    });
+    json!({"type": "welcome", "connection_id": connection_id, "heartbeat_seconds": HEARTBEAT_SECS, "limits": limits})
+        .to_string()
+}
+
+/// A subscription holds; `warnings` stand in it only where there are some.
+pub(super) fn subscribed(id: &str, subscription: &str, warnings: &[Warning]) -> String {
+    let mut message = json!({"type": "subscribed", "id": id, "subscription": subscription});
+    if !warnings.is_empty() {
+        message["warnings"] = json!(warnings);
+    }
+    message.to_string()
+}
+
+/// A subscription is over.
+pub(super) fn unsubscribed(id: &str, subscription: &str) -> String {
+    json!({"type": "unsubscribed", "id": id, "subscription": subscription}).to_string()
+}
+
+/// An event; `body` is what a webhook would get.
+pub(crate) fn event(subscription: &str, seq: i64, body: &str) -> String {
+    format!(r#"{{"type":"event","subscription":"{subscription}","seq":{seq},"event":{body}}}"#)
+}
+
+/// A sign of life; `heads` is an object of chains and their highest blocks.
+pub(super) fn heartbeat(timestamp: &str, heads: &str) -> String {
+    format!(r#"{{"type":"heartbeat","timestamp":"{timestamp}","heads":{heads}}}"#)
+}
+
+/// The answer to a ping.
+pub(super) fn pong(id: &str) -> String {
+    json!({"type": "pong", "id": id}).to_string()
+}
+
+/// A message could not be followed.
+pub(super) fn error(id: Option<&str>, code: &str, message: &str) -> String {
+    json!({"type": "error", "id": id, "error": {"code": code, "message": message}}).to_string()
+}
+
+/// The same for a refusal of the engine, whose text goes to the log where it is not the client's doing.
+pub(super) fn refusal(id: &str, connection_id: &str, cause: &Error) -> String {
+    let problem = Problem::from_engine(cause, connection_id);
+    error(Some(id), problem.status.code(), &problem.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_message_is_read() {
+        let subscribe =
+            r#"{"action":"subscribe","id":"1","event_type":"large_transfer","filters":{"blockchain":"ethereum"}}"#;
+        let expected = Request::Subscribe {
+            id: "1".to_owned(),
+            event_type: "large_transfer".to_owned(),
+            filters: json!({"blockchain": "ethereum"}),
+            after: None,
+        };
+        assert_eq!(Request::parse(subscribe), Ok(expected));
+        for (text, expected) in [
+            (r#"{"action":"auth","api_key":"k"}"#, Request::Auth("k".to_owned())),
+            (
+                r#"{"action":"unsubscribe","id":"2","subscription":"sub_1"}"#,
+                Request::Unsubscribe { id: "2".to_owned(), subscription: "sub_1".to_owned() },
+            ),
+            (r#"{"action":"resume","id":"3","after":"evt_1"}"#, Request::Resume { after: "evt_1".to_owned() }),
+            (r#"{"action":"ping","id":"4","more":1}"#, Request::Ping { id: "4".to_owned() }),
+        ] {
+            assert_eq!(Request::parse(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_field_and_keeps_the_id() {
+        for (text, id, named) in [
+            ("{", None, "JSON"),
+            ("[]", None, "cannot be read"),
+            ("{}", None, "action"),
+            (r#"{"action":"dance","id":"7"}"#, Some("7"), "dance"),
+            (r#"{"action":"subscribe","id":"7"}"#, Some("7"), "event_type"),
+            (r#"{"action":"subscribe","event_type":"x"}"#, None, "id"),
+            (r#"{"action":"ping","id":7}"#, None, "text"),
+            (r#"{"action":"auth"}"#, None, "api_key"),
+            (r#"{"action":"resume","id":"7"}"#, Some("7"), "after"),
+        ] {
+            let refused = Request::parse(text).unwrap_err();
+            assert_eq!(refused.id.as_deref(), id, "{text}");
+            assert!(refused.message.contains(named), "{text}: {}", refused.message);
+        }
+    }
+
+    #[test]
+    fn an_event_carries_the_body_as_it_is() {
+        let text = event("sub_1", 7, r#"{"id":"evt_1","data":{"amount":"1.10"}}"#);
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["event"]["data"]["amount"], "1.10");
+        assert_eq!((&value["type"], &value["seq"]), (&json!("event"), &json!(7)));
+    }
+
+    #[test]
+    fn every_ending_has_its_own_code_and_a_reason_that_a_frame_can_hold() {
+        let all = [
+            Ending::Draining,
+            Ending::TooLarge,
+            Ending::Overloaded,
+            Ending::SlowConsumer,
+            Ending::CursorExpired,
+            Ending::Unauthorized,
+            Ending::AuthTimeout,
+            Ending::TooManyConnections,
+            Ending::TooManyMessages,
+        ];
+        let codes: std::collections::BTreeSet<u16> = all.iter().map(|ending| ending.code()).collect();
+        assert_eq!(codes.len(), all.len());
+        assert!(all.iter().all(|ending| ending.reason().len() <= 123));
+    }
+}

@@ -1,0 +1,324 @@
+//! Makes deliveries: takes what is due by lease, sends it, writes down what became of it.
+//!
+//! Results and new leases go into one commit. A server that dies leaves its leases behind, and when they have run out
+//! another one, or the same one after its restart, sends those deliveries again: at least once, under the same id.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use serde_json::Value as Json;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::deliveries::{self, Claim, Done};
+use super::egress::Egress;
+use super::schedule::{Next, PENALTY_MS};
+use super::sign::{Secret, signatures};
+use crate::events::Pace;
+use crate::gateway::{Gateway, causes};
+use crate::state::now_ms;
+
+/// Deliveries under way in one server at a time.
+const AT_ONCE: usize = 512;
+/// How long what is due may wait for somebody to look.
+const LOOK: Duration = Duration::from_millis(250);
+/// How long a failed commit is left before the next try.
+const AGAIN: Duration = Duration::from_millis(250);
+/// How long results are gathered before they are committed.
+const GATHER: Duration = Duration::from_millis(2);
+/// How long deliveries under way may take to end when the server does.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// How long a lease outlives the deadline of its delivery, in seconds of the schedule.
+const LEASE_SECS: i64 = 30;
+/// How often what is too old is looked for.
+const PRUNING: Duration = Duration::from_secs(60);
+
+const ID: HeaderName = HeaderName::from_static("webhook-id");
+const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+
+/// The deliveries of one server.
+pub(crate) struct Courier {
+    gateway: Gateway,
+    egress: Arc<Egress>,
+    pace: Pace,
+    /// Under which leases are taken.
+    owner: String,
+    under_way: JoinSet<Done>,
+    /// What is known of those under way, by their tasks: for when one is broken off.
+    claimed: HashMap<tokio::task::Id, Claim>,
+    /// Ended, not yet written down.
+    ended: Vec<Done>,
+    /// Webhooks that said they have too much, and until when they are left alone.
+    penalties: HashMap<String, i64>,
+    /// The webhook that was served last: the next one begins behind it.
+    last: String,
+}
+
+impl Courier {
+    pub fn new(gateway: Gateway, egress: Arc<Egress>, pace: Pace) -> Self {
+        Self {
+            gateway,
+            egress,
+            pace,
+            owner: uuid::Uuid::now_v7().to_string(),
+            under_way: JoinSet::new(),
+            claimed: HashMap::new(),
+            ended: Vec::new(),
+            penalties: HashMap::new(),
+            last: String::new(),
+        }
+    }
+
+    /// Runs until it is told to stop.
+    pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
+        let mut pruned = tokio::time::Instant::now();
+        while !*stop.borrow() {
+            match self.turn().await {
+                Ok(true) => {}
+                Ok(false) => self.wait(&mut stop).await,
+                Err(error) => {
+                    tracing::error!(error = causes(&error), "deliveries could not be read or written down");
+                    tokio::time::sleep(AGAIN).await;
+                }
+            }
+            if pruned.elapsed() >= PRUNING {
+                self.prune().await;
+                pruned = tokio::time::Instant::now();
+            }
+        }
+        self.stop().await;
+    }
+
+    /// Writes down what ended and takes what is due; gives whether there is more to take at once.
+    async fn turn(&mut self) -> Result<bool, crate::state::StateError> {
+        let now = now_ms();
+        self.penalties.retain(|_, until| *until > now);
+        let room = AT_ONCE.saturating_sub(self.under_way.len());
+        let due = self.gateway.read_state(move |tx| deliveries::due(tx, now)).await?;
+        let due = self.in_turn(due);
+        if self.ended.is_empty() && (due.is_empty() || room == 0) {
+            return Ok(false);
+        }
+        let (ended, owner) = (self.ended.clone(), self.owner.clone());
+        let until = now + self.pace.deadline_ms() + self.pace.scale_ms(LEASE_SECS * 1000);
+        let claims = self
+            .gateway
+            .state()
+            .write(move |tx| {
+                for done in &ended {
+                    deliveries::settle(tx, &owner, done)?;
+                }
+                let mut claims = Vec::new();
+                for endpoint in &due {
+                    if claims.len() >= room {
+                        break;
+                    }
+                    claims.extend(deliveries::claim(tx, endpoint, &owner, (now, until))?);
+                }
+                Ok(claims)
+            })
+            .await?;
+        self.ended.clear();
+        let more = !claims.is_empty();
+        if let Some(claim) = claims.last() {
+            self.last.clone_from(&claim.endpoint_id);
+        }
+        for claim in claims {
+            self.send(claim);
+        }
+        Ok(more)
+    }
+
+    /// The webhooks behind the one that was served last come first, so that none waits for ever.
+    fn in_turn(&self, due: Vec<String>) -> Vec<String> {
+        let mut due: Vec<String> = due.into_iter().filter(|id| !self.penalties.contains_key(id)).collect();
+        let first = due.partition_point(|id| *id <= self.last);
+        due.rotate_left(first);
+        due
+    }
+
+    /// Waits for an end, for news, or for a while.
+    async fn wait(&mut self, stop: &mut watch::Receiver<bool>) {
+        let gateway = self.gateway.clone();
+        tokio::select! {
+            _ = stop.changed() => {}
+            () = gateway.events().due() => {}
+            Some(ended) = self.under_way.join_next_with_id() => {
+                self.note(ended);
+                tokio::time::sleep(GATHER).await;
+                while let Some(ended) = self.under_way.try_join_next_with_id() {
+                    self.note(ended);
+                }
+            }
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+
+    fn note(&mut self, ended: Result<(tokio::task::Id, Done), tokio::task::JoinError>) {
+        match ended {
+            Ok((task, done)) => {
+                self.claimed.remove(&task);
+                if done.attempt.is_some_and(|attempt| attempt.outcome.throttles()) {
+                    self.penalties.insert(done.endpoint_id.clone(), done.ended_ms + self.pace.scale_ms(PENALTY_MS));
+                }
+                self.ended.push(done);
+            }
+            Err(error) => {
+                // A delivery that panicked comes again with its lease's end, or now when it was broken off.
+                if let Some(claim) = self.claimed.remove(&error.id())
+                    && error.is_cancelled()
+                {
+                    let now = now_ms();
+                    self.ended.push(Done {
+                        attempts: claim.attempts,
+                        event_id: claim.event_id,
+                        endpoint_id: claim.endpoint_id,
+                        at_ms: now,
+                        ended_ms: now,
+                        attempt: None,
+                        next: Next::Retry { at_ms: now },
+                    });
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, claim: Claim) {
+        let secrets: Vec<Secret> = claim
+            .sealed
+            .iter()
+            .filter_map(|sealed| {
+                let opened = self.gateway.state().home().master().open(sealed);
+                if let Err(error) = &opened {
+                    tracing::error!(error = causes(error), webhook = claim.endpoint_id, "a secret cannot be opened");
+                }
+                opened.ok().and_then(Secret::from_bytes)
+            })
+            .collect();
+        if secrets.is_empty() {
+            // What cannot be signed is not sent; it stays due until its lease has run out.
+            return;
+        }
+        let task = self.under_way.spawn(deliver(Arc::clone(&self.egress), self.pace, claim.clone(), secrets));
+        self.claimed.insert(task.id(), claim);
+    }
+
+    async fn prune(&self) {
+        loop {
+            let pruned = self.gateway.state().write(|tx| deliveries::prune(tx, now_ms())).await;
+            match pruned {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    tracing::error!(error = causes(&error), "old deliveries could not be removed");
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Lets deliveries under way end for a while, then breaks them off: others make them.
+    async fn stop(mut self) {
+        let ending = async {
+            while let Some(ended) = self.under_way.join_next_with_id().await {
+                self.note(ended);
+            }
+        };
+        if tokio::time::timeout(FAREWELL, ending).await.is_err() {
+            self.under_way.abort_all();
+            while let Some(ended) = self.under_way.join_next_with_id().await {
+                self.note(ended);
+            }
+        }
+        let (ended, owner) = (std::mem::take(&mut self.ended), self.owner);
+        let written = self
+            .gateway
+            .state()
+            .write(move |tx| ended.iter().try_for_each(|done| deliveries::settle(tx, &owner, done)))
+            .await;
+        if let Err(error) = written {
+            tracing::error!(error = causes(&error), "the last deliveries could not be written down: they come again");
+        }
+    }
+}
+
+/// Makes one attempt.
+async fn deliver(egress: Arc<Egress>, pace: Pace, claim: Claim, secrets: Vec<Secret>) -> Done {
+    let at_ms = now_ms();
+    let body = addressed(&claim.body, &claim.endpoint_id);
+    let headers = headers(&claim.event_id, at_ms / 1000, &secrets, &body);
+    drop(secrets);
+    let attempt = egress.post(&claim.target_url, headers, Bytes::from(body)).await;
+    let attempts = claim.attempts + 1;
+    let ended_ms = now_ms();
+    let seed = seed(&claim.event_id, &claim.endpoint_id, attempts);
+    let next = match attempt.outcome.next(u32::try_from(attempts).unwrap_or(u32::MAX), ended_ms, seed) {
+        Next::Retry { at_ms } => Next::Retry { at_ms: ended_ms + pace.scale_ms(at_ms - ended_ms) },
+        next => next,
+    };
+    let Claim { event_id, endpoint_id, .. } = claim;
+    Done { event_id, endpoint_id, attempts, at_ms, ended_ms, attempt: Some(attempt), next }
+}
+
+/// The body with the id of the webhook that it goes to.
+fn addressed(body: &str, endpoint_id: &str) -> String {
+    let Ok(mut event) = serde_json::from_str::<Json>(body) else { return body.to_owned() };
+    if let Some(data) = event.get_mut("data").and_then(Json::as_object_mut) {
+        data.insert("webhook_id".to_owned(), endpoint_id.into());
+    }
+    event.to_string()
+}
+
+fn headers(id: &str, timestamp_secs: i64, secrets: &[Secret], body: &str) -> HeaderMap {
+    let text = |text: &str| HeaderValue::from_str(text).expect("ids, numbers and base64 are letters and marks");
+    let mut headers = HeaderMap::with_capacity(7);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::USER_AGENT, HeaderValue::from_static(concat!("Headwater/", env!("CARGO_PKG_VERSION"))));
+    headers.insert(ID, text(id));
+    headers.insert(TIMESTAMP, HeaderValue::from(timestamp_secs));
+    headers.insert(SIGNATURE, text(&signatures(secrets, id, timestamp_secs, body.as_bytes())));
+    headers
+}
+
+/// Another number for each attempt of each delivery, the same one whoever asks.
+fn seed(event_id: &str, endpoint_id: &str, attempt: i64) -> u64 {
+    let start = 0xcbf2_9ce4_8422_2325_u64 ^ attempt.cast_unsigned();
+    // FNV-1a: it only has to scatter.
+    event_id
+        .bytes()
+        .chain(endpoint_id.bytes())
+        .fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_body_names_the_webhook_and_is_otherwise_as_it_was() {
+        let body = r#"{"id":"evt_1","type":"large_transfer","data":{"amount":"1.10","n":1.0}}"#;
+        let sent = addressed(body, "w");
+        assert_eq!(sent, r#"{"id":"evt_1","type":"large_transfer","data":{"amount":"1.10","n":1.0,"webhook_id":"w"}}"#);
+    }
+
+    #[test]
+    fn the_headers_are_those_of_the_standard() {
+        let secret = Secret::from_bytes(vec![7; 32]).unwrap();
+        let headers = headers("evt_1", 1_700_000_000, std::slice::from_ref(&secret), "{}");
+        assert_eq!(headers["webhook-id"], "evt_1");
+        assert_eq!(headers["webhook-timestamp"], "1700000000");
+        assert_eq!(headers["webhook-signature"], secret.sign("evt_1", 1_700_000_000, b"{}").as_str());
+        assert!(headers["user-agent"].to_str().unwrap().starts_with("Headwater/"));
+    }
+
+    #[test]
+    fn each_attempt_of_each_delivery_has_its_own_jitter() {
+        let seeds = [seed("a", "b", 1), seed("a", "b", 2), seed("a", "c", 1), seed("b", "b", 1)];
+        assert_eq!(seeds.iter().collect::<std::collections::BTreeSet<_>>().len(), 4);
+        assert_eq!(seed("a", "b", 1), seeds[0]);
+    }
+}

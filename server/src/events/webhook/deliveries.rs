@@ -1,0 +1,323 @@
+//! Deliveries as the state keeps them: what is due, what became of it, and for how long it is remembered.
+
+use headwater_types::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::egress::Attempt;
+use super::schedule::{Next, Outcome, Verdict};
+use crate::state::{StateError, Tx, Value};
+
+/// Deliveries of one webhook under way at a time, over all servers of a state.
+pub(crate) const PER_ENDPOINT: i64 = 4;
+/// How long deliveries and events are remembered.
+pub(crate) const KEPT_MS: i64 = 7 * 24 * 3600 * 1000;
+/// Rows that are removed in one go.
+const PRUNED: i64 = 1000;
+
+/// A delivery that this server makes.
+#[derive(Debug, Clone)]
+pub(crate) struct Claim {
+    pub event_id: String,
+    pub endpoint_id: String,
+    pub target_url: String,
+    /// Attempts before this one.
+    pub attempts: i64,
+    pub body: String,
+    /// The sealed secrets, the newest first.
+    pub sealed: Vec<Vec<u8>>,
+}
+
+/// What became of a delivery.
+#[derive(Debug, Clone)]
+pub(crate) struct Done {
+    pub event_id: String,
+    pub endpoint_id: String,
+    pub attempts: i64,
+    pub at_ms: i64,
+    pub ended_ms: i64,
+    /// `None` where it was broken off before anything came of it.
+    pub attempt: Option<Attempt>,
+    pub next: Next,
+}
+
+/// Ids of the webhooks that have something due, in order.
+pub(crate) fn due(tx: &mut Tx<'_>, now_ms: i64) -> Result<Vec<String>, StateError> {
+    let rows = tx.rows(
+        "SELECT id FROM webhook_endpoint WHERE status = 'active' AND EXISTS (
+             SELECT 1 FROM webhook_delivery WHERE endpoint_id = webhook_endpoint.id AND status = 'pending'
+                AND next_at_ms <= ?1 AND (lease_until_ms IS NULL OR lease_until_ms < ?1))
+         ORDER BY id",
+        &[now_ms.into()],
+    )?;
+    rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect()
+}
+
+/// Takes what is due of one webhook, as far as its places go.
+pub(crate) fn claim(
+    tx: &mut Tx<'_>,
+    endpoint_id: &str,
+    owner: &str,
+    (now_ms, until_ms): (i64, i64),
+) -> Result<Vec<Claim>, StateError> {
+    // Locked, so that two servers do not take its places at once.
+    let Some(endpoint) = tx.row(
+        "SELECT target_url FROM webhook_endpoint WHERE id = ?1 AND status = 'active' /*lock*/",
+        &[endpoint_id.into()],
+    )?
+    else {
+        return Ok(Vec::new());
+    };
+    let under_way = tx.row(
+        "SELECT count(*) FROM webhook_delivery WHERE endpoint_id = ?1 AND status = 'pending' AND lease_until_ms >= ?2",
+        &[endpoint_id.into(), now_ms.into()],
+    )?;
+    let room = PER_ENDPOINT - under_way.map_or(Ok(0), |row| row.int(0))?;
+    if room <= 0 {
+        return Ok(Vec::new());
+    }
+    let rows = tx.rows(
+        "SELECT event_id, attempts FROM webhook_delivery
+         WHERE endpoint_id = ?1 AND status = 'pending' AND next_at_ms <= ?2
+            AND (lease_until_ms IS NULL OR lease_until_ms < ?2)
+         ORDER BY next_at_ms, event_id LIMIT ?3 /*skip locked*/",
+        &[endpoint_id.into(), now_ms.into(), room.into()],
+    )?;
+    let target_url = endpoint.text(0)?.to_owned();
+    let sealed = super::endpoints::secrets(tx, endpoint_id, now_ms)?;
+    let mut claims = Vec::with_capacity(rows.len());
+    for row in rows {
+        let event_id = row.text(0)?.to_owned();
+        tx.execute(
+            "UPDATE webhook_delivery SET lease_owner = ?3, lease_until_ms = ?4
+             WHERE event_id = ?1 AND endpoint_id = ?2",
+            &[event_id.as_str().into(), endpoint_id.into(), owner.into(), until_ms.into()],
+        )?;
+        let body = tx.row("SELECT body FROM outbox_event WHERE id = ?1", &[event_id.as_str().into()])?;
+        let body = body.map_or(Ok(String::new()), |row| row.text(0).map(str::to_owned))?;
+        claims.push(Claim {
+            event_id,
+            endpoint_id: endpoint_id.to_owned(),
+            target_url: target_url.clone(),
+            attempts: row.int(1)?,
+            body,
+            sealed: sealed.clone(),
+        });
+    }
+    Ok(claims)
+}
+
+/// Writes down what became of a delivery, if it is still this server's.
+pub(crate) fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), StateError> {
+    let (event, endpoint) = (Value::from(&done.event_id), Value::from(&done.endpoint_id));
+    let (status, next_at_ms, finished) = match done.next {
+        Next::Delivered => ("delivered", done.ended_ms, Some(done.ended_ms)),
+        Next::Retry { at_ms } => ("pending", at_ms, None),
+        Next::Failed => ("failed", done.ended_ms, Some(done.ended_ms)),
+    };
+    let held = tx.execute(
+        "UPDATE webhook_delivery SET status = ?4, attempts = ?5, next_at_ms = ?6, finished_at_ms = ?7,
+             lease_owner = NULL, lease_until_ms = NULL
+         WHERE event_id = ?1 AND endpoint_id = ?2 AND lease_owner = ?3",
+        &[event, endpoint, owner.into(), status.into(), done.attempts.into(), next_at_ms.into(), finished.into()],
+    )?;
+    let (Some(attempt), 1) = (done.attempt, held) else { return Ok(()) };
+    tx.execute(
+        "INSERT INTO webhook_attempt (event_id, endpoint_id, number, at_ms, status, duration_ms, error)
+         VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM webhook_attempt
+                          WHERE event_id = ?1 AND endpoint_id = ?2), ?3, ?4, ?5, ?6)",
+        &[
+            event,
+            endpoint,
+            done.at_ms.into(),
+            attempt.outcome.status.map(i64::from).into(),
+            i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX).into(),
+            failure(attempt).into(),
+        ],
+    )?;
+    judge(tx, &done.endpoint_id, attempt.outcome, done.ended_ms)
+}
+
+/// What the log says went wrong.
+const fn failure(attempt: Attempt) -> Option<&'static str> {
+    match (attempt.trouble, attempt.outcome.status) {
+        (Some(trouble), _) => Some(trouble.name()),
+        (None, Some(200..=299)) => None,
+        (None, Some(300..=399)) => Some("redirect_not_followed"),
+        (None, _) => Some("status_not_2xx"),
+    }
+}
+
+fn judge(tx: &mut Tx<'_>, endpoint_id: &str, outcome: Outcome, now_ms: i64) -> Result<(), StateError> {
+    let Some(row) = tx.row("SELECT failing_since_ms FROM webhook_endpoint WHERE id = ?1", &[endpoint_id.into()])?
+    else {
+        return Ok(());
+    };
+    let since = row.maybe_int(0)?;
+    match outcome.verdict(since, now_ms) {
+        Verdict::Well if since.is_none() => {}
+        Verdict::Well => {
+            tx.execute("UPDATE webhook_endpoint SET failing_since_ms = NULL WHERE id = ?1", &[endpoint_id.into()])?;
+        }
+        Verdict::Failing { .. } if since.is_some() => {}
+        Verdict::Failing { since_ms } => {
+            tx.execute(
+                "UPDATE webhook_endpoint SET failing_since_ms = ?2 WHERE id = ?1",
+                &[endpoint_id.into(), since_ms.into()],
+            )?;
+        }
+        Verdict::Disabled(why) => {
+            tx.execute(
+                "UPDATE webhook_endpoint SET status = 'disabled', status_reason = ?2, updated_at_ms = ?3
+                 WHERE id = ?1 AND status = 'active'",
+                &[endpoint_id.into(), why.name().into(), now_ms.into()],
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds an event, if it is not there, and its deliveries to webhooks, if they are not there. The webhooks must exist.
+pub(crate) fn add<'a>(
+    tx: &mut Tx<'_>,
+    (id, kind, body): (&str, &str, &str),
+    webhooks: impl Iterator<Item = &'a str>,
+    now_ms: i64,
+) -> Result<(), StateError> {
+    tx.execute(
+        "INSERT INTO outbox_event (id, type, created_at_ms, body) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING",
+        &[id.into(), kind.into(), now_ms.into(), body.into()],
+    )?;
+    for webhook in webhooks {
+        tx.execute(
+            "INSERT INTO webhook_delivery (event_id, endpoint_id, status, attempts, next_at_ms, created_at_ms)
+             VALUES (?1, ?2, 'pending', 0, ?3, ?3) ON CONFLICT (event_id, endpoint_id) DO NOTHING",
+            &[id.into(), webhook.into(), now_ms.into()],
+        )?;
+    }
+    Ok(())
+}
+
+/// Sends again what was made between two times (Unix milliseconds, both included) and is not waiting anyway; gives how
+/// many deliveries that are.
+pub(crate) fn replay(
+    tx: &mut Tx<'_>,
+    endpoint_id: &str,
+    (from_ms, to_ms): (i64, i64),
+    now_ms: i64,
+) -> Result<u64, StateError> {
+    tx.execute(
+        "UPDATE webhook_delivery SET status = 'pending', attempts = 0, next_at_ms = ?4, finished_at_ms = NULL
+         WHERE endpoint_id = ?1 AND created_at_ms BETWEEN ?2 AND ?3 AND status <> 'pending'",
+        &[endpoint_id.into(), from_ms.into(), to_ms.into(), now_ms.into()],
+    )
+}
+
+/// A delivery as the owner of its webhook sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct DeliveryView {
+    /// Id of the event, the same as in `webhook-id`.
+    #[schema(example = "evt_0123456789abcdef0123456789abcdef")]
+    pub event_id: String,
+    /// What it tells of.
+    #[schema(example = "large_transfer")]
+    pub event_type: String,
+    /// `pending`, `delivered` or `failed` (all attempts were).
+    #[schema(example = "delivered")]
+    pub status: String,
+    /// When the event was found.
+    #[schema(format = DateTime, example = "2026-11-20T10:00:00Z")]
+    pub created_at: String,
+    /// When the next attempt is due; null when there is none.
+    #[schema(format = DateTime)]
+    pub next_attempt_at: Option<String>,
+    /// When it was delivered or given up.
+    #[schema(format = DateTime)]
+    pub finished_at: Option<String>,
+    /// What was tried, in order.
+    pub attempts: Vec<AttemptView>,
+}
+
+/// One attempt of a delivery.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct AttemptView {
+    /// Number of the attempt, from 1.
+    pub number: i64,
+    /// When it began.
+    #[schema(format = DateTime, example = "2026-11-20T10:00:01Z")]
+    pub at: String,
+    /// Status of the answer; null where none came.
+    #[schema(example = 200)]
+    pub status: Option<i64>,
+    /// How long it took.
+    pub duration_ms: i64,
+    /// `unreachable`, `tls_failed`, `timeout`, `broken_answer`, `redirect_not_followed` or `status_not_2xx`; null after a
+    /// success.
+    pub error: Option<String>,
+}
+
+/// The deliveries of a webhook, newest first, and how many there are in all.
+pub(crate) fn list(
+    tx: &mut Tx<'_>,
+    endpoint_id: &str,
+    limit: u32,
+    offset: u32,
+) -> Result<(Vec<DeliveryView>, u64), StateError> {
+    let total = tx.row("SELECT count(*) FROM webhook_delivery WHERE endpoint_id = ?1", &[endpoint_id.into()])?;
+    let total = total.map_or(Ok(0), |row| row.int(0))?;
+    let rows = tx.rows(
+        "SELECT event_id, type, status, webhook_delivery.created_at_ms, next_at_ms, finished_at_ms
+         FROM webhook_delivery JOIN outbox_event ON outbox_event.id = event_id
+         WHERE endpoint_id = ?1 ORDER BY webhook_delivery.created_at_ms DESC, event_id LIMIT ?2 OFFSET ?3",
+        &[endpoint_id.into(), i64::from(limit).into(), i64::from(offset).into()],
+    )?;
+    let mut list = Vec::with_capacity(rows.len());
+    for row in rows {
+        let (event_id, status) = (row.text(0)?.to_owned(), row.text(2)?.to_owned());
+        let next = if status == "pending" { row.maybe_int(4)? } else { None };
+        list.push(DeliveryView {
+            attempts: attempts(tx, &event_id, endpoint_id)?,
+            event_id,
+            event_type: row.text(1)?.to_owned(),
+            status,
+            created_at: shown(row.int(3)?),
+            next_attempt_at: next.map(shown),
+            finished_at: row.maybe_int(5)?.map(shown),
+        });
+    }
+    Ok((list, u64::try_from(total).unwrap_or(0)))
+}
+
+fn attempts(tx: &mut Tx<'_>, event_id: &str, endpoint_id: &str) -> Result<Vec<AttemptView>, StateError> {
+    let rows = tx.rows(
+        "SELECT number, at_ms, status, duration_ms, error FROM webhook_attempt
+         WHERE event_id = ?1 AND endpoint_id = ?2 ORDER BY number",
+        &[event_id.into(), endpoint_id.into()],
+    )?;
+    rows.iter()
+        .map(|row| {
+            Ok(AttemptView {
+                number: row.int(0)?,
+                at: shown(row.int(1)?),
+                status: row.maybe_int(2)?,
+                duration_ms: row.int(3)?,
+                error: row.maybe_text(4)?.map(str::to_owned),
+            })
+        })
+        .collect()
+}
+
+fn shown(time_ms: i64) -> String {
+    Timestamp::new(time_ms.div_euclid(1000)).to_string()
+}
+
+/// Removes some of what is too old; gives whether there may be more of it.
+pub(crate) fn prune(tx: &mut Tx<'_>, now_ms: i64) -> Result<bool, StateError> {
+    let oldest = now_ms - KEPT_MS;
+    // Their deliveries and attempts go with them.
+    let events = tx.execute(
+        "DELETE FROM outbox_event WHERE seq IN (SELECT seq FROM outbox_event WHERE created_at_ms < ?1 LIMIT ?2)",
+        &[oldest.into(), PRUNED.into()],
+    )?;
+    Ok(events >= PRUNED.unsigned_abs())
+}

@@ -1,0 +1,117 @@
+//! One request and the beginning of its answer.
+
+use axum::body::Bytes;
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, header};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::super::schedule::Outcome;
+use super::Trouble;
+use super::target::Target;
+use crate::state::now_ms;
+
+/// Bytes of an answer's body that are read; what comes after them is left where it is.
+const BODY_LIMIT: usize = 16 << 10;
+/// Bytes of an answer's head.
+const HEAD_LIMIT: usize = 16 << 10;
+
+/// Sends the request and reads the answer. Dropping the future closes the connection.
+pub(super) async fn exchange(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send,
+    target: &Target,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Outcome, Trouble> {
+    let (mut sender, connection) = http1::Builder::new()
+        .max_buf_size(HEAD_LIMIT)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(|_| Trouble::BrokenAnswer)?;
+    let request = request(target, headers, body).ok_or(Trouble::Unreachable)?;
+    let answer = async {
+        let response = sender.send_request(request).await.map_err(|_| Trouble::BrokenAnswer)?;
+        read(response).await
+    };
+    tokio::pin!(answer);
+    // Connection and answer are polled together; an end of the connection is no end of what it has already brought.
+    tokio::select! {
+        biased;
+        answer = &mut answer => answer,
+        _ = connection => answer.await,
+    }
+}
+
+fn request(target: &Target, mut headers: HeaderMap, body: Bytes) -> Option<Request<Full<Bytes>>> {
+    headers.insert(header::HOST, HeaderValue::from_str(&target.authority).ok()?);
+    headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = Uri::from(target.path.clone());
+    *request.headers_mut() = headers;
+    Some(request)
+}
+
+async fn read(response: Response<Incoming>) -> Result<Outcome, Trouble> {
+    let status = Some(response.status().as_u16());
+    let retry_after_secs = response
+        .headers()
+        .get(header::RETRY_AFTER)
+        .and_then(|value| retry_after(value.to_str().ok()?, now_ms() / 1000));
+    let mut body = response.into_body();
+    let mut taken = 0;
+    while taken < BODY_LIMIT {
+        match body.frame().await {
+            None => break,
+            Some(Ok(frame)) => taken += frame.data_ref().map_or(0, Bytes::len),
+            Some(Err(_)) => return Err(Trouble::BrokenAnswer),
+        }
+    }
+    Ok(Outcome { status, retry_after_secs })
+}
+
+/// Seconds, or a date (RFC 9110, 10.2.3) in the one form that may be sent today.
+fn retry_after(text: &str, now_secs: i64) -> Option<u64> {
+    let text = text.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(seconds);
+    }
+    u64::try_from(date_secs(text)? - now_secs).ok()
+}
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT` as seconds since 1970.
+fn date_secs(text: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (_, text) = text.split_once(", ")?;
+    let mut parts = text.split(' ');
+    let mut next = || parts.next();
+    let day: i64 = next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
+    let month = next()?;
+    let month = i64::try_from(MONTHS.iter().position(|one| *one == month)?).ok()? + 1;
+    let year: i64 = next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
+    let mut time = next()?.split(':').map(|part| part.parse::<i64>().ok().filter(|part| (0..=60).contains(part)));
+    let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
+    // Days since 1970-01-01 in the calendar that begins its years in March, so that leap days come last.
+    let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1 - 719_468;
+    Some(days * 86_400 + hour * 3600 + minute * 60 + second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        // The date of RFC 9110's own example is 784,111,777 seconds after 1970.
+        assert_eq!(date_secs("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
+        assert_eq!(date_secs("Thu, 29 Feb 2024 00:00:00 GMT"), Some(1_709_164_800));
+        assert_eq!(retry_after(" 120 ", 0), Some(120));
+        assert_eq!(retry_after("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_700), Some(77));
+        for text in ["", "-1", "soon", "Sun, 06 Nov 1994", "Sun, 06 Nov 1994 08:49:37 GMT"] {
+            assert_eq!(retry_after(text, 2_000_000_000), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Sends deliveries out, and only out: an HTTP client for URLs that strangers chose.
+//!
+//! A name is resolved anew for every delivery, every answer of the resolver must be admitted, and exactly one of the
+//! addresses that were checked is dialled, so that no answer can change between check and use. No redirect is followed, no
+//! proxy of the environment is asked, nothing is decompressed. One deadline covers names, connection, TLS, head and body.
+
+mod dial;
+mod exchange;
+mod ranges;
+mod target;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
+use axum::body::Bytes;
+use axum::http::HeaderMap;
+use rustls::pki_types::CertificateDer;
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsConnector;
+
+pub use dial::{Resolve, SystemResolver};
+pub use ranges::{Reach, reach};
+pub use target::{Host, LONGEST, Policy, Scheme, Scope, Target, TargetError};
+
+use super::schedule::Outcome;
+
+/// How long a delivery may take in all.
+pub const DEADLINE: Duration = Duration::from_secs(20);
+/// Names that are looked up at a time: the system's resolver blocks a thread for each.
+const LOOKUPS: usize = 32;
+
+/// What decides where deliveries may go.
+#[derive(Clone)]
+pub struct EgressSettings {
+    /// What is admitted.
+    pub policy: Policy,
+    /// Who knows the addresses of names.
+    pub resolver: Arc<dyn Resolve>,
+    /// Certificates that are trusted besides those of the public authorities.
+    pub authorities: Vec<CertificateDer<'static>>,
+    /// How long a delivery may take in all.
+    pub deadline: Duration,
+}
+
+impl Default for EgressSettings {
+    fn default() -> Self {
+        Self { policy: Policy::PUBLIC, resolver: Arc::new(SystemResolver), authorities: Vec::new(), deadline: DEADLINE }
+    }
+}
+
+/// Why an attempt has no status, or none that counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// No connection: the name is not known, leads to no admitted address, or nobody answers there. Which of them is not
+    /// told, so that deliveries cannot be used to explore a network.
+    Unreachable,
+    /// The connection could not be encrypted, or its certificate is not one of the host.
+    TlsFailed,
+    /// It did not end in time.
+    Timeout,
+    /// The connection broke off, or what came was no HTTP.
+    BrokenAnswer,
+}
+
+impl Trouble {
+    /// How the log of deliveries names it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unreachable => "unreachable",
+            Self::TlsFailed => "tls_failed",
+            Self::Timeout => "timeout",
+            Self::BrokenAnswer => "broken_answer",
+        }
+    }
+}
+
+/// One attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attempt {
+    /// What was answered.
+    pub outcome: Outcome,
+    /// Why nothing was.
+    pub trouble: Option<Trouble>,
+    /// How long it took. Zero where nobody was reached, since the time would tell what [`Trouble::Unreachable`] does not.
+    pub duration: Duration,
+}
+
+/// The client.
+pub struct Egress {
+    policy: Policy,
+    resolver: Arc<dyn Resolve>,
+    deadline: Duration,
+    tls: TlsConnector,
+    lookups: Semaphore,
+    own: ArcSwap<Vec<SocketAddr>>,
+}
+
+impl std::fmt::Debug for Egress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Egress").field("policy", &self.policy).finish_non_exhaustive()
+    }
+}
+
+impl Egress {
+    /// A client.
+    #[must_use]
+    pub fn new(settings: EgressSettings) -> Self {
+        let EgressSettings { policy, resolver, authorities, deadline } = settings;
+        let tls = TlsConnector::from(Arc::new(dial::tls_settings(authorities)));
+        let lookups = Semaphore::new(LOOKUPS);
+        Self { policy, resolver, deadline, tls, lookups, own: ArcSwap::default() }
+    }
+
+    /// Names the addresses that this process listens on, which are no targets under any policy.
+    pub fn refuse_own(&self, listeners: Vec<SocketAddr>) {
+        self.own.store(Arc::new(listeners));
+    }
+
+    /// What the client admits.
+    #[must_use]
+    pub const fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// Sends a body with headers and gives what became of it; never longer than the deadline.
+    pub async fn post(&self, url: &str, headers: HeaderMap, body: Bytes) -> Attempt {
+        let started = Instant::now();
+        let sent = tokio::time::timeout(self.deadline, self.send(url, headers, body)).await;
+        let (outcome, trouble) = match sent {
+            Ok(Ok(outcome)) => (outcome, None),
+            Ok(Err(trouble)) => (Outcome { status: None, retry_after_secs: None }, Some(trouble)),
+            Err(_) => (Outcome { status: None, retry_after_secs: None }, Some(Trouble::Timeout)),
+        };
+        let duration = if trouble == Some(Trouble::Unreachable) { Duration::ZERO } else { started.elapsed() };
+        Attempt { outcome, trouble, duration }
+    }
+
+    async fn send(&self, url: &str, headers: HeaderMap, body: Bytes) -> Result<Outcome, Trouble> {
+        // What was admitted when the webhook was made may not be any more.
+        let target = Target::parse(url, self.policy).map_err(|_| Trouble::Unreachable)?;
+        let stream = self.connect(&target).await?;
+        match target.scheme {
+            Scheme::Http => exchange::exchange(stream, &target, headers, body).await,
+            Scheme::Https => {
+                let stream = self.encrypt(&target, stream).await?;
+                exchange::exchange(stream, &target, headers, body).await
+            }
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! What owners do with their webhooks.
+
+use headwater_engine::events::{EventType, Subscription};
+use headwater_engine::{Error, ErrorKind, Offsets, Pagination, Reason, Warning};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::deliveries::{self, KEPT_MS};
+use super::egress::{LONGEST, Target, TargetError};
+use super::endpoints::{self, Change, Endpoint, EndpointStatus, GRACE_MS, PER_ACCOUNT, WebhookView};
+use super::sign::Secret;
+use crate::gateway::{Call, Details, Gateway, Problem, Repetition, Reply, Status};
+use crate::state::{StateError, keep, now_ms};
+use headwater_types::Timestamp;
+
+/// Rows of a page where nothing else is said.
+const DEFAULT_LIMIT: u32 = 20;
+/// Most rows of a page.
+const MAX_LIMIT: u32 = 1000;
+
+/// A webhook to be made.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct CreateWebhookRequest {
+    /// Where deliveries go: https, a public address, at most 2,048 characters.
+    #[schema(example = "https://hooks.example.com/in")]
+    target_url: String,
+    /// `large_transfer`, `address_activity`, `balance_threshold`, `risk_alert` or `label_change`.
+    #[schema(example = "large_transfer")]
+    event_type: String,
+    /// Which events: `blockchain`, `addresses`, `symbols`, `contracts`, `direction`, `min_amount_usd`, `labels`,
+    /// `min_confirmations`, `threshold`.
+    filters: Option<Json>,
+}
+
+/// What is to change; what is left out stays.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct UpdateWebhookRequest {
+    /// Where deliveries go from now on.
+    target_url: Option<String>,
+    /// Which events from now on, in place of all filters before.
+    filters: Option<Json>,
+    /// `active` or `paused`.
+    #[schema(example = "paused")]
+    status: Option<String>,
+}
+
+/// A page of a list.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct PageRequest {
+    limit: Option<i64>,
+    offset: Option<i64>,
+}
+
+/// Deliveries to be made again.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct ReplayRequest {
+    /// Of events found from this time on, in epoch seconds, at most 7 days ago.
+    #[schema(example = 1_763_632_800)]
+    from: i64,
+    /// Up to this time; now where it is left out.
+    to: Option<i64>,
+}
+
+/// A new webhook: its view, and for this once its secret.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CreatedWebhook {
+    #[serde(flatten)]
+    view: WebhookView,
+    /// What deliveries are signed with: `whsec_` and the base64 of 32 bytes. Shown this once only.
+    #[schema(example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=")]
+    secret: String,
+}
+
+/// A webhook that is no more.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct DeletedWebhook {
+    /// Its id.
+    id: String,
+    /// Always true.
+    deleted: bool,
+}
+
+/// A delivery that tells of nothing but itself.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SentTest {
+    /// Id of its event, by which the deliveries list it.
+    #[schema(example = "evt_0123456789abcdef0123456789abcdef")]
+    event_id: String,
+}
+
+/// A new secret.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RotatedSecret {
+    /// Id of the webhook.
+    id: String,
+    /// What deliveries are signed with from now on. Shown this once only.
+    secret: String,
+    /// Until then they are signed with the secret before it as well.
+    #[schema(format = DateTime)]
+    old_secret_signs_until: String,
+}
+
+/// Deliveries that are made again.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Replayed {
+    /// How many.
+    replayed: u64,
+}
+
+/// Makes a webhook.
+pub(crate) async fn create(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+    let CreateWebhookRequest { target_url, event_type, filters } = call.decode()?;
+    check_target(&gateway, &target_url)?;
+    let (filters, warnings) = check_filters(&gateway, event_type.clone(), filters.unwrap_or(Json::Null)).await?;
+    call.warn(warnings);
+    let claim = match call.repetition(&gateway).await? {
+        Repetition::Without => None,
+        Repetition::First(claim) => Some(claim),
+        Repetition::Again(reply) => return Ok(reply.created_before("/v1/webhooks")),
+    };
+    let secret = Secret::generate().map_err(|error| call.failed(&StateError::from(error)))?;
+    let sealed = gateway.state().home().master().seal(secret.bytes()).map_err(|error| call.failed(&error))?;
+    let endpoint = Endpoint {
+        id: Uuid::now_v7().to_string(),
+        target_url,
+        event_type,
+        filters,
+        status: EndpointStatus::Active,
+        status_reason: None,
+        created_at_ms: now_ms(),
+    };
+    let (account, key_id, row) = (call.caller.account.id(), call.caller.key_id.clone(), endpoint.clone());
+    let location = format!("/v1/webhooks/{}", endpoint.id);
+    let reply = call.reply(&CreatedWebhook { view: endpoint.into(), secret: secret.expose() }).created(location);
+    let kept = claim.as_ref().map(|claim| call.keep(&gateway, claim, &reply)).transpose()?;
+    let request_id = call.context.request_id.clone();
+    let made = gateway.state().write(move |tx| {
+        let made = endpoints::create(tx, (account, &key_id), &row, &sealed)?;
+        if let Some(kept) = kept.as_ref().filter(|_| made) {
+            keep(tx, account, kept, (&request_id, 201), 0)?;
+        }
+        Ok(made)
+    });
+    if !made.await.map_err(|error| call.failed(&error))? {
+        return Err(too_many());
+    }
+    gateway.events().webhooks_have_changed();
+    Ok(reply)
+}
+
+/// Lists the webhooks of the caller.
+pub(crate) async fn list(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+    let page = page(&mut call)?;
+    let account = call.caller.account.id();
+    let listed = gateway.read_state(move |tx| endpoints::list(tx, account, page.limit, page.offset)).await;
+    let (webhooks, total) = listed.map_err(|error| call.failed(&error))?;
+    let views: Vec<WebhookView> = webhooks.into_iter().map(WebhookView::from).collect();
+    Ok(call.reply(&views).page(Pagination { limit: page.limit, offset: page.offset, total: Some(total) }))
+}
+
+/// Shows one webhook.
+pub(crate) async fn show(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+    let endpoint = found(&gateway, &call).await?;
+    Ok(call.reply(&WebhookView::from(endpoint)))
+}
+
+/// Removes a webhook.
+pub(crate) async fn delete(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+    let (account, id) = (call.caller.account.id(), id_of(&call)?);
+    let key = id.clone();
+    let deleted = gateway.state().write(move |tx| endpoints::delete(tx, account, &key)).await;
+    if !deleted.map_err(|error| call.failed(&error))? {
+        return Err(missing());
+    }
+    gateway.events().webhooks_have_changed();
+    Ok(call.reply(&DeletedWebhook { id, deleted: true }))
+}
+
+/// Changes a webhook.
+pub(crate) async fn update(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+    let UpdateWebhookRequest { target_url, filters, status } = call.decode()?;
+    let before = found(&gateway, &call).await?;
+    let status = match status.as_deref() {
+        None => None,
+        Some("active") => Some(EndpointStatus::Active),
+        Some("paused") => Some(EndpointStatus::Paused),
+        Some(other) => {
+            let message = format!("status: expected active or paused, got {other:?}");
+            return Err(Problem::invalid(Reason::InvalidValue, Some("status"), message));
+        }
+    };
+    if let Some(url) = &target_url {
+        check_target(&gateway, url)?;
+    }
+    let filters = match filters {
+        None => None,
+        Some(filters) => {
+            let (filters, warnings) = check_filters(&gateway, before.event_type, filters).await?;
+            call.warn(warnings);
+            Some(filters)
+        }
+    };
+    let (account, id) = (call.caller.account.id(), before.id);
+    let change = Change { target_url, filters, status };
+    let changed = gateway.state().write(move |tx| endpoints::change(tx, account, &id, &change, now_ms())).await;
+    let endpoint = changed.map_err(|error| call.failed(&error))?.ok_or_else(missing)?;
+    gateway.events().webhooks_have_changed();
+    Ok(call.reply(&WebhookView::from(endpoint)))
+}
+
+/// Sends an event that tells of nothing but itself.
+pub(crate) async fn test(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+    let endpoint = found(&gateway, &call).await?;
+    if endpoint.status != EndpointStatus::Active {
+        call.warn([Warning {
+            code: "not_active".to_owned(),
+            field: None,
+            message: format!("the webhook is {}: the delivery waits until it is active", endpoint.status.name()),
+        }]);
+    }
+    let event_id = format!("evt_{}", Uuid::now_v7().simple());
+    let timestamp = Timestamp::new(now_ms() / 1000).to_string();
+    let body = json!({"id": event_id, "type": "test", "timestamp": timestamp, "data": {"webhook_id": endpoint.id}});
+    let (event, body) = (event_id.clone(), body.to_string());
+    let added = gateway
+        .state()
+        .write(move |tx| deliveries::add(tx, (&event, "test", &body), std::iter::once(endpoint.id.as_str()), now_ms()));
+    added.await.map_err(|error| call.failed(&error))?;
+    gateway.events().wake_deliveries();
+    Ok(call.reply(&SentTest { event_id }))
+}
+
+/// Gives a webhook a new secret.
+pub(crate) async fn rotate(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+    let (account, id) = (call.caller.account.id(), id_of(&call)?);
+    let secret = Secret::generate().map_err(|error| call.failed(&StateError::from(error)))?;
+    let sealed = gateway.state().home().master().seal(secret.bytes()).map_err(|error| call.failed(&error))?;
+    let (key, now) = (id.clone(), now_ms());
+    let rotated = gateway.state().write(move |tx| endpoints::rotate(tx, account, &key, &sealed, now)).await;
+    if !rotated.map_err(|error| call.failed(&error))? {
+        return Err(missing());
+    }
+    let old_secret_signs_until = Timestamp::new((now + GRACE_MS) / 1000).to_string();
+    Ok(call.reply(&RotatedSecret { id, secret: secret.expose(), old_secret_signs_until }))
+}
+
+/// Lists the deliveries of a webhook.
+pub(crate) async fn deliveries(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+    let page = page(&mut call)?;
+    let id = found(&gateway, &call).await?.id;
+    let listed = gateway.read_state(move |tx| deliveries::list(tx, &id, page.limit, page.offset)).await;
+    let (views, total) = listed.map_err(|error| call.failed(&error))?;
+    Ok(call.reply(&views).page(Pagination { limit: page.limit, offset: page.offset, total: Some(total) }))
+}
+
+/// Makes deliveries again.
+pub(crate) async fn replay(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+    let ReplayRequest { from, to } = call.decode()?;
+    let now = now_ms();
+    let span = span(from, to, now)?;
+    let id = found(&gateway, &call).await?.id;
+    let replayed = gateway.state().write(move |tx| deliveries::replay(tx, &id, span, now)).await;
+    let replayed = replayed.map_err(|error| call.failed(&error))?;
+    gateway.events().wake_deliveries();
+    Ok(call.reply(&Replayed { replayed }))
+}
+
+/// Two times in epoch seconds as milliseconds, both included.
+fn span(from: i64, to: Option<i64>, now_ms: i64) -> Result<(i64, i64), Problem> {
+    /// Epoch seconds are below it for the next thousands of years, epoch milliseconds are not.
+    const MILLISECONDS: i64 = 100_000_000_000;
+    for (field, time) in [("from", Some(from)), ("to", to)] {
+        match time {
+            Some(time) if time.unsigned_abs() >= MILLISECONDS.unsigned_abs() => {
+                let message = format!("{field}: expected epoch seconds, got {time}, which looks like milliseconds");
+                return Err(Problem::invalid(Reason::Milliseconds, Some(field), message));
+            }
+            _ => {}
+        }
+    }
+    let to_ms = to.map_or(now_ms, |to| to * 1000 + 999);
+    let from_ms = from * 1000;
+    if from_ms > to_ms {
+        let message = format!("from: {from} lies after the end of the time that is asked for");
+        return Err(Problem::invalid(Reason::TimeRange, Some("from"), message));
+    }
+    if from_ms < now_ms - KEPT_MS {
+        let message = format!("from: {from} lies more than 7 days back, which deliveries are not kept for");
+        return Err(Problem::invalid(Reason::TimeRange, Some("from"), message));
+    }
+    Ok((from_ms, to_ms))
+}
+
+fn check_target(gateway: &Gateway, url: &str) -> Result<(), Problem> {
+    match Target::parse(url, gateway.events().egress().policy()) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let mut problem =
+                Problem::invalid(Reason::InvalidValue, Some("target_url"), format!("target_url: {error}"));
+            if let (TargetError::TooLong(_), Some(details)) = (&error, &mut problem.details) {
+                details.limit = Some(LONGEST as u64);
+            }
+            Err(problem)
+        }
+    }
+}
+
+/// The filters as they hold, and what their owner should know.
+async fn check_filters(gateway: &Gateway, event_type: String, filters: Json) -> Result<(Json, Vec<Warning>), Problem> {
+    // Known without the store, so that a wrong name is told first.
+    EventType::parse(&event_type).map_err(|error| Problem::quietly_from_engine(&error))?;
+    let ledgers = gateway.ledgers().clone();
+    let checked = tokio::task::spawn_blocking(move || {
+        let ledger = ledgers.current()?;
+        let (subscription, warnings) = Subscription::parse(&event_type, &filters, &*ledger)?;
+        Ok::<_, Error>((subscription.to_json(), warnings))
+    });
+    let checked =
+        checked.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, "the filters could not be checked")));
+    checked.map_err(|error| Problem::from_engine(&error, "webhooks"))
+}
+
+/// The webhook that the path names. What belongs to others is not there.
+async fn found(gateway: &Gateway, call: &Call) -> Result<Endpoint, Problem> {
+    let (account, id) = (call.caller.account.id(), id_of(call)?);
+    let found = gateway.read_state(move |tx| endpoints::find(tx, account, &id)).await;
+    found.map_err(|error| call.failed(&error))?.ok_or_else(missing)
+}
+
+/// What is no id is the id of no webhook.
+fn id_of(call: &Call) -> Result<String, Problem> {
+    Uuid::parse_str(call.part("id")).map(|id| id.to_string()).map_err(|_| missing())
+}
+
+fn missing() -> Problem {
+    Problem::new(Status::NotFound, "there is no webhook with this id: GET /v1/webhooks lists those of the key")
+}
+
+fn too_many() -> Problem {
+    let details =
+        Details { reason: "too_many_items".to_owned(), limit: Some(PER_ACCOUNT.unsigned_abs()), ..Details::default() };
+    let message = format!("a key has at most {PER_ACCOUNT} webhooks: delete one that is not needed");
+    Problem { details: Some(Box::new(details)), ..Problem::new(Status::BadRequest, message) }
+}
+
+fn page(call: &mut Call) -> Result<Offsets, Problem> {
+    let PageRequest { limit, offset } = call.decode()?;
+    Offsets::new(limit, offset, DEFAULT_LIMIT, MAX_LIMIT).map_err(|error| Problem::quietly_from_engine(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_checked_like_other_times() {
+        let now_ms = 1_763_632_800_000;
+        let now = now_ms / 1000;
+        let reason = |from, to| span(from, to, now_ms).unwrap_err().details.unwrap().reason;
+        assert_eq!(span(now - 60, None, now_ms).unwrap(), (now_ms - 60_000, now_ms));
+        assert_eq!(span(now - 60, Some(now), now_ms).unwrap(), (now_ms - 60_000, now_ms + 999));
+        assert_eq!(reason(now_ms, None), "milliseconds");
+        assert_eq!(reason(now - 60, Some(now_ms)), "milliseconds");
+        assert_eq!(reason(now - 60, Some(now - 61)), "time_range");
+        assert_eq!(reason(now - 8 * 86_400, None), "time_range");
+    }
+}

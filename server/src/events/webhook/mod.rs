@@ -1,0 +1,9 @@
+//! Webhooks: how deliveries are signed, where they may go, when they are tried again, and who makes them.
+
+pub(crate) mod deliver;
+pub(crate) mod deliveries;
+pub mod egress;
+pub(crate) mod endpoints;
+pub(crate) mod manage;
+pub mod schedule;
+pub mod sign;

@@ -1,0 +1,288 @@
+//! Calls that the gateway answers from its own state: the checks of a data endpoint in the same order, without a desk
+//! behind them and without a cost.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts, RawPathParams, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use headwater_engine::{CostClass, Method, Pagination, Warning, Warnings, decode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::accept::{Form, chosen};
+use super::arguments::{self, Arguments};
+use super::problem::{Status, causes};
+use super::repeat::{self, Turn};
+use super::{Context, Gate, Gateway, Meta, Problem};
+use crate::state::{Answered, Caller, Keep, StateError};
+
+/// How long a call may take.
+const BUDGET: Duration = Duration::from_secs(CostClass::Free.budget_secs());
+
+/// A route of the gateway's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OwnRoute {
+    /// The path, as limits, plans and audit name it.
+    pub path: &'static str,
+    /// What is read of a request besides its path.
+    pub takes: Takes,
+}
+
+/// What is read of a request besides its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// The parameters of its query.
+    Query,
+    /// Its JSON body.
+    Body,
+    /// Nothing: a body would have no meaning.
+    Nothing,
+}
+
+/// A call that passed the checks.
+#[derive(Debug)]
+pub(crate) struct Call {
+    /// Who calls.
+    pub caller: Caller,
+    /// The request it came with.
+    pub context: Arc<Context>,
+    headers: HeaderMap,
+    raw: Vec<u8>,
+    route: OwnRoute,
+    path: HashMap<String, String>,
+    request: Value,
+    warnings: Vec<Warning>,
+}
+
+impl Call {
+    /// A part of the path.
+    pub fn part(&self, name: &str) -> &str {
+        self.path.get(name).map_or("", String::as_str)
+    }
+
+    /// Reads the parameters; those that have no meaning become warnings of the reply.
+    ///
+    /// # Errors
+    /// A 400 that names the field.
+    pub fn decode<R: DeserializeOwned>(&mut self) -> Result<R, Problem> {
+        let method = match self.route.takes {
+            Takes::Body => Method::Post,
+            Takes::Query | Takes::Nothing => Method::Get,
+        };
+        let mut warnings = Warnings::default();
+        let decoded =
+            decode(&self.request, method, &mut warnings).map_err(|error| Problem::quietly_from_engine(&error))?;
+        self.warn(warnings.into_list());
+        Ok(decoded)
+    }
+
+    /// Adds warnings to the reply.
+    pub fn warn(&mut self, warnings: impl IntoIterator<Item = Warning>) {
+        self.warnings.extend(warnings);
+    }
+
+    /// A reply with the warnings that have gathered.
+    pub fn reply(&mut self, data: &impl Serialize) -> Reply {
+        let data = serde_json::to_string(data).expect("replies are made of maps with text for keys");
+        Reply {
+            status: StatusCode::OK,
+            data,
+            location: None,
+            pagination: None,
+            warnings: std::mem::take(&mut self.warnings),
+            again: None,
+        }
+    }
+
+    /// What became of this call when it came before under the same `Idempotency-Key`. Of several at a time one goes on,
+    /// while it has its claim; the others wait.
+    pub async fn repetition(&self, gateway: &Gateway) -> Result<Repetition, Problem> {
+        let Some(key) = repeat::key(&self.headers)? else { return Ok(Repetition::Without) };
+        let request_hash = gateway.state().book().parameter_hash(self.route.path, &self.raw);
+        let turn = gateway.repeats().turn(self.caller.account.id(), &key, BUDGET).await?;
+        match gateway.kept(&self.caller, &key).await? {
+            None => Ok(Repetition::First(Claim { key, request_hash, _turn: turn })),
+            Some(kept) if kept.request_hash != request_hash => Err(repeat::mismatch()),
+            Some(kept) => {
+                let sealed = kept.body.as_deref().unwrap_or_default();
+                let body = gateway.state().home().master().open(sealed).map_err(|error| self.failed(&error))?;
+                let status = StatusCode::from_u16(kept.status).unwrap_or(StatusCode::OK);
+                let again = Some(Again { request_id: kept.request_id, body });
+                Ok(Repetition::Again(Reply { status, again, ..Reply::default() }))
+            }
+        }
+    }
+
+    /// The reply as it is kept for a repetition: sealed, since it may hold a secret.
+    pub fn keep(&self, gateway: &Gateway, claim: &Claim, reply: &Reply) -> Result<Keep, Problem> {
+        let body = reply.meta(&self.caller, &self.context).wrap(&reply.data);
+        let sealed = gateway.state().home().master().seal(&body).map_err(|error| self.failed(&error))?;
+        Ok(Keep { key: claim.key.clone(), request_hash: claim.request_hash, answer: Answered::Sealed(sealed) })
+    }
+
+    /// What a failure of the state is to the client: its text is for the log.
+    pub fn failed(&self, error: &StateError) -> Problem {
+        tracing::error!(request_id = self.context.request_id, error = causes(error), "a call of the state failed");
+        Problem::new(Status::BadGateway, "the state of the gateway could not be read or written: try again")
+    }
+}
+
+/// How a call stands with its `Idempotency-Key`.
+#[derive(Debug)]
+pub(crate) enum Repetition {
+    /// It has none.
+    Without,
+    /// It is the first one.
+    First(Claim),
+    /// It was answered before.
+    Again(Reply),
+}
+
+/// The right to be answered first under a key.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    key: String,
+    request_hash: [u8; 32],
+    _turn: Turn,
+}
+
+#[derive(Debug)]
+struct Again {
+    request_id: String,
+    body: Vec<u8>,
+}
+
+/// A success.
+#[derive(Debug, Default)]
+pub(crate) struct Reply {
+    status: StatusCode,
+    data: String,
+    location: Option<String>,
+    pagination: Option<Pagination>,
+    warnings: Vec<Warning>,
+    again: Option<Again>,
+}
+
+impl Reply {
+    fn meta(&self, caller: &Caller, context: &Context) -> Meta {
+        Meta {
+            credit_cost: Some(0),
+            credit_remaining: Some(caller.account.balance()),
+            pagination: self.pagination,
+            request_id: Some(context.request_id.clone()),
+            warnings: self.warnings.clone(),
+        }
+    }
+
+    /// Something was made, and is found there.
+    pub fn created(self, location: String) -> Self {
+        Self { status: StatusCode::CREATED, location: Some(location), ..self }
+    }
+
+    /// The same of a reply that is given again: what was made is found under its id below `path`.
+    pub fn created_before(self, path: &str) -> Self {
+        let body = self.again.as_ref().map(|again| again.body.as_slice()).unwrap_or_default();
+        let id =
+            serde_json::from_slice::<Value>(body).ok().and_then(|body| Some(body["data"]["id"].as_str()?.to_owned()));
+        Self { location: id.map(|id| format!("{path}/{id}")), ..self }
+    }
+
+    /// A page of a list.
+    pub fn page(self, pagination: Pagination) -> Self {
+        Self { pagination: Some(pagination), ..self }
+    }
+}
+
+impl Gateway {
+    /// Answers a call of a route of the gateway's own.
+    pub(crate) async fn answer_own<F, W>(&self, route: OwnRoute, request: Request, work: F) -> Response<Body>
+    where
+        F: FnOnce(Call) -> W,
+        W: Future<Output = Result<Reply, Problem>>,
+    {
+        let context =
+            request.extensions().get::<Arc<Context>>().cloned().expect("the outermost layer gives every request one");
+        context.set_endpoint(route.path);
+        let (mut parts, mut body) = request.into_parts();
+        let answered = match self.admit_own(route, &context, &mut parts, &mut body).await {
+            Ok(call) => {
+                let caller = call.caller.clone();
+                match tokio::time::timeout(BUDGET, work(call)).await {
+                    Ok(reply) => reply.map(|reply| envelope(reply, &caller, &context)),
+                    Err(_) => {
+                        Err(Problem::new(Status::GatewayTimeout, "the call did not end in time: try again later"))
+                    }
+                }
+            }
+            Err(problem) => Err(problem),
+        };
+        match answered {
+            Ok(response) => response,
+            Err(problem) => {
+                arguments::drain(&parts.headers, body);
+                problem.response()
+            }
+        }
+    }
+
+    /// The checks, in the order of data endpoints.
+    async fn admit_own(
+        &self,
+        route: OwnRoute,
+        context: &Arc<Context>,
+        parts: &mut Parts,
+        body: &mut Body,
+    ) -> Result<Call, Problem> {
+        let gate = Gate { path: route.path, class: CostClass::Free };
+        let caller = self.enter(gate, parts, context).await?.ok_or_else(|| {
+            Problem::new(Status::Unauthorized, "this call belongs to a key: give one in the header X-API-Key")
+        })?;
+        if chosen(&parts.headers) != Some(Form::Json) {
+            let message = "only application/json is given here: leave `Accept` out, or let it include that";
+            return Err(Problem::new(Status::NotAcceptable, message));
+        }
+        let path = path_of(parts).await?;
+        let Arguments { request, raw, warnings } = match route.takes {
+            Takes::Body => arguments::of_post(parts, body, self.settings()).await?,
+            Takes::Query => arguments::of_query(parts)?,
+            Takes::Nothing => Arguments::default(),
+        };
+        context.facts().parameter_hash = Some(self.state().book().parameter_hash(route.path, &raw));
+        let (context, headers) = (Arc::clone(context), parts.headers.clone());
+        Ok(Call { caller, context, headers, raw, route, path, request, warnings })
+    }
+}
+
+async fn path_of(parts: &mut Parts) -> Result<HashMap<String, String>, Problem> {
+    let path = RawPathParams::from_request_parts(parts, &()).await.map_err(|rejection| {
+        let message = format!("the path cannot be read: {}", rejection.body_text());
+        Problem::invalid(headwater_engine::Reason::InvalidValue, None, message)
+    })?;
+    Ok(path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+}
+
+fn envelope(reply: Reply, caller: &Caller, context: &Context) -> Response<Body> {
+    let mut response = match reply.again {
+        Some(Again { request_id, body }) => {
+            context.facts().answered_id = Some(request_id);
+            let mut response = Response::new(Body::from(body));
+            repeat::mark(&mut response);
+            response
+        }
+        None => Response::new(Body::from(reply.meta(caller, context).wrap(&reply.data))),
+    };
+    *response.status_mut() = reply.status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(location) = reply.location {
+        let location = HeaderValue::from_str(&location).expect("a location is a path of ours with an id at its end");
+        headers.insert(header::LOCATION, location);
+    }
+    response
+}

@@ -1,0 +1,192 @@
+//! What the description says of routes that the gateway answers itself: there is no table of the engine to take it from.
+
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use super::openapi::{add_schema, failure, headers, reference};
+use crate::gateway::{Meta, Status};
+
+/// One operation, with what its handler's comment does not say.
+pub(super) struct OwnOperation {
+    verb: &'static str,
+    path: &'static str,
+    success: u16,
+    data: Data,
+    example: Value,
+    body: Option<(Schema, Value)>,
+    refusal: (&'static str, &'static str),
+    paged: bool,
+}
+
+/// A type of the description.
+struct Schema {
+    name: String,
+    add: fn(&mut Map<String, Value>),
+}
+
+impl Schema {
+    fn of<T: ToSchema>() -> Self {
+        Self { name: T::name().into_owned(), add: add_schema::<T> }
+    }
+}
+
+/// The `data` of a success.
+pub(super) struct Data {
+    schema: Schema,
+    list: bool,
+}
+
+impl Data {
+    /// One of a type.
+    pub fn one<T: ToSchema>() -> Self {
+        Self { schema: Schema::of::<T>(), list: false }
+    }
+
+    /// A list of a type.
+    pub fn list<T: ToSchema>() -> Self {
+        Self { schema: Schema::of::<T>(), list: true }
+    }
+}
+
+impl OwnOperation {
+    /// An operation with an example of the `data` of its success.
+    pub fn new(verb: &'static str, path: &'static str, success: u16, data: Data, example: Value) -> Self {
+        let refusal = ("limit", "limit: expected 0 to 1000 (0 is the default of 20), got 5000");
+        Self { verb, path, success, data, example, body: None, refusal, paged: false }
+    }
+
+    /// The same with a JSON body.
+    pub fn with_body<T: ToSchema>(self, example: Value) -> Self {
+        Self { body: Some((Schema::of::<T>(), example)), ..self }
+    }
+
+    /// The same with an example of a refused field.
+    pub fn refused(self, field: &'static str, message: &'static str) -> Self {
+        Self { refusal: (field, message), ..self }
+    }
+
+    /// The same with `limit` and `offset`.
+    pub fn paged(self) -> Self {
+        Self { paged: true, ..self }
+    }
+
+    /// Completes what the handler made.
+    pub fn complete(self, document: &mut Value, schemas: &mut Map<String, Value>) {
+        let Some(operation) = document["paths"][self.path][self.verb].as_object_mut() else {
+            // A test says that every one of them has a route.
+            return;
+        };
+        (self.data.schema.add)(schemas);
+        operation.insert("operationId".to_owned(), json!(self.operation_id()));
+        operation.insert("x-credit-cost".to_owned(), json!(0));
+        let said = operation.get("description").and_then(Value::as_str).unwrap_or_default();
+        let description = format!("{said}\n\nCosts nothing, and needs a key.");
+        operation.insert("description".to_owned(), json!(description.trim_start()));
+        operation.insert("parameters".to_owned(), self.parameters());
+        operation.insert("responses".to_owned(), self.responses());
+        match self.body {
+            Some((schema, example)) => {
+                (schema.add)(schemas);
+                let content = json!({"application/json": {"schema": reference(&schema.name), "example": example}});
+                operation.insert("requestBody".to_owned(), json!({"required": true, "content": content}));
+            }
+            None => {
+                operation.remove("requestBody");
+            }
+        }
+    }
+
+    fn operation_id(&self) -> String {
+        let words = self.path.trim_start_matches("/v1/").replace(['{', '}'], "").replace(['/', '-'], "_");
+        format!("{words}_by_{}", self.verb)
+    }
+
+    fn parameters(&self) -> Value {
+        let mut parameters = Vec::new();
+        if self.path.contains("{id}") {
+            parameters.push(json!({
+                "name": "id", "in": "path", "required": true, "description": "Id of the webhook.",
+                "schema": {"type": "string", "format": "uuid"}, "example": "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b"
+            }));
+        }
+        if self.paged {
+            let limit = json!({"type": "integer", "format": "int32", "minimum": 0, "maximum": 1000, "default": 20});
+            let offset = json!({"type": "integer", "format": "int32", "minimum": 0, "default": 0});
+            for (name, text, schema) in [("limit", "Rows of a page.", limit), ("offset", "Rows before it.", offset)] {
+                parameters.push(
+                    json!({"name": name, "in": "query", "required": false, "description": text, "schema": schema}),
+                );
+            }
+        }
+        Value::Array(parameters)
+    }
+
+    fn responses(&self) -> Value {
+        let data = if self.data.list {
+            json!({"type": "array", "items": reference(&self.data.schema.name)})
+        } else {
+            reference(&self.data.schema.name)
+        };
+        let pagination = self.paged.then(|| headwater_engine::Pagination { limit: 20, offset: 0, total: Some(1) });
+        let meta = Meta {
+            credit_cost: Some(0),
+            credit_remaining: Some(1000),
+            pagination,
+            request_id: Some("019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b".to_owned()),
+            warnings: Vec::new(),
+        };
+        let mut success = json!({
+            "description": "The answer.",
+            "headers": headers(0),
+            "content": {"application/json": {
+                "schema": {
+                    "type": "object", "required": ["data", "meta"],
+                    "properties": {"data": data, "meta": reference("Meta")}
+                },
+                "example": {"data": self.example, "meta": meta}
+            }}
+        });
+        if self.success == 201 {
+            success["headers"]["Location"] =
+                json!({"description": "Path of what was made.", "schema": {"type": "string"}});
+        }
+        let mut responses = Map::from_iter([(self.success.to_string(), success)]);
+        for (status, description, message) in FAILURES {
+            let applies = match status {
+                Status::BadRequest => self.body.is_some() || self.paged,
+                Status::NotFound => self.path.contains('{'),
+                Status::PayloadTooLarge | Status::UnsupportedMediaType => self.body.is_some(),
+                _ => true,
+            };
+            if applies {
+                let mut response = failure(*status, description, message, None);
+                if *status == Status::BadRequest {
+                    let (field, message) = self.refusal;
+                    let reason = match field {
+                        "limit" => "limit_out_of_range",
+                        "from" => "time_range",
+                        _ => "invalid_value",
+                    };
+                    response["content"]["application/json"]["example"] = json!({"error": {
+                        "code": status.code(), "message": message, "details": {"reason": reason, "field": field}
+                    }});
+                }
+                responses.insert(status.http().to_string(), response);
+            }
+        }
+        Value::Object(responses)
+    }
+}
+
+/// Status, when it comes, an example of its message.
+const FAILURES: &[(Status, &str, &str)] = &[
+    (Status::BadRequest, "Something in the request cannot be understood or met; `details` names it.", ""),
+    (Status::Unauthorized, "The key is missing, unknown, revoked or expired.", "the API key is not valid"),
+    (Status::NotFound, "The key has nothing of this id.", "there is no webhook with this id"),
+    (Status::NotAcceptable, "`Accept` leaves out JSON.", "only application/json is given here"),
+    (Status::PayloadTooLarge, "The body is too large.", "the body is larger than the 1048576 bytes that are taken"),
+    (Status::UnsupportedMediaType, "The body is no JSON.", "a POST needs a JSON body"),
+    (Status::InternalServerError, "A defect of the service.", "an unexpected error happened"),
+    (Status::BadGateway, "Stored data cannot be read or written now; try again.", "the state could not be read"),
+    (Status::GatewayTimeout, "The call did not end in time.", "the call did not end in time: try again later"),
+];

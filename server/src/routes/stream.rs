@@ -1,0 +1,184 @@
+//! The stream of events.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{Uri, header};
+use axum::response::Response;
+use headwater_engine::CostClass;
+use headwater_types::Timestamp;
+use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::own::{Data, OwnOperation};
+use crate::events::stream::{self, Comer, FRAME_BYTES, MESSAGE_BYTES, NoTicket, SUBPROTOCOL};
+use crate::gateway::{Call, Context, ErrorEnvelope, Gate, Gateway, OwnRoute, Problem, Reply, Status, Takes};
+use crate::state::now_ms;
+
+const STREAM: &str = stream::PATH;
+const TICKET: &str = "/v1/stream/ticket";
+/// Bytes that are read from a socket at a time.
+const READ_BYTES: usize = 4 << 10;
+/// Bytes that are gathered before they are written to a socket.
+const WRITE_BYTES: usize = 16 << 10;
+/// Bytes that may wait to be written to a socket.
+const WRITE_LIMIT: usize = 1 << 20;
+
+/// Open a stream of events
+///
+/// A `WebSocket`. The key goes into `X-API-Key` of the handshake; a browser, which cannot set it, sends
+/// `{"action": "auth", "api_key": "..."}` as its first message within 5 seconds, or a ticket of `POST /v1/stream/ticket`
+/// in the query. Then `subscribe`, `unsubscribe`, `resume` and `ping` are taken, and `welcome`, `subscribed`,
+/// `unsubscribed`, `event`, `heartbeat`, `error` and `pong` are sent. A client that was cut off sends
+/// `{"action": "resume", "id": "...", "after": "evt_..."}` before it subscribes, or `after` with each subscription, and
+/// is told what it missed: at most 100,000 events and 24 hours. Close codes: 1001 draining, 1009 message too large, 1013
+/// overloaded, 4008 slow consumer, 4010 cursor expired, 4401 unauthorized, 4408 auth timeout, 4409 too many connections,
+/// 4429 too many messages.
+#[utoipa::path(
+    get, path = STREAM, tag = "Events",
+    params(("ticket" = Option<String>, Query, description = "A ticket in place of a key.")),
+    responses(
+        (status = 101, description = "The stream is open."),
+        (status = 400, description = "The request is no WebSocket handshake.", body = ErrorEnvelope,
+            example = json!({"error": {
+                "code": "bad_request", "message": "this route is a WebSocket: send its handshake",
+                "details": {"reason": "invalid_value"}
+            }})),
+        (status = 401, description = "Key or ticket is not valid, or the page that opens the stream is not admitted.",
+            body = ErrorEnvelope,
+            example = json!({"error": {"code": "unauthorized", "message": "the API key is not valid"}}))
+    )
+)]
+pub(super) async fn open(
+    State(gateway): State<Gateway>,
+    Extension(context): Extension<Arc<Context>>,
+    request: Request,
+) -> Response {
+    context.set_endpoint(STREAM);
+    let (mut parts, _) = request.into_parts();
+    match handshake(&gateway, &context, &mut parts).await {
+        Ok((upgrade, comer)) => upgrade.on_upgrade(move |socket| stream::run(socket, gateway, comer)),
+        Err(problem) => problem.response(),
+    }
+}
+
+/// Everything that is checked before the protocol changes.
+async fn handshake(
+    gateway: &Gateway,
+    context: &Context,
+    parts: &mut Parts,
+) -> Result<(WebSocketUpgrade, Comer), Problem> {
+    check_origin(gateway, parts)?;
+    let address = gateway.known_address(parts)?;
+    let caller = if parts.headers.contains_key("x-api-key") {
+        gateway.enter(Gate { path: STREAM, class: CostClass::Free }, parts, context).await?
+    } else if let Some(ticket) = ticket_of(&parts.uri) {
+        let caller = gateway.events().tickets().redeem(ticket, now_ms()).filter(|caller| {
+            // The key may have been revoked since.
+            gateway.state().book().is_good(&caller.key_id, now_ms() / 1000) && gateway.has_endpoint(caller, STREAM)
+        });
+        if caller.is_none() {
+            gateway.note_refused_key(address);
+        }
+        let refused =
+            || Problem::new(Status::Unauthorized, "the ticket is not valid: it is good for one stream and 30 s");
+        Some(caller.ok_or_else(refused)?)
+    } else {
+        None
+    };
+    let upgrade = WebSocketUpgrade::from_request_parts(parts, gateway).await.map_err(|_| {
+        Problem::new(Status::BadRequest, "this route is a WebSocket: send its handshake").because("invalid_value")
+    })?;
+    let upgrade = upgrade
+        .protocols([SUBPROTOCOL])
+        .max_message_size(MESSAGE_BYTES)
+        .max_frame_size(FRAME_BYTES)
+        .read_buffer_size(READ_BYTES)
+        .write_buffer_size(WRITE_BYTES)
+        .max_write_buffer_size(WRITE_LIMIT);
+    Ok((upgrade, Comer { caller, address }))
+}
+
+/// Browsers let any page open a socket to any host and tell only whose page it was: so strangers' pages are refused here.
+fn check_origin(gateway: &Gateway, parts: &Parts) -> Result<(), Problem> {
+    let refused = || {
+        let message =
+            "pages of this origin may not open a stream: stream.origins in the configuration names those that may";
+        Err(Problem::new(Status::Unauthorized, message))
+    };
+    let mut origins = parts.headers.get_all(header::ORIGIN).iter();
+    let origin = match (origins.next(), origins.next()) {
+        (None, _) => return Ok(()),
+        (Some(origin), None) => origin.to_str().unwrap_or_default(),
+        (Some(_), Some(_)) => return refused(),
+    };
+    let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| parts.uri.authority().map(axum::http::uri::Authority::as_str));
+    let same = origin.split_once("://").is_some_and(|(scheme, authority)| {
+        matches!(scheme, "http" | "https") && host.is_some_and(|host| host.eq_ignore_ascii_case(authority))
+    });
+    if same || gateway.events().admits_origin(origin) { Ok(()) } else { refused() }
+}
+
+fn ticket_of(uri: &Uri) -> Option<&str> {
+    uri.query()?.split('&').find_map(|pair| pair.strip_prefix("ticket="))
+}
+
+/// Get a ticket for one stream
+///
+/// For browsers: `/v1/stream?ticket=...` within 30 seconds. A ticket is good once, on the server that gave it.
+#[utoipa::path(post, path = TICKET, tag = "Events")]
+pub(super) async fn ticket(State(gateway): State<Gateway>, request: Request) -> Response {
+    let own = gateway.clone();
+    let route = OwnRoute { path: TICKET, takes: Takes::Nothing };
+    gateway.answer_own(route, request, |call| issue(own, call)).await
+}
+
+/// A ticket.
+#[derive(Debug, Serialize, ToSchema)]
+struct Ticket {
+    /// Its text, for the query of the stream.
+    #[schema(example = "3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")]
+    ticket: String,
+    /// When it is good no more.
+    #[schema(format = DateTime)]
+    expires_at: String,
+}
+
+async fn issue(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+    let (ticket, expires_at_ms) =
+        gateway.events().tickets().issue(call.caller.clone(), now_ms()).map_err(|refusal| match refusal {
+            NoTicket::TooMany => {
+                let message = "the key holds too many tickets that were not used: they expire after 30 s";
+                Problem::new(Status::BadRequest, message).because("too_many_items")
+            }
+            NoTicket::Randomness => Problem::internal(),
+        })?;
+    Ok(call.reply(&Ticket { ticket, expires_at: Timestamp::new(expires_at_ms / 1000).to_string() }))
+}
+
+/// What the description says of them besides.
+pub(super) fn operations() -> Vec<OwnOperation> {
+    let example = json!({
+        "ticket": "3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "expires_at": "2026-11-20T10:00:30Z"
+    });
+    vec![OwnOperation::new("post", TICKET, 200, Data::one::<Ticket>(), example)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ticket_is_read_from_the_query() {
+        let of = |uri: &str| ticket_of(&uri.parse().unwrap()).map(str::to_owned);
+        assert_eq!(of("/v1/stream?ticket=abc").as_deref(), Some("abc"));
+        assert_eq!(of("/v1/stream?a=1&ticket=abc").as_deref(), Some("abc"));
+        assert_eq!(of("/v1/stream?tickets=abc"), None);
+        assert_eq!(of("/v1/stream"), None);
+    }
+}

@@ -1,0 +1,325 @@
+//! The stream as its clients meet it.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use headwater_server::events::EventSettings;
+use serde_json::json;
+
+use crate::support::live::{Live, LiveServer, PAYER, Socket, call};
+use crate::support::{Process, is_full, run_json};
+
+fn open(server: &LiveServer, key: &str) -> Socket {
+    let mut socket = Socket::open(server.address, "", &[("X-API-Key", key)]).unwrap();
+    let welcome = socket.hear().unwrap();
+    assert_eq!((&welcome["type"], &welcome["heartbeat_seconds"]), (&json!("welcome"), &json!(30)));
+    socket
+}
+
+#[test]
+fn a_stream_opens_with_a_key_a_first_message_or_a_ticket() {
+    let live = Live::new();
+    let settings = EventSettings { origins: vec!["https://app.example.com".to_owned()], ..EventSettings::default() };
+    let server = LiveServer::start(&live.store(), settings);
+    let (_, key) = server.key();
+    open(&server, &key);
+    let refused = |query: &str, headers: &[(&str, &str)]| Socket::open(server.address, query, headers).err();
+    assert_eq!(refused("", &[("X-API-Key", "hw_live_nothing")]), Some(401));
+    assert_eq!(refused("?ticket=nothing", &[]), Some(401));
+    // The first message.
+    let auth = |key: &str| {
+        let mut socket = Socket::open(server.address, "", &[]).unwrap();
+        socket.say(&json!({"action": "auth", "api_key": key}));
+        socket.hear()
+    };
+    assert_eq!(auth(&key).unwrap()["type"], "welcome");
+    assert_eq!(auth("hw_live_nothing"), Err(4401));
+    let mut other = Socket::open(server.address, "", &[]).unwrap();
+    other.say(&json!({"action": "ping", "id": "1"}));
+    assert_eq!(other.hear(), Err(4401));
+    let mut silent = Socket::open(server.address, "", &[]).unwrap();
+    let begun = Instant::now();
+    assert_eq!(silent.hear(), Err(4408));
+    assert!(begun.elapsed() >= Duration::from_secs(4));
+    // A ticket is good once.
+    let tickets = if is_full() { 10_000 } else { 50 };
+    let mut used_again = 0;
+    for _ in 0..tickets {
+        let made = call(server.address, "POST", "/v1/stream/ticket", &key, "").json();
+        let query = format!("?ticket={}", made["data"]["ticket"].as_str().unwrap());
+        let mut socket = Socket::open(server.address, &query, &[]).unwrap();
+        assert!(matches!(socket.hear(), Ok(_) | Err(4409)));
+        used_again += usize::from(Socket::open(server.address, &query, &[]).is_ok());
+    }
+    println!("{tickets} tickets, {used_again} used again");
+    assert_eq!(used_again, 0);
+    assert_eq!(call(server.address, "POST", "/v1/stream/ticket", "", "").status, 401);
+    // Whose page may open a stream.
+    let host = server.address.to_string();
+    let from = |origin: &str| Socket::open(server.address, "", &[("X-API-Key", &key), ("Origin", origin)]).err();
+    assert_eq!(from("https://app.example.com"), None);
+    assert_eq!(from(&format!("http://{host}")), None);
+    for origin in ["https://evil.example.com", "null", "", "https://app.example.com.evil.com", &format!("ftp://{host}")]
+    {
+        assert_eq!(from(origin), Some(401), "{origin}");
+    }
+    // What is no handshake.
+    assert_eq!(call(server.address, "GET", "/v1/stream", &key, "").error().0, "bad_request");
+}
+
+#[test]
+fn a_client_is_told_what_it_asks_for_and_nothing_else() {
+    let mut live = Live::new();
+    let server = LiveServer::start(&live.store(), EventSettings::default());
+    let (_, key) = server.key();
+    let mut socket = open(&server, &key);
+    socket.say(&json!({"action": "ping", "id": "p"}));
+    assert_eq!(socket.hear().unwrap(), json!({"type": "pong", "id": "p"}));
+    let subscription = socket.subscribe(None).unwrap();
+    assert!(subscription.starts_with("sub_"));
+    live.block(3);
+    let mut seqs = Vec::new();
+    for _ in 0..3 {
+        let message = socket.hear().unwrap();
+        assert_eq!((&message["type"], &message["subscription"]), (&json!("event"), &json!(subscription)));
+        assert_eq!(message["event"]["type"], "address_activity");
+        assert_eq!(message["event"]["data"]["matched_address"], PAYER);
+        assert!(message["event"]["id"].as_str().unwrap().starts_with("evt_"));
+        seqs.push(message["seq"].as_i64().unwrap());
+    }
+    assert!(seqs.is_sorted_by(|one, next| one < next), "{seqs:?}");
+    socket.say(&json!({"action": "unsubscribe", "id": "u", "subscription": subscription}));
+    assert_eq!(socket.hear().unwrap(), json!({"type": "unsubscribed", "id": "u", "subscription": subscription}));
+    live.block(1);
+    // What cannot be followed is told, and ends nothing.
+    let many: Vec<String> = (0..1001).map(|number| format!("0x{number:040x}")).collect();
+    for message in [
+        json!({"action": "subscribe", "id": "e", "event_type": "nonsense"}),
+        json!({"action": "subscribe", "id": "e", "event_type": "address_activity", "filters": {"blockchain": "solana"}}),
+        json!({"action": "unsubscribe", "id": "e", "subscription": subscription}),
+        json!({"action": "dance", "id": "e"}),
+    ] {
+        socket.say(&message);
+        let answer = socket.hear().unwrap();
+        assert_eq!(
+            (&answer["type"], &answer["id"], &answer["error"]["code"]),
+            (&json!("error"), &json!("e"), &json!("bad_request")),
+            "{message}"
+        );
+    }
+    let filters = json!({"blockchain": "ethereum", "addresses": many});
+    socket.say(&json!({"action": "subscribe", "id": "e", "event_type": "address_activity", "filters": filters}));
+    assert!(socket.hear().unwrap()["error"]["message"].as_str().unwrap().contains("1000"));
+    // Nothing is told of an event that nobody can have yet, but a word that it will not come.
+    socket.say(&json!({"action": "subscribe", "id": "r", "event_type": "risk_alert"}));
+    let answer = socket.hear().unwrap();
+    assert_eq!(answer["type"], "subscribed");
+    assert!(!answer["warnings"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn limits_end_a_stream_with_their_own_codes() {
+    let live = Live::new();
+    let mut server = LiveServer::start(&live.store(), EventSettings::default());
+    let ((id, key), (_, other)) = (server.key(), server.key());
+    let mut socket = open(&server, &key);
+    for number in 0..30 {
+        socket.say(&json!({"action": "ping", "id": number.to_string()}));
+    }
+    assert_eq!(socket.closing(), 4429);
+    let mut socket = open(&server, &key);
+    socket.text(&"x".repeat(15 << 10));
+    assert_eq!(socket.hear().unwrap()["type"], "error");
+    socket.text(&"x".repeat(70 << 10));
+    assert!(matches!(socket.closing(), 1009 | 0));
+    let mut socket = open(&server, &key);
+    socket.say(&json!({"action": "resume", "id": "r", "after": "evt_00000000000000000000000000000000"}));
+    assert_eq!(socket.closing(), 4010);
+    let mut socket = open(&server, &key);
+    assert_eq!(socket.subscribe(Some("evt_00000000000000000000000000000000")), Err(4010));
+    drop(socket);
+    // Ten streams of a key, and no more.
+    thread::sleep(Duration::from_millis(500));
+    let mut streams: Vec<Socket> = (0..10).map(|_| open(&server, &key)).collect();
+    let mut eleventh = Socket::open(server.address, "", &[("X-API-Key", &key)]).unwrap();
+    assert_eq!(eleventh.closing(), 4409);
+    let mut others = open(&server, &other);
+    // A key that is revoked takes its streams with it, and nobody else's.
+    let begun = Instant::now();
+    server.revoke(&id);
+    for stream in &mut streams {
+        assert_eq!(stream.closing(), 4401);
+    }
+    println!("10 streams of a revoked key were closed after {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    others.say(&json!({"action": "ping", "id": "p"}));
+    assert_eq!(others.hear().unwrap()["type"], "pong");
+    // The end of the server.
+    server.begin_stop();
+    assert_eq!(others.closing(), 1001);
+}
+
+#[test]
+fn a_client_that_does_not_read_is_ended_and_the_others_are_not() {
+    let mut live = Live::new();
+    let server = LiveServer::start(&live.store(), EventSettings::default());
+    let ((_, key), (_, other)) = (server.key(), server.key());
+    let mut slow = open(&server, &key);
+    slow.subscribe(None).unwrap();
+    let mut healthy = open(&server, &other);
+    healthy.subscribe(None).unwrap();
+    let (blocks, per_block) = (50, 200);
+    let reading = thread::spawn(move || {
+        let mut seqs = Vec::new();
+        while seqs.len() < 50 * 200 {
+            seqs.push(healthy.event().unwrap().0);
+        }
+        seqs
+    });
+    let begun = Instant::now();
+    for _ in 0..blocks {
+        live.block(per_block);
+        thread::sleep(Duration::from_millis(20));
+    }
+    let seqs = reading.join().unwrap();
+    assert!(seqs.is_sorted_by(|one, next| one < next));
+    // It still finds out why, once it reads.
+    let mut heard = 0;
+    let code = loop {
+        match slow.event() {
+            Ok(_) => heard += 1,
+            Err(code) => break code,
+        }
+    };
+    println!(
+        "the slow client heard {heard} of {} events and was closed with {code} ({:?})",
+        blocks * per_block,
+        begun.elapsed()
+    );
+    assert!(matches!(code, 4008 | 0), "{code}");
+    assert!(heard < blocks * per_block);
+}
+
+/// Clients that are cut off by themselves and by kill -9 of the server, and go on behind what they saw last.
+#[test]
+fn nothing_is_missed_or_told_twice_by_clients_that_come_back() {
+    let (clients, blocks, per_block, kills, cuts) =
+        if is_full() { (1000, 2400, 500, 20, 1000) } else { (10, 40, 10, 3, 20) };
+    let mut live = Live::new();
+    let store = live.store();
+    let keys: Vec<String> = (0..clients_keys(clients))
+        .map(|_| {
+            let made = run_json(&["keys", "create", "--json", "--store", store.to_str().unwrap(), "--credits", "0"]);
+            made["key"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    let server = Mutex::new(Some(Process::start(&store, &[])));
+    let address = Mutex::new(server.lock().unwrap().as_ref().unwrap().address);
+    let expected = blocks * per_block;
+    let (ready, cut) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let done = Arc::new(AtomicBool::new(false));
+    let outcome: Vec<(usize, usize, bool)> = thread::scope(|scope| {
+        let handles: Vec<_> = (0..clients)
+            .map(|number| {
+                let (keys, address, ready, cut) = (&keys, &address, &ready, &cut);
+                scope.spawn(move || {
+                    let mut seen: Vec<(i64, String)> = Vec::new();
+                    let mut seed = 77 + number as u64;
+                    while seen.len() < expected {
+                        let place = *address.lock().unwrap();
+                        let key = &keys[number / 10];
+                        let Ok(mut socket) = Socket::open(place, "", &[("X-API-Key", key)]) else {
+                            thread::sleep(Duration::from_millis(50));
+                            continue;
+                        };
+                        let after = seen.last().map(|(_, id)| id.clone());
+                        if socket.subscribe(after.as_deref()).is_err() {
+                            thread::sleep(Duration::from_millis(50));
+                            continue;
+                        }
+                        if after.is_none() {
+                            ready.fetch_add(1, Ordering::SeqCst);
+                        }
+                        // Some streams are cut off after a while.
+                        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                        let mut left = if cut.load(Ordering::SeqCst) < cuts {
+                            1 + (seed >> 33) as usize % expected
+                        } else {
+                            usize::MAX
+                        };
+                        while seen.len() < expected {
+                            let Ok(event) = socket.event() else { break };
+                            seen.push(event);
+                            left -= 1;
+                            if left == 0 {
+                                cut.fetch_add(1, Ordering::SeqCst);
+                                break;
+                            }
+                        }
+                    }
+                    let ids: BTreeSet<&String> = seen.iter().map(|(_, id)| id).collect();
+                    let in_order = seen.is_sorted_by(|one, next| one.0 < next.0);
+                    (expected - ids.len(), seen.len() - ids.len(), in_order)
+                })
+            })
+            .collect();
+        crate::support::within(Duration::from_secs(60), "all clients listen", || {
+            ready.load(Ordering::SeqCst) >= clients
+        });
+        for block in 0..blocks {
+            live.block(per_block as u64);
+            thread::sleep(Duration::from_millis(if is_full() { 250 } else { 50 }));
+            if block % (blocks / kills) == blocks / kills - 1 {
+                let mut server = server.lock().unwrap();
+                server.take().unwrap().kill();
+                let again = Process::start(&store, &[]);
+                *address.lock().unwrap() = again.address;
+                *server = Some(again);
+            }
+        }
+        handles.into_iter().map(|handle| handle.join().unwrap()).collect()
+    });
+    done.store(true, Ordering::SeqCst);
+    let (lost, twice): (usize, usize) = outcome.iter().fold((0, 0), |(lost, twice), one| (lost + one.0, twice + one.1));
+    println!(
+        "{clients} clients, {expected} events each, {} cut off, {kills} kills: lost {lost}, told twice {twice}",
+        cut.load(Ordering::SeqCst)
+    );
+    assert_eq!((lost, twice), (0, 0));
+    assert!(outcome.iter().all(|one| one.2), "order was not kept");
+}
+
+/// Ten streams per key.
+const fn clients_keys(clients: usize) -> usize {
+    clients.div_ceil(10)
+}
+
+/// What an open stream takes of the server while nothing happens.
+#[test]
+fn an_idle_stream_takes_little_memory() {
+    let streams = if is_full() { 10_000 } else { 300 };
+    let live = Live::new();
+    let store = live.store();
+    let mut server = Process::start(&store, &["--set", "auth.required=false"]);
+    let resident = || {
+        let pages = std::fs::read_to_string(format!("/proc/{}/statm", server.id())).unwrap();
+        pages.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+    };
+    let open = || {
+        let mut socket = Socket::open(server.address, "", &[]).unwrap();
+        socket.hear().unwrap();
+        socket
+    };
+    let first: Vec<Socket> = (0..50).map(|_| open()).collect();
+    let before = resident();
+    let sockets: Vec<Socket> = (0..streams).map(|_| open()).collect();
+    let grown = resident().saturating_sub(before);
+    println!("{streams} idle streams: {} bytes each", grown / streams);
+    assert!(grown <= streams * (32 << 10) + (4 << 20), "{grown} bytes");
+    assert!(sockets.iter().chain(&first).all(|socket| socket.stream().peer_addr().is_ok()));
+    drop((sockets, first));
+    server.kill();
+}
