@@ -85,6 +85,8 @@ def serve(
     url = f"http://127.0.0.1:{free_port()}"
     script = Path(sys.executable).with_name("headwater")
     arguments = [str(script), "serve", *place, "--listen", url.removeprefix("http://")]
+    # Tests ask faster than callers may.
+    settings = ("limits.enabled=false", *settings)
     arguments += [part for setting in settings for part in ("--set", setting)]
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     served = Served(url, made["key"], process)

@@ -84,6 +84,11 @@ pub(super) async fn of_post(parts: &Parts, body: &mut Body, settings: &Settings)
     Ok(Arguments { request, raw, warnings })
 }
 
+/// The JSON object that a request brings as its body.
+pub(crate) async fn read_json(parts: &Parts, body: &mut Body, settings: &Settings) -> Result<Value, Problem> {
+    of_post(parts, body, settings).await.map(|arguments| arguments.request)
+}
+
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     let refused = |message: String| Err(Problem::new(Status::UnsupportedMediaType, message));
     let Some(value) = headers.get(header::CONTENT_TYPE) else {
