@@ -87,6 +87,8 @@ def serve(
     arguments = [str(script), "serve", *place, "--listen", url.removeprefix("http://")]
     # Tests ask faster than callers may.
     settings = ("limits.enabled=false", *settings)
+    # Many gateways run beside one another here; one port of theirs is enough.
+    settings = ("server.admin_listen=none", *settings)
     arguments += [part for setting in settings for part in ("--set", setting)]
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     served = Served(url, made["key"], process)
