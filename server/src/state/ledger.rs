@@ -247,7 +247,14 @@ mod tests {
                     )?;
                 }
                 let mut chain = Chain::of(tx, account)?.unwrap();
-                let ids: Vec<String> = (0..entries).map(|entry| format!("{account:08}-{entry:08}")).collect();
+                let ids: Vec<String> =
+                    // So far apart that no flipped bit makes one of another.
+                    (0..entries)
+                        .map(|entry| {
+                            let mixed = (account * entries + entry).wrapping_mul(-7_046_029_254_386_353_131);
+                            format!("{mixed:016x}-{account:08}-{entry:08}")
+                        })
+                        .collect();
                 let links: Vec<Link<'_>> = ids
                     .iter()
                     .zip(0..)
