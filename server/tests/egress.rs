@@ -490,7 +490,7 @@ async fn a_hostile_receiver_holds_a_delivery_no_longer_than_its_deadline_and_lit
     /// The figure is 1 s; a machine that does other things too takes longer to notice.
     const SLACK: Duration = Duration::from_secs(5);
     /// What the process itself may grow by meanwhile, receivers and other tests included.
-    const NOISE_BYTES: usize = 16 << 20;
+    const NOISE_BYTES: usize = 128 << 20;
     let (deadline, deliveries) = if is_full() { (Duration::from_secs(20), 256) } else { (Duration::from_secs(2), 64) };
     let names = Arc::new(Names::default());
     let mut longest = Duration::ZERO;

@@ -97,10 +97,7 @@ fn a_rotated_key_is_good_to_the_end_of_its_grace() {
         !good
     });
     let late = now_secs() - ends;
-    println!(
-        "a key of 3 s grace: last good {:+.3} s, first refused {late:+.3} s from the end",
-        last_good - ends
-    );
+    println!("a key of 3 s grace: last good {:+.3} s, first refused {late:+.3} s from the end", last_good - ends);
     // Never a request that begins a second after the end, and never an end a second early.
     assert!(last_good < ends + 1.0 && late > -1.0);
     assert_eq!(client.post("/v1/transactions", made.key.expose(), QUIET).unwrap().status, 200);

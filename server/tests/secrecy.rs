@@ -60,8 +60,15 @@ fn refusals_and_one_answer(client: &mut Client, keys: [&str; 4]) -> Vec<(String,
     let bearer = format!("Bearer {key}");
     let unknown_chain = r#"{"blockchain": "solana", "address": "x"}"#;
     let longer = format!("{key}x");
-    let ways =
-        [(key, QUIET), (key, "{"), (key, unknown_chain), (poor, QUIET), (revoked, QUIET), (&longer, QUIET), (admin, QUIET)];
+    let ways = [
+        (key, QUIET),
+        (key, "{"),
+        (key, unknown_chain),
+        (poor, QUIET),
+        (revoked, QUIET),
+        (&longer, QUIET),
+        (admin, QUIET),
+    ];
     ways.into_iter()
         .map(|(shown, body)| {
             let headers = [

@@ -1,6 +1,5 @@
 //! Every key of the configuration: its name, what it takes, how it is shown.
 
-
 use std::path::{Path, PathBuf};
 
 use toml::Value;

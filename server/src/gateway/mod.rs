@@ -25,13 +25,13 @@ mod strict;
 mod telemetry;
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Instant;
 
 use axum::Router;
 use headwater_engine::Desk;
 use headwater_ledger::read::Generations;
+use tokio::sync::watch;
 
 use crate::events::{EventSettings, Events};
 use crate::routes;
@@ -49,7 +49,7 @@ pub(crate) use context::Context;
 pub(crate) use limits::Gate;
 use limits::Limits;
 pub(crate) use metrics::METRICS_TYPE;
-pub(crate) use own::{Call, OwnRoute, Reply, Takes};
+pub(crate) use own::{Call, OwnRoute, Repetition, Reply, Takes};
 use pool::Pool;
 pub(crate) use problem::causes;
 pub(crate) use record::record;
@@ -106,7 +106,7 @@ struct Parts {
     telemetry: OnceLock<Telemetry>,
     limits: Limits,
     events: Events,
-    draining: AtomicBool,
+    draining: watch::Sender<bool>,
 }
 
 /// Why the gateway cannot take traffic.
@@ -155,7 +155,7 @@ impl Gateway {
             events,
             metrics,
             telemetry: OnceLock::new(),
-            draining: AtomicBool::new(false),
+            draining: watch::Sender::new(false),
         }))
     }
 
@@ -210,7 +210,7 @@ impl Gateway {
 
     /// Whether the end has been announced.
     pub(crate) fn is_draining(&self) -> bool {
-        self.0.draining.load(Ordering::Relaxed)
+        *self.0.draining.borrow()
     }
 
     /// What of the configuration a request meets.
@@ -226,9 +226,19 @@ impl Gateway {
             .with_state(self.clone())
     }
 
+    fn repeats(&self) -> &Arc<repeat::Repeats> {
+        &self.0.repeats
+    }
+
     /// Tells `/readyz` that no more traffic should come.
     pub fn drain(&self) {
-        self.0.draining.store(true, Ordering::Relaxed);
+        self.0.draining.send_replace(true);
+    }
+
+    /// Resolves when no more traffic should come: what lives longer than a request ends then.
+    pub async fn until_draining(&self) {
+        // The sender lives as long as the gateway.
+        let _ = self.0.draining.subscribe().wait_for(|draining| *draining).await;
     }
 
     /// Whether traffic may come.
@@ -236,7 +246,7 @@ impl Gateway {
     /// # Errors
     /// When it may not, why.
     pub async fn ready(&self) -> Result<(), NotReady> {
-        if self.0.draining.load(Ordering::Relaxed) {
+        if *self.0.draining.borrow() {
             return Err(NotReady::Draining);
         }
         let ledgers = Arc::clone(&self.0.ledgers);

@@ -35,7 +35,7 @@ pub use book::{Account, Book, Caller, Hold, Refusal};
 pub use db::{Access, Db, Insert, Place, PostgresAddress, Row, Tx, Value};
 pub use error::StateError;
 pub use home::Home;
-pub use idempotency::{Answered, Keep, Kept};
+pub use idempotency::{Answered, Keep, Kept, keep};
 pub use keys::{Environment, KeyText, Pepper};
 pub use ledger::check_ledger;
 pub use office::{

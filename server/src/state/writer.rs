@@ -513,7 +513,8 @@ fn write_charges(
     });
     for (charge, balance) in done.clone() {
         if let Some(keep) = &charge.keep {
-            idempotency::keep(tx, charge.hold.account().id(), keep, &charge.audit, balance)?;
+            let answered = (charge.audit.request_id.as_str(), charge.audit.status);
+            idempotency::keep(tx, charge.hold.account().id(), keep, answered, balance)?;
         }
     }
     // The body ends with the balance, which is known only now.

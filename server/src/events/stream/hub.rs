@@ -195,7 +195,8 @@ impl Hub {
         if connections.len() >= self.most_connections {
             return Err(Ending::Overloaded);
         }
-        let same = connections.values().filter(|one| one.key_id == key_id).count();
+        // Those that are being ended have had their turn.
+        let same = connections.values().filter(|one| one.key_id == key_id && one.link.ending().is_none()).count();
         if key_id.is_some() && same >= CONNECTIONS_PER_KEY {
             return Err(Ending::TooManyConnections);
         }

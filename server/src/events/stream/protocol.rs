@@ -18,10 +18,10 @@ pub(super) const SUBSCRIPTIONS: usize = 100;
 pub(super) const ADDRESSES: usize = 1000;
 /// Messages that a client may send in a second.
 pub(super) const MESSAGES_PER_SECOND: u32 = 20;
-/// Bytes of a client's message.
+/// Bytes of a client's message: a subscription that names 1,000 addresses fits.
 pub(crate) const MESSAGE_BYTES: usize = 64 << 10;
-/// Bytes of a client's frame.
-pub(crate) const FRAME_BYTES: usize = 16 << 10;
+/// Bytes of a client's frame. As much as a message, since browsers do not let a page choose how it is cut.
+pub(crate) const FRAME_BYTES: usize = MESSAGE_BYTES;
 
 /// Why the server ends a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

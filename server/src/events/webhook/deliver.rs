@@ -286,12 +286,9 @@ fn headers(id: &str, timestamp_secs: i64, secrets: &[Secret], body: &str) -> Hea
 
 /// Another number for each attempt of each delivery, the same one whoever asks.
 fn seed(event_id: &str, endpoint_id: &str, attempt: i64) -> u64 {
-    let start = 0xcbf2_9ce4_8422_2325_u64 ^ attempt.cast_unsigned();
+    let bytes = event_id.bytes().chain(endpoint_id.bytes()).chain(attempt.to_le_bytes());
     // FNV-1a: it only has to scatter.
-    event_id
-        .bytes()
-        .chain(endpoint_id.bytes())
-        .fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
