@@ -20,6 +20,7 @@ use keys::KEYS;
 
 /// Everything that can be set.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Config {
     /// `server.listen`: address and port of the public listener; port 0 takes a free one.
     pub listen: SocketAddr,

@@ -181,7 +181,7 @@ impl Metrics {
             if known.len() < REFUSALS {
                 known.insert(refusal.clone());
             } else if !known.contains(&refusal) {
-                refusal.reason = "other".to_owned();
+                "other".clone_into(&mut refusal.reason);
             }
             drop(known);
             self.refused.get_or_create(&refusal).inc();
