@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{Process, QUIET, ask_admin, headwater, run, run_json, small_store};
+use crate::support::{Client, Process, QUIET, ask_admin, headwater, run, run_json, small_store};
 
 /// A collector that takes everything; gives the body of each request with its head.
 fn collector() -> (String, mpsc::Receiver<(String, Vec<u8>)>) {
@@ -54,6 +54,36 @@ fn holds(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
+/// Asks in every way that a key can be shown wrongly, with keys in headers where none belong; gives ids and bodies.
+fn refusals_and_one_answer(client: &mut Client, keys: [&str; 4]) -> Vec<(String, Vec<u8>)> {
+    let [key, poor, revoked, admin] = keys;
+    let bearer = format!("Bearer {key}");
+    let unknown_chain = r#"{"blockchain": "solana", "address": "x"}"#;
+    let longer = format!("{key}x");
+    let ways = [
+        (key, QUIET),
+        (key, "{"),
+        (key, unknown_chain),
+        (poor, QUIET),
+        (revoked, QUIET),
+        (&longer, QUIET),
+        (admin, QUIET),
+    ];
+    ways.into_iter()
+        .map(|(shown, body)| {
+            let headers = [
+                ("X-API-Key", shown),
+                ("Authorization", &bearer),
+                ("Content-Type", "application/json"),
+                ("Cookie", key),
+                ("X-Correlation-Id", &bearer),
+            ];
+            let reply = client.send("POST", "/v1/transactions", &headers, body.as_bytes()).unwrap();
+            (reply.header("x-request-id").to_owned(), reply.body)
+        })
+        .collect()
+}
+
 #[test]
 fn canaries_in_all_secrets_are_found_nowhere() {
     let place = tempfile::tempdir().unwrap();
@@ -74,27 +104,10 @@ fn canaries_in_all_secrets_are_found_nowhere() {
     let mut process = Process::with_log(&store, &more, File::create(&log).unwrap().into());
     let mut seen: Vec<(String, Vec<u8>)> = Vec::new();
     let mut client = process.client().unwrap();
-    let bearer = format!("Bearer {key}");
     let mut ids = Vec::new();
-    for (shown, body) in [
-        (key.as_str(), QUIET),
-        (&key, "{"),
-        (&key, r#"{"blockchain": "solana", "address": "x"}"#),
-        (&poor, QUIET),
-        (&revoked, QUIET),
-        (&format!("{key}x"), QUIET),
-        (&admin, QUIET),
-    ] {
-        let headers = [
-            ("X-API-Key", shown),
-            ("Authorization", &bearer),
-            ("Content-Type", "application/json"),
-            ("Cookie", &key),
-            ("X-Correlation-Id", &bearer),
-        ];
-        let reply = client.send("POST", "/v1/transactions", &headers, body.as_bytes()).unwrap();
-        ids.push(reply.header("x-request-id").to_owned());
-        seen.push((format!("answer {}", reply.status), reply.body));
+    for (id, answer) in refusals_and_one_answer(&mut client, [&key, &poor, &revoked, &admin]) {
+        ids.push(id);
+        seen.push(("an answer".to_owned(), answer));
     }
     let hook = r#"{"target_url": "https://hooks.example.com/in", "event_type": "large_transfer"}"#;
     let hook = client.post("/v1/webhooks", &key, hook).unwrap();
@@ -150,18 +163,21 @@ fn canaries_in_all_secrets_are_found_nowhere() {
         canaries.push(secret.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect());
         canaries.push(secret);
     }
+    assert_eq!(search(&seen, &canaries), 0);
+}
+
+/// How often a canary is found.
+fn search(seen: &[(String, Vec<u8>)], canaries: &[Vec<u8>]) -> usize {
     let mut hits = 0;
-    for (name, text) in &seen {
-        for canary in &canaries {
-            if holds(text, canary) {
-                hits += 1;
-                println!("a secret is in {name}: {}", String::from_utf8_lossy(text));
-            }
+    for (name, text) in seen {
+        for canary in canaries.iter().filter(|canary| holds(text, canary)) {
+            hits += 1;
+            println!("a secret of {} bytes is in {name}: {}", canary.len(), String::from_utf8_lossy(text));
         }
     }
     let bytes: usize = seen.iter().map(|(_, text)| text.len()).sum();
     println!("{} places of {bytes} bytes searched for {} canaries: hits {hits}", seen.len(), canaries.len());
-    assert_eq!(hits, 0);
+    hits
 }
 
 #[test]

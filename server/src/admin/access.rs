@@ -76,7 +76,7 @@ async fn identify(shared: &Shared, headers: &HeaderMap, address: Option<IpAddr>)
     let now_ms = milliseconds();
     if address.is_some_and(|address| shared.failures.is_over(address, now_ms)) {
         let message = "too many wrong admin keys came from this address: wait a second between tries";
-        return Err(Problem::new(Status::TooManyRequests, message).because("rate_limited"));
+        return Err(Problem::new(Status::TooManyRequests, message).because("rate_limited").after(1));
     }
     let refused = |message: &str| {
         if let Some(address) = address {

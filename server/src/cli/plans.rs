@@ -28,7 +28,7 @@ enum Command {
         /// A file with the definition as JSON.
         #[arg(long, value_name = "FILE", required_unless_present = "definition", conflicts_with = "definition")]
         file: Option<PathBuf>,
-        /// The definition, such as {"heavy": {"per_second": 10, "burst": 20}, "chains": ["ethereum"]}.
+        /// The definition, such as `{"heavy": {"per_second": 10, "burst": 20}}`.
         #[arg(long, value_name = "JSON")]
         definition: Option<String>,
     },

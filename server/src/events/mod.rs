@@ -127,6 +127,11 @@ impl Events {
         self.origins.iter().any(|one| one.eq_ignore_ascii_case(origin))
     }
 
+    /// How many streams are open.
+    pub fn open_streams(&self) -> usize {
+        self.hub.open()
+    }
+
     /// A webhook was made, changed or removed.
     pub fn webhooks_have_changed(&self) {
         self.changed.store(true, Ordering::Release);

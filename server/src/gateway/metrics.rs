@@ -79,6 +79,8 @@ pub struct Metrics {
     held: Gauge,
     generation: Gauge,
     lag: Family<OfChain, Gauge>,
+    streams: Gauge,
+    deliveries: Gauge,
 }
 
 impl fmt::Debug for Metrics {
@@ -108,6 +110,8 @@ impl Metrics {
             held: Gauge::default(),
             generation: Gauge::default(),
             lag: Family::default(),
+            streams: Gauge::default(),
+            deliveries: Gauge::default(),
         };
         registry.register("requests", "Requests that were answered, by route and status", metrics.requests.clone());
         registry.register(
@@ -122,6 +126,8 @@ impl Metrics {
         registry.register("state_waiting", "Operations that wait for the writer of the state", metrics.waiting.clone());
         registry.register("state_commit_seconds", "Commits of the state", state.commits().clone());
         registry.register("ledger_generation", "Generation of the store that answers", metrics.generation.clone());
+        registry.register("streams_open", "Streams that are open", metrics.streams.clone());
+        registry.register("webhook_deliveries_pending", "Deliveries that wait", metrics.deliveries.clone());
         registry.register(
             "chain_lag_seconds",
             "How far the newest transaction of a chain lies behind the clock",
@@ -132,6 +138,7 @@ impl Metrics {
     }
 
     /// A counter of one's own; `_total` is added to its name. Register it once.
+    #[must_use]
     pub fn counter(&self, name: &str, help: &str) -> Counter {
         let counter = Counter::default();
         self.register(|registry| registry.register(name, help, counter.clone()));
@@ -139,6 +146,7 @@ impl Metrics {
     }
 
     /// A gauge of one's own, set by who registered it. Register it once.
+    #[must_use]
     pub fn gauge(&self, name: &str, help: &str) -> Gauge {
         let gauge = Gauge::default();
         self.register(|registry| registry.register(name, help, gauge.clone()));
@@ -173,15 +181,29 @@ impl Metrics {
             if known.len() < REFUSALS {
                 known.insert(refusal.clone());
             } else if !known.contains(&refusal) {
-                refusal.reason = "other".to_owned();
+                "other".clone_into(&mut refusal.reason);
             }
             drop(known);
             self.refused.get_or_create(&refusal).inc();
         }
     }
 
-    /// All figures as text. Reads the head of the store: for threads that may block.
-    pub(super) fn scrape(&self, state: &State, ledger: Option<&dyn headwater_ledger::Ledger>) -> String {
+    /// All figures as text. Reads the head of the store and the state: for threads that may block.
+    pub(super) fn scrape(
+        &self,
+        state: &State,
+        ledger: Option<&dyn headwater_ledger::Ledger>,
+        open_streams: usize,
+    ) -> String {
+        self.streams.set(i64::try_from(open_streams).unwrap_or(i64::MAX));
+        let pending = state.read(|tx| {
+            let row = tx.row("SELECT count(*) FROM webhook_delivery WHERE status = 'pending'", &[])?;
+            row.map_or(Ok(0), |row| row.int(0))
+        });
+        match pending {
+            Ok(pending) => _ = self.deliveries.set(pending),
+            Err(error) => tracing::warn!(error = super::causes(&error), "deliveries cannot be counted"),
+        }
         self.waiting.set(i64::try_from(state.waiting()).unwrap_or(i64::MAX));
         self.held.set(state.book().held());
         if let Some(ledger) = ledger {

@@ -175,7 +175,7 @@ impl Gateway {
     #[must_use]
     pub fn scrape(&self) -> String {
         let ledger = self.0.ledgers.current().ok();
-        self.0.metrics.scrape(&self.0.state, ledger.as_deref())
+        self.0.metrics.scrape(&self.0.state, ledger.as_deref(), self.0.events.open_streams())
     }
 
     /// Sends a span of every request from now on. Only the first call has an effect.

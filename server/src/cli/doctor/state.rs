@@ -32,7 +32,7 @@ pub(super) fn examine(place: &Place, secrets_dir: Option<&Path>, findings: &mut 
     };
     match home.check() {
         Ok(checked) => {
-            findings.good(AREA, format!("it opens, and {} entries of the credit ledger fit", grouped(checked.entries)))
+            findings.good(AREA, format!("it opens, and {} entries of the credit ledger fit", grouped(checked.entries)));
         }
         Err(error) => {
             let remedy = "restore a backup with `headwater state restore`: balances are not to be trusted";
@@ -66,7 +66,7 @@ fn modes(folder: &Path, findings: &mut Findings) {
         let path = folder.join(name);
         let Ok(found) = fs::metadata(&path) else { continue };
         let mode = found.permissions().mode() & 0o777;
-        if mode & 0o077 == 0 {
+        if mode.trailing_zeros() >= 6 {
             findings.good(AREA, format!("{} is for its owner only", path.display()));
         } else {
             findings.warn(

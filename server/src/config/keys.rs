@@ -1,0 +1,346 @@
+//! Every key of the configuration: its name, what it takes, how it is shown.
+
+use std::path::{Path, PathBuf};
+
+use toml::Value;
+
+use super::{Config, LogFormat, Overflow};
+use crate::gateway::Rate;
+use crate::state::Place;
+
+/// One key: how it is set and how it is shown.
+pub(super) struct Key {
+    pub name: &'static str,
+    pub expected: &'static str,
+    pub set: fn(&mut Config, &Value) -> Option<()>,
+    pub show: fn(&Config) -> String,
+}
+
+/// Every key, one entry each.
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        name: "server.listen",
+        expected: "an address with a port, such as \"127.0.0.1:8080\"",
+        set: |config, value| text(value)?.parse().ok().map(|listen| config.listen = listen),
+        show: |config| config.listen.to_string(),
+    },
+    Key {
+        name: "server.admin_listen",
+        expected: "an address with a port, such as \"127.0.0.1:8081\", or \"none\"",
+        set: |config, value| text(value)?.parse().ok().map(|listen| config.admin_listen = listen),
+        show: |config| config.admin_address().map_or("none".to_owned(), |address| address.to_string()),
+    },
+    Key {
+        name: "server.drain_secs",
+        expected: "a number of seconds up to 3600",
+        set: |config, value| number(value).filter(|secs| *secs <= 3600).map(|secs| config.drain_secs = secs),
+        show: |config| config.drain_secs.to_string(),
+    },
+    Key {
+        name: "server.connections",
+        expected: "a number from 1 to 1000000",
+        set: |config, value| between(value, 1, 1_000_000).map(|count| config.connections = count),
+        show: |config| config.connections.to_string(),
+    },
+    Key {
+        name: "server.head_secs",
+        expected: "a number of seconds from 1 to 3600",
+        set: |config, value| between(value, 1, 3600).map(|secs| config.head_secs = secs),
+        show: |config| config.head_secs.to_string(),
+    },
+    Key {
+        name: "server.idle_secs",
+        expected: "a number of seconds from 1 to 3600",
+        set: |config, value| between(value, 1, 3600).map(|secs| config.idle_secs = secs),
+        show: |config| config.idle_secs.to_string(),
+    },
+    Key {
+        name: "server.tls_cert",
+        expected: "the path of a PEM file",
+        set: |config, value| path(value).map(|path| config.tls_certificate = Some(path)),
+        show: |config| config.tls_certificate.as_ref().map_or_else(nothing, |path| path.display().to_string()),
+    },
+    Key {
+        name: "server.tls_key",
+        expected: "the path of a PEM file",
+        set: |config, value| path(value).map(|path| config.tls_key = Some(path)),
+        show: |config| config.tls_key.as_ref().map_or_else(nothing, |path| path.display().to_string()),
+    },
+    Key {
+        name: "server.trusted_proxies",
+        expected: "IP addresses with commas between them, such as \"10.0.0.1, 10.0.0.2\"",
+        set: |config, value| {
+            let listed = text(value)?.split(',').map(str::trim).filter(|one| !one.is_empty());
+            config.trusted_proxies = listed.map(|one| one.parse().ok()).collect::<Option<_>>()?;
+            Some(())
+        },
+        show: |config| {
+            let listed: Vec<String> = config.trusted_proxies.iter().map(ToString::to_string).collect();
+            if listed.is_empty() { nothing() } else { listed.join(", ") }
+        },
+    },
+    Key {
+        name: "store.path",
+        expected: "the path of a folder",
+        set: |config, value| path(value).map(|path| config.store = Some(path)),
+        show: |config| shown_path(config.store.as_deref()),
+    },
+    Key {
+        name: "state.path",
+        expected: "the path of a folder, or an address such as postgres://user:password@host/database",
+        set: |config, value| {
+            let state = text(value).filter(|text| !text.is_empty())?;
+            Place::parse(state).ok()?;
+            config.state = Some(state.to_owned());
+            Some(())
+        },
+        show: |config| match config.state.as_deref().map(Place::parse) {
+            Some(Ok(Place::Postgres(address))) => address.to_string(),
+            Some(Ok(Place::Folder(path))) => path.display().to_string(),
+            Some(Err(_)) | None => shown_path(None),
+        },
+    },
+    Key {
+        name: "auth.secrets_dir",
+        expected: "the path of a folder",
+        set: |config, value| path(value).map(|path| config.secrets_dir = Some(path)),
+        show: |config| {
+            config.secrets_dir.as_ref().map_or("(in the state)".to_owned(), |path| path.display().to_string())
+        },
+    },
+    Key {
+        name: "audit.retention_days",
+        expected: "a number of days up to 36500; 0 keeps rows for ever",
+        set: |config, value| {
+            let days = u32::try_from(number(value)?).ok().filter(|days| *days <= 36_500)?;
+            config.audit_days = (days > 0).then_some(days);
+            Some(())
+        },
+        show: |config| config.audit_days.unwrap_or(0).to_string(),
+    },
+    Key {
+        name: "credits.refund_lost",
+        expected: "true or false",
+        set: |config, value| truth(value).map(|refund| config.refund_lost = refund),
+        show: |config| config.refund_lost.to_string(),
+    },
+    Key {
+        name: "auth.required",
+        expected: "true or false",
+        set: |config, value| truth(value).map(|required| config.auth_required = required),
+        show: |config| config.auth_required.to_string(),
+    },
+    Key {
+        name: "limits.enabled",
+        expected: "true or false",
+        set: |config, value| truth(value).map(|enabled| config.limits_enabled = enabled),
+        show: |config| config.limits_enabled.to_string(),
+    },
+    Key {
+        name: "limits.overflow",
+        expected: "\"reject\" or \"queue\"",
+        set: |config, value| {
+            config.limits_overflow = match text(value)? {
+                "reject" => Overflow::Reject,
+                "queue" => Overflow::Queue,
+                _ => return None,
+            };
+            Some(())
+        },
+        show: |config| match config.limits_overflow {
+            Overflow::Reject => "reject".to_owned(),
+            Overflow::Queue => "queue".to_owned(),
+        },
+    },
+    Key {
+        name: "limits.free",
+        expected: RATE,
+        set: |config, value| rate(value).map(|rate| config.limits_free = rate),
+        show: |config| config.limits_free.to_string(),
+    },
+    Key {
+        name: "limits.light",
+        expected: RATE,
+        set: |config, value| rate(value).map(|rate| config.limits_light = rate),
+        show: |config| config.limits_light.to_string(),
+    },
+    Key {
+        name: "limits.medium",
+        expected: RATE,
+        set: |config, value| rate(value).map(|rate| config.limits_medium = rate),
+        show: |config| config.limits_medium.to_string(),
+    },
+    Key {
+        name: "limits.heavy",
+        expected: RATE,
+        set: |config, value| rate(value).map(|rate| config.limits_heavy = rate),
+        show: |config| config.limits_heavy.to_string(),
+    },
+    Key {
+        name: "limits.concurrency",
+        expected: "a number of calls from 1 to 100000",
+        set: |config, value| between(value, 1, 100_000).map(|count| config.limits_concurrency = count),
+        show: |config| config.limits_concurrency.to_string(),
+    },
+    Key {
+        name: "limits.wrong_keys",
+        expected: RATE,
+        set: |config, value| rate(value).map(|rate| config.limits_wrong_keys = rate),
+        show: |config| config.limits_wrong_keys.to_string(),
+    },
+    Key {
+        name: "limits.redis",
+        expected: "the address of a Redis, such as \"redis://127.0.0.1:6379/0\"",
+        set: |config, value| text(value)?.parse().ok().map(|address| config.limits_redis = Some(address)),
+        show: |config| config.limits_redis.as_ref().map_or_else(nothing, ToString::to_string),
+    },
+    Key {
+        name: "limits.replicas",
+        expected: "a number of gateways from 1 to 1000",
+        set: |config, value| between(value, 1, 1000).map(|count| config.limits_replicas = count),
+        show: |config| config.limits_replicas.to_string(),
+    },
+    Key {
+        name: "webhooks.allow_private_targets",
+        expected: "true or false",
+        set: |config, value| truth(value).map(|allowed| config.webhooks_allow_private_targets = allowed),
+        show: |config| config.webhooks_allow_private_targets.to_string(),
+    },
+    Key {
+        name: "webhooks.second_ms",
+        expected: "a number of milliseconds from 1 to 1000",
+        set: |config, value| {
+            let milliseconds = u32::try_from(number(value)?).ok().filter(|one| (1..=1000).contains(one))?;
+            config.webhooks_second_ms = milliseconds;
+            Some(())
+        },
+        show: |config| config.webhooks_second_ms.to_string(),
+    },
+    Key {
+        name: "stream.origins",
+        expected: "origins with commas between, such as \"https://app.example.com\"",
+        set: |config, value| {
+            let origins = list(value)?;
+            let whole = |origin: &String| {
+                let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+                host.is_some_and(|host| !host.is_empty() && !host.contains('/'))
+            };
+            origins.iter().all(whole).then(|| config.stream_origins = origins)
+        },
+        show: |config| config.stream_origins.join(","),
+    },
+    Key {
+        name: "limits.body_bytes",
+        expected: "a number of bytes from 1024 to 16777216",
+        set: |config, value| {
+            let bytes = usize::try_from(number(value)?).ok().filter(|bytes| (1 << 10..=1 << 24).contains(bytes))?;
+            config.body_bytes = bytes;
+            Some(())
+        },
+        show: |config| config.body_bytes.to_string(),
+    },
+    Key {
+        name: "state.backup_dir",
+        expected: "the path of a folder",
+        set: |config, value| path(value).map(|path| config.backup_dir = Some(path)),
+        show: |config| config.backup_dir.as_ref().map_or("(none)".to_owned(), |path| path.display().to_string()),
+    },
+    Key {
+        name: "metrics.open",
+        expected: "true or false",
+        set: |config, value| truth(value).map(|open| config.metrics_open = open),
+        show: |config| config.metrics_open.to_string(),
+    },
+    Key {
+        name: "telemetry.otlp",
+        expected: "the address of a collector, such as \"http://127.0.0.1:4318\", without a password",
+        set: |config, value| {
+            let address = text(value)?;
+            let uri: hyper::Uri = address.parse().ok()?;
+            // It is shown at the start, so it must hold no secret.
+            let plain = uri.scheme_str() == Some("http") && !uri.authority()?.as_str().contains('@');
+            plain.then(|| config.otlp = Some(address.to_owned()))
+        },
+        show: |config| config.otlp.clone().unwrap_or_else(|| "(none)".to_owned()),
+    },
+    Key {
+        name: "log.format",
+        expected: "\"text\" or \"json\"",
+        set: |config, value| {
+            config.log_format = match text(value)? {
+                "text" => LogFormat::Text,
+                "json" => LogFormat::Json,
+                _ => return None,
+            };
+            Some(())
+        },
+        show: |config| match config.log_format {
+            LogFormat::Text => "text".to_owned(),
+            LogFormat::Json => "json".to_owned(),
+        },
+    },
+    Key {
+        name: "log.filter",
+        expected: "a level or a list of targets with levels, such as \"info\" or \"headwater_server=debug\"",
+        set: |config, value| {
+            let filter = text(value)?;
+            filter.parse::<tracing_subscriber::EnvFilter>().ok()?;
+            filter.clone_into(&mut config.log_filter);
+            Some(())
+        },
+        show: |config| config.log_filter.clone(),
+    },
+];
+
+fn text(value: &Value) -> Option<&str> {
+    value.as_str()
+}
+
+/// A list, or its text with commas between.
+fn list(value: &Value) -> Option<Vec<String>> {
+    let item = |text: &str| text.trim().to_owned();
+    match value {
+        Value::Array(items) => items.iter().map(|one| text(one).map(item)).collect(),
+        other => Some(text(other)?.split(',').map(item).filter(|one| !one.is_empty()).collect()),
+    }
+}
+
+/// A number, or the text of one: the environment knows text only.
+fn number(value: &Value) -> Option<u64> {
+    match value {
+        Value::Integer(number) => u64::try_from(*number).ok(),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+/// A number of any kind within bounds, both included.
+fn between<T: TryFrom<u64>>(value: &Value, least: u64, most: u64) -> Option<T> {
+    T::try_from(number(value).filter(|number| (least..=most).contains(number))?).ok()
+}
+
+const RATE: &str = "calls per second (1 to 100000), a slash and the burst (1 to 1000000), such as \"50/100\"";
+
+fn rate(value: &Value) -> Option<Rate> {
+    text(value)?.parse().ok()
+}
+
+fn nothing() -> String {
+    "(none)".to_owned()
+}
+
+fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Boolean(truth) => Some(*truth),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+fn path(value: &Value) -> Option<PathBuf> {
+    text(value).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+fn shown_path(path: Option<&Path>) -> String {
+    path.map_or_else(|| "(beside the store)".to_owned(), |path| path.display().to_string())
+}
