@@ -50,13 +50,11 @@ fn requests() -> Vec<(&'static str, Value)> {
         ("counterparty", hub(json!({"start_time": 1_438_918_300}))),
         (
             "counterparty/overview",
-            json!({
-                "blockchain": "ethereum", "target": HUB, "counterparty": "0x0000000000000000000000000000000000000001"
-            }),
+            json!({"blockchain": "ethereum", "target": HUB, "counterparty": format!("0x{:040x}", 1)}),
         ),
         ("wallet-overview", hub(json!({}))),
         ("balance-history", hub(json!({"start_time": 1_438_905_600, "end_time": 1_439_000_000}))),
-        ("token/addresses_flow", json!({"blockchain": "ethereum", "contract": "native", "addresses": [HUB]})),
+        ("token/addresses_flow", json!({"blockchain": "ethereum", "addresses": HUB})),
     ]
 }
 
