@@ -20,6 +20,6 @@ trap 'exit 130' INT
 
 "$headwater" simulate --store "$place/store" --preset demo --json > "$place/economy.json"
 port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-"$headwater" serve --store "$place/store" --listen "127.0.0.1:$port" > "$place/server.log" 2>&1 &
+"$headwater" serve --store "$place/store" --listen "127.0.0.1:$port" --set server.admin_listen=none > "$place/server.log" 2>&1 &
 server=$!
 "$python" scripts/docs_page.py "$browser" "http://127.0.0.1:$port" "$place"

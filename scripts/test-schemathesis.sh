@@ -17,7 +17,8 @@ trap 'exit 130' INT
 "$headwater" keys create --store "$place/store" --name schemathesis --credits 1000000000000 --json > "$place/key.json"
 key=$("$tools/bin/python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["key"])' "$place/key.json")
 port=$("$tools/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-"$headwater" serve --store "$place/store" --listen "127.0.0.1:$port" --set limits.enabled=false > "$place/server.log" 2>&1 &
+"$headwater" serve --store "$place/store" --listen "127.0.0.1:$port" --set limits.enabled=false \
+    --set server.admin_listen=none > "$place/server.log" 2>&1 &
 server=$!
 
 echo "schemathesis: $examples examples for each operation, seed $seed"

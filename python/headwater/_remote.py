@@ -97,7 +97,7 @@ class Remote:
 
         def receive(response: http.client.HTTPResponse) -> str:
             text = self._connections.text(response)
-            self._count(response)
+            self._count(name, response)
             return text
 
         try:
@@ -168,13 +168,16 @@ class Remote:
             _write(page, b"", begin=True)
             for piece in chunks(response):
                 _write(page, piece)
-            self._count(response)
+            self._count(name, response)
             return Head.of(response.headers)
 
         return self._connections.call(call, receive)
 
-    def _count(self, response: http.client.HTTPResponse) -> None:
+    def _count(self, name: str, response: http.client.HTTPResponse) -> None:
         cost, remaining = (response.headers.get(f"X-Credit-{what}", "") for what in ("Cost", "Remaining"))
+        if response.headers.get("Idempotent-Replayed"):
+            # Given again for nothing, because a try whose answer was lost had paid.
+            cost = str(_route(name).cost)
         with self._lock:
             if cost.isdecimal():
                 self.spent.last = int(cost)

@@ -179,7 +179,7 @@ RATE_COVERAGE: Schema = {
     "points": pl.Int64,
 }
 
-USE: Schema = {"endpoint": pl.String, "calls": pl.Int64, "credits": pl.Int64}
+USE: Schema = {"endpoint": pl.String, "calls": pl.Int64, "failed": pl.Int64, "credits": pl.Int64}
 
 ROWS: dict[str, str] = {
     "assets": "tokens",

@@ -18,6 +18,9 @@ use crate::state::Place;
 pub struct Config {
     /// `server.listen`: address and port of the public listener; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// `server.admin_listen`: address and port of the admin listener; `none` switches it off. When not set it is
+    /// 127.0.0.1:8081, or a free port where the public listener takes a free one.
+    pub admin_listen: AdminListen,
     /// `server.drain_secs`: how long requests under way may take to end after a signal.
     pub drain_secs: u64,
     /// `store.path`: the folder of the chain data.
@@ -80,6 +83,12 @@ pub struct Config {
     pub stream_origins: Vec<String>,
     /// `limits.body_bytes`: largest body.
     pub body_bytes: usize,
+    /// `state.backup_dir`: the folder that the admin listener makes backups in; it makes none without one.
+    pub backup_dir: Option<PathBuf>,
+    /// `metrics.open`: whether `/metrics` on the admin listener needs no admin key.
+    pub metrics_open: bool,
+    /// `telemetry.otlp`: where traces are sent, such as `http://127.0.0.1:4318`; nowhere when not set.
+    pub otlp: Option<String>,
     /// `log.format`: `text` or `json`.
     pub log_format: LogFormat,
     /// `log.filter`: what is logged, such as `info` or `headwater_server=debug`.
@@ -91,6 +100,7 @@ impl Default for Config {
         let (terms, limits) = (Terms::default(), LimitSettings::default());
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            admin_listen: AdminListen::Usual,
             drain_secs: 30,
             store: None,
             state: None,
@@ -118,9 +128,31 @@ impl Default for Config {
             webhooks_second_ms: 1000,
             stream_origins: Vec::new(),
             body_bytes: 1 << 20,
+            backup_dir: None,
+            metrics_open: false,
+            otlp: None,
             log_format: LogFormat::Text,
             log_filter: "info".to_owned(),
         }
+    }
+}
+
+/// Where the admin listener is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdminListen {
+    /// Where it is when nothing is said.
+    Usual,
+    /// Nowhere.
+    Off,
+    /// At this address.
+    At(SocketAddr),
+}
+
+impl std::str::FromStr for AdminListen {
+    type Err = std::net::AddrParseError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "none" { Ok(Self::Off) } else { text.parse().map(Self::At) }
     }
 }
 
@@ -226,6 +258,12 @@ const KEYS: &[Key] = &[
         expected: "an address with a port, such as \"127.0.0.1:8080\"",
         set: |config, value| text(value)?.parse().ok().map(|listen| config.listen = listen),
         show: |config| config.listen.to_string(),
+    },
+    Key {
+        name: "server.admin_listen",
+        expected: "an address with a port, such as \"127.0.0.1:8081\", or \"none\"",
+        set: |config, value| text(value)?.parse().ok().map(|listen| config.admin_listen = listen),
+        show: |config| config.admin_address().map_or("none".to_owned(), |address| address.to_string()),
     },
     Key {
         name: "server.drain_secs",
@@ -437,6 +475,30 @@ const KEYS: &[Key] = &[
         show: |config| config.body_bytes.to_string(),
     },
     Key {
+        name: "state.backup_dir",
+        expected: "the path of a folder",
+        set: |config, value| path(value).map(|path| config.backup_dir = Some(path)),
+        show: |config| config.backup_dir.as_ref().map_or("(none)".to_owned(), |path| path.display().to_string()),
+    },
+    Key {
+        name: "metrics.open",
+        expected: "true or false",
+        set: |config, value| truth(value).map(|open| config.metrics_open = open),
+        show: |config| config.metrics_open.to_string(),
+    },
+    Key {
+        name: "telemetry.otlp",
+        expected: "the address of a collector, such as \"http://127.0.0.1:4318\", without a password",
+        set: |config, value| {
+            let address = text(value)?;
+            let uri: hyper::Uri = address.parse().ok()?;
+            // It is shown at the start, so it must hold no secret.
+            let plain = uri.scheme_str() == Some("http") && !uri.authority()?.as_str().contains('@');
+            plain.then(|| config.otlp = Some(address.to_owned()))
+        },
+        show: |config| config.otlp.clone().unwrap_or_else(|| "(none)".to_owned()),
+    },
+    Key {
         name: "log.format",
         expected: "\"text\" or \"json\"",
         set: |config, value| {
@@ -466,6 +528,19 @@ const KEYS: &[Key] = &[
 ];
 
 impl Config {
+    /// Where the admin listener is; `None` where it is off.
+    #[must_use]
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        const PORT: u16 = 8081;
+        match self.admin_listen {
+            AdminListen::Off => None,
+            AdminListen::At(address) => Some(address),
+            AdminListen::Usual => {
+                Some(SocketAddr::from(([127, 0, 0, 1], if self.listen.port() == 0 { 0 } else { PORT })))
+            }
+        }
+    }
+
     /// What the limits of the gateway go by.
     #[must_use]
     pub fn limits(&self) -> LimitSettings {
@@ -552,7 +627,7 @@ impl Config {
         (known.set)(self, value).ok_or_else(|| ConfigError::BadValue {
             origin: origin.clone(),
             key: known.name,
-            value: value.to_string(),
+            value: repeatable(value),
             expected: known.expected,
         })
     }
@@ -566,6 +641,12 @@ impl fmt::Display for Config {
         }
         Ok(())
     }
+}
+
+/// A value as a message may repeat it: an address may hold a password.
+fn repeatable(value: &Value) -> String {
+    let text = value.to_string();
+    if text.contains("://") && text.contains('@') { "an address with a password".to_owned() } else { text }
 }
 
 fn text(value: &Value) -> Option<&str> {
@@ -680,6 +761,11 @@ mod tests {
         ] {
             let text = Config::default().assign(assignment).unwrap_err().to_string();
             assert!(text.contains(named), "{text}");
+        }
+        for key in ["state.path", "telemetry.otlp"] {
+            let assignment = format!("{key}=postgres://me:canary@[::");
+            let text = Config::default().assign(&assignment).unwrap_err().to_string();
+            assert!(!text.contains("canary") && text.contains(key), "{text}");
         }
         assert!(matches!(from_file("[auth]\nrequired = \"maybe\""), Err(ConfigError::BadValue { .. })));
         assert!(matches!(from_file("[auth"), Err(ConfigError::Syntax { .. })));

@@ -3,10 +3,12 @@
 //! * [`gateway`]: the way of a request: id, key, reservation, arguments, work, settlement, audit.
 //! * [`routes`]: one handler per endpoint, with its part of the `OpenAPI` description.
 //! * [`state`]: keys, credits, ledger and audit on `SQLite`.
+//! * [`admin`]: the back office over HTTP, on a listener of its own.
 //! * [`events`]: webhooks and the stream.
 //! * [`config`]: defaults, file, environment, flags.
 //! * [`cli`]: one file per command.
 
+pub mod admin;
 pub mod cli;
 pub mod config;
 pub mod events;

@@ -44,7 +44,7 @@ fn hostile_bodies_are_refused_at_once_and_leave_no_memory_behind() {
         ),
         hostile("2 MiB", vec![keyed, json], vec![b' '; 2 << 20], 413, "payload_too_large"),
         hostile("a depth of 100,000", vec![keyed, json], deep.into_bytes(), 400, "invalid_json"),
-        hostile("60,000 unknown fields", vec![keyed, json], many.into_bytes(), 400, "missing_field"),
+        hostile("60,000 unknown fields", vec![keyed, json], many.into_bytes(), 400, "invalid_json"),
         hostile("a number of 1 MiB", vec![keyed, json], number.into_bytes(), 400, "invalid_json"),
         hostile(
             "a field given twice",
@@ -58,7 +58,10 @@ fn hostile_bodies_are_refused_at_once_and_leave_no_memory_behind() {
         hostile("bytes that are no text", vec![keyed, json], vec![0xff; 1000], 400, "invalid_json"),
     ];
     let mut client = server.client().unwrap();
-    assert_eq!(client.post("/v1/transactions", key, QUIET).unwrap().status, 200);
+    // Threads and what they keep for themselves are there before it begins.
+    for _ in 0..50 {
+        assert_eq!(client.post("/v1/transactions", key, QUIET).unwrap().status, 200);
+    }
     let before = resident(server.id());
     let rounds = if full() { 50 } else { 3 };
     let (mut slowest, mut asked) = (Duration::ZERO, 0);

@@ -111,7 +111,7 @@ fn a_day_at_the_office(home: &Home) {
     assert_eq!(home.office("t", |office| office.identify_admin(shown)).unwrap(), Some(admin.id.clone()));
     home.office("t", |office| office.revoke_admin(&admin.id)).unwrap();
     assert_eq!(home.office("t", |office| office.identify_admin(shown)).unwrap(), None);
-    let changes = home.office("t", |office| office.changes(100)).unwrap();
+    let changes = home.office("t", |office| office.changes(None, 100)).unwrap();
     let actions: Vec<&str> = changes.iter().rev().map(|change| change.action.as_str()).collect();
     assert_eq!(
         actions,

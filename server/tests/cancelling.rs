@@ -48,10 +48,15 @@ fn requests() -> Vec<(&'static str, Value)> {
         ("counterparty", hub(json!({}))),
         ("counterparty", hub(json!({"symbols": ["ETH"], "sort": "sent_amount"}))),
         ("counterparty", hub(json!({"start_time": 1_438_918_300}))),
-        ("counterparty/overview", hub(json!({}))),
+        (
+            "counterparty/overview",
+            json!({
+                "blockchain": "ethereum", "target": HUB, "counterparty": "0x0000000000000000000000000000000000000001"
+            }),
+        ),
         ("wallet-overview", hub(json!({}))),
         ("balance-history", hub(json!({"start_time": 1_438_905_600, "end_time": 1_439_000_000}))),
-        ("token/addresses_flow", json!({"chain": "ethereum", "addresses": HUB})),
+        ("token/addresses_flow", json!({"blockchain": "ethereum", "contract": "native", "addresses": [HUB]})),
     ]
 }
 

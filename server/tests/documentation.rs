@@ -16,7 +16,8 @@ fn verb(method: Method) -> &'static str {
 }
 
 /// Routes that the gateway answers itself, beside those of the engine's table.
-const OWN: [(&str, &str); 11] = [
+const OWN: [(&str, &str); 12] = [
+    ("get", "/v1/usage"),
     ("get", "/v1/webhooks"),
     ("post", "/v1/webhooks"),
     ("get", "/v1/webhooks/{id}"),

@@ -163,3 +163,44 @@ fn duplicates_that_come_together_over_kills_are_paid_once() {
     assert_eq!(charges, i64::try_from(keys).unwrap());
     check_ledger(&home).unwrap();
 }
+
+#[test]
+fn a_webhook_that_is_made_twice_under_one_key_is_one_with_one_secret() {
+    let server = Server::start();
+    let (_, key) = server.key(0);
+    let body = r#"{"target_url":"https://hooks.example.com/in","event_type":"large_transfer"}"#;
+    let make = |body: &str| server.send("POST", "/v1/webhooks", &headers(&key, "w"), body);
+    let first = make(body);
+    assert_eq!(first.status, 201);
+    let again = make(body);
+    assert_eq!((again.status, again.header("idempotent-replayed")), (201, "true"));
+    assert_eq!(again.body, first.body);
+    assert_eq!(again.header("location"), first.header("location"));
+    assert_eq!(make(&body.replace("/in", "/out")).status, 409);
+    assert_eq!(server.count("SELECT count(*) FROM webhook_endpoint"), 1);
+    // The secret lies nowhere in clear.
+    let secret = first.json()["data"]["secret"].as_str().unwrap().to_owned();
+    server.flush();
+    for file in std::fs::read_dir(server.home().database().unwrap().parent().unwrap()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()));
+    }
+}
+
+#[test]
+fn usage_counts_calls_and_credits_by_endpoint() {
+    let server = Server::start();
+    let (_, key) = server.key(100);
+    for _ in 0..3 {
+        server.client().post("/v1/transactions", &key, QUIET).unwrap();
+    }
+    server.client().post("/v1/transactions", &key, "{}").unwrap();
+    let usage = server.send("GET", "/v1/usage", &[("X-API-Key", &key)], "");
+    assert_eq!((usage.status, usage.header("x-credit-cost")), (200, "0"));
+    let data = &usage.json()["data"];
+    assert_eq!((&data["credit_remaining"], &data["plan"]), (&85.into(), &"default".into()));
+    let line =
+        data["by_endpoint"].as_array().unwrap().iter().find(|line| line["endpoint"] == "/v1/transactions").unwrap();
+    assert_eq!((&line["calls"], &line["failed"], &line["credits"]), (&4.into(), &1.into(), &15.into()));
+    assert_eq!(server.send("GET", "/v1/usage", &[], "").status, 401);
+}

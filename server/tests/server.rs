@@ -1,6 +1,9 @@
 //! The gateway and the command line as their users meet them. One binary, because linking takes longer than running.
 
+mod admin;
 mod audit;
+mod back_office;
+mod backups;
 mod bodies;
 mod books;
 mod cancelling;
@@ -15,12 +18,15 @@ mod egress;
 mod http2;
 mod ingest_crash;
 mod limits;
+mod matrix;
 mod metering;
 mod overload;
 mod processes;
 mod redis;
 mod repetition;
 mod replicas;
+mod revocation;
+mod secrecy;
 mod slow_clients;
 mod stopping;
 mod stream;

@@ -60,8 +60,8 @@ fn a_signal_under_load_fails_no_request_that_was_accepted_and_the_ledger_holds()
         all += answered.into_inner();
         failed += broken.into_inner();
         let home = Home::in_folder(&Home::beside(&store)).unwrap();
-        let database = reader(&home);
         check_ledger(&home).unwrap();
+        let database = reader(&home);
         let number = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
         let charged = number("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'");
         assert_eq!(number("SELECT 100000000 - balance FROM account"), charged);

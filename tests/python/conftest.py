@@ -70,14 +70,25 @@ def free_port() -> int:
         return port
 
 
-def serve(store: Path, credits: int = 1_000_000, *settings: str) -> Served:  # noqa: A002
-    """Start the gateway over a store, with a key; a setting is ``section.name=value``."""
-    made = json.loads(
-        headwater("keys", "create", "--store", store, "--name", "t", "--credits", str(credits), "--json").stdout
-    )
+def serve(
+    store: Path,
+    credits: int = 1_000_000,  # noqa: A002
+    *settings: str,
+    state: Path | None = None,
+) -> Served:
+    """Start the gateway over a store, with a key; a setting is ``section.name=value``.
+
+    Two gateways over one store at a time need states of their own.
+    """
+    place = ["--store", str(store), *(["--state", str(state)] if state is not None else [])]
+    made = json.loads(headwater("keys", "create", *place, "--name", "t", "--credits", str(credits), "--json").stdout)
     url = f"http://127.0.0.1:{free_port()}"
     script = Path(sys.executable).with_name("headwater")
-    arguments = [str(script), "serve", "--store", str(store), "--listen", url.removeprefix("http://")]
+    arguments = [str(script), "serve", *place, "--listen", url.removeprefix("http://")]
+    # Tests ask faster than callers may.
+    settings = ("limits.enabled=false", *settings)
+    # Many gateways run beside one another here; one port of theirs is enough.
+    settings = ("server.admin_listen=none", *settings)
     arguments += [part for setting in settings for part in ("--set", setting)]
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     served = Served(url, made["key"], process)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -121,3 +122,35 @@ def stub_server() -> Iterator[Stub]:
         server.shutdown()
         server.server_close()
         thread.join(5)
+
+
+@contextmanager
+def losing(upstream: str, lost: int) -> Iterator[str]:
+    """Stand between a client and a server, and lose the answers on the first connections."""
+    host, port = upstream.removeprefix("http://").split(":")
+    listener = socket.create_server(("127.0.0.1", 0))
+    left = [lost]
+
+    def carry(client: socket.socket) -> None:
+        with client, socket.create_connection((host, int(port))) as server:
+            while request := client.recv(1 << 20):
+                server.sendall(request)
+                answer = server.recv(1 << 20)
+                if left[0] > 0:
+                    left[0] -= 1
+                    return
+                client.sendall(answer)
+
+    def accept() -> None:
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=carry, args=(client,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        listener.close()

@@ -108,7 +108,17 @@ def settings(text: str) -> dict[str, str]:
 def started_with(config: Path | None, store: Path, state: Path) -> dict[str, str]:
     """Start a server, and give the settings it says it has."""
     script = Path(sys.executable).with_name("headwater")
-    arguments = [str(script), "serve", "--store", str(store), "--listen", "127.0.0.1:0", "--json"]
+    arguments = [
+        str(script),
+        "serve",
+        "--store",
+        str(store),
+        "--listen",
+        "127.0.0.1:0",
+        "--json",
+        "--set",
+        "server.admin_listen=none",
+    ]
     arguments += ["--state", str(state), *(["--config", str(config)] if config is not None else [])]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -122,7 +132,19 @@ def started_with(config: Path | None, store: Path, state: Path) -> dict[str, str
 def test_the_example_of_the_configuration_names_every_key_with_its_default(demo: Path, tmp_path: Path) -> None:
     example = (ROOT / "deploy/headwater.toml").read_text()
     # As it stands it is taken but for its paths; with everything put in force it says what holds without it.
-    needs_more = ("tls_", "secrets_dir", "path =", "trusted_proxies", "redis", "listen =", "format =")
+    needs_more = (
+        "tls_",
+        "secrets_dir",
+        "path =",
+        "trusted_proxies",
+        "redis",
+        "listen =",
+        "format =",
+        "origins",
+        "admin_listen",
+        "backup_dir",
+        "otlp",
+    )
     lines = [re.sub(r"^# (\[|\w+ = )", r"\1", line) for line in example.splitlines()]
     whole = tmp_path / "whole.toml"
     whole.write_text("\n".join(line for line in lines if not line.startswith(needs_more)))

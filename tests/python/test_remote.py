@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from conftest import Served, serve, stop
 from headwater import _headwater, _remote
 from headwater.examples import ALICE, BOB, USDT
+from stub_server import losing
 
 
 @dataclass
@@ -248,14 +250,15 @@ def test_a_key_that_is_not_valid_is_refused_and_never_shown(demo_server: Served,
     assert repr(pair.far) == f"<Ledger {demo_server.url}>"
 
 
-def test_credits_are_counted_and_a_call_that_they_do_not_cover_is_refused(demo: Path) -> None:
-    gateway = serve(demo, 12)
+def test_credits_are_counted_and_a_call_that_they_do_not_cover_is_refused(demo: Path, tmp_path: Path) -> None:
+    gateway = serve(demo, 12, state=tmp_path / "state")
     try:
         with hw.connect(gateway.url, gateway.key) as ledger:
             assert ledger.credits == hw.Credits(None, 0, None)
             ledger.chains()
             assert ledger.credits == hw.Credits(0, 0, 12)
-            ledger.wallet([ALICE, BOB])
+            for address in (ALICE, BOB):
+                ledger.wallet(address)
             assert ledger.credits == hw.Credits(5, 10, 2)
             with pytest.raises(hw.InsufficientCredit) as caught:
                 ledger.wallet(ALICE)
@@ -293,3 +296,36 @@ def test_corpus_rows_of_real_exports_come_over_http_as_they_are(exports: Path, s
         assert far.read_all("transactions", fields).equals(near.read_all("transactions", fields))
         near_rank, far_rank = near.counterparties(address, limit=100), far.counterparties(address, limit=100)
         assert far_rank.frame.equals(near_rank.frame)
+
+
+def test_an_answer_that_was_lost_on_its_way_is_paid_for_once(demo_server: Served) -> None:
+    direct = hw.connect(demo_server.url, demo_server.key)
+    before = direct.chains().meta["credit_remaining"]
+    with losing(demo_server.url, lost=3) as url:
+        ledger = hw.connect(url, demo_server.key, timeout=20)
+        report = ledger.wallet("0xe5bb8785e58bcc17f15028ad186197b7b42c3221")
+        assert isinstance(report, hw.Report)
+        assert report.rows
+        assert ledger.credits.spent == 5
+    assert direct.chains().meta["credit_remaining"] == before - 5
+
+
+def test_limits_are_kept_to_without_the_caller_knowing(demo: Path, tmp_path: Path) -> None:
+    # Medium calls at ten a second after the first five: thirty take more than two seconds and none fails.
+    gateway = serve(demo, 1_000_000, "limits.medium=10/5", state=tmp_path / "state")
+    try:
+        ledger = hw.connect(gateway.url, gateway.key, parallel=8)
+        addresses = [f"0x{number:040x}" for number in range(30)]
+        start = time.monotonic()
+        reports = ledger.wallet(addresses)
+        assert isinstance(reports, hw.Reports)
+        assert [report.data["address"] for report in reports] == addresses
+        assert time.monotonic() - start > 2.0
+        assert ledger.credits.spent == 150
+        once = hw.connect(gateway.url, gateway.key, retries=0, patience=0.001, parallel=16)
+        with pytest.raises(hw.RateLimited) as caught:
+            once.wallet(addresses)
+        assert (caught.value.status, caught.value.reason) == (429, "rate_limited")
+        assert caught.value.retry_after is not None
+    finally:
+        stop(gateway)

@@ -59,7 +59,7 @@ def through_http(store, sets):
         port = free.getsockname()[1]
     environment = {**os.environ, "HEADWATER_LOG": "error"}
     gateway = subprocess.Popen(
-        [script, "serve", "--store", store, "--listen", f"127.0.0.1:{port}"],
+        [script, "serve", "--store", store, "--listen", f"127.0.0.1:{port}", "--set", "limits.enabled=false"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=environment,

@@ -18,7 +18,7 @@ use crate::request::{CursorKey, Paging, RankingSort, SortOrder, refused};
 use crate::scope::{Scope, Verdict};
 use crate::table::TableHead;
 use crate::valuation::{Output, Valuer};
-use crate::walk::Walk;
+use crate::walk::{CANCEL_EVERY, Walk};
 use crate::{Error, ErrorKind, Reason};
 
 /// Rows that follow the last one given.
@@ -265,10 +265,8 @@ impl Ranker {
             let count = groups.iter().filter(|(_, group)| side(group).transfers > 0).count();
             u64::try_from(count).expect("a count fits")
         };
-        // What follows puts them in order, which nothing interrupts.
-        cancel.check().map_err(LedgerError::from)?;
         let (senders, receivers) = (with(|group| &group.all.received), with(|group| &group.all.sent));
-        let mut page = self.ranked(groups, &others, &walk.book)?;
+        let mut page = self.ranked(groups, &others, &walk.book, cancel)?;
         let rows = page.len();
         let start = self.start(&page, &walk.book).min(rows);
         let below = page.split_off(rows.min(start + self.paging.size()));
@@ -343,6 +341,7 @@ impl Ranker {
         groups: Vec<(usize, Group)>,
         others: &Others<'_>,
         book: &AssetBook<'_>,
+        cancel: &Cancel,
     ) -> Result<Vec<Ranked>, Error> {
         // Amounts of several assets compare only by value.
         let comparable = self.scope.only_asset().is_some() && matches!(self.output, Output::Own | Output::PerSymbol);
@@ -353,7 +352,11 @@ impl Ranker {
             _ => tally.total().map(Some).map_err(overflow),
         };
         let mut rows = Vec::with_capacity(groups.len());
-        for (other, group) in groups {
+        for (count, (other, group)) in groups.into_iter().enumerate() {
+            // The text of an address costs a hash where it carries a checksum.
+            if count % CANCEL_EVERY == 0 {
+                cancel.check().map_err(LedgerError::from)?;
+            }
             let address = others.address(other).to_string();
             if self.output == Output::PerSymbol {
                 for (asset, tally) in group.by_asset {

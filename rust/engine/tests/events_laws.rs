@@ -162,6 +162,7 @@ fn listed(store: &Arc<MemoryStore>, chain: Chain, who: &str) -> BTreeMap<String,
     answer["datas"].as_array().unwrap().iter().map(|row| (row["id"].as_str().unwrap().to_owned(), 1)).collect()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "filters are written where they are used")]
 fn activity(chain: Chain, more: Value) -> Value {
     let addresses: Vec<String> = (0..ACCOUNTS).map(|number| address(chain, number).to_string()).collect();
     let mut filters = json!({"addresses": addresses});
@@ -177,7 +178,9 @@ proptest! {
         steps in prop::collection::vec(step(), 1..40),
     ) {
         let mut life = Life::new();
-        steps.into_iter().for_each(|step| life.live(step));
+        for step in steps {
+            life.live(step);
+        }
         let store = shared(life.store);
         let newest = store.feed().unwrap().newest();
         let threshold = json!({"contract": "native", "amount": format!("0.0000000000000000{THRESHOLD}")});

@@ -49,13 +49,13 @@ fn victim() {
         if position % 9 == 8 && number > 3 {
             writer.roll_back_tail(CHAIN, number - 2).unwrap();
         } else {
-            let next = if position % 5 == 0 { fork % 100 + 1 } else { fork };
+            let next = if position.is_multiple_of(5) { fork % 100 + 1 } else { fork };
             writer.append_tail_block(block(number + 1, next, fork)).unwrap();
         }
         println!("acknowledged {}", writer.feed().newest());
         std::io::stdout().flush().unwrap();
         let (number, _) = newest(&writer).unwrap();
-        if position % 20 == 0 && number > 8 {
+        if position.is_multiple_of(20) && number > 8 {
             writer.seal_tail(CHAIN, number - 6).unwrap();
         }
     }

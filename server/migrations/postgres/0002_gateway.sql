@@ -99,7 +99,7 @@ CREATE TABLE usage_day (
 );
 
 -- Answers that are given again to who repeats a request with its key. `body` is null for a table, which is made again
--- from `generation`.
+-- from `generation`, and sealed where it holds a secret.
 CREATE TABLE idempotency (
     account_id BIGINT NOT NULL REFERENCES account (id),
     key TEXT NOT NULL,
@@ -107,6 +107,7 @@ CREATE TABLE idempotency (
     request_id TEXT NOT NULL,
     status BIGINT NOT NULL,
     body BYTEA,
+    sealed BIGINT NOT NULL,
     generation BIGINT,
     created_at_ms BIGINT NOT NULL,
     PRIMARY KEY (account_id, key)

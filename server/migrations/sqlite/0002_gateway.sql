@@ -49,7 +49,7 @@ CREATE TABLE usage_day (
 ) STRICT, WITHOUT ROWID;
 
 -- Answers that are given again to who repeats a request with its key. `body` is null for a table, which is made again
--- from `generation`.
+-- from `generation`, and sealed where it holds a secret.
 CREATE TABLE idempotency (
     account_id INTEGER NOT NULL REFERENCES account (id),
     key TEXT NOT NULL,
@@ -57,6 +57,7 @@ CREATE TABLE idempotency (
     request_id TEXT NOT NULL,
     status INTEGER NOT NULL,
     body BLOB,
+    sealed INTEGER NOT NULL,
     generation INTEGER,
     created_at_ms INTEGER NOT NULL,
     PRIMARY KEY (account_id, key)

@@ -1,21 +1,28 @@
 //! The command line: one file per command.
 
+mod admin;
+mod audit;
 mod compact;
 mod credits;
 mod derived;
+mod doctor;
 mod error;
 mod export;
 mod ingest;
 mod interrupt;
 mod keys;
 mod output;
+mod panics;
+mod plans;
 mod prices;
 mod progress;
 mod query;
 mod serve;
 mod simulate;
+mod state;
 mod stats;
 mod tokens;
+mod usage;
 mod verify;
 mod versions;
 
@@ -75,6 +82,18 @@ enum Command {
     Keys(keys::Arguments),
     /// Credits.
     Credits(credits::Arguments),
+    /// Plans: what keys may do, and how often.
+    Plans(plans::Arguments),
+    /// Keys of the admin listener.
+    Admin(admin::Arguments),
+    /// What was requested, and what the back office changed.
+    Audit(audit::Arguments),
+    /// Calls and credits of an account.
+    Usage(usage::Arguments),
+    /// The state of the gateway: made, copied, restored, checked.
+    State(state::Arguments),
+    /// What is wrong with this set-up, and what helps.
+    Doctor(doctor::Arguments),
     /// What the store holds.
     Stats,
     /// Merge the segments of the store into as few as may be; merges that are due happen with every commit anyway.
@@ -107,6 +126,12 @@ pub fn run(arguments: impl IntoIterator<Item: Into<OsString> + Clone>) -> u8 {
         Command::Serve(arguments) => serve::run(&shared, &arguments, output),
         Command::Keys(arguments) => keys::run(&shared, arguments, output),
         Command::Credits(arguments) => credits::run(&shared, &arguments, output),
+        Command::Plans(arguments) => plans::run(&shared, arguments, output),
+        Command::Admin(arguments) => admin::run(&shared, arguments, output),
+        Command::Audit(arguments) => audit::run(&shared, arguments, output),
+        Command::Usage(arguments) => usage::run(&shared, &arguments, output),
+        Command::State(arguments) => state::run(&shared, &arguments, output),
+        Command::Doctor(arguments) => doctor::run(&shared, &arguments, output),
         Command::Stats => stats::run(&shared, output),
         Command::Compact => compact::run(&shared, output),
         Command::Verify(arguments) => verify::run(&shared, &arguments, output),
@@ -122,19 +147,21 @@ impl Shared {
         self.store.clone().ok_or_else(|| Failure::usage("no store is named: give --store DIR or set HEADWATER_STORE"))
     }
 
-    /// The state of commands that need no store but for its name.
+    /// Where the state of commands is that need no store but for its name.
+    fn place(&self) -> Result<Place, Failure> {
+        match (&self.state, &self.store) {
+            (Some(state), _) => Ok(Place::parse(state)?),
+            (None, Some(store)) => Ok(Place::Folder(Home::beside(store))),
+            (None, None) => Err(Failure::usage(
+                "neither a state nor a store is named: give --state DIR or --store DIR, or set HEADWATER_STATE or \
+                 HEADWATER_STORE",
+            )),
+        }
+    }
+
+    /// The state of those commands.
     fn state(&self) -> Result<Home, Failure> {
-        let place = match (&self.state, &self.store) {
-            (Some(state), _) => Place::parse(state)?,
-            (None, Some(store)) => Place::Folder(Home::beside(store)),
-            (None, None) => {
-                return Err(Failure::usage(
-                    "neither a state nor a store is named: give --state DIR or --store DIR, or set HEADWATER_STATE or \
-                     HEADWATER_STORE",
-                ));
-            }
-        };
-        Ok(Home::open(&place, self.secrets_dir.as_deref())?)
+        Ok(Home::open(&self.place()?, self.secrets_dir.as_deref())?)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,10 +14,12 @@ use super::Shared;
 use super::error::Failure;
 use super::interrupt::stop_signal;
 use super::output::Output;
-use crate::config::{Config, LogFormat};
+use super::panics;
+use crate::admin;
+use crate::config::{AdminListen, Config, ConfigError, LogFormat};
 use crate::events::webhook::egress::{EgressSettings, Policy};
 use crate::events::{EventSettings, Pace, Running};
-use crate::gateway::{self, Gateway, Settings, Terms, Tls};
+use crate::gateway::{self, Gateway, Settings, Telemetry, Terms, Tls};
 use crate::state::{BootReport, Home, Options, Place, State};
 
 /// What `serve` takes.
@@ -26,6 +28,9 @@ pub(super) struct Arguments {
     /// Address and port [default: 127.0.0.1:8080]; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
+    /// Address and port of the admin listener, or none [default: 127.0.0.1:8081].
+    #[arg(long, value_name = "ADDRESS")]
+    admin_listen: Option<AdminListen>,
     /// A TOML file of settings.
     #[arg(long, env = "HEADWATER_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -51,6 +56,7 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
         None => Place::Folder(Home::beside(&store)),
     };
     start_log(&config);
+    panics::log_panics();
     let ledgers = Arc::new(Store::open(&store)?);
     // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
     let home = Home::open(&place, config.secrets_dir.as_deref())?;
@@ -119,17 +125,57 @@ async fn listen(config: &Config, terms: Terms, gateway: &Gateway, output: Output
     let address = listener.local_addr()?;
     let scheme = if terms.tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{address}");
-    output.report(&serde_json::json!({"url": url, "docs": format!("{url}/docs")}), || {
-        vec![format!("Headwater answers on {url}, documentation on {url}/docs; Ctrl-C stops it.")]
+    let admin = start_admin(config, gateway).await?;
+    if let Some(collector) = &config.otlp {
+        let telemetry = Telemetry::start(collector, tokio::runtime::Handle::current())
+            .map_err(|error| Failure::failed(format!("telemetry.otlp: {collector} cannot be used: {error}")))?;
+        gateway.trace_with(telemetry);
+    }
+    let admin_url = admin.as_ref().map(|admin| format!("http://{}", admin.address()));
+    output.report(&serde_json::json!({"url": url, "docs": format!("{url}/docs"), "admin": admin_url}), || {
+        let mut lines = vec![format!("Headwater answers on {url}, documentation on {url}/docs; Ctrl-C stops it.")];
+        lines.extend(
+            admin_url.as_ref().map(|url| format!("The back office is on {url}/admin/v1, figures on {url}/metrics.")),
+        );
+        lines
     })?;
     let drain = Duration::from_secs(config.drain_secs);
-    let events = Running::start(gateway, vec![address]);
+    // No webhook may reach our own listeners.
+    let own = std::iter::once(address).chain(admin.as_ref().map(admin::Listener::address)).collect();
+    let events = Running::start(gateway, own);
     let served = gateway::serve_on(terms, listener, gateway, stop_signal(), drain).await;
     events.stop().await;
+    if let Some(admin) = admin {
+        admin.stop().await;
+    }
     served?;
     gateway.state().flush().await?;
+    let traced = gateway.clone();
+    let stop_telemetry = move || traced.telemetry().map(Telemetry::stop);
+    if tokio::task::spawn_blocking(stop_telemetry).await.is_err() {
+        tracing::warn!("the end of the telemetry panicked");
+    }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Starts the admin listener, where it is not switched off.
+async fn start_admin(config: &Config, gateway: &Gateway) -> Result<Option<admin::Listener>, Failure> {
+    let Some(address) = config.admin_address() else { return Ok(None) };
+    let settings = admin::Settings { open_metrics: config.metrics_open, backup_dir: config.backup_dir.clone() };
+    let listener = admin::Listener::start(address, gateway, settings).await.map_err(|error| {
+        let remedy = match error.kind() {
+            std::io::ErrorKind::AddrInUse => {
+                "; give another port with --admin-listen, port 0 takes a free one, none switches it off"
+            }
+            _ => "",
+        };
+        Failure::failed(format!("the admin listener cannot listen on {address}: {error}{remedy}"))
+    })?;
+    if !address.ip().is_loopback() {
+        tracing::warn!("the admin listener {address} is open to other machines");
+    }
+    Ok(Some(listener))
 }
 
 /// What the listener asks of those who connect.
@@ -170,20 +216,28 @@ fn open_files(connections: usize) -> usize {
     fitting
 }
 
-/// Defaults, file, environment, flags.
 fn configuration(shared: &Shared, arguments: &Arguments) -> Result<Config, Failure> {
+    let mut config = settings(shared, arguments.config.as_deref(), &arguments.settings)?;
+    if let Some(listen) = arguments.listen {
+        config.listen = listen;
+    }
+    if let Some(listen) = arguments.admin_listen {
+        config.admin_listen = listen;
+    }
+    Ok(config)
+}
+
+/// Defaults, file, environment, flags.
+pub(super) fn settings(shared: &Shared, file: Option<&Path>, assignments: &[String]) -> Result<Config, ConfigError> {
     let mut config = Config::default();
-    if let Some(file) = &arguments.config {
+    if let Some(file) = file {
         config.read_file(file)?;
     }
     config.read_environment(
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
     )?;
-    for setting in &arguments.settings {
+    for setting in assignments {
         config.assign(setting)?;
-    }
-    if let Some(listen) = arguments.listen {
-        config.listen = listen;
     }
     if let Some(store) = &shared.store {
         config.store = Some(store.clone());
@@ -199,7 +253,20 @@ fn configuration(shared: &Shared, arguments: &Arguments) -> Result<Config, Failu
 
 /// Logs go to standard error. A second `serve` in one process keeps the first one's log.
 fn start_log(config: &Config) {
-    let filter = EnvFilter::new(&config.log_filter);
+    // What these say below `info` may repeat what went over a connection, keys included.
+    const QUIET: [&str; 9] = [
+        "h2=info",
+        "hyper=info",
+        "hyper_util=info",
+        "rustls=info",
+        "tokio_postgres=info",
+        "tungstenite=info",
+        "tokio_tungstenite=info",
+        "redis=info",
+        "opentelemetry_sdk=info",
+    ];
+    let filter = QUIET.iter().filter_map(|directive| directive.parse().ok());
+    let filter = filter.fold(EnvFilter::new(&config.log_filter), EnvFilter::add_directive);
     let colours = std::io::stderr().is_terminal();
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
     let _ = match config.log_format {

@@ -17,6 +17,8 @@ use super::{Problem, Settings};
 
 /// Deepest nesting of a body.
 const DEPTH_LIMIT: usize = 32;
+/// Most values of a body: three times as many as the largest list that a request may hold.
+const VALUES_LIMIT: usize = 1 << 15;
 /// How long a whole body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
@@ -69,7 +71,7 @@ pub(super) async fn of_post(parts: &Parts, body: &mut Body, settings: &Settings)
             field: Some(name),
         })
         .collect();
-    check_depth(&raw)?;
+    check_shape(&raw)?;
     let Strict(request) = serde_json::from_slice(&raw).map_err(|error| {
         let what = if error.is_data() { "the body cannot be taken" } else { "the body is no JSON" };
         Problem::invalid(Reason::InvalidJson, None, format!("{what}: {error}"))
@@ -82,6 +84,11 @@ pub(super) async fn of_post(parts: &Parts, body: &mut Body, settings: &Settings)
         ));
     }
     Ok(Arguments { request, raw, warnings })
+}
+
+/// The JSON object that a request brings as its body.
+pub(crate) async fn read_json(parts: &Parts, body: &mut Body, settings: &Settings) -> Result<Value, Problem> {
+    of_post(parts, body, settings).await.map(|arguments| arguments.request)
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
@@ -157,8 +164,8 @@ pub(crate) fn drain(headers: &HeaderMap, mut body: Body) {
 }
 
 /// Counts brackets outside of strings; what is no JSON at all is left to the parser.
-fn check_depth(raw: &[u8]) -> Result<(), Problem> {
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+fn check_shape(raw: &[u8]) -> Result<(), Problem> {
+    let (mut depth, mut values, mut in_string, mut escaped) = (0_usize, 1_usize, false, false);
     for byte in raw {
         match byte {
             _ if escaped => escaped = false,
@@ -172,6 +179,13 @@ fn check_depth(raw: &[u8]) -> Result<(), Problem> {
                 }
             }
             b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            b',' if !in_string => {
+                values += 1;
+                if values > VALUES_LIMIT {
+                    let message = format!("the body holds more than {VALUES_LIMIT} values");
+                    return Err(Problem::invalid(Reason::InvalidJson, None, message));
+                }
+            }
             _ => {}
         }
     }
@@ -235,12 +249,15 @@ mod tests {
     }
 
     #[test]
-    fn depth_counts_brackets_outside_of_strings() {
-        assert!(check_depth(&[b'['; 32]).is_ok());
-        assert!(check_depth(&[b'['; 33]).is_err());
+    fn depth_and_values_count_what_stands_outside_of_strings() {
+        assert!(check_shape(&[b','; VALUES_LIMIT - 1]).is_ok());
+        assert!(check_shape(&[b','; VALUES_LIMIT]).is_err());
+        assert!(check_shape(format!("\"{}\"", ",".repeat(VALUES_LIMIT)).as_bytes()).is_ok());
+        assert!(check_shape(&[b'['; 32]).is_ok());
+        assert!(check_shape(&[b'['; 33]).is_err());
         let quoted = format!("{{\"a\": \"{}\\\"[\"}}", "[".repeat(100));
-        assert!(check_depth(quoted.as_bytes()).is_ok());
-        assert!(check_depth("[]".repeat(100).as_bytes()).is_ok());
+        assert!(check_shape(quoted.as_bytes()).is_ok());
+        assert!(check_shape("[]".repeat(100).as_bytes()).is_ok());
     }
 
     #[test]

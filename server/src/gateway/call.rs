@@ -115,7 +115,7 @@ impl Gateway {
     }
 
     /// The answer that is kept for a request of this caller.
-    async fn kept(&self, caller: &Caller, key: &str) -> Result<Option<Kept>, Problem> {
+    pub(super) async fn kept(&self, caller: &Caller, key: &str) -> Result<Option<Kept>, Problem> {
         let (gateway, account, key) = (self.clone(), caller.account.id(), key.to_owned());
         let found = tokio::task::spawn_blocking(move || gateway.0.state.kept(account, &key)).await;
         match found {

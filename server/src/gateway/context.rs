@@ -72,6 +72,19 @@ impl Context {
         self.facts().endpoint = Some(path);
     }
 
+    /// Names who called, for the audit.
+    pub fn set_caller(&self, id: &str) {
+        self.facts().key_id = Some(id.into());
+    }
+
+    pub(super) fn method(&self) -> &str {
+        self.method.as_str()
+    }
+
+    pub(super) fn elapsed(&self) -> std::time::Duration {
+        self.started.elapsed()
+    }
+
     /// The client closed its connection: nothing can be delivered any more.
     pub(super) fn client_left(&self) {
         self.client_gone.store(true, Ordering::Relaxed);

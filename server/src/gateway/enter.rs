@@ -34,7 +34,11 @@ impl Gateway {
         let limits = &self.0.limits;
         let address = self.address(parts);
         limits.check_address(address)?;
-        let caller = self.identify(&parts.headers, context).inspect_err(|_| limits.note_refused_key(address))?;
+        let caller = self.identify(&parts.headers, context).inspect_err(|problem| {
+            if problem.status == Status::Unauthorized {
+                limits.note_refused_key(address);
+            }
+        })?;
         let who = match &caller {
             Some(caller) => Some(Who::Key(Arc::clone(&caller.key_id))),
             None => address.filter(|address| !address.to_canonical().is_loopback()).map(Who::at),

@@ -13,6 +13,7 @@ mod envelope;
 mod head;
 mod limits;
 mod listener;
+mod metrics;
 mod own;
 mod pool;
 mod problem;
@@ -21,15 +22,16 @@ mod repeat;
 mod sent;
 mod stream;
 mod strict;
+mod telemetry;
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Instant;
 
 use axum::Router;
 use headwater_engine::Desk;
 use headwater_ledger::read::Generations;
+use tokio::sync::watch;
 
 use crate::events::{EventSettings, Events};
 use crate::routes;
@@ -38,15 +40,19 @@ use crate::state::{Health, State, StateError, Tx};
 pub use envelope::Meta;
 pub use limits::{LimitSettings, NoRate, Plan, Rate, RedisAddress};
 pub use listener::{Peer, Terms, Tls, TlsError, serve, serve_on};
+pub use metrics::Metrics;
 pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
+pub use telemetry::Telemetry;
 
-pub(crate) use arguments::drain;
+pub(crate) use arguments::{drain, read_json};
 pub(crate) use context::Context;
 pub(crate) use limits::Gate;
 use limits::Limits;
-pub(crate) use own::{Call, OwnRoute, Reply, Takes};
+pub(crate) use metrics::METRICS_TYPE;
+pub(crate) use own::{Call, OwnRoute, Repetition, Reply, Takes};
 use pool::Pool;
 pub(crate) use problem::causes;
+pub(crate) use record::record;
 
 /// What of the configuration a request meets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,9 +102,11 @@ struct Parts {
     settings: Settings,
     pool: Pool,
     repeats: Arc<repeat::Repeats>,
+    metrics: Metrics,
+    telemetry: OnceLock<Telemetry>,
     limits: Limits,
     events: Events,
-    draining: AtomicBool,
+    draining: watch::Sender<bool>,
 }
 
 /// Why the gateway cannot take traffic.
@@ -135,6 +143,7 @@ impl Gateway {
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let (pool, limits, repeats) = (Pool::new(cores), Limits::new(settings.limits.clone()), Arc::default());
+        let metrics = Metrics::new(&state);
         Self(Arc::new(Parts {
             desk,
             ledgers,
@@ -144,7 +153,9 @@ impl Gateway {
             limits,
             repeats,
             events,
-            draining: AtomicBool::new(false),
+            metrics,
+            telemetry: OnceLock::new(),
+            draining: watch::Sender::new(false),
         }))
     }
 
@@ -152,6 +163,30 @@ impl Gateway {
     #[must_use]
     pub fn state(&self) -> &State {
         &self.0.state
+    }
+
+    /// The figures, for who has some to add.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    /// All figures as text. Blocks: for threads that may.
+    #[must_use]
+    pub fn scrape(&self) -> String {
+        let ledger = self.0.ledgers.current().ok();
+        self.0.metrics.scrape(&self.0.state, ledger.as_deref())
+    }
+
+    /// Sends a span of every request from now on. Only the first call has an effect.
+    pub fn trace_with(&self, telemetry: Telemetry) {
+        let _ = self.0.telemetry.set(telemetry);
+    }
+
+    /// Where spans are sent.
+    #[must_use]
+    pub fn telemetry(&self) -> Option<&Telemetry> {
+        self.0.telemetry.get()
     }
 
     /// The stores behind the desk.
@@ -175,7 +210,7 @@ impl Gateway {
 
     /// Whether the end has been announced.
     pub(crate) fn is_draining(&self) -> bool {
-        self.0.draining.load(Ordering::Relaxed)
+        *self.0.draining.borrow()
     }
 
     /// What of the configuration a request meets.
@@ -191,9 +226,19 @@ impl Gateway {
             .with_state(self.clone())
     }
 
+    fn repeats(&self) -> &Arc<repeat::Repeats> {
+        &self.0.repeats
+    }
+
     /// Tells `/readyz` that no more traffic should come.
     pub fn drain(&self) {
-        self.0.draining.store(true, Ordering::Relaxed);
+        self.0.draining.send_replace(true);
+    }
+
+    /// Resolves when no more traffic should come: what lives longer than a request ends then.
+    pub async fn until_draining(&self) {
+        // The sender lives as long as the gateway.
+        let _ = self.0.draining.subscribe().wait_for(|draining| *draining).await;
     }
 
     /// Whether traffic may come.
@@ -201,7 +246,7 @@ impl Gateway {
     /// # Errors
     /// When it may not, why.
     pub async fn ready(&self) -> Result<(), NotReady> {
-        if self.0.draining.load(Ordering::Relaxed) {
+        if *self.0.draining.borrow() {
             return Err(NotReady::Draining);
         }
         let ledgers = Arc::clone(&self.0.ledgers);

@@ -18,8 +18,12 @@ use serde_json::Value;
 use super::accept::{Form, chosen};
 use super::arguments::{self, Arguments};
 use super::problem::{Status, causes};
+use super::repeat::{self, Turn};
 use super::{Context, Gate, Gateway, Meta, Problem};
-use crate::state::{Caller, StateError};
+use crate::state::{Answered, Caller, Keep, StateError};
+
+/// How long a call may take.
+const BUDGET: Duration = Duration::from_secs(CostClass::Free.budget_secs());
 
 /// A route of the gateway's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,12 +52,8 @@ pub(crate) struct Call {
     pub caller: Caller,
     /// The request it came with.
     pub context: Arc<Context>,
-    /// The headers, for what only some calls look at.
-    #[expect(dead_code, reason = "the seam of `Idempotency-Key`, which is read from here")]
-    pub headers: HeaderMap,
-    /// The parameters as they were sent, for the digest of a repeated call.
-    #[expect(dead_code, reason = "the seam of `Idempotency-Key`, which compares them")]
-    pub raw: Vec<u8>,
+    headers: HeaderMap,
+    raw: Vec<u8>,
     route: OwnRoute,
     path: HashMap<String, String>,
     request: Value,
@@ -96,7 +96,34 @@ impl Call {
             location: None,
             pagination: None,
             warnings: std::mem::take(&mut self.warnings),
+            again: None,
         }
+    }
+
+    /// What became of this call when it came before under the same `Idempotency-Key`. Of several at a time one goes on,
+    /// while it has its claim; the others wait.
+    pub async fn repetition(&self, gateway: &Gateway) -> Result<Repetition, Problem> {
+        let Some(key) = repeat::key(&self.headers)? else { return Ok(Repetition::Without) };
+        let request_hash = gateway.state().book().parameter_hash(self.route.path, &self.raw);
+        let turn = gateway.repeats().turn(self.caller.account.id(), &key, BUDGET).await?;
+        match gateway.kept(&self.caller, &key).await? {
+            None => Ok(Repetition::First(Claim { key, request_hash, _turn: turn })),
+            Some(kept) if kept.request_hash != request_hash => Err(repeat::mismatch()),
+            Some(kept) => {
+                let sealed = kept.body.as_deref().unwrap_or_default();
+                let body = gateway.state().home().master().open(sealed).map_err(|error| self.failed(&error))?;
+                let status = StatusCode::from_u16(kept.status).unwrap_or(StatusCode::OK);
+                let again = Some(Again { request_id: kept.request_id, body });
+                Ok(Repetition::Again(Reply { status, again, ..Reply::default() }))
+            }
+        }
+    }
+
+    /// The reply as it is kept for a repetition: sealed, since it may hold a secret.
+    pub fn keep(&self, gateway: &Gateway, claim: &Claim, reply: &Reply) -> Result<Keep, Problem> {
+        let body = reply.meta(&self.caller, &self.context).wrap(&reply.data);
+        let sealed = gateway.state().home().master().seal(&body).map_err(|error| self.failed(&error))?;
+        Ok(Keep { key: claim.key.clone(), request_hash: claim.request_hash, answer: Answered::Sealed(sealed) })
     }
 
     /// What a failure of the state is to the client: its text is for the log.
@@ -106,20 +133,64 @@ impl Call {
     }
 }
 
-/// A success.
+/// How a call stands with its `Idempotency-Key`.
 #[derive(Debug)]
+pub(crate) enum Repetition {
+    /// It has none.
+    Without,
+    /// It is the first one.
+    First(Claim),
+    /// It was answered before.
+    Again(Reply),
+}
+
+/// The right to be answered first under a key.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    key: String,
+    request_hash: [u8; 32],
+    _turn: Turn,
+}
+
+#[derive(Debug)]
+struct Again {
+    request_id: String,
+    body: Vec<u8>,
+}
+
+/// A success.
+#[derive(Debug, Default)]
 pub(crate) struct Reply {
     status: StatusCode,
     data: String,
     location: Option<String>,
     pagination: Option<Pagination>,
     warnings: Vec<Warning>,
+    again: Option<Again>,
 }
 
 impl Reply {
+    fn meta(&self, caller: &Caller, context: &Context) -> Meta {
+        Meta {
+            credit_cost: Some(0),
+            credit_remaining: Some(caller.account.balance()),
+            pagination: self.pagination,
+            request_id: Some(context.request_id.clone()),
+            warnings: self.warnings.clone(),
+        }
+    }
+
     /// Something was made, and is found there.
     pub fn created(self, location: String) -> Self {
         Self { status: StatusCode::CREATED, location: Some(location), ..self }
+    }
+
+    /// The same of a reply that is given again: what was made is found under its id below `path`.
+    pub fn created_before(self, path: &str) -> Self {
+        let body = self.again.as_ref().map(|again| again.body.as_slice()).unwrap_or_default();
+        let id =
+            serde_json::from_slice::<Value>(body).ok().and_then(|body| Some(body["data"]["id"].as_str()?.to_owned()));
+        Self { location: id.map(|id| format!("{path}/{id}")), ..self }
     }
 
     /// A page of a list.
@@ -142,8 +213,7 @@ impl Gateway {
         let answered = match self.admit_own(route, &context, &mut parts, &mut body).await {
             Ok(call) => {
                 let caller = call.caller.clone();
-                let budget = Duration::from_secs(CostClass::Free.budget_secs());
-                match tokio::time::timeout(budget, work(call)).await {
+                match tokio::time::timeout(BUDGET, work(call)).await {
                     Ok(reply) => reply.map(|reply| envelope(reply, &caller, &context)),
                     Err(_) => {
                         Err(Problem::new(Status::GatewayTimeout, "the call did not end in time: try again later"))
@@ -198,19 +268,19 @@ async fn path_of(parts: &mut Parts) -> Result<HashMap<String, String>, Problem> 
 }
 
 fn envelope(reply: Reply, caller: &Caller, context: &Context) -> Response<Body> {
-    let Reply { status, data, location, pagination, warnings } = reply;
-    let meta = Meta {
-        credit_cost: Some(0),
-        credit_remaining: Some(caller.account.balance()),
-        pagination,
-        request_id: Some(context.request_id.clone()),
-        warnings,
+    let mut response = match reply.again {
+        Some(Again { request_id, body }) => {
+            context.facts().answered_id = Some(request_id);
+            let mut response = Response::new(Body::from(body));
+            repeat::mark(&mut response);
+            response
+        }
+        None => Response::new(Body::from(reply.meta(caller, context).wrap(&reply.data))),
     };
-    let mut response = Response::new(Body::from(meta.wrap(&data)));
-    *response.status_mut() = status;
+    *response.status_mut() = reply.status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Some(location) = location {
+    if let Some(location) = reply.location {
         let location = HeaderValue::from_str(&location).expect("a location is a path of ours with an id at its end");
         headers.insert(header::LOCATION, location);
     }

@@ -6,6 +6,8 @@ use headwater_engine::{Error, ErrorKind, Reason};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::metrics::Refused;
+
 /// Body of every error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ErrorEnvelope {
@@ -241,6 +243,8 @@ impl Problem {
         if let Some(seconds) = self.retry_after_secs.or(self.status.retry_after_secs()) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
+        let reason = self.details.as_ref().map(|details| details.reason.clone()).unwrap_or_default();
+        response.extensions_mut().insert(Refused { code: self.status.code(), reason });
         response
     }
 }

@@ -11,7 +11,9 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Response, header};
 use axum::middleware::Next;
 
+use super::metrics::{Ended, Refused};
 use super::problem::Status;
+use super::telemetry::{Telemetry, Traced};
 use super::{Context, Gateway, Problem, drain, head};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -21,11 +23,12 @@ const CREDIT_REMAINING: HeaderName = HeaderName::from_static("x-credit-remaining
 
 /// Runs a request in a task of its own. The connection may drop its side at any moment, which means that the client
 /// went away; the task goes on to its end, so that holds are given back and the audit is written in every case.
-pub(super) async fn record(State(gateway): State<Gateway>, mut request: Request, next: Next) -> Response<Body> {
+pub(crate) async fn record(State(gateway): State<Gateway>, mut request: Request, next: Next) -> Response<Body> {
     let context = Arc::new(Context::new(request.method().clone(), request.headers()));
+    let parent = gateway.telemetry().and_then(|_| Telemetry::parent(request.headers()));
     request.extensions_mut().insert(Arc::clone(&context));
     let mut connection = Connection(Some(Arc::clone(&context)));
-    let carried = tokio::spawn(carry(gateway, Arc::clone(&context), request, next)).await;
+    let carried = tokio::spawn(carry(gateway, Arc::clone(&context), parent, request, next)).await;
     connection.0 = None;
     carried.unwrap_or_else(|_| with_headers(Problem::internal().response(), &context))
 }
@@ -41,7 +44,14 @@ impl Drop for Connection {
     }
 }
 
-async fn carry(gateway: Gateway, context: Arc<Context>, request: Request, next: Next) -> Response<Body> {
+async fn carry(
+    gateway: Gateway,
+    context: Arc<Context>,
+    parent: Option<opentelemetry::Context>,
+    request: Request,
+    next: Next,
+) -> Response<Body> {
+    let _under_way = gateway.metrics().begin();
     let response = match head::check(request.uri(), request.headers()) {
         Ok(()) => CatchPanic(Box::pin(next.run(request))).await.unwrap_or_else(|Panicked| {
             tracing::error!(request_id = context.request_id, "a handler panicked");
@@ -54,6 +64,7 @@ async fn carry(gateway: Gateway, context: Arc<Context>, request: Request, next: 
         }
     };
     let response = with_headers(response, &context);
+    measure(&gateway, &context, parent, &response);
     if context.facts().charged.is_none() {
         let status = if context.is_client_gone() { Status::ClientGone.http() } else { response.status().as_u16() };
         let row = context.audit_row(status, 0, body_length(&response));
@@ -69,6 +80,20 @@ async fn carry(gateway: Gateway, context: Arc<Context>, request: Request, next: 
         }
     }
     response
+}
+
+/// What figures and traces are told of a request that ended.
+fn measure(gateway: &Gateway, context: &Context, parent: Option<opentelemetry::Context>, response: &Response<Body>) {
+    let facts = context.facts().clone();
+    let gone = context.is_client_gone() && facts.charged.is_none();
+    let status = if gone { Status::ClientGone.http() } else { response.status().as_u16() };
+    let (cost, took) = (facts.charged.map_or(0, |(cost, _)| cost), context.elapsed());
+    let refused = response.extensions().get::<Refused>();
+    gateway.metrics().end(&Ended { endpoint: facts.endpoint, status, took, cost, refused });
+    if let Some(telemetry) = gateway.telemetry() {
+        let (request_id, method) = (context.request_id.as_str(), context.method());
+        telemetry.span(Traced { parent, request_id, method, endpoint: facts.endpoint, status, cost, took });
+    }
 }
 
 fn with_headers(mut response: Response<Body>, context: &Context) -> Response<Body> {

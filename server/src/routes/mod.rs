@@ -13,6 +13,7 @@ mod stream;
 mod system;
 mod token;
 mod transactions;
+mod usage;
 mod wallet;
 mod webhooks;
 
@@ -48,6 +49,7 @@ fn described() -> OpenApiRouter<Gateway> {
         .routes(routes!(token::addresses_flow, token::addresses_flow_by_post))
         .routes(routes!(addresses::resolve))
         .routes(routes!(addresses::autocomplete))
+        .routes(routes!(usage::usage))
         .routes(routes!(webhooks::list, webhooks::create))
         .routes(routes!(webhooks::show, webhooks::delete, webhooks::update))
         .routes(routes!(webhooks::test))
@@ -64,7 +66,7 @@ fn described() -> OpenApiRouter<Gateway> {
 
 /// What the description says of the gateway's own routes besides their comments.
 fn own_operations() -> impl Iterator<Item = own::OwnOperation> {
-    webhooks::operations().into_iter().chain(stream::operations())
+    webhooks::operations().into_iter().chain(stream::operations()).chain(usage::operations())
 }
 
 /// All routes.

@@ -253,10 +253,13 @@ fn responses(endpoint: &Endpoint, data: &str) -> Value {
 pub(super) fn failure(status: Status, description: &str, message: &str, reason: Option<&str>) -> Value {
     let mut error = json!({"code": status.code(), "message": message});
     if let Some(reason) = reason {
-        error["details"] = json!({"reason": reason, "field": "blockchain"});
+        error["details"] = json!({"reason": reason});
+        if status == Status::BadRequest {
+            error["details"]["field"] = json!("blockchain");
+        }
     }
     let mut headers = headers(0);
-    if matches!(status, Status::BadGateway | Status::GatewayTimeout) {
+    if matches!(status, Status::TooManyRequests | Status::BadGateway | Status::GatewayTimeout) {
         headers["Retry-After"] = json!({"description": "Seconds to wait.", "schema": {"type": "integer"}});
     }
     json!({
@@ -276,6 +279,12 @@ const FAILURES: &[(Status, &str, &str, Option<&str>)] = &[
     ),
     (Status::Unauthorized, "The key is missing, unknown, revoked or expired.", "the API key is not valid", None),
     (Status::InsufficientCredit, "The balance does not cover the call.", "this call costs 5 credits", None),
+    (
+        Status::Forbidden,
+        "The plan of the key does not include the endpoint or the chain.",
+        "the plan \"small\" of this key does not include /v1/token/holders",
+        None,
+    ),
     (Status::NotFound, "What was named is not there.", "no transaction has this hash", None),
     (
         Status::NotAcceptable,
@@ -290,6 +299,13 @@ const FAILURES: &[(Status, &str, &str, Option<&str>)] = &[
         None,
     ),
     (Status::UnsupportedMediaType, "The body is no JSON.", "a POST needs a JSON body", None),
+    (
+        Status::TooManyRequests,
+        "The rate is exceeded (`rate_limited`), too many calls of the key are under way (`concurrency`), or the service has \
+         as much to do as it can (`overloaded`).",
+        "/v1/chains takes 100 calls a second and 200 at once from one caller: wait as long as Retry-After says",
+        Some("rate_limited"),
+    ),
     (Status::InternalServerError, "A defect of the service.", "an unexpected error happened", None),
     (Status::BadGateway, "Stored data cannot be read now; try again.", "stored data could not be read", None),
     (Status::GatewayTimeout, "The query did not end in time.", "the query did not end within its 30 seconds", None),
@@ -302,6 +318,14 @@ pub(super) fn headers(cost: u32) -> Value {
         "X-Credit-Remaining": {
             "description": "Credit balance after the request, where the key is known.",
             "schema": {"type": "integer", "format": "int64"}
+        },
+        "RateLimit-Policy": {
+            "description": "Of a known key: the class of the endpoint, calls at once and the seconds in which as many come back.",
+            "schema": {"type": "string"}, "example": "\"medium\";q=40;w=2"
+        },
+        "RateLimit": {
+            "description": "Of a known key: calls that are left, and seconds until all are.",
+            "schema": {"type": "string"}, "example": "\"medium\";r=37;t=1"
         }
     })
 }

@@ -111,7 +111,7 @@ impl OwnOperation {
         }
         if self.paged {
             let limit = json!({"type": "integer", "format": "int32", "minimum": 0, "maximum": 1000, "default": 20});
-            let offset = json!({"type": "integer", "format": "int32", "minimum": 0, "default": 0});
+            let offset = json!({"type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX, "default": 0});
             for (name, text, schema) in [("limit", "Rows of a page.", limit), ("offset", "Rows before it.", offset)] {
                 parameters.push(
                     json!({"name": name, "in": "query", "required": false, "description": text, "schema": schema}),

@@ -355,4 +355,119 @@ mod tests {
         assert!(ended.is_err());
         assert_eq!(account.held(), 0);
     }
+
+    /// What a request does to an account, one step after the other; each step is atomic under the account's lock.
+    #[derive(Debug, Clone, Copy)]
+    enum Step {
+        Reserve(usize),
+        Settle(usize),
+        Void(usize),
+        TopUp(i64),
+        /// A roster that was read anew after the steps before it.
+        Load,
+    }
+
+    /// The account beside a model of the database, which refuses what the balance does not cover.
+    struct World {
+        account: Arc<Account>,
+        database: i64,
+        holds: [Option<Hold>; 3],
+        charged: i64,
+    }
+
+    impl World {
+        const COST: i64 = 5;
+
+        fn new(balance: i64) -> Self {
+            Self { account: account(balance), database: balance, holds: [None, None, None], charged: 0 }
+        }
+
+        fn take(&mut self, step: Step) {
+            match step {
+                Step::Reserve(thread) => self.holds[thread] = self.account.reserve(Self::COST),
+                Step::Settle(thread) => {
+                    if let Some(hold) = self.holds[thread].take()
+                        && self.database >= Self::COST
+                    {
+                        self.database -= Self::COST;
+                        self.charged += Self::COST;
+                        hold.settle(self.database);
+                    }
+                }
+                Step::Void(thread) => drop(self.holds[thread].take()),
+                Step::TopUp(amount) => {
+                    self.database += amount;
+                    self.account.lend(amount, self.database);
+                }
+                Step::Load => self.account.lend(0, self.database),
+            }
+            let held: i64 = self.holds.iter().flatten().map(Hold::cost).sum();
+            assert_eq!(self.account.held(), held, "what is held is what holds say");
+            assert_eq!(self.account.balance(), self.database, "the balance in memory is the one of the database");
+            assert!(self.database >= 0 && self.account.spare() >= 0, "nothing is overdrawn");
+            assert_eq!(self.account.spare(), self.database - held);
+        }
+    }
+
+    /// Every way in which the steps of some threads can follow one another.
+    fn interleavings(threads: &[Vec<Step>], so_far: &mut Vec<Step>, each: &mut dyn FnMut(&[Step])) {
+        if threads.iter().all(Vec::is_empty) {
+            each(so_far);
+        }
+        for (place, steps) in threads.iter().enumerate() {
+            let Some((first, rest)) = steps.split_first() else { continue };
+            let mut others = threads.to_vec();
+            others[place] = rest.to_vec();
+            so_far.push(*first);
+            interleavings(&others, so_far, each);
+            so_far.pop();
+        }
+    }
+
+    #[test]
+    fn no_order_of_the_steps_of_three_requests_overdraws_or_loses_a_credit() {
+        use Step::{Load, Reserve, Settle, TopUp, Void};
+        let threads = [
+            vec![Reserve(0), Settle(0), Reserve(0), Void(0)],
+            vec![Reserve(1), Settle(1), TopUp(5), Load],
+            vec![Reserve(2), Void(2), Reserve(2), Settle(2)],
+        ];
+        let mut orders = 0;
+        for balance in [0, 4, 5, 9, 10] {
+            interleavings(&threads, &mut Vec::new(), &mut |steps| {
+                orders += 1;
+                let mut world = World::new(balance);
+                steps.iter().for_each(|step| world.take(*step));
+                drop(std::mem::take(&mut world.holds));
+                assert_eq!(world.database + world.charged, balance + 5, "every credit is somewhere");
+                assert_eq!(world.account.held(), 0);
+            });
+        }
+        println!("{orders} orders of the steps of three requests: 0 violations");
+    }
+
+    #[test]
+    fn random_sequences_of_steps_keep_the_laws_too() {
+        let sequences = if std::env::var_os("HEADWATER_FULL").is_some() { 100_000 } else { 2_000 };
+        let mut seed = 20_260_101_u64;
+        let mut next = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        for _ in 0..sequences {
+            let mut world = World::new(i64::try_from(next(40)).unwrap());
+            for _ in 0..next(40) {
+                let thread = usize::try_from(next(3)).unwrap();
+                let step = match next(9) {
+                    0..=3 if world.holds[thread].is_none() => Step::Reserve(thread),
+                    0..=5 => Step::Settle(thread),
+                    6 => Step::Void(thread),
+                    7 => Step::TopUp(i64::try_from(next(12)).unwrap()),
+                    _ => Step::Load,
+                };
+                world.take(step);
+            }
+        }
+        println!("{sequences} random sequences: 0 violations");
+    }
 }

@@ -57,6 +57,18 @@ pub enum StateError {
     /// What works on a file only.
     #[error("the state is in PostgreSQL: use its own tools, such as pg_dump")]
     NotEmbedded,
+    /// Something is in the way of what is to be made.
+    #[error("{} is there already, and nothing is overwritten: name another place, or move it away", path.display())]
+    Occupied {
+        /// The file or folder.
+        path: PathBuf,
+    },
+    /// There is no state where one is needed.
+    #[error("there is no state in {}: `headwater keys create` or `headwater state init` makes one", path.display())]
+    NoState {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A secret file is not the one that the state was made with.
     #[error("{} is not the file that this state was made with: put the original back, with mode 0600", path.display())]
     WrongSecret {

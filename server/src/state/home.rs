@@ -8,7 +8,7 @@ use super::db::{Access, Db, Place, Tx};
 use super::secrets::{self, MASTER, Master, PEPPER};
 use super::{Pepper, StateError};
 
-const DATABASE: &str = "gateway.sqlite";
+pub(super) const DATABASE: &str = "gateway.sqlite";
 
 /// An opened state.
 #[derive(Debug, Clone)]
@@ -43,6 +43,21 @@ impl Home {
     /// As [`Home::open`].
     pub fn in_folder(path: &Path) -> Result<Self, StateError> {
         Self::open(&Place::Folder(path.to_owned()), None)
+    }
+
+    /// Makes a state: also the secrets of a shared one, which [`Home::open`] never makes, so that a replica cannot come
+    /// up with its own.
+    ///
+    /// # Errors
+    /// As [`Home::open`]. Secrets that a database was made with and that are missing are not made anew.
+    pub fn init(place: &Place, secrets_dir: Option<&Path>) -> Result<Self, StateError> {
+        if let (Place::Postgres(address), Some(folder)) = (place, secrets_dir) {
+            let mut db = Db::open_postgres(address, Access::Write)?;
+            if db.transaction(|tx| fingerprint(tx, "pepper"))?.is_none() {
+                secrets::make(folder)?;
+            }
+        }
+        Self::open(place, secrets_dir)
     }
 
     fn open_folder(path: &Path, secrets_dir: &Path) -> Result<Self, StateError> {

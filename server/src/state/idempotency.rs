@@ -1,6 +1,5 @@
 //! Answers that are kept for who repeats a request: the same key with the same request is answered again, and paid once.
 
-use super::audit::AuditRow;
 use super::db::Tx;
 use super::{StateError, now_ms};
 use crate::gateway::Meta;
@@ -34,6 +33,8 @@ pub enum Answered {
         /// Number of the generation.
         generation: u64,
     },
+    /// A body that holds a secret, sealed under the master key.
+    Sealed(Vec<u8>),
 }
 
 /// An answer that was kept.
@@ -43,8 +44,12 @@ pub struct Kept {
     pub request_hash: [u8; 32],
     /// Id of that request.
     pub request_id: String,
+    /// Its status.
+    pub status: u16,
     /// The body; `None` for a table.
     pub body: Option<Vec<u8>>,
+    /// Whether the body is sealed.
+    pub sealed: bool,
     /// The generation that a table is made again from.
     pub generation: Option<u64>,
 }
@@ -54,33 +59,38 @@ pub(super) fn is_kept(tx: &mut Tx<'_>, account: i64, key: &str) -> Result<bool, 
     Ok(find(tx, account, key)?.is_some())
 }
 
-/// Keeps an answer, inside the transaction that books its charge.
-pub(super) fn keep(
+/// Keeps an answer, inside the transaction that makes what it tells of; `balance` is what is left after it.
+///
+/// # Errors
+/// What the database says.
+pub fn keep(
     tx: &mut Tx<'_>,
     account: i64,
     keep: &Keep,
-    audit: &AuditRow,
+    (request_id, status): (&str, u16),
     balance: i64,
 ) -> Result<(), StateError> {
-    let (body, generation) = match &keep.answer {
+    let (body, sealed, generation) = match &keep.answer {
         Answered::Envelope { data, meta } => {
             let meta = Meta { credit_remaining: Some(balance), ..Meta::clone(meta) };
-            (Some(meta.wrap(data)), None)
+            (Some(meta.wrap(data)), false, None)
         }
-        Answered::Table { generation } => (None, Some(i64::try_from(*generation).unwrap_or(i64::MAX))),
+        Answered::Table { generation } => (None, false, Some(i64::try_from(*generation).unwrap_or(i64::MAX))),
+        Answered::Sealed(body) => (Some(body.clone()), true, None),
     };
     // One that is past its time gives way.
     tx.execute("DELETE FROM idempotency WHERE account_id = ?1 AND key = ?2", &[account.into(), (&keep.key).into()])?;
     tx.execute(
-        "INSERT INTO idempotency (account_id, key, request_hash, request_id, status, body, generation, created_at_ms)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO idempotency (account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         &[
             account.into(),
             (&keep.key).into(),
             (&keep.request_hash).into(),
-            (&audit.request_id).into(),
-            i64::from(audit.status).into(),
+            request_id.into(),
+            i64::from(status).into(),
             body.as_ref().into(),
+            i64::from(sealed).into(),
             generation.into(),
             now_ms().into(),
         ],
@@ -91,7 +101,7 @@ pub(super) fn keep(
 /// The answer that is kept under this key.
 pub(super) fn find(tx: &mut Tx<'_>, account: i64, key: &str) -> Result<Option<Kept>, StateError> {
     let row = tx.row(
-        "SELECT request_hash, request_id, body, generation FROM idempotency
+        "SELECT request_hash, request_id, body, generation, status, sealed FROM idempotency
          WHERE account_id = ?1 AND key = ?2 AND created_at_ms > ?3",
         &[account.into(), key.into(), (now_ms() - KEPT_MS).into()],
     )?;
@@ -99,6 +109,8 @@ pub(super) fn find(tx: &mut Tx<'_>, account: i64, key: &str) -> Result<Option<Ke
         Ok(Kept {
             request_hash: row.digest(0)?,
             request_id: row.text(1)?.to_owned(),
+            status: u16::try_from(row.int(4)?).unwrap_or(200),
+            sealed: row.int(5)? != 0,
             body: row.maybe_blob(2)?.map(<[u8]>::to_vec),
             generation: row.maybe_int(3)?.and_then(|number| u64::try_from(number).ok()),
         })

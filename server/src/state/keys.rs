@@ -116,6 +116,11 @@ impl Pepper {
         Self(bytes)
     }
 
+    /// The secret itself, for a backup.
+    pub(super) const fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// HMAC-SHA256 of `parts`, one after the other, under this pepper. The first part names the purpose.
     #[must_use]
     pub fn digest(&self, parts: &[&[u8]]) -> [u8; 32] {

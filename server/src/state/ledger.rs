@@ -142,25 +142,31 @@ pub(super) fn book(tx: &mut Tx<'_>, entry: Entry<'_>) -> Result<Option<i64>, Sta
 pub fn check_ledger(db: &mut Db) -> Result<u64, StateError> {
     // One transaction, so that what is written meanwhile is not half seen.
     db.transaction(|tx| {
-        let accounts = tx.rows("SELECT id, balance, entries, head FROM account ORDER BY id", &[])?;
         let mut checked = 0;
-        for row in accounts {
-            let (account, balance, entries, head) = (row.int(0)?, row.int(1)?, row.int(2)?, row.digest(3)?);
-            let (count, sum, last) = check_chain(tx, account)?;
-            let broken = |what| StateError::BrokenLedger { account, entry: count, what };
-            if count != entries {
-                return Err(broken("the account counts another number of entries"));
-            }
-            if sum != balance {
-                return Err(broken("the sum of the entries is not the balance"));
-            }
-            if last != head {
-                return Err(broken("the last hash is not the one that the account keeps"));
-            }
-            checked += count.unsigned_abs();
+        for row in tx.rows("SELECT id FROM account ORDER BY id", &[])? {
+            checked += check_account(tx, row.int(0)?)?;
         }
         Ok(checked)
     })
+}
+
+/// Checks the chain and the balance of one account; gives the number of entries.
+fn check_account(tx: &mut Tx<'_>, account: i64) -> Result<u64, StateError> {
+    let row = tx.row("SELECT balance, entries, head FROM account WHERE id = ?1", &[account.into()])?;
+    let Some(row) = row else { return Ok(0) };
+    let (balance, entries, head) = (row.int(0)?, row.int(1)?, row.digest(2)?);
+    let (count, sum, last) = check_chain(tx, account)?;
+    let broken = |what| StateError::BrokenLedger { account, entry: count, what };
+    if count != entries {
+        return Err(broken("the account counts another number of entries"));
+    }
+    if sum != balance {
+        return Err(broken("the sum of the entries is not the balance"));
+    }
+    if last != head {
+        return Err(broken("the last hash is not the one that the account keeps"));
+    }
+    Ok(count.unsigned_abs())
 }
 
 /// Number of entries, their sum and the last hash of one account.
@@ -221,4 +227,102 @@ fn link(head: &[u8; 32], entry: &Entry<'_>, number: i64, after: i64) -> [u8; 32]
         hash.update(text.unwrap_or_default().as_bytes());
     }
     hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::{Access, Environment, Home};
+
+    /// Entries of so many accounts, so many each.
+    fn ledger(home: &Home, accounts: i64, entries: i64) -> Db {
+        let mut db = home.connect(Access::Write).unwrap();
+        let key = home.office("t", |office| office.create_key("t", Environment::Live, 0, None)).unwrap();
+        for account in 1..=accounts {
+            db.transaction(|tx| {
+                if account > 1 {
+                    tx.execute(
+                        "INSERT INTO account (id, name, balance, head, created_at) VALUES (?1, 't', 0, ?2, 1)",
+                        &[account.into(), (&GENESIS).into()],
+                    )?;
+                }
+                let mut chain = Chain::of(tx, account)?.unwrap();
+                let ids: Vec<String> = (0..entries).map(|entry| format!("{account:08}-{entry:08}")).collect();
+                let links: Vec<Link<'_>> = ids
+                    .iter()
+                    .zip(0..)
+                    .filter_map(|(id, number): (&String, i64)| {
+                        chain.link(Entry {
+                            request_id: id,
+                            account,
+                            kind: if number % 2 == 0 { Kind::Grant } else { Kind::Charge },
+                            amount: if number % 2 == 0 { 7 } else { -5 },
+                            key_id: Some(&key.id),
+                            endpoint: (number % 3 > 0).then_some("/v1/transactions"),
+                            ts_ms: 1_700_000_000_000 + number,
+                        })
+                    })
+                    .collect();
+                chain.write(tx, &links)
+            })
+            .unwrap();
+        }
+        db
+    }
+
+    #[test]
+    fn one_flipped_bit_anywhere_in_the_ledger_is_found() {
+        let (accounts, entries, flips) =
+            if std::env::var_os("HEADWATER_FULL").is_some() { (1000, 10_000, 1000) } else { (20, 100, 200) };
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        let mut db = ledger(&home, accounts, entries);
+        assert_eq!(check_ledger(&mut db).unwrap(), (accounts * entries).unsigned_abs());
+        let file = rusqlite::Connection::open(home.database().unwrap()).unwrap();
+        file.execute_batch("DROP TRIGGER credit_ledger_no_update; PRAGMA ignore_check_constraints = ON").unwrap();
+        let columns = ["request_id", "kind", "amount", "balance_after", "key_id", "endpoint", "ts_ms", "hash"];
+        let mut seed = 20_260_101_u64;
+        let mut next = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        let mut found = 0;
+        for flip in 0..flips {
+            let account = i64::try_from(next(accounts.unsigned_abs())).unwrap() + 1;
+            let entry = i64::try_from(next(entries.unsigned_abs())).unwrap() + 1;
+            let column = columns[flip % columns.len()];
+            let held: rusqlite::types::Value = file
+                .query_row(
+                    &format!("SELECT {column} FROM credit_ledger WHERE account_id = ?1 AND entry = ?2"),
+                    [account, entry],
+                    |row| row.get(0),
+                )
+                .unwrap();
+            let flipped = match held.clone() {
+                rusqlite::types::Value::Integer(value) => rusqlite::types::Value::Integer(value ^ (1 << next(63))),
+                rusqlite::types::Value::Text(mut text) => {
+                    // Of the low bits of a letter, so that it stays text.
+                    let place = usize::try_from(next(text.len() as u64)).unwrap();
+                    let byte = char::from(text.as_bytes()[place] ^ (1 << next(5)));
+                    text.replace_range(place..=place, &byte.to_string());
+                    rusqlite::types::Value::Text(text)
+                }
+                rusqlite::types::Value::Blob(mut bytes) => {
+                    let place = usize::try_from(next(bytes.len() as u64)).unwrap();
+                    bytes[place] ^= 1 << next(8);
+                    rusqlite::types::Value::Blob(bytes)
+                }
+                // An endpoint that is none has no bits.
+                _ => rusqlite::types::Value::Text("\u{1}".to_owned()),
+            };
+            let set = format!("UPDATE credit_ledger SET {column} = ?3 WHERE account_id = ?1 AND entry = ?2");
+            file.execute(&set, rusqlite::params![account, entry, flipped]).unwrap();
+            let checked = db.transaction(|tx| check_account(tx, account));
+            found += usize::from(checked.is_err());
+            file.execute(&set, rusqlite::params![account, entry, held]).unwrap();
+        }
+        println!("{} entries, {found} of {flips} flipped bits found", accounts * entries);
+        assert_eq!(found, flips);
+        check_ledger(&mut db).unwrap();
+    }
 }

@@ -5,6 +5,7 @@
 //! within a second. The database is `SQLite` in a folder, or `PostgreSQL` for replicas (`db`).
 
 mod audit;
+mod backup;
 mod book;
 mod db;
 mod error;
@@ -24,15 +25,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
 pub use audit::AuditRow;
+pub use backup::Checked;
 pub use book::{Account, Book, Caller, Hold, Refusal};
 pub use db::{Access, Db, Insert, Place, PostgresAddress, Row, Tx, Value};
 pub use error::StateError;
 pub use home::Home;
-pub use idempotency::{Answered, Keep, Kept};
+pub use idempotency::{Answered, Keep, Kept, keep};
 pub use keys::{Environment, KeyText, Pepper};
 pub use ledger::check_ledger;
 pub use office::{
@@ -41,6 +44,9 @@ pub use office::{
 pub use plan::DEFAULT_PLAN;
 pub use run::{BootReport, Unsent};
 pub use writer::{Health, OnLatch};
+
+/// The files that a state cannot be used without.
+pub const SECRET_FILES: [&str; 2] = [secrets::PEPPER, secrets::MASTER];
 
 use lease::Leases;
 use retention::Retention;
@@ -70,6 +76,7 @@ pub struct State {
     unsent: Arc<Unsent>,
     readers: Mutex<Vec<Db>>,
     boot: BootReport,
+    commits: Histogram,
     thread: JoinHandle<()>,
 }
 
@@ -96,7 +103,9 @@ impl State {
         if let Place::Postgres(address) = home.place() {
             listen(address.clone(), queue.downgrade());
         }
+        let commits = Histogram::new(exponential_buckets(0.0005, 2.0, 14));
         let writer = Writer {
+            commits: commits.clone(),
             db,
             book: Arc::clone(&book),
             health: Arc::clone(&health),
@@ -111,7 +120,7 @@ impl State {
         let thread = std::thread::Builder::new().name("state-writer".to_owned()).spawn(move || writer.run()).map_err(
             |source| StateError::Io { action: "cannot start the writer of", path: "the state".into(), source },
         )?;
-        Ok(Self { home: home.clone(), book, health, queue, unsent, readers: Mutex::default(), boot, thread })
+        Ok(Self { home: home.clone(), book, health, queue, unsent, readers: Mutex::default(), boot, commits, thread })
     }
 
     /// Where it lives.
@@ -136,6 +145,12 @@ impl State {
     #[must_use]
     pub fn health(&self) -> Health {
         self.health.get()
+    }
+
+    /// How long commits take, in seconds.
+    #[must_use]
+    pub const fn commits(&self) -> &Histogram {
+        &self.commits
     }
 
     /// How many operations wait for the writer.

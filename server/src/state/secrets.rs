@@ -58,6 +58,11 @@ impl Master {
         self.cipher().decrypt(&XNonce::from(*nonce), sealed).map_err(|_| StateError::Unsealed)
     }
 
+    /// The secret itself, for a backup.
+    pub(super) const fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// A digest by which the database knows its key again.
     pub(super) fn fingerprint(&self) -> [u8; 32] {
         Sha256::new().chain_update(b"headwater master fingerprint").chain_update(self.0).finalize().into()
@@ -114,6 +119,14 @@ pub(super) fn make_one(folder: &Path, name: &str) -> Result<(), StateError> {
     }
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes)?;
+    let written = put(folder, name, &bytes);
+    bytes.zeroize();
+    written
+}
+
+/// Writes a secret, unless there is one already.
+pub(super) fn put(folder: &Path, name: &str, bytes: &[u8; 32]) -> Result<(), StateError> {
+    let path = folder.join(name);
     let draft = folder.join(format!("{name}.{}", std::process::id()));
     let written = OpenOptions::new()
         .create(true)
@@ -121,8 +134,7 @@ pub(super) fn make_one(folder: &Path, name: &str) -> Result<(), StateError> {
         .write(true)
         .mode(0o600)
         .open(&draft)
-        .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()));
-    bytes.zeroize();
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
     let linked = written.and_then(|()| match fs::hard_link(&draft, &path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::{mpsc, oneshot};
 
 use super::audit::{self, AuditRow};
@@ -138,6 +139,7 @@ impl HealthFlag {
 pub type OnLatch = Box<dyn Fn() + Send>;
 
 pub(super) struct Writer {
+    pub commits: Histogram,
     pub db: Db,
     pub book: Arc<Book>,
     pub health: Arc<HealthFlag>,
@@ -302,7 +304,9 @@ impl Writer {
         if charges.is_empty() && jobs.is_empty() && rows.is_empty() {
             return Ok(Committed { charges: Vec::new(), jobs: Vec::new() });
         }
+        let begun = Instant::now();
         let (result, spent) = self.attempt(charges, jobs, rows);
+        self.commits.observe(begun.elapsed().as_secs_f64());
         match &result {
             Ok(_) => {
                 self.leases.settled(&spent);
@@ -509,7 +513,8 @@ fn write_charges(
     });
     for (charge, balance) in done.clone() {
         if let Some(keep) = &charge.keep {
-            idempotency::keep(tx, charge.hold.account().id(), keep, &charge.audit, balance)?;
+            let answered = (charge.audit.request_id.as_str(), charge.audit.status);
+            idempotency::keep(tx, charge.hold.account().id(), keep, answered, balance)?;
         }
     }
     // The body ends with the balance, which is known only now.

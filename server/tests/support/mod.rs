@@ -72,6 +72,8 @@ pub struct Server {
     pub address: SocketAddr,
     pub moody: Arc<Moody>,
     pub gateway: Gateway,
+    /// Where the admin listener is.
+    pub admin: SocketAddr,
     state: PathBuf,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<thread::JoinHandle<()>>,
@@ -92,6 +94,8 @@ impl Server {
         let state = place.path().join("demo.state");
         let moody = Arc::new(Moody { store: MemoryStore::default(), mood: AtomicU8::new(0) });
         let (ledgers, folder) = (Arc::clone(&moody), state.clone());
+        let admin_settings =
+            headwater_server::admin::Settings { open_metrics: false, backup_dir: Some(place.path().join("backups")) };
         let (stop, stopped) = oneshot::channel::<()>();
         let (started, ready) = mpsc::channel();
         let thread = thread::spawn(move || {
@@ -101,15 +105,18 @@ impl Server {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
             runtime.block_on(async {
                 let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-                started.send((listener.local_addr().unwrap(), gateway.clone())).unwrap();
+                let at = SocketAddr::from(([127, 0, 0, 1], 0));
+                let admin = headwater_server::admin::Listener::start(at, &gateway, admin_settings).await.unwrap();
+                started.send((listener.local_addr().unwrap(), admin.address(), gateway.clone())).unwrap();
                 let stop = async {
                     let _ = stopped.await;
                 };
                 serve_on(terms, listener, &gateway, stop, Duration::from_secs(5)).await.unwrap();
+                admin.stop().await;
             });
         });
-        let (address, gateway) = ready.recv().unwrap();
-        Self { address, moody, gateway, state, stop: Some(stop), thread: Some(thread), _place: place }
+        let (address, admin, gateway) = ready.recv().unwrap();
+        Self { address, moody, gateway, admin, state, stop: Some(stop), thread: Some(thread), _place: place }
     }
 
     pub fn client(&self) -> Client {
@@ -119,6 +126,17 @@ impl Server {
     /// Sends one request on a connection of its own.
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         self.client().send(method, path, headers, body.as_bytes()).unwrap()
+    }
+
+    /// Makes an admin key.
+    pub fn admin_key(&self) -> (String, String) {
+        let made = self.office(|office| office.create_admin("test"));
+        (made.id, made.key.expose().to_owned())
+    }
+
+    /// Asks the admin listener, on a connection of its own.
+    pub fn ask_admin(&self, method: &str, path: &str, key: &str, body: &str) -> Reply {
+        ask_admin(self.admin, method, path, key, body)
     }
 
     pub fn home(&self) -> Home {
@@ -199,6 +217,21 @@ pub fn reader(home: &Home) -> rusqlite::Connection {
 /// Checks all chains of a credit ledger; gives the number of entries.
 pub fn check_ledger(home: &Home) -> Result<u64, StateError> {
     headwater_server::state::check_ledger(&mut home.connect(Access::Read).unwrap())
+}
+
+/// Asks an admin listener, on a connection of its own.
+pub fn ask_admin(admin: SocketAddr, method: &str, path: &str, key: &str, body: &str) -> Reply {
+    let mut headers = vec![("X-Admin-Key", key)];
+    if !body.is_empty() {
+        headers.push(("Content-Type", "application/json"));
+    }
+    Client::connect(admin).unwrap().send(method, path, &headers, body.as_bytes()).unwrap()
+}
+
+/// The value below which 99 of 100 lie.
+pub fn p99(mut values: Vec<Duration>) -> Duration {
+    values.sort_unstable();
+    values.get((values.len() * 99).div_ceil(100).saturating_sub(1)).copied().unwrap_or_default()
 }
 
 /// A seed, to be printed: another one each time, or that of `HEADWATER_SEED`, so that a failure can be had again.
@@ -383,21 +416,29 @@ hash,nonce,block_hash,block_number,transaction_index,from_address,to_address,val
 pub struct Process {
     child: Child,
     pub address: SocketAddr,
+    /// Where the admin listener is, unless it is switched off.
+    pub admin: Option<SocketAddr>,
 }
 
 impl Process {
     pub fn start(store: &Path, more: &[&str]) -> Self {
+        Self::with_log(store, more, Stdio::null())
+    }
+
+    /// One whose log goes somewhere.
+    pub fn with_log(store: &Path, more: &[&str], log: Stdio) -> Self {
         let mut arguments = vec!["serve", "--json", "--store", store.to_str().unwrap(), "--listen", "127.0.0.1:0"];
         // Most tests call faster than callers may; those about limits set them.
         arguments.extend_from_slice(&["--set", "limits.enabled=false"]);
         arguments.extend_from_slice(more);
-        let mut child = headwater(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = headwater(&arguments).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"));
         let url = said["url"].as_str().unwrap();
         let address = url.split_once("://").unwrap().1.parse().unwrap();
-        Self { child, address }
+        let admin = said["admin"].as_str().map(|url| url.strip_prefix("http://").unwrap().parse().unwrap());
+        Self { child, address, admin }
     }
 
     pub fn client(&self) -> io::Result<Client> {

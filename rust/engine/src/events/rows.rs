@@ -24,7 +24,7 @@ const MOST_SYMBOL: usize = 64;
 /// One movement that succeeded and moved something.
 pub(super) struct Row {
     /// As nobody in particular sees it.
-    pub row: TransferRow,
+    pub shown: TransferRow,
     pub cause: Cause,
     pub asset: Asset,
     sides: Sides,
@@ -95,7 +95,7 @@ impl Row {
 
     /// The row as nobody in particular sees it, with what only Bitcoin rows carry.
     pub fn alone(&self) -> TransferRow {
-        let mut row = self.row.clone();
+        let mut row = self.shown.clone();
         if let Sides::Utxo { owner, direction, transaction } = &self.sides {
             let (transaction, attribution) = &**transaction;
             let sides = UtxoSides::of(owner, *direction, attribution);
@@ -143,7 +143,7 @@ impl BlockRows {
         for (place, row) in (0..).zip(&rows) {
             row.parties().for_each(|address| by_address.entry(address).or_default().push(place));
         }
-        let largest_usd = rows.iter().filter_map(|row| row.row.amount_usd).fold(0.0, f64::max);
+        let largest_usd = rows.iter().filter_map(|row| row.shown.amount_usd).fold(0.0, f64::max);
         Ok(Self { rows, by_address, largest_usd, changes })
     }
 }
@@ -217,7 +217,7 @@ impl Maker<'_> {
         };
         let row = shortened(parts.row(&self.valuer, &Output::Own));
         let cause = Cause { hash: head.hash, kind, place: CausePlace::Ordinal(ordinal) };
-        self.rows.push(Row { row, cause, asset, sides: Sides::Account { from, to } });
+        self.rows.push(Row { shown: row, cause, asset, sides: Sides::Account { from, to } });
         Ok(())
     }
 
@@ -272,7 +272,7 @@ impl Maker<'_> {
             }
             let cause = Cause { hash: head.hash, kind: MovementKind::Utxo, place: CausePlace::Owner(owner) };
             let sides = Sides::Utxo { owner, direction, transaction: Arc::clone(&shared) };
-            self.rows.push(Row { row, cause, asset: Asset::Native, sides });
+            self.rows.push(Row { shown: row, cause, asset: Asset::Native, sides });
         }
         Ok(())
     }

@@ -257,13 +257,13 @@ impl Subscription {
     /// Whether a row is one to tell of, whoever it concerns.
     pub(super) fn wants(&self, row: &Row) -> bool {
         let is_asset = match &self.assets {
-            Assets::Verified => row.row.verified,
+            Assets::Verified => row.shown.verified,
             Assets::Symbols(symbols) => {
-                row.row.verified && row.row.symbol.as_ref().is_some_and(|symbol| symbols.contains(symbol))
+                row.shown.verified && row.shown.symbol.as_ref().is_some_and(|symbol| symbols.contains(symbol))
             }
             Assets::Contracts(assets) => assets.contains(&row.asset),
         };
-        let is_worth = |least: f64| least <= 0.0 || row.row.amount_usd.is_some_and(|usd| usd >= least);
+        let is_worth = |least: f64| least <= 0.0 || row.shown.amount_usd.is_some_and(|usd| usd >= least);
         is_asset && self.min_amount_usd.is_none_or(is_worth)
     }
 

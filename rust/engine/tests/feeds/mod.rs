@@ -41,6 +41,7 @@ pub fn follower(store: &Arc<MemoryStore>, position: u64) -> Follower {
 }
 
 /// A subscription, checked against the registry of [`store`].
+#[expect(clippy::needless_pass_by_value, reason = "filters are written where they are used")]
 pub fn watch(event_type: &str, filters: Value) -> Subscription {
     let store = store();
     let ledger = store.snapshot();

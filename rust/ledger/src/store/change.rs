@@ -38,7 +38,7 @@ impl Contents {
         let chain = batch.chain;
         let held = self.chain_for(&batch)?;
         let done = commit(&held, batch, (Destination::Sealed, telling), storage, cancel)?;
-        let after = done.after.map(|after| self.with_news(chain, after, done.news)).transpose()?;
+        let after = done.after.map(|after| self.with_news(chain, after, &done.news)).transpose()?;
         Ok((after, done.report))
     }
 
@@ -49,7 +49,7 @@ impl Contents {
         let destination = follows(&held, &batch)?;
         let done = commit(&held, batch, (destination, Telling::Items), storage, &Cancel::new())?;
         let after = done.after.expect("a block of the tail is always a change");
-        Ok((self.with_news(chain, after, done.news)?, done.report))
+        Ok((self.with_news(chain, after, &done.news)?, done.report))
     }
 
     /// Without the blocks of the tail above `to_block`, and how many those were; `None` when there are none.
@@ -121,7 +121,7 @@ impl Contents {
     }
 
     /// With what a commit made of a chain, and items that tell of it.
-    fn with_news(&self, chain: Chain, after: ChainContents, news: News) -> Result<Self> {
+    fn with_news(&self, chain: Chain, after: ChainContents, news: &News) -> Result<Self> {
         let mut feed = FeedState::clone(&self.feed);
         if let Some(told) = &news.told {
             feed.tell(chain, told, after.head())?;

@@ -64,7 +64,7 @@ pub(super) fn commit(
     plan.take_transactions(batch.transactions, cancel)?;
     plan.take_contracts(&batch.contracts)?;
     plan.take_tokens(batch.tokens)?;
-    plan.carry_out(claims, storage, cancel)
+    plan.carry_out(&claims, storage, cancel)
 }
 
 /// A new segment, and what it is made of.
@@ -378,7 +378,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    fn carry_out(mut self, claims: Claims, storage: &mut dyn Storage, cancel: &Cancel) -> Result<Done> {
+    fn carry_out(mut self, claims: &Claims, storage: &mut dyn Storage, cancel: &Cancel) -> Result<Done> {
         let mut after = self.held.clone();
         let has_edits = !self.edits.is_empty();
         for (place, edits) in std::mem::take(&mut self.edits) {
@@ -405,7 +405,7 @@ impl<'a> Plan<'a> {
         };
         let has_claims = match self.destination {
             Destination::Sealed => {
-                after.claims.add(&claims);
+                after.claims.add(claims);
                 after.claims != self.held.claims
             }
             Destination::Tail { .. } => false,

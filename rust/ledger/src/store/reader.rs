@@ -89,20 +89,22 @@ impl Store {
         let contents = &newest.contents;
         let manifest = self.path.join(folder::manifest_name(contents.generation));
         let manifest_bytes = std::fs::metadata(&manifest).map_or(0, |file| file.len());
-        let chains = contents.chains.iter().map(|(chain, held)| {
+        let mut chains = BTreeMap::new();
+        for (chain, held) in &contents.chains {
             let stats = ChainStats {
                 coverage: held.coverage(),
                 segments: held.sealed.len() as u64,
                 tail_blocks: held.tail.len() as u64,
                 bytes: held.parts().map(|part| part.file.length).sum(),
+                underived: contents.underived(*chain, held)?,
             };
-            (*chain, stats)
-        });
+            chains.insert(*chain, stats);
+        }
         let by_name = |file: &'_ FileRef| (file.name.clone(), file.length);
         let files: BTreeMap<String, u64> = contents.files().map(by_name).collect();
         Ok(StoreStats {
             generation: contents.generation,
-            chains: chains.collect(),
+            chains,
             files: files.len() as u64 + 1,
             bytes: files.values().sum::<u64>() + manifest_bytes,
             segment_bytes: contents.chains.values().flat_map(ChainContents::parts).map(|part| part.file.length).sum(),

@@ -184,6 +184,13 @@ impl Contents {
         tables
     }
 
+    /// How many sidecars of a chain are wanted that are missing or stale.
+    pub(super) fn underived(&self, chain: Chain, held: &ChainContents) -> Result<u64> {
+        let edges = self.missing(chain, held, Wanted::Large)?.len() as u64;
+        let holders = !held.sealed.is_empty() && held.wants_holders(Wanted::Large)?;
+        Ok(edges + u64::from(holders))
+    }
+
     fn missing(&self, chain: Chain, held: &ChainContents, wanted: Wanted<'_>) -> Result<Vec<(Chain, Arc<Part>)>> {
         let mut missing = Vec::new();
         if chain.family() == Family::Utxo {

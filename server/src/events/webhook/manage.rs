@@ -11,8 +11,8 @@ use super::deliveries::{self, KEPT_MS};
 use super::egress::{LONGEST, Target, TargetError};
 use super::endpoints::{self, Change, Endpoint, EndpointStatus, GRACE_MS, PER_ACCOUNT, WebhookView};
 use super::sign::Secret;
-use crate::gateway::{Call, Details, Gateway, Problem, Reply, Status};
-use crate::state::{StateError, now_ms};
+use crate::gateway::{Call, Details, Gateway, Problem, Repetition, Reply, Status};
+use crate::state::{StateError, keep, now_ms};
 use headwater_types::Timestamp;
 
 /// Rows of a page where nothing else is said.
@@ -115,6 +115,11 @@ pub(crate) async fn create(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
     check_target(&gateway, &target_url)?;
     let (filters, warnings) = check_filters(&gateway, event_type.clone(), filters.unwrap_or(Json::Null)).await?;
     call.warn(warnings);
+    let claim = match call.repetition(&gateway).await? {
+        Repetition::Without => None,
+        Repetition::First(claim) => Some(claim),
+        Repetition::Again(reply) => return Ok(reply.created_before("/v1/webhooks")),
+    };
     let secret = Secret::generate().map_err(|error| call.failed(&StateError::from(error)))?;
     let sealed = gateway.state().home().master().seal(secret.bytes()).map_err(|error| call.failed(&error))?;
     let endpoint = Endpoint {
@@ -127,13 +132,22 @@ pub(crate) async fn create(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
         created_at_ms: now_ms(),
     };
     let (account, key_id, row) = (call.caller.account.id(), call.caller.key_id.clone(), endpoint.clone());
-    let made = gateway.state().write(move |tx| endpoints::create(tx, (account, &key_id), &row, &sealed)).await;
-    if !made.map_err(|error| call.failed(&error))? {
+    let location = format!("/v1/webhooks/{}", endpoint.id);
+    let reply = call.reply(&CreatedWebhook { view: endpoint.into(), secret: secret.expose() }).created(location);
+    let kept = claim.as_ref().map(|claim| call.keep(&gateway, claim, &reply)).transpose()?;
+    let request_id = call.context.request_id.clone();
+    let made = gateway.state().write(move |tx| {
+        let made = endpoints::create(tx, (account, &key_id), &row, &sealed)?;
+        if let Some(kept) = kept.as_ref().filter(|_| made) {
+            keep(tx, account, kept, (&request_id, 201), 0)?;
+        }
+        Ok(made)
+    });
+    if !made.await.map_err(|error| call.failed(&error))? {
         return Err(too_many());
     }
     gateway.events().webhooks_have_changed();
-    let location = format!("/v1/webhooks/{}", endpoint.id);
-    Ok(call.reply(&CreatedWebhook { view: endpoint.into(), secret: secret.expose() }).created(location))
+    Ok(reply)
 }
 
 /// Lists the webhooks of the caller.

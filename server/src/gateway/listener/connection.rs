@@ -50,16 +50,16 @@ impl Shared {
 
 /// The limits of the protocols, each above our own of the same thing, which answer in JSON.
 fn builder() -> Builder<TokioExecutor> {
-    const HEAD_BYTES: usize = 64 << 10;
+    const HEAD_BYTES: u32 = 64 << 10;
     let mut builder = Builder::new(TokioExecutor::new());
     // The library's time for a head counts from the end of the request before: it would end idle connections, so it is
     // off, and the pulse of the connection tells the two apart.
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(HEAD_BYTES);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(HEAD_BYTES as usize);
     builder
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(100)
-        .max_header_list_size(HEAD_BYTES as u32)
+        .max_header_list_size(HEAD_BYTES)
         .initial_stream_window_size(64 << 10)
         .initial_connection_window_size(256 << 10)
         .max_send_buf_size(256 << 10)
@@ -209,11 +209,10 @@ impl Ending {
     fn until(self, pulse: Option<(Instant, Why)>, now: Instant) -> (Instant, Option<Why>) {
         const LOOK: Duration = Duration::from_secs(15);
         let (own, pulse) = match (self, pulse) {
-            (Self::Running | Self::Closing, pulse) => (None, pulse),
             (Self::Listening(last), pulse) => (Some((last, Why::Idle)), pulse),
             // Being idle is why it leaves, and it has a moment for that. A request that came in between is answered.
             (Self::Leaving(last), Some((_, Why::Idle))) => (Some((last, Why::Idle)), None),
-            (Self::Leaving(_), pulse) => (None, pulse),
+            (Self::Running | Self::Closing | Self::Leaving(_), pulse) => (None, pulse),
         };
         match own.into_iter().chain(pulse).min_by_key(|(until, _)| *until) {
             Some((until, why)) => (until, Some(why)),

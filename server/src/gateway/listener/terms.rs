@@ -26,7 +26,7 @@ impl Default for Terms {
         Self {
             connections: 10_240,
             head: Duration::from_secs(5),
-            idle: Duration::from_secs(60),
+            idle: Duration::from_mins(1),
             stall: Duration::from_secs(30),
             tls: None,
         }

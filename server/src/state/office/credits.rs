@@ -41,6 +41,20 @@ impl Office<'_, '_> {
         Ok(after)
     }
 
+    /// Gives back what a request of the account of this key cost; gives the credits and the balance after it.
+    ///
+    /// # Errors
+    /// As [`Office::refund`], and when another account paid.
+    pub fn refund_of(&mut self, key_id: &str, request_id: &str) -> Result<(i64, i64), StateError> {
+        let account = self.account_of(key_id)?;
+        let paid = self.tx.row(
+            "SELECT 1 FROM credit_ledger WHERE request_id = ?1 AND account_id = ?2 AND kind = 'charge'",
+            &[request_id.into(), account.into()],
+        )?;
+        paid.ok_or_else(|| StateError::UnknownCharge(request_id.to_owned()))?;
+        self.refund(request_id)
+    }
+
     /// Gives back what a request cost; gives the credits and the balance after it.
     ///
     /// # Errors

@@ -183,14 +183,15 @@ impl Office<'_, '_> {
             .collect()
     }
 
-    /// Changes that the back office made, newest first.
+    /// Changes that the back office made, newest first; those before the one with the id `before`, where it is given.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn changes(&mut self, limit: u32) -> Result<Vec<ChangeListing>, StateError> {
+    pub fn changes(&mut self, before: Option<&str>, limit: u32) -> Result<Vec<ChangeListing>, StateError> {
         let rows = self.tx.rows(
-            "SELECT id, ts_ms, actor, action, target, before_json, after_json FROM admin_audit ORDER BY id DESC LIMIT ?1",
-            &[i64::from(limit).into()],
+            "SELECT id, ts_ms, actor, action, target, before_json, after_json FROM admin_audit
+             WHERE CAST(?1 AS TEXT) IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",
+            &[before.into(), i64::from(limit).into()],
         )?;
         rows.iter()
             .map(|row| {

@@ -51,10 +51,8 @@ impl Plan<'_> {
                     gained.into_iter().map(|gain| (gain.before, gain.after)).unzip();
                 after.extend(gained);
                 let rows = self.built_of(&blocks, after, storage, cancel)?;
-                let before = match before.is_empty() {
-                    true => None,
-                    false => Some(self.built_of(&blocks, before, storage, cancel)?),
-                };
+                let before =
+                    if before.is_empty() { None } else { Some(self.built_of(&blocks, before, storage, cancel)?) };
                 Told { blocks, rows, before }
             }
         };

@@ -107,7 +107,7 @@ impl Run {
             let rows = target(&kept.rows);
             (kept.item, kept.made, rows, kept.before.as_ref().map(target))
         });
-        draft.write(items.collect(), folder)
+        draft.write(&items.collect::<Vec<_>>(), folder)
     }
 
     /// Writes several runs that follow each other as one.
@@ -123,7 +123,7 @@ impl Run {
                 items.push((*item, *made, targets[*rows], before.map(|before| targets[before])));
             }
         }
-        draft.write(items, folder)
+        draft.write(&items, folder)
     }
 
     /// The items.
@@ -217,6 +217,9 @@ enum Target {
     Part(usize),
 }
 
+/// An item that is about to be written: when it was made, where its rows go, and where what was before.
+type Line = (FeedItem, i64, Target, Option<Target>);
+
 /// A run that is about to be written.
 #[derive(Default)]
 struct Draft<'a> {
@@ -241,7 +244,7 @@ impl<'a> Draft<'a> {
         Target::Part(place)
     }
 
-    fn write(self, items: Vec<(FeedItem, i64, Target, Option<Target>)>, folder: &mut Folder) -> Result<Run> {
+    fn write(self, items: &[Line], folder: &mut Folder) -> Result<Run> {
         let root = folder.path().to_owned();
         let mut pieces = Vec::with_capacity(self.pieces.len());
         let pack = if self.pieces.is_empty() {
@@ -263,13 +266,13 @@ impl<'a> Draft<'a> {
             Target::Part(place) => pieces.len() + place,
         };
         let mut text = serde_json::to_vec(&Header { pieces: pieces.clone() }).expect("plain records have a JSON form");
-        for (item, made, rows, before) in &items {
+        for (item, made, rows, before) in items {
             text.push(b'\n');
             let entry = ItemEntry::of(item, *made, place(*rows), before.map(place));
             serde_json::to_writer(&mut text, &entry).expect("plain records have a JSON form");
         }
         let list = folder.keep_stream(FEED, "list", &mut |out| write_all(out, &text))?;
-        let position = |item: Option<&(FeedItem, i64, _, _)>| item.map_or(0, |(item, ..)| item.position);
+        let position = |item: Option<&Line>| item.map_or(0, |(item, ..)| item.position);
         let made = items.last().map_or(0, |(_, made, ..)| *made);
         let removed = items.iter().filter(|(item, ..)| item.removed).count() as u64;
         let span = (position(items.first()), position(items.last()), made, removed);

@@ -1,0 +1,133 @@
+//! Who may come in: the admin key, and how often an address may show a wrong one.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::http::HeaderMap;
+use axum::middleware::Next;
+use axum::response::Response;
+
+use super::desk::Admin;
+use super::{PATHS, Shared};
+use crate::gateway::{Context, Problem, Status, causes, drain, milliseconds};
+use crate::state::Office;
+
+/// Wrong keys that an address may show at once; one more is allowed per second.
+const BURST: u64 = 10;
+/// Addresses that are remembered at a time.
+const MOST: usize = 10_000;
+
+/// Wrong keys by address, as the time at which all of them are forgiven, in milliseconds.
+#[derive(Default)]
+pub(super) struct Failures(Mutex<HashMap<IpAddr, u64>>);
+
+impl Failures {
+    const FORGIVEN_MS: u64 = 1000;
+
+    fn is_over(&self, address: IpAddr, now_ms: u64) -> bool {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&address).is_some_and(|until| until.saturating_sub(now_ms) > (BURST - 1) * Self::FORGIVEN_MS)
+    }
+
+    fn note(&self, address: IpAddr, now_ms: u64) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST {
+            known.retain(|_, until| *until > now_ms);
+        }
+        let until = known.entry(address).or_insert(now_ms);
+        *until = (*until).max(now_ms) + Self::FORGIVEN_MS;
+    }
+}
+
+/// Tells the audit which route was met.
+pub(super) async fn name_endpoint(request: Request, next: Next) -> Response {
+    let matched = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
+    let named = PATHS.iter().chain(&["/healthz", "/readyz"]).find(|path| **path == matched);
+    if let (Some(path), Some(context)) = (named, request.extensions().get::<Arc<Context>>()) {
+        context.set_endpoint(path);
+    }
+    next.run(request).await
+}
+
+/// Lets a request through that shows an admin key.
+pub(super) async fn admit(State(shared): State<Shared>, mut request: Request, next: Next) -> Response {
+    let context = request.extensions().get::<Arc<Context>>().cloned();
+    let context = context.expect("the outermost layer gives every request one");
+    let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address.ip());
+    match identify(&shared, request.headers(), address).await {
+        Ok(id) => {
+            let actor = format!("admin:{id}");
+            context.set_caller(&actor);
+            request.extensions_mut().insert(Admin::new(shared, actor, context));
+            next.run(request).await
+        }
+        Err(problem) => {
+            let (parts, body) = request.into_parts();
+            drain(&parts.headers, body);
+            problem.response()
+        }
+    }
+}
+
+/// The id of the admin key that was shown.
+async fn identify(shared: &Shared, headers: &HeaderMap, address: Option<IpAddr>) -> Result<String, Problem> {
+    let now_ms = milliseconds();
+    if address.is_some_and(|address| shared.failures.is_over(address, now_ms)) {
+        let message = "too many wrong admin keys came from this address: wait a second between tries";
+        return Err(Problem::new(Status::TooManyRequests, message).because("rate_limited"));
+    }
+    let refused = |message: &str| {
+        if let Some(address) = address {
+            shared.failures.note(address, now_ms);
+        }
+        Err(Problem::new(Status::Unauthorized, message))
+    };
+    let mut shown = headers.get_all("x-admin-key").iter();
+    let text = match (shown.next(), shown.next()) {
+        (Some(key), None) => key.to_str().unwrap_or_default().to_owned(),
+        (None, _) => return refused("the header X-Admin-Key is missing"),
+        (Some(_), Some(_)) => return refused("the header X-Admin-Key is there more than once"),
+    };
+    let gateway = shared.gateway.clone();
+    let found = tokio::task::spawn_blocking(move || {
+        let state = gateway.state();
+        state.read(|tx| Office::new(tx, state.home().pepper(), "").identify_admin(&text))
+    });
+    match found.await {
+        Ok(Ok(Some(id))) => Ok(id),
+        Ok(Ok(None)) => refused("the admin key is not valid"),
+        Ok(Err(error)) => {
+            tracing::error!(error = causes(&error), "admin keys cannot be read");
+            Err(Problem::new(Status::BadGateway, "keys cannot be verified now: try again"))
+        }
+        Err(_) => Err(Problem::internal()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_ten_tries_and_one_more_each_second() {
+        let (failures, one) = (Failures::default(), IpAddr::from([10, 0, 0, 1]));
+        for _ in 0..10 {
+            assert!(!failures.is_over(one, 5000));
+            failures.note(one, 5000);
+        }
+        assert!(failures.is_over(one, 5000) && failures.is_over(one, 5999));
+        assert!(!failures.is_over(one, 6000), "one second forgives one");
+        assert!(!failures.is_over(IpAddr::from([10, 0, 0, 2]), 5000), "others are not concerned");
+    }
+
+    #[test]
+    fn what_is_remembered_stays_bounded() {
+        let failures = Failures::default();
+        for number in 0..30_000_u32 {
+            failures.note(IpAddr::from(number.to_be_bytes()), u64::from(number) * 10);
+        }
+        assert!(failures.0.lock().unwrap().len() <= MOST);
+    }
+}

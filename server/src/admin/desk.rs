@@ -1,0 +1,134 @@
+//! What every handler works with: who asks, what was sent, and how it is answered.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts, Query, RawPathParams, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Uri, header};
+use axum::response::Response;
+use headwater_engine::Reason;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::Shared;
+use crate::gateway::{Context, Gateway, Meta, Problem, Settings as Limits, Status, causes, read_json};
+use crate::state::{Office, StateError};
+
+/// Somebody with an admin key.
+#[derive(Clone)]
+pub(super) struct Admin {
+    pub shared: Shared,
+    actor: String,
+    context: Arc<Context>,
+}
+
+impl Admin {
+    pub fn new(shared: Shared, actor: String, context: Arc<Context>) -> Self {
+        Self { shared, actor, context }
+    }
+
+    pub fn gateway(&self) -> &Gateway {
+        &self.shared.gateway
+    }
+
+    /// Changes something; the change holds for every request after this.
+    pub async fn change<T, F>(&self, work: F) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Office<'_, '_>) -> Result<T, StateError> + Send + 'static,
+    {
+        self.gateway().state().office(&self.actor, work).await.map_err(|error| explain(&error))
+    }
+
+    /// Looks something up.
+    pub async fn look<T, F>(&self, work: F) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Office<'_, '_>) -> Result<T, StateError> + Send + 'static,
+    {
+        let (gateway, actor) = (self.gateway().clone(), self.actor.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            let state = gateway.state();
+            state.read(|tx| work(&mut Office::new(tx, state.home().pepper(), &actor)))
+        });
+        read.await.map_err(|_| Problem::internal())?.map_err(|error| explain(&error))
+    }
+
+    /// The envelope of what came of it.
+    pub fn answer(&self, result: Result<impl Serialize, Problem>) -> Response {
+        let text = result.and_then(|data| {
+            serde_json::to_string(&data).map_err(|error| {
+                tracing::error!(%error, "an answer of the back office has no JSON form");
+                Problem::internal()
+            })
+        });
+        match text {
+            Ok(text) => {
+                let meta = Meta { request_id: Some(self.context.request_id.clone()), ..Meta::default() };
+                let mut response = Response::new(Body::from(meta.wrap(&text)));
+                response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                response
+            }
+            Err(problem) => problem.response(),
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Admin {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
+        // A route that the check of keys does not cover must not work.
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| Problem::internal().response())
+    }
+}
+
+/// The one part of the path that is no fixed text.
+pub(super) struct Named(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        let path = RawPathParams::from_request_parts(parts, state).await;
+        let name = path.ok().and_then(|path| path.iter().next().map(|(_, value)| value.to_owned()));
+        let unreadable = || Problem::invalid(Reason::InvalidValue, None, "the path cannot be read").response();
+        name.map(Self).ok_or_else(unreadable)
+    }
+}
+
+/// The query of a request. A parameter that does not exist is refused: what was meant is not done by leaving it out.
+pub(super) fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
+    let read = Query::<T>::try_from_uri(uri);
+    read.map(|Query(query)| query)
+        .map_err(|rejection| Problem::invalid(Reason::InvalidValue, None, rejection.body_text()))
+}
+
+/// The JSON body of a request; where none was sent, as if it were `{}`.
+pub(super) async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
+    let (parts, mut body) = request.into_parts();
+    let is_empty = parts.headers.get(header::CONTENT_TYPE).is_none()
+        && parts.headers.get(header::CONTENT_LENGTH).is_none_or(|length| length == "0")
+        && parts.headers.get(header::TRANSFER_ENCODING).is_none();
+    let sent = if is_empty { json!({}) } else { read_json(&parts, &mut body, &Limits::default()).await? };
+    serde_json::from_value(sent).map_err(|error| Problem::invalid(Reason::InvalidValue, None, error.to_string()))
+}
+
+/// What became of a change that was not made.
+pub(super) fn explain(error: &StateError) -> Problem {
+    let text = error.to_string();
+    match error {
+        StateError::UnknownKey(_) | StateError::UnknownPlan(_) | StateError::UnknownCharge(_) => {
+            Problem::new(Status::NotFound, text)
+        }
+        StateError::DeadKey(_) | StateError::Occupied { .. } => Problem::new(Status::Conflict, text),
+        StateError::BadPlan { .. } | StateError::BadAmount { .. } => Problem::invalid(Reason::InvalidValue, None, text),
+        StateError::NotEmbedded => Problem::new(Status::BadRequest, text),
+        _ => {
+            tracing::error!(error = causes(error), "the back office could not do what it was asked to");
+            Problem::new(Status::BadGateway, "the state cannot be read or written now: the log says why")
+        }
+    }
+}

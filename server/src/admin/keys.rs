@@ -1,0 +1,141 @@
+//! Keys and their credits.
+
+use axum::extract::Request;
+use axum::response::Response;
+use headwater_engine::Reason;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::desk::{Admin, Named, body};
+use crate::gateway::Problem;
+use crate::state::{Environment, NewKey};
+
+/// Most hours that a rotated key stays good.
+const LONGEST_GRACE: u32 = 8760;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    #[serde(default = "unnamed")]
+    name: String,
+    #[serde(default)]
+    credits: i64,
+    #[serde(default)]
+    test: bool,
+    plan: Option<String>,
+}
+
+fn unnamed() -> String {
+    "default".to_owned()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rotation {
+    #[serde(default = "a_day")]
+    grace_hours: u32,
+}
+
+const fn a_day() -> u32 {
+    24
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Booking {
+    add: Option<i64>,
+    refund: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Assignment {
+    plan: String,
+}
+
+/// `GET /admin/v1/keys`
+pub(super) async fn list(admin: Admin) -> Response {
+    let keys = admin.look(|office| office.list_keys()).await;
+    admin.answer(keys.map(|keys| json!({"keys": keys})))
+}
+
+/// `POST /admin/v1/keys`: the key is in the answer, this once.
+pub(super) async fn create(admin: Admin, request: Request) -> Response {
+    let made = async {
+        let wanted: Wanted = body(request).await?;
+        let environment = if wanted.test { Environment::Test } else { Environment::Live };
+        let name = wanted.name.clone();
+        let made = admin
+            .change(move |office| office.create_key(&wanted.name, environment, wanted.credits, wanted.plan.as_deref()))
+            .await?;
+        Ok(shown(&made, &name))
+    };
+    admin.answer(made.await)
+}
+
+/// `GET /admin/v1/keys/{id}`
+pub(super) async fn show(admin: Admin, Named(id): Named) -> Response {
+    admin.answer(admin.look(move |office| office.key(&id)).await)
+}
+
+/// `DELETE /admin/v1/keys/{id}`: the next request with it is refused.
+pub(super) async fn revoke(admin: Admin, Named(id): Named) -> Response {
+    admin.answer(admin.change(move |office| office.revoke_key(&id)).await)
+}
+
+/// `POST /admin/v1/keys/{id}/rotate`
+pub(super) async fn rotate(admin: Admin, Named(id): Named, request: Request) -> Response {
+    let made = async {
+        let Rotation { grace_hours } = body(request).await?;
+        if grace_hours > LONGEST_GRACE {
+            let message = format!("grace_hours: {grace_hours} is more than the {LONGEST_GRACE} of a year");
+            return Err(Problem::invalid(Reason::InvalidValue, Some("grace_hours"), message));
+        }
+        let name = format!("in place of {id}");
+        let made = admin.change(move |office| office.rotate_key(&id, grace_hours * 3600)).await?;
+        Ok(shown(&made, &name))
+    };
+    admin.answer(made.await)
+}
+
+/// `POST /admin/v1/keys/{id}/credits`
+pub(super) async fn credits(admin: Admin, Named(id): Named, request: Request) -> Response {
+    let booked = async {
+        match body(request).await? {
+            Booking { add: Some(amount), refund: None } => {
+                let key = id.clone();
+                let balance = admin.change(move |office| office.add_credits(&key, amount)).await?;
+                Ok(json!({"id": id, "added": amount, "credits": balance}))
+            }
+            Booking { add: None, refund: Some(request_id) } => {
+                let (key, charge) = (id.clone(), request_id.clone());
+                let (credits, balance) = admin.change(move |office| office.refund_of(&key, &charge)).await?;
+                Ok(json!({"id": id, "request_id": request_id, "refunded": credits, "credits": balance}))
+            }
+            Booking { .. } => {
+                let message = "give {\"add\": credits} or {\"refund\": request_id}, one of them";
+                Err(Problem::invalid(Reason::MissingField, None, message))
+            }
+        }
+    };
+    admin.answer(booked.await)
+}
+
+/// `PUT /admin/v1/keys/{id}/plan`
+pub(super) async fn assign_plan(admin: Admin, Named(id): Named, request: Request) -> Response {
+    let assigned = async {
+        let Assignment { plan } = body(request).await?;
+        admin
+            .change(move |office| {
+                office.assign_plan(&id, &plan)?;
+                office.key(&id)
+            })
+            .await
+    };
+    admin.answer(assigned.await)
+}
+
+/// A new key, this once.
+fn shown(made: &NewKey, name: &str) -> serde_json::Value {
+    json!({"id": made.id, "key": made.key.expose(), "name": name, "credits": made.credits})
+}

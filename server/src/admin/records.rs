@@ -1,0 +1,105 @@
+//! What was recorded.
+
+use axum::http::Uri;
+use axum::response::Response;
+use headwater_engine::Reason;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::desk::{Admin, query};
+use crate::gateway::Problem;
+use crate::state::{AuditFilter, now_ms};
+
+/// Most rows of an answer.
+const MOST: u32 = 1000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Requests {
+    key_id: Option<String>,
+    status: Option<u16>,
+    /// Unix seconds.
+    since: Option<i64>,
+    cursor: Option<String>,
+    #[serde(default = "page")]
+    limit: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Page {
+    cursor: Option<String>,
+    #[serde(default = "page")]
+    limit: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfKey {
+    key_id: String,
+}
+
+const fn page() -> u32 {
+    50
+}
+
+fn checked(limit: u32) -> Result<u32, Problem> {
+    if (1..=MOST).contains(&limit) {
+        return Ok(limit);
+    }
+    let message = format!("limit: {limit} is not between 1 and {MOST}");
+    Err(Problem::invalid(Reason::LimitOutOfRange, Some("limit"), message))
+}
+
+/// The cursor behind the last row; null when the list may have ended.
+fn next<T>(rows: &[T], limit: u32, id: impl Fn(&T) -> String) -> Option<String> {
+    rows.last().filter(|_| rows.len() == limit as usize).map(id)
+}
+
+/// `GET /admin/v1/audit`
+pub(super) async fn audit(admin: Admin, uri: Uri) -> Response {
+    let found = async {
+        let Requests { key_id, status, since, cursor, limit } = query(&uri)?;
+        let limit = checked(limit)?;
+        let from_ms = since.map(|secs| secs.saturating_mul(1000));
+        let filter = AuditFilter { key_id, status, from_ms, before: cursor, limit };
+        let rows = admin.look(move |office| office.audit(&filter)).await?;
+        let next = next(&rows, limit, |row| row.request_id.clone());
+        Ok(json!({"requests": rows, "next_cursor": next}))
+    };
+    admin.answer(found.await)
+}
+
+/// `GET /admin/v1/changes`
+pub(super) async fn changes(admin: Admin, uri: Uri) -> Response {
+    let found = async {
+        let Page { cursor, limit } = query(&uri)?;
+        let limit = checked(limit)?;
+        let rows = admin.look(move |office| office.changes(cursor.as_deref(), limit)).await?;
+        let next = next(&rows, limit, |row| row.id.clone());
+        Ok(json!({"changes": rows, "next_cursor": next}))
+    };
+    admin.answer(found.await)
+}
+
+/// `GET /admin/v1/usage`
+pub(super) async fn usage(admin: Admin, uri: Uri) -> Response {
+    let found = async {
+        let OfKey { key_id } = query(&uri)?;
+        admin.look(move |office| office.usage(&key_id, now_ms())).await
+    };
+    admin.answer(found.await)
+}
+
+/// `GET /admin/v1/lost-answers`: charges whose answers may never have arrived.
+pub(super) async fn lost_answers(admin: Admin) -> Response {
+    const ALL: u32 = 10_000;
+    let lost = admin.look(|office| office.lost_answers(ALL)).await;
+    admin.answer(lost.map(|lost| json!({"lost": lost})))
+}
+
+/// `POST /admin/v1/lost-answers`: gives all of them back.
+pub(super) async fn refund_lost(admin: Admin) -> Response {
+    let refunded = admin.change(|office| office.refund_lost()).await;
+    admin.answer(refunded.map(|refunded| json!({"refunded_requests": refunded})))
+}

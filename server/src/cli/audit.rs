@@ -1,0 +1,128 @@
+//! `headwater audit`.
+
+use clap::Subcommand;
+use serde_json::json;
+
+use super::error::Failure;
+use super::output::{Output, date, table};
+use super::{Shared, actor};
+use crate::state::{AuditFilter, AuditListing, ChangeListing};
+
+/// What `audit` takes.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Only requests with this key.
+    #[arg(long, value_name = "ID")]
+    key: Option<String>,
+    /// Only requests that ended with this status.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(100..=599))]
+    status: Option<u16>,
+    /// Only requests since then: Unix seconds, or 2026-01-31, or 2026-01-31T12:00:00Z.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<i64>,
+    /// Only requests before the one with this id: where an earlier list goes on.
+    #[arg(long, value_name = "REQUEST_ID")]
+    before: Option<String>,
+    /// At most so many, newest first.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    limit: u32,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List what the back office changed, newest first, with what was there before and after.
+    Changes {
+        /// At most so many.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        limit: u32,
+    },
+}
+
+/// Reads a time as Unix seconds.
+fn time(text: &str) -> Result<i64, String> {
+    let date = || text.parse::<chrono::NaiveDate>().ok()?.and_hms_opt(0, 0, 0).map(|time| time.and_utc().timestamp());
+    let instant = || chrono::DateTime::parse_from_rfc3339(text).ok().map(|time| time.timestamp());
+    text.parse()
+        .ok()
+        .or_else(date)
+        .or_else(instant)
+        .ok_or_else(|| "expected Unix seconds, 2026-01-31 or 2026-01-31T12:00:00Z".to_owned())
+}
+
+/// Shows requests, or changes of the back office.
+pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
+    let home = shared.state()?;
+    if let Some(Command::Changes { limit }) = arguments.command {
+        let changes = home.office(&actor(), |office| office.changes(None, limit))?;
+        return output.report(&json!({"changes": changes}), || change_lines(&changes));
+    }
+    let Arguments { key, status, since, before, limit, .. } = arguments;
+    let from_ms = since.map(|secs| secs.saturating_mul(1000));
+    let filter = AuditFilter { key_id: key, status, from_ms, before, limit };
+    let requests = home.office(&actor(), |office| office.audit(&filter))?;
+    output.report(&json!({"requests": requests}), || request_lines(&requests))
+}
+
+fn request_lines(requests: &[AuditListing]) -> Vec<String> {
+    if requests.is_empty() {
+        return vec!["no request fits".to_owned()];
+    }
+    let head = ["time", "request", "key", "method", "endpoint", "status", "cost", "ms", "bytes"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(requests.iter().map(|request| {
+        vec![
+            date(request.ts_ms / 1000),
+            request.request_id.clone(),
+            request.key_id.clone().unwrap_or_default(),
+            request.method.clone(),
+            request.endpoint.clone().unwrap_or_default(),
+            request.status.to_string(),
+            request.cost.to_string(),
+            request.duration_ms.to_string(),
+            request.bytes.to_string(),
+        ]
+    }));
+    table(&rows)
+}
+
+fn change_lines(changes: &[ChangeListing]) -> Vec<String> {
+    if changes.is_empty() {
+        return vec!["nothing was changed yet".to_owned()];
+    }
+    let mut rows = vec![["time", "who", "what", "target", "before", "after"].map(str::to_owned).to_vec()];
+    rows.extend(changes.iter().map(|change| {
+        vec![
+            date(change.ts_ms / 1000),
+            change.actor.clone(),
+            change.action.clone(),
+            change.target.clone(),
+            change.before.clone().unwrap_or_default(),
+            change.after.clone().unwrap_or_default(),
+        ]
+    }));
+    table(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_read_in_the_forms_that_people_write() {
+        // 2000-02-29T12:34:56Z, as `date -u -d @951827696` prints it.
+        for (text, secs) in [
+            ("951827696", 951_827_696),
+            ("2000-02-29T12:34:56Z", 951_827_696),
+            ("2000-02-29T13:34:56+01:00", 951_827_696),
+            ("1970-01-02", 86_400),
+        ] {
+            assert_eq!(time(text), Ok(secs), "{text}");
+        }
+        for text in ["", "yesterday", "2000-02-30"] {
+            assert!(time(text).is_err(), "{text}");
+        }
+    }
+}

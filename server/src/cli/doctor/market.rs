@@ -1,0 +1,42 @@
+//! Prices and token registries.
+
+use headwater_ledger::Ledger;
+use headwater_types::{Chain, Timestamp};
+
+use super::Findings;
+
+const AREA: &str = "market";
+/// Prices may be so much older than the data before somebody should know.
+const LATE_SECS: i64 = 2 * 86_400;
+
+/// Whether the native coins have prices up to the data, and tokens names.
+pub(super) fn examine(chains: &[Chain], ledger: &dyn Ledger, findings: &mut Findings) {
+    for chain in chains {
+        let symbol = chain.native_symbol();
+        let head = ledger.coverage().get(chain).and_then(|coverage| coverage.last_time);
+        match (ledger.prices().latest(symbol), head) {
+            (None, _) => findings.warn(
+                AREA,
+                format!("{chain}: there is no price of {symbol}"),
+                "`headwater prices import` reads some: amounts in USD are null until then",
+            ),
+            (Some(price), Some(head)) if late(price.time, head) => findings.warn(
+                AREA,
+                format!("{chain}: the newest price of {symbol} is older than the data by more than two days"),
+                "`headwater prices import` reads newer ones",
+            ),
+            (Some(_), _) => findings.good(AREA, format!("{chain}: {symbol} has prices up to the data")),
+        }
+        if chain.family() != headwater_types::Family::Utxo && ledger.registry().entries(*chain).len() <= 1 {
+            findings.warn(
+                AREA,
+                format!("{chain}: no token is registered"),
+                "`headwater tokens import` reads lists: tokens have no symbols and no prices until then",
+            );
+        }
+    }
+}
+
+fn late(price: Timestamp, head: Timestamp) -> bool {
+    head.secs().saturating_sub(price.secs()) > LATE_SECS
+}

@@ -1,0 +1,237 @@
+//! Figures of the running service, for Prometheus.
+//!
+//! Labels are routes, classes, codes and reasons that stand in the code, and chains: never a key, an address, or anything else
+//! that a client chose, so that their number stays bounded whatever comes in.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use headwater_engine::CostClass;
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+use crate::state::State;
+
+/// Media type of the figures.
+pub(crate) const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Most pairs of code and reason; what would be more is counted together.
+const REFUSALS: usize = 128;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Route {
+    endpoint: &'static str,
+    status: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Class {
+    class: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Refusal {
+    code: &'static str,
+    reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfChain {
+    chain: String,
+}
+
+/// What a refusal says of itself to the figures; travels with the response inside the gateway.
+#[derive(Debug, Clone)]
+pub(super) struct Refused {
+    pub code: &'static str,
+    pub reason: String,
+}
+
+/// How a request ended.
+#[derive(Debug)]
+pub(super) struct Ended<'a> {
+    pub endpoint: Option<&'static str>,
+    pub status: u16,
+    pub took: Duration,
+    pub cost: i64,
+    pub refused: Option<&'a Refused>,
+}
+
+type Watch = (Gauge, Box<dyn Fn() -> i64 + Send + Sync>);
+
+/// The figures. Parts that come and go (streams, webhooks) add theirs with [`Metrics::counter`], [`Metrics::gauge`] and
+/// [`Metrics::watch`].
+pub struct Metrics {
+    registry: Mutex<Registry>,
+    watched: Mutex<Vec<Watch>>,
+    requests: Family<Route, Counter>,
+    durations: Family<Class, Histogram, fn() -> Histogram>,
+    in_flight: Gauge,
+    refused: Family<Refusal, Counter>,
+    known: Mutex<HashSet<Refusal>>,
+    credits: Counter,
+    waiting: Gauge,
+    held: Gauge,
+    generation: Gauge,
+    lag: Family<OfChain, Gauge>,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics(..)")
+    }
+}
+
+/// From half a millisecond to a minute.
+fn buckets() -> Histogram {
+    Histogram::new(exponential_buckets(0.0005, 2.0, 18))
+}
+
+impl Metrics {
+    pub(super) fn new(state: &State) -> Self {
+        let mut registry = Registry::with_prefix("headwater");
+        let metrics = Self {
+            registry: Mutex::default(),
+            watched: Mutex::default(),
+            requests: Family::default(),
+            durations: Family::new_with_constructor(buckets),
+            in_flight: Gauge::default(),
+            refused: Family::default(),
+            known: Mutex::default(),
+            credits: Counter::default(),
+            waiting: Gauge::default(),
+            held: Gauge::default(),
+            generation: Gauge::default(),
+            lag: Family::default(),
+        };
+        registry.register("requests", "Requests that were answered, by route and status", metrics.requests.clone());
+        registry.register(
+            "request_duration_seconds",
+            "From the head of a request to its answer, by cost class",
+            metrics.durations.clone(),
+        );
+        registry.register("requests_in_flight", "Requests under way", metrics.in_flight.clone());
+        registry.register("refused", "Requests that were refused, by code and reason", metrics.refused.clone());
+        registry.register("credits_charged", "Credits charged", metrics.credits.clone());
+        registry.register("credits_held", "Credits held by requests under way", metrics.held.clone());
+        registry.register("state_waiting", "Operations that wait for the writer of the state", metrics.waiting.clone());
+        registry.register("state_commit_seconds", "Commits of the state", state.commits().clone());
+        registry.register("ledger_generation", "Generation of the store that answers", metrics.generation.clone());
+        registry.register(
+            "chain_lag_seconds",
+            "How far the newest transaction of a chain lies behind the clock",
+            metrics.lag.clone(),
+        );
+        *metrics.registry.lock().unwrap_or_else(PoisonError::into_inner) = registry;
+        metrics
+    }
+
+    /// A counter of one's own; `_total` is added to its name. Register it once.
+    pub fn counter(&self, name: &str, help: &str) -> Counter {
+        let counter = Counter::default();
+        self.register(|registry| registry.register(name, help, counter.clone()));
+        counter
+    }
+
+    /// A gauge of one's own, set by who registered it. Register it once.
+    pub fn gauge(&self, name: &str, help: &str) -> Gauge {
+        let gauge = Gauge::default();
+        self.register(|registry| registry.register(name, help, gauge.clone()));
+        gauge
+    }
+
+    /// A gauge that is asked whenever somebody looks.
+    pub fn watch(&self, name: &str, help: &str, read: impl Fn() -> i64 + Send + Sync + 'static) {
+        let gauge = self.gauge(name, help);
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner).push((gauge, Box::new(read)));
+    }
+
+    fn register(&self, add: impl FnOnce(&mut Registry)) {
+        add(&mut self.registry.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// A request begins; it is under way until what is given back is dropped.
+    pub(super) fn begin(&self) -> UnderWay {
+        self.in_flight.inc();
+        UnderWay(self.in_flight.clone())
+    }
+
+    pub(super) fn end(&self, ended: &Ended<'_>) {
+        let endpoint = ended.endpoint.unwrap_or("none");
+        self.requests.get_or_create(&Route { endpoint, status: status_class(ended.status) }).inc();
+        let class = Class { class: cost_class(endpoint) };
+        self.durations.get_or_create(&class).observe(ended.took.as_secs_f64());
+        self.credits.inc_by(u64::try_from(ended.cost).unwrap_or(0));
+        if let Some(Refused { code, reason }) = ended.refused {
+            let mut refusal = Refusal { code, reason: reason.clone() };
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.len() < REFUSALS {
+                known.insert(refusal.clone());
+            } else if !known.contains(&refusal) {
+                refusal.reason = "other".to_owned();
+            }
+            drop(known);
+            self.refused.get_or_create(&refusal).inc();
+        }
+    }
+
+    /// All figures as text. Reads the head of the store: for threads that may block.
+    pub(super) fn scrape(&self, state: &State, ledger: Option<&dyn headwater_ledger::Ledger>) -> String {
+        self.waiting.set(i64::try_from(state.waiting()).unwrap_or(i64::MAX));
+        self.held.set(state.book().held());
+        if let Some(ledger) = ledger {
+            self.generation.set(i64::try_from(ledger.generation()).unwrap_or(i64::MAX));
+            let now_secs = crate::state::now_ms() / 1000;
+            for (chain, coverage) in ledger.coverage() {
+                if let Some(last) = coverage.last_time {
+                    let labels = OfChain { chain: chain.to_string() };
+                    self.lag.get_or_create(&labels).set(now_secs.saturating_sub(last.secs()));
+                }
+            }
+        }
+        for (gauge, read) in self.watched.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            gauge.set(read());
+        }
+        let mut out = String::new();
+        let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        // Writing into a string cannot fail.
+        let _ = text::encode(&mut out, &registry);
+        out
+    }
+}
+
+/// A request under way.
+pub(super) struct UnderWay(Gauge);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+const fn status_class(status: u16) -> &'static str {
+    match status {
+        200..=299 => "2xx",
+        400..=498 => "4xx",
+        // The client went away.
+        499 => "499",
+        500..=599 => "5xx",
+        _ => "other",
+    }
+}
+
+fn cost_class(path: &str) -> &'static str {
+    let endpoint = headwater_engine::ENDPOINTS.iter().find(|endpoint| endpoint.path == path);
+    match endpoint.map(|endpoint| endpoint.class) {
+        Some(CostClass::Free) => "free",
+        Some(CostClass::Light) => "light",
+        Some(CostClass::Medium) => "medium",
+        Some(CostClass::Heavy) => "heavy",
+        None => "service",
+    }
+}

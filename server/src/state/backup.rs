@@ -1,0 +1,234 @@
+//! Copies of a state: made while it runs, checked, and put back.
+//!
+//! A backup is a folder as a state is one: the database, and the two secrets that it cannot be used without. It is made
+//! under another name and appears whole or not at all.
+
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::db::{Access, Db, Place};
+use super::home::{DATABASE, Home};
+use super::secrets::{MASTER, PEPPER, io_error, put};
+use super::{StateError, check_ledger};
+
+/// What a check went through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Checked {
+    /// Entries of the credit ledger.
+    pub entries: u64,
+}
+
+impl Home {
+    /// Opens a state that is there already; makes nothing.
+    ///
+    /// # Errors
+    /// As [`Home::open`], and when there is none.
+    pub fn open_existing(place: &Place, secrets_dir: Option<&Path>) -> Result<Self, StateError> {
+        if let Place::Folder(path) = place
+            && !path.join(DATABASE).exists()
+        {
+            return Err(StateError::NoState { path: path.clone() });
+        }
+        Self::open(place, secrets_dir)
+    }
+
+    /// Checks the structure of the database, and that every balance is the end of an unbroken chain of entries.
+    ///
+    /// # Errors
+    /// The first thing that does not fit.
+    pub fn check(&self) -> Result<Checked, StateError> {
+        check(&mut self.connect(Access::Write)?)
+    }
+
+    /// Copies database and secrets into a new folder, while others may write; the copy is the state of one moment, and
+    /// is checked before it gets its name.
+    ///
+    /// # Errors
+    /// When `folder` is there already, cannot be written, or the copy does not pass the check. A state in `PostgreSQL`
+    /// is copied with its own tools.
+    pub fn back_up(&self, folder: &Path) -> Result<Checked, StateError> {
+        if matches!(self.place(), Place::Postgres(_)) {
+            return Err(StateError::NotEmbedded);
+        }
+        vacant(folder)?;
+        let draft = Draft::make(folder)?;
+        let copy = draft.path.join(DATABASE);
+        make_file(&copy)?;
+        self.connect(Access::Read)?.copy_to(&copy)?;
+        let checked = check(&mut Db::open_sqlite(&copy, Access::Read)?)?;
+        put(&draft.path, PEPPER, self.pepper().bytes())?;
+        put(&draft.path, MASTER, self.master().bytes())?;
+        draft.keep_as(folder)?;
+        Ok(checked)
+    }
+
+    /// Makes a state out of a backup. The backup stays as it is; one of an earlier version is taken on to this one.
+    ///
+    /// # Errors
+    /// When there is a state or a secret in the way, or the backup is not whole.
+    pub fn restore(backup: &Path, place: &Place, secrets_dir: Option<&Path>) -> Result<Checked, StateError> {
+        let Place::Folder(folder) = place else { return Err(StateError::NotEmbedded) };
+        vacant(folder)?;
+        if let Some(secrets) = secrets_dir {
+            for name in [PEPPER, MASTER] {
+                vacant(&secrets.join(name))?;
+            }
+        }
+        let draft = Draft::make(folder)?;
+        for name in [DATABASE, PEPPER, MASTER] {
+            let from = backup.join(name);
+            if name == MASTER && !from.exists() {
+                // A backup of the first schema has none; the step to the next one makes it.
+                continue;
+            }
+            let bytes = fs::File::open(&from).map_err(io_error("cannot read", &from))?;
+            let mut to = make_file(&draft.path.join(name))?;
+            std::io::copy(&mut &bytes, &mut to).and_then(|_| to.sync_all()).map_err(io_error("cannot copy", &from))?;
+        }
+        // Opened as a state is opened: schema, secrets and database must fit.
+        let home = Self::in_folder(&draft.path)?;
+        let checked = home.check()?;
+        if let Some(secrets) = secrets_dir {
+            fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(secrets)
+                .map_err(io_error("cannot make the folder", secrets))?;
+            put(secrets, PEPPER, home.pepper().bytes())?;
+            put(secrets, MASTER, home.master().bytes())?;
+            for name in [PEPPER, MASTER] {
+                let path = draft.path.join(name);
+                fs::remove_file(&path).map_err(io_error("cannot remove", &path))?;
+            }
+        }
+        draft.keep_as(folder)?;
+        Ok(checked)
+    }
+}
+
+fn check(db: &mut Db) -> Result<Checked, StateError> {
+    db.check_integrity()?;
+    Ok(Checked { entries: check_ledger(db)? })
+}
+
+/// Nothing may be there, an empty folder excepted.
+fn vacant(path: &Path) -> Result<(), StateError> {
+    let occupied = match fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+    };
+    if occupied { Err(StateError::Occupied { path: path.to_owned() }) } else { Ok(()) }
+}
+
+fn make_file(path: &Path) -> Result<fs::File, StateError> {
+    let opened = fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(path);
+    opened.map_err(io_error("cannot make", path))
+}
+
+/// A folder that goes away again unless it is kept.
+struct Draft {
+    path: PathBuf,
+}
+
+impl Draft {
+    /// Makes it beside where it is to be, so that a rename is enough.
+    fn make(target: &Path) -> Result<Self, StateError> {
+        let mut name = target.file_name().unwrap_or("state".as_ref()).to_os_string();
+        name.push(format!(".draft-{}", uuid::Uuid::now_v7().simple()));
+        let path = target.with_file_name(name);
+        if let Some(parent) = target.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            fs::create_dir_all(parent).map_err(io_error("cannot make the folder", parent))?;
+        }
+        fs::DirBuilder::new().mode(0o700).create(&path).map_err(io_error("cannot make the folder", &path))?;
+        Ok(Self { path })
+    }
+
+    fn keep_as(self, target: &Path) -> Result<(), StateError> {
+        let synced = fs::File::open(&self.path).and_then(|folder| folder.sync_all());
+        synced.map_err(io_error("cannot sync", &self.path))?;
+        fs::rename(&self.path, target).map_err(io_error("cannot make", target))?;
+        let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::File::open(parent).and_then(|folder| folder.sync_all()).map_err(io_error("cannot sync", parent))
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // Not there any more where it was kept.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::state::Environment;
+
+    fn state(path: &Path) -> (Home, String) {
+        let home = Home::in_folder(path).unwrap();
+        let made = home.office("test", |office| office.create_key("k", Environment::Live, 7, None)).unwrap();
+        (home, made.id)
+    }
+
+    #[test]
+    fn a_backup_is_private_and_becomes_a_state_again() {
+        let place = tempfile::tempdir().unwrap();
+        let (home, id) = state(&place.path().join("state"));
+        let backup = place.path().join("deep/backup");
+        assert_eq!(home.back_up(&backup).unwrap(), Checked { entries: 1 });
+        for (name, mode) in [(DATABASE, 0o600), (PEPPER, 0o600), (MASTER, 0o600), (".", 0o700)] {
+            assert_eq!(fs::metadata(backup.join(name)).unwrap().permissions().mode() & 0o777, mode, "{name}");
+        }
+        home.office("test", |office| office.add_credits(&id, 5)).unwrap();
+        let again = place.path().join("again");
+        Home::restore(&backup, &Place::Folder(again.clone()), None).unwrap();
+        let restored = Home::open_existing(&Place::Folder(again), None).unwrap();
+        assert_eq!(restored.office("test", |office| office.key(&id)).unwrap().credits, 7);
+        assert_eq!(restored.pepper().digest(&[b"x"]), home.pepper().digest(&[b"x"]));
+    }
+
+    #[test]
+    fn nothing_is_overwritten_and_nothing_half_done_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let (home, _) = state(&place.path().join("state"));
+        let backup = place.path().join("backup");
+        home.back_up(&backup).unwrap();
+        assert!(matches!(home.back_up(&backup), Err(StateError::Occupied { .. })));
+        let occupied = Home::restore(&backup, home.place(), None);
+        assert!(matches!(occupied, Err(StateError::Occupied { .. })));
+        let to = Place::Folder(place.path().join("to"));
+        fs::write(backup.join(PEPPER), [1; 32]).unwrap();
+        assert!(matches!(Home::restore(&backup, &to, None), Err(StateError::WrongSecret { .. })));
+        let left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 2, "{left:?}");
+        assert!(matches!(Home::open_existing(&to, None), Err(StateError::NoState { .. })));
+    }
+
+    #[test]
+    fn a_backup_that_was_changed_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let (home, _) = state(&place.path().join("state"));
+        let backup = place.path().join("backup");
+        home.back_up(&backup).unwrap();
+        let database = rusqlite::Connection::open(backup.join(DATABASE)).unwrap();
+        database.execute_batch("UPDATE account SET balance = 8").unwrap();
+        drop(database);
+        let refused = Home::restore(&backup, &Place::Folder(place.path().join("to")), None);
+        assert!(matches!(refused, Err(StateError::BrokenLedger { .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn secrets_can_stand_elsewhere() {
+        let place = tempfile::tempdir().unwrap();
+        let (home, _) = state(&place.path().join("state"));
+        let backup = place.path().join("backup");
+        home.back_up(&backup).unwrap();
+        let (to, secrets) = (Place::Folder(place.path().join("to")), place.path().join("secrets"));
+        Home::restore(&backup, &to, Some(&secrets)).unwrap();
+        assert!(Home::open(&to, Some(&secrets)).is_ok());
+        assert!(!place.path().join("to").join(PEPPER).exists());
+    }
+}

@@ -1,0 +1,264 @@
+//! The admin listener: what it does, what it refuses, and the figures it shows.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, QUIET, Reply, Server};
+
+/// The data of an answer that must be a success.
+fn data(reply: &Reply) -> Value {
+    let json = reply.json();
+    assert_eq!(reply.status, 200, "{json}");
+    assert_eq!(json["meta"]["request_id"], reply.header("x-request-id"));
+    json["data"].clone()
+}
+
+#[test]
+fn a_key_lives_its_life_through_the_admin_listener() {
+    let server = Server::start();
+    let (admin_id, admin) = server.admin_key();
+    let ask = |method: &str, path: &str, body: &str| server.ask_admin(method, path, &admin, body);
+    data(&ask("PUT", "/admin/v1/plans/small", r#"{"concurrency": 3}"#));
+    let made = data(&ask("POST", "/admin/v1/keys", r#"{"name": "n", "credits": 10, "test": true, "plan": "small"}"#));
+    let (id, key) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
+    assert!(key.starts_with("hw_test_"), "{key}");
+    let path = |rest: &str| format!("/admin/v1/keys/{id}{rest}");
+    // Known at once: no wait between the answer and the first call.
+    let paid = server.client().post("/v1/transactions", key, QUIET).unwrap();
+    assert_eq!((paid.status, paid.header("x-credit-remaining")), (200, "5"));
+    assert_eq!(data(&ask("POST", &path("/credits"), r#"{"add": 7}"#))["credits"], 12);
+    let refund = json!({"refund": paid.header("x-request-id")}).to_string();
+    let refunded = data(&ask("POST", &path("/credits"), &refund));
+    assert_eq!((&refunded["refunded"], &refunded["credits"]), (&json!(5), &json!(17)));
+    assert_eq!(server.client().post("/v1/transactions", key, QUIET).unwrap().header("x-credit-remaining"), "12");
+    assert_eq!(data(&ask("PUT", &path("/plan"), r#"{"plan": "default"}"#))["plan"], "default");
+    assert_eq!(data(&ask("GET", &path(""), ""))["credits"], 12);
+    let rotated = data(&ask("POST", &path("/rotate"), r#"{"grace_hours": 0}"#));
+    let next = rotated["key"].as_str().unwrap();
+    assert_eq!(server.client().post("/v1/transactions", key, QUIET).unwrap().status, 401);
+    assert_eq!(server.client().post("/v1/transactions", next, QUIET).unwrap().status, 200);
+    let usage = data(&ask("GET", &format!("/admin/v1/usage?key_id={id}"), ""));
+    assert_eq!((&usage["credit_remaining"], &usage["by_endpoint"][0]["credits"]), (&json!(7), &json!(15)));
+    let next_id = rotated["id"].as_str().unwrap();
+    assert!(data(&ask("DELETE", &format!("/admin/v1/keys/{next_id}"), ""))["revoked_at"].is_i64());
+    assert_eq!(server.client().post("/v1/transactions", next, QUIET).unwrap().status, 401);
+    let keys = data(&ask("GET", "/admin/v1/keys", ""));
+    assert_eq!(keys["keys"].as_array().unwrap().len(), 2);
+    assert!(!keys.to_string().contains(&key[17..60]));
+    assert_eq!(data(&ask("GET", "/admin/v1/plans", ""))["plans"].as_array().unwrap().len(), 2);
+    data(&ask("DELETE", "/admin/v1/plans/small", ""));
+
+    let changes = data(&ask("GET", "/admin/v1/changes?limit=1000", ""));
+    let rows = changes["changes"].as_array().unwrap();
+    let by_us = rows.iter().filter(|row| row["actor"] == format!("admin:{admin_id}"));
+    let actions: Vec<&str> = by_us.map(|row| row["action"].as_str().unwrap()).collect();
+    let expected = [
+        "plans.remove",
+        "keys.revoke",
+        "keys.rotate",
+        "plans.assign",
+        "credits.refund",
+        "credits.add",
+        "keys.create",
+        "plans.set",
+    ];
+    assert_eq!(actions, expected);
+    let page = data(&ask("GET", "/admin/v1/changes?limit=2", ""));
+    let cursor = page["next_cursor"].as_str().unwrap();
+    let next_page = data(&ask("GET", &format!("/admin/v1/changes?limit=2&cursor={cursor}"), ""));
+    assert_eq!(next_page["changes"][0], rows[2]);
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_as_the_public_api_refuses() {
+    let server = Server::start();
+    let (_, admin) = server.admin_key();
+    let (id, _) = server.key(10);
+    let (_, other) = server.key(10);
+    let others = server.client().post("/v1/transactions", &other, QUIET).unwrap();
+    let foreign = json!({"refund": others.header("x-request-id")}).to_string();
+    let credits = format!("/admin/v1/keys/{id}/credits");
+    for (status, reason, method, path, body) in [
+        (404, "", "GET", "/admin/v1/keys/AAAAAAAA", ""),
+        (404, "", "DELETE", "/admin/v1/keys/AAAAAAAA", ""),
+        (404, "", "GET", "/admin/v1/nothing", ""),
+        (404, "", "GET", "/v1/chains", ""),
+        (404, "", "DELETE", "/admin/v1/plans/none", ""),
+        (404, "", "GET", "/admin/v1/usage?key_id=AAAAAAAA", ""),
+        (404, "", "POST", &credits, r#"{"refund": "nothing"}"#),
+        (404, "", "POST", &credits, &foreign),
+        (405, "", "PUT", "/admin/v1/keys", "{}"),
+        (400, "invalid_value", "POST", &credits, r#"{"add": 0}"#),
+        (400, "invalid_value", "POST", &credits, r#"{"add": "5"}"#),
+        (400, "missing_field", "POST", &credits, "{}"),
+        (400, "missing_field", "POST", &credits, r#"{"add": 1, "refund": "x"}"#),
+        (400, "invalid_json", "POST", &credits, "{"),
+        (400, "invalid_value", "POST", "/admin/v1/keys", r#"{"credit": 5}"#),
+        (400, "invalid_value", "POST", "/admin/v1/keys", r#"{"credits": -5}"#),
+        (404, "", "POST", "/admin/v1/keys", r#"{"plan": "none"}"#),
+        (400, "invalid_value", "PUT", "/admin/v1/plans/x", r#"{"heavi": 1}"#),
+        (400, "invalid_value", "GET", "/admin/v1/audit?stats=200", ""),
+        (400, "limit_out_of_range", "GET", "/admin/v1/audit?limit=0", ""),
+        (400, "invalid_value", "GET", "/admin/v1/usage", ""),
+        (400, "invalid_value", "POST", &format!("/admin/v1/keys/{id}/rotate"), r#"{"grace_hours": 9999}"#),
+    ] {
+        let reply = server.ask_admin(method, path, &admin, body);
+        assert_eq!((reply.status, reply.error().1.as_str()), (status, reason), "{method} {path} {body}");
+    }
+    server.ask_admin("DELETE", &format!("/admin/v1/keys/{id}"), &admin, "");
+    assert_eq!(server.ask_admin("POST", &format!("/admin/v1/keys/{id}/rotate"), &admin, "").status, 409);
+    let mut client = Client::connect(server.admin).unwrap();
+    let plain = [("X-Admin-Key", admin.as_str()), ("Content-Type", "text/plain")];
+    assert_eq!(client.send("POST", &credits, &plain, b"{}").unwrap().status, 415);
+}
+
+#[test]
+fn a_wrong_admin_key_is_refused_and_guessing_is_slowed_down() {
+    let server = Server::start();
+    let (id, admin) = server.admin_key();
+    let (_, key) = server.key(1);
+    let mut wrong = admin.clone().into_bytes();
+    wrong[30] = if wrong[30] == b'x' { b'y' } else { b'x' };
+    let wrong = String::from_utf8(wrong).unwrap();
+    for shown in ["", "nothing", &key, &wrong] {
+        let reply = server.ask_admin("GET", "/admin/v1/keys", shown, "");
+        assert_eq!((reply.status, reply.error().0.as_str()), (401, "unauthorized"), "{shown}");
+    }
+    assert_eq!(server.ask_admin("GET", "/admin/v1/keys", &admin, "").status, 200);
+    let statuses: Vec<u16> = (0..30).map(|_| server.ask_admin("GET", "/metrics", "x", "").status).collect();
+    assert!(statuses.contains(&429) && statuses[0] == 401, "{statuses:?}");
+    let slowed = server.ask_admin("GET", "/metrics", "x", "");
+    if slowed.status == 429 {
+        assert_eq!((slowed.error().1.as_str(), slowed.header("retry-after")), ("rate_limited", "1"));
+    }
+    server.office(|office| office.revoke_admin(&id));
+    crate::support::within(std::time::Duration::from_secs(20), "the revoked key is told so", || {
+        server.ask_admin("GET", "/admin/v1/keys", &admin, "").status == 401
+    });
+}
+
+#[test]
+fn requests_of_the_admin_listener_are_in_the_audit_and_cost_nothing() {
+    let server = Server::start();
+    let (id, admin) = server.admin_key();
+    let first = server.ask_admin("GET", "/admin/v1/keys/AAAAAAAA", &admin, "");
+    let second = server.ask_admin("GET", "/admin/v1/keys", "wrong", "");
+    server.flush();
+    let audit = data(&server.ask_admin("GET", "/admin/v1/audit?status=404", &admin, ""));
+    let row = &audit["requests"][0];
+    assert_eq!(row["request_id"], first.header("x-request-id"));
+    assert_eq!((&row["endpoint"], &row["cost"]), (&json!("/admin/v1/keys/{id}"), &json!(0)));
+    assert_eq!(row["key_id"], format!("admin:{id}"));
+    let audit = data(&server.ask_admin("GET", "/admin/v1/audit?status=401", &admin, ""));
+    assert_eq!(audit["requests"][0]["request_id"], second.header("x-request-id"));
+    let page = data(&server.ask_admin("GET", "/admin/v1/audit?limit=1", &admin, ""));
+    let cursor = page["next_cursor"].as_str().unwrap();
+    let next = data(&server.ask_admin("GET", &format!("/admin/v1/audit?limit=1&cursor={cursor}"), &admin, ""));
+    assert!(next["requests"][0]["request_id"].as_str().unwrap() < cursor);
+}
+
+#[test]
+fn lost_answers_and_backups_are_handled_over_http() {
+    let server = Server::start();
+    let (_, admin) = server.admin_key();
+    server.key(10);
+    assert_eq!(data(&server.ask_admin("GET", "/admin/v1/lost-answers", &admin, ""))["lost"], json!([]));
+    assert_eq!(data(&server.ask_admin("POST", "/admin/v1/lost-answers", &admin, ""))["refunded_requests"], 0);
+    let made = data(&server.ask_admin("POST", "/admin/v1/backup", &admin, ""));
+    assert_eq!(made["entries"], 1);
+    let folder = std::path::Path::new(made["folder"].as_str().unwrap());
+    let copy = headwater_server::state::Home::in_folder(folder).unwrap();
+    assert_eq!(copy.check().unwrap().entries, 1);
+}
+
+#[test]
+fn health_needs_no_key_and_figures_do() {
+    let server = Server::start();
+    for path in ["/healthz", "/readyz"] {
+        let reply = Client::connect(server.admin).unwrap().send("GET", path, &[], b"").unwrap();
+        assert_eq!(reply.status, 200, "{path}");
+    }
+    assert_eq!(Client::connect(server.admin).unwrap().send("GET", "/metrics", &[], b"").unwrap().status, 401);
+    server.gateway.drain();
+    let reply = Client::connect(server.admin).unwrap().send("GET", "/readyz", &[], b"").unwrap();
+    assert_eq!((reply.status, reply.error().1.as_str()), (503, "draining"));
+}
+
+/// Every line of a scrape as name, labels and value.
+fn scrape(server: &Server, admin: &str) -> Vec<(String, Vec<(String, String)>, f64)> {
+    let reply = server.ask_admin("GET", "/metrics", admin, "");
+    assert_eq!(reply.status, 200);
+    assert!(
+        reply.header("content-type").starts_with("application/openmetrics-text"),
+        "{}",
+        reply.header("content-type")
+    );
+    let text = String::from_utf8(reply.body).unwrap();
+    assert!(text.ends_with("# EOF\n"));
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .map(|line| {
+            let (series, value) = line.rsplit_once(' ').unwrap_or_else(|| panic!("{line}"));
+            let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
+            let labels = labels.strip_suffix('}').unwrap_or_else(|| panic!("{line}"));
+            let pairs = labels.split("\",").filter(|pair| !pair.is_empty());
+            let pairs = pairs.map(|pair| pair.split_once("=\"").unwrap_or_else(|| panic!("{line}")));
+            let pairs = pairs.map(|(name, value)| (name.to_owned(), value.trim_end_matches('"').to_owned()));
+            (name.to_owned(), pairs.collect(), value.parse().unwrap_or_else(|_| panic!("{line}")))
+        })
+        .collect()
+}
+
+#[test]
+fn figures_count_what_happened_and_their_labels_stay_few() {
+    let server = Server::start();
+    let (_, admin) = server.admin_key();
+    let (_, key) = server.key(1000);
+    server.gateway.metrics().watch("test_watched", "A gauge of another part", || 7);
+    let before = scrape(&server, &admin).len();
+    for turn in 0..20 {
+        assert_eq!(server.client().post("/v1/transactions", &key, QUIET).unwrap().status, 200);
+        server.client().post("/v1/transactions", &format!("wrong-{turn}"), QUIET).unwrap();
+        server.client().post("/v1/transactions", &key, &format!("{{\"x{turn}\": 1}}")).unwrap();
+        server.send("GET", &format!("/v1/no-{turn}"), &[("X-API-Key", &key)], "");
+        server.send("GET", &format!("/v1/transaction/0x{turn:064x}?blockchain=ethereum"), &[("X-API-Key", &key)], "");
+        server.send(["GET", "PATCH", "BREW"][turn % 3], "/healthz", &[("X-Correlation-Id", &format!("c{turn}"))], "");
+    }
+    let lines = scrape(&server, &admin);
+    let value = |name: &str, labels: &[(&str, &str)]| {
+        let fits = |found: &[(String, String)]| {
+            labels.iter().all(|(name, value)| found.iter().any(|(one, other)| one == name && other == value))
+        };
+        lines.iter().filter(|(one, found, _)| one == name && fits(found)).map(|(_, _, value)| value).sum::<f64>()
+    };
+    let is = |name: &str, labels: &[(&str, &str)], expected: f64| {
+        let found = value(name, labels);
+        assert!((found - expected).abs() < 0.5, "{name} {labels:?}: {found} is not {expected}");
+    };
+    is("headwater_requests_total", &[("endpoint", "/v1/transactions"), ("status", "2xx")], 20.0);
+    is("headwater_requests_total", &[("endpoint", "/v1/transactions"), ("status", "4xx")], 40.0);
+    is("headwater_requests_total", &[("endpoint", "/v1/transaction/{hash}")], 20.0);
+    is("headwater_refused_total", &[("code", "unauthorized")], 20.0);
+    is("headwater_refused_total", &[("code", "bad_request"), ("reason", "missing_field")], 20.0);
+    is("headwater_credits_charged_total", &[], 100.0);
+    is("headwater_request_duration_seconds_count", &[("class", "medium")], 60.0);
+    // This very request.
+    is("headwater_requests_in_flight", &[], 1.0);
+    is("headwater_test_watched", &[], 7.0);
+    assert!(value("headwater_state_commit_seconds_count", &[]) > 0.0);
+    let secrets = [&key[9..17], &key[18..], &admin[10..18], "127.0.0.1", "wrong-", "no-1", "x1"];
+    let labels: BTreeSet<&str> =
+        lines.iter().flat_map(|(_, labels, _)| labels).map(|(_, value)| value.as_str()).collect();
+    for secret in secrets {
+        assert!(!labels.iter().any(|label| label.contains(secret)), "{secret} in {labels:?}");
+    }
+    println!("series before the calls {before}, after {}", lines.len());
+    // The same calls again make no new series.
+    for turn in 100..120 {
+        server.client().post("/v1/transactions", &format!("wrong-{turn}"), QUIET).unwrap();
+        server.send("GET", &format!("/v1/no-{turn}"), &[], "");
+        server.send("GET", &format!("/v1/transaction/0x{turn:064x}?blockchain=ethereum"), &[("X-API-Key", &key)], "");
+    }
+    assert_eq!(scrape(&server, &admin).len(), lines.len());
+}
