@@ -133,7 +133,7 @@ fn an_event_arrives_signed_and_again_under_the_same_id_until_it_is_taken() {
     let (id, secret) = server.webhook(&key, &receiver.url("in"));
     settle();
     live.block(1);
-    let received = receiver.wait_for(Duration::from_secs(60), 3);
+    let received = receiver.wait_for(Duration::from_mins(1), 3);
     let ids: BTreeSet<&str> = received.iter().map(|one| one.id.as_str()).collect();
     assert_eq!(ids.len(), 1, "{ids:?}");
     assert!(received.iter().all(|one| is_signed(one, &secret)));
@@ -244,7 +244,7 @@ fn one_receiver_that_never_answers_blocks_nobody() {
     let mut live = Live::new();
     let server = LiveServer::start(&live.store(), local(1000));
     let dead = Receiver::start(|_| {
-        thread::sleep(Duration::from_secs(120));
+        thread::sleep(Duration::from_mins(2));
         OK.to_owned()
     });
     let receiver = Receiver::start(|_| OK.to_owned());
@@ -260,7 +260,7 @@ fn one_receiver_that_never_answers_blocks_nobody() {
     let begun = Instant::now();
     live.block(events);
     let expected = healthy * usize::try_from(events).unwrap();
-    let received = receiver.wait_for(Duration::from_secs(60), expected);
+    let received = receiver.wait_for(Duration::from_mins(1), expected);
     let mut times: Vec<Duration> = received.iter().map(|one| one.at - begun).collect();
     times.sort_unstable();
     println!(

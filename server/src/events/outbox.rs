@@ -25,7 +25,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// How often webhooks that another server changed are looked for.
 const CHANGES: Duration = Duration::from_secs(1);
 /// How often cursors that are too old are looked for.
-const PRUNING: Duration = Duration::from_secs(60);
+const PRUNING: Duration = Duration::from_mins(1);
 /// The name of the position.
 const NAME: &str = "events";
 

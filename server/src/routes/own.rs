@@ -127,7 +127,7 @@ impl OwnOperation {
         } else {
             reference(&self.data.schema.name)
         };
-        let pagination = self.paged.then(|| headwater_engine::Pagination { limit: 20, offset: 0, total: Some(1) });
+        let pagination = self.paged.then_some(headwater_engine::Pagination { limit: 20, offset: 0, total: Some(1) });
         let meta = Meta {
             credit_cost: Some(0),
             credit_remaining: Some(1000),

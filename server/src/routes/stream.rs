@@ -135,7 +135,7 @@ fn ticket_of(uri: &Uri) -> Option<&str> {
 pub(super) async fn ticket(State(gateway): State<Gateway>, request: Request) -> Response {
     let own = gateway.clone();
     let route = OwnRoute { path: TICKET, takes: Takes::Nothing };
-    gateway.answer_own(route, request, |call| issue(own, call)).await
+    gateway.answer_own(route, request, |call| std::future::ready(issue(&own, call))).await
 }
 
 /// A ticket.
@@ -149,7 +149,7 @@ struct Ticket {
     expires_at: String,
 }
 
-async fn issue(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+fn issue(gateway: &Gateway, mut call: Call) -> Result<Reply, Problem> {
     let (ticket, expires_at_ms) =
         gateway.events().tickets().issue(call.caller.clone(), now_ms()).map_err(|refusal| match refusal {
             NoTicket::TooMany => {

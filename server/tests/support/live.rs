@@ -106,7 +106,6 @@ pub fn local(second_ms: u32) -> EventSettings {
 /// A gateway in this process that follows a store.
 pub struct LiveServer {
     pub address: SocketAddr,
-    pub gateway: Gateway,
     state: PathBuf,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<thread::JoinHandle<()>>,
@@ -126,7 +125,7 @@ impl LiveServer {
                 let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
                 let address = listener.local_addr().unwrap();
                 let running = Running::start(&gateway, vec![address]);
-                started.send((address, gateway.clone())).unwrap();
+                started.send(address).unwrap();
                 let stop = async {
                     let _ = stopped.await;
                 };
@@ -134,8 +133,8 @@ impl LiveServer {
                 running.stop().await;
             });
         });
-        let (address, gateway) = ready.recv().unwrap();
-        Self { address, gateway, state, stop: Some(stop), thread: Some(thread) }
+        let address = ready.recv().unwrap();
+        Self { address, state, stop: Some(stop), thread: Some(thread) }
     }
 
     /// Makes a key; gives its id and text.

@@ -9,7 +9,9 @@ use headwater_engine::{Error, ErrorKind, Reason};
 
 use super::hub::Listener;
 use super::protocol::{self, Ending};
+use crate::events::cursors;
 use crate::gateway::{Gateway, causes};
+use crate::state::{StateError, Tx, now_ms};
 
 /// Steps that are read at a time.
 const STEPS: usize = 32;
@@ -62,6 +64,11 @@ impl Replay {
                 Ok((events, position)) => {
                     failures = 0;
                     reached = position;
+                    if let Err(error) = self.note(&events).await {
+                        tracing::error!(error = causes(&error), "events of a replay could not be written down");
+                        self.listener.link.end(Ending::Overloaded);
+                        return;
+                    }
                     if !self.tell(events).await {
                         return;
                     }
@@ -107,6 +114,19 @@ impl Replay {
             (watcher, made)
         });
         done.await.unwrap_or_else(|_| (fallback, Err(Error::new(ErrorKind::Internal, "a replay panicked"))))
+    }
+
+    /// Remembers where the events stood before they are told, so that the client can go on behind each of them: nobody
+    /// else may have been told of them.
+    async fn note(&self, events: &[(u64, Event)]) -> Result<(), StateError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let rows: Vec<(String, u64)> = events.iter().map(|(position, event)| (event.id.clone(), *position)).collect();
+        let add = move |tx: &mut Tx<'_>| {
+            rows.iter().try_for_each(|(event, position)| cursors::add(tx, event, *position, now_ms()))
+        };
+        self.gateway.state().write(add).await
     }
 
     /// Puts events into the queue as there is room; gives `false` when the connection is over.

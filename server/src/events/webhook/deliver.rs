@@ -34,7 +34,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// How long a lease outlives the deadline of its delivery, in seconds of the schedule.
 const LEASE_SECS: i64 = 30;
 /// How often what is too old is looked for.
-const PRUNING: Duration = Duration::from_secs(60);
+const PRUNING: Duration = Duration::from_mins(1);
 
 const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
