@@ -25,6 +25,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
 const ROUNDS: usize = 5;
+const CREDITS: i64 = 1_000_000_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -39,7 +40,6 @@ fn main() -> anyhow::Result<()> {
     let seconds: u64 = arguments.next().map_or(Ok(3), |text| text.parse())?;
     let place = std::env::temp_dir().join(format!("headwater-load-{}", std::process::id()));
     let home = Home::in_folder(&place)?;
-    const CREDITS: i64 = 1_000_000_000_000;
     let made = home.office("load", |office| office.create_key("load", Environment::Test, CREDITS, None))?;
     let key = made.key.expose().to_owned();
     let state = State::start(&home, Options::default(), Box::new(|| std::process::abort()))?;
@@ -90,7 +90,9 @@ fn main() -> anyhow::Result<()> {
             let ratios: Vec<f64> = rates[place].iter().zip(&rates[0]).map(|(ours, bare)| ours / bare).collect();
             median(&ratios)
         };
-        times.iter_mut().for_each(|times| times.sort_unstable());
+        for times in &mut times {
+            times.sort_unstable();
+        }
         let shown = |times: &[Duration]| format!("{:?} / {:?}", at(times, 50), at(times, 99));
         println!(
             "| {connections} | {bare:.0} | {free:.0} | {billed:.0} | {:.2} | {:.2} | {} | {} |",

@@ -124,7 +124,7 @@ fn redis_that_is_lost_and_comes_back_empty_opens_nothing() {
     let most = 60.0 + 30.0 * took;
     println!("redis: lost {rounds} times, three gateways admitted {admitted} of at most {most:.1} in {took:.2} s");
     // While it is lost each gateway knows what it saw last: at the moment of the loss that is a call or two old.
-    assert!(admitted <= most + 6.0 * rounds as f64);
+    assert!(admitted <= most + 6.0 * f64::from(u32::try_from(rounds).unwrap()));
     assert!(admitted >= 0.6 * most, "{admitted} of {most}");
 }
 

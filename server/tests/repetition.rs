@@ -102,10 +102,11 @@ fn a_repeated_table_is_made_again_from_its_generation() {
     assert_eq!(json.status, 409);
 }
 
+const DUPLICATES: usize = 20;
+
 #[test]
 fn duplicates_that_come_together_over_kills_are_paid_once() {
     let (keys, kills) = if full() { (1000, 20) } else { (60, 3) };
-    const DUPLICATES: usize = 20;
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let made = run_json(&["keys", "create", "--json", "--store", store.to_str().unwrap(), "--credits", "100000"]);

@@ -11,6 +11,9 @@ use headwater_server::state::{Access, Environment, Home};
 use crate::support::postgres::Postgres;
 use crate::support::{Client, Process, QUIET, check_ledger, full, random, small_store, within};
 
+const CLIENTS: usize = 24;
+const CREDITS: i64 = 1_000_000;
+
 /// What the database says of credits, all of which must agree.
 fn assert_balanced(home: &Home, granted: i64) -> i64 {
     let mut db = home.connect(Access::Read).unwrap();
@@ -40,8 +43,6 @@ fn serve(store: &std::path::Path, url: &str, secrets: &std::path::Path) -> Proce
 #[test]
 fn postgres_replicas_that_are_killed_spend_no_credit_twice_and_lose_none() {
     let (kills, restarts) = if full() { (100, 20) } else { (6, 2) };
-    const CLIENTS: usize = 24;
-    const CREDITS: i64 = 1_000_000;
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let secrets = place.path().join("secrets");

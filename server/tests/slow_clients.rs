@@ -127,7 +127,9 @@ fn slow_clients_are_gone_in_time_and_nobody_else_notices() {
                 builder.spawn_scoped(scope, held).unwrap()
             })
             .collect();
-        holders.into_iter().for_each(|holder| holder.join().unwrap());
+        for holder in holders {
+            holder.join().unwrap();
+        }
         over.store(true, Ordering::Relaxed);
         normal.join().unwrap()
     });

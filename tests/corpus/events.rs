@@ -42,7 +42,9 @@ fn corpus_wallets_are_told_of_each_of_their_transfers_once() {
     {
         assert!(!amount.is_empty());
         let sides: BTreeSet<&str> = [from.as_str(), to.as_str()].into();
-        sides.into_iter().for_each(|side| *expected.entry(side).or_default() += 1);
+        for side in sides {
+            *expected.entry(side).or_default() += 1;
+        }
     }
     let blocks: BTreeSet<&String> = rows.iter().map(|[.., time]| time).collect();
     let feed = store.feed().unwrap();

@@ -250,8 +250,8 @@ mod tests {
 
     #[test]
     fn depth_and_values_count_what_stands_outside_of_strings() {
-        assert!(check_shape(&[b','; VALUES_LIMIT - 1]).is_ok());
-        assert!(check_shape(&[b','; VALUES_LIMIT]).is_err());
+        assert!(check_shape(&vec![b','; VALUES_LIMIT - 1]).is_ok());
+        assert!(check_shape(&vec![b','; VALUES_LIMIT]).is_err());
         assert!(check_shape(format!("\"{}\"", ",".repeat(VALUES_LIMIT)).as_bytes()).is_ok());
         assert!(check_shape(&[b'['; 32]).is_ok());
         assert!(check_shape(&[b'['; 33]).is_err());

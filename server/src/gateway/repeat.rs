@@ -34,7 +34,10 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
 
 /// Requests under way by account and key, so that those that come meanwhile wait for their answer.
 #[derive(Debug, Default)]
-pub(super) struct Repeats(Mutex<HashMap<(i64, String), Arc<tokio::sync::Mutex<()>>>>);
+pub(super) struct Repeats(Mutex<Places>);
+
+/// Whoever holds the lock of an account and key has its turn.
+type Places = HashMap<(i64, String), Arc<tokio::sync::Mutex<()>>>;
 
 /// The turn of one request under its key.
 #[derive(Debug)]
@@ -60,7 +63,7 @@ impl Repeats {
         }
     }
 
-    fn map(&self) -> MutexGuard<'_, HashMap<(i64, String), Arc<tokio::sync::Mutex<()>>>> {
+    fn map(&self) -> MutexGuard<'_, Places> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -437,7 +437,9 @@ mod tests {
             interleavings(&threads, &mut Vec::new(), &mut |steps| {
                 orders += 1;
                 let mut world = World::new(balance);
-                steps.iter().for_each(|step| world.take(*step));
+                for step in steps {
+                    world.take(*step);
+                }
                 drop(std::mem::take(&mut world.holds));
                 assert_eq!(world.database + world.charged, balance + 5, "every credit is somewhere");
                 assert_eq!(world.account.held(), 0);

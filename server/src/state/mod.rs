@@ -252,7 +252,7 @@ impl State {
         F: FnMut(&mut Tx<'_>) -> Result<T, StateError> + Send + 'static,
     {
         let (done, result) = oneshot::channel();
-        let job = Work { work, value: None, changes_roster, done };
+        let job = Change { make: work, value: None, changes_roster, done };
         self.queue.send(Operation::Job(Box::new(job))).await.map_err(|_| StateError::Closed)?;
         result.await.map_err(|_| StateError::Closed)?
     }
@@ -303,20 +303,20 @@ impl State {
 }
 
 /// A job with the value that it gives.
-struct Work<T, F> {
-    work: F,
+struct Change<T, F> {
+    make: F,
     value: Option<T>,
     changes_roster: bool,
     done: oneshot::Sender<Result<T, StateError>>,
 }
 
-impl<T, F> Job for Work<T, F>
+impl<T, F> Job for Change<T, F>
 where
     T: Send,
     F: FnMut(&mut Tx<'_>) -> Result<T, StateError> + Send,
 {
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StateError> {
-        self.value = Some((self.work)(tx)?);
+        self.value = Some((self.make)(tx)?);
         Ok(())
     }
 

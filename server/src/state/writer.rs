@@ -487,11 +487,11 @@ fn write_charges(
                 outcomes[place] = Booked::CalledIn;
                 continue;
             }
-            if let Some(keep) = &charge.keep {
-                if !booked.insert(&keep.key) || idempotency::is_kept(tx, account, &keep.key)? {
-                    outcomes[place] = Booked::Repeated;
-                    continue;
-                }
+            if let Some(keep) = &charge.keep
+                && (!booked.insert(&keep.key) || idempotency::is_kept(tx, account, &keep.key)?)
+            {
+                outcomes[place] = Booked::Repeated;
+                continue;
             }
             if let Some(link) = chain.link(charge.entry()) {
                 outcomes[place] = Booked::Done(link.after);

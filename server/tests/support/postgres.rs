@@ -32,7 +32,7 @@ impl Postgres {
             let owned = Command::new("chown").args(["-R", "postgres"]).arg(server.folder.path()).status().unwrap();
             assert!(owned.success());
         }
-        server.run(
+        Self::run(
             "initdb",
             &["-D", &server.data(), "-U", "headwater", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8"],
         );
@@ -44,7 +44,7 @@ impl Postgres {
         self.folder.path().join("data").display().to_string()
     }
 
-    fn run(&self, name: &str, arguments: &[&str]) {
+    fn run(name: &str, arguments: &[&str]) {
         let program = program(name);
         let mut command = if is_root() {
             let mut command = Command::new("runuser");
@@ -67,12 +67,12 @@ impl Postgres {
             self.folder.path().display()
         );
         let log = self.folder.path().join("log").display().to_string();
-        self.run("pg_ctl", &["-D", &self.data(), "-o", &options, "-l", &log, "-w", "start"]);
+        Self::run("pg_ctl", &["-D", &self.data(), "-o", &options, "-l", &log, "-w", "start"]);
     }
 
     /// Stops it as a crash does.
     pub fn crash(&self) {
-        self.run("pg_ctl", &["-D", &self.data(), "-m", "immediate", "-w", "stop"]);
+        Self::run("pg_ctl", &["-D", &self.data(), "-m", "immediate", "-w", "stop"]);
     }
 
     pub fn url(&self) -> String {

@@ -130,6 +130,14 @@ impl Usage {
     }
 }
 
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("text takes what is written");
+        text
+    })
+}
+
 /// First and last day of the month of a day, all counted from 1970-01-01.
 fn month(day: i64) -> (i64, i64) {
     use chrono::{Datelike, Days, Months, NaiveDate};
@@ -174,9 +182,7 @@ impl Office<'_, '_> {
                     cost: row.int(6)?,
                     duration_ms: row.int(7)?,
                     bytes: row.int(8)?,
-                    parameter_hash: row
-                        .maybe_blob(9)?
-                        .map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+                    parameter_hash: row.maybe_blob(9)?.map(hex),
                     ts_ms: row.int(10)?,
                 })
             })
