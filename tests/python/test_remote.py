@@ -312,7 +312,7 @@ def test_an_answer_that_was_lost_on_its_way_is_paid_for_once(demo_server: Served
 
 def test_limits_are_kept_to_without_the_caller_knowing(demo: Path, tmp_path: Path) -> None:
     # Medium calls at ten a second after the first five: thirty take more than two seconds and none fails.
-    gateway = serve(demo, 1_000_000, "limits.medium=10/5", state=tmp_path / "state")
+    gateway = serve(demo, 1_000_000, "limits.enabled=true", "limits.medium=10/5", state=tmp_path / "state")
     try:
         ledger = hw.connect(gateway.url, gateway.key, parallel=8)
         addresses = [f"0x{number:040x}" for number in range(30)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -264,6 +265,15 @@ def test_the_first_failure_ends_the_others(stub: Stub) -> None:
     assert len(stub.asked) < 8
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let interrupts through: a shell that starts the tests in its background has them ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_what_is_under_way(stub: Stub) -> None:
     stub.script = in_turn("silence")
     ledger = connect(stub, timeout=30.0, patience=60.0, parallel=2)
