@@ -234,3 +234,38 @@ fn a_balance_that_another_process_took_away_is_never_overdrawn() {
     assert_eq!(server.count("SELECT balance FROM account"), 3);
     assert_eq!(server.gateway.state().book().held(), 0);
 }
+
+#[test]
+fn a_full_disk_gives_no_success_without_its_row_and_is_got_over_without_a_restart() {
+    let server = Server::start();
+    let (_, key) = server.key(1_000_000);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    // The writer's own connection may not make the file any larger, as on a disk without room.
+    let set = |sql: &'static str| {
+        runtime.block_on(server.gateway.state().write(move |tx| tx.rows(sql, &[]).map(drop))).unwrap();
+    };
+    set("PRAGMA max_page_count = 1");
+    let mut client = server.client();
+    let (mut paid, mut refused) = (0, 0);
+    while refused < 20 {
+        let reply = client.post("/v1/transactions", &key, QUIET).unwrap();
+        match reply.status {
+            200 => paid += 1,
+            502 => refused += 1,
+            other => panic!("{other}"),
+        }
+        assert!(paid < 100_000, "the disk never fills");
+    }
+    let ready = server.send("GET", "/readyz", &[], "");
+    assert_eq!((ready.status, ready.error().1.as_str()), (503, "storage_failed"));
+    assert_eq!(server.gateway.state().book().held(), 0);
+    set("PRAGMA max_page_count = 1073741823");
+    assert_eq!(client.post("/v1/transactions", &key, QUIET).unwrap().status, 200);
+    within(Duration::from_secs(2), "it is ready again", || server.send("GET", "/readyz", &[], "").status == 200);
+    let charged = server.count("SELECT count(*) FROM credit_ledger WHERE kind = 'charge'");
+    assert_eq!(charged, paid + 1);
+    assert_eq!(server.count("SELECT sum(cost) FROM audit WHERE status = 200"), charged * 5);
+    assert_eq!(server.count("SELECT count(*) FROM audit WHERE status = 502"), refused, "what was refused is recorded");
+    check_ledger(&server.home()).unwrap();
+    println!("a full disk: {paid} paid before it, {refused} refused on it, difference 0");
+}
