@@ -24,9 +24,14 @@ use axum::routing::get;
 use headwater_ledger::Store;
 use headwater_server::gateway::{Gateway, LimitSettings, Plan, Rate, Settings, serve};
 use headwater_server::state::{Access, Environment, Home, Options, State, check_ledger};
+use mimalloc::MiMalloc;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
+
+/// As in the binary.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 const ROUNDS: usize = 5;
 const CREDITS: i64 = 1_000_000_000_000;

@@ -62,7 +62,7 @@ impl Pool {
         let most = [cores, light - light.div_ceil(5), light];
         Self {
             room: std::array::from_fn(|lane| Arc::new(Semaphore::new(most[lane] + QUEUES[lane]))),
-            crew: Arc::new(Crew { lines: Mutex::default(), called: Condvar::new(), most }),
+            crew: Arc::new(Crew { lines: Mutex::default(), wake: Condvar::new(), most }),
         }
     }
 
@@ -117,7 +117,7 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.crew.lines().closed = true;
-        self.crew.called.notify_all();
+        self.crew.wake.notify_all();
     }
 }
 
@@ -128,7 +128,7 @@ type Job = Box<dyn FnOnce() + Send>;
 #[derive(Debug)]
 struct Crew {
     lines: Mutex<Lines>,
-    called: Condvar,
+    wake: Condvar,
     /// Most calls at work: heavy, medium, and medium and light together.
     most: [usize; LANES],
 }
@@ -141,6 +141,8 @@ struct Lines {
     came: u64,
     threads: usize,
     idle: usize,
+    /// Whether a thread was called that has not looked yet. It calls the next one where there is more to do.
+    called: bool,
     closed: bool,
 }
 
@@ -181,8 +183,7 @@ impl Crew {
         let came = lines.came;
         lines.waiting[lane].push_back((came, Box::new(job)));
         if lines.idle > 0 {
-            drop(lines);
-            self.called.notify_one();
+            self.call(lines);
         } else if lines.threads < self.most[HEAVY] + self.most[LIGHT] {
             lines.threads += 1;
             drop(lines);
@@ -195,12 +196,26 @@ impl Crew {
         }
     }
 
+    /// Wakes one thread, unless one is waking up already: calls that come together are then taken by few threads, and
+    /// not each by another that has to be woken for it.
+    fn call(&self, mut lines: MutexGuard<'_, Lines>) {
+        if lines.idle > 0 && !lines.called {
+            lines.called = true;
+            drop(lines);
+            self.wake.notify_one();
+        }
+    }
+
     /// The life of a thread.
     fn take_turns(&self) {
         let mut lines = self.lines();
         loop {
             if let Some((lane, job)) = lines.next(self.most) {
-                drop(lines);
+                if lines.waiting.iter().any(|line| !line.is_empty()) {
+                    self.call(lines);
+                } else {
+                    drop(lines);
+                }
                 job();
                 lines = self.lines();
                 lines.at_work[lane] -= 1;
@@ -208,8 +223,9 @@ impl Crew {
                 return;
             } else {
                 lines.idle += 1;
-                lines = self.called.wait(lines).unwrap_or_else(PoisonError::into_inner);
+                lines = self.wake.wait(lines).unwrap_or_else(PoisonError::into_inner);
                 lines.idle -= 1;
+                lines.called = false;
             }
         }
     }
