@@ -110,7 +110,7 @@ fn targets(runtime: &Runtime, gateway: &Gateway, key: &str) -> anyhow::Result<[T
         Ok::<_, io::Error>((ours, bare))
     })?;
     let body = r#"{"blockchain":"ethereum","address":"0x00000000000000000000000000000000000000aa"}"#;
-    let free = format!("GET /v1/chains?include=none HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n\r\n");
+    let free = format!("GET /v1/rates?symbols=eth HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n\r\n");
     let billed = format!(
         "POST /v1/transactions HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n\
          Content-Length: {}\r\n\r\n{body}",
