@@ -19,7 +19,7 @@ use anyhow::Context as _;
 use axum::Router;
 use axum::routing::get;
 use headwater_ledger::Store;
-use headwater_server::gateway::{Gateway, Settings, serve};
+use headwater_server::gateway::{Gateway, LimitSettings, Plan, Rate, Settings, serve};
 use headwater_server::state::{Access, Environment, Home, Options, State, check_ledger};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -43,7 +43,7 @@ fn main() -> anyhow::Result<()> {
     let made = home.office("load", |office| office.create_key("load", Environment::Test, CREDITS, None))?;
     let key = made.key.expose().to_owned();
     let state = State::start(&home, Options::default(), Box::new(|| std::process::abort()))?;
-    let gateway = Gateway::new(Arc::new(Store::open(&store)?), state, Settings::default());
+    let gateway = Gateway::new(Arc::new(Store::open(&store)?), state, settings());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let (ours, bare) = runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
@@ -77,6 +77,10 @@ fn main() -> anyhow::Result<()> {
         let mut times = [const { Vec::new() }; 3];
         for _ in 0..ROUNDS {
             for (place, kind) in [Kind::Bare, Kind::Free, Kind::Billed].into_iter().enumerate() {
+                if std::env::var("ONLY").is_ok_and(|only| !only.contains(&place.to_string())) {
+                    rates[place].push(1.0);
+                    continue;
+                }
                 let address = if kind == Kind::Bare { bare } else { ours };
                 let time = Duration::from_secs(seconds);
                 let mut round = runtime.block_on(load(address, Arc::from(request(kind)), connections, time))?;
@@ -108,6 +112,16 @@ fn main() -> anyhow::Result<()> {
     runtime.shutdown_background();
     std::fs::remove_dir_all(&place).context("removing the state")?;
     Ok(())
+}
+
+/// Every limit is looked at, none is met.
+fn settings() -> Settings {
+    let rate = Rate::new(1_000_000, 1_000_000);
+    let plan = Plan { free: rate, light: rate, medium: rate, concurrency: 10_000, ..Plan::default() };
+    Settings {
+        limits: LimitSettings { enabled: true, plan: Arc::new(plan), ..LimitSettings::default() },
+        ..Settings::default()
+    }
 }
 
 fn fdatasync(folder: &Path, times: usize) -> io::Result<Vec<Duration>> {

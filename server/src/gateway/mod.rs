@@ -19,6 +19,7 @@ mod pool;
 mod problem;
 mod record;
 mod repeat;
+mod request_id;
 mod sent;
 mod stream;
 mod strict;
