@@ -49,6 +49,7 @@ pub(crate) use arguments::{drain, read_json};
 pub(crate) use context::Context;
 pub(crate) use limits::Gate;
 use limits::Limits;
+pub(crate) use listener::listen;
 pub(crate) use metrics::METRICS_TYPE;
 pub(crate) use own::{Call, OwnRoute, Repetition, Reply, Takes};
 use pool::Pool;
