@@ -207,8 +207,9 @@ pub struct AuditListing {
 
 /// Requests, newest first.
 pub(super) fn list(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Vec<AuditListing>, StateError> {
-    /// Pages read at a time.
-    const PAGES: i64 = 16;
+    /// Most pages read at a time: one at first, since it may hold thousands of requests, then twice as many each time.
+    const PAGES: i64 = 64;
+    let mut at_a_time = 1;
     let limit = usize::try_from(filter.limit).unwrap_or(usize::MAX);
     let mut found: BTreeMap<String, AuditListing> = BTreeMap::new();
     let mut below: Option<String> = None;
@@ -218,7 +219,7 @@ pub(super) fn list(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Vec<AuditLis
              WHERE (CAST(?1 AS TEXT) IS NULL OR last_id < ?1) AND (CAST(?2 AS TEXT) IS NULL OR first_id < ?2)
                AND (CAST(?3 AS BIGINT) IS NULL OR last_ms >= ?3)
              ORDER BY last_id DESC LIMIT ?4",
-            &[below.as_ref().into(), filter.before.as_ref().into(), filter.from_ms.into(), PAGES.into()],
+            &[below.as_ref().into(), filter.before.as_ref().into(), filter.from_ms.into(), at_a_time.into()],
         )?;
         for page in &pages {
             let last_id = page.text(0)?;
@@ -239,10 +240,11 @@ pub(super) fn list(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Vec<AuditLis
             }
         }
         match pages.last() {
-            Some(last) if pages.len() == usize::try_from(PAGES).expect("a page is small") => {
+            Some(last) => {
                 below = Some(last.text(0)?.to_owned());
+                at_a_time = PAGES.min(2 * at_a_time);
             }
-            _ => return Ok(found.into_values().rev().collect()),
+            None => return Ok(found.into_values().rev().collect()),
         }
     }
 }
