@@ -248,3 +248,70 @@ pub(super) fn list(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Vec<AuditLis
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::{Access, Home};
+
+    fn row(id: &str, key: &str, status: u16, ts_ms: i64) -> AuditRow {
+        AuditRow {
+            request_id: id.to_owned(),
+            correlation_id: Some("a\"b".to_owned()),
+            key_id: Some(key.into()),
+            account: None,
+            method: "GET".to_owned(),
+            endpoint: Some("/v1/chains"),
+            status,
+            cost: 0,
+            duration_ms: 7,
+            bytes: 12,
+            parameter_hash: Some([0xab; 32]),
+            ts_ms,
+        }
+    }
+
+    #[test]
+    fn a_list_is_in_order_over_pages_that_overlap_and_a_page_is_written_once() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        let mut db = home.connect(Access::Write).unwrap();
+        // A long request, `b`, ends when later ones are written already.
+        let pages = [
+            vec![row("a", "k", 200, 1), row("d", "k", 404, 4)],
+            vec![row("c", "l", 200, 3), row("e", "k", 200, 5)],
+            vec![row("b", "k", 200, 2), row("f", "l", 200, 6)],
+        ];
+        for rows in pages.iter().chain(&pages[..1]) {
+            let mut page = Page::default();
+            rows.iter().for_each(|row| page.add(row, row.bytes));
+            let page = page.finished().unwrap();
+            db.transaction(|tx| page.write(tx)).unwrap();
+        }
+        let mut ids = |filter: AuditFilter| {
+            let found = db.transaction(|tx| list(tx, &filter)).unwrap();
+            found.into_iter().map(|listing| listing.request_id).collect::<String>()
+        };
+        let all = AuditFilter { limit: 100, ..AuditFilter::default() };
+        assert_eq!(ids(all.clone()), "fedcba");
+        assert_eq!(ids(AuditFilter { limit: 2, ..all.clone() }), "fe");
+        assert_eq!(ids(AuditFilter { limit: 3, before: Some("e".to_owned()), ..all.clone() }), "dcb");
+        assert_eq!(ids(AuditFilter { limit: 1, before: Some("b".to_owned()), ..all.clone() }), "a");
+        assert_eq!(ids(AuditFilter { key_id: Some("k".to_owned()), ..all.clone() }), "edba");
+        assert_eq!(ids(AuditFilter { status: Some(404), ..all.clone() }), "d");
+        assert_eq!(ids(AuditFilter { from_ms: Some(4), ..all.clone() }), "fed");
+        assert_eq!(ids(AuditFilter { before: Some("a".to_owned()), ..all }), "");
+        let rows = db.transaction(|tx| {
+            tx.rows(
+                "SELECT request_id, correlation_id, status, bytes, parameter_hash, ts_ms FROM audit
+                 ORDER BY request_id",
+                &[],
+            )
+        });
+        let rows = rows.unwrap();
+        assert_eq!(rows.len(), 6);
+        assert_eq!((rows[3].text(0).unwrap(), rows[3].text(1).unwrap()), ("d", "a\"b"));
+        assert_eq!((rows[3].int(2).unwrap(), rows[3].int(3).unwrap(), rows[3].int(5).unwrap()), (404, 12, 4));
+        assert_eq!(rows[3].digest(4).unwrap(), [0xab; 32]);
+    }
+}
