@@ -4,7 +4,9 @@ CREATE TABLE audit_page (
     first_id TEXT NOT NULL,
     last_ms INTEGER NOT NULL,
     requests INTEGER NOT NULL,
-    body TEXT NOT NULL
+    body TEXT NOT NULL,
+    -- A checksum of the page; -1 in those made of the rows of an earlier schema.
+    sum INTEGER NOT NULL DEFAULT -1
 ) STRICT;
 
 INSERT INTO audit_page (last_id, first_id, last_ms, requests, body)

@@ -188,7 +188,10 @@ impl Gateway {
         let cost = i64::from(endpoint.cost);
         let Some(caller) = caller.filter(|_| cost > 0) else { return Ok(None) };
         match self.0.state.reserve(&caller.account, cost).await {
-            Ok(Some(hold)) => Ok(Some(hold)),
+            Ok(Some(hold)) => {
+                tracing::trace!("credits are held");
+                Ok(Some(hold))
+            }
             Ok(None) => Err(insufficient(cost)),
             Err(error) => {
                 tracing::error!(error = causes(&error), "credits cannot be reserved");
@@ -310,8 +313,10 @@ impl Gateway {
             }
             let cost = hold.cost();
             let row = context.audit_row(200, cost, 0);
+            tracing::trace!("the work is done");
             let charged = self.0.state.charge(hold, row, keep).await;
             let remaining = charged.map_err(|error| not_settled(&error, context))?;
+            tracing::trace!("the charge is committed");
             context.facts().charged = Some((cost, remaining));
             body = self.watched(body, context);
         }
@@ -365,8 +370,10 @@ impl Gateway {
                     let answer = Answered::Envelope { data: data.clone(), meta: Box::new(meta.clone()) };
                     Keep { key, request_hash, answer }
                 });
+                tracing::trace!("the work is done");
                 let charged = self.0.state.charge(hold, row, keep).await;
                 let remaining = charged.map_err(|error| not_settled(&error, context))?;
+                tracing::trace!("the charge is committed");
                 context.facts().charged = Some((cost, remaining));
                 meta.credit_remaining = Some(remaining);
                 let body = self.watched(Body::from(meta.wrap(&data)), context);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::StateError;
-use super::db::Tx;
+use super::db::{Tx, Value, sum};
 
 /// What is kept of every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,10 +117,13 @@ impl Page {
     /// came.
     pub fn write(&self, tx: &mut Tx<'_>) -> Result<(), StateError> {
         let body = std::str::from_utf8(&self.body).expect("JSON is text");
+        let page: [Value<'_>; 5] =
+            [(&self.last_id).into(), (&self.first_id).into(), self.last_ms.into(), self.requests.into(), body.into()];
+        let [last_id, first_id, last_ms, requests, body] = page;
         let written = tx.execute(
-            "INSERT INTO audit_page (last_id, first_id, last_ms, requests, body) VALUES (?1, ?2, ?3, ?4, ?5)
+            "INSERT INTO audit_page (last_id, first_id, last_ms, requests, body, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
              ON CONFLICT DO NOTHING",
-            &[(&self.last_id).into(), (&self.first_id).into(), self.last_ms.into(), self.requests.into(), body.into()],
+            &[last_id, first_id, last_ms, requests, body, sum(&page).into()],
         )?;
         if written == 0 {
             tracing::warn!("a page of the audit was there already");

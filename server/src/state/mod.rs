@@ -12,13 +12,17 @@ mod error;
 mod home;
 mod idempotency;
 mod keys;
+#[cfg(test)]
+mod laws;
 mod lease;
 mod ledger;
 mod office;
 mod plan;
 mod retention;
 mod run;
+mod seal;
 pub mod secrets;
+pub(crate) mod sums;
 mod writer;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +36,7 @@ use uuid::Uuid;
 pub use audit::{AuditFilter, AuditListing, AuditRow};
 pub use backup::Checked;
 pub use book::{Account, Book, Caller, Hold, Refusal};
+pub(crate) use db::sum;
 pub use db::{Access, Db, Insert, Place, PostgresAddress, Row, Tx, Value};
 pub use error::StateError;
 pub use home::Home;
@@ -93,6 +98,12 @@ impl State {
         if options.refund_lost && boot.lost_answers > 0 {
             db.transaction(|tx| Office::new(tx, home.pepper(), "server").refund_lost())?;
         }
+        // What is damaged is not served.
+        db.transaction(|tx| {
+            seal::check(tx, home.pepper())?;
+            sums::check_acted_on(tx)?;
+            ledger::check_ends(tx)
+        })?;
         // Read before the keys: a change in between is then seen once more, and not missed.
         let seen_version = db.data_version()?.unwrap_or(0);
         db.transaction(|tx| book.load(tx))?;

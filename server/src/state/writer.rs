@@ -65,7 +65,7 @@ pub(super) trait Job: Send {
 
 /// How a booking ended, where the database itself did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Booked {
+pub(super) enum Booked {
     Done(i64),
     Insufficient,
     Repeated,
@@ -183,6 +183,9 @@ impl Writer {
             if polled.elapsed() >= poll {
                 self.look_for_changes();
                 self.keep_house();
+                if self.db.is_unknown() && self.health.get() != Health::Latched {
+                    self.latch();
+                }
                 polled = Instant::now();
             }
             while self.unwritten.iter().map(Page::len).sum::<usize>() > UNWRITTEN
@@ -329,11 +332,15 @@ impl Writer {
                     self.health.set(Health::Failing);
                     return self.find_out(charges);
                 }
-                self.health.set(Health::Latched);
-                (self.on_latch)();
+                self.latch();
             }
         }
         result
+    }
+
+    fn latch(&self) {
+        self.health.set(Health::Latched);
+        (self.on_latch)();
     }
 
     fn attempt(
@@ -468,7 +475,7 @@ fn told(undone: &Undone) -> StateError {
 
 /// Books charges account by account, in order of their numbers so that replicas never wait for one another in a
 /// circle; outcomes are in the order of the charges.
-fn write_charges(
+pub(super) fn write_charges(
     tx: &mut Tx<'_>,
     charges: &[Charge],
     leases: &Leases,

@@ -1,5 +1,6 @@
 //! A gateway in this process or in its own, and a small HTTP client that hides nothing.
 
+pub mod faults;
 pub mod hub;
 pub mod live;
 pub mod postgres;
@@ -476,18 +477,34 @@ impl Process {
 
     /// One whose log goes somewhere.
     pub fn with_log(store: &Path, more: &[&str], log: Stdio) -> Self {
+        Self::spawn(store, more, log, None).expect("the server starts")
+    }
+
+    /// One that has faults under it; `None` when it ended before it answered.
+    pub fn with_faults(store: &Path, more: &[&str], faults: &faults::Faults) -> Option<Self> {
+        // What it logs may be what it dies of.
+        Self::spawn(store, more, Stdio::null(), Some(faults))
+    }
+
+    fn spawn(store: &Path, more: &[&str], log: Stdio, faults: Option<&faults::Faults>) -> Option<Self> {
         let mut arguments = vec!["serve", "--json", "--store", store.to_str().unwrap(), "--listen", "127.0.0.1:0"];
         // Most tests call faster than callers may; those about limits set them.
         arguments.extend_from_slice(&["--set", "limits.enabled=false"]);
         arguments.extend_from_slice(more);
-        let mut child = headwater(&arguments).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+        let mut command = headwater(&arguments);
+        command.envs(faults.iter().flat_map(|faults| faults.environment()));
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        if line.is_empty() {
+            child.wait().unwrap();
+            return None;
+        }
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"));
         let url = said["url"].as_str().unwrap();
         let address = url.split_once("://").unwrap().1.parse().unwrap();
         let admin = said["admin"].as_str().map(|url| url.split_once("://").unwrap().1.parse().unwrap());
-        Self { child, address, admin }
+        Some(Self { child, address, admin })
     }
 
     pub fn client(&self) -> io::Result<Client> {
@@ -503,9 +520,22 @@ impl Process {
         assert!(Command::new("kill").arg(self.child.id().to_string()).status().unwrap().success());
     }
 
+    /// The same, if it still runs.
+    pub fn terminate_if_alive(&mut self) {
+        if self.ended().is_none() {
+            // It may end in between, and stays known until it is waited for.
+            let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        }
+    }
+
     /// Waits for the end; gives the exit code.
     pub fn wait(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
+    }
+
+    /// How it ended, if it did.
+    pub fn ended(&mut self) -> Option<std::process::ExitStatus> {
+        self.child.try_wait().unwrap()
     }
 
     /// kill -9.

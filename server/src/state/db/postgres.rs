@@ -20,6 +20,7 @@ use crate::state::StateError;
 const MIGRATIONS: &[(i64, &str)] = &[
     (2, include_str!("../../../migrations/postgres/0002_gateway.sql")),
     (3, include_str!("../../../migrations/postgres/0003_audit_pages.sql")),
+    (4, include_str!("../../../migrations/postgres/0004_seals.sql")),
 ];
 
 /// Held while the schema is changed, so that replicas that start together do it once.
