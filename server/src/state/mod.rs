@@ -29,7 +29,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
-pub use audit::AuditRow;
+pub use audit::{AuditFilter, AuditListing, AuditRow};
 pub use backup::Checked;
 pub use book::{Account, Book, Caller, Hold, Refusal};
 pub use db::{Access, Db, Insert, Place, PostgresAddress, Row, Tx, Value};
@@ -38,9 +38,7 @@ pub use home::Home;
 pub use idempotency::{Answered, Keep, Kept, keep};
 pub use keys::{Environment, KeyText, Pepper};
 pub use ledger::check_ledger;
-pub use office::{
-    AdminListing, AuditFilter, AuditListing, ChangeListing, KeyListing, LostAnswer, NewKey, Office, Usage, UsageLine,
-};
+pub use office::{AdminListing, ChangeListing, KeyListing, LostAnswer, NewKey, Office, Usage, UsageLine};
 pub use plan::DEFAULT_PLAN;
 pub use run::{BootReport, Unsent};
 pub use writer::{Health, OnLatch};

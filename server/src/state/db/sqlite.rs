@@ -14,6 +14,7 @@ use crate::state::StateError;
 const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0001_keys.sql"),
     include_str!("../../../migrations/sqlite/0002_gateway.sql"),
+    include_str!("../../../migrations/sqlite/0003_audit_pages.sql"),
 ];
 
 pub(super) struct Sqlite {

@@ -18,7 +18,7 @@ use super::{Access, Home, Pepper, StateError, now_ms};
 pub use admins::AdminListing;
 pub use credits::LostAnswer;
 pub use keys::{KeyListing, NewKey};
-pub use records::{AuditFilter, AuditListing, ChangeListing, Usage, UsageLine};
+pub use records::{ChangeListing, Usage, UsageLine};
 
 /// The back office, inside an open transaction.
 pub struct Office<'o, 'tx> {
