@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 
 VERBS = ("get", "put", "post", "delete", "patch")
 
-with urllib.request.urlopen(sys.argv[1], timeout=30) as answer:
-    document: dict[str, Any] = json.load(answer)
+document: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text())
 components = document["components"]
 
 

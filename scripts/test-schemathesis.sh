@@ -31,12 +31,15 @@ until "$tools/bin/python" -c "import urllib.request; urllib.request.urlopen('htt
     sleep 1
 done
 "$tools/bin/python" scripts/schemathesis_values.py "$headwater" "$place/store" "$place/economy.json" > "$place/schemathesis.toml"
-"$tools/bin/python" scripts/openapi_examples.py "http://127.0.0.1:$port/api-docs/openapi.json"
+# From a file, since Schemathesis leaves out the operation that it reads a description from.
+"$tools/bin/python" -c 'import sys, urllib.request; urllib.request.urlretrieve(*sys.argv[1:])' \
+    "http://127.0.0.1:$port/api-docs/openapi.json" "$place/openapi.json"
+"$tools/bin/python" scripts/openapi_examples.py "$place/openapi.json"
 
 echo "schemathesis: $examples examples for each operation, seed $seed"
 status=0
-"$tools/bin/schemathesis" --config-file "$place/schemathesis.toml" run "http://127.0.0.1:$port/api-docs/openapi.json" \
-    --wait-for-schema 30 --header "X-API-Key: $key" --phases examples,coverage,fuzzing,stateful --checks all \
+"$tools/bin/schemathesis" --config-file "$place/schemathesis.toml" run "$place/openapi.json" \
+    --url "http://127.0.0.1:$port" --header "X-API-Key: $key" --phases examples,coverage,fuzzing,stateful --checks all \
     --max-examples "$examples" --seed "$seed" --workers 2 --request-timeout 90 || status=$?
 kill -0 "$server" 2>/dev/null || { echo "the server did not survive; its last words:"; tail -20 "$place/server.log"; exit 1; }
 if grep -qi "panicked" "$place/server.log"; then
