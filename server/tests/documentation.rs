@@ -1,6 +1,6 @@
 //! The description is made from the code, and the page loads nothing from outside.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_engine::{ENDPOINTS, Method};
 use headwater_server::routes::document;
@@ -160,6 +160,174 @@ fn every_reference_leads_somewhere_and_operation_ids_are_unique() {
     }
     let distinct: BTreeSet<&String> = ids.iter().collect();
     assert_eq!(distinct.len(), ids.len(), "{ids:?}");
+}
+
+/// Verbs that a description can name.
+const VERBS: [&str; 7] = ["get", "put", "post", "delete", "patch", "options", "trace"];
+
+fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
+    let paths = document["paths"].as_object().unwrap().iter();
+    paths.flat_map(|(path, operations)| {
+        let verbs = operations.as_object().unwrap().iter().filter(|(verb, _)| VERBS.contains(&verb.as_str()));
+        verbs.map(|(verb, operation)| (path.as_str(), verb.as_str(), operation))
+    })
+}
+
+#[test]
+fn a_path_takes_the_methods_that_are_described_and_no_other() {
+    let document = document();
+    let server = Server::start();
+    let mut described: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for (path, verb, _) in operations(&document) {
+        described.entry(path).or_default().insert(verb.to_uppercase());
+    }
+    for (path, methods) in described {
+        let path = path.replace("{hash}", "x").replace("{id}", "x");
+        let reply = server.send("PUT", &path, &[], "");
+        assert_eq!((reply.status, reply.error().0.as_str()), (405, "method_not_allowed"), "{path}");
+        let allowed: BTreeSet<String> = reply.header("allow").split(',').map(|verb| verb.trim().to_owned()).collect();
+        let allowed: BTreeSet<String> = allowed.into_iter().filter(|verb| verb != "HEAD").collect();
+        assert_eq!(allowed, methods, "{path}");
+    }
+}
+
+#[test]
+fn every_handler_is_described_and_only_files_of_the_page_are_routed_by_hand() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/routes");
+    let (mut handlers, mut by_hand) = (0, Vec::new());
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        handlers += text.matches("#[utoipa::path(").count();
+        by_hand.extend(text.split(".route(\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
+    }
+    let document = document();
+    assert_eq!(handlers, operations(&document).count());
+    assert_eq!(by_hand, ["/docs/", "/docs/{*file}"]);
+}
+
+#[test]
+fn every_operation_says_what_it_is_what_it_takes_and_how_it_can_fail() {
+    let document = document();
+    let (mut seen, mut errors) = (0, 0);
+    for (path, verb, operation) in operations(&document) {
+        let at = format!("{verb} {path}");
+        for text in ["summary", "description", "operationId"] {
+            assert!(operation[text].as_str().is_some_and(|text| !text.is_empty()), "{at} has no {text}");
+        }
+        assert_eq!(operation["tags"].as_array().unwrap().len(), 1, "{at}");
+        let responses = operation["responses"].as_object().unwrap();
+        for (status, response) in responses {
+            assert!(response["headers"]["X-Request-Id"].is_object(), "{at} {status}");
+            if status.as_str() >= "400" {
+                let error = &response["content"]["application/json"];
+                assert_eq!(error["schema"]["$ref"], "#/components/schemas/ErrorEnvelope", "{at} {status}");
+                assert!(
+                    error["example"]["error"]["message"].as_str().is_some_and(|text| !text.is_empty()),
+                    "{at} {status}"
+                );
+                let waits = ["429", "502", "503", "504"].contains(&status.as_str());
+                assert_eq!(response["headers"]["Retry-After"].is_object(), waits, "{at} {status}");
+                errors += 1;
+            } else if status != "101" {
+                let content = response["content"].as_object().unwrap();
+                assert!(content.values().any(|content| !content["example"].is_null()), "{at} {status} shows nothing");
+            }
+        }
+        let free = operation["security"].as_array().is_some_and(|schemes| schemes == &[serde_json::json!({})]);
+        let expected: &[&str] = if free { &["400", "500"] } else { &["400", "401", "403", "429", "500", "502"] };
+        assert!(expected.iter().all(|status| responses.contains_key(*status)), "{at}: {:?}", responses.keys());
+        seen += 1;
+    }
+    println!("{seen} operations with {errors} errors between them");
+}
+
+/// Bounds that a field of this type must have to be more than its type, by any of these keywords.
+fn bounds(schema: &Value) -> &'static [&'static str] {
+    let is =
+        |kind: &str| schema["type"] == kind || schema["type"].as_array().is_some_and(|all| all.contains(&kind.into()));
+    if schema.get("enum").is_some() || is("object") {
+        &[]
+    } else if is("string") {
+        &["pattern", "maxLength", "format"]
+    } else if is("integer") {
+        &["maximum"]
+    } else if is("array") {
+        &["maxItems", "items"]
+    } else {
+        &[]
+    }
+}
+
+#[test]
+fn every_field_and_parameter_of_a_request_has_its_bounds() {
+    fn check(at: &str, schema: &Value, unbounded: &mut Vec<String>) {
+        let wanted = bounds(schema);
+        if !wanted.is_empty() && !wanted.iter().any(|keyword| schema.get(keyword).is_some()) {
+            unbounded.push(at.to_owned());
+        }
+        if schema["items"].is_object() {
+            check(&format!("{at}[]"), &schema["items"], unbounded);
+        }
+    }
+    let document = document();
+    let mut unbounded = Vec::new();
+    for (path, verb, operation) in operations(&document) {
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            if let Some(name) = parameter["name"].as_str() {
+                check(&format!("{verb} {path} {name}"), &parameter["schema"], &mut unbounded);
+            }
+        }
+    }
+    let requests = ["Request", "EventFilters", "BalanceThreshold", "FilterCriteria"];
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        let fields = schema["properties"].as_object().filter(|_| requests.iter().any(|end| name.ends_with(end)));
+        for (field, schema) in fields.into_iter().flatten() {
+            check(&format!("{name}.{field}"), schema, &mut unbounded);
+        }
+    }
+    // Labels are words that others choose.
+    unbounded.retain(|at| at != "EventFilters.labels[]");
+    assert!(unbounded.is_empty(), "{unbounded:?}");
+}
+
+#[test]
+fn bounds_of_the_description_are_those_that_are_checked() {
+    let document = document();
+    let field = |record: &str, field: &str| document["components"]["schemas"][record]["properties"][field].clone();
+    assert_eq!(field("TransactionsRequest", "limit")["maximum"], 1000);
+    assert_eq!(field("TransactionsRequest", "page")["maximum"], 100_000);
+    assert_eq!(field("TransactionsRequest", "symbols")["maxItems"], 100);
+    assert_eq!(field("TransactionsRequest", "filter_criterias")["maxItems"], 50);
+    assert_eq!(field("TransactionsRequest", "start_time")["maximum"], 999_999_999_999_i64);
+    assert_eq!(field("BalanceHistoryRequest", "timezone")["minimum"], -12);
+    assert_eq!(field("EventFilters", "addresses")["maxItems"], 10_000);
+    assert_eq!(field("CreateWebhookRequest", "target_url")["maxLength"], 2048);
+    assert_eq!(document["components"]["parameters"]["IdempotencyKey"]["schema"]["maxLength"], 255);
+    let chains: BTreeSet<&str> = document["components"]["schemas"]["Chain"]["enum"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert_eq!(chains, headwater_types::Chain::all().map(headwater_types::Chain::name).collect());
+    let example = &document["paths"]["/v1/chains"]["get"]["responses"]["200"]["content"]["application/json"]["example"];
+    assert_eq!(example["data"]["chains"].as_array().unwrap().len(), chains.len());
+}
+
+#[test]
+fn headers_of_answers_are_described() {
+    let document = document();
+    let server = Server::start();
+    let described = &document["components"]["headers"];
+    for (method, path) in [("GET", "/v1/chains"), ("GET", "/healthz"), ("GET", "/v1/stream"), ("GET", "/nowhere")] {
+        let reply = server.send(method, path, &[("x-correlation-id", "mine")], "");
+        for (name, _) in &reply.headers {
+            let known = described.as_object().unwrap().keys().any(|header| header.eq_ignore_ascii_case(name));
+            let ours = name.starts_with("x-") || name.starts_with("ratelimit") || name.starts_with("idempotent");
+            assert!(known || !ours || name == "x-content-type-options", "{path} {name}");
+        }
+    }
 }
 
 #[test]

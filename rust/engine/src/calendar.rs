@@ -8,7 +8,10 @@ use crate::request::refused;
 use crate::{Error, Reason};
 
 /// Hours that a fixed offset may have.
-const HOURS: std::ops::RangeInclusive<i64> = -12..=14;
+pub(crate) const HOURS: std::ops::RangeInclusive<i64> = -12..=14;
+
+/// Characters that the name of a zone may have; no zone has more.
+pub(crate) const MAX_ZONE: usize = 64;
 
 /// Where days begin.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -101,6 +104,14 @@ fn first<Z: TimeZone>(zone: &Z, day: NaiveDate) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_zone_fits_what_the_description_says_of_names() {
+        let fits = |letter: char| letter.is_ascii_alphanumeric() || "+_/-".contains(letter);
+        for zone in chrono_tz::TZ_VARIANTS {
+            assert!(zone.name().len() <= MAX_ZONE && zone.name().chars().all(fits), "{zone}");
+        }
+    }
 
     fn day(text: &str) -> NaiveDate {
         text.parse().unwrap()

@@ -29,7 +29,7 @@ mod table;
 mod valuation;
 mod walk;
 
-pub use analyses::{Analysis, Description};
+pub use analyses::{Analysis, Description, Written, record};
 pub use answer::{Answer, Pagination, Warning};
 pub use desk::{Clock, Desk};
 pub use endpoint::{CostClass, ENDPOINTS, Endpoint, Method, endpoint};

@@ -130,8 +130,10 @@ impl RankedPage<'_> {
 /// Checks `min_interactions`.
 pub(crate) fn least_interactions(text: Option<i64>) -> Result<u64, Error> {
     let least = text.unwrap_or(0);
-    u64::try_from(least)
-        .map_err(|_| refused(Reason::InvalidValue, "min_interactions", &least.to_string(), &"expected 0 or more"))
+    u32::try_from(least).map(u64::from).map_err(|_| {
+        let why = format!("expected 0 to {}", u32::MAX);
+        refused(Reason::InvalidValue, "min_interactions", &least.to_string(), &why)
+    })
 }
 
 /// A ranking, its page made into rows.

@@ -10,11 +10,12 @@ use serde::{Deserialize, Deserializer, de};
 
 use crate::asset_book::AssetView;
 use crate::edge_groups::EdgeScope;
-use crate::request::{Checks, DirectionFilter, MAX_ITEMS, Sign, at_most, refused};
+use crate::request::{Checks, DirectionFilter, MAX_ITEMS, Sign, at_most, refused, symbol_text, symbol_texts};
 use crate::valuation::verified;
 use crate::{Error, Reason};
 
-const MAX_CRITERIA: usize = 50;
+/// Most amount ranges of a request.
+pub(crate) const MAX_CRITERIA: usize = 50;
 
 /// An amount range for one symbol.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
@@ -22,10 +23,10 @@ pub struct FilterCriteria {
     /// Symbol it applies to, in any case.
     symbol: String,
     /// Smallest amount, in whole units, included.
-    #[schema(value_type = Option<f64>)]
+    #[schema(schema_with = optional_bound)]
     min_value: Option<Bound>,
     /// Largest amount, in whole units, included.
-    #[schema(value_type = Option<f64>)]
+    #[schema(schema_with = optional_bound)]
     max_value: Option<Bound>,
     /// The flow it applies to: `+` incoming, `-` outgoing, null both.
     sign: Option<Sign>,
@@ -34,6 +35,17 @@ pub struct FilterCriteria {
 /// A bound of an amount range: decimal text, so that no double stands between the client and the comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bound(String);
+
+/// A number, or its text where a double would round it.
+pub(crate) fn bound() -> utoipa::openapi::schema::Object {
+    use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
+    ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::Number, Type::String])).build()
+}
+
+fn optional_bound() -> utoipa::openapi::schema::Object {
+    use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
+    ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::Number, Type::String, Type::Null])).build()
+}
 
 impl<'de> Deserialize<'de> for Bound {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -63,8 +75,8 @@ impl<'de> Deserialize<'de> for Bound {
             }
 
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Bound, E> {
-                // The shortest text that reads back the same is what the client wrote.
-                self.visit_str(&number.to_string())
+                // The shortest text that reads back the same is what the client wrote; nothing may be written as -0.0.
+                self.visit_str(&(number + 0.0).to_string())
             }
         }
         deserializer.deserialize_any(Reader)
@@ -368,6 +380,7 @@ fn check_criterion(
     index: usize,
     criterion: &FilterCriteria,
 ) -> Result<(), Error> {
+    symbol_text(&format!("filter_criterias[{index}].symbol"), &criterion.symbol)?;
     let named_by_contract = matches!(assets, Selection::Contracts(_));
     if !named_by_contract && verified(checks.ledger, chain, &criterion.symbol).is_empty() {
         return Err(unknown_symbol(chain, &format!("filter_criterias[{index}].symbol"), &criterion.symbol));
@@ -388,12 +401,13 @@ fn selection(
     symbols: Option<&[String]>,
     contracts: Option<&[Option<String>]>,
 ) -> Result<Selection, Error> {
+    let symbols = symbols.unwrap_or_default();
+    // Also where contracts stand before them: what cannot be meant is told rather than passed over.
+    symbol_texts("symbols", symbols)?;
     if let Some(contracts) = contracts.filter(|contracts| !contracts.is_empty()) {
         return named_contracts(checks, chain, contracts)
             .map(|named| Selection::Contracts(named.into_iter().map(|(_, asset)| asset).collect()));
     }
-    let symbols = symbols.unwrap_or_default();
-    at_most("symbols", symbols, MAX_ITEMS)?;
     if symbols.is_empty() || symbols.iter().any(|symbol| symbol.eq_ignore_ascii_case("all")) {
         return Ok(Selection::All);
     }

@@ -98,13 +98,16 @@ impl TimeWindow {
     /// All of time.
     pub const ALL: Self = Self { start: None, end: None };
 
+    /// The last number that counts as epoch seconds: one more, thirteen digits, is taken for milliseconds.
+    pub const LAST_SECS: i64 = 999_999_999_999;
+
     /// A checked window.
     ///
     /// # Errors
     /// When the start lies after the end, or a bound looks like milliseconds (thirteen digits or more).
     pub fn new(start: Option<i64>, end: Option<i64>) -> Result<Self, TimeError> {
         for secs in [start, end].into_iter().flatten() {
-            if secs.unsigned_abs() >= 1_000_000_000_000 {
+            if secs.unsigned_abs() > Self::LAST_SECS.unsigned_abs() {
                 return Err(TimeError::Milliseconds(secs));
             }
         }

@@ -9,9 +9,11 @@ use utoipa::ToSchema;
 pub struct Meta {
     /// Credits deducted by this request.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub credit_cost: Option<i64>,
     /// Credit balance after this request.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub credit_remaining: Option<i64>,
     /// Only on lists.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -19,7 +21,7 @@ pub struct Meta {
     pub pagination: Option<Pagination>,
     /// Id of the request, the same as in `X-Request-Id`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b")]
+    #[schema(nullable = false, example = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b")]
     pub request_id: Option<String>,
     /// What the caller should know that is no error.
     #[serde(skip_serializing_if = "Vec::is_empty")]

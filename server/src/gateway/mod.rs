@@ -55,6 +55,10 @@ pub(crate) use own::{Call, OwnRoute, Repetition, Reply, Takes};
 use pool::Pool;
 pub(crate) use problem::causes;
 pub(crate) use record::record;
+pub(crate) use repeat::LONGEST as LONGEST_REPEAT_KEY;
+
+/// Most bytes of a body where the configuration says nothing else.
+pub(crate) const BODY_LIMIT: usize = 1 << 20;
 
 /// What of the configuration a request meets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +81,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             auth_required: true,
-            body_limit: 1 << 20,
+            body_limit: BODY_LIMIT,
             cache_bytes: 64 << 20,
             budget_ms: None,
             limits: LimitSettings::default(),

@@ -16,7 +16,7 @@ use super::{Context, Problem};
 use crate::state::Kept;
 
 /// Longest key.
-const LONGEST: usize = 255;
+pub(crate) const LONGEST: usize = 255;
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 

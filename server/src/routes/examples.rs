@@ -41,13 +41,13 @@ impl Examples {
     pub fn request(endpoint: &Endpoint) -> Option<Value> {
         let pair = json!({"blockchain": "ethereum", "target": ALICE, "counterparty": BOB});
         Some(match endpoint.name {
-            "chains" => json!({"include": "none"}),
+            "chains" => json!({"include": ["none"]}),
             "registry" => json!({}),
             "assets" => json!({"chain": "ethereum"}),
             "resolve" => json!({"blockchain": "ethereum", "symbols": ["usdt", "shib"]}),
-            "rates" => json!({"symbols": "eth,usdt", "at": START + 60, "quote": "EUR"}),
+            "rates" => json!({"symbols": ["eth", "usdt"], "at": START + 60, "quote": "EUR"}),
             "rates/history" => json!({"symbol": "eth"}),
-            "rates/symbols" => json!({"detail": "true"}),
+            "rates/symbols" => json!({"detail": true}),
             "transactions" => json!({"blockchain": "ethereum", "address": ALICE, "limit": 2}),
             "transaction" => json!({"hash": hash_text(payment_hash())}),
             "counterparty" => json!({"blockchain": "ethereum", "address": ALICE, "sort": "total_amount", "limit": 10}),
@@ -57,7 +57,7 @@ impl Examples {
             }),
             "token/holders" | "token/concentration" => json!({"blockchain": "ethereum", "contract": USDT}),
             "token/addresses_flow" => {
-                json!({"blockchain": "ethereum", "contract": USDT, "addresses": format!("{ALICE},{BOB}")})
+                json!({"blockchain": "ethereum", "contract": USDT, "addresses": [ALICE, BOB]})
             }
             "counterparty/list" | "wallet-overview" => json!({"blockchain": "ethereum", "address": ALICE}),
             "addresses/resolve" => json!({"q": format!(" {}", ALICE.to_uppercase().replacen("0X", "0x", 1))}),

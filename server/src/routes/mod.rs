@@ -8,6 +8,7 @@ mod docs;
 mod examples;
 mod openapi;
 mod own;
+mod own_fields;
 mod rates;
 mod stream;
 mod system;

@@ -1,10 +1,13 @@
 //! What the description says of routes that the gateway answers itself: there is no table of the engine to take it from.
 
+use headwater_engine::{CostClass, Written};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::openapi::{add_schema, failure, headers, reference};
-use crate::gateway::{Meta, Status};
+use super::openapi::responses::{Circumstances, failures};
+use super::openapi::{add_schema, headers, reference};
+use crate::events::webhook::manage::{DEFAULT_LIMIT, MAX_LIMIT};
+use crate::gateway::Meta;
 
 /// One operation, with what its handler's comment does not say.
 pub(super) struct OwnOperation {
@@ -16,12 +19,13 @@ pub(super) struct OwnOperation {
     body: Option<(Schema, Value)>,
     refusal: (&'static str, &'static str),
     paged: bool,
+    repeatable: bool,
 }
 
 /// A type of the description.
 struct Schema {
     name: String,
-    add: fn(&mut Map<String, Value>),
+    add: fn(Written, &mut Map<String, Value>),
 }
 
 impl Schema {
@@ -51,8 +55,8 @@ impl Data {
 impl OwnOperation {
     /// An operation with an example of the `data` of its success.
     pub fn new(verb: &'static str, path: &'static str, success: u16, data: Data, example: Value) -> Self {
-        let refusal = ("limit", "limit: expected 0 to 1000 (0 is the default of 20), got 5000");
-        Self { verb, path, success, data, example, body: None, refusal, paged: false }
+        let refusal = ("a", "the parameter \"a\" is given twice: give it once, lists with commas");
+        Self { verb, path, success, data, example, body: None, refusal, paged: false, repeatable: false }
     }
 
     /// The same with a JSON body.
@@ -67,7 +71,13 @@ impl OwnOperation {
 
     /// The same with `limit` and `offset`.
     pub fn paged(self) -> Self {
-        Self { paged: true, ..self }
+        let refusal = ("limit", "limit: expected 0 to 1000 (0 is the default of 20), got 5000");
+        Self { paged: true, refusal, ..self }
+    }
+
+    /// The same with an `Idempotency-Key`.
+    pub fn repeatable(self) -> Self {
+        Self { repeatable: true, ..self }
     }
 
     /// Completes what the handler made.
@@ -76,7 +86,7 @@ impl OwnOperation {
             // A test says that every one of them has a route.
             return;
         };
-        (self.data.schema.add)(schemas);
+        (self.data.schema.add)(Written::ByUs, schemas);
         operation.insert("operationId".to_owned(), json!(self.operation_id()));
         operation.insert("x-credit-cost".to_owned(), json!(0));
         let said = operation.get("description").and_then(Value::as_str).unwrap_or_default();
@@ -86,7 +96,7 @@ impl OwnOperation {
         operation.insert("responses".to_owned(), self.responses());
         match self.body {
             Some((schema, example)) => {
-                (schema.add)(schemas);
+                (schema.add)(Written::ByClients, schemas);
                 let content = json!({"application/json": {"schema": reference(&schema.name), "example": example}});
                 operation.insert("requestBody".to_owned(), json!({"required": true, "content": content}));
             }
@@ -102,7 +112,8 @@ impl OwnOperation {
     }
 
     fn parameters(&self) -> Value {
-        let mut parameters = Vec::new();
+        let mut parameters = vec![headers::correlation_id()];
+        parameters.extend(self.repeatable.then(headers::repeat_key));
         if self.path.contains("{id}") {
             parameters.push(json!({
                 "name": "id", "in": "path", "required": true, "description": "Id of the webhook.",
@@ -110,12 +121,17 @@ impl OwnOperation {
             }));
         }
         if self.paged {
-            let limit = json!({"type": "integer", "format": "int32", "minimum": 0, "maximum": 1000, "default": 20});
+            let limit = json!({
+                "type": "integer", "format": "int32", "minimum": 0, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT
+            });
             let offset = json!({"type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX, "default": 0});
-            for (name, text, schema) in [("limit", "Rows of a page.", limit), ("offset", "Rows before it.", offset)] {
-                parameters.push(
-                    json!({"name": name, "in": "query", "required": false, "description": text, "schema": schema}),
-                );
+            for (name, text, schema, example) in
+                [("limit", "Rows of a page.", limit, 20), ("offset", "Rows before it.", offset, 0)]
+            {
+                parameters.push(json!({
+                    "name": name, "in": "query", "required": false, "description": text, "schema": schema,
+                    "example": example
+                }));
             }
         }
         Value::Array(parameters)
@@ -137,7 +153,7 @@ impl OwnOperation {
         };
         let mut success = json!({
             "description": "The answer.",
-            "headers": headers(0),
+            "headers": headers::keyed(),
             "content": {"application/json": {
                 "schema": {
                     "type": "object", "required": ["data", "meta"],
@@ -147,46 +163,29 @@ impl OwnOperation {
             }}
         });
         if self.success == 201 {
-            success["headers"]["Location"] =
-                json!({"description": "Path of what was made.", "schema": {"type": "string"}});
+            headers::add(&mut success["headers"], "Location");
         }
-        let mut responses = Map::from_iter([(self.success.to_string(), success)]);
-        for (status, description, message) in FAILURES {
-            let applies = match status {
-                Status::BadRequest => self.body.is_some() || self.paged,
-                Status::NotFound => self.path.contains('{'),
-                Status::PayloadTooLarge | Status::UnsupportedMediaType => self.body.is_some(),
-                _ => true,
-            };
-            if applies {
-                let mut response = failure(*status, description, message, None);
-                if *status == Status::BadRequest {
-                    let (field, message) = self.refusal;
-                    let reason = match field {
-                        "limit" => "limit_out_of_range",
-                        "from" => "time_range",
-                        _ => "invalid_value",
-                    };
-                    response["content"]["application/json"]["example"] = json!({"error": {
-                        "code": status.code(), "message": message, "details": {"reason": reason, "field": field}
-                    }});
-                }
-                responses.insert(status.http().to_string(), response);
-            }
+        if self.repeatable {
+            headers::add(&mut success["headers"], "Idempotent-Replayed");
         }
+        let mut responses = failures(&Circumstances {
+            path: self.path,
+            cost: 0,
+            budget_secs: CostClass::Free.budget_secs(),
+            has_body: self.body.is_some(),
+            is_repeatable: self.repeatable,
+            missing: self.path.contains('{').then_some("there is no webhook with this id"),
+        });
+        let (field, message) = self.refusal;
+        let reason = match field {
+            "limit" => "limit_out_of_range",
+            "from" => "time_range",
+            _ => "invalid_value",
+        };
+        responses["400"]["content"]["application/json"]["example"]["error"] =
+            json!({"code": "bad_request", "message": message, "details": {"reason": reason, "field": field}});
+        responses.insert(self.success.to_string(), success);
+        responses.sort_keys();
         Value::Object(responses)
     }
 }
-
-/// Status, when it comes, an example of its message.
-const FAILURES: &[(Status, &str, &str)] = &[
-    (Status::BadRequest, "Something in the request cannot be understood or met; `details` names it.", ""),
-    (Status::Unauthorized, "The key is missing, unknown, revoked or expired.", "the API key is not valid"),
-    (Status::NotFound, "The key has nothing of this id.", "there is no webhook with this id"),
-    (Status::NotAcceptable, "`Accept` leaves out JSON.", "only application/json is given here"),
-    (Status::PayloadTooLarge, "The body is too large.", "the body is larger than the 1048576 bytes that are taken"),
-    (Status::UnsupportedMediaType, "The body is no JSON.", "a POST needs a JSON body"),
-    (Status::InternalServerError, "A defect of the service.", "an unexpected error happened"),
-    (Status::BadGateway, "Stored data cannot be read or written now; try again.", "the state could not be read"),
-    (Status::GatewayTimeout, "The call did not end in time.", "the call did not end in time: try again later"),
-];

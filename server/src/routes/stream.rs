@@ -11,10 +11,13 @@ use axum::response::Response;
 use headwater_engine::CostClass;
 use headwater_types::Timestamp;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use super::openapi::headers;
+use super::openapi::responses::{Circumstances, failures};
 use super::own::{Data, OwnOperation};
+use super::own_fields::TICKET as TICKET_FORM;
 use crate::events::stream::{self, Comer, FRAME_BYTES, MESSAGE_BYTES, NoTicket, SUBPROTOCOL};
 use crate::gateway::{Call, Context, ErrorEnvelope, Gate, Gateway, OwnRoute, Problem, Reply, Status, Takes};
 use crate::state::now_ms;
@@ -40,7 +43,6 @@ const WRITE_LIMIT: usize = 1 << 20;
 /// 4429 too many messages.
 #[utoipa::path(
     get, path = STREAM, tag = "Events",
-    params(("ticket" = Option<String>, Query, description = "A ticket in place of a key.")),
     responses(
         (status = 101, description = "The stream is open."),
         (status = 400, description = "The request is no WebSocket handshake.", body = ErrorEnvelope,
@@ -161,12 +163,42 @@ fn issue(gateway: &Gateway, mut call: Call) -> Result<Reply, Problem> {
     Ok(call.reply(&Ticket { ticket, expires_at: Timestamp::new(expires_at_ms / 1000).to_string() }))
 }
 
-/// What the description says of them besides.
+/// What the description says of the ticket besides.
 pub(super) fn operations() -> Vec<OwnOperation> {
     let example = json!({
         "ticket": "3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "expires_at": "2026-11-20T10:00:30Z"
     });
-    vec![OwnOperation::new("post", TICKET, 200, Data::one::<Ticket>(), example)]
+    let refusal = "the key holds too many tickets that were not used: they expire after 30 s";
+    vec![OwnOperation::new("post", TICKET, 200, Data::one::<Ticket>(), example).refused("X-API-Key", refusal)]
+}
+
+/// Completes the description of the stream itself.
+pub(super) fn complete(paths: &mut Value) {
+    let open = &mut paths[STREAM]["get"];
+    open["operationId"] = json!("stream");
+    open["parameters"] = json!([headers::correlation_id(), {
+        "name": "ticket", "in": "query", "required": false, "description": "A ticket in place of a key.",
+        "schema": {"type": "string", "pattern": TICKET_FORM}, "example": "3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    }]);
+    let of = Circumstances {
+        path: STREAM,
+        cost: 0,
+        budget_secs: CostClass::Free.budget_secs(),
+        has_body: false,
+        is_repeatable: false,
+        missing: None,
+    };
+    let mut responses = failures(&of);
+    // A handshake asks for no media type and waits for no query.
+    for never in ["406", "504"] {
+        responses.remove(never);
+    }
+    for (status, mut own) in std::mem::take(&mut open["responses"]).as_object().cloned().unwrap_or_default() {
+        own["headers"] = if status == "101" { headers::open() } else { headers::keyed() };
+        responses.insert(status, own);
+    }
+    responses.sort_keys();
+    open["responses"] = Value::Object(responses);
 }
 
 #[cfg(test)]

@@ -7,8 +7,11 @@ use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::response::{IntoResponse, Json, Response};
 use serde::Serialize;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use super::openapi::responses::failure;
+use super::openapi::{headers, reference};
 use crate::gateway::{Context, ErrorEnvelope, Gateway, Problem, Status, drain};
 
 /// How the service is.
@@ -52,6 +55,46 @@ pub(super) async fn readyz(State(gateway): State<Gateway>, Extension(context): E
             .because(why.reason())
             .response(),
     }
+}
+
+/// Completes the description of what needs no key.
+pub(super) fn complete(paths: &mut Value) {
+    for (path, id) in
+        [("/healthz", "healthz"), ("/readyz", "readyz"), ("/docs", "docs"), ("/api-docs/openapi.json", "openapi")]
+    {
+        let operation = &mut paths[path]["get"];
+        operation["operationId"] = json!(id);
+        operation["parameters"] = json!([headers::correlation_id()]);
+        let responses = operation["responses"].as_object_mut().expect("the handler names what it answers");
+        let too_long = "path and query have 9000 bytes, at most 8192 are taken";
+        let defect = "an unexpected error happened: report it with the request id";
+        for (status, description, message) in [
+            (Status::BadRequest, "Address or headers of the request are too long.", too_long),
+            (Status::InternalServerError, "A defect of the service.", defect),
+        ] {
+            responses.insert(status.http().to_string(), failure(status, description, message, Some("invalid_value")));
+        }
+        responses["500"]["content"]["application/json"]["example"]["error"] =
+            json!({"code": Status::InternalServerError.code(), "message": defect});
+        for response in responses.values_mut() {
+            response["headers"] = headers::open();
+        }
+        if let Some(unready) = responses.get_mut("503") {
+            headers::add(&mut unready["headers"], "Retry-After");
+        }
+        responses.sort_keys();
+    }
+    paths["/readyz"]["get"]["responses"]["503"]["content"]["application/json"]["schema"] = reference("ErrorEnvelope");
+    paths["/docs"]["get"]["responses"]["200"]["content"]["text/html"] =
+        json!({"schema": {"type": "string"}, "example": "<!doctype html><title>Headwater API</title>"});
+    paths["/api-docs/openapi.json"]["get"]["responses"]["200"]["content"]["application/json"] = json!({
+        "schema": {
+            "type": "object", "required": ["openapi", "info", "paths"], "properties": {
+                "openapi": {"type": "string", "pattern": "^3\\.1\\."}, "info": {"type": "object"}, "paths": {"type": "object"}
+            }
+        },
+        "example": {"openapi": "3.1.0", "info": {"title": "Headwater", "version": env!("CARGO_PKG_VERSION")}, "paths": {}}
+    });
 }
 
 /// 404 for what is no route.

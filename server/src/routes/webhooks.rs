@@ -135,6 +135,7 @@ pub(super) fn operations() -> Vec<OwnOperation> {
             .with_body::<CreateWebhookRequest>(
                 json!({"target_url": url, "event_type": "large_transfer", "filters": filters}),
             )
+            .repeatable()
             .refused("target_url", "target_url: the host \"10.0.0.1\" of the URL is not on the public internet"),
         OwnOperation::new("get", ALL, 200, Data::list::<WebhookView>(), json!([view])).paged(),
         OwnOperation::new("get", ONE, 200, Data::one::<WebhookView>(), view.clone()),

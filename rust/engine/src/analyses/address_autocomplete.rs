@@ -14,11 +14,11 @@ use crate::request::{Checks, Warnings, refused};
 use crate::{Error, Reason};
 
 /// Shortest prefix, in characters; on EVM chains `0x` counts.
-const MIN_PREFIX: usize = 5;
-const DEFAULT_LIMIT: usize = 10;
-const MAX_LIMIT: usize = 50;
+pub(super) const MIN_PREFIX: usize = 5;
+pub(super) const DEFAULT_LIMIT: usize = 10;
+pub(super) const MAX_LIMIT: usize = 50;
 /// Matches are counted up to here.
-const MAX_TOTAL: usize = 1_000;
+pub(super) const MAX_TOTAL: usize = 1_000;
 
 /// `GET /v1/addresses/autocomplete`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
@@ -149,7 +149,7 @@ fn checked_limit(limit: Option<i64>) -> Result<usize, Error> {
         Some(given) => given,
     };
     usize::try_from(given).ok().filter(|limit| *limit <= MAX_LIMIT).ok_or_else(|| {
-        let why = format!("{given} lies outside 1 to {MAX_LIMIT}");
+        let why = format!("{given} lies outside 0 to {MAX_LIMIT} (0 is the default of {DEFAULT_LIMIT})");
         let error = refused(Reason::LimitOutOfRange, "limit", &given.to_string(), &why);
         Error { limit: u64::try_from(MAX_LIMIT).ok(), ..error }
     })

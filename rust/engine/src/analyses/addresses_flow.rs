@@ -133,7 +133,7 @@ impl Analysis for AddressesFlow {
         let chain = checks.chain("blockchain", &request.blockchain)?;
         at_most("addresses", &request.addresses, MAX_ITEMS)?;
         let mut addresses: Vec<Address> = Vec::new();
-        for (index, text) in request.addresses.iter().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
+        for (index, text) in request.addresses.iter().enumerate() {
             let address = checks.address(chain, &format!("addresses[{index}]"), text.trim())?;
             if !addresses.contains(&address) {
                 addresses.push(address);
@@ -143,8 +143,8 @@ impl Analysis for AddressesFlow {
             return Err(Error::invalid(Reason::EmptyList, "addresses", "addresses: name at least one address"));
         }
         let asset = match request.contract.as_deref() {
-            Some(contract) if !contract.trim().is_empty() => asset_of(checks, chain, Some(contract))?,
-            _ => Asset::Native,
+            Some(contract) => asset_of(checks, chain, Some(contract))?,
+            None => Asset::Native,
         };
         let window = checks.window(request.start_time, request.end_time)?;
         Ok(AddressesFlowParams { scope: Scope::of_asset(chain, asset, window), asset, addresses })

@@ -33,7 +33,7 @@ pub struct CounterpartyRequest {
     /// Unit of the amounts. Null: own units of the one symbol in scope, US dollars where there are several. Else `usd`,
     /// a registry symbol (converted at transfer time), or `per_symbol` for one row per counterparty and asset.
     output_asset: Option<String>,
-    /// Rows per page: default 20, at most 1000.
+    /// Rows per page: default 20, at most 1000, of a table 100,000.
     limit: Option<i64>,
     /// Page from 1; 0 is page 1 too.
     page: Option<i64>,

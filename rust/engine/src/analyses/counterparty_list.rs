@@ -33,7 +33,7 @@ pub struct CounterpartyListRequest {
     end_time: Option<i64>,
     /// Only rows of at least this many transactions.
     min_interactions: Option<i64>,
-    /// Rows per page: default 20, at most 1000.
+    /// Rows per page: default 20, at most 1000, of a table 100,000.
     limit: Option<i64>,
     /// Rows left out before the page.
     offset: Option<i64>,

@@ -12,6 +12,7 @@ mod balance_history;
 mod chains;
 mod counterparty;
 mod counterparty_list;
+mod description;
 mod overview;
 mod rates;
 mod rates_history;
@@ -29,9 +30,9 @@ use headwater_ledger::{Cancel, Ledger};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::Schema;
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
+
+use description::describe;
 
 use crate::desk::Given;
 use crate::request::{Checks, MAX_LIMIT, MAX_TABLE, Warnings, decode, fingerprint};
@@ -57,6 +58,7 @@ pub use counterparty::{Counterparty, CounterpartyParams, CounterpartyReport, Cou
 pub use counterparty_list::{
     CounterpartyList, CounterpartyListParams, CounterpartyListReport, CounterpartyListRequest,
 };
+pub use description::{Description, Written, record};
 pub use overview::{
     CounterpartyOverview, CounterpartyOverviewParams, CounterpartyOverviewReport, CounterpartyOverviewRequest,
     SymbolSum, TransferSum,
@@ -133,16 +135,6 @@ pub(crate) struct Made {
     pub pagination: Option<Pagination>,
     pub warnings: Vec<Warning>,
     pub meta: Option<QueryMeta>,
-}
-
-/// Request and answer of an endpoint as an OpenAPI document needs them.
-pub struct Description {
-    /// The request: the body of a POST, or an object whose properties are the parameters of a GET.
-    pub request: RefOr<Schema>,
-    /// The `data` of the answer.
-    pub report: RefOr<Schema>,
-    /// The named schemas that both refer to, by name.
-    pub components: Vec<(String, RefOr<Schema>)>,
 }
 
 /// A line of the table.
@@ -229,57 +221,6 @@ fn params<A: Analysis>(call: &Call<'_>, most_rows: u32, warnings: &mut Warnings)
     let request = decode::<A::Request>(call.request, call.endpoint.method, warnings)?;
     let fingerprint = fingerprint(call.endpoint.name, call.request);
     A::params(request, &mut Checks { ledger: call.ledger, warnings, fingerprint, most_rows, given: call.given })
-}
-
-fn describe<A: Analysis>() -> Description {
-    let mut components = Vec::new();
-    A::Report::schemas(&mut components);
-    let mut report = A::Report::schema();
-    for (name, schema) in &mut components {
-        promise(name, schema);
-    }
-    promise(&A::Report::name(), &mut report);
-    A::Request::schemas(&mut components);
-    components.sort_by(|one, other| one.0.cmp(&other.0));
-    components.dedup_by(|one, other| one.0 == other.0);
-    Description { request: A::Request::schema(), report, components }
-}
-
-/// Fields that some answers carry and others do not, by the name of their record.
-const SOMETIMES_ABSENT: [(&str, &[&str]); 10] = [
-    ("TransferRow", &["amount_out", "counterparties", "inputs_count", "outputs_count"]),
-    ("QueryMeta", &["limit", "offset"]),
-    ("HolderEntry", &["balance_usd", "pct_of_supply"]),
-    (
-        "ConcentrationMetrics",
-        &[
-            "effective_holders_1usd",
-            "effective_holders_100usd",
-            "effective_holders_0_001_btc",
-            "effective_holders_0_1_btc",
-        ],
-    ),
-    ("AddressFlow", &["net_flow_usd"]),
-    ("AddressesFlowAggregate", &["net_flow_total_usd"]),
-    ("DailyPoint", &["total_out"]),
-    ("BalanceItem", &["amount_out"]),
-    ("Rate", &["price"]),
-    ("RatesSymbolsReport", &["coverage"]),
-];
-
-/// Says of the fields of an answer that they are there: one without a value is null, not left out.
-fn promise(name: &str, schema: &mut RefOr<Schema>) {
-    match schema {
-        RefOr::T(Schema::Object(object)) => {
-            let absent =
-                SOMETIMES_ABSENT.iter().find(|(record, _)| *record == name).map_or(&[][..], |(_, fields)| fields);
-            let names = object.properties.keys();
-            object.required = names.filter(|field| !absent.contains(&field.as_str())).cloned().collect();
-        }
-        RefOr::T(Schema::AllOf(parts)) => parts.items.iter_mut().for_each(|part| promise(name, part)),
-        RefOr::T(Schema::OneOf(choices)) => choices.items.iter_mut().for_each(|choice| promise(name, choice)),
-        RefOr::T(_) | RefOr::Ref(_) => {}
-    }
 }
 
 /// Says that a field waits for labels.

@@ -6,7 +6,7 @@ use headwater_types::{TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Analysis;
-use crate::request::{Checks, MAX_ITEMS, Warnings, at_most, refused};
+use crate::request::{Checks, Warnings, refused, symbol_texts};
 use crate::table::{List, Rows, TableHead};
 use crate::{Error, Reason};
 
@@ -69,13 +69,8 @@ impl Analysis for Rates {
     type Report = RatesReport;
 
     fn params(request: RatesRequest, checks: &mut Checks<'_>) -> Result<RatesParams, Error> {
-        at_most("symbols", &request.symbols, MAX_ITEMS)?;
-        let symbols: Vec<String> = request
-            .symbols
-            .iter()
-            .map(|symbol| symbol.trim().to_lowercase())
-            .filter(|symbol| !symbol.is_empty())
-            .collect();
+        let symbols: Vec<String> = request.symbols.iter().map(|symbol| symbol.trim().to_lowercase()).collect();
+        symbol_texts("symbols", &symbols)?;
         if symbols.is_empty() {
             return Err(Error::invalid(Reason::EmptyList, "symbols", "symbols: name at least one rate symbol"));
         }

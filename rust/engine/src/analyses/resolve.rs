@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Analysis;
 use super::registry::{TokenEntry, entries};
 use crate::Error;
-use crate::request::{Checks, MAX_ITEMS, Warnings, at_most};
+use crate::request::{Checks, Warnings, symbol_texts};
 use crate::scope::named_contracts;
 
 /// Most candidates named for an ambiguous symbol.
@@ -87,6 +87,7 @@ impl Analysis for Resolve {
     fn params(request: ResolveRequest, checks: &mut Checks<'_>) -> Result<ResolveParams, Error> {
         let chain = checks.chain("blockchain", &request.blockchain)?;
         let symbols = request.symbols.unwrap_or_default();
+        symbol_texts("symbols", &symbols)?;
         let wanted = match request.contracts.filter(|contracts| !contracts.is_empty()) {
             Some(contracts) => Wanted::Contracts(named_contracts(checks, chain, &contracts)?),
             None if symbols.is_empty() || symbols.iter().any(|symbol| symbol.eq_ignore_ascii_case("all")) => {
@@ -94,9 +95,6 @@ impl Analysis for Resolve {
             }
             None => Wanted::Symbols(symbols),
         };
-        if let Wanted::Symbols(symbols) = &wanted {
-            at_most("symbols", symbols, MAX_ITEMS)?;
-        }
         Ok(ResolveParams { chain, wanted })
     }
 

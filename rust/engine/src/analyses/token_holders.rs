@@ -14,9 +14,9 @@ use crate::request::{Checks, MAX_TABLE, Offsets, Warnings};
 use crate::table::{List, Rows, TableHead};
 use crate::{CostClass, Error, Pagination, completeness};
 
-const DEFAULT_LIMIT: u32 = 10;
+pub(super) const DEFAULT_LIMIT: u32 = 10;
 /// Most holders of a page in JSON; a table may have as many rows as any other.
-const MAX_LIMIT: u32 = 100;
+pub(super) const MAX_LIMIT: u32 = 100;
 
 /// `GET /v1/token/holders`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

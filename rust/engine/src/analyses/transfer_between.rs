@@ -39,7 +39,7 @@ pub struct TransferBetweenRequest {
     end_time: Option<i64>,
     /// Adds `amount_out` in this unit: `usd` or a registry symbol.
     output_asset: Option<String>,
-    /// Rows per page: default 20, at most 1000.
+    /// Rows per page: default 20, at most 1000, of a table 100,000.
     limit: Option<i64>,
     /// Page from 1; 0 is page 1 too.
     page: Option<i64>,

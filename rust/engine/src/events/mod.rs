@@ -19,5 +19,8 @@ pub use event::{Event, position_of};
 pub use follower::Follower;
 pub use kind::EventType;
 pub use step::FeedStep;
-pub use subscription::Subscription;
+pub use subscription::{EventFilters, Subscription};
+pub use threshold::BalanceThreshold;
 pub use watcher::Watcher;
+
+pub(crate) use subscription::{MOST_ADDRESSES, MOST_CONFIRMATIONS};

@@ -10,39 +10,49 @@ use serde_json::{Value, json};
 
 use super::EventType;
 use super::rows::Row;
-use super::threshold::{Threshold, ThresholdFields};
+use super::threshold::{BalanceThreshold, Threshold};
 use crate::desk::Given;
-use crate::request::{Checks, DirectionFilter, MAX_ITEMS, Warnings, at_most, decode, refused};
+use crate::request::{Checks, DirectionFilter, MAX_ITEMS, Warnings, at_most, decode, refused, symbol_texts};
 use crate::valuation::verified;
 use crate::{Error, Method, Reason, Warning};
 
 /// Most addresses that a subscription names.
-const MOST_ADDRESSES: usize = 10_000;
+pub(crate) const MOST_ADDRESSES: usize = 10_000;
 
 /// Most confirmations that can be waited for: far more than any chain takes back.
-const MOST_CONFIRMATIONS: u64 = 1_000;
+pub(crate) const MOST_CONFIRMATIONS: u64 = 1_000;
 
 /// Large transfers begin here where nothing is said, in US dollars.
 const LARGE_USD: f64 = 100_000.0;
 
-/// The filters as a client writes them.
-#[derive(Debug, Default, Deserialize)]
-struct FilterFields {
+/// Which events a subscription tells of.
+#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+pub struct EventFilters {
+    /// Only of this chain.
     blockchain: Option<String>,
+    /// Only of these addresses. Everything but `large_transfer` fires for nothing until some are set; a stream takes at
+    /// most 1,000.
     addresses: Option<Vec<String>>,
+    /// Only of these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
     symbols: Option<Vec<String>>,
+    /// Only of these contracts, null or `native` for the native coin; stands before `symbols`.
     contracts: Option<Vec<Option<String>>>,
+    /// As seen from the addresses.
     direction: Option<DirectionFilter>,
+    /// Only movements of at least this value; of `large_transfer` 100,000 where nothing is said.
     min_amount_usd: Option<f64>,
+    /// Only of addresses with one of these labels: none, until labels are built.
     labels: Option<Vec<String>>,
+    /// Blocks that count as one confirmation each, the first one its own; 0 and 1 tell at once.
     min_confirmations: Option<u64>,
-    threshold: Option<ThresholdFields>,
+    /// Of `balance_threshold`, which needs it.
+    threshold: Option<BalanceThreshold>,
 }
 
 /// So that errors name `filters.addresses[3]`.
 #[derive(Debug, Deserialize)]
 struct Request {
-    filters: Option<FilterFields>,
+    filters: Option<EventFilters>,
 }
 
 /// An event type with its checked filters.
@@ -116,7 +126,7 @@ impl Subscription {
 
     fn of_fields(
         event_type: EventType,
-        fields: FilterFields,
+        fields: EventFilters,
         checks: &mut Checks<'_>,
         symbols: Symbols,
     ) -> Result<Self, Error> {
@@ -350,6 +360,8 @@ fn assets(
     contracts: Option<Vec<Option<String>>>,
     must: Symbols,
 ) -> Result<Assets, Error> {
+    let texts = symbols.unwrap_or_default();
+    symbol_texts("filters.symbols", &texts)?;
     if let Some(contracts) = contracts.filter(|contracts| !contracts.is_empty()) {
         at_most("filters.contracts", &contracts, MAX_ITEMS)?;
         let mut assets = Vec::with_capacity(contracts.len());
@@ -361,8 +373,6 @@ fn assets(
         }
         return Ok(Assets::Contracts(assets));
     }
-    let texts = symbols.unwrap_or_default();
-    at_most("filters.symbols", &texts, MAX_ITEMS)?;
     if texts.is_empty() || texts.iter().any(|text| text.eq_ignore_ascii_case("all")) {
         return Ok(Assets::Verified);
     }

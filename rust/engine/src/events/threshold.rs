@@ -17,12 +17,17 @@ use crate::request::{Checks, Crossing, refused};
 use crate::scope::Bound;
 use crate::{Error, Reason};
 
-/// A threshold as a client writes it.
-#[derive(Debug, Deserialize)]
-pub(super) struct ThresholdFields {
+/// The amount that a balance must pass: of a symbol or of a contract, not of both.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+pub struct BalanceThreshold {
+    /// Every verified token of this symbol.
     symbol: Option<String>,
+    /// This token, or `native` for the coin of the chain.
     contract: Option<String>,
+    /// The amount, in whole units.
+    #[schema(schema_with = crate::scope::bound)]
     amount: Bound,
+    /// Which way.
     crossing: Option<Crossing>,
 }
 
@@ -46,7 +51,7 @@ impl Threshold {
     pub fn new(
         checks: &mut Checks<'_>,
         chain: Option<Chain>,
-        fields: ThresholdFields,
+        fields: BalanceThreshold,
         must_be_known: bool,
     ) -> Result<Self, Error> {
         let asset = match (&fields.symbol, &fields.contract) {

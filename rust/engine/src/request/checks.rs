@@ -11,6 +11,8 @@ use super::Warnings;
 
 /// Most entries of a list of symbols or contracts.
 pub(crate) const MAX_ITEMS: usize = 100;
+/// Most characters of a symbol.
+pub(crate) const MAX_SYMBOL: usize = 128;
 
 /// What turns a request into parameters: the ledger it will be answered from, and a place for warnings.
 pub struct Checks<'a> {
@@ -97,6 +99,23 @@ pub(crate) fn at_most<T>(field: &str, items: &[T], limit: usize) -> Result<(), E
     }
     let message = format!("{field} has {} entries: at most {limit} are taken", items.len());
     Err(Error { limit: u64::try_from(limit).ok(), ..Error::invalid(Reason::TooManyItems, field, message) })
+}
+
+/// Refuses a text that can be no symbol.
+pub(crate) fn symbol_text(field: &str, text: &str) -> Result<(), Error> {
+    let length = text.chars().count();
+    if (1..=MAX_SYMBOL).contains(&length) {
+        return Ok(());
+    }
+    let why = format!("a symbol has 1 to {MAX_SYMBOL} characters, here are {length}");
+    let error = refused(Reason::InvalidValue, field, text, &why);
+    Err(Error { limit: u64::try_from(MAX_SYMBOL).ok(), ..error })
+}
+
+/// Refuses a list of symbols that is too long, or that holds what can be none.
+pub(crate) fn symbol_texts(field: &str, texts: &[String]) -> Result<(), Error> {
+    at_most(field, texts, MAX_ITEMS)?;
+    texts.iter().enumerate().try_for_each(|(index, text)| symbol_text(&format!("{field}[{index}]"), text))
 }
 
 /// An invalid value in a named field, with its position where the field is an item of a list.

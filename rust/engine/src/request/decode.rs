@@ -111,7 +111,7 @@ impl DecodeError {
         let place = self.place.unwrap_or_default();
         let message = if self.missing.is_some() {
             format!("{place} is required")
-        } else if let Some(value) = &self.value {
+        } else if let Some(value) = self.value.as_ref().filter(|value| !value.is_empty()) {
             format!("{place}: {}, got {value}", self.message)
         } else {
             format!("{place}: {}", self.message)
@@ -309,7 +309,28 @@ impl<'de> Deserializer<'de> for ObjectDecoder<'_> {
     }
 }
 
-/// The fields of an object, without those that are null (or, as GET parameters, empty).
+/// A GET parameter without a value: more likely the empty variable of a script than a wish.
+struct Nothing<'a>(Decoder<'a>);
+
+impl<'de> Deserializer<'de> for Nothing<'_> {
+    type Error = DecodeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, DecodeError> {
+        let message = "expected a value: leave the parameter out where there is none";
+        Err(DecodeError::new(Reason::InvalidValue, message.to_owned()))
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.0.deserialize_ignored_any(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier
+    }
+}
+
+/// The fields of an object, without those that are null.
 struct Object<'a> {
     fields: serde_json::map::Iter<'a>,
     next: Option<(&'a str, &'a Value)>,
@@ -327,13 +348,7 @@ impl<'de> de::MapAccess<'de> for Object<'_> {
     type Error = DecodeError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
-        let method = self.shared.method;
-        let given = |value: &Value| match (value, method) {
-            (Value::Null, _) => false,
-            (Value::String(text), Method::Get) => !text.is_empty(),
-            _ => true,
-        };
-        let Some((name, value)) = self.fields.find(|(_, value)| given(value)) else { return Ok(None) };
+        let Some((name, value)) = self.fields.find(|(_, value)| !value.is_null()) else { return Ok(None) };
         self.next = Some((name, value));
         seed.deserialize(de::value::StrDeserializer::new(name)).map(Some)
     }
@@ -341,7 +356,13 @@ impl<'de> de::MapAccess<'de> for Object<'_> {
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, DecodeError> {
         let (name, value) = self.next.take().expect("serde asks for a value only after its key");
         let place = Place::Field(&self.place, name);
-        seed.deserialize(Decoder { value, place, shared: self.shared }).map_err(|error| error.at(&place, Some(value)))
+        let decoder = Decoder { value, place, shared: self.shared };
+        let decoded = if decoder.parameter() == Some("") {
+            seed.deserialize(Nothing(decoder))
+        } else {
+            seed.deserialize(decoder)
+        };
+        decoded.map_err(|error| error.at(&place, Some(value)))
     }
 }
 
@@ -422,7 +443,18 @@ mod tests {
         assert_eq!((got.limit, got.include_all), (Some(5), Some(true)));
         assert_eq!(got.contracts, Some(vec![Some("a".into()), Some("b".into())]));
         assert_eq!(refused(Method::Get, &json!({"blockchain": "x", "limit": "five"})).0, Reason::InvalidType);
-        assert_eq!(refused(Method::Get, &json!({"blockchain": ""})).0, Reason::MissingField);
+    }
+
+    #[test]
+    fn a_get_parameter_without_a_value_is_refused_and_one_that_means_nothing_is_told() {
+        for request in [json!({"blockchain": ""}), json!({"blockchain": "x", "limit": ""})] {
+            assert_eq!(refused(Method::Get, &request).0, Reason::InvalidValue);
+        }
+        let mut warnings = Warnings::default();
+        let got: Outer = decode(&json!({"blockchain": "x", "lmit": ""}), Method::Get, &mut warnings).unwrap();
+        assert_eq!((got.blockchain.as_str(), warnings.into_list().len()), ("x", 1));
+        let got: Outer = decode(&json!({"blockchain": ""}), Method::Post, &mut Warnings::default()).unwrap();
+        assert_eq!(got.blockchain, "", "in a body the field itself says whether it may be empty");
     }
 
     #[test]

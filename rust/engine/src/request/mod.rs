@@ -14,5 +14,7 @@ pub use switch::{
 };
 pub use warnings::Warnings;
 
-pub(crate) use checks::{MAX_ITEMS, at_most, refused};
-pub(crate) use paging::{Cursor, CursorKey, MAX_LIMIT, MAX_TABLE, Paging, fingerprint};
+pub(crate) use checks::{MAX_ITEMS, MAX_SYMBOL, at_most, refused, symbol_text, symbol_texts};
+pub(crate) use paging::{
+    Cursor, CursorKey, DEFAULT_LIMIT, MAX_CURSOR, MAX_LIMIT, MAX_TABLE, PAGE_WINDOW, Paging, fingerprint,
+};

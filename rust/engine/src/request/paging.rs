@@ -14,13 +14,16 @@ use crate::{Error, Pagination, Reason};
 
 use super::{Checks, refused};
 
-const DEFAULT_LIMIT: u32 = 20;
+/// Rows of a page where nothing is said.
+pub(crate) const DEFAULT_LIMIT: u32 = 20;
 /// Most rows of a page in JSON.
 pub(crate) const MAX_LIMIT: u32 = 1000;
 /// Most rows of a table.
 pub(crate) const MAX_TABLE: u32 = 100_000;
 /// Pages reach this many rows; a cursor has no such window.
-const PAGE_WINDOW: u64 = 100_000;
+pub(crate) const PAGE_WINDOW: u64 = 100_000;
+/// Most characters of a cursor: several times as many as any has.
+pub(crate) const MAX_CURSOR: usize = 1024;
 
 /// Which rows of a list are wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -294,6 +297,7 @@ impl Cursor {
     }
 
     fn read(text: &str) -> Option<Self> {
+        let text = Some(text).filter(|text| text.len() <= MAX_CURSOR)?;
         let wire: Wire = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
         let key = match wire.k {
             WireKey::P(block, index, hash, kind, indexed, number) => {

@@ -74,6 +74,7 @@ pub(crate) struct WebhookView {
     /// Why it is disabled: `gone` (the receiver answered 410) or `only_failures` (no success for 120 hours).
     pub status_reason: Option<String>,
     /// Which events, defaults included.
+    #[schema(value_type = Object)]
     pub filters: Json,
     /// When it was made.
     #[schema(format = DateTime, example = "2026-11-20T10:00:00Z")]

@@ -1,6 +1,6 @@
 //! What owners do with their webhooks.
 
-use headwater_engine::events::{EventType, Subscription};
+use headwater_engine::events::{EventFilters, EventType, Subscription};
 use headwater_engine::{Error, ErrorKind, Offsets, Pagination, Reason, Warning};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -13,12 +13,12 @@ use super::endpoints::{self, Change, Endpoint, EndpointStatus, GRACE_MS, PER_ACC
 use super::sign::Secret;
 use crate::gateway::{Call, Details, Gateway, Problem, Repetition, Reply, Status};
 use crate::state::{StateError, keep, now_ms};
-use headwater_types::Timestamp;
+use headwater_types::{TimeWindow, Timestamp};
 
 /// Rows of a page where nothing else is said.
-const DEFAULT_LIMIT: u32 = 20;
+pub(crate) const DEFAULT_LIMIT: u32 = 20;
 /// Most rows of a page.
-const MAX_LIMIT: u32 = 1000;
+pub(crate) const MAX_LIMIT: u32 = 1000;
 
 /// A webhook to be made.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -29,8 +29,8 @@ pub(crate) struct CreateWebhookRequest {
     /// `large_transfer`, `address_activity`, `balance_threshold`, `risk_alert` or `label_change`.
     #[schema(example = "large_transfer")]
     event_type: String,
-    /// Which events: `blockchain`, `addresses`, `symbols`, `contracts`, `direction`, `min_amount_usd`, `labels`,
-    /// `min_confirmations`, `threshold`.
+    /// Which events.
+    #[schema(value_type = Option<EventFilters>)]
     filters: Option<Json>,
 }
 
@@ -40,6 +40,7 @@ pub(crate) struct UpdateWebhookRequest {
     /// Where deliveries go from now on.
     target_url: Option<String>,
     /// Which events from now on, in place of all filters before.
+    #[schema(value_type = Option<EventFilters>)]
     filters: Option<Json>,
     /// `active` or `paused`.
     #[schema(example = "paused")]
@@ -268,11 +269,9 @@ pub(crate) async fn replay(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
 
 /// Two times in epoch seconds as milliseconds, both included.
 fn span(from: i64, to: Option<i64>, now_ms: i64) -> Result<(i64, i64), Problem> {
-    /// Epoch seconds are below it for the next thousands of years, epoch milliseconds are not.
-    const MILLISECONDS: i64 = 100_000_000_000;
     for (field, time) in [("from", Some(from)), ("to", to)] {
         match time {
-            Some(time) if time.unsigned_abs() >= MILLISECONDS.unsigned_abs() => {
+            Some(time) if time.unsigned_abs() > TimeWindow::LAST_SECS.unsigned_abs() => {
                 let message = format!("{field}: expected epoch seconds, got {time}, which looks like milliseconds");
                 return Err(Problem::invalid(Reason::Milliseconds, Some(field), message));
             }
