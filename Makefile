@@ -14,10 +14,11 @@ BENCH ?= $(CACHE)/bench
 PRESET ?= s
 # Sizes besides that of the preset at which the engine alone is measured.
 GROWTH ?= s
+SBOM ?= $(CACHE)/headwater.cdx.json
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
-.PHONY: help demo serve test test-rust test-python test-notebooks test-schemathesis test-docs test-full check fmt docs wheel bench bench-wheel load deny clean-demo
+.PHONY: help demo serve test test-rust test-python test-notebooks test-schemathesis test-docs test-same-build test-full check fmt docs wheel bench bench-wheel load deny sbom clean-demo
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -49,8 +50,11 @@ test-docs: ## /docs in a browser that reaches nobody else
 	cargo build --workspace --bin headwater
 	@sh scripts/test-docs.sh "$(BIN)" "$(PYTHON)"
 
-test-full: ## the long runs too (HEADWATER_FULL=1), the notebooks, the description, the page, and the licence check
-	HEADWATER_FULL=1 $(MAKE) test test-schemathesis test-docs deny
+test-same-build: ## two builds in two folders are equal byte for byte: our crates, everything in release with HEADWATER_FULL=1
+	@sh scripts/test-same-build.sh
+
+test-full: ## the long runs too (HEADWATER_FULL=1), the notebooks, the description, the page, the dependencies, two builds
+	HEADWATER_FULL=1 $(MAKE) test test-schemathesis test-docs deny test-same-build
 
 check: $(VENV)/ready ## formatting, lints, types
 	cargo fmt --all --check
@@ -86,9 +90,14 @@ bench-wheel: $(VENV)/ready $(BENCH)/ready
 load: ## calls per second beside a bare handler, on the store of STORE=DIR; its state lies in TMPDIR
 	cargo run --release -p headwater-server --example load -- "$(STORE)"
 
-deny: ## licences, banned crates and sources of the dependencies
+deny: ## licences, banned crates, sources and known weaknesses of the dependencies
 	@command -v cargo-deny >/dev/null || cargo install cargo-deny --locked
 	cargo deny check bans licenses sources
+	@sh scripts/test-advisories.sh
+
+sbom: ## every crate of Cargo.lock as CycloneDX, into SBOM=FILE
+	$(PYTHON) scripts/sbom.py > "$(SBOM)"
+	@echo "$(SBOM): $$(grep -c '"bom-ref": "pkg:' "$(SBOM)") crates"
 
 clean-demo: ## forget the demo store
 	rm -rf "$(DEMO)" "$(DEMO).state"

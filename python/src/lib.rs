@@ -1,4 +1,5 @@
 //! The Python face: thin bindings under `headwater._headwater`; what users see is in `python/headwater/`.
+#![forbid(unsafe_code)]
 
 mod address;
 mod calls;

@@ -7,7 +7,7 @@
 //! * [`events`]: webhooks and the stream.
 //! * [`config`]: defaults, file, environment, flags.
 //! * [`cli`]: one file per command.
-
+#![forbid(unsafe_code)]
 // Its methods cannot be named as functions: they hold for two lifetimes that only a closure leaves open.
 #![expect(clippy::redundant_closure_for_method_calls, reason = "`Office` has two lifetimes")]
 

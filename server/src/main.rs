@@ -1,4 +1,5 @@
 //! The `headwater` binary: the command line and nothing else.
+#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

@@ -1,5 +1,7 @@
 //! The house keeps its shape: crates import downwards only, heavy libraries stay at the rim, files stay readable.
 
+mod supply;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

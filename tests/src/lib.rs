@@ -1,5 +1,6 @@
 //! Tests that cross crates and faces: `architecture/` (layer order, file sizes), `corpus/` (real chain data under
 //! `HEADWATER_CORPUS`), `parity/` (one request, every face, one answer), `python/` (run through the wheel).
+#![forbid(unsafe_code)]
 
 use std::path::PathBuf;
 

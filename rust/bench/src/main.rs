@@ -1,4 +1,5 @@
 //! The benchmark suite: builds the stores, asks the engine and its peers, writes the report.
+#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::fs;

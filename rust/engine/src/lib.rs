@@ -3,6 +3,7 @@
 //! One file per analysis under `analyses/`. Each turns its serde request into checked parameters (the only
 //! validation there is), reads through [`headwater_ledger::Ledger`], and returns plain data that serialises to the
 //! `data` of an answer. HTTP, Python and the command line only translate.
+#![forbid(unsafe_code)]
 
 pub mod analyses;
 pub mod events;
