@@ -19,6 +19,7 @@ mod endpoint;
 mod error;
 mod flows;
 mod holdings;
+mod purposes;
 mod query_meta;
 mod ranking;
 mod rebasing;
@@ -26,6 +27,7 @@ mod request;
 mod rows;
 mod scope;
 mod table;
+mod text;
 mod valuation;
 mod walk;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_engine::CostClass;
+use headwater_ledger::Memory;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Context;
@@ -15,6 +16,8 @@ const HEAVY_QUEUE: usize = 64;
 const MEDIUM_QUEUE: usize = 512;
 /// Light and free calls that may wait.
 const LIGHT_QUEUE: usize = 1024;
+/// How long a call waits for memory until it looks again.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Slots for work. Heavy calls have their own, as many as there are cores, so that they cannot take the place of light
 /// ones. Of the others a fifth is kept for light and free calls.
@@ -23,6 +26,7 @@ pub(super) struct Pool {
     heavy: Lane,
     medium: Lane,
     light: Lane,
+    memory: Memory,
 }
 
 /// The way of one kind of call to its slot.
@@ -59,14 +63,15 @@ pub(super) enum Stopped {
 }
 
 impl Pool {
-    /// Slots for a machine with so many cores.
-    pub fn new(cores: usize) -> Self {
+    /// Slots for a machine with so many cores, for work that takes its memory there.
+    pub fn new(cores: usize, memory: Memory) -> Self {
         let others = Arc::new(Semaphore::new(4 * cores));
         let medium = Arc::new(Semaphore::new(4 * cores - (4 * cores).div_ceil(5)));
         Self {
             heavy: Lane::new(vec![Arc::new(Semaphore::new(cores))], HEAVY_QUEUE),
             medium: Lane::new(vec![medium, Arc::clone(&others)], MEDIUM_QUEUE),
             light: Lane::new(vec![others], LIGHT_QUEUE),
+            memory,
         }
     }
 
@@ -83,7 +88,15 @@ impl Pool {
         Arc::clone(&self.lane(class).room).try_acquire_owned().ok().map(Ticket)
     }
 
-    /// Does `work` within `budget`, the waiting for a slot included. Past it the token of the request is set, and the
+    /// Resolves when there is room for a call that may take a whole share of the memory. One that is under way and
+    /// finds none any more is refused instead, as it holds what others wait for.
+    async fn until_there_is_room(&self, class: CostClass) {
+        while matches!(class, CostClass::Heavy | CostClass::Medium) && !self.memory.has_room() {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// Does `work` within `budget`, the waiting for a slot and for memory included. Past it the token of the request is set, and the
     /// slot stays taken until the work has seen it. What the call holds is held as long.
     pub async fn run<T: Send + 'static>(
         &self,
@@ -100,6 +113,7 @@ impl Pool {
                 let slot = Arc::clone(slots).acquire_owned().await;
                 taken.push(slot.expect("the slots are never closed"));
             }
+            self.until_there_is_room(class).await;
             taken
         };
         let run = async {
@@ -127,11 +141,11 @@ mod tests {
     #[test]
     fn a_fifth_of_the_slots_is_kept_for_light_calls_and_every_queue_has_an_end() {
         for (cores, medium) in [(1, 3), (2, 6), (16, 51)] {
-            let pool = Pool::new(cores);
+            let pool = Pool::new(cores, Memory::new(2, 1));
             let slots = |lane: &Lane| lane.slots.iter().map(|slots| slots.available_permits()).min().unwrap();
             assert_eq!((slots(&pool.heavy), slots(&pool.medium), slots(&pool.light)), (cores, medium, 4 * cores));
         }
-        let pool = Pool::new(2);
+        let pool = Pool::new(2, Memory::new(2, 1));
         let tickets: Vec<_> = std::iter::from_fn(|| pool.enter(CostClass::Heavy)).collect();
         assert_eq!(tickets.len(), 2 + HEAVY_QUEUE);
         assert!(pool.enter(CostClass::Light).is_some());

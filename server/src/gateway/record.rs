@@ -24,7 +24,8 @@ const CREDIT_REMAINING: HeaderName = HeaderName::from_static("x-credit-remaining
 /// Runs a request in a task of its own. The connection may drop its side at any moment, which means that the client
 /// went away; the task goes on to its end, so that holds are given back and the audit is written in every case.
 pub(crate) async fn record(State(gateway): State<Gateway>, mut request: Request, next: Next) -> Response<Body> {
-    let context = Arc::new(Context::new(request.method().clone(), request.headers()));
+    let cancel = gateway.memory().token();
+    let context = Arc::new(Context::new(request.method().clone(), request.headers(), cancel));
     let parent = gateway.telemetry().and_then(|_| Telemetry::parent(request.headers()));
     request.extensions_mut().insert(Arc::clone(&context));
     let mut connection = Connection(Some(Arc::clone(&context)));

@@ -273,7 +273,8 @@ pub(super) fn failure(status: Status, description: &str, message: &str, reason: 
 const FAILURES: &[(Status, &str, &str, Option<&str>)] = &[
     (
         Status::BadRequest,
-        "Something in the request cannot be understood or met; `details` names it.",
+        "Something in the request cannot be understood or met; `details` names it. `query_too_large` says that the query would \
+         take more memory than one may: the message says how to ask for less.",
         "blockchain: \"solana\" is not supported: expected one of bitcoin, bsc, ethereum, tron",
         Some("unsupported_chain"),
     ),
