@@ -10,6 +10,7 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
         ErrorKind::InvalidInput(reason) => ("InvalidInput", serde_json::to_value(reason).ok()),
         ErrorKind::NotFound => ("NotFound", None),
         ErrorKind::Cancelled => ("Cancelled", None),
+        ErrorKind::Overloaded => ("RateLimited", Some("overloaded".into())),
         ErrorKind::Storage => ("StorageError", None),
         ErrorKind::Internal => ("InternalError", None),
     };

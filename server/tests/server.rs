@@ -22,6 +22,7 @@ mod http2;
 mod ingest_crash;
 mod limits;
 mod matrix;
+mod memory;
 mod metering;
 mod overload;
 mod power;

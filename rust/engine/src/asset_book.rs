@@ -2,15 +2,18 @@
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
+use std::mem::size_of;
 use std::ops::Deref;
 
-use headwater_ledger::Ledger;
 use headwater_ledger::market::AssetTerms;
+use headwater_ledger::memory::{Held, table_bytes};
 use headwater_ledger::read::AssetRef;
+use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Asset, Chain};
 use rustc_hash::FxHashMap;
 
 use crate::Error;
+use crate::purposes::ASSETS;
 
 /// An asset as answers show it.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,12 +51,22 @@ pub(crate) struct AssetBook<'a> {
     views: Vec<AssetView>,
     /// Skeletons of the verified symbols: made when the first token without a verdict is met, as most calls meet none.
     trusted: OnceCell<HashSet<String>>,
+    held: Option<Held>,
 }
 
+/// Bytes of the texts of an asset: contract and symbol.
+const TEXT_BYTES: usize = 128;
+
 impl<'a> AssetBook<'a> {
+    /// A book for a few assets.
     pub fn new(ledger: &'a dyn Ledger, chain: Chain) -> Self {
-        let trusted = OnceCell::new();
-        Self { ledger, chain, by_ref: FxHashMap::default(), by_asset: HashMap::new(), views: Vec::new(), trusted }
+        let (by_ref, by_asset) = (FxHashMap::default(), HashMap::new());
+        Self { ledger, chain, by_ref, by_asset, views: Vec::new(), trusted: OnceCell::new(), held: None }
+    }
+
+    /// A book for as many as an address may have.
+    pub fn within(ledger: &'a dyn Ledger, chain: Chain, cancel: &Cancel) -> Self {
+        Self { held: Some(cancel.holding(ASSETS)), ..Self::new(ledger, chain) }
     }
 
     /// Whether an unverified symbol reads like a verified one.
@@ -71,6 +84,7 @@ impl<'a> AssetBook<'a> {
             return Ok(*number);
         }
         let number = self.of_asset(self.ledger.asset(asset)?)?;
+        self.ask_for_one_more()?;
         self.by_ref.insert(asset, number);
         Ok(number)
     }
@@ -80,9 +94,17 @@ impl<'a> AssetBook<'a> {
         if let Some(number) = self.by_asset.get(&asset) {
             return Ok(*number);
         }
+        self.ask_for_one_more()?;
         self.views.push(self.look_up(asset)?);
         self.by_asset.insert(asset, self.views.len() - 1);
         Ok(self.views.len() - 1)
+    }
+
+    fn ask_for_one_more(&mut self) -> Result<(), Error> {
+        let Some(held) = &mut self.held else { return Ok(()) };
+        let (refs, views) = (self.by_ref.len() + 1, self.views.len() + 1);
+        let tables = table_bytes::<(AssetRef, usize)>(refs) + table_bytes::<(Asset, usize)>(views);
+        Ok(held.reach(tables + views * (size_of::<AssetView>() + TEXT_BYTES))?)
     }
 
     /// What answers say of an asset.

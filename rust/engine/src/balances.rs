@@ -1,11 +1,13 @@
 //! Balances at the ends of days: what is held now, less what changed since.
 
 use std::collections::BTreeMap;
+use std::mem::size_of;
 use std::ops::ControlFlow;
 
 use chrono::NaiveDate;
 use headwater_ledger::Cancel;
-use headwater_ledger::read::{Direction, MovementKind, Scan, ScanOrder, Status};
+use headwater_ledger::memory::Held;
+use headwater_ledger::read::{Direction, Holding, MovementKind, Scan, ScanOrder, Status};
 use headwater_metrics::flow::Tally;
 use headwater_types::{Amount, Asset, Balance, SumOverflow, Timestamp, Usd};
 
@@ -17,6 +19,13 @@ use crate::scope::{Scope, Verdict};
 use crate::valuation::{Output, Valuer, decimal};
 use crate::walk::Walk;
 use crate::{Error, ErrorKind};
+
+/// Bytes of a change in a span: most nodes of a tree are half full.
+const CHANGE_BYTES: usize = 2 * size_of::<(usize, Balance)>();
+/// Bytes that the first change of a span takes: a whole node.
+const FIRST_CHANGE_BYTES: usize = 12 * size_of::<(usize, Balance)>();
+/// Bytes of the texts of a balance: names and amounts.
+const TEXT_BYTES: usize = 192;
 
 /// What changed in each of a row of spans of time, and behind the last of them.
 pub(crate) struct Changes {
@@ -34,7 +43,14 @@ struct Span {
 
 impl Changes {
     /// Walks the movements of an account from the beginning of its window. `ends` are the last moments of the spans.
-    pub fn gather(walk: &mut Walk<'_>, valuer: &Valuer, ends: &[Timestamp], cancel: &Cancel) -> Result<Self, Error> {
+    pub fn gather(
+        walk: &mut Walk<'_>,
+        valuer: &Valuer,
+        ends: &[Timestamp],
+        held: &mut Held,
+        cancel: &Cancel,
+    ) -> Result<Self, Error> {
+        held.more((ends.len() + 1) * size_of::<Span>())?;
         let mut spans: Vec<Span> = std::iter::repeat_with(Span::default).take(ends.len() + 1).collect();
         let scan = Scan { order: ScanOrder::OldestFirst, ..walk.scope().scan() };
         let (ledger, chain) = (walk.ledger, walk.scope().chain);
@@ -48,7 +64,10 @@ impl Changes {
                     None => span.tally.note(posting.transaction, posting.time),
                 }
             }
-            let sums = |span: &mut Span, asset, change: &dyn Fn(&mut Balance) -> Result<(), SumOverflow>| {
+            let mut sums = |span: &mut Span, asset, change: &dyn Fn(&mut Balance) -> Result<(), SumOverflow>| {
+                if !span.by_asset.contains_key(&asset) {
+                    held.more(if span.by_asset.is_empty() { FIRST_CHANGE_BYTES } else { CHANGE_BYTES })?;
+                }
                 change(span.by_asset.entry(asset).or_default()).map_err(overflow)
             };
             let opening = openings
@@ -89,12 +108,13 @@ pub(crate) struct Closing {
 
 impl Closing {
     /// From what is held now and what changed until then.
-    pub fn new(walk: &mut Walk<'_>, scope: &Scope, changes: Changes) -> Result<Self, Error> {
+    pub fn new(walk: &mut Walk<'_>, scope: &Scope, changes: Changes, held: &mut Held) -> Result<Self, Error> {
         let (mut opening, mut begins) = (BTreeMap::new(), BTreeMap::new());
         let holdings = match walk.account() {
             Some(account) => walk.ledger.holdings(account)?,
             None => Vec::new(),
         };
+        held.more(holdings.len() * (size_of::<Holding>() + 2 * CHANGE_BYTES))?;
         for holding in holdings {
             let asset = walk.book.of_asset(holding.asset)?;
             if !scope.has_asset(walk.book.view(asset)) {
@@ -122,10 +142,11 @@ impl Closing {
         book: &AssetBook<'_>,
         valuer: &Valuer,
         output: &Output,
-        days: &[NaiveDate],
-        ends: &[Timestamp],
+        (days, ends): (&[NaiveDate], &[Timestamp]),
         notes: &mut Vec<String>,
-    ) -> Vec<DailyPoint> {
+        memory: &mut Held,
+    ) -> Result<Vec<DailyPoint>, Error> {
+        memory.more(days.len() * (size_of::<DailyPoint>() + TEXT_BYTES))?;
         let mut held = self.opening.clone();
         let mut noted = std::collections::BTreeSet::new();
         let mut points = Vec::with_capacity(days.len());
@@ -149,13 +170,15 @@ impl Closing {
                 }
                 // A balance that fell to nothing is shown once.
                 if !balance.shown().is_zero() || !before.is_zero() {
+                    // Lists grow to twice their length.
+                    memory.more(2 * size_of::<BalanceItem>() + TEXT_BYTES)?;
                     items.push(item(view, balance.shown(), valuer, output, *end));
                 }
             }
             points.push(point(*day, *end, items, &span.tally, output, valuer));
         }
         notes.extend(noted);
-        points
+        Ok(points)
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::mem::size_of;
 use std::ops::{ControlFlow, Range};
 
 use headwater_ledger::edges::{AssetEdge, Edge, EdgeFlows, EdgeOrder, Edges};
+use headwater_ledger::memory::{Held, table_bytes};
 use headwater_ledger::read::{Account, AccountRef};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::flow::{AssetTally, Group, Tally};
@@ -12,7 +14,8 @@ use headwater_types::{Address, Asset, Usd};
 
 use crate::Error;
 use crate::asset_book::AssetBook;
-use crate::flows::{Others, overflow};
+use crate::flows::{Groups, Others, overflow};
+use crate::purposes::COUNTERPARTIES;
 use crate::walk::CANCEL_EVERY;
 
 /// What edges can answer for.
@@ -31,18 +34,21 @@ pub(crate) fn edge_groups(
     account: &Account,
     (others, book): (&mut Others<'_>, &mut AssetBook<'_>),
     cancel: &Cancel,
-) -> Result<Option<Vec<(usize, Group)>>, Error> {
-    let Some(edges) = ledger.edges(account, EdgeOrder::Total, usize::MAX)? else { return Ok(None) };
-    let mut groups = Vec::with_capacity(edges.pairs.len());
+) -> Result<Option<Groups>, Error> {
+    let Some(edges) = ledger.edges(account, EdgeOrder::Total, usize::MAX, cancel)? else { return Ok(None) };
+    let mut of_edges = cancel.holding(COUNTERPARTIES);
+    of_edges.reach(edges.bytes())?;
+    let (mut list, mut held) = (Vec::new(), cancel.holding(COUNTERPARTIES));
     for (count, edge) in edges.pairs.iter().enumerate() {
         if count % CANCEL_EVERY == 0 {
             cancel.check().map_err(LedgerError::from)?;
         }
         if let Some(group) = group(scope, &edges, edge, book)? {
-            groups.push((others.of_account(edge.counterparty)?, group));
+            held.more(size_of::<(usize, Group)>() + group.by_asset.capacity() * Group::ASSET_BYTES)?;
+            list.push((others.of_account(edge.counterparty)?, group));
         }
     }
-    Ok(Some(groups))
+    Ok(Some(Groups { list, held }))
 }
 
 /// The movements between an account and some counterparties over everything that is shown by default.
@@ -51,11 +57,14 @@ pub(crate) fn groups_with(
     account: &Account,
     counterparties: &[AccountRef],
     book: &mut AssetBook<'_>,
+    (held, cancel): (&mut Held, &Cancel),
 ) -> Result<HashMap<Address, Group>, Error> {
-    let edges = ledger.edges_with(account, counterparties)?.unwrap_or_default();
+    let edges = ledger.edges_with(account, counterparties, cancel)?.unwrap_or_default();
+    held.more(edges.bytes() + table_bytes::<(Address, Group)>(edges.pairs.len()))?;
     let mut groups = HashMap::with_capacity(edges.pairs.len());
     for edge in &edges.pairs {
         if let Some(group) = group(EdgeScope::Default, &edges, edge, book)? {
+            held.more(group.by_asset.capacity() * Group::ASSET_BYTES)?;
             groups.insert(ledger.address(edge.counterparty)?, group);
         }
     }
@@ -73,6 +82,10 @@ fn group(scope: EdgeScope, edges: &Edges, edge: &Edge, book: &mut AssetBook<'_>)
             EdgeScope::Asset(asset) => view.asset == asset,
         };
         if is_meant {
+            if group.by_asset.is_empty() {
+                // Most have one asset: lists begin with room for four.
+                group.by_asset.reserve_exact(1);
+            }
             group.by_asset.push((number, tally(row)?));
         }
     }
@@ -95,6 +108,7 @@ pub(crate) struct EdgeRanking {
     /// Distinct senders to the account, and receivers from it.
     pub senders: u64,
     pub receivers: u64,
+    held: Held,
 }
 
 /// One of them.
@@ -114,11 +128,12 @@ impl EdgeRanking {
         min_transactions: u64,
         (key, cancel): (impl Fn(&EdgeFlows) -> i128, &Cancel),
     ) -> Result<Option<Self>, Error> {
-        let mut ranking = Self { entries: Vec::new(), senders: 0, receivers: 0 };
+        let held = cancel.holding(COUNTERPARTIES);
+        let mut ranking = Self { entries: Vec::new(), senders: 0, receivers: 0, held };
         let (mut seen, mut stopped) = (0, Ok(()));
-        let visited = ledger.visit_edges(account, EdgeOrder::Total, &mut |counterparty, flows| {
+        let visited = ledger.visit_edges(account, EdgeOrder::Total, cancel, &mut |counterparty, flows| {
             if seen % CANCEL_EVERY == 0 {
-                stopped = cancel.check();
+                stopped = cancel.check().map_err(LedgerError::from);
                 if stopped.is_err() {
                     return ControlFlow::Break(());
                 }
@@ -128,12 +143,17 @@ impl EdgeRanking {
                 ranking.senders += u64::from(flows.received.transfers > 0);
                 ranking.receivers += u64::from(flows.sent.transfers > 0);
                 if flows.transactions >= min_transactions {
+                    let bytes = (ranking.entries.len() + 1) * size_of::<Ranked>();
+                    if let Err(refusal) = ranking.held.reach(bytes) {
+                        stopped = Err(refusal.into());
+                        return ControlFlow::Break(());
+                    }
                     ranking.entries.push(Ranked { counterparty, key: key(flows), usd: flows.usd() });
                 }
             }
             ControlFlow::Continue(())
         })?;
-        stopped.map_err(LedgerError::from)?;
+        stopped?;
         Ok(visited.map(|()| ranking))
     }
 
@@ -172,6 +192,8 @@ impl EdgeRanking {
 
     /// Puts a stretch in order as far as so many.
     fn by_address(&mut self, ledger: &dyn Ledger, range: Range<usize>, count: usize) -> Result<(), Error> {
+        let alike = size_of::<(Reverse<i128>, Address, Ranked)>() * range.len();
+        self.held.reach(self.entries.len() * size_of::<Ranked>() + alike)?;
         let addressed = |entry: &Ranked| Ok((Reverse(entry.key), ledger.address(entry.counterparty)?, *entry));
         let mut stretch = self.entries[range.clone()].iter().map(addressed).collect::<Result<Vec<_>, Error>>()?;
         let place = |one: &(Reverse<i128>, Address, Ranked)| (one.0, one.1);

@@ -1,6 +1,6 @@
 //! Errors as faces need them: a kind that they match without a wildcard, and details that name the place.
 
-use headwater_ledger::LedgerError;
+use headwater_ledger::{LedgerError, OverBudget};
 use serde::Serialize;
 
 /// Why no answer was given.
@@ -33,6 +33,8 @@ pub enum ErrorKind {
     NotFound,
     /// The deadline passed or the caller went away: 504.
     Cancelled,
+    /// The queries under way take all the memory there is for them: 429.
+    Overloaded,
     /// Stored data could not be read: 502.
     Storage,
     /// A defect of ours: 500.
@@ -83,6 +85,8 @@ pub enum Reason {
     NetworkMismatch,
     /// The cursor's generation is gone, or the filters changed.
     CursorExpired,
+    /// The query would take more memory than one may.
+    QueryTooLarge,
 }
 
 impl Error {
@@ -99,9 +103,20 @@ impl Error {
     }
 }
 
+impl From<OverBudget> for Error {
+    fn from(refusal: OverBudget) -> Self {
+        let (kind, limit) = match refusal {
+            OverBudget::Query { limit, .. } => (ErrorKind::InvalidInput(Reason::QueryTooLarge), Some(limit)),
+            OverBudget::Total { .. } => (ErrorKind::Overloaded, None),
+        };
+        Self { limit, source: Some(refusal.into()), ..Self::new(kind, refusal.to_string()) }
+    }
+}
+
 impl From<LedgerError> for Error {
     fn from(source: LedgerError) -> Self {
         let kind = match &source {
+            LedgerError::OverBudget(refusal) => return Self::from(*refusal),
             LedgerError::Cancelled(_) => ErrorKind::Cancelled,
             LedgerError::GenerationGone { .. } | LedgerError::FeedGone { .. } => {
                 ErrorKind::InvalidInput(Reason::CursorExpired)
@@ -136,6 +151,7 @@ fn kind_text(kind: ErrorKind) -> &'static str {
         ErrorKind::InvalidInput(_) => "the request does not fit this store",
         ErrorKind::NotFound => "not found",
         ErrorKind::Cancelled => "the query was stopped before it ended: narrow it, or try again later",
+        ErrorKind::Overloaded => "the service has as much to do as it can: try again in a moment",
         ErrorKind::Storage => "stored data could not be read: try again later, or run `headwater verify`",
         ErrorKind::Internal => "an unexpected error happened: report it with the request id",
     }

@@ -1,18 +1,21 @@
 //! Sums over the movements that a scope shows: what rankings, overviews and wallets have in common.
 
 use std::collections::HashMap;
+use std::mem::size_of;
 
-use headwater_ledger::Ledger;
+use headwater_ledger::memory::{Held, table_bytes};
 use headwater_ledger::read::{AccountRef, Direction, MovementKind};
+use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Movement, Side, Way};
 use headwater_types::{Address, Amount, Asset, Pico, SumOverflow, Usd};
 use rustc_hash::FxHashMap;
 
 use crate::Error;
 use crate::asset_book::{AssetBook, AssetView};
+use crate::purposes::COUNTERPARTIES;
 use crate::scope::Scope;
 use crate::valuation::{Output, Valuer};
-use crate::walk::{Flow, attribution, counterparties};
+use crate::walk::{CANCEL_EVERY, Flow, attribution, counterparties};
 
 /// The movement of a flow, valued; `None` for a transfer of the account to itself, which is in no sum.
 pub(crate) fn movement(
@@ -42,11 +45,13 @@ pub(crate) struct Others<'a> {
     by_ref: FxHashMap<AccountRef, usize>,
     by_address: HashMap<Address, usize>,
     addresses: Vec<Address>,
+    held: Held,
 }
 
 impl<'a> Others<'a> {
-    pub fn new(ledger: &'a dyn Ledger, address: Address) -> Self {
-        Self { ledger, address, by_ref: FxHashMap::default(), by_address: HashMap::new(), addresses: Vec::new() }
+    pub fn new(ledger: &'a dyn Ledger, address: Address, cancel: &Cancel) -> Self {
+        let (by_ref, by_address) = (FxHashMap::default(), HashMap::new());
+        Self { ledger, address, by_ref, by_address, addresses: Vec::new(), held: cancel.holding(COUNTERPARTIES) }
     }
 
     pub fn address(&self, number: usize) -> Address {
@@ -59,7 +64,7 @@ impl<'a> Others<'a> {
         let posting = &flow.posting;
         if posting.kind == MovementKind::Utxo {
             let shares = counterparties(self.ledger, posting.transaction, &self.address)?;
-            return Ok(shares.into_iter().map(|(address, amount)| (self.number(address), amount)).collect());
+            return shares.into_iter().map(|(address, amount)| Ok((self.number(address)?, amount))).collect();
         }
         let Some(counterparty) = posting.counterparty else { return Ok(Vec::new()) };
         let number = self.of_account(counterparty)?;
@@ -72,7 +77,7 @@ impl<'a> Others<'a> {
         if let Some(number) = self.by_ref.get(&account) {
             return Ok(*number);
         }
-        let number = self.number(self.ledger.address(account)?);
+        let number = self.number(self.ledger.address(account)?)?;
         self.by_ref.insert(account, number);
         Ok(number)
     }
@@ -84,25 +89,34 @@ impl<'a> Others<'a> {
             && attribution(&self.ledger.transaction(posting.transaction)?).unresolved_inputs() > 0)
     }
 
-    /// The addresses by their numbers.
-    pub fn into_addresses(self) -> Vec<Address> {
-        self.addresses
+    /// The addresses by their numbers, with the memory that they take.
+    pub fn into_addresses(self) -> (Vec<Address>, Held) {
+        (self.addresses, self.held)
     }
 
     /// The number of an address.
-    pub fn number(&mut self, address: Address) -> usize {
-        *self.by_address.entry(address).or_insert_with(|| {
+    pub fn number(&mut self, address: Address) -> Result<usize, Error> {
+        let (refs, addresses) = (self.by_ref.len() + 1, self.addresses.len() + 1);
+        let tables = table_bytes::<(AccountRef, usize)>(refs) + table_bytes::<(Address, usize)>(addresses);
+        self.held.reach(tables + addresses * size_of::<Address>())?;
+        Ok(*self.by_address.entry(address).or_insert_with(|| {
             self.addresses.push(address);
             self.addresses.len() - 1
-        })
+        }))
     }
+}
+
+/// Sums by counterparty, with the memory that they take.
+pub(crate) struct Groups {
+    pub list: Vec<(usize, Group)>,
+    pub held: Held,
 }
 
 /// What one part of a scan found, in numbers of its own.
 pub(crate) struct Part {
-    pub groups: Vec<(usize, Group)>,
+    pub groups: Groups,
     /// The counterparties by number.
-    pub others: Vec<Address>,
+    pub others: (Vec<Address>, Held),
     /// The assets by number.
     pub assets: Vec<Asset>,
 }
@@ -112,15 +126,21 @@ pub(crate) fn joined(
     parts: Vec<Part>,
     others: &mut Others<'_>,
     book: &mut AssetBook<'_>,
-) -> Result<Vec<(usize, Group)>, Error> {
-    let mut all = Counterparties::default();
+    cancel: &Cancel,
+) -> Result<Groups, Error> {
+    let (mut all, mut held) = (Counterparties::default(), cancel.holding(COUNTERPARTIES));
     for part in parts {
         let assets = part.assets.iter().map(|asset| book.of_asset(*asset)).collect::<Result<Vec<_>, _>>()?;
-        for (other, group) in part.groups {
-            all.join(others.number(part.others[other]), &group, |asset| assets[asset]).map_err(overflow)?;
+        let ((addresses, _held), groups) = (part.others, part.groups);
+        for (count, (other, group)) in groups.list.into_iter().enumerate() {
+            if count % CANCEL_EVERY == 0 {
+                cancel.check().map_err(headwater_ledger::LedgerError::from)?;
+            }
+            held.reach(all.bytes_with(group.by_asset.len()))?;
+            all.join(others.number(addresses[other])?, &group, |asset| assets[asset]).map_err(overflow)?;
         }
     }
-    Ok(all.into_groups())
+    Ok(Groups { list: all.into_groups(), held })
 }
 
 /// The unit of summed amounts.

@@ -20,6 +20,7 @@ mod endpoint;
 mod error;
 mod flows;
 mod holdings;
+mod purposes;
 mod query_meta;
 mod ranking;
 mod rebasing;
@@ -27,6 +28,7 @@ mod request;
 mod rows;
 mod scope;
 mod table;
+mod text;
 mod valuation;
 mod walk;
 

@@ -1,9 +1,11 @@
 //! Rankings of those an address deals with: what `counterparty` and `counterparty/list` share.
 
 use std::cmp::Ordering;
+use std::mem::size_of;
 use std::ops::ControlFlow;
 
 use headwater_ledger::edges::EdgeFlows;
+use headwater_ledger::memory::Held;
 use headwater_ledger::read::Scan;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Side};
@@ -13,7 +15,8 @@ use serde::Serialize;
 
 use crate::asset_book::AssetBook;
 use crate::edge_groups::{EdgeRanking, EdgeScope, edge_groups, groups_with};
-use crate::flows::{Others, Part, SumUnit, Sums, joined, movement, names, overflow};
+use crate::flows::{Groups, Others, Part, SumUnit, Sums, joined, movement, names, overflow};
+use crate::purposes::COUNTERPARTIES;
 use crate::request::{CursorKey, Paging, RankingSort, SortOrder, refused};
 use crate::scope::{Scope, Verdict};
 use crate::table::TableHead;
@@ -95,6 +98,7 @@ pub(crate) struct RankedPage<'a> {
     ranker: &'a Ranker,
     book: AssetBook<'a>,
     page: Vec<Ranked>,
+    _held: Held,
     /// Rows of all pages.
     pub total: usize,
     /// The last row, where more follow.
@@ -139,6 +143,8 @@ pub(crate) fn least_interactions(text: Option<i64>) -> Result<u64, Error> {
 /// A ranking, its page made into rows.
 struct Ranking {
     page: Vec<Ranked>,
+    /// What the page takes.
+    held: Held,
     /// Rows of all pages.
     rows: usize,
     senders: u64,
@@ -157,6 +163,9 @@ struct Ranked {
 }
 
 impl Ranked {
+    /// Bytes of one, with the text of its address.
+    const BYTES: usize = size_of::<Self>() + 64;
+
     fn total_usd(&self) -> Usd {
         self.group.all.received.usd + self.group.all.sent.usd
     }
@@ -178,19 +187,20 @@ impl BelowCutoff {
 impl Ranker {
     /// The page.
     pub fn page<'a>(&'a self, ledger: &'a dyn Ledger, cancel: &Cancel) -> Result<RankedPage<'a>, Error> {
-        let mut walk = Walk::new(ledger, &self.scope, self.address)?;
+        let mut walk = Walk::new(ledger, &self.scope, self.address, cancel)?;
         let ranking = match self.ranking_of_edges(&mut walk, cancel)? {
             Some(ranking) => ranking,
             None => self.ranking(&mut walk, cancel)?,
         };
         let unit = SumUnit::new(&self.scope, &self.output);
         let amount_unit = unit.name(&self.scope, &self.output, &mut walk.book)?;
-        let Ranking { page, rows, senders, receivers, below } = ranking;
+        let Ranking { page, held, rows, senders, receivers, below } = ranking;
         let next = page.last().filter(|_| below.is_some()).map(|row| row.key(&walk.book));
         Ok(RankedPage {
             ranker: self,
             book: walk.book,
             page,
+            _held: held,
             total: rows,
             next,
             senders,
@@ -227,7 +237,9 @@ impl Ranker {
         let end = rows.min(start + self.paging.size());
         ranking.order_until(ledger, end)?;
         let page: Vec<_> = ranking.entries[start..end].iter().map(|entry| entry.counterparty).collect();
-        let mut groups = groups_with(ledger, &account, &page, &mut walk.book)?;
+        let mut held = cancel.holding(COUNTERPARTIES);
+        held.reach(page.len() * Ranked::BYTES)?;
+        let mut groups = groups_with(ledger, &account, &page, &mut walk.book, (&mut held, cancel))?;
         let row = |counterparty| -> Result<Ranked, Error> {
             let address = ledger.address(counterparty)?;
             let group = groups.remove(&address).ok_or_else(|| {
@@ -237,7 +249,7 @@ impl Ranker {
         };
         let page = page.into_iter().map(row).collect::<Result<_, _>>()?;
         let below = BelowCutoff::of(ranking.entries[end..].iter().map(|entry| entry.usd));
-        Ok(Some(Ranking { page, rows, senders: ranking.senders, receivers: ranking.receivers, below }))
+        Ok(Some(Ranking { page, held, rows, senders: ranking.senders, receivers: ranking.receivers, below }))
     }
 
     /// What a counterparty is ranked by where all assets count by their value.
@@ -258,22 +270,26 @@ impl Ranker {
 
     /// The ranking of the groups of all counterparties.
     fn ranking(&self, walk: &mut Walk<'_>, cancel: &Cancel) -> Result<Ranking, Error> {
-        let mut others = Others::new(walk.ledger, self.address);
+        let mut others = Others::new(walk.ledger, self.address, cancel);
         let groups = match self.groups_of_edges(walk, &mut others, cancel)? {
             Some(groups) => groups,
             None => self.groups(walk, &mut others, cancel)?,
         };
         let with = |side: fn(&Group) -> &Side| {
-            let count = groups.iter().filter(|(_, group)| side(group).transfers > 0).count();
+            let count = groups.list.iter().filter(|(_, group)| side(group).transfers > 0).count();
             u64::try_from(count).expect("a count fits")
         };
         let (senders, receivers) = (with(|group| &group.all.received), with(|group| &group.all.sent));
-        let mut page = self.ranked(groups, &others, &walk.book, cancel)?;
+        let (mut page, _all) = self.ranked(groups, &others, &walk.book, cancel)?;
         let rows = page.len();
         let start = self.start(&page, &walk.book).min(rows);
-        let below = page.split_off(rows.min(start + self.paging.size()));
-        let below = BelowCutoff::of(below.iter().map(Ranked::total_usd));
-        Ok(Ranking { page: page.split_off(start), rows, senders, receivers, below })
+        let end = rows.min(start + self.paging.size());
+        let below = BelowCutoff::of(page[end..].iter().map(Ranked::total_usd));
+        page.truncate(end);
+        let page = page.split_off(start);
+        let mut held = cancel.holding(COUNTERPARTIES);
+        held.reach(page.iter().map(|row| Ranked::BYTES + row.group.by_asset.len() * Group::ASSET_BYTES).sum())?;
+        Ok(Ranking { page, held, rows, senders, receivers, below })
     }
 
     /// The groups from edges, where those say the same: `None` where the movements must be walked.
@@ -282,7 +298,7 @@ impl Ranker {
         walk: &mut Walk<'_>,
         others: &mut Others<'_>,
         cancel: &Cancel,
-    ) -> Result<Option<Vec<(usize, Group)>>, Error> {
+    ) -> Result<Option<Groups>, Error> {
         // What is converted is so at the time of each movement.
         let is_converted = matches!(self.output, Output::Asset { .. });
         let Some(scope) = self.scope.of_edges().filter(|_| !is_converted) else { return Ok(None) };
@@ -290,25 +306,20 @@ impl Ranker {
         edge_groups(walk.ledger, scope, &account, (others, &mut walk.book), cancel)
     }
 
-    fn groups(
-        &self,
-        walk: &mut Walk<'_>,
-        others: &mut Others<'_>,
-        cancel: &Cancel,
-    ) -> Result<Vec<(usize, Group)>, Error> {
+    fn groups(&self, walk: &mut Walk<'_>, others: &mut Others<'_>, cancel: &Cancel) -> Result<Groups, Error> {
         let scans = walk.parts(&self.scope.scan())?;
         if let [only] = &scans[..] {
             return self.groups_of_part(only, walk, others, cancel);
         }
         let ledger = walk.ledger;
         let part = |scan: &Scan| -> Result<Part, Error> {
-            let mut walk = Walk::new(ledger, &self.scope, self.address)?;
-            let mut others = Others::new(ledger, self.address);
+            let mut walk = Walk::new(ledger, &self.scope, self.address, cancel)?;
+            let mut others = Others::new(ledger, self.address, cancel);
             let groups = self.groups_of_part(scan, &mut walk, &mut others, cancel)?;
             Ok(Part { groups, others: others.into_addresses(), assets: walk.book.into_assets() })
         };
         let parts: Vec<Part> = scans.par_iter().map(part).collect::<Result<_, _>>()?;
-        joined(parts, others, &mut walk.book)
+        joined(parts, others, &mut walk.book, cancel)
     }
 
     fn groups_of_part(
@@ -317,9 +328,9 @@ impl Ranker {
         walk: &mut Walk<'_>,
         others: &mut Others<'_>,
         cancel: &Cancel,
-    ) -> Result<Vec<(usize, Group)>, Error> {
+    ) -> Result<Groups, Error> {
         let valuer = Valuer::new(walk.ledger);
-        let mut groups = Counterparties::default();
+        let (mut groups, mut held) = (Counterparties::default(), cancel.holding(COUNTERPARTIES));
         walk.visit(scan, cancel, &mut |book, flow, verdict| {
             if verdict == Verdict::Shown {
                 for (other, amount) in others.of(&flow)? {
@@ -328,23 +339,25 @@ impl Ranker {
                         continue;
                     }
                     if let Some(movement) = movement(&valuer, &self.output, book.view(flow.asset), &flow, amount) {
+                        held.reach(groups.bytes_with(1))?;
                         groups.add(other, flow.asset, &movement).map_err(overflow)?;
                     }
                 }
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        Ok(groups.into_groups())
+        Ok(Groups { list: groups.into_groups(), held })
     }
 
-    /// All rows in order.
+    /// All rows in order, with the memory that they take.
     fn ranked(
         &self,
-        groups: Vec<(usize, Group)>,
+        groups: Groups,
         others: &Others<'_>,
         book: &AssetBook<'_>,
         cancel: &Cancel,
-    ) -> Result<Vec<Ranked>, Error> {
+    ) -> Result<(Vec<Ranked>, Held), Error> {
+        let Groups { list: groups, mut held } = groups;
         // Amounts of several assets compare only by value.
         let comparable = self.scope.only_asset().is_some() && matches!(self.output, Output::Own | Output::PerSymbol);
         let exact = |tally: &AssetTally| match self.sort {
@@ -362,11 +375,13 @@ impl Ranker {
             let address = others.address(other).to_string();
             if self.output == Output::PerSymbol {
                 for (asset, tally) in group.by_asset {
+                    held.more(Ranked::BYTES + Group::ASSET_BYTES)?;
                     let exact = exact(&tally)?;
                     let group = Group { all: tally.tally, by_asset: vec![(asset, tally)] };
                     rows.push(Ranked { address: address.clone(), asset: Some(asset), group, exact });
                 }
             } else {
+                held.more(Ranked::BYTES)?;
                 let exact = match &group.by_asset[..] {
                     [(_, tally)] => exact(tally)?,
                     _ => None,
@@ -376,14 +391,15 @@ impl Ranker {
         }
         rows.retain(|row| row.group.all.transactions >= self.min_interactions);
         let contract = |row: &Ranked| row.asset.map(|asset| book.view(asset).contract.clone());
-        rows.sort_by(|one, other| {
+        // No two are alike: no order has to be kept.
+        rows.sort_unstable_by(|one, other| {
             let by_value = match self.order {
                 SortOrder::Desc => self.compare(other, one),
                 SortOrder::Asc => self.compare(one, other),
             };
             by_value.then_with(|| one.address.cmp(&other.address)).then_with(|| contract(one).cmp(&contract(other)))
         });
-        Ok(rows)
+        Ok((rows, held))
     }
 
     fn compare(&self, one: &Ranked, other: &Ranked) -> Ordering {

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use headwater_ledger::memory::{Held, table_bytes};
 use headwater_ledger::read::{
     Account, AccountRef, ColumnSet, Direction, Posting, PostingKey, Scan, Transaction, TransactionRef,
 };
@@ -12,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Error;
 use crate::asset_book::AssetBook;
+use crate::purposes::COUNTERPARTIES;
 use crate::scope::{Judged, Rule, Scope, Verdict};
 
 /// The token to stop is looked at once per so many movements.
@@ -43,6 +45,7 @@ pub(crate) struct Walk<'a> {
     /// Whether the scanned account is the counterparty, because it has less to scan.
     mirrored: bool,
     matches: FxHashMap<AccountRef, bool>,
+    held: Held,
     /// How the assets of the book are judged, by their numbers; those that were met.
     rules: Vec<Option<Rule>>,
 }
@@ -57,16 +60,21 @@ fn rule_of<'r>(rules: &'r mut Vec<Option<Rule>>, scope: &Scope, book: &AssetBook
 
 impl<'a> Walk<'a> {
     /// All movements of an account.
-    pub fn new(ledger: &'a dyn Ledger, scope: &'a Scope, address: Address) -> Result<Self, Error> {
+    pub fn new(ledger: &'a dyn Ledger, scope: &'a Scope, address: Address, cancel: &Cancel) -> Result<Self, Error> {
         let account = ledger.account(scope.chain, &address)?;
-        let book = AssetBook::new(ledger, scope.chain);
-        let (matches, rules) = (FxHashMap::default(), Vec::new());
-        Ok(Self { ledger, book, scope, address, other: None, account, mirrored: false, matches, rules })
+        let book = AssetBook::within(ledger, scope.chain, cancel);
+        let (matches, held, rules) = (FxHashMap::default(), cancel.holding(COUNTERPARTIES), Vec::new());
+        Ok(Self { ledger, book, scope, address, other: None, account, mirrored: false, matches, held, rules })
     }
 
     /// Only the movements between the account and another; of an account with itself when both are one.
-    pub fn between(ledger: &'a dyn Ledger, scope: &'a Scope, address: Address, other: Address) -> Result<Self, Error> {
-        let mut walk = Self { other: Some(other), ..Self::new(ledger, scope, address)? };
+    pub fn between(
+        ledger: &'a dyn Ledger,
+        scope: &'a Scope,
+        (address, other): (Address, Address),
+        cancel: &Cancel,
+    ) -> Result<Self, Error> {
+        let mut walk = Self { other: Some(other), ..Self::new(ledger, scope, address, cancel)? };
         // A UTXO row is numbered by the place of its own address, so there the account itself is always walked.
         if scope.chain.family() != Family::Utxo && other != address {
             match (&walk.account, ledger.account(scope.chain, &other)?) {
@@ -218,6 +226,7 @@ impl<'a> Walk<'a> {
             Some(matches) => *matches,
             None => {
                 let matches = self.ledger.address(counterparty)? == wanted;
+                self.held.reach(table_bytes::<(AccountRef, bool)>(self.matches.len() + 1))?;
                 self.matches.insert(counterparty, matches);
                 matches
             }

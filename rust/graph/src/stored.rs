@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use headwater_ledger::LedgerError;
 use headwater_ledger::edges::{EdgeFlows, EdgeOrder};
 use headwater_ledger::read::{AccountRef, Ledger};
+use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::{Address, Chain};
 use rustc_hash::FxHashMap;
 
@@ -44,13 +44,16 @@ pub struct Stored<'a> {
     by_handle: FxHashMap<AccountRef, Node>,
     /// By node, one handle of it.
     handles: Vec<AccountRef>,
+    /// Never set: a walk looks at its own token between nodes.
+    cancel: Cancel,
 }
 
 impl<'a> Stored<'a> {
     /// The graph of a chain. UTXO chains have no edges: who paid whom there is a matter of attribution.
     #[must_use]
     pub fn new(ledger: &'a dyn Ledger, chain: Chain) -> Self {
-        Self { ledger, chain, nodes: FxHashMap::default(), by_handle: FxHashMap::default(), handles: Vec::new() }
+        let (nodes, by_handle) = (FxHashMap::default(), FxHashMap::default());
+        Self { ledger, chain, nodes, by_handle, handles: Vec::new(), cancel: Cancel::new() }
     }
 
     /// The node of an address; `None` when it was never seen on the chain.
@@ -112,10 +115,10 @@ impl Source for Stored<'_> {
             Direction::Outgoing => EdgeOrder::Sent,
             Direction::Incoming => EdgeOrder::Received,
         };
-        let ledger = self.ledger;
+        let (ledger, cancel) = (self.ledger, self.cancel.clone());
         let begin = into.len();
         let mut failed = None;
-        let visited = ledger.visit_edges(&account, order, &mut |other, flows| {
+        let visited = ledger.visit_edges(&account, order, &cancel, &mut |other, flows| {
             let weight = weight(flows, direction);
             if weight == 0 && into[begin..].first().is_some_and(|strongest| strongest.weight > 0) {
                 return ControlFlow::Break(());

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use headwater_types::{Address, Chain, Network, SumOverflow, Timestamp};
 
 use crate::cancel::Cancelled;
+use crate::memory::OverBudget;
 
 /// Everything a ledger can fail with.
 #[derive(Debug, thiserror::Error)]
@@ -182,6 +183,9 @@ pub enum LedgerError {
     /// The work was stopped from outside.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+    /// There is not as much memory as the work needs.
+    #[error(transparent)]
+    OverBudget(#[from] OverBudget),
     /// A write or sync failed earlier: what is on disk is unknown, so this handle refuses further writes.
     #[error("an earlier write to {} failed: open the store again", path.display())]
     Latched {

@@ -7,6 +7,7 @@
 //! * [`segment`]: one immutable file of columns, with address-ordered postings.
 //! * [`store`]: the folder of segments: manifest, commits, generations, verification.
 //! * [`market`]: the token registry and prices.
+//! * [`memory`]: how much memory queries may take, and who holds it.
 //! * [`Snapshot`]: one generation of segments as that one ledger.
 //! * [`external`]: sorting what does not fit into memory.
 //! * [`read`]: the one trait of primitives through which every analysis reads.
@@ -17,6 +18,7 @@ pub mod facts;
 pub mod feed;
 pub mod holders;
 pub mod market;
+pub mod memory;
 pub mod read;
 pub mod segment;
 pub mod store;
@@ -28,6 +30,7 @@ mod snapshot;
 
 pub use cancel::{Cancel, Cancelled};
 pub use error::LedgerError;
+pub use memory::{Memory, OverBudget};
 pub use read::Ledger;
 pub use snapshot::Snapshot;
 pub use store::Store;

@@ -130,19 +130,30 @@ pub trait Ledger: Send + Sync {
 
     /// The counterparties of an account in an order, at most `limit` of them, with sums over all time; `None` where they
     /// are not built, or not under the registry and prices in force: the postings tell as much. UTXO chains have none.
-    fn edges(&self, account: &Account, order: EdgeOrder, limit: usize) -> Result<Option<Edges>>;
+    fn edges(&self, account: &Account, order: EdgeOrder, limit: usize, cancel: &Cancel) -> Result<Option<Edges>>;
 
     /// The same of these counterparties only, in the order of [`EdgeOrder::Total`].
-    fn edges_with(&self, account: &Account, others: &[AccountRef]) -> Result<Option<Edges>>;
+    fn edges_with(&self, account: &Account, others: &[AccountRef], cancel: &Cancel) -> Result<Option<Edges>>;
 
     /// The counterparties and assets of an account with most movements over all time, at most `limit` of them: most
     /// movements first, then in the order of [`EdgeOrder::Total`] and of [`Edges::assets`]; `None` as for
     /// [`Ledger::edges`]. Where one segment holds the account, only movements are read of those that are not among them.
-    fn busiest_edges(&self, account: &Account, limit: usize) -> Result<Option<Vec<(AccountRef, AssetEdge)>>>;
+    fn busiest_edges(
+        &self,
+        account: &Account,
+        limit: usize,
+        cancel: &Cancel,
+    ) -> Result<Option<Vec<(AccountRef, AssetEdge)>>>;
 
     /// Shows the counterparties of an account in an order until `visit` breaks off; `None` as for [`Ledger::edges`].
     /// Where one segment holds the account, nothing is allocated and only what is shown is read.
-    fn visit_edges(&self, account: &Account, order: EdgeOrder, visit: VisitEdge<'_>) -> Result<Option<()>>;
+    fn visit_edges(
+        &self,
+        account: &Account,
+        order: EdgeOrder,
+        cancel: &Cancel,
+        visit: VisitEdge<'_>,
+    ) -> Result<Option<()>>;
 
     /// The holders of an asset by balance, largest first, then by address; `None` where no table of them is built and
     /// there is too much to look through.

@@ -156,11 +156,11 @@ fn check(ledger: &dyn Ledger, number: u64) {
     for order in ORDERS {
         let rows = ordered(rows.clone(), order);
         for limit in [0, 1, 3, 40, usize::MAX] {
-            let edges = ledger.edges(&account, order, limit).unwrap().expect("built or small");
+            let edges = ledger.edges(&account, order, limit, &Cancel::new()).unwrap().expect("built or small");
             assert_eq!(shown(ledger, &edges), rows[..rows.len().min(limit)], "{number} {order:?} {limit}");
         }
         let mut seen = Vec::new();
-        let visited = ledger.visit_edges(&account, order, &mut |other, flows| {
+        let visited = ledger.visit_edges(&account, order, &Cancel::new(), &mut |other, flows| {
             seen.push((ledger.address(other).unwrap(), *flows));
             if seen.len() == 50 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -168,9 +168,9 @@ fn check(ledger: &dyn Ledger, number: u64) {
         let expected: Vec<_> = rows.iter().take(50).map(|(address, flows, _)| (*address, *flows)).collect();
         assert_eq!(seen, expected, "{number} {order:?}");
     }
-    let all = ledger.edges(&account, EdgeOrder::Total, usize::MAX).unwrap().unwrap();
+    let all = ledger.edges(&account, EdgeOrder::Total, usize::MAX, &Cancel::new()).unwrap().unwrap();
     let every_third: Vec<_> = all.pairs.iter().step_by(3).map(|edge| edge.counterparty).rev().collect();
-    let some = ledger.edges_with(&account, &every_third).unwrap().expect("built or small");
+    let some = ledger.edges_with(&account, &every_third, &Cancel::new()).unwrap().expect("built or small");
     let expected: Vec<_> = shown(ledger, &all).into_iter().step_by(3).collect();
     assert_eq!(shown(ledger, &some), expected, "{number}");
     let named = |other, row: &AssetEdge| {
@@ -181,7 +181,7 @@ fn check(ledger: &dyn Ledger, number: u64) {
     let mut rows: Vec<_> = all.pairs.iter().flat_map(of_pair).collect();
     rows.sort_by_key(|(.., (flows, ..))| Reverse(flows.transfers()));
     for limit in [0, 1, 7, usize::MAX] {
-        let busiest = ledger.busiest_edges(&account, limit).unwrap().expect("built or small");
+        let busiest = ledger.busiest_edges(&account, limit, &Cancel::new()).unwrap().expect("built or small");
         let busiest: Vec<_> = busiest.iter().map(|(other, row)| named(*other, row)).collect();
         assert_eq!(busiest, rows[..rows.len().min(limit)], "{number} {limit}");
     }
@@ -242,7 +242,7 @@ fn a_sum_past_256_bits_is_told_and_not_clipped() {
     let store = in_memory(vec![batch], vec![], vec![]).unwrap().with_edges(&Cancel::new()).unwrap();
     let ledger = store.snapshot();
     let account = ledger.account(CHAIN, &address(CHAIN, 1)).unwrap().unwrap();
-    let edges = ledger.edges(&account, EdgeOrder::Total, 9).unwrap().unwrap();
+    let edges = ledger.edges(&account, EdgeOrder::Total, 9, &Cancel::new()).unwrap().unwrap();
     let row = edges.assets(&edges.pairs[0])[0];
     assert_eq!((row.sent, row.received), (None, Some(Amount::MAX)));
 }
@@ -252,7 +252,7 @@ fn utxo_chains_have_no_edges() {
     let store = in_memory(vec![Chainlet::bitcoin().mine(1, 50).batch()], vec![], vec![]).unwrap();
     let ledger = store.with_edges(&Cancel::new()).unwrap().snapshot();
     let account = ledger.account(Chain::BITCOIN, &address(Chain::BITCOIN, 1)).unwrap().unwrap();
-    assert_eq!(ledger.edges(&account, EdgeOrder::Total, 1).unwrap(), None);
+    assert_eq!(ledger.edges(&account, EdgeOrder::Total, 1, &Cancel::new()).unwrap(), None);
 }
 
 /// As many transfers of one account as cannot be grouped on reading.
@@ -263,7 +263,7 @@ fn large() -> Batch {
 
 fn first(ledger: &dyn Ledger) -> Option<Edges> {
     let account = ledger.account(CHAIN, &address(CHAIN, 1)).unwrap().unwrap();
-    ledger.edges(&account, EdgeOrder::Total, usize::MAX).unwrap()
+    ledger.edges(&account, EdgeOrder::Total, usize::MAX, &Cancel::new()).unwrap()
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn damage_to_edges_is_reported_with_file_and_offset_and_never_served() {
         assert!(report.problems.iter().any(|problem| problem.file == file), "byte {place}: {report:?}");
         let served = store.snapshot().and_then(|ledger| {
             let account = ledger.account(CHAIN, &address(CHAIN, 1))?.expect("it is there");
-            ledger.edges(&account, EdgeOrder::Total, usize::MAX)
+            ledger.edges(&account, EdgeOrder::Total, usize::MAX, &Cancel::new())
         });
         match served {
             Ok(edges) => assert_eq!(edges, sound, "byte {place}"),

@@ -179,8 +179,8 @@ fn of_chain(ledger: &dyn Ledger, chain: Chain, told: &mut Answers) -> Result<(),
         assets.extend(holdings.iter().map(|holding| holding.asset));
         told.put(holdings);
         let order = [EdgeOrder::Total, EdgeOrder::Sent, EdgeOrder::Received][place % 3];
-        told.put(ledger.edges(&account, order, usize::MAX)?);
-        let visited = ledger.visit_edges(&account, order, &mut |other, flows| {
+        told.put(ledger.edges(&account, order, usize::MAX, &Cancel::new())?);
+        let visited = ledger.visit_edges(&account, order, &Cancel::new(), &mut |other, flows| {
             told.put((other, flows));
             ControlFlow::Continue(())
         })?;

@@ -72,7 +72,7 @@ fn a_load_builds_no_edges_and_they_are_built_when_asked_for() {
     writer.commit(batch.clone(), &Cancel::new()).unwrap();
     let edges = |ledger: &dyn Ledger| {
         let account = ledger.account(CHAIN, &address(CHAIN, 1)).unwrap().unwrap();
-        ledger.edges(&account, EdgeOrder::Total, usize::MAX).unwrap()
+        ledger.edges(&account, EdgeOrder::Total, usize::MAX, &Cancel::new()).unwrap()
     };
     assert_eq!(edges(&*writer.snapshot()), None, "too many to be grouped on reading");
     writer.end_load(&Cancel::new()).unwrap();

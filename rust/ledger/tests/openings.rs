@@ -93,7 +93,10 @@ fn an_opening_is_in_balances_and_nowhere_else() {
                 let account = ledger.account(CHAIN, &address(CHAIN, number)).unwrap().unwrap();
                 let rows: Vec<_> = ledger.postings(&account, &Scan::default()).unwrap().map(Result::unwrap).collect();
                 let rows: Vec<_> = rows.iter().map(|row| (row.block, row.kind, row.amount)).collect();
-                let edges = ledger.edges(&account, headwater_ledger::edges::EdgeOrder::Total, 9).unwrap().unwrap();
+                let edges = ledger
+                    .edges(&account, headwater_ledger::edges::EdgeOrder::Total, 9, &Cancel::new())
+                    .unwrap()
+                    .unwrap();
                 (account.postings, rows, edges.pairs.len())
             })
             .collect();

@@ -6,8 +6,10 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::mem::size_of;
 
 use headwater_ledger::edges::{AssetEdge, EdgeFlows, EdgeSide};
+use headwater_ledger::memory::table_bytes;
 use headwater_ledger::read::TransactionRef;
 use headwater_types::{Amount, Balance, Pico, SumOverflow, Timestamp, Usd};
 
@@ -194,6 +196,9 @@ pub struct Group {
 }
 
 impl Group {
+    /// Bytes that each asset of a group takes, with what a list takes by itself.
+    pub const ASSET_BYTES: usize = size_of::<(usize, AssetTally)>() + 16;
+
     /// Adds a movement.
     ///
     /// # Errors
@@ -216,8 +221,13 @@ impl Group {
     pub fn asset(&mut self, asset: usize) -> &mut AssetTally {
         // A counterparty deals in few assets: a scan beats a map.
         let place = self.by_asset.iter().position(|(held, _)| *held == asset).unwrap_or_else(|| {
+            let (held, room) = (self.by_asset.len(), self.by_asset.capacity());
+            if held == room {
+                // Most deal in one asset: lists begin with room for four.
+                self.by_asset.reserve_exact(room.max(1));
+            }
             self.by_asset.push((asset, AssetTally::default()));
-            self.by_asset.len() - 1
+            held
         });
         &mut self.by_asset[place].1
     }
@@ -228,11 +238,13 @@ impl Group {
 pub struct Counterparties<K> {
     places: HashMap<K, usize>,
     groups: Vec<(K, Group)>,
+    /// Assets that there is room for in all groups.
+    assets: usize,
 }
 
 impl<K> Default for Counterparties<K> {
     fn default() -> Self {
-        Self { places: HashMap::new(), groups: Vec::new() }
+        Self { places: HashMap::new(), groups: Vec::new(), assets: 0 }
     }
 }
 
@@ -242,7 +254,7 @@ impl<K: Copy + Eq + Hash> Counterparties<K> {
     /// # Errors
     /// When a sum passes 256 bits.
     pub fn add(&mut self, counterparty: K, asset: usize, movement: &Movement) -> Result<(), SumOverflow> {
-        self.group(counterparty).add(asset, movement)
+        self.change(counterparty, |group| group.add(asset, movement))
     }
 
     /// Adds what another part of a scan found of a counterparty, with assets by the numbers that `asset` gives them.
@@ -250,7 +262,29 @@ impl<K: Copy + Eq + Hash> Counterparties<K> {
     /// # Errors
     /// When a sum passes 256 bits.
     pub fn join(&mut self, counterparty: K, group: &Group, asset: impl Fn(usize) -> usize) -> Result<(), SumOverflow> {
-        self.group(counterparty).join(group, asset)
+        self.change(counterparty, |all| all.join(group, asset))
+    }
+
+    /// Bytes that it takes with one more counterparty of so many assets.
+    #[must_use]
+    pub fn bytes_with(&self, assets: usize) -> usize {
+        let groups = self.groups.len() + 1;
+        // Lists of assets grow to twice their length.
+        let assets = self.assets + 2 * assets;
+        table_bytes::<(K, usize)>(groups) + groups * size_of::<(K, Group)>() + assets * Group::ASSET_BYTES
+    }
+
+    fn change(
+        &mut self,
+        counterparty: K,
+        change: impl FnOnce(&mut Group) -> Result<(), SumOverflow>,
+    ) -> Result<(), SumOverflow> {
+        let group = self.group(counterparty);
+        let before = group.by_asset.capacity();
+        let changed = change(group);
+        let grown = group.by_asset.capacity() - before;
+        self.assets += grown;
+        changed
     }
 
     fn group(&mut self, counterparty: K) -> &mut Group {

@@ -67,6 +67,8 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
     let settings = Settings {
         auth_required: config.auth_required,
         body_limit: config.body_bytes,
+        memory_bytes: config.memory_mib << 20,
+        query_memory_bytes: config.query_memory_mib << 20,
         limits: config.limits(),
         trusted_proxies: config.trusted_proxies.clone(),
         ..Settings::default()

@@ -230,6 +230,18 @@ pub(super) const KEYS: &[Key] = &[
         show: |config| config.stream_origins.join(","),
     },
     Key {
+        name: "limits.memory_mib",
+        expected: "a number of MiB from 1 to 1048576",
+        set: |config, value| between(value, 1, 1 << 20).map(|mib| config.memory_mib = mib),
+        show: |config| config.memory_mib.to_string(),
+    },
+    Key {
+        name: "limits.query_memory_mib",
+        expected: "a number of MiB from 1 to 1048576",
+        set: |config, value| between(value, 1, 1 << 20).map(|mib| config.query_memory_mib = mib),
+        show: |config| config.query_memory_mib.to_string(),
+    },
+    Key {
         name: "limits.body_bytes",
         expected: "a number of bytes from 1024 to 16777216",
         set: |config, value| {

@@ -87,6 +87,10 @@ pub struct Config {
     pub webhooks_second_ms: u32,
     /// `stream.origins`: web pages of these origins may open a stream, besides the gateway's own.
     pub stream_origins: Vec<String>,
+    /// `limits.memory_mib`: memory that all queries under way may take together.
+    pub memory_mib: u64,
+    /// `limits.query_memory_mib`: memory that one of them may take.
+    pub query_memory_mib: u64,
     /// `limits.body_bytes`: largest body.
     pub body_bytes: usize,
     /// `state.backup_dir`: the folder that the admin listener makes backups in; it makes none without one.
@@ -133,6 +137,8 @@ impl Default for Config {
             webhooks_allow_private_targets: false,
             webhooks_second_ms: 1000,
             stream_origins: Vec::new(),
+            memory_mib: 512,
+            query_memory_mib: 128,
             body_bytes: 1 << 20,
             backup_dir: None,
             metrics_open: false,
@@ -351,6 +357,7 @@ mod tests {
             ("auth.required=no", "true or false"),
             ("server.listen=8080", "127.0.0.1:8080"),
             ("limits.body_bytes=-1", "1024"),
+            ("limits.memory_mib=0", "from 1 to"),
             ("log.format=xml", "json"),
             ("stream.origins=app.example.com", "https://app.example.com"),
             ("webhooks.second_ms=0", "from 1 to 1000"),

@@ -14,7 +14,7 @@ use super::accept::Form;
 use super::arguments::{self, Arguments};
 use super::pool::Stopped;
 use super::problem::{Status, causes};
-use super::sent::Sent;
+use super::sent::{Large, Sent};
 use super::{Context, Gate, Gateway, Meta, Problem, accept, repeat, stream};
 use crate::state::{Answered, Caller, Hold, Keep, Kept, Refusal, StateError, now_ms};
 
@@ -376,12 +376,12 @@ impl Gateway {
                 tracing::trace!("the charge is committed");
                 context.facts().charged = Some((cost, remaining));
                 meta.credit_remaining = Some(remaining);
-                let body = self.watched(Body::from(meta.wrap(&data)), context);
+                let body = self.watched(Large::body(meta.wrap(&data), &context.cancel), context);
                 return Ok(json_response(body));
             }
             None => meta.credit_remaining = caller.map(|caller| caller.account.balance()),
         }
-        Ok(json_response(Body::from(meta.wrap(&data))))
+        Ok(json_response(Large::body(meta.wrap(&data), &context.cancel)))
     }
 
     /// Until a charged answer has left, it is one that may be lost with this process.
@@ -458,9 +458,11 @@ fn explain(error: &headwater_engine::Error, endpoint: &Endpoint, context: &Conte
     match error.kind {
         ErrorKind::Cancelled if context.is_client_gone() => Problem::new(Status::ClientGone, "the client went away"),
         ErrorKind::Cancelled => timed_out(endpoint),
-        ErrorKind::InvalidInput(_) | ErrorKind::NotFound | ErrorKind::Storage | ErrorKind::Internal => {
-            Problem::from_engine(error, &context.request_id)
-        }
+        ErrorKind::InvalidInput(_)
+        | ErrorKind::NotFound
+        | ErrorKind::Overloaded
+        | ErrorKind::Storage
+        | ErrorKind::Internal => Problem::from_engine(error, &context.request_id),
     }
 }
 

@@ -47,11 +47,12 @@ pub(super) struct Facts {
 }
 
 impl Context {
-    pub(super) fn new(method: Method, headers: &HeaderMap) -> Self {
+    /// A request that begins, with the token that stops its work and holds its memory.
+    pub(super) fn new(method: Method, headers: &HeaderMap, cancel: Cancel) -> Self {
         Self {
             request_id: request_id::new(),
             correlation_id: correlation_id(headers),
-            cancel: Cancel::new(),
+            cancel,
             method,
             started: Instant::now(),
             started_ms: now_ms(),

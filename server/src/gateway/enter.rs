@@ -44,10 +44,11 @@ impl Gateway {
             None => address.filter(|address| !address.to_canonical().is_loopback()).map(Who::at),
         };
         let admitted = limits.admit(who, self.plan(caller.as_ref()), gate, context).await?;
-        let ticket = self.0.pool.enter(gate.class).ok_or_else(|| {
-            let message = "the service has as much to do as it can: try again in a moment";
-            Problem::new(Status::TooManyRequests, message).because("overloaded").after(1)
-        })?;
+        let ticket = self
+            .0
+            .pool
+            .enter(gate.class)
+            .ok_or_else(|| Problem::overloaded("the service has as much to do as it can: try again in a moment"))?;
         context.enter(Entered { _admitted: admitted, ticket: Some(ticket).into() });
         Ok(caller)
     }

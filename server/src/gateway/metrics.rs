@@ -9,6 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use headwater_engine::CostClass;
+use headwater_ledger::Memory;
+use headwater_ledger::memory::MemoryUse;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -63,12 +65,14 @@ pub(super) struct Ended<'a> {
 }
 
 type Watch = (Gauge, Box<dyn Fn() -> i64 + Send + Sync>);
+type WatchCount = (Counter, Box<dyn Fn() -> u64 + Send + Sync>);
 
 /// The figures. Parts that come and go (streams, webhooks) add theirs with [`Metrics::counter`], [`Metrics::gauge`] and
 /// [`Metrics::watch`].
 pub struct Metrics {
     registry: Mutex<Registry>,
     watched: Mutex<Vec<Watch>>,
+    counted: Mutex<Vec<WatchCount>>,
     requests: Family<Route, Counter>,
     durations: Family<Class, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
@@ -100,6 +104,7 @@ impl Metrics {
         let metrics = Self {
             registry: Mutex::default(),
             watched: Mutex::default(),
+            counted: Mutex::default(),
             requests: Family::default(),
             durations: Family::new_with_constructor(buckets),
             in_flight: Gauge::default(),
@@ -157,6 +162,30 @@ impl Metrics {
     pub fn watch(&self, name: &str, help: &str, read: impl Fn() -> i64 + Send + Sync + 'static) {
         let gauge = self.gauge(name, help);
         self.watched.lock().unwrap_or_else(PoisonError::into_inner).push((gauge, Box::new(read)));
+    }
+
+    /// A count that is kept elsewhere and asked for whenever somebody looks; it must never fall.
+    pub fn watch_count(&self, name: &str, help: &str, read: impl Fn() -> u64 + Send + Sync + 'static) {
+        let counter = self.counter(name, help);
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner).push((counter, Box::new(read)));
+    }
+
+    /// The memory that queries take.
+    pub(super) fn watch_memory(&self, memory: &Memory) {
+        let gauge = |read: fn(&MemoryUse) -> u64| {
+            let memory = memory.clone();
+            move || i64::try_from(read(&memory.usage())).unwrap_or(i64::MAX)
+        };
+        let count = |read: fn(&MemoryUse) -> u64| {
+            let memory = memory.clone();
+            move || read(&memory.usage())
+        };
+        self.watch("query_memory_bytes", "Memory that queries under way take", gauge(|usage| usage.taken));
+        self.watch("query_memory_most_bytes", "Most that they took at a time", gauge(|usage| usage.most));
+        let help = "Queries that were refused because they would have taken more memory than one may";
+        self.watch_count("query_memory_over_share", help, count(|usage| usage.refused_queries));
+        let help = "Queries that were refused because all together would have taken more memory than there is";
+        self.watch_count("query_memory_exhausted", help, count(|usage| usage.refused_total));
     }
 
     fn register(&self, add: impl FnOnce(&mut Registry)) {
@@ -218,6 +247,9 @@ impl Metrics {
         }
         for (gauge, read) in self.watched.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             gauge.set(read());
+        }
+        for (counter, read) in self.counted.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            counter.inc_by(read().saturating_sub(counter.get()));
         }
         let mut out = String::new();
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);

@@ -31,6 +31,7 @@ use std::time::Instant;
 
 use axum::Router;
 use headwater_engine::Desk;
+use headwater_ledger::Memory;
 use headwater_ledger::read::Generations;
 use tokio::sync::watch;
 
@@ -69,6 +70,10 @@ pub struct Settings {
     pub body_limit: usize,
     /// Bytes of answers that are kept for those who ask the same.
     pub cache_bytes: usize,
+    /// Bytes that all queries under way may take together.
+    pub memory_bytes: u64,
+    /// Bytes that one of them may take.
+    pub query_memory_bytes: u64,
     /// Stands in for the deadlines of the cost classes, in milliseconds: for tests.
     pub budget_ms: Option<u64>,
     /// Limits of callers.
@@ -83,6 +88,8 @@ impl Default for Settings {
             auth_required: true,
             body_limit: BODY_LIMIT,
             cache_bytes: 64 << 20,
+            memory_bytes: 512 << 20,
+            query_memory_bytes: 128 << 20,
             budget_ms: None,
             limits: LimitSettings::default(),
             trusted_proxies: Vec::new(),
@@ -107,6 +114,7 @@ struct Parts {
     state: State,
     settings: Settings,
     pool: Pool,
+    memory: Memory,
     repeats: Arc<repeat::Repeats>,
     metrics: Metrics,
     telemetry: OnceLock<Telemetry>,
@@ -148,14 +156,18 @@ impl Gateway {
         let events = Events::new(events);
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let (pool, limits, repeats) = (Pool::new(cores), Limits::new(settings.limits.clone()), Arc::default());
+        let memory = Memory::new(settings.memory_bytes, settings.query_memory_bytes);
+        let pool = Pool::new(cores, memory.clone());
+        let (limits, repeats) = (Limits::new(settings.limits.clone()), Arc::default());
         let metrics = Metrics::new(&state);
+        metrics.watch_memory(&memory);
         Self(Arc::new(Parts {
             desk,
             ledgers,
             state,
             settings,
             pool,
+            memory,
             limits,
             repeats,
             events,
@@ -169,6 +181,12 @@ impl Gateway {
     #[must_use]
     pub fn state(&self) -> &State {
         &self.0.state
+    }
+
+    /// The memory that queries take.
+    #[must_use]
+    pub fn memory(&self) -> &Memory {
+        &self.0.memory
     }
 
     /// The figures, for who has some to add.

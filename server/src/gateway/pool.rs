@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use headwater_engine::CostClass;
+use headwater_ledger::Memory;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::Context;
@@ -20,6 +21,8 @@ const MEDIUM: usize = 1;
 const LIGHT: usize = 2;
 /// Calls of each lane that may wait.
 const QUEUES: [usize; LANES] = [64, 512, 1024];
+/// How long calls wait for memory until it is looked at again: an answer that is sent gives its own back, too.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 const fn lane(class: CostClass) -> usize {
     match class {
@@ -56,13 +59,13 @@ pub(super) enum Stopped {
 }
 
 impl Pool {
-    /// Slots for a machine with so many cores.
-    pub fn new(cores: usize) -> Self {
+    /// Slots for a machine with so many cores, for work that takes its memory there.
+    pub fn new(cores: usize, memory: Memory) -> Self {
         let light = 4 * cores;
         let most = [cores, light - light.div_ceil(5), light];
         Self {
             room: std::array::from_fn(|lane| Arc::new(Semaphore::new(most[lane] + QUEUES[lane]))),
-            crew: Arc::new(Crew { lines: Mutex::default(), wake: Condvar::new(), most }),
+            crew: Arc::new(Crew { lines: Mutex::default(), wake: Condvar::new(), most, memory }),
         }
     }
 
@@ -71,8 +74,8 @@ impl Pool {
         Arc::clone(&self.room[lane(class)]).try_acquire_owned().ok().map(Ticket)
     }
 
-    /// Does `work` within `budget`, the waiting for a slot included. Past it the token of the request is set, and the
-    /// slot stays taken until the work has seen it. What the call holds is held as long.
+    /// Does `work` within `budget`, the waiting for a slot and for memory included. Past it the token of the request is
+    /// set, and the slot stays taken until the work has seen it. What the call holds is held as long.
     pub async fn run<T: Send + 'static>(
         &self,
         class: CostClass,
@@ -131,6 +134,7 @@ struct Crew {
     wake: Condvar,
     /// Most calls at work: heavy, medium, and medium and light together.
     most: [usize; LANES],
+    memory: Memory,
 }
 
 #[derive(Default)]
@@ -154,12 +158,13 @@ impl std::fmt::Debug for Lines {
 }
 
 impl Lines {
-    /// Of the calls that have a slot, the one that came first.
-    fn next(&mut self, most: [usize; LANES]) -> Option<(usize, Job)> {
+    /// Of the calls that have a slot, the one that came first. Heavy and medium ones need room for a whole share of the
+    /// memory; one that is under way and finds none any more is refused instead, as it holds what others wait for.
+    fn next(&mut self, most: [usize; LANES], has_room: bool) -> Option<(usize, Job)> {
         let others = self.at_work[MEDIUM] + self.at_work[LIGHT];
         let has_slot = |lane| match lane {
-            HEAVY => self.at_work[HEAVY] < most[HEAVY],
-            MEDIUM => self.at_work[MEDIUM] < most[MEDIUM] && others < most[LIGHT],
+            HEAVY => has_room && self.at_work[HEAVY] < most[HEAVY],
+            MEDIUM => has_room && self.at_work[MEDIUM] < most[MEDIUM] && others < most[LIGHT],
             _ => others < most[LIGHT],
         };
         let first = |lane: usize| self.waiting[lane].front().map(|(came, _)| (*came, lane));
@@ -210,7 +215,8 @@ impl Crew {
     fn take_turns(&self) {
         let mut lines = self.lines();
         loop {
-            if let Some((lane, job)) = lines.next(self.most) {
+            let has_room = self.memory.has_room();
+            if let Some((lane, job)) = lines.next(self.most, has_room) {
                 if lines.waiting.iter().any(|line| !line.is_empty()) {
                     self.call(lines);
                 } else {
@@ -223,7 +229,12 @@ impl Crew {
                 return;
             } else {
                 lines.idle += 1;
-                lines = self.wake.wait(lines).unwrap_or_else(PoisonError::into_inner);
+                let waits_for_room = !has_room && lines.waiting[..LIGHT].iter().any(|line| !line.is_empty());
+                lines = if waits_for_room {
+                    self.wake.wait_timeout(lines, LOOK_AGAIN).unwrap_or_else(PoisonError::into_inner).0
+                } else {
+                    self.wake.wait(lines).unwrap_or_else(PoisonError::into_inner)
+                };
                 lines.idle -= 1;
                 lines.called = false;
             }
@@ -238,10 +249,10 @@ mod tests {
     #[test]
     fn a_fifth_of_the_slots_is_kept_for_light_calls_and_every_queue_has_an_end() {
         for (cores, medium) in [(1, 3), (2, 6), (16, 51)] {
-            let pool = Pool::new(cores);
+            let pool = Pool::new(cores, Memory::new(2, 1));
             assert_eq!(pool.crew.most, [cores, medium, 4 * cores]);
         }
-        let pool = Pool::new(2);
+        let pool = Pool::new(2, Memory::new(2, 1));
         let tickets: Vec<_> = std::iter::from_fn(|| pool.enter(CostClass::Heavy)).collect();
         assert_eq!(tickets.len(), 2 + QUEUES[HEAVY]);
         assert!(pool.enter(CostClass::Light).is_some());
@@ -251,14 +262,16 @@ mod tests {
 
     #[test]
     fn calls_are_taken_in_the_order_they_came_as_far_as_there_are_slots() {
-        let most = Pool::new(1).crew.most;
+        let most = Pool::new(1, Memory::new(2, 1)).crew.most;
         let mut lines = Lines::default();
         for (came, lane) in [HEAVY, HEAVY, MEDIUM, MEDIUM, MEDIUM, MEDIUM, LIGHT, LIGHT].into_iter().enumerate() {
             lines.waiting[lane].push_back((came as u64, Box::new(|| ())));
         }
-        let taken: Vec<usize> = std::iter::from_fn(|| lines.next(most).map(|(lane, _)| lane)).collect();
+        let taken: Vec<usize> = std::iter::from_fn(|| lines.next(most, true).map(|(lane, _)| lane)).collect();
         assert_eq!(taken, [HEAVY, MEDIUM, MEDIUM, MEDIUM, LIGHT], "one heavy, three medium of four others");
         lines.at_work[MEDIUM] -= 1;
-        assert_eq!(lines.next(most).map(|(lane, _)| lane), Some(MEDIUM), "it came before the light one");
+        assert_eq!(lines.next(most, false).map(|(lane, _)| lane), Some(LIGHT), "the others need memory");
+        lines.at_work[LIGHT] -= 1;
+        assert_eq!(lines.next(most, true).map(|(lane, _)| lane), Some(MEDIUM), "it came before the last");
     }
 }

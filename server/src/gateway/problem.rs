@@ -209,6 +209,12 @@ impl Problem {
         Self { details: Some(Box::new(details)), ..Self::new(Status::BadRequest, message) }
     }
 
+    /// The service has as much to do as it can.
+    #[must_use]
+    pub fn overloaded(message: impl Into<String>) -> Self {
+        Self::new(Status::TooManyRequests, message).because("overloaded").after(1)
+    }
+
     /// A defect: the cause is in the log, the client gets a fixed sentence.
     #[must_use]
     pub fn internal() -> Self {
@@ -222,7 +228,7 @@ impl Problem {
             ErrorKind::Storage | ErrorKind::Internal => {
                 tracing::error!(request_id, error = causes(error), "a call failed");
             }
-            ErrorKind::InvalidInput(_) | ErrorKind::NotFound | ErrorKind::Cancelled => {}
+            ErrorKind::InvalidInput(_) | ErrorKind::NotFound | ErrorKind::Cancelled | ErrorKind::Overloaded => {}
         }
         Self::quietly_from_engine(error)
     }
@@ -234,6 +240,7 @@ impl Problem {
             ErrorKind::InvalidInput(_) => Status::BadRequest,
             ErrorKind::NotFound => Status::NotFound,
             ErrorKind::Cancelled => Status::GatewayTimeout,
+            ErrorKind::Overloaded => return Self::overloaded(error.message.clone()),
             ErrorKind::Storage => Status::BadGateway,
             ErrorKind::Internal => Status::InternalServerError,
         };
@@ -271,7 +278,11 @@ impl Problem {
 fn details_of(error: &Error) -> Option<Details> {
     let reason = match error.kind {
         ErrorKind::InvalidInput(reason) => reason_name(reason),
-        ErrorKind::NotFound | ErrorKind::Cancelled | ErrorKind::Storage | ErrorKind::Internal => return None,
+        ErrorKind::NotFound
+        | ErrorKind::Cancelled
+        | ErrorKind::Overloaded
+        | ErrorKind::Storage
+        | ErrorKind::Internal => return None,
     };
     let (field, value) = (error.field.clone(), error.value.clone());
     Some(Details { reason, field, index: error.index, limit: error.limit, value })

@@ -23,7 +23,8 @@ const CREDIT_REMAINING: HeaderName = HeaderName::from_static("x-credit-remaining
 
 /// Gives a request its context and its way back.
 pub(crate) async fn record(State(gateway): State<Gateway>, mut request: Request, next: Next) -> Response<Body> {
-    let context = Arc::new(Context::new(request.method().clone(), request.headers()));
+    let cancel = gateway.memory().token();
+    let context = Arc::new(Context::new(request.method().clone(), request.headers(), cancel));
     let parent = gateway.telemetry().and_then(|_| Telemetry::parent(request.headers()));
     request.extensions_mut().insert(Arc::clone(&context));
     let carried = Box::pin(carry(gateway, Arc::clone(&context), parent, request, next));

@@ -95,10 +95,15 @@ impl Server {
     }
 
     pub fn on(terms: Terms, settings: Settings) -> Self {
+        Self::over(MemoryStore::default(), terms, settings)
+    }
+
+    /// One over a store with something in it.
+    pub fn over(store: MemoryStore, terms: Terms, settings: Settings) -> Self {
         static SERVERS: AtomicUsize = AtomicUsize::new(0);
         let place = tempfile::tempdir().unwrap();
         let state = place.path().join("demo.state");
-        let moody = Arc::new(Moody { store: MemoryStore::default(), mood: AtomicU8::new(0) });
+        let moody = Arc::new(Moody { store, mood: AtomicU8::new(0) });
         let (ledgers, folder) = (Arc::clone(&moody), state.clone());
         let admin_settings =
             headwater_server::admin::Settings { open_metrics: false, backup_dir: Some(place.path().join("backups")) };

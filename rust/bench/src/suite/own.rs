@@ -92,7 +92,7 @@ impl Own {
             }
             Query::Full { account } => {
                 let account = self.account(account)?;
-                match ledger.busiest_edges(&account, TOP)? {
+                match ledger.busiest_edges(&account, TOP, &self.cancel)? {
                     Some(busiest) => Outcome::Edges(busiest),
                     None => {
                         let params = ranking(Scan::default());

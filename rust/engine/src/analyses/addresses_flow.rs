@@ -207,8 +207,8 @@ impl AddressesFlowParams {
         cancel: &Cancel,
     ) -> Result<Flows, Error> {
         let valuer = Valuer::new(ledger);
-        let mut walk = Walk::new(ledger, &self.scope, address)?;
-        let mut others = Others::new(ledger, address);
+        let mut walk = Walk::new(ledger, &self.scope, address, cancel)?;
+        let mut others = Others::new(ledger, address, cancel);
         let mut flows = Flows { tally: AssetTally::default(), internal: Amount::ZERO };
         walk.visit(&self.scope.scan(), cancel, &mut |book, flow, verdict| {
             let amount = flow.posting.amount;

@@ -37,7 +37,8 @@ use description::describe;
 use crate::desk::Given;
 use crate::request::{Checks, MAX_LIMIT, MAX_TABLE, Warnings, decode, fingerprint};
 use crate::table::{List, Rows};
-use crate::{Column, Endpoint, Error, ErrorKind, Pagination, QueryMeta, TableSink, Warning};
+use crate::text::text;
+use crate::{Column, Endpoint, Error, Pagination, QueryMeta, TableSink, Warning};
 
 pub use address_autocomplete::{
     AddressAutocomplete, AddressAutocompleteParams, AddressAutocompleteReport, AddressAutocompleteRequest,
@@ -202,9 +203,7 @@ fn run<A: Analysis>(call: &Call<'_>) -> Result<Made, Error> {
     let mut warnings = Warnings::default();
     let params = params::<A>(call, MAX_LIMIT, &mut warnings)?;
     let report = A::report(call.ledger, &params, &mut warnings, call.cancel)?;
-    let data = serde_json::to_string(&report).map_err(|error| {
-        Error::new(ErrorKind::Internal, format!("the answer of {} is no JSON: {error}", call.endpoint.name))
-    })?;
+    let data = text(&report, call.endpoint.name, call.cancel)?;
     let (pagination, meta) = (A::pagination(&report), A::meta(&report));
     Ok(Made { data, pagination, warnings: warnings.into_list(), meta })
 }

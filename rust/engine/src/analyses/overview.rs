@@ -157,7 +157,7 @@ impl Analysis for CounterpartyOverview {
     ) -> Result<CounterpartyOverviewReport, Error> {
         completeness::warn(ledger, params.scope.chain, warnings);
         let valuer = Valuer::new(ledger);
-        let mut walk = Walk::between(ledger, &params.scope, params.target, params.counterparty)?;
+        let mut walk = Walk::between(ledger, &params.scope, (params.target, params.counterparty), cancel)?;
         let mut group = Group::default();
         walk.visit(&params.scope.scan(), cancel, &mut |book, flow, verdict| {
             let asset = book.view(flow.asset);

@@ -1,5 +1,6 @@
 //! The largest holders of a token.
 
+use std::mem::size_of;
 use std::ops::ControlFlow;
 
 use headwater_ledger::{Cancel, Ledger};
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Analysis;
 use crate::desk::Given;
 use crate::holdings::{ExcludedHolder, Holdings, asset_of, is_stablecoin};
+use crate::purposes::HOLDERS;
 use crate::query_meta::QueryMeta;
 use crate::request::{Checks, MAX_TABLE, Offsets, Warnings};
 use crate::table::{List, Rows, TableHead};
@@ -142,14 +144,17 @@ impl Analysis for TokenHolders {
 }
 
 fn entries(holdings: &Holdings<'_>, page: Offsets, cancel: &Cancel) -> Result<Vec<HolderEntry>, Error> {
+    /// Bytes of a row: those of its texts are an address of at most 62 letters and an amount of 78 digits.
+    const BYTES: usize = size_of::<HolderEntry>() + 160;
     let (from, until) = page.range();
-    let mut entries = Vec::new();
+    let (mut entries, mut held) = (Vec::new(), cancel.holding(HOLDERS));
     let mut rank = from;
     if from >= holdings.count {
         return Ok(entries);
     }
     holdings.visit_from(from, cancel, &mut |holder, balance| {
         rank += 1;
+        held.reach((entries.len() + 1) * BYTES)?;
         let units = holdings.units(balance);
         entries.push(HolderEntry {
             rank,
@@ -161,6 +166,7 @@ fn entries(holdings: &Holdings<'_>, page: Offsets, cancel: &Cancel) -> Result<Ve
         });
         Ok(if rank < until { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
+    held.keep();
     Ok(entries)
 }
 

@@ -1,8 +1,10 @@
 //! One address at a glance: what it holds, what passed through it, when.
 
 use std::collections::HashSet;
+use std::mem::size_of;
 use std::ops::ControlFlow;
 
+use headwater_ledger::memory::{Held, table_bytes};
 use headwater_ledger::read::{Account, Direction, Holding, MovementKind, Scan, ScanOrder};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{AssetTally, Group};
@@ -15,6 +17,7 @@ use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::completeness;
 use crate::flows::{Others, Sums, movement, overflow};
+use crate::purposes::{ASSETS, COUNTERPARTIES};
 use crate::request::{Checks, Warnings};
 use crate::scope::{Scope, ScopeFields, Verdict};
 use crate::table::{List, Rows, TableHead};
@@ -202,9 +205,9 @@ impl Analysis for WalletOverview {
         let chain = params.scope.chain;
         let account = ledger.account(chain, &params.address)?;
         let valuer = Valuer::new(ledger);
-        let mut walk = Walk::new(ledger, &params.scope, params.address)?;
-        let mut activity = Activity::default();
-        let mut others = Others::new(ledger, params.address);
+        let mut walk = Walk::new(ledger, &params.scope, params.address, cancel)?;
+        let mut activity = Activity::new(cancel);
+        let mut others = Others::new(ledger, params.address, cancel);
         params.gather(&mut walk, &valuer, &mut others, &mut activity, cancel)?;
 
         let head = ledger.coverage().get(&chain).and_then(|coverage| Some((coverage.last_block?, coverage.last_time?)));
@@ -213,6 +216,9 @@ impl Analysis for WalletOverview {
             None => Vec::new(),
         };
         let now = head.map(|(_, time)| time);
+        let mut held = cancel.holding(ASSETS);
+        held.reach(holdings.len() * (size_of::<Holding>() + size_of::<AssetOverview>() + TEXT_BYTES))?;
+        held.keep();
         let balances = params.balances(&mut walk.book, &valuer, now, &holdings, &mut activity.group, warnings)?;
         let priced: Vec<Usd> = balances.iter().filter_map(|balance| Usd::from_f64(balance.balance_usd?)).collect();
         let all = &activity.group.all;
@@ -244,8 +250,10 @@ impl Analysis for WalletOverview {
     }
 }
 
+/// Bytes of the texts of an asset: its names and its amounts.
+const TEXT_BYTES: usize = 256;
+
 /// What a walk over all movements finds.
-#[derive(Default)]
 struct Activity {
     group: Group,
     rows: u64,
@@ -256,11 +264,34 @@ struct Activity {
     first_funding: Option<(Flow, usize)>,
     /// Whether the first who paid in cannot be told.
     funder_unknown: bool,
+    held: Held,
 }
 
 impl Activity {
+    fn new(cancel: &Cancel) -> Self {
+        Self {
+            group: Group::default(),
+            rows: 0,
+            senders: HashSet::new(),
+            receivers: HashSet::new(),
+            signs: false,
+            first_funding: None,
+            funder_unknown: false,
+            held: cancel.holding(COUNTERPARTIES),
+        }
+    }
+
+    /// Takes memory for so many more senders, receivers and assets.
+    fn ask_for(&mut self, senders: usize, receivers: usize, assets: usize) -> Result<(), Error> {
+        let (senders, receivers) = (self.senders.len() + senders, self.receivers.len() + receivers);
+        let assets = self.group.by_asset.capacity() + 2 * assets;
+        let sets = table_bytes::<usize>(senders) + table_bytes::<usize>(receivers);
+        Ok(self.held.reach(sets + assets * Group::ASSET_BYTES)?)
+    }
+
     /// Adds what was found in later blocks, with counterparties and assets by the numbers given.
     fn join(&mut self, later: Self, others: &[usize], assets: &[usize]) -> Result<(), Error> {
+        self.ask_for(later.senders.len(), later.receivers.len(), assets.len())?;
         self.group.join(&later.group, |asset| assets[asset]).map_err(overflow)?;
         self.rows += later.rows;
         self.senders.extend(later.senders.into_iter().map(|other| others[other]));
@@ -291,14 +322,15 @@ impl WalletOverviewParams {
         }
         let ledger = walk.ledger;
         let part = |scan: &Scan| -> Result<_, Error> {
-            let mut walk = Walk::new(ledger, &self.scope, self.address)?;
-            let (mut others, mut activity) = (Others::new(ledger, self.address), Activity::default());
+            let mut walk = Walk::new(ledger, &self.scope, self.address, cancel)?;
+            let (mut others, mut activity) = (Others::new(ledger, self.address, cancel), Activity::new(cancel));
             self.gather_part(scan, &mut walk, (valuer, &mut others), &mut activity, cancel)?;
             Ok((activity, others.into_addresses(), walk.book.into_assets()))
         };
         let parts: Vec<_> = scans.par_iter().map(part).collect::<Result<_, Error>>()?;
-        for (found, addresses, assets) in parts {
-            let addresses: Vec<usize> = addresses.into_iter().map(|address| others.number(address)).collect();
+        for (found, (addresses, _held), assets) in parts {
+            let addresses: Vec<usize> =
+                addresses.into_iter().map(|address| others.number(address)).collect::<Result<_, _>>()?;
             let assets = assets.into_iter().map(|asset| walk.book.of_asset(asset)).collect::<Result<Vec<_>, _>>()?;
             activity.join(found, &addresses, &assets)?;
         }
@@ -334,9 +366,10 @@ impl WalletOverviewParams {
                 activity.group.asset(flow.asset).tally.note(posting.transaction, posting.time);
                 return Ok(ControlFlow::Continue(()));
             };
-            activity.group.add(flow.asset, &movement).map_err(overflow)?;
             let mut sides = others.of(&flow)?;
             sides.retain(|(_, amount)| !self.scope.hides(*amount));
+            activity.ask_for(sides.len(), sides.len(), 1)?;
+            activity.group.add(flow.asset, &movement).map_err(overflow)?;
             let incoming = posting.direction == Direction::In;
             let known = if incoming { &mut activity.senders } else { &mut activity.receivers };
             known.extend(sides.iter().map(|(other, _)| *other));

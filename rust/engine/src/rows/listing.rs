@@ -1,8 +1,10 @@
 //! Lists of movements: one page, with what was hidden and how many pages there are.
 
 use std::cmp::Ordering;
+use std::mem::size_of;
 use std::ops::ControlFlow;
 
+use headwater_ledger::memory::Held;
 use headwater_ledger::read::{PostingKey, Scan, ScanOrder};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Address;
@@ -12,6 +14,7 @@ use super::row::TransferRow;
 use super::seen::RowMaker;
 use crate::Error;
 use crate::asset_book::AssetBook;
+use crate::purposes::MOVEMENTS;
 use crate::request::{CursorKey, PageInfo, Paging, SortOrder, TransferSort};
 use crate::scope::{Scope, Verdict};
 use crate::table::TableHead;
@@ -44,6 +47,7 @@ pub(crate) struct Page<'a> {
     book: AssetBook<'a>,
     valuer: Valuer,
     flows: Vec<Flow>,
+    _held: Held,
     pub pagination: PageInfo,
     pub excluded: Excluded,
     /// Rows of all pages, where counted.
@@ -108,13 +112,14 @@ impl Listing {
     pub fn page<'a>(&'a self, ledger: &'a dyn Ledger, cancel: &Cancel) -> Result<Page<'a>, Error> {
         let valuer = Valuer::new(ledger);
         let mut walk = match self.other {
-            Some(other) => Walk::between(ledger, &self.scope, self.address, other)?,
-            None => Walk::new(ledger, &self.scope, self.address)?,
+            Some(other) => Walk::between(ledger, &self.scope, (self.address, other), cancel)?,
+            None => Walk::new(ledger, &self.scope, self.address, cancel)?,
         };
         let counts = if walk.length() <= COUNTED_POSTINGS { Some(self.count(&mut walk, cancel)?) } else { None };
+        let mut held = cancel.holding(MOVEMENTS);
         let (flows, more) = match self.sort {
-            TransferSort::Timestamp => self.in_order(&mut walk, cancel)?,
-            TransferSort::Amount | TransferSort::AmountUsd => self.by_value(&mut walk, &valuer, cancel)?,
+            TransferSort::Timestamp => self.in_order(&mut walk, &mut held, cancel)?,
+            TransferSort::Amount | TransferSort::AmountUsd => self.by_value(&mut walk, &valuer, &mut held, cancel)?,
         };
         let next = match (more, flows.last()) {
             (true, Some(last)) => Some(CursorKey::Posting(key(ledger, &last.posting)?)),
@@ -130,7 +135,7 @@ impl Listing {
         });
         let pagination = self.paging.info(next, total_pages, ledger.generation(), as_of_block);
         let book = walk.book;
-        Ok(Page { listing: self, ledger, book, valuer, flows, pagination, excluded, total, as_of_block })
+        Ok(Page { listing: self, ledger, book, valuer, flows, _held: held, pagination, excluded, total, as_of_block })
     }
 
     fn scan(&self) -> Scan {
@@ -148,7 +153,7 @@ impl Listing {
     }
 
     /// The page of a list in the order of the chain, and whether more follows: reads no further than that.
-    fn in_order(&self, walk: &mut Walk<'_>, cancel: &Cancel) -> Result<(Vec<Flow>, bool), Error> {
+    fn in_order(&self, walk: &mut Walk<'_>, held: &mut Held, cancel: &Cancel) -> Result<(Vec<Flow>, bool), Error> {
         let after = match &self.paging.after {
             Some(CursorKey::Posting(key)) => Some(*key),
             Some(CursorKey::Counterparty { .. }) | None => None,
@@ -165,6 +170,7 @@ impl Listing {
             if left > 0 {
                 left -= 1;
             } else if flows.len() < self.paging.size() {
+                held.reach((flows.len() + 1) * size_of::<Flow>())?;
                 flows.push(flow);
             } else {
                 more = true;
@@ -176,10 +182,19 @@ impl Listing {
     }
 
     /// The page of a list by value: all of it must be seen.
-    fn by_value(&self, walk: &mut Walk<'_>, valuer: &Valuer, cancel: &Cancel) -> Result<(Vec<Flow>, bool), Error> {
+    fn by_value(
+        &self,
+        walk: &mut Walk<'_>,
+        valuer: &Valuer,
+        held: &mut Held,
+        cancel: &Cancel,
+    ) -> Result<(Vec<Flow>, bool), Error> {
+        /// Bytes of a movement, half of it once more while all of them are sorted.
+        const BYTES: usize = size_of::<(Option<f64>, Flow)>() / 2 * 3;
         let mut ranked: Vec<(Option<f64>, Flow)> = Vec::new();
         walk.visit(&self.scan(), cancel, &mut |book: &mut AssetBook<'_>, flow, verdict| {
             if verdict == Verdict::Shown {
+                held.reach((ranked.len() + 1) * BYTES)?;
                 ranked.push((self.rank(valuer, book, &flow), flow));
             }
             Ok(ControlFlow::Continue(()))

@@ -95,9 +95,14 @@ pub(crate) fn build(
 }
 
 /// The edges of one account, grouped from its postings.
-pub(crate) fn account_edges(segment: &Segment, account: u32, values: &Values<'_>) -> Result<AccountEdges> {
+pub(crate) fn account_edges(
+    segment: &Segment,
+    account: u32,
+    values: &Values<'_>,
+    cancel: &Cancel,
+) -> Result<AccountEdges> {
     let mut grouping = Grouping::new(segment)?;
-    Ok(std::mem::take(grouping.of(account, values, &Cancel::new())?))
+    Ok(std::mem::take(grouping.of(account, values, cancel)?))
 }
 
 struct Grouping<'a> {

@@ -224,6 +224,11 @@ impl<'a> Record<'a> {
         self.shape.pairs
     }
 
+    /// Number of asset rows of all pairs.
+    pub(crate) const fn rows(&self) -> usize {
+        self.shape.rows
+    }
+
     /// Number of pairs that an order holds; `None` where none is stored, as the record is short.
     pub(crate) fn ranks(&self, order: EdgeOrder) -> Option<usize> {
         self.length(order)

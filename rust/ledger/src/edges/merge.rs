@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::mem::size_of;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, OnceLock};
 
@@ -10,10 +11,12 @@ use headwater_types::{Address, Asset};
 use super::build::account_edges;
 use super::file::{EdgeFile, Record};
 use super::records::{AssetEdge, Edge, EdgeFlows, EdgeOrder, Edges};
-use super::tally::{AccountEdges, AssetRow};
+use super::tally::{AccountEdges, AssetRow, PairRow};
 use super::value::{Values, terms};
 use super::{MOST_GROUPED, pack, strongest};
+use crate::Cancel;
 use crate::market::{AssetTerms, PriceTable, Registry};
+use crate::memory::{Held, Purpose, table_bytes};
 use crate::read::{Account, AccountRef, AssetRef, Result};
 use crate::segment::Segment;
 use crate::snapshot::{pack as as_handle, unpack};
@@ -41,13 +44,27 @@ impl SegmentEdges {
     }
 }
 
-/// A generation as edges see it: segments, what is built of each, and what values them.
+/// What the memory of edges is for.
+const COUNTERPARTIES: Purpose = Purpose {
+    what: "the counterparties of the address",
+    narrower: "ask for one symbol, or for the movements with one counterparty",
+};
+
+/// Bytes of a counterparty, and of an asset of it, as they are stored and as they are handed out: one is made of the
+/// other.
+const PAIR_BYTES: usize = size_of::<PairRow>() + size_of::<Edge>();
+const ROW_BYTES: usize = size_of::<AssetRow>() + size_of::<AssetEdge>();
+/// What a list takes besides what is in it.
+const LIST_BYTES: usize = 16;
+
+/// A generation as edges see it: segments, what is built of each, and what values them; and who asks.
 #[derive(Clone, Copy)]
 pub(crate) struct Market<'a> {
     pub(crate) segments: &'a [Arc<Segment>],
     pub(crate) edges: &'a [SegmentEdges],
     pub(crate) registry: &'a Registry,
     pub(crate) prices: &'a PriceTable,
+    pub(crate) cancel: &'a Cancel,
 }
 
 fn count(postings: Range<u64>) -> u64 {
@@ -63,7 +80,7 @@ pub(super) enum Source<'a> {
 impl<'a> Market<'a> {
     /// The account in each segment that knows a counterparty of it; `None` when a segment has no edges and too much of
     /// the account to be grouped on reading.
-    fn sources(&self, account: &Account) -> Result<Option<Vec<(u32, Source<'a>)>>> {
+    fn sources(&self, account: &Account, held: &mut Held) -> Result<Option<Vec<(u32, Source<'a>)>>> {
         let mut sources = Vec::with_capacity(account.places.len());
         for &(place, id) in &account.places {
             let (segment, edges) = (&self.segments[place as usize], &self.edges[place as usize]);
@@ -73,7 +90,8 @@ impl<'a> Market<'a> {
                 }
                 None if count(segment.postings().range(id)?) <= MOST_GROUPED => {
                     let values = Values::new(segment, edges.terms(segment, self.registry)?, self.prices);
-                    let grouped = account_edges(segment, id, &values)?;
+                    let grouped = account_edges(segment, id, &values, self.cancel)?;
+                    held.more(grouped.bytes())?;
                     if !grouped.pairs.is_empty() {
                         sources.push((place, Source::Grouped(grouped)));
                     }
@@ -103,6 +121,20 @@ impl Source<'_> {
         }
     }
 
+    /// Bytes of the first so many, as they are read and handed out.
+    fn bytes_of_first(&self, order: EdgeOrder, limit: usize) -> usize {
+        /// Other orders may read all to sort them, unless this part of them is asked for.
+        const FEW: usize = 16;
+
+        let (pairs, rows) = match self {
+            Self::Stored(record) => (record.pairs(), record.rows()),
+            Self::Grouped(edges) => (edges.pairs.len(), edges.rows.len()),
+        };
+        let is_part = limit < if order == EdgeOrder::Total { pairs } else { pairs / FEW };
+        let part = |all: usize| if is_part { all.div_ceil(pairs).saturating_mul(limit).min(all) } else { all };
+        part(pairs) * PAIR_BYTES + part(rows) * ROW_BYTES
+    }
+
     fn first(self, order: EdgeOrder, limit: usize) -> Result<AccountEdges> {
         match self {
             Self::Stored(record) => record.first(order, limit),
@@ -113,9 +145,11 @@ impl Source<'_> {
 
 /// The first counterparties of an account in an order; `None` when they are not built, or stale.
 pub(crate) fn edges(market: Market<'_>, account: &Account, order: EdgeOrder, limit: usize) -> Result<Option<Edges>> {
-    let Some(mut sources) = market.sources(account)? else { return Ok(None) };
+    let mut held = market.cancel.holding(COUNTERPARTIES);
+    let Some(mut sources) = market.sources(account, &mut held)? else { return Ok(None) };
     if sources.len() == 1 {
         let (place, source) = sources.remove(0);
+        held.more(source.bytes_of_first(order, limit))?;
         return Ok(Some(as_edges(place, source.first(order, limit)?)));
     }
     if let Some(edges) = strongest::strongest(market, &sources, order, limit)? {
@@ -123,9 +157,12 @@ pub(crate) fn edges(market: Market<'_>, account: &Account, order: EdgeOrder, lim
     }
     let mut sum = Sum::new(market);
     for (place, source) in sources {
+        // Handed out and added up one segment after the other.
+        let mut of_source = market.cancel.holding(COUNTERPARTIES);
+        of_source.reach(source.bytes_of_first(order, usize::MAX))?;
         sum.add(&as_edges(place, source.all()?))?;
     }
-    Ok(Some(sum.finish(order, limit)))
+    sum.finish(order, limit).map(Some)
 }
 
 /// The counterparties and assets of an account with most movements; `None` when they are not built, or stale.
@@ -152,12 +189,18 @@ pub(crate) fn busiest(
 /// What moved between an account and some counterparties, in the order of [`EdgeOrder::Total`]; `None` when edges are not
 /// built, or stale.
 pub(crate) fn edges_with(market: Market<'_>, account: &Account, others: &[AccountRef]) -> Result<Option<Edges>> {
-    let Some(sources) = market.sources(account)? else { return Ok(None) };
+    let mut held = market.cancel.holding(COUNTERPARTIES);
+    let Some(sources) = market.sources(account, &mut held)? else { return Ok(None) };
     let mut found: Vec<AccountEdges> = sources.iter().map(|_| AccountEdges::default()).collect();
-    for other in others {
+    let mut of_found = market.cancel.holding(COUNTERPARTIES);
+    for (count, other) in others.iter().enumerate() {
+        if count % 1024 == 0 {
+            market.cancel.check()?;
+        }
         strongest::look_up(market, &sources, (&market.address(*other)?, unpack(other.0)), &mut found)?;
+        of_found.reach(found.iter().map(AccountEdges::bytes).sum())?;
     }
-    strongest::added_up(market, &sources, found).map(|sum| Some(sum.finish(EdgeOrder::Total, usize::MAX)))
+    strongest::added_up(market, &sources, found)?.finish(EdgeOrder::Total, usize::MAX).map(Some)
 }
 
 /// Shows the counterparties of an account in an order until `visit` breaks off; `None` when they are not built, or
@@ -213,6 +256,9 @@ fn as_asset_edge(place: u32, row: &AssetRow) -> AssetEdge {
 /// Adds up segments by address.
 pub(super) struct Sum<'a> {
     market: Market<'a>,
+    held: Held,
+    /// Assets that there is room for in all pairs.
+    assets: usize,
     by_address: HashMap<Address, usize>,
     pairs: Vec<Pair>,
     by_handle: HashMap<AssetRef, Asset>,
@@ -227,12 +273,17 @@ struct Pair {
 
 impl<'a> Sum<'a> {
     pub(super) fn new(market: Market<'a>) -> Self {
-        Self { market, by_address: HashMap::new(), pairs: Vec::new(), by_handle: HashMap::new() }
+        let held = market.cancel.holding(COUNTERPARTIES);
+        Self { market, held, assets: 0, by_address: HashMap::new(), pairs: Vec::new(), by_handle: HashMap::new() }
     }
 
     pub(super) fn add(&mut self, edges: &Edges) -> Result<()> {
-        for edge in &edges.pairs {
+        for (count, edge) in edges.pairs.iter().enumerate() {
+            if count % 4096 == 0 {
+                self.market.cancel.check()?;
+            }
             let address = self.market.address(edge.counterparty)?;
+            self.held.reach(self.bytes_with(edges.assets(edge).len()))?;
             let place = *self.by_address.entry(address).or_insert(self.pairs.len());
             if place == self.pairs.len() {
                 let counterparty = edge.counterparty;
@@ -251,19 +302,36 @@ impl<'a> Sum<'a> {
                 };
                 match pair.assets.iter_mut().find(|(held, _)| *held == asset) {
                     Some((_, held)) => held.add(row),
-                    None => pair.assets.push((asset, *row)),
+                    None => {
+                        let room = pair.assets.capacity();
+                        if pair.assets.len() == room {
+                            // Most have one asset: lists begin with room for four.
+                            pair.assets.reserve_exact(room.max(1));
+                        }
+                        pair.assets.push((asset, *row));
+                        self.assets += pair.assets.capacity() - room;
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    pub(super) fn finish(mut self, order: EdgeOrder, limit: usize) -> Edges {
+    /// Bytes of it with one more pair that has so many assets.
+    fn bytes_with(&self, assets: usize) -> usize {
+        let pairs = self.pairs.len() + 1;
+        let asset = size_of::<(Asset, AssetEdge)>() + LIST_BYTES;
+        table_bytes::<(Address, usize)>(pairs) + pairs * size_of::<Pair>() + (self.assets + 2 * assets) * asset
+    }
+
+    pub(super) fn finish(mut self, order: EdgeOrder, limit: usize) -> Result<Edges> {
         self.pairs.retain(|pair| order.holds(&pair.flows));
         self.pairs.sort_unstable_by(|one, other| {
             other.flows.weight(order).cmp(&one.flows.weight(order)).then_with(|| one.address.cmp(&other.address))
         });
         self.pairs.truncate(limit);
+        let rows: usize = self.pairs.iter().map(|pair| pair.assets.len()).sum();
+        self.held.more(self.pairs.len() * size_of::<Edge>() + rows * size_of::<AssetEdge>())?;
         let mut edges = Edges::default();
         for mut pair in self.pairs {
             let weight = |row: &AssetEdge| row.flows.weight(EdgeOrder::Total);
@@ -275,6 +343,6 @@ impl<'a> Sum<'a> {
             let assets = start..edges.assets.len();
             edges.pairs.push(Edge { counterparty: pair.counterparty, flows: pair.flows, assets });
         }
-        edges
+        Ok(edges)
     }
 }

@@ -1,5 +1,6 @@
 //! What edges hand out.
 
+use std::mem::size_of;
 use std::ops::Range;
 
 use headwater_types::{Amount, Timestamp, Usd};
@@ -81,6 +82,12 @@ pub struct Edges {
 }
 
 impl Edges {
+    /// Bytes that it takes.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.pairs.len() * size_of::<Edge>() + self.assets.len() * size_of::<AssetEdge>()
+    }
+
     /// What moved between the account and a counterparty, by asset: by US dollars, then movements, largest first.
     #[must_use]
     pub fn assets(&self, edge: &Edge) -> &[AssetEdge] {

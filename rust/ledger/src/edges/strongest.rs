@@ -68,7 +68,7 @@ pub(super) fn strongest(
             return Ok(None);
         }
     }
-    Ok(Some(added_up(market, sources, found)?.finish(order, limit)))
+    added_up(market, sources, found)?.finish(order, limit).map(Some)
 }
 
 /// What was found in the segments, counterparty by counterparty.

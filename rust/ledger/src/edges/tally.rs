@@ -1,6 +1,7 @@
 //! Groups the postings of one account by counterparty and asset.
 
 use std::cmp::Reverse;
+use std::mem::size_of;
 
 use headwater_types::{Amount, Timestamp, Usd};
 
@@ -36,6 +37,13 @@ pub(crate) struct AssetRow {
 pub(crate) struct AccountEdges {
     pub(crate) pairs: Vec<PairRow>,
     pub(crate) rows: Vec<AssetRow>,
+}
+
+impl AccountEdges {
+    /// Bytes that it takes.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.pairs.len() * size_of::<PairRow>() + self.rows.len() * size_of::<AssetRow>()
+    }
 }
 
 /// What a posting is worth, and whether it is in the default scope.

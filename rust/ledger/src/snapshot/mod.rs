@@ -114,8 +114,9 @@ impl Snapshot {
         Ok(begins.get_or_init(|| found))
     }
 
-    fn market(&self) -> Market<'_> {
-        Market { segments: &self.segments, edges: &self.edges, registry: &self.registry, prices: &self.prices }
+    fn market<'a>(&'a self, cancel: &'a Cancel) -> Market<'a> {
+        let Self { segments, edges, registry, prices, .. } = self;
+        Market { segments, edges, registry, prices, cancel }
     }
 
     /// The segments, in the order given.
@@ -335,32 +336,43 @@ impl Ledger for Snapshot {
         Ok(sums.into_iter().map(holding).collect())
     }
 
-    fn edges(&self, account: &Account, order: EdgeOrder, limit: usize) -> Result<Option<Edges>> {
+    fn edges(&self, account: &Account, order: EdgeOrder, limit: usize, cancel: &Cancel) -> Result<Option<Edges>> {
         if account.chain.family() == Family::Utxo {
             return Ok(None);
         }
-        edges::edges(self.market(), account, order, limit)
+        edges::edges(self.market(cancel), account, order, limit)
     }
 
-    fn edges_with(&self, account: &Account, others: &[AccountRef]) -> Result<Option<Edges>> {
+    fn edges_with(&self, account: &Account, others: &[AccountRef], cancel: &Cancel) -> Result<Option<Edges>> {
         if account.chain.family() == Family::Utxo {
             return Ok(None);
         }
-        edges::edges_with(self.market(), account, others)
+        edges::edges_with(self.market(cancel), account, others)
     }
 
-    fn busiest_edges(&self, account: &Account, limit: usize) -> Result<Option<Vec<(AccountRef, AssetEdge)>>> {
+    fn busiest_edges(
+        &self,
+        account: &Account,
+        limit: usize,
+        cancel: &Cancel,
+    ) -> Result<Option<Vec<(AccountRef, AssetEdge)>>> {
         if account.chain.family() == Family::Utxo {
             return Ok(None);
         }
-        edges::busiest(self.market(), account, limit)
+        edges::busiest(self.market(cancel), account, limit)
     }
 
-    fn visit_edges(&self, account: &Account, order: EdgeOrder, visit: VisitEdge<'_>) -> Result<Option<()>> {
+    fn visit_edges(
+        &self,
+        account: &Account,
+        order: EdgeOrder,
+        cancel: &Cancel,
+        visit: VisitEdge<'_>,
+    ) -> Result<Option<()>> {
         if account.chain.family() == Family::Utxo {
             return Ok(None);
         }
-        edges::visit_edges(self.market(), account, order, visit)
+        edges::visit_edges(self.market(cancel), account, order, visit)
     }
 
     fn holders(&self, chain: Chain, asset: &Asset) -> Result<Option<Holders<'_>>> {

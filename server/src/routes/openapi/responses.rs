@@ -129,7 +129,8 @@ pub(super) fn success(endpoint: &Endpoint, data: &str, columns: Option<&[Column]
 const FAILURES: &[(Status, &str, &str, Option<&str>)] = &[
     (
         Status::BadRequest,
-        "Something in the request cannot be understood or met; `details` names it.",
+        "Something in the request cannot be understood or met; `details` names it. `query_too_large` says that the query would \
+         take more memory than one may: the message says how to ask for less.",
         "blockchain: \"solana\" is not supported: expected one of bitcoin, bsc, ethereum, tron",
         Some("unsupported_chain"),
     ),
