@@ -18,6 +18,7 @@ use super::egress::Egress;
 use super::schedule::{Next, PENALTY_MS};
 use super::sign::{Secret, signatures};
 use crate::events::Pace;
+use crate::events::stream::prune_tickets;
 use crate::gateway::{Gateway, causes};
 use crate::state::now_ms;
 
@@ -52,8 +53,6 @@ pub(crate) struct Courier {
     claimed: HashMap<tokio::task::Id, Claim>,
     /// Ended, not yet written down.
     ended: Vec<Done>,
-    /// Webhooks that said they have too much, and until when they are left alone.
-    penalties: HashMap<String, i64>,
     /// The webhook that was served last: the next one begins behind it.
     last: String,
 }
@@ -68,7 +67,6 @@ impl Courier {
             under_way: JoinSet::new(),
             claimed: HashMap::new(),
             ended: Vec::new(),
-            penalties: HashMap::new(),
             last: String::new(),
         }
     }
@@ -95,29 +93,33 @@ impl Courier {
 
     /// Writes down what ended and takes what is due; gives whether there is more to take at once.
     async fn turn(&mut self) -> Result<bool, crate::state::StateError> {
-        let now = now_ms();
-        self.penalties.retain(|_, until| *until > now);
         let room = AT_ONCE.saturating_sub(self.under_way.len());
-        let due = self.gateway.read_state(move |tx| deliveries::due(tx, now)).await?;
+        let due = self
+            .gateway
+            .read_state(|tx| {
+                let now = tx.now_ms()?;
+                deliveries::due(tx, now)
+            })
+            .await?;
         let due = self.in_turn(due);
         if self.ended.is_empty() && (due.is_empty() || room == 0) {
             return Ok(false);
         }
         let (ended, owner) = (self.ended.clone(), self.owner.clone());
-        let until = now + self.pace.deadline_ms() + self.pace.scale_ms(LEASE_SECS * 1000);
+        let term = self.pace.deadline_ms() + self.pace.scale_ms(LEASE_SECS * 1000);
         let claims = self
             .gateway
             .state()
             .write(move |tx| {
-                for done in &ended {
-                    deliveries::settle(tx, &owner, done)?;
-                }
+                deliveries::settle_all(tx, &owner, &ended)?;
+                // By the clock that all servers share: a lease must not run out early for another one.
+                let now = tx.now_ms()?;
                 let mut claims = Vec::new();
                 for endpoint in &due {
                     if claims.len() >= room {
                         break;
                     }
-                    claims.extend(deliveries::claim(tx, endpoint, &owner, (now, until))?);
+                    claims.extend(deliveries::claim(tx, endpoint, &owner, (now, now + term))?);
                 }
                 Ok(claims)
             })
@@ -134,8 +136,7 @@ impl Courier {
     }
 
     /// The webhooks behind the one that was served last come first, so that none waits for ever.
-    fn in_turn(&self, due: Vec<String>) -> Vec<String> {
-        let mut due: Vec<String> = due.into_iter().filter(|id| !self.penalties.contains_key(id)).collect();
+    fn in_turn(&self, mut due: Vec<String>) -> Vec<String> {
         let first = due.partition_point(|id| *id <= self.last);
         due.rotate_left(first);
         due
@@ -162,9 +163,6 @@ impl Courier {
         match ended {
             Ok((task, done)) => {
                 self.claimed.remove(&task);
-                if done.attempt.is_some_and(|attempt| attempt.outcome.throttles()) {
-                    self.penalties.insert(done.endpoint_id.clone(), done.ended_ms + self.pace.scale_ms(PENALTY_MS));
-                }
                 self.ended.push(done);
             }
             Err(error) => {
@@ -181,6 +179,7 @@ impl Courier {
                         ended_ms: now,
                         attempt: None,
                         next: Next::Retry { at_ms: now },
+                        throttled_until_ms: None,
                     });
                 }
             }
@@ -209,12 +208,13 @@ impl Courier {
 
     async fn prune(&self) {
         loop {
-            let pruned = self.gateway.state().write(|tx| deliveries::prune(tx, now_ms())).await;
+            let pruned =
+                self.gateway.state().write(|tx| Ok(deliveries::prune(tx, now_ms())? | prune_tickets(tx)?)).await;
             match pruned {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(error) => {
-                    tracing::error!(error = causes(&error), "old deliveries could not be removed");
+                    tracing::error!(error = causes(&error), "old deliveries and tickets could not be removed");
                     return;
                 }
             }
@@ -235,11 +235,7 @@ impl Courier {
             }
         }
         let (ended, owner) = (std::mem::take(&mut self.ended), self.owner);
-        let written = self
-            .gateway
-            .state()
-            .write(move |tx| ended.iter().try_for_each(|done| deliveries::settle(tx, &owner, done)))
-            .await;
+        let written = self.gateway.state().write(move |tx| deliveries::settle_all(tx, &owner, &ended)).await;
         if let Err(error) = written {
             tracing::error!(error = causes(&error), "the last deliveries could not be written down: they come again");
         }
@@ -260,8 +256,9 @@ async fn deliver(egress: Arc<Egress>, pace: Pace, claim: Claim, secrets: Vec<Sec
         Next::Retry { at_ms } => Next::Retry { at_ms: ended_ms + pace.scale_ms(at_ms - ended_ms) },
         next => next,
     };
+    let throttled_until_ms = attempt.outcome.throttles().then(|| ended_ms + pace.scale_ms(PENALTY_MS));
     let Claim { event_id, endpoint_id, .. } = claim;
-    Done { event_id, endpoint_id, attempts, at_ms, ended_ms, attempt: Some(attempt), next }
+    Done { event_id, endpoint_id, attempts, at_ms, ended_ms, attempt: Some(attempt), next, throttled_until_ms }
 }
 
 /// The body with the id of the webhook that it goes to.

@@ -123,25 +123,32 @@ impl Db {
         matches!(self.0, Connection::Postgres(_))
     }
 
-    /// Copies a `SQLite` database, whole and consistent, while others write to it.
+    /// Copies a database, whole and as it is at one moment, while others write to it, into a new `SQLite` file, which is
+    /// there already and empty.
     ///
     /// # Errors
-    /// When the copy cannot be written, or the database is `PostgreSQL`, which has tools of its own.
+    /// When the copy cannot be written.
     pub fn copy_to(&mut self, path: &Path) -> Result<(), StateError> {
-        match &mut self.0 {
-            Connection::Sqlite(sqlite) => sqlite.copy_to(path),
-            Connection::Postgres(_) => Err(StateError::NotEmbedded),
+        if let Connection::Sqlite(sqlite) = &mut self.0 {
+            return sqlite.copy_to(path);
+        }
+        let mut copied = Self::open_sqlite(path, Access::Write)?;
+        super::copy::copy(self, &mut copied)?;
+        match copied.0 {
+            Connection::Sqlite(sqlite) => sqlite.stand_alone(),
+            Connection::Postgres(_) => Ok(()),
         }
     }
 
-    /// Reads every page of a `SQLite` database and checks its structure.
+    /// Reads every page of a `SQLite` database and checks its structure; of `PostgreSQL`, which checks its pages itself,
+    /// that what is set aside of balances is what is lent.
     ///
     /// # Errors
     /// What does not fit.
     pub fn check_integrity(&mut self) -> Result<(), StateError> {
         match &mut self.0 {
             Connection::Sqlite(sqlite) => sqlite.check_integrity(),
-            Connection::Postgres(_) => Ok(()),
+            Connection::Postgres(postgres) => postgres.check_integrity(),
         }
     }
 }
@@ -166,6 +173,45 @@ impl Tx<'_> {
         match &mut *self.0 {
             Connection::Sqlite(sqlite) => sqlite.rows(sql, values),
             Connection::Postgres(postgres) => postgres.rows(sql, values),
+        }
+    }
+
+    /// Runs a query whose rows may be too many to be held at once.
+    ///
+    /// # Errors
+    /// What the database says, or what `take` fails with.
+    pub fn each(
+        &mut self,
+        sql: &'static str,
+        take: &mut dyn FnMut(Row) -> Result<(), StateError>,
+    ) -> Result<(), StateError> {
+        match &mut *self.0 {
+            Connection::Sqlite(sqlite) => sqlite.each(sql, take),
+            Connection::Postgres(postgres) => postgres.each(sql, take),
+        }
+    }
+
+    /// Lets all reads of the transaction see one moment, however long they take. Before the first of them; those of
+    /// `SQLite` do so by themselves.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn hold_still(&mut self) -> Result<(), StateError> {
+        match &mut *self.0 {
+            Connection::Sqlite(_) => Ok(()),
+            Connection::Postgres(postgres) => postgres
+                .order("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL statement_timeout = 0"),
+        }
+    }
+
+    /// Lets the statements of the transaction take as long as they need.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn take_time(&mut self) -> Result<(), StateError> {
+        match &mut *self.0 {
+            Connection::Sqlite(_) => Ok(()),
+            Connection::Postgres(postgres) => postgres.order("SET LOCAL statement_timeout = 0"),
         }
     }
 
@@ -208,6 +254,19 @@ impl Tx<'_> {
     #[must_use]
     pub const fn is_shared(&self) -> bool {
         matches!(&*self.0, Connection::Postgres(_))
+    }
+
+    /// Unix milliseconds: by the clock of the database where replicas share it, so that what one of them writes means
+    /// the same to the others.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn now_ms(&mut self) -> Result<i64, StateError> {
+        if !self.is_shared() {
+            return Ok(super::now_ms());
+        }
+        let row = self.row("SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT)", &[])?;
+        row.map_or_else(|| Ok(super::now_ms()), |row| row.int(0))
     }
 }
 
