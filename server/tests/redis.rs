@@ -2,7 +2,6 @@
 //! must be installed.
 
 use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -10,44 +9,10 @@ use std::time::{Duration, Instant};
 
 use headwater_server::gateway::{LimitSettings, Plan, Rate, Settings};
 
-use crate::support::{Client, Server, full, within};
+use crate::support::redis::Redis;
+use crate::support::{Client, Server, full};
 
 const FREE: &str = "/v1/registry";
-
-/// A Redis of its own.
-struct Redis {
-    child: Child,
-    port: u16,
-}
-
-impl Redis {
-    fn start() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        Self::start_at(port)
-    }
-
-    fn start_at(port: u16) -> Self {
-        let child = Command::new("redis-server")
-            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("this test needs redis-server on the PATH (Debian: apt-get install redis-server)");
-        let redis = Self { child, port };
-        within(Duration::from_secs(10), "Redis listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
-        redis
-    }
-
-    fn stop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
 
 /// A gateway that shares its limits with two others.
 fn replica(port: u16, rate: Rate) -> Server {
@@ -118,7 +83,7 @@ fn redis_that_is_lost_and_comes_back_empty_opens_nothing() {
             thread::sleep(Duration::from_millis(1500));
             redis.stop();
             thread::sleep(Duration::from_millis(1500));
-            redis = Redis::start_at(port);
+            redis.begin();
         }
     });
     let most = 60.0 + 30.0 * took;

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use headwater_server::state::{Access, Environment, Home};
 
 use crate::support::postgres::Postgres;
-use crate::support::{Client, Process, QUIET, check_ledger, full, random, small_store, within};
+use crate::support::redis::Redis;
+use crate::support::replicas::{Replicas, without_notifications};
+use crate::support::{AtEnd, Client, Process, QUIET, Reply, check_ledger, full, random, small_store, within};
 
 const CLIENTS: usize = 24;
 const CREDITS: i64 = 1_000_000;
@@ -42,14 +44,60 @@ fn serve(store: &std::path::Path, url: &str, secrets: &std::path::Path) -> Proce
 
 #[test]
 fn postgres_replicas_that_are_killed_spend_no_credit_twice_and_lose_none() {
+    spend_under_kills(None);
+}
+
+#[test]
+fn postgres_and_redis_that_fail_beside_killed_replicas_cost_no_credit() {
+    spend_under_kills(Some(Redis::start()));
+}
+
+/// Sends a call to whichever server lives until it is answered, or until the end.
+fn answer(
+    addresses: &RwLock<Vec<SocketAddr>>,
+    stop: &AtomicBool,
+    (client, key): (usize, &str),
+    repetition: &str,
+) -> Option<Reply> {
+    let mut turn = client;
+    while !stop.load(Ordering::Relaxed) {
+        turn += 1;
+        let address = addresses.read().unwrap()[turn % 3];
+        let headers = [("X-API-Key", key), ("Content-Type", "application/json"), ("Idempotency-Key", repetition)];
+        let reply = Client::connect(address)
+            .and_then(|mut client| client.send("POST", "/v1/transactions", &headers, QUIET.as_bytes()));
+        match reply {
+            Ok(reply) if reply.status == 200 => return Some(reply),
+            Ok(reply) => assert!(matches!(reply.status, 429 | 502 | 504), "{}", reply.status),
+            Err(_) => {}
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    None
+}
+
+fn spend_under_kills(mut redis: Option<Redis>) {
     let (kills, restarts) = if full() { (100, 20) } else { (6, 2) };
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let secrets = place.path().join("secrets");
     let postgres = Postgres::start();
-    let home = postgres.home(&secrets);
+    let (home, url) = (postgres.home(&secrets), postgres.url());
     let key = home.office("t", |office| office.create_key("ada", Environment::Live, CREDITS, None)).unwrap().key;
-    let mut servers: Vec<Process> = (0..3).map(|_| serve(&store, &postgres.url(), &secrets)).collect();
+    // Rates that nobody reaches: what is shown is that Redis has no part in money.
+    let rates: Vec<String> = redis.as_ref().map_or_else(Vec::new, |redis| {
+        let limits = format!("limits.redis={}", redis.url());
+        ["limits.enabled=true", "limits.medium=100000/1000000", "limits.replicas=3", &limits]
+            .iter()
+            .flat_map(|one| ["--set".to_owned(), (*one).to_owned()])
+            .collect()
+    });
+    let serve = || {
+        let mut settings = vec!["--state", url.as_str(), "--secrets-dir", secrets.to_str().unwrap()];
+        settings.extend(rates.iter().map(String::as_str));
+        Process::start(&store, &settings)
+    };
+    let mut servers: Vec<Process> = (0..3).map(|_| serve()).collect();
     let addresses: RwLock<Vec<SocketAddr>> = RwLock::new(servers.iter().map(|server| server.address).collect());
     let (stop, answered, replayed) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
     let received = Mutex::new(std::collections::BTreeSet::new());
@@ -64,40 +112,12 @@ fn postgres_replicas_that_are_killed_spend_no_credit_twice_and_lose_none() {
             let (addresses, stop, answered, replayed, received, key) =
                 (&addresses, &stop, &answered, &replayed, &received, key.expose());
             scope.spawn(move || {
-                let mut call = 0_u64;
-                while !stop.load(Ordering::Relaxed) {
-                    call += 1;
+                for call in 1_u64.. {
                     let repetition = format!("{client}-{call}");
-                    // Until it is answered, the same call goes to whichever server lives.
-                    let mut turn = client;
-                    loop {
-                        turn += 1;
-                        let address = addresses.read().unwrap()[turn % 3];
-                        let headers = [
-                            ("X-API-Key", key),
-                            ("Content-Type", "application/json"),
-                            ("Idempotency-Key", repetition.as_str()),
-                        ];
-                        let reply = Client::connect(address)
-                            .and_then(|mut client| client.send("POST", "/v1/transactions", &headers, QUIET.as_bytes()));
-                        match reply {
-                            Ok(reply) if reply.status == 200 => {
-                                answered.fetch_add(1, Ordering::Relaxed);
-                                replayed.fetch_add(
-                                    u64::from(!reply.header("idempotent-replayed").is_empty()),
-                                    Ordering::Relaxed,
-                                );
-                                received.lock().unwrap().insert(reply.header("x-request-id").to_owned());
-                                break;
-                            }
-                            Ok(reply) => assert!(matches!(reply.status, 429 | 502 | 504), "{}", reply.status),
-                            Err(_) => {}
-                        }
-                        if stop.load(Ordering::Relaxed) {
-                            return;
-                        }
-                        thread::sleep(Duration::from_millis(20));
-                    }
+                    let Some(reply) = answer(addresses, stop, (client, key), &repetition) else { return };
+                    answered.fetch_add(1, Ordering::Relaxed);
+                    replayed.fetch_add(u64::from(!reply.header("idempotent-replayed").is_empty()), Ordering::Relaxed);
+                    received.lock().unwrap().insert(reply.header("x-request-id").to_owned());
                 }
             });
         }
@@ -110,8 +130,13 @@ fn postgres_replicas_that_are_killed_spend_no_credit_twice_and_lose_none() {
                 crashed += 1;
                 postgres.crash();
                 postgres.begin();
+                if let Some(redis) = &mut redis {
+                    redis.stop();
+                }
+            } else if let Some(redis) = &mut redis {
+                redis.begin();
             }
-            servers[one] = serve(&store, &postgres.url(), &secrets);
+            servers[one] = serve();
             addresses.write().unwrap()[one] = servers[one].address;
         }
         thread::sleep(Duration::from_secs(1));
@@ -125,7 +150,8 @@ fn postgres_replicas_that_are_killed_spend_no_credit_twice_and_lose_none() {
     let received = received.into_inner().unwrap();
     let answered = i64::try_from(received.len()).unwrap();
     println!(
-        "{kills} kills, {restarts} restarts of PostgreSQL: {answered} calls answered ({} replayed), {} charged, difference 0",
+        "{kills} kills, {restarts} crashes of PostgreSQL{}: {answered} calls answered ({} replayed), {} charged, difference 0",
+        if redis.is_some() { " and losses of Redis" } else { "" },
         replayed.into_inner(),
         charged / 5
     );
@@ -205,4 +231,100 @@ fn postgres_replicas_refuse_a_revoked_key_within_a_second_and_without_sight_of_k
     within(Duration::from_secs(15), "and everybody is again with it", || {
         servers.iter().all(|one| call(one, key) == 200)
     });
+}
+
+/// Notifications never arrive, so the servers find a revocation by looking for it.
+#[test]
+fn postgres_replicas_without_notifications_refuse_a_revoked_key_within_a_second() {
+    let rounds = if full() { 1000 } else { 20 };
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let replicas = Replicas::through(3, &store, &[], |postgres| Some(without_notifications(postgres.address())));
+    let addresses = replicas.addresses();
+    let busy = replicas.home.office("t", |office| office.create_key("busy", Environment::Live, 1 << 40, None)).unwrap();
+    let (stop, served) = (AtomicBool::new(false), AtomicU64::new(0));
+    let (mut delays, mut late) = (Vec::new(), 0);
+    thread::scope(|scope| {
+        let _end = AtEnd(&stop);
+        for address in &addresses {
+            let (stop, served, key) = (&stop, &served, busy.key.expose());
+            scope.spawn(move || {
+                let mut client = Client::connect(*address).unwrap();
+                while !stop.load(Ordering::Relaxed) {
+                    let status = client.post("/v1/transactions", key, QUIET).unwrap().status;
+                    served.fetch_add(u64::from(status == 200), Ordering::Relaxed);
+                    thread::sleep(Duration::from_millis(5));
+                }
+            });
+        }
+        let made = replicas.home.office("t", |office| {
+            (0..rounds).map(|_| office.create_key("ada", Environment::Live, 0, None)).collect::<Result<Vec<_>, _>>()
+        });
+        let made = made.unwrap();
+        let mut clients: Vec<Client> = addresses.iter().map(|address| Client::connect(*address).unwrap()).collect();
+        let mut call =
+            |one: usize, key: &str| clients[one].send("GET", "/v1/chains", &[("X-API-Key", key)], b"").unwrap().status;
+        within(Duration::from_secs(10), "the keys are known to all", || {
+            (0..3).all(|one| call(one, made[rounds - 1].key.expose()) == 200)
+        });
+        for key in &made {
+            replicas.home.office("t", |office| office.revoke_key(&key.id)).unwrap();
+            let revoked = Instant::now();
+            for one in 0..3 {
+                // What begins after the bound may not be accepted.
+                loop {
+                    let begun = revoked.elapsed();
+                    if call(one, key.key.expose()) == 401 {
+                        break;
+                    }
+                    late += u32::from(begun > Duration::from_secs(5));
+                    thread::sleep(Duration::from_millis(2));
+                }
+            }
+            delays.push(revoked.elapsed());
+        }
+    });
+    delays.sort();
+    println!(
+        "{rounds} revocations without notifications under {} other calls: refused by all three replicas after p99 {:?}, \
+         worst {:?}; accepted later than 5 s: {late}",
+        served.into_inner(),
+        delays[(rounds * 99).div_ceil(100) - 1],
+        delays[rounds - 1]
+    );
+    assert_eq!(late, 0);
+}
+
+#[test]
+fn postgres_replicas_find_what_a_killed_one_left_behind_without_a_restart() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let replicas = Replicas::start(1, &store, &["--set", "credits.refund_lost=true"]);
+    let made = replicas.home.office("t", |office| office.create_key("ada", Environment::Live, 100, None)).unwrap();
+    let call = || replicas.servers[0].client().unwrap().post("/v1/transactions", made.key.expose(), QUIET).unwrap();
+    within(Duration::from_secs(10), "the key is known", || call().status == 200);
+    let lost = call();
+    // A server that died while this answer was on its way, longer ago than a minute.
+    replicas
+        .home
+        .connect(Access::Write)
+        .unwrap()
+        .transaction(|tx| {
+            tx.execute(
+                "INSERT INTO server_run (id, started_at_ms, beat_at_ms, unsent) VALUES ('dead', 1, 1, ?1)",
+                &[lost.header("x-request-id").into()],
+            )
+        })
+        .unwrap();
+    within(Duration::from_secs(60), "it is found and given back", || {
+        replicas
+            .home
+            .office("t", |office| office.lost_answers(10))
+            .unwrap()
+            .iter()
+            .any(|one| one.refunded_at_ms.is_some())
+    });
+    let credits = replicas.home.office("t", |office| office.key(&made.id)).unwrap().credits;
+    let remaining: i64 = lost.header("x-credit-remaining").parse().unwrap();
+    assert_eq!(credits, remaining + 5);
 }

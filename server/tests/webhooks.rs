@@ -237,6 +237,35 @@ fn while_a_secret_is_rotated_both_sign() {
     assert!(is_signed(&after, &new) && after.signatures.len() == 1);
 }
 
+/// An owner who rotates while deliveries go out can check every one of them with what it knew before.
+#[test]
+fn no_delivery_is_unverifiable_while_secrets_are_rotated() {
+    let (blocks, per_block, rotations) = if is_full() { (100, 100, 10) } else { (12, 25, 3) };
+    let mut live = Live::new();
+    let server = LiveServer::start(&live.store(), local(20));
+    let (_, key) = server.key();
+    let receiver = Receiver::start(|_| OK.to_owned());
+    let (id, first) = server.webhook(&key, &receiver.url("in"));
+    let mut newest = first.clone();
+    for block in 0..blocks {
+        live.block(per_block);
+        if block % (blocks / rotations) == 1 {
+            let rotated = server.call("POST", &format!("/v1/webhooks/{id}/rotate-secret"), &key, "").json();
+            rotated["data"]["secret"].as_str().unwrap().clone_into(&mut newest);
+        }
+    }
+    let expected = usize::try_from(blocks * per_block).unwrap();
+    receiver.wait_for(Duration::from_mins(10), expected);
+    // Behind the last rotation by now, whatever was under way.
+    let last = server.call("POST", &format!("/v1/webhooks/{id}/test"), &key, "").json();
+    let received = receiver.wait_for(Duration::from_mins(1), expected + 1);
+    let unverifiable = received.iter().filter(|one| !is_signed(one, &first)).count();
+    println!("{} deliveries, {rotations} rotations: unverifiable {unverifiable}", received.len());
+    assert_eq!(unverifiable, 0);
+    let last = received.iter().find(|one| last["data"]["event_id"] == one.id).unwrap();
+    assert!(is_signed(last, &newest) && newest != first);
+}
+
 #[test]
 fn one_receiver_that_never_answers_blocks_nobody() {
     let healthy = if is_full() { 999 } else { 40 };

@@ -126,7 +126,6 @@ pub(super) fn explain(error: &StateError) -> Problem {
         }
         StateError::DeadKey(_) | StateError::Occupied { .. } => Problem::new(Status::Conflict, text),
         StateError::BadPlan { .. } | StateError::BadAmount { .. } => Problem::invalid(Reason::InvalidValue, None, text),
-        StateError::NotEmbedded => Problem::new(Status::BadRequest, text),
         _ => {
             tracing::error!(error = causes(error), "the back office could not do what it was asked to");
             Problem::new(Status::BadGateway, "the state cannot be read or written now: the log says why")

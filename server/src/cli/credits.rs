@@ -56,7 +56,11 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
         Command::Refund { request_id: None, .. } => {
             let refunded = home.office(&actor(), |office| office.refund_lost())?;
             output.report(&json!({"refunded_requests": refunded}), || {
-                vec![format!("{} charges were given back", grouped(refunded))]
+                vec![format!(
+                    "{} {} given back",
+                    grouped(refunded),
+                    if refunded == 1 { "charge was" } else { "charges were" }
+                )]
             })
         }
         Command::Lost => {

@@ -17,7 +17,7 @@ use super::output::Output;
 use super::panics;
 use crate::admin;
 use crate::config::{AdminListen, Config, ConfigError, LogFormat};
-use crate::events::webhook::egress::{EgressSettings, Policy};
+use crate::events::webhook::egress::{EgressSettings, Policy, authorities};
 use crate::events::{EventSettings, Pace, Running};
 use crate::gateway::{self, Gateway, Settings, Telemetry, Terms, Tls};
 use crate::state::{BootReport, Home, Options, Place, State};
@@ -63,7 +63,7 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
     let options = Options { audit_days: config.audit_days, refund_lost: config.refund_lost };
     let state = State::start(&home, options, Box::new(|| std::process::abort()))?;
     report_losses(&state, config.refund_lost);
-    let terms = terms(&config)?;
+    let (terms, events) = (terms(&config)?, event_settings(&config)?);
     let settings = Settings {
         auth_required: config.auth_required,
         body_limit: config.body_bytes,
@@ -73,7 +73,7 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
         trusted_proxies: config.trusted_proxies.clone(),
         ..Settings::default()
     };
-    let gateway = Gateway::with_events(ledgers, state, settings, event_settings(&config));
+    let gateway = Gateway::with_events(ledgers, state, settings, events);
     tracing::info!("configuration:\n{config}");
     if !config.auth_required && !config.listen.ip().is_loopback() {
         tracing::warn!(
@@ -96,24 +96,30 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
 /// Says what servers that were killed left behind.
 fn report_losses(state: &State, refunded: bool) {
     let BootReport { killed_runs, lost_answers } = state.boot_report();
-    if killed_runs > 0 {
-        let remedy = if refunded { "they were refunded" } else { "`headwater credits refund --lost` gives them back" };
-        tracing::warn!(
-            killed_runs,
-            lost_answers,
-            "an earlier server ended without saying so; answers that were charged and may not have arrived: {lost_answers}; {remedy}"
-        );
+    if killed_runs == 0 {
+        return;
     }
+    let lost = match (lost_answers, refunded) {
+        (0, _) => "every answer that was charged had been sent".to_owned(),
+        (_, true) => format!("answers that were charged and may not have arrived: {lost_answers}; they were refunded"),
+        (_, false) => format!(
+            "answers that were charged and may not have arrived: {lost_answers}; `headwater credits refund --lost` gives \
+             them back"
+        ),
+    };
+    tracing::warn!(killed_runs, lost_answers, "an earlier server ended without saying so; {lost}");
 }
 
-fn event_settings(config: &Config) -> EventSettings {
+fn event_settings(config: &Config) -> Result<EventSettings, Failure> {
+    let trusted = config.webhooks_authorities.as_deref().map(authorities).transpose();
+    let authorities = trusted.map_err(|error| Failure::from_error(&error))?.unwrap_or_default();
     let policy = if config.webhooks_allow_private_targets { Policy::LOCAL } else { Policy::PUBLIC };
-    EventSettings {
-        egress: EgressSettings { policy, ..EgressSettings::default() },
+    Ok(EventSettings {
+        egress: EgressSettings { policy, authorities, ..EgressSettings::default() },
         pace: Pace { second_ms: config.webhooks_second_ms },
         origins: config.stream_origins.clone(),
         ..EventSettings::default()
-    }
+    })
 }
 
 async fn listen(config: &Config, terms: Terms, gateway: &Gateway, output: Output) -> Result<(), Failure> {

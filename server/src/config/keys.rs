@@ -207,6 +207,12 @@ pub(super) const KEYS: &[Key] = &[
         show: |config| config.webhooks_allow_private_targets.to_string(),
     },
     Key {
+        name: "webhooks.authorities",
+        expected: "the path of a PEM file",
+        set: |config, value| path(value).map(|path| config.webhooks_authorities = Some(path)),
+        show: |config| config.webhooks_authorities.as_ref().map_or_else(nothing, |path| path.display().to_string()),
+    },
+    Key {
         name: "webhooks.second_ms",
         expected: "a number of milliseconds from 1 to 1000",
         set: |config, value| {

@@ -83,6 +83,9 @@ pub struct Config {
     /// `webhooks.allow_private_targets`: whether deliveries may go to private addresses, over http and to any port: for
     /// local use.
     pub webhooks_allow_private_targets: bool,
+    /// `webhooks.authorities`: a PEM file of authorities that receivers' certificates may come from, besides the public
+    /// ones.
+    pub webhooks_authorities: Option<PathBuf>,
     /// `webhooks.second_ms`: milliseconds that a second of the schedule of retries takes; fewer than 1,000 for tests.
     pub webhooks_second_ms: u32,
     /// `stream.origins`: web pages of these origins may open a stream, besides the gateway's own.
@@ -135,6 +138,7 @@ impl Default for Config {
             limits_redis: None,
             limits_replicas: limits.replicas,
             webhooks_allow_private_targets: false,
+            webhooks_authorities: None,
             webhooks_second_ms: 1000,
             stream_origins: Vec::new(),
             memory_mib: 512,

@@ -1,21 +1,27 @@
 //! Where each event stood in the feed, so that a stream can go on behind it.
 
-use crate::state::{StateError, Tx, Value, sum, sums};
+use crate::state::{Insert, StateError, Tx, Value, sum, sums};
 
 /// Events that can be gone on behind.
 const MOST: i64 = 100_000;
 /// For how long.
 const KEPT_MS: i64 = 24 * 3600 * 1000;
 
-/// Remembers an event.
-pub(super) fn add(tx: &mut Tx<'_>, event: &str, position: u64, now_ms: i64) -> Result<(), StateError> {
-    let position = i64::try_from(position).unwrap_or(i64::MAX);
-    let mut values: Vec<Value<'_>> = vec![event.into(), position.into(), now_ms.into()];
-    values.push(sum(&values).into());
-    tx.execute(
-        "INSERT INTO stream_event (id, position, at_ms, sum) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING",
-        &values,
-    )?;
+/// Remembers events with where they stood.
+pub(super) fn add(tx: &mut Tx<'_>, events: &[(&str, u64)], now_ms: i64) -> Result<(), StateError> {
+    const CURSOR: Insert = Insert { head: "INSERT INTO stream_event (id, position, at_ms, sum)", columns: 4 };
+    let mut events = events.to_vec();
+    // In order of their ids, so that servers that remember the same ones never wait for one another in a circle.
+    events.sort_unstable();
+    events.dedup();
+    let mut rows: Vec<Vec<Value<'_>>> = Vec::with_capacity(events.len());
+    for (event, position) in events {
+        let position = i64::try_from(position).unwrap_or(i64::MAX);
+        let mut values: Vec<Value<'_>> = vec![event.into(), position.into(), now_ms.into()];
+        values.push(sum(&values).into());
+        rows.push(values);
+    }
+    tx.insert(&CURSOR, &rows)?;
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 //! hub of the stream. A courier makes the deliveries. Both run beside the requests, in the tasks of [`Running`].
 
 mod cursors;
+mod lost;
 mod outbox;
 mod running;
 mod steps;
@@ -21,7 +22,7 @@ pub use running::Running;
 
 use crate::state::{State, StateError, now_ms};
 use steps::Steps;
-use stream::{Hub, Tickets};
+use stream::Hub;
 use webhook::egress::{DEADLINE, Egress, EgressSettings};
 
 /// How fast the schedule of deliveries runs.
@@ -83,7 +84,6 @@ pub(crate) struct Events {
     pace: Pace,
     origins: Vec<String>,
     hub: Hub,
-    tickets: Tickets,
     steps: Steps,
     due: Notify,
     changed: AtomicBool,
@@ -99,7 +99,6 @@ impl Events {
             pace,
             origins,
             hub: Hub::new(most_streams),
-            tickets: Tickets::default(),
             steps: Steps::default(),
             due: Notify::new(),
             changed: AtomicBool::new(false),
@@ -115,11 +114,6 @@ impl Events {
     /// Where events and streams meet.
     pub const fn hub(&self) -> &Hub {
         &self.hub
-    }
-
-    /// Tickets for browsers.
-    pub const fn tickets(&self) -> &Tickets {
-        &self.tickets
     }
 
     /// Whether a page of this origin may open a stream here.

@@ -1,18 +1,22 @@
 //! Follows the change feed of the store and makes events of it. Events, their deliveries and the position that was
 //! reached are committed together, and only then told to anybody, so that a crash loses none and a repetition adds none.
+//!
+//! Every replica follows the feed, since each tells its own streams. What they commit is the same, under the same ids,
+//! and they commit one after the other: whoever comes second to a position finds its deliveries made.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_engine::events::{FeedStep, Follower, Subscription};
+use headwater_engine::events::{Event, FeedStep, Follower, Subscription, Watcher};
 use headwater_engine::{Error, ErrorKind, Reason};
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::cursors;
 use super::stream::Found;
-use super::webhook::{deliveries, endpoints};
+use super::webhook::deliveries::{self, Addressed};
+use super::webhook::endpoints;
+use super::{cursors, lost};
 use crate::gateway::{Gateway, causes};
 use crate::state::{StateError, Tx, now_ms};
 
@@ -128,26 +132,39 @@ impl Outbox {
         Ok(Follower::new(Arc::clone(self.gateway.ledgers()), position))
     }
 
-    /// The feed no longer holds what came next, or is another one than before: events are lost, which is written down.
+    /// The feed no longer holds what came next, or is another one than before. Another server may have followed it
+    /// meanwhile; where none has, events are lost, which is written down and told to every webhook.
     async fn lose(&mut self, position: u64, error: &Error) -> Result<bool, ()> {
         let ledgers = Arc::clone(self.gateway.ledgers());
         let feed = tokio::task::spawn_blocking(move || ledgers.feed().map(|feed| (feed.oldest(), feed.newest()))).await;
         let Ok(Ok((oldest, newest))) = feed else { return Err(()) };
+        let first = oldest.saturating_sub(1);
         // Of a feed that goes on all that is kept is told; one that begins anew has nothing that anybody waits for.
-        let next = if newest < position { newest } else { oldest.saturating_sub(1) };
-        tracing::error!(
-            error = causes(error),
-            lost_behind = position,
-            going_on_behind = next,
-            "EVENTS WERE LOST: the gateway was away longer than the change feed is kept, or the store was made anew"
-        );
+        let next = if newest < position { newest } else { first };
         let written = self.gateway.state().write(move |tx| {
-            mark_lost(tx, position)?;
-            set_position(tx, next)
+            let stored = locked_position(tx)?;
+            if stored != position && (first..=newest).contains(&stored) {
+                return Ok(false);
+            }
+            lost::tell(tx, position)?;
+            set_position(tx, next)?;
+            Ok(true)
         });
-        written.await.map_err(|error| {
+        let lost = written.await.map_err(|error| {
             tracing::error!(error = causes(&error), "the loss of events could not be written down");
         })?;
+        if lost {
+            tracing::error!(
+                error = causes(error),
+                lost_behind = position,
+                going_on_behind = next,
+                "EVENTS WERE LOST: the gateway was away longer than the change feed is kept, or the store was made anew; \
+                 every webhook is told so by an event of the type events_lost"
+            );
+            self.gateway.events().wake_deliveries();
+        } else {
+            tracing::warn!(position, "another server followed the change feed meanwhile: going on where it is");
+        }
         self.gateway.events().steps().clear();
         // Cursors of streams that lie before the gap would leave it out in silence.
         self.gateway.events().hub().end_all(super::stream::Ending::CursorExpired);
@@ -163,6 +180,7 @@ impl Outbox {
         self.looked = tokio::time::Instant::now();
         let known = self.webhooks.clone();
         let read = self.gateway.read_state(move |tx| {
+            // First: what changes behind it is read once more, and not missed.
             let fingerprint = endpoints::fingerprint(tx)?;
             let same = known.as_ref() == Some(&fingerprint);
             Ok((fingerprint, if same { None } else { Some(endpoints::watched(tx)?) }))
@@ -185,22 +203,40 @@ impl Outbox {
 
     /// Commits what was found, however often it takes, and then tells it.
     async fn commit(&mut self, found: Vec<Found>) {
-        let Some(position) = found.last().map(|found| found.position) else { return };
-        let rows: Arc<[Row]> = found.iter().flat_map(rows_of).collect();
+        let (Some(first), Some(last)) = (found.first(), found.last()) else { return };
+        let steps = (first.position - 1, last.position);
+        let mut rows: Arc<[Row]> = found.iter().flat_map(rows_of).collect();
+        let mut webhooks = self.webhooks.clone();
         let prune = self.pruned.elapsed() >= PRUNING;
         if prune {
             self.pruned = tokio::time::Instant::now();
         }
         loop {
-            let rows = Arc::clone(&rows);
+            let (batch, known) = (Arc::clone(&rows), webhooks.clone());
             let write = move |tx: &mut Tx<'_>| {
-                write(tx, &rows, position)?;
-                if prune { cursors::prune(tx, now_ms()) } else { Ok(()) }
+                let written = write(tx, &batch, steps.1, known.as_ref())?;
+                if prune {
+                    cursors::prune(tx, now_ms())?;
+                }
+                Ok(written)
             };
             match self.gateway.state().write(write).await {
-                Ok(()) => break,
+                Ok(Written::Done) => break,
+                // Webhooks that were made or changed before these steps, and that this server had not heard of.
+                Ok(Written::Stale) => match self.address_anew(&found, steps).await {
+                    Ok((fingerprint, addressed)) => {
+                        tracing::debug!(position = steps.1, "webhooks changed while events were made for them");
+                        (webhooks, rows) = (Some(fingerprint), addressed);
+                        self.gateway.events().webhooks_have_changed();
+                    }
+                    Err(()) => tokio::time::sleep(AGAIN).await,
+                },
                 Err(error) => {
-                    tracing::error!(error = causes(&error), position, "events could not be committed: they wait");
+                    tracing::error!(
+                        error = causes(&error),
+                        position = steps.1,
+                        "events could not be committed: they wait"
+                    );
                     tokio::time::sleep(AGAIN).await;
                 }
             }
@@ -208,6 +244,32 @@ impl Outbox {
         self.gateway.events().hub().publish(found);
         if rows.iter().any(|row| !row.webhooks.is_empty()) {
             self.gateway.events().wake_deliveries();
+        }
+    }
+
+    /// The rows of some steps for the webhooks as they are now.
+    async fn address_anew(
+        &self,
+        found: &[Found],
+        (behind, until): (u64, u64),
+    ) -> Result<(endpoints::Fingerprint, Arc<[Row]>), ()> {
+        let read = self.gateway.read_state(|tx| Ok((endpoints::fingerprint(tx)?, endpoints::watched(tx)?)));
+        let (fingerprint, watched) = read.await.map_err(|error| {
+            tracing::error!(error = causes(&error), "webhooks could not be read");
+        })?;
+        let told: Vec<Row> = found.iter().flat_map(rows_of).map(Row::without_webhooks).collect();
+        let gateway = self.gateway.clone();
+        let made = tokio::task::spawn_blocking(move || made_for(&gateway, watched, behind, until));
+        match made.await {
+            Ok(Ok(made)) => Ok((fingerprint, made.into_iter().chain(told).collect())),
+            Ok(Err(error)) => {
+                tracing::error!(error = causes(&error), "events could not be made anew");
+                Err(())
+            }
+            Err(_) => {
+                tracing::error!("making events anew panicked");
+                Err(())
+            }
         }
     }
 }
@@ -222,34 +284,82 @@ struct Row {
     webhooks: Vec<Arc<str>>,
 }
 
-fn rows_of(found: &Found) -> Vec<Row> {
-    let position = found.position;
-    let row = |made: &super::stream::Made| Row {
-        id: made.event.id.clone(),
-        kind: made.event.event_type.name(),
-        position,
-        body: (!made.webhooks.is_empty()).then(|| made.event.body(None)),
-        webhooks: made.webhooks.clone(),
-    };
-    found.made.iter().map(row).collect()
+impl Row {
+    fn new(position: u64, event: &Event, webhooks: Vec<Arc<str>>) -> Self {
+        let body = (!webhooks.is_empty()).then(|| event.body(None));
+        Self { id: event.id.clone(), kind: event.event_type.name(), position, body, webhooks }
+    }
+
+    fn without_webhooks(self) -> Self {
+        Self { body: None, webhooks: Vec::new(), ..self }
+    }
 }
 
-fn write(tx: &mut Tx<'_>, rows: &[Row], position: u64) -> Result<(), StateError> {
-    let now = now_ms();
-    let existing: BTreeSet<String> = if rows.iter().any(|row| row.body.is_some()) {
-        endpoints::watched(tx)?.into_iter().map(|webhook| webhook.id).collect()
-    } else {
-        BTreeSet::new()
-    };
-    for row in rows {
-        if let Some(body) = &row.body {
-            // One that was deleted meanwhile has nowhere to go.
-            let webhooks = row.webhooks.iter().map(|id| &**id).filter(|id| existing.contains(*id));
-            deliveries::add(tx, (&row.id, row.kind, body), webhooks, now)?;
-        }
-        cursors::add(tx, &row.id, row.position, now)?;
+fn rows_of(found: &Found) -> Vec<Row> {
+    found.made.iter().map(|made| Row::new(found.position, &made.event, made.webhooks.clone())).collect()
+}
+
+/// What some steps make for webhooks, whatever was made of them before.
+fn made_for(gateway: &Gateway, watched: Vec<endpoints::Watched>, behind: u64, until: u64) -> Result<Vec<Row>, Error> {
+    let (mut steps, mut reached) = (Vec::<Arc<FeedStep>>::new(), behind);
+    while reached < until {
+        let read = gateway.events().steps().after(gateway.ledgers(), reached, STEPS)?;
+        let Some(last) = read.last() else {
+            let message = format!("the change feed ends at {reached}, and events were made up to {until}");
+            return Err(Error::new(ErrorKind::Internal, message));
+        };
+        reached = last.position();
+        steps.extend(read.into_iter().filter(|step| step.position() <= until));
     }
-    set_position(tx, position)
+    let mut rows = Vec::new();
+    for (webhook, subscription) in restore(gateway, watched)? {
+        let mut watcher = Watcher::new(subscription, behind);
+        for step in &steps {
+            let made = watcher.advance(step)?;
+            rows.extend(made.iter().map(|event| Row::new(step.position(), event, vec![Arc::clone(&webhook)])));
+        }
+    }
+    Ok(rows)
+}
+
+/// Whether rows were written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    /// They are there, or another server wrote them.
+    Done,
+    /// The webhooks are others than those that the rows were made for, and nothing was written.
+    Stale,
+}
+
+fn write(
+    tx: &mut Tx<'_>,
+    rows: &[Row],
+    position: u64,
+    webhooks: Option<&endpoints::Fingerprint>,
+) -> Result<Written, StateError> {
+    let now = now_ms();
+    let is_first = locked_position(tx)? < position;
+    if is_first {
+        if Some(&endpoints::fingerprint(tx)?) != webhooks {
+            return Ok(Written::Stale);
+        }
+        let existing = if rows.iter().any(|row| row.body.is_some()) { endpoints::ids(tx)? } else { BTreeSet::new() };
+        let mut events: Vec<Addressed<'_>> = Vec::new();
+        for Row { id, kind, body, webhooks, .. } in rows {
+            if let Some(body) = body {
+                // One that was deleted meanwhile has nowhere to go.
+                let webhooks = webhooks.iter().map(|id| &**id).filter(|id| existing.contains(*id)).collect();
+                events.push(Addressed { id, kind, body, webhooks });
+            }
+        }
+        deliveries::add(tx, &events, now)?;
+    }
+    let events: Vec<(&str, u64)> = rows.iter().map(|row| (row.id.as_str(), row.position)).collect();
+    cursors::add(tx, &events, now)?;
+    if is_first {
+        set_position(tx, position)?;
+    }
+    Ok(Written::Done)
 }
 
 /// Takes the next steps and makes their events. Watchers that fail are tried again until they do not: what others made
@@ -319,19 +429,15 @@ fn stored_position(tx: &mut Tx<'_>, newest: u64) -> Result<u64, StateError> {
     Ok(u64::try_from(position).unwrap_or(0))
 }
 
+/// How far the feed was followed; one server after the other from here on.
+fn locked_position(tx: &mut Tx<'_>) -> Result<u64, StateError> {
+    let row = tx.row("SELECT position FROM outbox_position WHERE name = ?1 /*lock*/", &[NAME.into()])?;
+    let position = row.map_or(Ok(0), |row| row.int(0))?;
+    Ok(u64::try_from(position).unwrap_or(0))
+}
+
 fn set_position(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
     let position = i64::try_from(position).unwrap_or(i64::MAX);
     tx.execute("UPDATE outbox_position SET position = ?2 WHERE name = ?1", &[NAME.into(), position.into()])?;
-    Ok(())
-}
-
-/// Writes down behind which position events are missing.
-fn mark_lost(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
-    let position = i64::try_from(position).unwrap_or(i64::MAX);
-    let name = format!("lost:{}", now_ms());
-    tx.execute(
-        "INSERT INTO outbox_position (name, position, generation) VALUES (?1, ?2, 0) ON CONFLICT (name) DO NOTHING",
-        &[name.as_str().into(), position.into()],
-    )?;
     Ok(())
 }

@@ -88,6 +88,22 @@ impl Gateway {
         Ok(())
     }
 
+    /// Refuses a subscription to events of chains that the caller's plan leaves out: one that names no chain tells of all.
+    pub(crate) fn check_watched(&self, caller: Option<&Caller>, filters: &Value) -> Result<(), Problem> {
+        let plan = self.plan(caller);
+        match &plan.chains {
+            Some(chains) if filters.get("blockchain").is_none_or(Value::is_null) => {
+                let message = format!(
+                    "the plan {:?} of this key does not include every chain: name one of {} in filters.blockchain",
+                    plan.name,
+                    chains.join(", ")
+                );
+                Err(Problem::new(Status::Forbidden, message))
+            }
+            _ => self.check_chain(caller, filters),
+        }
+    }
+
     /// Where a request comes from: the other end of its connection, or whom a proxy of ours names there.
     fn address(&self, parts: &Parts) -> Option<IpAddr> {
         let Peer(peer) = parts.extensions.get::<Peer>()?;

@@ -18,9 +18,9 @@ use super::openapi::headers;
 use super::openapi::responses::{Circumstances, failures};
 use super::own::{Data, OwnOperation};
 use super::own_fields::TICKET as TICKET_FORM;
-use crate::events::stream::{self, Comer, FRAME_BYTES, MESSAGE_BYTES, NoTicket, SUBPROTOCOL};
-use crate::gateway::{Call, Context, ErrorEnvelope, Gate, Gateway, OwnRoute, Problem, Reply, Status, Takes};
-use crate::state::now_ms;
+use crate::events::stream::{self, Comer, FRAME_BYTES, MESSAGE_BYTES, SUBPROTOCOL, Ticket};
+use crate::gateway::{Call, Context, ErrorEnvelope, Gate, Gateway, OwnRoute, Problem, Reply, Status, Takes, causes};
+use crate::state::{Caller, now_ms};
 
 const STREAM: &str = stream::PATH;
 const TICKET: &str = "/v1/stream/ticket";
@@ -79,10 +79,7 @@ async fn handshake(
     let caller = if parts.headers.contains_key("x-api-key") {
         gateway.enter(Gate { path: STREAM, class: CostClass::Free }, parts, context).await?
     } else if let Some(ticket) = ticket_of(&parts.uri) {
-        let caller = gateway.events().tickets().redeem(ticket, now_ms()).filter(|caller| {
-            // The key may have been revoked since.
-            gateway.state().book().is_good(&caller.key_id, now_ms() / 1000) && gateway.has_endpoint(caller, STREAM)
-        });
+        let caller = redeem(gateway, context, ticket).await?;
         if caller.is_none() {
             gateway.note_refused_key(address);
         }
@@ -103,6 +100,18 @@ async fn handshake(
         .write_buffer_size(WRITE_BYTES)
         .max_write_buffer_size(WRITE_LIMIT);
     Ok((upgrade, Comer { caller, address }))
+}
+
+/// Whose ticket it is, which is used up by this.
+async fn redeem(gateway: &Gateway, context: &Context, text: &str) -> Result<Option<Caller>, Problem> {
+    let Some(ticket) = Ticket::parse(gateway.state().home().pepper(), text) else { return Ok(None) };
+    let key_id = gateway.state().write(move |tx| ticket.redeem(tx)).await.map_err(|error| {
+        tracing::error!(request_id = context.request_id, error = causes(&error), "a ticket could not be looked up");
+        Problem::new(Status::BadGateway, "the ticket could not be looked up: get another one and try again")
+    })?;
+    // The key may have been revoked since.
+    let caller = key_id.and_then(|key_id| gateway.state().book().holder(&key_id, now_ms() / 1000));
+    Ok(caller.filter(|caller| gateway.has_endpoint(caller, STREAM)))
 }
 
 /// Browsers let any page open a socket to any host and tell only whose page it was: so strangers' pages are refused here.
@@ -132,17 +141,18 @@ fn ticket_of(uri: &Uri) -> Option<&str> {
 
 /// Get a ticket for one stream
 ///
-/// For browsers: `/v1/stream?ticket=...` within 30 seconds. A ticket is good once, on the server that gave it.
+/// For browsers: `/v1/stream?ticket=...` within 30 seconds. A ticket is good once, on whichever server of the service.
 #[utoipa::path(post, path = TICKET, tag = "Events")]
 pub(super) async fn ticket(State(gateway): State<Gateway>, request: Request) -> Response {
     let own = gateway.clone();
     let route = OwnRoute { path: TICKET, takes: Takes::Nothing };
-    gateway.answer_own(route, request, |call| std::future::ready(issue(&own, call))).await
+    gateway.answer_own(route, request, |call| issue(own, call)).await
 }
 
 /// A ticket.
 #[derive(Debug, Serialize, ToSchema)]
-struct Ticket {
+#[schema(as = Ticket)]
+struct TicketView {
     /// Its text, for the query of the stream.
     #[schema(example = "3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")]
     ticket: String,
@@ -151,16 +161,16 @@ struct Ticket {
     expires_at: String,
 }
 
-fn issue(gateway: &Gateway, mut call: Call) -> Result<Reply, Problem> {
-    let (ticket, expires_at_ms) =
-        gateway.events().tickets().issue(call.caller.clone(), now_ms()).map_err(|refusal| match refusal {
-            NoTicket::TooMany => {
-                let message = "the key holds too many tickets that were not used: they expire after 30 s";
-                Problem::new(Status::BadRequest, message).because("too_many_items")
-            }
-            NoTicket::Randomness => Problem::internal(),
-        })?;
-    Ok(call.reply(&Ticket { ticket, expires_at: Timestamp::new(expires_at_ms / 1000).to_string() }))
+async fn issue(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+    let ticket = Ticket::generate(gateway.state().home().pepper()).map_err(|error| call.failed(&error))?;
+    let (own, key_id) = (ticket.clone(), Arc::clone(&call.caller.key_id));
+    let issued = gateway.state().write(move |tx| own.issue(tx, &key_id)).await;
+    let Some(expires_at_ms) = issued.map_err(|error| call.failed(&error))? else {
+        let message = "the key holds too many tickets that were not used: they expire after 30 s";
+        return Err(Problem::new(Status::BadRequest, message).because("too_many_items"));
+    };
+    let expires_at = Timestamp::new(expires_at_ms / 1000).to_string();
+    Ok(call.reply(&TicketView { ticket: ticket.expose().to_owned(), expires_at }))
 }
 
 /// What the description says of the ticket besides.
@@ -169,7 +179,7 @@ pub(super) fn operations() -> Vec<OwnOperation> {
         "ticket": "3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "expires_at": "2026-11-20T10:00:30Z"
     });
     let refusal = "the key holds too many tickets that were not used: they expire after 30 s";
-    vec![OwnOperation::new("post", TICKET, 200, Data::one::<Ticket>(), example).refused("X-API-Key", refusal)]
+    vec![OwnOperation::new("post", TICKET, 200, Data::one::<TicketView>(), example).refused("X-API-Key", refusal)]
 }
 
 /// Completes the description of the stream itself.

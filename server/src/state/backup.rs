@@ -1,7 +1,8 @@
 //! Copies of a state: made while it runs, checked, and put back.
 //!
 //! A backup is a folder as a state is one: the database, and the two secrets that it cannot be used without. It is made
-//! under another name and appears whole or not at all.
+//! under another name and appears whole or not at all. It is the same whichever database the state is in, and becomes a
+//! state in either.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::db::{Access, Db, Place};
 use super::home::{DATABASE, Home};
 use super::secrets::{MASTER, PEPPER, io_error, put};
-use super::{Pepper, StateError, check_ledger, seal, sums};
+use super::{Pepper, StateError, check_ledger, copy, seal, sums};
 
 /// What a check went through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,12 +47,8 @@ impl Home {
     /// is checked before it gets its name.
     ///
     /// # Errors
-    /// When `folder` is there already, cannot be written, or the copy does not pass the check. A state in `PostgreSQL`
-    /// is copied with its own tools.
+    /// When `folder` is there already, cannot be written, or the copy does not pass the check.
     pub fn back_up(&self, folder: &Path) -> Result<Checked, StateError> {
-        if matches!(self.place(), Place::Postgres(_)) {
-            return Err(StateError::NotEmbedded);
-        }
         vacant(folder)?;
         let draft = Draft::make(folder)?;
         let copy = draft.path.join(DATABASE);
@@ -69,35 +66,28 @@ impl Home {
     /// # Errors
     /// When there is a state or a secret in the way, or the backup is not whole.
     pub fn restore(backup: &Path, place: &Place, secrets_dir: Option<&Path>) -> Result<Checked, StateError> {
-        let Place::Folder(folder) = place else { return Err(StateError::NotEmbedded) };
+        match place {
+            Place::Folder(folder) => Self::restore_folder(backup, folder, secrets_dir),
+            Place::Postgres(address) => {
+                let secrets = secrets_dir.ok_or(StateError::NoSecretsDir)?;
+                let draft = Draft::make(secrets)?;
+                let (home, _) = unpack(backup, &draft)?;
+                let mut to = Db::open_postgres(address, Access::Write)?;
+                to.transaction(copy::check_empty)?;
+                // Before the rows: with them the state is there, and it is nothing without these.
+                put_secrets(&home, secrets)?;
+                copy::copy(&mut home.connect(Access::Read)?, &mut to)?;
+                Self::open(place, secrets_dir)?.check()
+            }
+        }
+    }
+
+    fn restore_folder(backup: &Path, folder: &Path, secrets_dir: Option<&Path>) -> Result<Checked, StateError> {
         vacant(folder)?;
-        if let Some(secrets) = secrets_dir {
-            for name in [PEPPER, MASTER] {
-                vacant(&secrets.join(name))?;
-            }
-        }
         let draft = Draft::make(folder)?;
-        for name in [DATABASE, PEPPER, MASTER] {
-            let from = backup.join(name);
-            if name == MASTER && !from.exists() {
-                // A backup of the first schema has none; the step to the next one makes it.
-                continue;
-            }
-            let bytes = fs::File::open(&from).map_err(io_error("cannot read", &from))?;
-            let mut to = make_file(&draft.path.join(name))?;
-            std::io::copy(&mut &bytes, &mut to).and_then(|_| to.sync_all()).map_err(io_error("cannot copy", &from))?;
-        }
-        // Opened as a state is opened: schema, secrets and database must fit.
-        let home = Self::in_folder(&draft.path)?;
-        let checked = home.check()?;
+        let (home, checked) = unpack(backup, &draft)?;
         if let Some(secrets) = secrets_dir {
-            fs::DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(secrets)
-                .map_err(io_error("cannot make the folder", secrets))?;
-            put(secrets, PEPPER, home.pepper().bytes())?;
-            put(secrets, MASTER, home.master().bytes())?;
+            put_secrets(&home, secrets)?;
             for name in [PEPPER, MASTER] {
                 let path = draft.path.join(name);
                 fs::remove_file(&path).map_err(io_error("cannot remove", &path))?;
@@ -106,6 +96,43 @@ impl Home {
         draft.keep_as(folder)?;
         Ok(checked)
     }
+}
+
+/// A state in a folder out of a backup, opened as a state is opened: schema, secrets and database must fit.
+fn unpack(backup: &Path, draft: &Draft) -> Result<(Home, Checked), StateError> {
+    for name in [DATABASE, PEPPER, MASTER] {
+        let from = backup.join(name);
+        if name == MASTER && !from.exists() {
+            // A backup of the first schema has none; the step to the next one makes it.
+            continue;
+        }
+        let bytes = fs::File::open(&from).map_err(io_error("cannot read", &from))?;
+        let mut to = make_file(&draft.path.join(name))?;
+        std::io::copy(&mut &bytes, &mut to).and_then(|_| to.sync_all()).map_err(io_error("cannot copy", &from))?;
+    }
+    let home = Home::in_folder(&draft.path)?;
+    let checked = home.check()?;
+    Ok((home, checked))
+}
+
+/// Puts the secrets of a state into a folder, unless they are there; others are not overwritten.
+fn put_secrets(home: &Home, folder: &Path) -> Result<(), StateError> {
+    let ours = [(PEPPER, home.pepper().bytes()), (MASTER, home.master().bytes())];
+    let mut missing = Vec::new();
+    for (name, bytes) in ours {
+        let path = folder.join(name);
+        match fs::read(&path) {
+            Ok(found) if found == bytes => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => missing.push((name, bytes)),
+            Ok(_) | Err(_) => return Err(StateError::Occupied { path }),
+        }
+    }
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(io_error("cannot make the folder", folder))?;
+    missing.into_iter().try_for_each(|(name, bytes)| put(folder, name, bytes))
 }
 
 fn check(db: &mut Db, pepper: &Pepper) -> Result<Checked, StateError> {

@@ -49,6 +49,12 @@ struct KeyRecord {
     expires_at_secs: Option<i64>,
 }
 
+impl KeyRecord {
+    fn caller(&self) -> Caller {
+        Caller { key_id: Arc::clone(&self.id), account: Arc::clone(&self.account), plan: self.plan.clone() }
+    }
+}
+
 /// An account with its credits.
 #[derive(Debug)]
 pub struct Account {
@@ -241,7 +247,7 @@ impl Book {
         if record.expires_at_secs.is_some_and(|end| now_secs >= end) {
             return Err(Refusal::Expired);
         }
-        Ok(Caller { key_id: Arc::clone(&record.id), account: Arc::clone(&record.account), plan: record.plan.clone() })
+        Ok(record.caller())
     }
 
     /// A digest of request parameters for the audit: equal for equal ones, and useless without the pepper.
@@ -255,6 +261,16 @@ impl Book {
     pub fn is_good(&self, key_id: &str, now_secs: i64) -> bool {
         let keys = self.keys.load();
         keys.by_id.get(key_id).is_some_and(|key| !key.revoked && key.expires_at_secs.is_none_or(|end| now_secs < end))
+    }
+
+    /// The holder of a key that is good, by its id: for who showed it in another form before.
+    #[must_use]
+    pub fn holder(&self, key_id: &str, now_secs: i64) -> Option<Caller> {
+        if !self.is_good(key_id, now_secs) {
+            return None;
+        }
+        let keys = self.keys.load();
+        keys.by_id.get(key_id).map(|record| record.caller())
     }
 
     /// Notes that the shared database answered.

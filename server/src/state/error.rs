@@ -54,9 +54,17 @@ pub enum StateError {
     /// An address of a server that cannot be read. Its text may hold a password and is not repeated.
     #[error("the address of the state is not of the form postgres://user:password@host:port/database")]
     BadAddress,
-    /// What works on a file only.
-    #[error("the state is in PostgreSQL: use its own tools, such as pg_dump")]
-    NotEmbedded,
+    /// A database that a backup is to be restored into is not empty.
+    #[error(
+        "the database holds a state already (there are rows in {table}), and nothing is overwritten: name an empty one"
+    )]
+    NotEmpty {
+        /// The first table with rows in it.
+        table: &'static str,
+    },
+    /// A shared state needs its secrets in files that every replica has a copy of.
+    #[error("a state in PostgreSQL needs --secrets-dir (auth.secrets_dir): the folder that its secrets go to")]
+    NoSecretsDir,
     /// Something is in the way of what is to be made.
     #[error("{} is there already, and nothing is overwritten: name another place, or move it away", path.display())]
     Occupied {

@@ -212,7 +212,6 @@ fn reclaim(tx: &mut Tx<'_>, account: i64) -> Result<i64, StateError> {
     Ok(back)
 }
 
-/// Milliseconds by the clock of the database, which all replicas share.
 fn lost() -> StateError {
     StateError::NotCommitted("the credits lent to this replica were called in".to_owned())
 }

@@ -7,10 +7,12 @@
 mod audit;
 mod backup;
 mod book;
+mod copy;
 mod db;
 mod error;
 mod home;
 mod idempotency;
+mod jobs;
 mod keys;
 #[cfg(test)]
 mod laws;
@@ -51,6 +53,7 @@ pub use writer::{Health, OnLatch};
 /// The files that a state cannot be used without.
 pub const SECRET_FILES: [&str; 2] = [secrets::PEPPER, secrets::MASTER];
 
+use jobs::Jobs;
 use lease::Leases;
 use retention::Retention;
 use run::Run;
@@ -76,11 +79,13 @@ pub struct State {
     book: Arc<Book>,
     health: Arc<HealthFlag>,
     queue: mpsc::Sender<Operation>,
+    /// Where replicas share the database: what has nothing to do with credits.
+    jobs: Option<mpsc::Sender<Box<dyn Job>>>,
     unsent: Arc<Unsent>,
     readers: Mutex<Vec<Db>>,
     boot: BootReport,
     commits: Histogram,
-    thread: JoinHandle<()>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl State {
@@ -94,9 +99,12 @@ impl State {
         let book = Arc::new(Book::new(home.pepper().clone(), db.is_shared()));
         let unsent = Arc::new(Unsent::default());
         let id = Uuid::now_v7().to_string();
-        let (run, boot) = db.transaction(|tx| Run::start(tx, &id, Arc::clone(&unsent)))?;
-        if options.refund_lost && boot.lost_answers > 0 {
-            db.transaction(|tx| Office::new(tx, home.pepper(), "server").refund_lost())?;
+        let (mut run, boot) = db.transaction(|tx| Run::start(tx, &id, Arc::clone(&unsent)))?;
+        if options.refund_lost {
+            run.refund_lost(home.pepper().clone());
+            if boot.lost_answers > 0 {
+                db.transaction(|tx| Office::new(tx, home.pepper(), "server").refund_lost())?;
+            }
         }
         // What is damaged is not served.
         db.transaction(|tx| {
@@ -126,10 +134,16 @@ impl State {
             run,
             retention: Retention::new(options.audit_days),
         };
-        let thread = std::thread::Builder::new().name("state-writer".to_owned()).spawn(move || writer.run()).map_err(
-            |source| StateError::Io { action: "cannot start the writer of", path: "the state".into(), source },
-        )?;
-        Ok(Self { home: home.clone(), book, health, queue, unsent, readers: Mutex::default(), boot, commits, thread })
+        let mut threads = vec![spawn("state-writer", move || writer.run())?];
+        let mut jobs = None;
+        if let Place::Postgres(_) = home.place() {
+            let (sender, queue) = mpsc::channel(QUEUE);
+            let made = Jobs { db: home.connect(Access::Write)?, queue };
+            threads.push(spawn("state-jobs", move || made.run())?);
+            jobs = Some(sender);
+        }
+        let readers = Mutex::default();
+        Ok(Self { home: home.clone(), book, health, queue, jobs, unsent, readers, boot, commits, threads })
     }
 
     /// Where it lives.
@@ -228,8 +242,9 @@ impl State {
         self.queue.send(Operation::Audit(audit)).await.map_err(|_| StateError::Closed)
     }
 
-    /// Changes anything else, together with what else is being committed. `work` may be run more than once, each time on
-    /// what is there without its earlier run; what it gives is durable when this returns.
+    /// Changes anything else, together with what else is being committed, or by itself where replicas share the database.
+    /// `work` may be run more than once, each time on what is there without its earlier run; what it gives is durable
+    /// when this returns.
     ///
     /// # Errors
     /// What `work` fails with, or the commit.
@@ -261,8 +276,11 @@ impl State {
         F: FnMut(&mut Tx<'_>) -> Result<T, StateError> + Send + 'static,
     {
         let (done, result) = oneshot::channel();
-        let job = Change { make: work, value: None, changes_roster, done };
-        self.queue.send(Operation::Job(Box::new(job))).await.map_err(|_| StateError::Closed)?;
+        let job = Box::new(Change { make: work, value: None, changes_roster, done });
+        match &self.jobs {
+            Some(jobs) if !changes_roster => jobs.send(job).await.map_err(|_| StateError::Closed)?,
+            _ => self.queue.send(Operation::Job(job)).await.map_err(|_| StateError::Closed)?,
+        }
         result.await.map_err(|_| StateError::Closed)?
     }
 
@@ -304,11 +322,21 @@ impl State {
 
     /// Writes what waits and ends the writer. Blocks until it is done.
     pub fn close(self) {
-        drop(self.queue);
-        if self.thread.join().is_err() {
-            tracing::error!("the writer of the state panicked");
+        drop((self.queue, self.jobs));
+        for thread in self.threads {
+            if thread.join().is_err() {
+                tracing::error!("a writer of the state panicked");
+            }
         }
     }
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StateError> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(|source| StateError::Io {
+        action: "cannot start the writer of",
+        path: "the state".into(),
+        source,
+    })
 }
 
 /// A job with the value that it gives.

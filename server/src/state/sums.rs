@@ -47,7 +47,7 @@ pub(crate) fn fits(row: &Row) -> bool {
 
 fn check_table(tx: &mut Tx<'_>, of: &Summed) -> Result<(), StateError> {
     tx.each(of.rows, &mut |row| {
-        if fits(row) {
+        if fits(&row) {
             return Ok(());
         }
         let id = match row.values().first() {

@@ -25,7 +25,7 @@ const LINGER: Duration = Duration::from_millis(2);
 /// How often changes of other processes are looked for.
 const POLL: Duration = Duration::from_millis(50);
 /// The same where replicas share the database, and a notification usually comes first.
-const SHARED_POLL: Duration = Duration::from_secs(1);
+const SHARED_POLL: Duration = Duration::from_millis(500);
 /// Rows of the audit that could not be written and are kept; beyond them the queue is left to fill, which holds requests
 /// back.
 const UNWRITTEN: usize = 4 * BATCH;
@@ -458,6 +458,7 @@ impl Writer {
             if run.is_due() {
                 db.transaction(|tx| run.beat(tx))?;
             }
+            run.look_for_killed(db)?;
             retention.run(db)
         })();
         if let Err(error) = kept {

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use headwater_ledger::facts::{Batch, BlockFacts, Body, TransactionFacts};
+use headwater_ledger::feed::FeedLimits;
 use headwater_ledger::read::Status;
 use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, Store};
@@ -60,24 +61,28 @@ impl Live {
         self.place.path().join("demo")
     }
 
-    /// Adds a block in which the payer pays so many times.
+    /// Adds a block in which the payer pays so many times, each time a wei more.
     pub fn block(&mut self, payments: u64) {
+        let values: Vec<u64> = (1..=payments).map(|number| self.transactions + number).collect();
+        self.pay((PAYER, PAYEE), &values);
+    }
+
+    /// Adds a block in which one pays another so many wei at a time.
+    pub fn pay(&mut self, (from, to): (&str, &str), values: &[u64]) {
         self.blocks += 1;
         let (block, time) = (1000 + self.blocks, Timestamp::new(START + i64::try_from(self.blocks).unwrap() * 12));
         let account = |text: &str| Address::parse(Chain::ETHEREUM, text).unwrap();
-        let transactions = (0..payments)
-            .map(|index| {
+        let transactions = values
+            .iter()
+            .zip(0..)
+            .map(|(value, index)| {
                 self.transactions += 1;
                 let mut hash = [7; 32];
                 hash[24..].copy_from_slice(&self.transactions.to_be_bytes());
                 TransactionFacts {
                     time: Some(time),
-                    index: Some(u32::try_from(index).unwrap()),
-                    body: Some(Body {
-                        from: Some(account(PAYER)),
-                        to: Some(account(PAYEE)),
-                        value: Amount::from(self.transactions),
-                    }),
+                    index: Some(index),
+                    body: Some(Body { from: Some(account(from)), to: Some(account(to)), value: Amount::from(*value) }),
                     status: Some(Status::Success),
                     ..TransactionFacts::new(TxHash::new(hash), block)
                 }
@@ -86,6 +91,11 @@ impl Live {
         let blocks = vec![BlockFacts { number: block, hash: None, parent: None, time }];
         let batch = Batch { blocks, transactions, ..Batch::new(Chain::ETHEREUM) };
         self.writer.commit(batch, &Cancel::new()).unwrap();
+    }
+
+    /// From now on the feed holds so many blocks and no more.
+    pub fn forget_all_but(&mut self, items: u64) {
+        self.writer.keep_feed(FeedLimits { secs: 0, items, most: items });
     }
 
     /// Payments so far.
@@ -214,6 +224,21 @@ pub struct Receiver {
 impl Receiver {
     /// Takes deliveries; what `answer` gives is a status line's end, such as `200 OK`, and headers behind it.
     pub fn start(answer: impl Fn(&Received) -> String + Send + Sync + 'static) -> Self {
+        Self::over(answer, None)
+    }
+
+    /// Takes deliveries over TLS, with a certificate.
+    pub fn secure(
+        answer: impl Fn(&Received) -> String + Send + Sync + 'static,
+        certificate: Arc<rustls::ServerConfig>,
+    ) -> Self {
+        Self::over(answer, Some(certificate))
+    }
+
+    fn over(
+        answer: impl Fn(&Received) -> String + Send + Sync + 'static,
+        tls: Option<Arc<rustls::ServerConfig>>,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (received, most, now) = (Arc::default(), Arc::default(), Arc::new(AtomicUsize::new(0)));
@@ -222,10 +247,16 @@ impl Receiver {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(stream) = stream else { return };
-                let (answer, list, now) = (Arc::clone(&answer), Arc::clone(&list), Arc::clone(&now));
+                let (answer, list, now, tls) = (Arc::clone(&answer), Arc::clone(&list), Arc::clone(&now), tls.clone());
                 peak.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 thread::spawn(move || {
-                    let _ = take(stream, &*answer, &list);
+                    let _ = match tls {
+                        None => take(stream, &*answer, &list),
+                        Some(tls) => {
+                            let connection = rustls::ServerConnection::new(tls).unwrap();
+                            take(rustls::StreamOwned::new(connection, stream), &*answer, &list)
+                        }
+                    };
                     now.fetch_sub(1, Ordering::SeqCst);
                 });
             }
@@ -235,6 +266,11 @@ impl Receiver {
 
     pub fn url(&self, path: &str) -> String {
         format!("http://{}/{path}", self.address)
+    }
+
+    /// Where a name leads to it.
+    pub fn https_url(&self, host: &str, path: &str) -> String {
+        format!("https://{host}:{}/{path}", self.address.port())
     }
 
     pub fn received(&self) -> Vec<Received> {
@@ -247,8 +283,8 @@ impl Receiver {
     }
 }
 
-fn take(mut stream: TcpStream, answer: &Answer, list: &Mutex<Vec<Received>>) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
+fn take(stream: impl Read + Write, answer: &Answer, list: &Mutex<Vec<Received>>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream);
     let mut first = String::new();
     reader.read_line(&mut first)?;
     let path = first.split(' ').nth(1).unwrap_or_default().trim_start_matches('/').to_owned();
@@ -272,7 +308,9 @@ fn take(mut stream: TcpStream, answer: &Answer, list: &Mutex<Vec<Received>>) -> 
     };
     let text = answer(&received);
     list.lock().unwrap().push(received);
-    stream.write_all(format!("HTTP/1.1 {text}\r\nContent-Length: 0\r\n\r\n").as_bytes())
+    let stream = reader.get_mut();
+    stream.write_all(format!("HTTP/1.1 {text}\r\nContent-Length: 0\r\n\r\n").as_bytes())?;
+    stream.flush()
 }
 
 /// A client of the stream.

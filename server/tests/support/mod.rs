@@ -4,6 +4,8 @@ pub mod faults;
 pub mod hub;
 pub mod live;
 pub mod postgres;
+pub mod redis;
+pub mod replicas;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +13,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -203,6 +205,15 @@ impl Server {
     }
 }
 
+/// Tells threads to end, also when the test fails before it comes to that.
+pub struct AtEnd<'a>(pub &'a AtomicBool);
+
+impl Drop for AtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Whether the sizes of a release are asked for, or those of every change.
 pub fn full() -> bool {
     std::env::var_os("HEADWATER_FULL").is_some()
@@ -261,6 +272,11 @@ impl Drop for Server {
 /// Whether the sizes of a release are asked for, and not the small ones of every change.
 pub fn is_full() -> bool {
     std::env::var_os("HEADWATER_FULL").is_some()
+}
+
+/// Whether tests that run for many minutes are to be shortened: `HEADWATER_FULL=sample`.
+pub fn is_sampled() -> bool {
+    std::env::var("HEADWATER_FULL").is_ok_and(|value| value == "sample")
 }
 
 /// A connection that only reads a state in a folder.

@@ -75,6 +75,10 @@ impl Postgres {
         Self::run("pg_ctl", &["-D", &self.data(), "-m", "immediate", "-w", "stop"]);
     }
 
+    pub fn address(&self) -> std::net::SocketAddr {
+        ([127, 0, 0, 1], self.port).into()
+    }
+
     pub fn url(&self) -> String {
         format!("postgres://headwater@127.0.0.1:{}/postgres", self.port)
     }

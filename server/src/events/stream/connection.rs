@@ -60,10 +60,17 @@ pub(crate) async fn run(socket: WebSocket, gateway: Gateway, comer: Comer) {
         caller => Ok(caller),
     };
     let link = Arc::new(Link::default());
-    let key_id = |caller: &Option<Caller>| caller.as_ref().map(|caller| Arc::clone(&caller.key_id));
-    let registered = caller.and_then(|caller| Ok(gateway.events().hub().register(&link, key_id(&caller))?));
+    let registered = caller.and_then(|caller| {
+        let key_id = caller.as_ref().map(|caller| Arc::clone(&caller.key_id));
+        Ok((gateway.events().hub().register(&link, key_id)?, caller))
+    });
     let (over, number) = match registered {
-        Ok(number) => (converse(&mut sink, &mut stream, &gateway, &link).await, Some(number)),
+        Ok((number, caller)) => {
+            let connection_id = uuid::Uuid::now_v7().to_string();
+            link.push(protocol::welcome(&connection_id, CONNECTIONS_PER_KEY).into());
+            let dialogue = Dialogue::new(gateway.clone(), Arc::clone(&link), connection_id, caller);
+            (converse(&mut sink, &mut stream, dialogue, &link).await, Some(number))
+        }
         Err(over) => (over, None),
     };
     if let Over::Ended(ending) = over {
@@ -111,17 +118,15 @@ async fn introduced(
 async fn converse(
     sink: &mut SplitSink<WebSocket, Message>,
     stream: &mut SplitStream<WebSocket>,
-    gateway: &Gateway,
+    mut dialogue: Dialogue,
     link: &Arc<Link>,
 ) -> Over {
     let _guard = LinkGuard(Arc::clone(link));
     let missed = AtomicU32::new(0);
-    let connection_id = uuid::Uuid::now_v7().to_string();
-    link.push(protocol::welcome(&connection_id, CONNECTIONS_PER_KEY).into());
-    let mut dialogue = Dialogue::new(gateway.clone(), Arc::clone(link), connection_id);
+    let gateway = dialogue.gateway().clone();
     let over = tokio::select! {
         over = listen(stream, &mut dialogue, &missed) => over,
-        over = speak(sink, link, gateway, &missed) => over,
+        over = speak(sink, link, &gateway, &missed) => over,
     };
     dialogue.end().await;
     over

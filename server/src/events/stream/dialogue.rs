@@ -14,12 +14,15 @@ use super::protocol::{self, ADDRESSES, Ending, Refused, Request, SUBSCRIPTIONS};
 use super::replay::{Replay, Skipped};
 use crate::events::Events;
 use crate::gateway::{Gateway, causes};
+use crate::state::Caller;
 
 /// The subscriptions of a connection.
 pub(super) struct Dialogue {
     gateway: Gateway,
     link: Arc<Link>,
     connection_id: String,
+    /// Who listens; `None` where no key is asked for.
+    caller: Option<Caller>,
     subscriptions: HashMap<Arc<str>, Held>,
     /// Where subscriptions to come begin: a `resume` that came before them.
     after: Option<String>,
@@ -34,8 +37,13 @@ struct Held {
 }
 
 impl Dialogue {
-    pub fn new(gateway: Gateway, link: Arc<Link>, connection_id: String) -> Self {
-        Self { gateway, link, connection_id, subscriptions: HashMap::new(), after: None, made: 0 }
+    pub fn new(gateway: Gateway, link: Arc<Link>, connection_id: String, caller: Option<Caller>) -> Self {
+        Self { gateway, link, connection_id, caller, subscriptions: HashMap::new(), after: None, made: 0 }
+    }
+
+    /// What it talks for.
+    pub const fn gateway(&self) -> &Gateway {
+        &self.gateway
     }
 
     /// Takes a message.
@@ -76,6 +84,10 @@ impl Dialogue {
                 return Ok(());
             }
         };
+        if let Err(problem) = self.gateway.check_watched(self.caller.as_ref(), &subscription.to_json()) {
+            self.link.push(protocol::error(Some(id), problem.status.code(), &problem.message).into());
+            return Ok(());
+        }
         if subscription.address_count() > ADDRESSES {
             let message = format!("filters.addresses: a stream's subscription names at most {ADDRESSES} addresses");
             self.refuse(Some(id), &message);
@@ -94,14 +106,14 @@ impl Dialogue {
             order: self.made,
             live: Arc::new(AtomicBool::new(true)),
         };
-        // Said before it listens, so that no event can come before it.
-        self.link.push(protocol::subscribed(id, &name, &warnings).into());
+        let greeting = protocol::subscribed(id, &name, &warnings);
         let since = match cursor {
             Some((after, position)) => {
+                self.link.push(greeting.into());
                 self.replay(subscription.clone(), listener.clone(), after, position, None);
                 None
             }
-            None => Some(self.join(subscription.clone(), listener.clone()).await?),
+            None => Some(self.join(subscription.clone(), listener.clone(), greeting).await?),
         };
         self.subscriptions.insert(name, Held { subscription, listener, since });
         Ok(())
@@ -181,8 +193,8 @@ impl Dialogue {
         .unwrap_or_else(|| Err(Error::new(ErrorKind::Internal, "a subscription could not be read")))
     }
 
-    async fn join(&self, subscription: Subscription, listener: Listener) -> Result<u64, Ending> {
-        self.blocking(move |gateway| gateway.events().hub().join(subscription, listener))
+    async fn join(&self, subscription: Subscription, listener: Listener, greeting: String) -> Result<u64, Ending> {
+        self.blocking(move |gateway| gateway.events().hub().join(subscription, listener, greeting))
             .await
             .ok_or(Ending::Overloaded)
     }

@@ -126,9 +126,11 @@ impl Hub {
         board.forget_empty();
     }
 
-    /// Tells a listener of what comes from now on, and gives the position of now.
-    pub fn join(&self, subscription: Subscription, listener: Listener) -> u64 {
+    /// Tells a listener of what comes from now on, and gives the position of now. The greeting is said first: no event
+    /// comes before it, and none that happens behind it is left out.
+    pub fn join(&self, subscription: Subscription, listener: Listener, greeting: String) -> u64 {
         let mut board = self.board();
+        listener.link.push(greeting.into());
         board.group(subscription).listeners.push(listener);
         board.position
     }

@@ -12,6 +12,6 @@ mod replay;
 mod tickets;
 
 pub(crate) use connection::{Comer, run};
-pub(crate) use hub::{Found, Hub, Made};
+pub(crate) use hub::{Found, Hub};
 pub(crate) use protocol::{Ending, FRAME_BYTES, MESSAGE_BYTES, PATH, SUBPROTOCOL};
-pub(crate) use tickets::{NoTicket, Tickets};
+pub(crate) use tickets::{Ticket, prune as prune_tickets};

@@ -124,7 +124,8 @@ impl Replay {
         }
         let rows: Vec<(String, u64)> = events.iter().map(|(position, event)| (event.id.clone(), *position)).collect();
         let add = move |tx: &mut Tx<'_>| {
-            rows.iter().try_for_each(|(event, position)| cursors::add(tx, event, *position, now_ms()))
+            let events: Vec<(&str, u64)> = rows.iter().map(|(event, position)| (event.as_str(), *position)).collect();
+            cursors::add(tx, &events, now_ms())
         };
         self.gateway.state().write(add).await
     }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -18,6 +18,7 @@ use super::egress::Egress;
 use super::schedule::{Next, PENALTY_MS};
 use super::sign::{Secret, signatures};
 use crate::events::Pace;
+use crate::events::stream::prune_tickets;
 use crate::gateway::{Gateway, causes};
 use crate::state::now_ms;
 
@@ -52,8 +53,6 @@ pub(crate) struct Courier {
     claimed: HashMap<tokio::task::Id, Claim>,
     /// Ended, not yet written down.
     ended: Vec<Done>,
-    /// Webhooks that said they have too much, and until when they are left alone.
-    penalties: HashMap<String, Instant>,
     /// The webhook that was served last: the next one begins behind it.
     last: String,
 }
@@ -68,7 +67,6 @@ impl Courier {
             under_way: JoinSet::new(),
             claimed: HashMap::new(),
             ended: Vec::new(),
-            penalties: HashMap::new(),
             last: String::new(),
         }
     }
@@ -95,8 +93,6 @@ impl Courier {
 
     /// Writes down what ended and takes what is due; gives whether there is more to take at once.
     async fn turn(&mut self) -> Result<bool, crate::state::StateError> {
-        let now = Instant::now();
-        self.penalties.retain(|_, until| *until > now);
         let room = AT_ONCE.saturating_sub(self.under_way.len());
         let due = self.gateway.read_state(deliveries::due).await?;
         let due = self.in_turn(due);
@@ -109,9 +105,7 @@ impl Courier {
             .gateway
             .state()
             .write(move |tx| {
-                for done in &ended {
-                    deliveries::settle(tx, &owner, done)?;
-                }
+                deliveries::settle_all(tx, &owner, &ended)?;
                 let mut claims = Vec::new();
                 for endpoint in &due {
                     if claims.len() >= room {
@@ -134,8 +128,7 @@ impl Courier {
     }
 
     /// The webhooks behind the one that was served last come first, so that none waits for ever.
-    fn in_turn(&self, due: Vec<String>) -> Vec<String> {
-        let mut due: Vec<String> = due.into_iter().filter(|id| !self.penalties.contains_key(id)).collect();
+    fn in_turn(&self, mut due: Vec<String>) -> Vec<String> {
         let first = due.partition_point(|id| *id <= self.last);
         due.rotate_left(first);
         due
@@ -162,10 +155,6 @@ impl Courier {
         match ended {
             Ok((task, done)) => {
                 self.claimed.remove(&task);
-                if done.attempt.is_some_and(|attempt| attempt.outcome.throttles()) {
-                    let penalty = Duration::from_millis(self.pace.scale_ms(PENALTY_MS).unsigned_abs());
-                    self.penalties.insert(done.endpoint_id.clone(), Instant::now() + penalty);
-                }
                 self.ended.push(done);
             }
             Err(error) => {
@@ -182,6 +171,7 @@ impl Courier {
                         ended_ms: now,
                         attempt: None,
                         next: Next::Retry { after_ms: 0 },
+                        throttled_for_ms: None,
                     });
                 }
             }
@@ -210,12 +200,13 @@ impl Courier {
 
     async fn prune(&self) {
         loop {
-            let pruned = self.gateway.state().write(|tx| deliveries::prune(tx, now_ms())).await;
+            let pruned =
+                self.gateway.state().write(|tx| Ok(deliveries::prune(tx, now_ms())? | prune_tickets(tx)?)).await;
             match pruned {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(error) => {
-                    tracing::error!(error = causes(&error), "old deliveries could not be removed");
+                    tracing::error!(error = causes(&error), "old deliveries and tickets could not be removed");
                     return;
                 }
             }
@@ -236,11 +227,7 @@ impl Courier {
             }
         }
         let (ended, owner) = (std::mem::take(&mut self.ended), self.owner);
-        let written = self
-            .gateway
-            .state()
-            .write(move |tx| ended.iter().try_for_each(|done| deliveries::settle(tx, &owner, done)))
-            .await;
+        let written = self.gateway.state().write(move |tx| deliveries::settle_all(tx, &owner, &ended)).await;
         if let Err(error) = written {
             tracing::error!(error = causes(&error), "the last deliveries could not be written down: they come again");
         }
@@ -261,8 +248,9 @@ async fn deliver(egress: Arc<Egress>, pace: Pace, claim: Claim, secrets: Vec<Sec
         Next::Retry { after_ms } => Next::Retry { after_ms: pace.scale_ms(after_ms) },
         next => next,
     };
+    let throttled_for_ms = attempt.outcome.throttles().then(|| pace.scale_ms(PENALTY_MS));
     let Claim { event_id, endpoint_id, .. } = claim;
-    Done { event_id, endpoint_id, attempts, at_ms, ended_ms, attempt: Some(attempt), next }
+    Done { event_id, endpoint_id, attempts, at_ms, ended_ms, attempt: Some(attempt), next, throttled_for_ms }
 }
 
 /// The body with the id of the webhook that it goes to.

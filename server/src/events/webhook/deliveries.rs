@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::egress::Attempt;
 use super::schedule::{Next, Outcome, Verdict};
-use crate::state::{StateError, Tx, Value, sum, sums};
+use crate::state::{Insert, StateError, Tx, Value, sum, sums};
 
 /// Deliveries of one webhook under way at a time, over all servers of a state.
 pub(crate) const PER_ENDPOINT: i64 = 4;
@@ -39,13 +39,16 @@ pub(crate) struct Done {
     /// `None` where it was broken off before anything came of it.
     pub attempt: Option<Attempt>,
     pub next: Next,
+    /// For how long the receiver is left alone, where it said that it has too much.
+    pub throttled_for_ms: Option<i64>,
 }
 
 /// Ids of the webhooks that have something due, in order.
 pub(crate) fn due(tx: &mut Tx<'_>) -> Result<Vec<String>, StateError> {
     let now_ms = tx.clock_ms()?;
     let rows = tx.rows(
-        "SELECT id FROM webhook_endpoint WHERE status = 'active' AND EXISTS (
+        "SELECT id FROM webhook_endpoint
+         WHERE status = 'active' AND (throttled_until_ms IS NULL OR throttled_until_ms <= ?1) AND EXISTS (
              SELECT 1 FROM webhook_delivery WHERE endpoint_id = webhook_endpoint.id AND status = 'pending'
                 AND next_at_ms <= ?1 AND (lease_until_ms IS NULL OR lease_until_ms < ?1))
          ORDER BY id",
@@ -54,14 +57,16 @@ pub(crate) fn due(tx: &mut Tx<'_>) -> Result<Vec<String>, StateError> {
     rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect()
 }
 
-/// Takes what is due of one webhook, as far as its places go, for so long.
+/// Takes what is due of one webhook, as far as its places go, for so long; nothing of one that
+/// another server is at.
 pub(crate) fn claim(tx: &mut Tx<'_>, endpoint_id: &str, owner: &str, term_ms: i64) -> Result<Vec<Claim>, StateError> {
     let now_ms = tx.clock_ms()?;
     let until_ms = now_ms + term_ms;
     // Locked, so that two servers do not take its places at once.
     let Some(endpoint) = tx.row(
-        "SELECT target_url FROM webhook_endpoint WHERE id = ?1 AND status = 'active' /*lock*/",
-        &[endpoint_id.into()],
+        "SELECT target_url FROM webhook_endpoint WHERE id = ?1 AND status = 'active'
+            AND (throttled_until_ms IS NULL OR throttled_until_ms <= ?2) /*skip locked*/",
+        &[endpoint_id.into(), now_ms.into()],
     )?
     else {
         return Ok(Vec::new());
@@ -129,8 +134,22 @@ fn give_up_damaged(tx: &mut Tx<'_>, event_id: &str, endpoint_id: &str) -> Result
     Ok(())
 }
 
-/// Writes down what became of a delivery, if it is still this server's.
-pub(crate) fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), StateError> {
+/// Writes down what became of deliveries, as far as they are still this server's.
+pub(crate) fn settle_all(tx: &mut Tx<'_>, owner: &str, ended: &[Done]) -> Result<(), StateError> {
+    let mut ended: Vec<&Done> = ended.iter().collect();
+    // Webhook by webhook in order of their ids, so that servers never wait for one another in a circle.
+    ended.sort_by(|one, other| one.endpoint_id.cmp(&other.endpoint_id));
+    ended.into_iter().try_for_each(|done| settle(tx, owner, done))
+}
+
+fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), StateError> {
+    // The webhook before its deliveries, in the order in which it is deleted.
+    let locked = tx.row(
+        "SELECT failing_since_ms FROM webhook_endpoint WHERE id = ?1 /*lock*/",
+        &[done.endpoint_id.as_str().into()],
+    )?;
+    let Some(locked) = locked else { return Ok(()) };
+    let failing_since = locked.maybe_int(0)?;
     let (event, endpoint) = (Value::from(&done.event_id), Value::from(&done.endpoint_id));
     let (status, next_at_ms, finished) = match done.next {
         Next::Delivered => ("delivered", done.ended_ms, Some(done.ended_ms)),
@@ -163,7 +182,14 @@ pub(crate) fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), St
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         &values,
     )?;
-    judge(tx, &done.endpoint_id, attempt.outcome, done.ended_ms)
+    if let Some(throttled_for_ms) = done.throttled_for_ms {
+        let throttled_until_ms = tx.clock_ms()?.saturating_add(throttled_for_ms);
+        tx.execute(
+            "UPDATE webhook_endpoint SET throttled_until_ms = ?2 WHERE id = ?1",
+            &[endpoint, throttled_until_ms.into()],
+        )?;
+    }
+    judge(tx, &done.endpoint_id, failing_since, attempt.outcome, done.ended_ms)
 }
 
 /// What the log says went wrong.
@@ -176,12 +202,13 @@ const fn failure(attempt: Attempt) -> Option<&'static str> {
     }
 }
 
-fn judge(tx: &mut Tx<'_>, endpoint_id: &str, outcome: Outcome, now_ms: i64) -> Result<(), StateError> {
-    let Some(row) = tx.row("SELECT failing_since_ms FROM webhook_endpoint WHERE id = ?1", &[endpoint_id.into()])?
-    else {
-        return Ok(());
-    };
-    let since = row.maybe_int(0)?;
+fn judge(
+    tx: &mut Tx<'_>,
+    endpoint_id: &str,
+    since: Option<i64>,
+    outcome: Outcome,
+    now_ms: i64,
+) -> Result<(), StateError> {
     match outcome.verdict(since, now_ms) {
         Verdict::Well if since.is_none() => {}
         Verdict::Well => {
@@ -206,28 +233,36 @@ fn judge(tx: &mut Tx<'_>, endpoint_id: &str, outcome: Outcome, now_ms: i64) -> R
     Ok(())
 }
 
-/// Adds an event, if it is not there, and its deliveries to webhooks, if they are not there. The webhooks must exist.
-pub(crate) fn add<'a>(
-    tx: &mut Tx<'_>,
-    (id, kind, body): (&str, &str, &str),
-    webhooks: impl Iterator<Item = &'a str>,
-    now_ms: i64,
-) -> Result<(), StateError> {
-    let mut values: Vec<Value<'_>> = vec![id.into(), kind.into(), now_ms.into(), body.into()];
-    values.push(sum(&values).into());
-    tx.execute(
-        "INSERT INTO outbox_event (id, type, created_at_ms, body, sum) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT (id) DO NOTHING",
-        &values,
-    )?;
-    let due_ms = tx.clock_ms()?;
-    for webhook in webhooks {
-        tx.execute(
-            "INSERT INTO webhook_delivery (event_id, endpoint_id, status, attempts, next_at_ms, created_at_ms)
-             VALUES (?1, ?2, 'pending', 0, ?3, ?4) ON CONFLICT (event_id, endpoint_id) DO NOTHING",
-            &[id.into(), webhook.into(), due_ms.into(), now_ms.into()],
-        )?;
+/// An event and the webhooks that wait for it, which must exist.
+pub(crate) struct Addressed<'a> {
+    pub id: &'a str,
+    pub kind: &'a str,
+    pub body: &'a str,
+    pub webhooks: Vec<&'a str>,
+}
+
+/// Adds events that are not there, and those of their deliveries that are not there.
+pub(crate) fn add(tx: &mut Tx<'_>, events: &[Addressed<'_>], now_ms: i64) -> Result<(), StateError> {
+    const EVENT: Insert = Insert { head: "INSERT INTO outbox_event (id, type, created_at_ms, body, sum)", columns: 5 };
+    const DELIVERY: Insert = Insert {
+        head: "INSERT INTO webhook_delivery (event_id, endpoint_id, status, attempts, next_at_ms, created_at_ms)",
+        columns: 6,
+    };
+    let mut rows: Vec<Vec<Value<'_>>> = Vec::with_capacity(events.len());
+    for one in events {
+        let mut values: Vec<Value<'_>> = vec![one.id.into(), one.kind.into(), now_ms.into(), one.body.into()];
+        values.push(sum(&values).into());
+        rows.push(values);
     }
+    tx.insert(&EVENT, &rows)?;
+    let due_ms = tx.clock_ms()?;
+    let deliveries = events.iter().flat_map(|one| one.webhooks.iter().map(|webhook| (one.id, *webhook)));
+    let rows: Vec<Vec<Value<'_>>> = deliveries
+        .map(|(event, webhook)| {
+            vec![event.into(), webhook.into(), "pending".into(), 0_i64.into(), due_ms.into(), now_ms.into()]
+        })
+        .collect();
+    tx.insert(&DELIVERY, &rows)?;
     Ok(())
 }
 
@@ -345,7 +380,8 @@ pub(crate) fn prune(tx: &mut Tx<'_>, now_ms: i64) -> Result<bool, StateError> {
     let oldest = now_ms - KEPT_MS;
     // Their deliveries and attempts go with them.
     let events = tx.execute(
-        "DELETE FROM outbox_event WHERE seq IN (SELECT seq FROM outbox_event WHERE created_at_ms < ?1 LIMIT ?2)",
+        "DELETE FROM outbox_event WHERE seq IN (
+             SELECT seq FROM outbox_event WHERE created_at_ms < ?1 LIMIT ?2 /*skip locked*/)",
         &[oldest.into(), PRUNED.into()],
     )?;
     Ok(events >= PRUNED.unsigned_abs())

@@ -1,5 +1,7 @@
 //! Webhooks as the state keeps them.
 
+use std::collections::BTreeSet;
+
 use headwater_types::Timestamp;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -207,11 +209,15 @@ pub(crate) fn change(
     }
     if let Some(status) = change.status {
         (endpoint.status, endpoint.status_reason) = (status, None);
-        tx.execute("UPDATE webhook_endpoint SET failing_since_ms = NULL WHERE id = ?1", &[id.into()])?;
+        tx.execute(
+            "UPDATE webhook_endpoint SET failing_since_ms = NULL, throttled_until_ms = NULL WHERE id = ?1",
+            &[id.into()],
+        )?;
     }
     let filters = endpoint.filters.to_string();
     tx.execute(
-        "UPDATE webhook_endpoint SET target_url = ?2, filters = ?3, status = ?4, status_reason = ?5, updated_at_ms = ?6
+        "UPDATE webhook_endpoint SET target_url = ?2, filters = ?3, status = ?4, status_reason = ?5,
+             updated_at_ms = CASE WHEN updated_at_ms < ?6 THEN ?6 ELSE updated_at_ms + 1 END
          WHERE id = ?1",
         &[
             id.into(),
@@ -273,12 +279,20 @@ pub(crate) fn watched(tx: &mut Tx<'_>) -> Result<Vec<Watched>, StateError> {
         .collect()
 }
 
-/// How many webhooks there are, when one was last changed, and the newest one: another answer means that [`watched`]
-/// gives something else.
+/// The ids of all webhooks.
+pub(crate) fn ids(tx: &mut Tx<'_>) -> Result<BTreeSet<String>, StateError> {
+    let rows = tx.rows("SELECT id FROM webhook_endpoint", &[])?;
+    rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect()
+}
+
+/// How many webhooks there are, the newest one, and the sum of when each was last changed, which only grows with a
+/// change: another answer means that [`watched`] gives something else. The newest change alone would miss one that a
+/// server with a slower clock made.
 pub(crate) fn fingerprint(tx: &mut Tx<'_>) -> Result<Fingerprint, StateError> {
-    let row = tx.row("SELECT count(*), max(updated_at_ms), max(id) FROM webhook_endpoint", &[])?;
-    row.map_or(Ok((0, None, None)), |row| Ok((row.int(0)?, row.maybe_int(1)?, row.maybe_text(2)?.map(str::to_owned))))
+    let row =
+        tx.row("SELECT count(*), max(id), CAST(coalesce(sum(updated_at_ms), 0) AS BIGINT) FROM webhook_endpoint", &[])?;
+    row.map_or(Ok((0, None, 0)), |row| Ok((row.int(0)?, row.maybe_text(1)?.map(str::to_owned), row.int(2)?)))
 }
 
 /// What [`fingerprint`] gives.
-pub(crate) type Fingerprint = (i64, Option<i64>, Option<String>);
+pub(crate) type Fingerprint = (i64, Option<String>, i64);

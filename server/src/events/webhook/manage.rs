@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::deliveries::{self, KEPT_MS};
+use super::deliveries::{self, Addressed, KEPT_MS};
 use super::egress::{LONGEST, Target, TargetError};
 use super::endpoints::{self, Change, Endpoint, EndpointStatus, GRACE_MS, PER_ACCOUNT, WebhookView};
 use super::sign::Secret;
@@ -115,6 +115,7 @@ pub(crate) async fn create(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
     let CreateWebhookRequest { target_url, event_type, filters } = call.decode()?;
     check_target(&gateway, &target_url)?;
     let (filters, warnings) = check_filters(&gateway, event_type.clone(), filters.unwrap_or(Json::Null)).await?;
+    gateway.check_watched(Some(&call.caller), &filters)?;
     call.warn(warnings);
     let claim = match call.repetition(&gateway).await? {
         Repetition::Without => None,
@@ -199,6 +200,7 @@ pub(crate) async fn update(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
         None => None,
         Some(filters) => {
             let (filters, warnings) = check_filters(&gateway, before.event_type, filters).await?;
+            gateway.check_watched(Some(&call.caller), &filters)?;
             call.warn(warnings);
             Some(filters)
         }
@@ -225,9 +227,10 @@ pub(crate) async fn test(gateway: Gateway, mut call: Call) -> Result<Reply, Prob
     let timestamp = Timestamp::new(now_ms() / 1000).to_string();
     let body = json!({"id": event_id, "type": "test", "timestamp": timestamp, "data": {"webhook_id": endpoint.id}});
     let (event, body) = (event_id.clone(), body.to_string());
-    let added = gateway
-        .state()
-        .write(move |tx| deliveries::add(tx, (&event, "test", &body), std::iter::once(endpoint.id.as_str()), now_ms()));
+    let added = gateway.state().write(move |tx| {
+        let webhooks = vec![endpoint.id.as_str()];
+        deliveries::add(tx, &[Addressed { id: &event, kind: "test", body: &body, webhooks }], now_ms())
+    });
     added.await.map_err(|error| call.failed(&error))?;
     gateway.events().wake_deliveries();
     Ok(call.reply(&SentTest { event_id }))

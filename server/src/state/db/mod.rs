@@ -136,25 +136,32 @@ impl Db {
         }
     }
 
-    /// Copies a `SQLite` database, whole and consistent, while others write to it.
+    /// Copies a database, whole and as it is at one moment, while others write to it, into a new `SQLite` file, which is
+    /// there already and empty.
     ///
     /// # Errors
-    /// When the copy cannot be written, or the database is `PostgreSQL`, which has tools of its own.
+    /// When the copy cannot be written.
     pub fn copy_to(&mut self, path: &Path) -> Result<(), StateError> {
-        match &mut self.0 {
-            Connection::Sqlite(sqlite) => sqlite.copy_to(path),
-            Connection::Postgres(_) => Err(StateError::NotEmbedded),
+        if let Connection::Sqlite(sqlite) = &mut self.0 {
+            return sqlite.copy_to(path);
+        }
+        let mut copied = Self::open_sqlite(path, Access::Write)?;
+        super::copy::copy(self, &mut copied)?;
+        match copied.0 {
+            Connection::Sqlite(sqlite) => sqlite.stand_alone(),
+            Connection::Postgres(_) => Ok(()),
         }
     }
 
-    /// Reads every page of a `SQLite` database and checks its structure.
+    /// Reads every page of a `SQLite` database and checks its structure; of `PostgreSQL`, which checks its pages itself,
+    /// that what is set aside of balances is what is lent.
     ///
     /// # Errors
     /// What does not fit.
     pub fn check_integrity(&mut self) -> Result<(), StateError> {
         match &mut self.0 {
             Connection::Sqlite(sqlite) => sqlite.check_integrity(),
-            Connection::Postgres(_) => Ok(()),
+            Connection::Postgres(postgres) => postgres.check_integrity(),
         }
     }
 }
@@ -182,18 +189,42 @@ impl Tx<'_> {
         }
     }
 
-    /// Runs a query of many rows, and hands them out one by one.
+    /// Runs a query whose rows may be too many to be held at once.
     ///
     /// # Errors
-    /// What the database says, or `work`, which ends it.
-    pub(super) fn each(
+    /// What the database says, or what `take` fails with.
+    pub fn each(
         &mut self,
         sql: &'static str,
-        work: &mut dyn FnMut(&Row) -> Result<(), StateError>,
+        take: &mut dyn FnMut(Row) -> Result<(), StateError>,
     ) -> Result<(), StateError> {
         match &mut *self.0 {
-            Connection::Sqlite(sqlite) => sqlite.each(sql, work),
-            Connection::Postgres(postgres) => postgres.rows(sql, &[])?.iter().try_for_each(work),
+            Connection::Sqlite(sqlite) => sqlite.each(sql, take),
+            Connection::Postgres(postgres) => postgres.each(sql, take),
+        }
+    }
+
+    /// Lets all reads of the transaction see one moment, however long they take. Before the first of them; those of
+    /// `SQLite` do so by themselves.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn hold_still(&mut self) -> Result<(), StateError> {
+        match &mut *self.0 {
+            Connection::Sqlite(_) => Ok(()),
+            Connection::Postgres(postgres) => postgres
+                .order("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL statement_timeout = 0"),
+        }
+    }
+
+    /// Lets the statements of the transaction take as long as they need.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn take_time(&mut self) -> Result<(), StateError> {
+        match &mut *self.0 {
+            Connection::Sqlite(_) => Ok(()),
+            Connection::Postgres(postgres) => postgres.order("SET LOCAL statement_timeout = 0"),
         }
     }
 

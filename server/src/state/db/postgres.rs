@@ -21,6 +21,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (2, include_str!("../../../migrations/postgres/0002_gateway.sql")),
     (3, include_str!("../../../migrations/postgres/0003_audit_pages.sql")),
     (4, include_str!("../../../migrations/postgres/0004_seals.sql")),
+    (5, include_str!("../../../migrations/postgres/0005_replicas.sql")),
 ];
 
 /// Held while the schema is changed, so that replicas that start together do it once.
@@ -59,7 +60,10 @@ impl PostgresAddress {
             .get_hosts()
             .iter()
             .map(|host| match host {
-                postgres::config::Host::Tcp(name) => name.clone(),
+                postgres::config::Host::Tcp(name) => match config.get_ports() {
+                    [port] if *port != 5432 => format!("{name}:{port}"),
+                    _ => name.clone(),
+                },
                 #[cfg(unix)]
                 postgres::config::Host::Unix(path) => path.display().to_string(),
             })
@@ -200,7 +204,45 @@ impl Postgres {
     pub fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, StateError> {
         let statement = self.statement(sql)?;
         let found = self.client.query(&statement, &parameters(values));
-        self.checked(found)?.iter().map(|row| self.row(row)).collect()
+        let rows: Result<_, _> = self.checked(found)?.iter().map(cells).collect();
+        rows.map_err(|source| self.address.failed(source))
+    }
+
+    pub fn each(
+        &mut self,
+        sql: &'static str,
+        take: &mut dyn FnMut(Row) -> Result<(), StateError>,
+    ) -> Result<(), StateError> {
+        let statement = self.statement(sql)?;
+        let nothing = std::iter::empty::<&(dyn ToSql + Sync)>();
+        let failed = |source| self.address.failed(source);
+        let mut rows = self.client.query_raw(&statement, nothing).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            take(cells(&row).map_err(failed)?)?;
+        }
+        Ok(())
+    }
+
+    /// Runs statements without parameters or rows.
+    pub fn order(&mut self, sql: &'static str) -> Result<(), StateError> {
+        let done = self.client.batch_execute(sql);
+        self.checked(done)
+    }
+
+    pub fn check_integrity(&mut self) -> Result<(), StateError> {
+        // One statement, so that what replicas borrow meanwhile is not half seen.
+        let odd = self.rows(
+            "SELECT id FROM account WHERE leased <> (SELECT CAST(coalesce(sum(granted - settled), 0) AS BIGINT)
+                 FROM credit_lease WHERE account_id = account.id AND closed = 0) LIMIT 1",
+            &[],
+        )?;
+        match odd.first() {
+            None => Ok(()),
+            Some(row) => Err(StateError::Damaged {
+                place: self.address.to_string(),
+                what: format!("what is set aside of account {} is not what is lent of it", row.int(0)?),
+            }),
+        }
     }
 
     pub fn insert(&mut self, into: &'static Insert, rows: &[Vec<Value<'_>>]) -> Result<u64, StateError> {
@@ -243,30 +285,31 @@ impl Postgres {
             self.address.failed(source)
         })
     }
+}
 
-    fn row(&self, row: &postgres::Row) -> Result<Row, StateError> {
-        let cells = row.columns().iter().enumerate().map(|(place, column)| {
-            Ok(match *column.type_() {
-                Type::INT8 => row.try_get::<_, Option<i64>>(place)?.map_or(Cell::Null, Cell::Int),
-                Type::INT4 => row.try_get::<_, Option<i32>>(place)?.map_or(Cell::Null, |value| Cell::Int(value.into())),
-                Type::BOOL => {
-                    row.try_get::<_, Option<bool>>(place)?.map_or(Cell::Null, |value| Cell::Int(value.into()))
-                }
-                Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(place)?.map_or(Cell::Null, Cell::Blob),
-                _ => row.try_get::<_, Option<String>>(place)?.map_or(Cell::Null, Cell::Text),
-            })
-        });
-        cells.collect::<Result<_, postgres::Error>>().map(Row).map_err(|source| self.address.failed(source))
-    }
+fn cells(row: &postgres::Row) -> Result<Row, postgres::Error> {
+    let cells = row.columns().iter().enumerate().map(|(place, column)| {
+        Ok(match *column.type_() {
+            Type::INT8 => row.try_get::<_, Option<i64>>(place)?.map_or(Cell::Null, Cell::Int),
+            Type::INT4 => row.try_get::<_, Option<i32>>(place)?.map_or(Cell::Null, |value| Cell::Int(value.into())),
+            Type::BOOL => row.try_get::<_, Option<bool>>(place)?.map_or(Cell::Null, |value| Cell::Int(value.into())),
+            Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(place)?.map_or(Cell::Null, Cell::Blob),
+            _ => row.try_get::<_, Option<String>>(place)?.map_or(Cell::Null, Cell::Text),
+        })
+    });
+    cells.collect::<Result<_, _>>().map(Row)
 }
 
 fn parameters<'a>(values: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
     values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }
 
-/// `?1` becomes `$1`, and the comments that stand for locks become the locks.
+/// `?1` becomes `$1`, and the comments that stand for locks become the locks: those that leave the rows' keys alone, so
+/// that rows which refer to them can be added meanwhile.
 fn translated(sql: &str) -> String {
-    sql.replace('?', "$").replace("/*lock*/", "FOR UPDATE").replace("/*skip locked*/", "FOR UPDATE SKIP LOCKED")
+    sql.replace('?', "$")
+        .replace("/*lock*/", "FOR NO KEY UPDATE")
+        .replace("/*skip locked*/", "FOR NO KEY UPDATE SKIP LOCKED")
 }
 
 impl ToSql for Value<'_> {
@@ -296,7 +339,7 @@ mod tests {
     fn an_address_is_shown_without_its_password() {
         let address = PostgresAddress::parse("postgres://ada:secret@db.example:5433/gate?connect_timeout=1").unwrap();
         for shown in [address.to_string(), format!("{address:?}")] {
-            assert_eq!(shown, "postgres://ada@db.example/gate");
+            assert_eq!(shown, "postgres://ada@db.example:5433/gate");
         }
         let refused = PostgresAddress::parse("postgres://ada:secret@db?nonsense=secret").unwrap_err();
         assert!(!format!("{refused} {refused:?}").contains("secret"));
@@ -305,6 +348,6 @@ mod tests {
     #[test]
     fn statements_are_written_once_for_both_databases() {
         let sql = "SELECT a FROM b WHERE c = ?1 AND d < ?2 /*skip locked*/";
-        assert_eq!(translated(sql), "SELECT a FROM b WHERE c = $1 AND d < $2 FOR UPDATE SKIP LOCKED");
+        assert_eq!(translated(sql), "SELECT a FROM b WHERE c = $1 AND d < $2 FOR NO KEY UPDATE SKIP LOCKED");
     }
 }

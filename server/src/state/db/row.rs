@@ -105,15 +105,29 @@ pub(super) enum Cell {
 pub struct Row(pub(super) Vec<Cell>);
 
 impl Row {
-    /// Every column.
-    pub(crate) fn values(&self) -> Vec<Value<'_>> {
-        let value = |cell| match cell {
-            &Cell::Null => Value::Null,
-            &Cell::Int(value) => Value::Int(value),
-            Cell::Text(text) => Value::Text(text),
-            Cell::Blob(bytes) => Value::Blob(bytes),
+    /// Its columns, to be written elsewhere.
+    #[must_use]
+    pub fn values(&self) -> Vec<Value<'_>> {
+        self.0
+            .iter()
+            .map(|cell| match cell {
+                Cell::Null => Value::Null,
+                Cell::Int(value) => Value::Int(*value),
+                Cell::Text(text) => Value::Text(text),
+                Cell::Blob(bytes) => Value::Blob(bytes),
+            })
+            .collect()
+    }
+
+    /// About how much memory it takes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let bytes = |cell: &Cell| match cell {
+            Cell::Null | Cell::Int(_) => 0,
+            Cell::Text(text) => text.len(),
+            Cell::Blob(bytes) => bytes.len(),
         };
-        self.0.iter().map(value).collect()
+        self.0.iter().map(bytes).sum::<usize>() + self.0.len() * size_of::<Cell>()
     }
 
     /// An integer, or null.

@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0002_gateway.sql"),
     include_str!("../../../migrations/sqlite/0003_audit_pages.sql"),
     include_str!("../../../migrations/sqlite/0004_seals.sql"),
+    include_str!("../../../migrations/sqlite/0005_replicas.sql"),
 ];
 
 /// Pages of the log of commits from which on it is brought into the database.
@@ -203,14 +204,14 @@ impl Sqlite {
         run().map_err(|source| self.failed(source))
     }
 
-    pub fn each(&mut self, sql: &str, work: &mut dyn FnMut(&Row) -> Result<(), StateError>) -> Result<(), StateError> {
-        let failed = |source| self.failed(source);
-        let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
+    pub fn each(&mut self, sql: &str, take: &mut dyn FnMut(Row) -> Result<(), StateError>) -> Result<(), StateError> {
+        let failed = |source| database_error(&self.path, source);
+        let mut statement = self.connection.prepare(sql).map_err(failed)?;
         let columns = statement.column_count();
         let mut rows = statement.query([]).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
             let cells = (0..columns).map(|column| row.get_ref(column).map(cell));
-            work(&Row(cells.collect::<rusqlite::Result<_>>().map_err(failed)?))?;
+            take(Row(cells.collect::<rusqlite::Result<_>>().map_err(failed)?))?;
         }
         Ok(())
     }
@@ -242,13 +243,28 @@ impl Sqlite {
             let backup = rusqlite::backup::Backup::new(&self.connection, &mut copy)?;
             backup.run_to_completion(PAGES, Duration::ZERO, None)?;
             drop(backup);
-            // The copy stands alone, without a companion file.
-            copy.pragma_update(None, "journal_mode", "DELETE")
+            Ok::<_, rusqlite::Error>(copy)
         };
-        run().map_err(|source| database_error(path, source))?;
-        std::fs::File::open(path).and_then(|file| file.sync_all()).map_err(|source| StateError::Io {
+        let connection = run().map_err(|source| database_error(path, source))?;
+        Self { connection, path: path.to_owned(), unknown: false, mark: None, changed: 0 }.stand_alone()
+    }
+
+    /// Ends as one file, without a companion, that is on the disk.
+    pub fn stand_alone(self) -> Result<(), StateError> {
+        let Self { connection, path, mark, .. } = self;
+        if mark.is_some() {
+            let mark = Mark::of(&path);
+            std::fs::remove_file(&mark).map_err(|source| StateError::Io {
+                action: "cannot remove",
+                path: mark,
+                source,
+            })?;
+        }
+        connection.pragma_update(None, "journal_mode", "DELETE").map_err(|source| database_error(&path, source))?;
+        drop(connection);
+        std::fs::File::open(&path).and_then(|file| file.sync_all()).map_err(|source| StateError::Io {
             action: "cannot sync",
-            path: path.to_owned(),
+            path,
             source,
         })
     }

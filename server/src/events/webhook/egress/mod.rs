@@ -4,6 +4,7 @@
 //! addresses that were checked is dialled, so that no answer can change between check and use. No redirect is followed, no
 //! proxy of the environment is asked, nothing is decompressed. One deadline covers names, connection, TLS, head and body.
 
+mod authorities;
 mod dial;
 mod exchange;
 mod ranges;
@@ -20,6 +21,7 @@ use rustls::pki_types::CertificateDer;
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsConnector;
 
+pub use authorities::{AuthoritiesError, authorities};
 pub use dial::{Resolve, SystemResolver};
 pub use ranges::{Reach, reach};
 pub use target::{Host, LONGEST, Policy, Scheme, Scope, Target, TargetError};

@@ -1,0 +1,38 @@
+//! What is said where events are missing: silence would let their receivers believe that nothing happened.
+
+use headwater_types::Timestamp;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::webhook::deliveries::{self, Addressed};
+use super::webhook::endpoints;
+use crate::state::{StateError, Tx, now_ms};
+
+/// The type of the event, which nobody subscribes to and every webhook is sent.
+const KIND: &str = "events_lost";
+
+/// Writes down behind which position of the feed events are missing, and leaves every webhook an event that says so.
+pub(super) fn tell(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
+    let now = now_ms();
+    let name = format!("lost:{now}");
+    tx.execute(
+        "INSERT INTO outbox_position (name, position, generation) VALUES (?1, ?2, 0) ON CONFLICT (name) DO NOTHING",
+        &[name.as_str().into(), i64::try_from(position).unwrap_or(i64::MAX).into()],
+    )?;
+    let last = tx.row("SELECT max(created_at_ms) FROM outbox_event", &[])?;
+    let last = last.map_or(Ok(None), |row| row.maybe_int(0))?;
+    let shown = |time_ms: i64| Timestamp::new(time_ms.div_euclid(1000)).to_string();
+    let digest = Sha256::new_with_prefix(KIND).chain_update(position.to_be_bytes()).chain_update(now.to_be_bytes());
+    let id = digest.finalize()[..16].iter().fold("evt_".to_owned(), |id, byte| format!("{id}{byte:02x}"));
+    let message = "events were not made: the service was away longer than it keeps changes, or its store was made anew; \
+                   ask for the transactions of that time";
+    let body = json!({
+        "id": id,
+        "type": KIND,
+        "timestamp": shown(now),
+        "data": {"last_event_at": last.map(shown), "message": message},
+    });
+    let (webhooks, body) = (endpoints::ids(tx)?, body.to_string());
+    let webhooks = webhooks.iter().map(String::as_str).collect();
+    deliveries::add(tx, &[Addressed { id: &id, kind: KIND, body: &body, webhooks }], now)
+}

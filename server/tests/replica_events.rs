@@ -1,0 +1,252 @@
+//! Webhooks, streams and tickets of several servers on one PostgreSQL.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, RwLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use headwater_server::events::webhook::sign::Secret;
+use headwater_server::state::Access;
+
+use crate::support::live::{Live, Received, Receiver, Socket, call, webhook};
+use crate::support::replicas::Replicas;
+use crate::support::{full, random, within};
+
+const OK: &str = "200 OK";
+const LOCAL: [&str; 2] = ["--set", "webhooks.allow_private_targets=true"];
+
+fn is_signed(received: &Received, secret: &str) -> bool {
+    let expected = Secret::parse(secret).unwrap().sign(&received.id, received.timestamp, received.body.as_bytes());
+    received.signatures.contains(&expected)
+}
+
+/// How often each event came.
+fn by_id(received: &[Received]) -> BTreeMap<&str, usize> {
+    received.iter().fold(BTreeMap::new(), |mut each, one| {
+        *each.entry(one.id.as_str()).or_default() += 1;
+        each
+    })
+}
+
+/// Reads a stream at one server after another until it has seen so many events; gives how many ids it saw, how many of
+/// its events it had seen before, and whether they came in order.
+fn listen(
+    addresses: &RwLock<Vec<SocketAddr>>,
+    first: usize,
+    key: &str,
+    ready: &AtomicUsize,
+    total: usize,
+) -> (usize, usize, bool) {
+    let mut seen: Vec<(i64, String)> = Vec::new();
+    let mut turn = first;
+    while seen.len() < total {
+        let address = {
+            let addresses = addresses.read().unwrap();
+            addresses[turn % addresses.len()]
+        };
+        turn += 1;
+        let Ok(mut socket) = Socket::open(address, "", &[("X-API-Key", key)]) else {
+            thread::sleep(Duration::from_millis(50));
+            continue;
+        };
+        let after = seen.last().map(|(_, id)| id.clone());
+        if let Err(code) = socket.subscribe(after.as_deref()) {
+            assert_ne!(code, 4010, "an event that was told is unknown");
+            continue;
+        }
+        if after.is_none() {
+            ready.fetch_add(1, Ordering::SeqCst);
+        }
+        while seen.len() < total {
+            let Ok(event) = socket.event() else { break };
+            seen.push(event);
+        }
+    }
+    let ids: BTreeSet<&String> = seen.iter().map(|(_, id)| id).collect();
+    (ids.len(), seen.len() - ids.len(), seen.is_sorted_by(|one, next| one.0 < next.0))
+}
+
+/// kill -9 of any of three servers at random moments while blocks arrive and the receiver fails one time in five.
+#[test]
+fn postgres_replicas_that_are_killed_lose_no_event() {
+    let (kills, blocks, per_block) = if full() { (200, 1000, 100) } else { (5, 40, 10) };
+    let mut live = Live::new();
+    let settings = [LOCAL[0], LOCAL[1], "--set", "webhooks.second_ms=5"];
+    let mut replicas = Replicas::start(3, &live.store(), &settings);
+    let (_, key) = replicas.key();
+    let mut seed = random();
+    println!("seed {seed}");
+    let mut next = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let count = AtomicUsize::new(0);
+    let receiver = Receiver::start(move |_| {
+        let number = count.fetch_add(1, Ordering::SeqCst);
+        if number.is_multiple_of(5) { "500 No".to_owned() } else { OK.to_owned() }
+    });
+    // No pause: a webhook holds from the moment that it is made, whichever server makes the events.
+    let addresses = RwLock::new(replicas.addresses());
+    let ready = AtomicUsize::new(0);
+    let total = usize::try_from(blocks * per_block).unwrap();
+    let mut secret = String::new();
+    let streams: Vec<(usize, usize, bool)> = thread::scope(|scope| {
+        let clients: Vec<_> = (0..3)
+            .map(|number| {
+                let (addresses, ready, key) = (&addresses, &ready, key.as_str());
+                scope.spawn(move || listen(addresses, number, key, ready, total))
+            })
+            .collect();
+        within(Duration::from_mins(1), "all streams listen", || ready.load(Ordering::SeqCst) == 3);
+        secret = webhook(replicas.servers[0].address, &key, &receiver.url("in")).1;
+        let every = blocks / kills;
+        for block in 0..blocks {
+            live.block(per_block);
+            if block % every == every - 1 {
+                thread::sleep(Duration::from_millis(next(300)));
+                replicas.replace(usize::try_from(next(3)).unwrap());
+                *addresses.write().unwrap() = replicas.addresses();
+            }
+        }
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    within(Duration::from_secs(if full() { 3600 } else { 120 }), "every event is delivered", || {
+        thread::sleep(Duration::from_millis(200));
+        by_id(&receiver.received()).len() >= total
+    });
+    let received = receiver.received();
+    let (ids, forged) = (by_id(&received).len(), received.iter().filter(|one| !is_signed(one, &secret)).count());
+    let (lost, twice) = streams.iter().fold((0, 0), |sum, one| (sum.0 + total - one.0, sum.1 + one.1));
+    println!(
+        "three replicas, {kills} kills, {total} events: lost {}, distinct ids {ids}, deliveries {}, badly signed {forged}; \
+         3 streams: lost {lost}, told twice {twice}",
+        total.saturating_sub(ids),
+        received.len()
+    );
+    assert_eq!((ids, forged, lost, twice), (total, 0, 0, 0));
+    assert!(streams.iter().all(|one| one.2), "order was kept");
+    // Those that were failed come again; what comes besides was under way when a server was killed.
+    let (failed, repeated) = (received.len().div_ceil(5), received.len() - total);
+    assert!(repeated <= failed + 4 * usize::try_from(kills).unwrap(), "{repeated} repeated, {failed} failed");
+    replicas.home.check().unwrap();
+}
+
+#[test]
+fn postgres_replicas_deliver_each_event_once_and_tell_it_to_every_stream() {
+    let blocks = if full() { 500 } else { 30 };
+    let mut live = Live::new();
+    let replicas = Replicas::start(3, &live.store(), &LOCAL);
+    let (_, key) = replicas.key();
+    let receivers = [Receiver::start(|_| OK.to_owned()), Receiver::start(|_| OK.to_owned())];
+    for (server, receiver) in replicas.servers.iter().zip(&receivers) {
+        webhook(server.address, &key, &receiver.url("in"));
+    }
+    let mut sockets: Vec<Socket> = replicas
+        .servers
+        .iter()
+        .map(|server| {
+            let mut socket = Socket::open(server.address, "", &[("X-API-Key", &key)]).unwrap();
+            socket.subscribe(None).unwrap();
+            socket
+        })
+        .collect();
+    for _ in 0..blocks {
+        live.block(3);
+    }
+    let expected = 3 * blocks;
+    let heard: Vec<Vec<(i64, String)>> =
+        sockets.iter_mut().map(|socket| (0..expected).map(|_| socket.event().unwrap()).collect()).collect();
+    assert!(heard.iter().all(|one| *one == heard[0]), "every stream is told the same, under the same numbers");
+    let ids: BTreeSet<&String> = heard[0].iter().map(|(_, id)| id).collect();
+    for receiver in &receivers {
+        receiver.wait_for(Duration::from_mins(1), expected);
+    }
+    // Long enough for a second delivery to show itself.
+    thread::sleep(Duration::from_secs(1));
+    let taken: Vec<Vec<Received>> = receivers.iter().map(Receiver::received).collect();
+    println!("three replicas, {expected} events: delivered {} and {} times", taken[0].len(), taken[1].len());
+    for received in &taken {
+        let each = by_id(received);
+        assert!(each.values().all(|count| *count == 1), "nothing is sent twice");
+        assert!(each.keys().copied().eq(ids.iter().map(|id| id.as_str())), "the same ids as on the streams");
+    }
+}
+
+#[test]
+fn postgres_a_ticket_is_good_at_every_replica_and_once() {
+    let rounds = if full() { 1000 } else { 20 };
+    let live = Live::new();
+    let replicas = Replicas::start(3, &live.store(), &[]);
+    let (id, key) = replicas.key();
+    let addresses = replicas.addresses();
+    let ticket = |address: SocketAddr| {
+        let made = call(address, "POST", "/v1/stream/ticket", &key, "").json();
+        format!("?ticket={}", made["data"]["ticket"].as_str().unwrap())
+    };
+    let mut opened_twice = 0;
+    for round in 0..rounds {
+        let query = ticket(addresses[round % 3]);
+        // Shown to all of them at the same moment.
+        let barrier = Barrier::new(3);
+        let opened: usize = thread::scope(|scope| {
+            let tries: Vec<_> = addresses
+                .iter()
+                .map(|address| {
+                    let (barrier, query) = (&barrier, &query);
+                    scope.spawn(move || {
+                        barrier.wait();
+                        Socket::open(*address, query, &[])
+                    })
+                })
+                .collect();
+            tries.into_iter().map(|one| usize::from(one.join().unwrap().is_ok())).sum()
+        });
+        assert!(opened >= 1, "a ticket is good at another server than the one that gave it");
+        opened_twice += usize::from(opened > 1);
+        assert_eq!(Socket::open(addresses[round % 3], &query, &[]).err(), Some(401));
+    }
+    println!("{rounds} tickets shown to three replicas at once: good more than once {opened_twice}");
+    assert_eq!(opened_twice, 0);
+    // Expired, made up, and of a key that was revoked meanwhile.
+    let old = ticket(addresses[0]);
+    let mut db = replicas.home.connect(Access::Write).unwrap();
+    db.transaction(|tx| tx.execute("UPDATE stream_ticket SET expires_at_ms = 1", &[])).unwrap();
+    assert_eq!(Socket::open(addresses[1], &old, &[]).err(), Some(401));
+    assert_eq!(Socket::open(addresses[1], "?ticket=3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", &[]).err(), Some(401));
+    let late = ticket(addresses[0]);
+    replicas.home.office("test", |office| office.revoke_key(&id)).unwrap();
+    within(Duration::from_secs(5), "the key is refused", || {
+        call(addresses[1], "GET", "/v1/chains", &key, "").status == 401
+    });
+    assert_eq!(Socket::open(addresses[1], &late, &[]).err(), Some(401));
+}
+
+/// A minute of the schedule takes 1.2 s here: so long a receiver that says 429 is left alone.
+#[test]
+fn postgres_a_receiver_that_has_too_much_is_left_alone_by_every_replica() {
+    const PENALTY: Duration = Duration::from_millis(1200);
+    let mut live = Live::new();
+    let replicas = Replicas::start(3, &live.store(), &[LOCAL[0], LOCAL[1], "--set", "webhooks.second_ms=20"]);
+    let (_, key) = replicas.key();
+    let busy = Arc::new(AtomicBool::new(true));
+    let answer = Arc::clone(&busy);
+    let receiver =
+        Receiver::start(move |_| if answer.load(Ordering::SeqCst) { "429 Later".to_owned() } else { OK.to_owned() });
+    webhook(replicas.servers[0].address, &key, &receiver.url("in"));
+    live.block(60);
+    receiver.wait_for(Duration::from_secs(30), 1);
+    let begun = Instant::now();
+    thread::sleep(3 * PENALTY);
+    let (received, took) = (receiver.received().len(), begun.elapsed());
+    let turns = usize::try_from(took.as_millis() / PENALTY.as_millis()).unwrap() + 2;
+    println!(
+        "a receiver that answers 429 was asked {received} times in {took:.1?} by three replicas, at most {}",
+        4 * turns
+    );
+    // As many as may be under way when the first of them is answered.
+    assert!(received <= 4 * turns);
+    busy.store(false, Ordering::SeqCst);
+    within(Duration::from_mins(2), "every event is delivered in the end", || by_id(&receiver.received()).len() == 60);
+}

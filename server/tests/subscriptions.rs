@@ -1,0 +1,206 @@
+//! What webhooks and streams tell besides payments: balances that pass an amount, events that were lost, and what a plan
+//! leaves out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_server::events::EventSettings;
+use headwater_server::state::Home;
+use serde_json::{Value, json};
+
+use crate::support::live::{Live, LiveServer, PAYEE, PAYER, Receiver, Socket, call, local, webhook};
+use crate::support::{Process, run_json, within};
+
+const OK: &str = "200 OK";
+
+fn open(server: &LiveServer, key: &str) -> Socket {
+    let mut socket = Socket::open(server.address, "", &[("X-API-Key", key)]).unwrap();
+    assert_eq!(socket.hear().unwrap()["type"], "welcome");
+    socket
+}
+
+/// The payee is paid 1, 2, 3, ... wei: it has 10 after the fourth payment.
+#[test]
+fn a_balance_that_passes_its_threshold_is_told_by_webhook_and_stream() {
+    let mut live = Live::new();
+    let server = LiveServer::start(&live.store(), local(20));
+    let (_, key) = server.key();
+    let receiver = Receiver::start(|_| OK.to_owned());
+    let threshold = json!({"symbol": "eth", "amount": "0.00000000000000001"});
+    let filters = json!({"blockchain": "ethereum", "addresses": [PAYEE], "threshold": threshold});
+    let wanted = json!({"target_url": receiver.url("in"), "event_type": "balance_threshold", "filters": filters});
+    let made = server.call("POST", "/v1/webhooks", &key, &wanted.to_string());
+    assert_eq!(made.status, 201, "{}", String::from_utf8_lossy(&made.body));
+    assert_eq!(made.json()["data"]["filters"]["threshold"]["crossing"], "both");
+    let mut socket = open(&server, &key);
+    socket.say(&json!({"action": "subscribe", "id": "s", "event_type": "balance_threshold", "filters": filters}));
+    assert_eq!(socket.hear().unwrap()["type"], "subscribed");
+    for _ in 0..5 {
+        live.block(1);
+    }
+    // Back below with 3 left, above with 33, and below with 8.
+    live.pay((PAYEE, PAYER), &[12]);
+    live.pay((PAYER, PAYEE), &[30]);
+    live.pay((PAYEE, PAYER), &[25]);
+    let told: Vec<Value> = (0..4).map(|_| socket.hear().unwrap()).collect();
+    let shown: Vec<(&str, &str, &str)> = told
+        .iter()
+        .map(|message| {
+            let data = &message["event"]["data"];
+            assert_eq!(message["event"]["type"], "balance_threshold");
+            assert_eq!((&data["address"], &data["blockchain"]), (&json!(PAYEE), &json!("ethereum")));
+            assert_eq!((&data["removed"], &data["symbol"]), (&json!(false), &json!("eth")));
+            let text = |name: &str| data[name].as_str().unwrap();
+            (text("crossed"), text("previous_balance"), text("balance_raw"))
+        })
+        .collect();
+    let wei = |count: u32| format!("0.{count:018}").trim_end_matches('0').to_owned();
+    let before = [wei(6), wei(15), wei(3), wei(33)];
+    assert_eq!(
+        shown,
+        [
+            ("above", before[0].as_str(), "10"),
+            ("below", before[1].as_str(), "3"),
+            ("above", before[2].as_str(), "33"),
+            ("below", before[3].as_str(), "8")
+        ]
+    );
+    // The webhook is told the same, under the same ids.
+    let mut delivered = receiver.wait_for(Duration::from_secs(30), 4);
+    let place = |id: &str| told.iter().position(|message| message["event"]["id"] == id).unwrap();
+    delivered.sort_by_key(|one| place(&one.id));
+    for (one, message) in delivered.iter().zip(&told) {
+        let body: Value = serde_json::from_str(&one.body).unwrap();
+        assert_eq!(body["data"]["webhook_id"], made.json()["data"]["id"]);
+        let without = |data: &Value| {
+            let mut data = data.clone();
+            data.as_object_mut().unwrap().remove("webhook_id");
+            data
+        };
+        assert_eq!(without(&body["data"]), without(&message["event"]["data"]));
+    }
+}
+
+/// The gateway is away while more blocks come than the feed keeps.
+#[test]
+fn events_that_were_lost_are_said_to_be_lost_to_webhooks_and_streams() {
+    let mut live = Live::new();
+    let receiver = Receiver::start(|_| OK.to_owned());
+    let server = LiveServer::start(&live.store(), local(20));
+    let (_, key) = server.key();
+    let (id, _) = server.webhook(&key, &receiver.url("in"));
+    let mut socket = open(&server, &key);
+    socket.subscribe(None).unwrap();
+    live.block(1);
+    let (_, first) = socket.event().unwrap();
+    assert_eq!(receiver.wait_for(Duration::from_secs(30), 1)[0].id, first);
+    drop((server, socket));
+    live.forget_all_but(2);
+    for _ in 0..10 {
+        live.block(1);
+    }
+    let server = LiveServer::start(&live.store(), local(20));
+    // The two blocks that are kept are told of, and that others were before them.
+    let received = receiver.wait_for(Duration::from_secs(30), 4);
+    let bodies: Vec<Value> = received[1..].iter().map(|one| serde_json::from_str(&one.body).unwrap()).collect();
+    let lost: Vec<&Value> = bodies.iter().filter(|body| body["type"] == "events_lost").collect();
+    assert_eq!(lost.len(), 1);
+    assert_eq!(lost[0]["data"]["webhook_id"], id);
+    assert!(lost[0]["data"]["last_event_at"].is_string() && lost[0]["data"]["message"].is_string());
+    let list = server.call("GET", &format!("/v1/webhooks/{id}/deliveries"), &key, "").json();
+    let types: Vec<&str> =
+        list["data"].as_array().unwrap().iter().map(|one| one["event_type"].as_str().unwrap()).collect();
+    assert_eq!(types.iter().filter(|kind| **kind == "events_lost").count(), 1, "{types:?}");
+    // A stream is not let go on as if nothing had happened.
+    let mut socket = open(&server, &key);
+    assert!(matches!(socket.subscribe(Some(&first)).and_then(|_| socket.event()), Err(4010)));
+    let mut socket = open(&server, &key);
+    socket.subscribe(None).unwrap();
+    live.block(1);
+    assert!(socket.event().is_ok());
+    // Said once.
+    receiver.wait_for(Duration::from_secs(30), 5);
+    let said = receiver.received().iter().filter(|one| one.body.contains("events_lost")).count();
+    assert_eq!(said, 1);
+}
+
+#[test]
+fn a_plan_decides_which_chains_a_webhook_or_a_stream_may_tell_of() {
+    let live = Live::new();
+    let server = LiveServer::start(&live.store(), EventSettings::default());
+    let (id, key) = server.key();
+    let home = Home::in_folder(&live.store().with_file_name("live.state")).unwrap();
+    home.office("test", |office| {
+        office.set_plan("narrow", r#"{"chains": ["ethereum"]}"#)?;
+        office.assign_plan(&id, "narrow")
+    })
+    .unwrap();
+    let url = "https://hooks.example.com/in";
+    let make = |filters: Value| {
+        let body = json!({"target_url": url, "event_type": "large_transfer", "filters": filters}).to_string();
+        server.call("POST", "/v1/webhooks", &key, &body)
+    };
+    within(Duration::from_secs(5), "the plan is known", || make(json!({"blockchain": "bitcoin"})).status == 403);
+    assert_eq!(make(json!({"blockchain": "bitcoin"})).error().0, "forbidden");
+    let all = make(json!({}));
+    assert_eq!(all.error().0, "forbidden");
+    assert!(all.json()["error"]["message"].as_str().unwrap().contains("name one of ethereum"));
+    let made = make(json!({"blockchain": "ethereum"}));
+    assert_eq!(made.status, 201);
+    let path = format!("/v1/webhooks/{}", made.json()["data"]["id"].as_str().unwrap());
+    let change = |filters: Value| server.call("PATCH", &path, &key, &json!({"filters": filters}).to_string()).status;
+    assert_eq!((change(json!({"blockchain": "tron"})), change(json!({"blockchain": "ethereum"}))), (403, 200));
+    let mut socket = open(&server, &key);
+    let mut subscribe = |filters: Value| {
+        socket.say(&json!({"action": "subscribe", "id": "s", "event_type": "large_transfer", "filters": filters}));
+        socket.hear().unwrap()
+    };
+    for refused in [json!({"blockchain": "bitcoin"}), json!({})] {
+        let answer = subscribe(refused);
+        assert_eq!((&answer["type"], &answer["error"]["code"]), (&json!("error"), &json!("forbidden")), "{answer}");
+    }
+    assert_eq!(subscribe(json!({"blockchain": "ethereum"}))["type"], "subscribed");
+    // Endpoints, like those of calls.
+    home.office("test", |office| office.set_plan("narrow", r#"{"endpoints": ["/v1/chains"]}"#).map(|_| ())).unwrap();
+    within(Duration::from_secs(5), "the plan is known", || make(json!({"blockchain": "ethereum"})).status == 403);
+    assert_eq!(call(server.address, "POST", "/v1/stream/ticket", &key, "").error().0, "forbidden");
+    assert_eq!(Socket::open(server.address, "", &[("X-API-Key", &key)]).err(), Some(403));
+}
+
+/// A receiver whose certificate comes from an authority of the operator's own.
+#[test]
+fn deliveries_go_to_receivers_that_an_authority_of_the_operator_vouches_for() {
+    let mut live = Live::new();
+    let store = live.store();
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let authority = store.with_file_name("ca.pem");
+    std::fs::write(&authority, made.cert.pem()).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let certificate = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    let receiver = Receiver::secure(|_| OK.to_owned(), Arc::new(certificate));
+    let state = run_json(&["keys", "create", "--json", "--store", store.to_str().unwrap(), "--credits", "0"]);
+    let key = state["key"].as_str().unwrap();
+    let trusted = format!("webhooks.authorities={}", authority.display());
+    let local = ["--set", "webhooks.allow_private_targets=true", "--set", "webhooks.second_ms=20"];
+    let mut server = Process::start(&store, &local);
+    let (id, _) = webhook(server.address, key, &receiver.https_url("localhost", "in"));
+    live.block(1);
+    let attempt = |server: &Process| {
+        let list = call(server.address, "GET", &format!("/v1/webhooks/{id}/deliveries"), key, "").json();
+        list["data"][0]["attempts"][0]["error"].clone()
+    };
+    within(Duration::from_secs(30), "it is not trusted by itself", || attempt(&server) == "tls_failed");
+    assert_eq!(receiver.received().len(), 0);
+    server.terminate();
+    server.wait();
+    let server = Process::start(&store, &[&local[..], &["--set", &trusted]].concat());
+    let received = receiver.wait_for(Duration::from_mins(1), 1);
+    assert!(received[0].id.starts_with("evt_"));
+    drop(server);
+}
