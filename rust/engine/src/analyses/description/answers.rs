@@ -1,5 +1,6 @@
 //! What the fields of answers hold: closed lists and forms of text.
 
+use headwater_types::Chain;
 use serde_json::{Value, json};
 
 use super::requests::{ADDRESS, HASH, whole};
@@ -52,7 +53,7 @@ fn text(record: &str, field: &str) -> Option<Value> {
     Some(match (record, field) {
         // Empty where the prefix fits several.
         ("AddressAutocompleteReport", "chain") => {
-            json!({"enum": headwater_types::Chain::all().map(headwater_types::Chain::name).chain([""]).collect::<Vec<_>>()})
+            json!({"enum": Chain::all().map(Chain::name).chain([""]).collect::<Vec<_>>()})
         }
         (_, "blockchain" | "chain") => chain(),
         (
