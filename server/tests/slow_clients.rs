@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 use headwater_server::gateway::{Settings, Terms};
 
 use crate::http2::{HEADERS, PREFACE, frame, get, settings};
-use crate::support::{Client, Server, full, quantile};
+use crate::support::{Client, Server, full, quantile, within};
 
-/// How often an attacker does what it does.
-const PACE: Duration = Duration::from_millis(200);
+/// How often an attacker does what it does. Thousands that did it more often would be a load of their own.
+fn pace() -> Duration {
+    Duration::from_millis(if full() { 1000 } else { 200 })
+}
 
 /// A way to hold a connection: what is sent at first, and again and again.
 struct Attack {
@@ -92,7 +94,7 @@ fn hold(address: SocketAddr, attacks: &[Attack], each: usize, give_up: Duration)
             place += 1;
             // A round takes the whole pace, in steps of a hundred connections.
             if place % 100 == 0 {
-                let due = PACE * place / u32::try_from(count).unwrap();
+                let due = pace() * place / u32::try_from(count).unwrap();
                 thread::sleep(due.saturating_sub(round.elapsed()));
             }
             let gone = one.is_gone(&attacks[one.kind], &mut buffer);
@@ -101,7 +103,7 @@ fn hold(address: SocketAddr, attacks: &[Attack], each: usize, give_up: Duration)
             }
             !gone
         });
-        thread::sleep(PACE.saturating_sub(round.elapsed()));
+        thread::sleep(pace().saturating_sub(round.elapsed()));
     }
     for one in held {
         longest[one.kind] = None;
@@ -170,4 +172,26 @@ fn slow_clients_are_gone_in_time_and_nobody_else_notices() {
 fn slow_clients_of_the_admin_listener_are_gone_in_time_as_well() {
     let server = Server::on(terms(), Settings::default());
     attack("admin", server.admin, &terms(), &attacks(), if full() { 35 } else { 10 });
+}
+
+/// Bytes that the system holds for a client on the side of its server: sent and not taken, or not yet sent.
+fn unread(client: &TcpStream) -> u64 {
+    let port = |address: SocketAddr| format!(":{:04X}", address.port());
+    let (ours, theirs) = (port(client.peer_addr().unwrap()), port(client.local_addr().unwrap()));
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let mut lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let line = lines.find(|line| line[1].ends_with(&ours) && line[2].ends_with(&theirs)).unwrap();
+    u64::from_str_radix(line[4].split(':').next().unwrap(), 16).unwrap()
+}
+
+#[test]
+fn the_system_holds_little_for_a_client_that_does_not_read() {
+    let server = Server::on(Terms::default(), Settings { auth_required: false, ..Settings::default() });
+    let clients: Vec<Held> = (0..20).map(|_| Held::open(server.address, 0, &slow_read())).collect();
+    let held = || clients.iter().map(|client| unread(&client.stream)).collect::<Vec<_>>();
+    within(Duration::from_secs(10), "all of them are answered", || held().iter().all(|bytes| *bytes > 0));
+    thread::sleep(Duration::from_millis(500));
+    let held = held();
+    println!("slow clients: the system holds up to {:?} bytes for one that does not read", held.iter().max());
+    assert!(held.iter().all(|bytes| *bytes < 1 << 20), "{held:?}");
 }

@@ -13,12 +13,13 @@ mod wire;
 
 use std::future::Future;
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::Gateway;
@@ -27,6 +28,11 @@ use connection::Shared;
 pub use connection::Peer;
 pub use terms::Terms;
 pub use tls::{Tls, TlsError};
+
+/// Bytes of an answer that the system may hold for a client that does not take them. Left to itself it holds up to 4 MB
+/// for each, so that a few hundred such clients take what all connections of the machine have together. At 100 ms to
+/// the client and back this still lets some megabytes a second through.
+const UNREAD: u32 = 256 << 10;
 
 /// Serves until `stop` resolves, then takes no more connections and gives the requests under way `drain` to end.
 ///
@@ -70,6 +76,9 @@ pub(crate) async fn listen(
     stop: impl Future<Output = ()> + Send,
     drain: Duration,
 ) -> io::Result<()> {
+    if let Err(error) = bound_unread(&listener) {
+        tracing::warn!(%error, "clients that do not read may take more memory of the system than is meant");
+    }
     let places = Arc::new(Semaphore::new(terms.connections));
     let tls = terms.tls.clone();
     let shared = Arc::new(Shared::new(router, terms));
@@ -114,6 +123,13 @@ pub(crate) async fn listen(
         tracing::warn!(seconds = drain.as_secs(), "requests were still under way at the end of the drain");
     }
     Ok(())
+}
+
+/// Bounds what the system holds for each connection that is accepted from now on.
+fn bound_unread(listener: &TcpListener) -> io::Result<()> {
+    // Another handle of the same socket: what is set on it, accepted connections inherit.
+    let handle = listener.as_fd().try_clone_to_owned()?;
+    TcpSocket::from_std_stream(handle.into()).set_send_buffer_size(UNREAD)
 }
 
 /// The value of a future that has one already.
