@@ -15,6 +15,7 @@ mod deadlines;
 mod documentation;
 mod door;
 mod egress;
+mod hostile_imports;
 mod http2;
 mod ingest_crash;
 mod limits;
