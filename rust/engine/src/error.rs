@@ -3,6 +3,9 @@
 use headwater_ledger::{LedgerError, OverBudget};
 use serde::Serialize;
 
+/// Characters of a message about what a caller sent: what is sent back must not grow with it.
+const LONGEST_MESSAGE: usize = 1000;
+
 /// Why no answer was given.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
@@ -96,9 +99,14 @@ impl Error {
         Self { kind, message: message.into(), field: None, index: None, limit: None, value: None, source: None }
     }
 
-    /// An invalid input in a named field.
+    /// An invalid input in a named field. A message that repeats a long value is cut.
     #[must_use]
     pub fn invalid(reason: Reason, field: impl Into<String>, message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        if let Some((end, _)) = message.char_indices().nth(LONGEST_MESSAGE) {
+            message.truncate(end);
+            message.push_str("...");
+        }
         Self { field: Some(field.into()), ..Self::new(ErrorKind::InvalidInput(reason), message) }
     }
 }

@@ -1,9 +1,10 @@
-//! What tests of several crates share: small chains by hand, random ones, the same content in many segmentations, and
-//! a brute-force oracle. For development only; nothing that is shipped depends on it.
+//! What tests of several crates share: small chains by hand, random ones, the same content in many segmentations, a
+//! brute-force oracle, and random input for readers. For development only; nothing that is shipped depends on it.
 #![forbid(unsafe_code)]
 
 mod chainlet;
 mod followed;
+pub mod fuzz;
 mod oracle;
 mod segmentations;
 pub mod strategies;

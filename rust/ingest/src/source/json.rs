@@ -301,8 +301,8 @@ impl<'a> Parser<'a> {
         }
         self.at += 2;
         let second = self.four_digits()?;
-        let joined = 0x1_0000 + ((first - 0xd800) << 10) + second.wrapping_sub(0xdc00);
-        let whole = (0xdc00..0xe000).contains(&second).then_some(joined).and_then(char::from_u32);
+        let joined = || 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+        let whole = (0xdc00..0xe000).contains(&second).then(joined).and_then(char::from_u32);
         Ok(whole.unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
@@ -329,9 +329,9 @@ mod tests {
 
     #[test]
     fn strings_are_unescaped() {
-        let value = parse(r#"["\u2318", "a\n\"\\\/", "\ud83d\ude00", "\ud83d", "ü"]"#).unwrap();
+        let value = parse(r#"["\u2318", "a\n\"\\\/", "\ud83d\ude00", "\ud83d", "\ud83d\u0041", "ü"]"#).unwrap();
         let items: Vec<_> = value.items().iter().filter_map(Value::text).collect();
-        assert_eq!(items, ["\u{2318}", "a\n\"\\/", "\u{1f600}", "\u{fffd}", "ü"]);
+        assert_eq!(items, ["\u{2318}", "a\n\"\\/", "\u{1f600}", "\u{fffd}", "\u{fffd}", "ü"]);
     }
 
     #[test]

@@ -16,6 +16,10 @@ pub(super) const HEARTBEAT_SECS: u64 = 30;
 pub(super) const SUBSCRIPTIONS: usize = 100;
 /// Addresses that one subscription names.
 pub(super) const ADDRESSES: usize = 1000;
+/// Bytes of the id that a client gives a message.
+const LONGEST_ID: usize = 128;
+/// Characters that the message of a refusal has.
+const LONGEST_REFUSAL: usize = 300;
 /// Messages that a client may send in a second.
 pub(super) const MESSAGES_PER_SECOND: u32 = 20;
 /// Bytes of a client's message: a subscription that names 1,000 addresses fits.
@@ -139,15 +143,16 @@ impl Request {
     pub fn parse(text: &str) -> Result<Self, Refused> {
         let value: Value = serde_json::from_str(text)
             .map_err(|error| Refused { id: None, message: format!("the message is no JSON: {error}") })?;
-        let given = value.get("id").and_then(Value::as_str).map(str::to_owned);
-        let refused = |message: String| Refused { id: given.clone(), message };
+        // What is refused is not sent back at length.
+        let given = value.get("id").and_then(Value::as_str).filter(|id| id.len() <= LONGEST_ID).map(str::to_owned);
+        let refused = |message: String| Refused { id: given.clone(), message: shortened(message) };
         let written: Written =
             serde_json::from_value(value).map_err(|error| refused(format!("the message cannot be read: {error}")))?;
         let needed = |field: Option<String>, name: &str| field.ok_or_else(|| refused(format!("{name} is required")));
         let action = needed(written.action, "action")?;
         let id = || match &written.id {
-            Some(Value::String(id)) if id.len() <= 128 => Ok(id.clone()),
-            Some(Value::String(_)) => Err(refused("id has more than 128 bytes".to_owned())),
+            Some(Value::String(id)) if id.len() <= LONGEST_ID => Ok(id.clone()),
+            Some(Value::String(_)) => Err(refused(format!("id has more than {LONGEST_ID} bytes"))),
             Some(other) => Err(refused(format!("id: expected text, got {other}"))),
             None => Err(refused("id is required".to_owned())),
         };
@@ -172,6 +177,15 @@ impl Request {
             }
         }
     }
+}
+
+/// A text that may repeat what a client sent, cut where that was long.
+fn shortened(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(LONGEST_REFUSAL) {
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
 }
 
 /// The first message of the server.
