@@ -17,7 +17,7 @@ GROWTH ?= s
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
-.PHONY: help demo serve test test-rust test-python test-notebooks test-schemathesis test-docs test-full check fmt docs wheel bench bench-wheel deny clean-demo
+.PHONY: help demo serve test test-rust test-python test-notebooks test-schemathesis test-docs test-full check fmt docs wheel bench bench-wheel load deny clean-demo
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -82,6 +82,9 @@ bench-wheel: $(VENV)/ready $(BENCH)/ready
 	@rm -f "$(BENCH)"/wheels/headwater-*.whl
 	$(VENV_BIN)/maturin build --release --out "$(BENCH)/wheels" --interpreter $(PYTHON)
 	"$(BENCH)/venv/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$(BENCH)"/wheels/headwater-*.whl
+
+load: ## calls per second beside a bare handler, on the store of STORE=DIR; its state lies in TMPDIR
+	cargo run --release -p headwater-server --example load -- "$(STORE)"
 
 deny: ## licences, banned crates and sources of the dependencies
 	@command -v cargo-deny >/dev/null || cargo install cargo-deny --locked

@@ -20,6 +20,8 @@ command -v redis-server >/dev/null ||
 if ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
     leave_out postgres_ "of a state in PostgreSQL, because it is not installed: apt install postgresql"
 fi
+command -v "${CC:-cc}" >/dev/null ||
+    leave_out shim_ "of disks and clocks that fail under a server, because there is no C compiler: apt install gcc"
 
 # shellcheck disable=SC2086
 cargo test --workspace --quiet -- $skip

@@ -1,12 +1,15 @@
-//! Throughput of the gateway beside a bare axum handler, in one run: a free call, and a billed one whose charge is on
-//! the disk before its answer.
+//! Throughput and latency of the gateway beside a bare axum handler, in one run: a free call, and a billed one whose
+//! charge is on the disk before its answer.
 //!
 //! ```text
-//! cargo run --release -p headwater-server --example load -- STORE [SECONDS]
+//! cargo run --release -p headwater-server --example load -- STORE [SECONDS [OPEN_SECONDS]]
 //! ```
 //!
-//! Servers and clients share this process and its cores. Rounds alternate; ratios are medians of five. The state lies in
-//! the folder of `TMPDIR`, whose disk decides what a billed call costs: its `fdatasync` is measured in the same run.
+//! Servers and clients share this process and its cores. Closed loops alternate in five rounds of SECONDS each; ratios
+//! are medians. Then calls come at half the rate that was reached, whether earlier ones are answered or not, for
+//! OPEN_SECONDS, and times count from when a call was due. The state lies in the folder of `TMPDIR`, whose disk decides
+//! what a billed call costs: its `fdatasync` is measured in the same run. At the end every call must have its row in
+//! the audit and every charge its link in the credit ledger.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,14 +18,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use axum::Router;
 use axum::routing::get;
 use headwater_ledger::Store;
-use headwater_server::gateway::{Gateway, Settings, serve};
+use headwater_server::gateway::{Gateway, LimitSettings, Plan, Rate, Settings, serve};
 use headwater_server::state::{Access, Environment, Home, Options, State, check_ledger};
+use mimalloc::MiMalloc;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+
+/// As in the binary.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 const ROUNDS: usize = 5;
 const CREDITS: i64 = 1_000_000_000_000;
@@ -34,17 +43,61 @@ enum Kind {
     Billed,
 }
 
+/// Where calls go, and what they say.
+struct Target {
+    kind: Kind,
+    address: SocketAddr,
+    request: Arc<str>,
+}
+
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let store = PathBuf::from(arguments.next().context("usage: load STORE [SECONDS]")?);
-    let seconds: u64 = arguments.next().map_or(Ok(3), |text| text.parse())?;
+    let store = PathBuf::from(arguments.next().context("usage: load STORE [SECONDS [OPEN_SECONDS]]")?);
+    let mut seconds = |otherwise| arguments.next().map_or(Ok(otherwise), |text| text.parse().map(Duration::from_secs));
+    let (closed, open) = (seconds(Duration::from_secs(3))?, seconds(Duration::from_secs(20))?);
     let place = std::env::temp_dir().join(format!("headwater-load-{}", std::process::id()));
     let home = Home::in_folder(&place)?;
     let made = home.office("load", |office| office.create_key("load", Environment::Test, CREDITS, None))?;
-    let key = made.key.expose().to_owned();
     let state = State::start(&home, Options::default(), Box::new(|| std::process::abort()))?;
-    let gateway = Gateway::new(Arc::new(Store::open(&store)?), state, Settings::default());
+    let gateway = Gateway::new(Arc::new(Store::open(&store)?), state, settings());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let targets = targets(&runtime, &gateway, made.key.expose())?;
+    let sync = fdatasync(&place, 200)?;
+    println!("fdatasync p50 {:?}, p99 {:?}", at(&sync, 50), at(&sync, 99));
+    let mut calls = 0;
+    let [_, free, billed] = closed_loops(&runtime, &targets, closed, &mut calls)?;
+    println!("at half of that, for {open:?}, from when each call was due:");
+    for (target, rate) in [(&targets[1], free / 2.0), (&targets[2], billed / 2.0)] {
+        let mut times = runtime.block_on(drive(target, 256, open, Some(rate)))?;
+        calls += times.len();
+        times.sort_unstable();
+        let name = if target.kind == Kind::Free { "free" } else { "billed" };
+        println!("{name}: {rate:.0} calls/s, p50 {:?}, p99 {:?}, errors 0", at(&times, 50), at(&times, 99));
+    }
+    runtime.block_on(gateway.state().flush())?;
+    let mut db = home.connect(Access::Read)?;
+    let rows = db.transaction(|tx| {
+        let row = tx.row("SELECT CAST(coalesce(sum(requests), 0) AS BIGINT) FROM audit_page", &[])?;
+        row.map_or(Ok(0), |row| row.int(0))
+    })?;
+    println!("calls of the gateway {calls}, rows of the audit {rows}");
+    ensure!(i64::try_from(calls)? == rows, "every call has one row");
+    println!("entries of the credit ledger, every link of the chain checked: {}", check_ledger(&mut db)?);
+    runtime.shutdown_background();
+    std::fs::remove_dir_all(&place).context("removing the state")?;
+    Ok(())
+}
+
+/// Every limit is looked at, none is met.
+fn settings() -> Settings {
+    let rate = Rate::new(1_000_000, 1_000_000);
+    let plan = Plan { free: rate, medium: rate, concurrency: 10_000, ..Plan::default() };
+    let limits = LimitSettings { enabled: true, plan: Arc::new(plan), ..LimitSettings::default() };
+    Settings { limits, ..Settings::default() }
+}
+
+/// Starts both servers.
+fn targets(runtime: &Runtime, gateway: &Gateway, key: &str) -> anyhow::Result<[Target; 3]> {
     let (ours, bare) = runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
         let ours = listener.local_addr()?;
@@ -57,43 +110,51 @@ fn main() -> anyhow::Result<()> {
         Ok::<_, io::Error>((ours, bare))
     })?;
     let body = r#"{"blockchain":"ethereum","address":"0x00000000000000000000000000000000000000aa"}"#;
-    let request = |kind: Kind| match kind {
-        Kind::Bare => "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_owned(),
-        Kind::Free => format!("GET /v1/chains?include=none HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n\r\n"),
-        Kind::Billed => format!(
-            "POST /v1/transactions HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\n\r\n{body}",
-            body.len()
-        ),
-    };
-    let sync = fdatasync(&place, 200)?;
-    println!("fdatasync p50 {:?}, p99 {:?}", at(&sync, 50), at(&sync, 99));
+    let free = format!("GET /v1/rates?symbols=eth HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n\r\n");
+    let billed = format!(
+        "POST /v1/transactions HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    Ok([
+        Target { kind: Kind::Bare, address: bare, request: "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".into() },
+        Target { kind: Kind::Free, address: ours, request: free.into() },
+        Target { kind: Kind::Billed, address: ours, request: billed.into() },
+    ])
+}
+
+/// Prints a line for each number of connections, and gives the rates that were reached with the last.
+fn closed_loops(
+    runtime: &Runtime,
+    targets: &[Target; 3],
+    time: Duration,
+    calls: &mut usize,
+) -> anyhow::Result<[f64; 3]> {
     println!(
         "| connections | bare calls/s | free calls/s | billed calls/s | free / bare | billed / bare | free p50 / p99 | billed p50 / p99 |"
     );
     println!("|---|---|---|---|---|---|---|---|");
+    let mut reached = [0.0; 3];
     for connections in [64, 256] {
         let mut rates = [const { Vec::new() }; 3];
         let mut times = [const { Vec::new() }; 3];
         for _ in 0..ROUNDS {
-            for (place, kind) in [Kind::Bare, Kind::Free, Kind::Billed].into_iter().enumerate() {
-                let address = if kind == Kind::Bare { bare } else { ours };
-                let time = Duration::from_secs(seconds);
-                let mut round = runtime.block_on(load(address, Arc::from(request(kind)), connections, time))?;
+            for (place, target) in targets.iter().enumerate() {
+                let mut round = runtime.block_on(drive(target, connections, time, None))?;
+                *calls += if target.kind == Kind::Bare { 0 } else { round.len() };
                 #[expect(clippy::cast_precision_loss, reason = "counts of calls are small")]
                 rates[place].push(round.len() as f64 / time.as_secs_f64());
                 times[place].append(&mut round);
             }
         }
-        let [bare, free, billed] = rates.each_ref().map(|rates| median(rates));
+        reached = rates.each_ref().map(|rates| median(rates));
         let over = |place: usize| {
             let ratios: Vec<f64> = rates[place].iter().zip(&rates[0]).map(|(ours, bare)| ours / bare).collect();
             median(&ratios)
         };
-        for times in &mut times {
-            times.sort_unstable();
-        }
+        times.iter_mut().for_each(|times| times.sort_unstable());
         let shown = |times: &[Duration]| format!("{:?} / {:?}", at(times, 50), at(times, 99));
+        let [bare, free, billed] = reached;
         println!(
             "| {connections} | {bare:.0} | {free:.0} | {billed:.0} | {:.2} | {:.2} | {} | {} |",
             over(1),
@@ -102,12 +163,7 @@ fn main() -> anyhow::Result<()> {
             shown(&times[2])
         );
     }
-    runtime.block_on(gateway.state().flush())?;
-    let mut db = home.connect(Access::Read)?;
-    println!("entries of the credit ledger, every link of the chain checked: {}", check_ledger(&mut db)?);
-    runtime.shutdown_background();
-    std::fs::remove_dir_all(&place).context("removing the state")?;
-    Ok(())
+    Ok(reached)
 }
 
 fn fdatasync(folder: &Path, times: usize) -> io::Result<Vec<Duration>> {
@@ -123,41 +179,31 @@ fn fdatasync(folder: &Path, times: usize) -> io::Result<Vec<Duration>> {
     Ok(taken)
 }
 
-/// Times of all calls, in a closed loop per connection.
-async fn load(address: SocketAddr, request: Arc<str>, connections: usize, time: Duration) -> io::Result<Vec<Duration>> {
-    let until = Instant::now() + time;
-    let mut running = Vec::with_capacity(connections);
-    for _ in 0..connections {
-        let request = Arc::clone(&request);
+/// Times of all calls. In a closed loop each connection calls again as soon as it is answered; at a rate, when its next
+/// call is due, and what it is late counts.
+async fn drive(target: &Target, connections: u32, time: Duration, rate: Option<f64>) -> io::Result<Vec<Duration>> {
+    let start = Instant::now();
+    let until = start + time;
+    let every = rate.map(|rate| Duration::from_secs_f64(f64::from(connections) / rate));
+    let mut running = Vec::new();
+    for number in 0..connections {
+        let (request, address) = (Arc::clone(&target.request), target.address);
+        let first = every.map(|every| start + every * number / connections);
         running.push(tokio::spawn(async move {
             let stream = TcpStream::connect(address).await?;
             stream.set_nodelay(true)?;
-            let mut stream = BufReader::new(stream);
-            let (mut line, mut body, mut times) = (String::new(), Vec::new(), Vec::new());
-            while Instant::now() < until {
-                let started = Instant::now();
-                stream.write_all(request.as_bytes()).await?;
-                let mut length = 0;
-                loop {
-                    line.clear();
-                    stream.read_line(&mut line).await?;
-                    if line.len() <= 2 {
-                        break;
-                    }
-                    if line.starts_with("HTTP/1.1 ") && !line.starts_with("HTTP/1.1 200") {
-                        return Err(io::Error::other(line));
-                    }
-                    if let Some((name, digits)) = line.split_once(':')
-                        && name.eq_ignore_ascii_case("content-length")
-                    {
-                        length = digits.trim().parse().map_err(io::Error::other)?;
-                    }
+            let mut client = Client { stream: BufReader::new(stream), line: String::new(), body: Vec::new() };
+            let (mut due, mut times) = (first, Vec::new());
+            while due.unwrap_or_else(Instant::now) < until {
+                if let Some(due) = due {
+                    tokio::time::sleep_until(due.into()).await;
                 }
-                body.resize(length, 0);
-                stream.read_exact(&mut body).await?;
+                let started = due.unwrap_or_else(Instant::now);
+                client.call(&request).await?;
                 times.push(started.elapsed());
+                due = due.zip(every).map(|(due, every)| due + every);
             }
-            Ok(times)
+            Ok::<_, io::Error>(times)
         }));
     }
     let mut times = Vec::new();
@@ -165,6 +211,38 @@ async fn load(address: SocketAddr, request: Arc<str>, connections: usize, time: 
         times.append(&mut one.await.map_err(io::Error::other)??);
     }
     Ok(times)
+}
+
+/// One connection.
+struct Client {
+    stream: BufReader<TcpStream>,
+    line: String,
+    body: Vec<u8>,
+}
+
+impl Client {
+    /// One call, answered with 200.
+    async fn call(&mut self, request: &str) -> io::Result<()> {
+        self.stream.write_all(request.as_bytes()).await?;
+        let mut length = 0;
+        loop {
+            self.line.clear();
+            self.stream.read_line(&mut self.line).await?;
+            if self.line.len() <= 2 {
+                break;
+            }
+            if self.line.starts_with("HTTP/1.1 ") && !self.line.starts_with("HTTP/1.1 200") {
+                return Err(io::Error::other(self.line.clone()));
+            }
+            if let Some((name, digits)) = self.line.split_once(':')
+                && name.eq_ignore_ascii_case("content-length")
+            {
+                length = digits.trim().parse().map_err(io::Error::other)?;
+            }
+        }
+        self.body.resize(length, 0);
+        self.stream.read_exact(&mut self.body).await.map(drop)
+    }
 }
 
 fn at(times: &[Duration], percent: usize) -> Duration {

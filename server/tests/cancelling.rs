@@ -1,7 +1,5 @@
 //! Work on a large account stops soon after it is told to, whatever it is doing.
 
-use std::fmt::Write as _;
-use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,31 +8,8 @@ use headwater_engine::{Desk, ErrorKind, endpoint};
 use headwater_ledger::{Cancel, Store};
 use serde_json::{Value, json};
 
-use crate::support::{full, run_json};
-
-const HUB: &str = "0x5df9b87991262f6ba471f09758cde1c0fc1de734";
-
-/// A store in which one address was paid so many times, by as many others.
-fn store_with_a_hub(place: &Path, payments: u32) -> std::path::PathBuf {
-    let mut file = String::from(
-        "hash,nonce,block_hash,block_number,transaction_index,from_address,to_address,value,gas,gas_price,input,block_timestamp,max_fee_per_gas,max_priority_fee_per_gas,transaction_type\n",
-    );
-    for payment in 0..payments {
-        let (block, place) = (46_147 + payment / 100, payment % 100);
-        let time = 1_438_918_233 + u64::from(payment / 100) * 15;
-        writeln!(
-            file,
-            "0x{payment:064x},0,0x{block:064x},{block},{place},0x{:040x},{HUB},31337,21000,50000000000000,0x,{time},,,0",
-            u64::from(payment) * 7919 + 1
-        )
-        .unwrap();
-    }
-    let (store, path) = (place.join("hub"), place.join("transactions.csv"));
-    std::fs::write(&path, file).unwrap();
-    run_json(&["ingest", "--json", "--store", store.to_str().unwrap(), path.to_str().unwrap()]);
-    std::fs::remove_file(&path).unwrap();
-    store
-}
+use crate::support::full;
+use crate::support::hub::{HUB, Way, store_with_a_hub};
 
 /// Requests that look at all of the account.
 fn requests() -> Vec<(&'static str, Value)> {
@@ -61,10 +36,10 @@ fn requests() -> Vec<(&'static str, Value)> {
 #[test]
 fn long_work_stops_soon_after_it_is_told_to() {
     let place = tempfile::tempdir().unwrap();
-    let payments = if full() { 3_000_000 } else { 120_000 };
-    let store = store_with_a_hub(place.path(), payments);
+    let payments = if full() { 1_000_000 } else { 120_000 };
+    let store = store_with_a_hub(place.path(), payments, Way::In);
     let desk = Desk::new(Arc::new(Store::open(&store).unwrap()));
-    let rounds = if full() { 50 } else { 5 };
+    let rounds = if full() { 25 } else { 5 };
     let mut stopped = 0;
     for (name, request) in requests() {
         let endpoint = endpoint(name).unwrap();

@@ -7,19 +7,19 @@ use std::time::{Duration, Instant};
 
 use headwater_server::gateway::Settings;
 
-use crate::support::{Mood, QUIET, Server, full, quantile, within};
-
-/// Threads and open files of this process.
-fn held() -> (usize, usize) {
-    let count = |folder: &str| std::fs::read_dir(folder).unwrap().count();
-    (count("/proc/self/task"), count("/proc/self/fd"))
-}
+use crate::support::{Mood, QUIET, Server, connections, full, quantile, within};
 
 #[test]
 fn calls_past_their_deadline_and_calls_of_clients_that_left_cost_nothing_and_leave_nothing() {
     const DEADLINE: Duration = Duration::from_millis(100);
     let server = Server::with(Settings { budget_ms: Some(100), ..Settings::default() });
     let (_, key) = server.key(100_000);
+    assert_eq!(server.client().post("/v1/counterparty", &key, QUIET).unwrap().status, 200);
+    let mut before = [0; 3];
+    within(Duration::from_secs(20), "it has nothing to do", || {
+        before = server.held();
+        before[1..] == [2, 0]
+    });
     server.moody.set(Mood::Slow);
     let (workers, each) = if full() { (20, 50) } else { (8, 4) };
     let times = Mutex::new(Vec::new());
@@ -52,8 +52,13 @@ fn calls_past_their_deadline_and_calls_of_clients_that_left_cost_nothing_and_lea
     within(Duration::from_secs(20), "the slots are free", || {
         server.client().post("/v1/counterparty", &key, QUIET).unwrap().status == 200
     });
+    let mut after = [0; 3];
+    within(Duration::from_secs(20), "it has no more tasks, threads and connections than before", || {
+        after = server.held();
+        after.iter().zip(before).all(|(after, before)| *after <= before)
+    });
     println!(
-        "deadlines: {} calls answered 504, p99 {late:.1?} after the deadline of {DEADLINE:?}; {} clients left",
+        "deadlines: {} calls answered 504, p99 {late:.1?} after the deadline of {DEADLINE:?}; {} clients left; tasks, threads and connections {before:?} before, {after:?} after",
         times.len(),
         workers * each
     );
@@ -90,14 +95,7 @@ fn nothing_is_left_open_once_clients_are_gone() {
     for _ in 0..20 {
         server.client().post("/v1/transactions", &key, QUIET).unwrap();
     }
-    let address = server.address;
-    let sockets = || {
-        // Sockets of the server's side, by its port: other tests of this process have ports of their own.
-        let port = format!(":{:04X}", address.port());
-        let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
-        let open = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
-        open.filter(|line| line[1].ends_with(&port) && line[3] != "06" && line[3] != "0A").count()
-    };
+    let sockets = || connections(server.address);
     within(Duration::from_secs(5), "earlier connections are gone", || sockets() == 0);
     let mut clients: Vec<_> = (0..50).map(|_| server.client()).collect();
     for client in &mut clients {
@@ -106,6 +104,6 @@ fn nothing_is_left_open_once_clients_are_gone() {
     let open = sockets();
     drop(clients);
     within(Duration::from_secs(5), "all connections are gone", || sockets() == 0);
-    println!("connections: {open} open, 0 after their clients left; threads and files of the process {:?}", held());
+    println!("connections: {open} open, 0 after their clients left");
     assert_eq!(open, 50);
 }

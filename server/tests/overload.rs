@@ -1,13 +1,14 @@
 //! More calls than can be done: those that are taken are done, the others are told at once, light ones keep their place.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use headwater_server::gateway::Settings;
 
-use crate::support::{Mood, QUIET, Server, full, quantile, within};
+use crate::support::hub::{HUB, Way, hash, store_with_a_hub};
+use crate::support::{Client, Mood, Process, QUIET, Server, at_once, full, made_key, quantile, resident, within};
 
 #[test]
 fn heavy_calls_beyond_the_queue_are_told_at_once_and_light_ones_are_answered() {
@@ -98,8 +99,8 @@ fn at_five_times_its_capacity_it_does_as_much_as_ever_and_is_itself_again_at_onc
     let (_, key) = server.key(10_000_000);
     server.moody.set(Mood::Slow);
     let cores = thread::available_parallelism().map_or(2, usize::from);
-    let time = Duration::from_secs(if full() { 300 } else { 3 });
-    let (peak, _, _) = load(&server, &key, cores + 2, time.min(Duration::from_secs(20)));
+    let time = Duration::from_secs(if full() { 30 } else { 3 });
+    let (peak, _, _) = load(&server, &key, cores + 2, time);
     let (goodput, told, mut times) = load(&server, &key, 5 * (cores + 64), time);
     let health = quantile(&mut times, 0.99);
     server.moody.set(Mood::Good);
@@ -116,4 +117,167 @@ fn at_five_times_its_capacity_it_does_as_much_as_ever_and_is_itself_again_at_onc
     assert!(told > 0);
     assert!(goodput >= 0.8 * peak, "{goodput} of {peak}");
     assert!(health < Duration::from_secs(2));
+}
+
+/// What was seen beside other calls.
+struct Seen {
+    /// How long light calls took.
+    light: Vec<Duration>,
+    /// How long `/healthz` took.
+    health: Vec<Duration>,
+    /// Most memory that the server had.
+    memory: u64,
+}
+
+/// What became of more calls than can be done.
+struct Overloaded {
+    /// Calls a second that were answered.
+    goodput: f64,
+    /// Calls that were told to come later.
+    told: usize,
+    seen: Seen,
+    /// How long after the last of them a heavy call was answered.
+    again: Duration,
+}
+
+/// A server with real work to do, and the keys of those who ask it.
+struct Busy {
+    server: Process,
+    heavy: String,
+    light: String,
+    payments: u32,
+    /// Heavy calls so far: none is like another, so no answer is kept.
+    calls: AtomicU64,
+}
+
+impl Busy {
+    fn start(place: &std::path::Path, payments: u32) -> Self {
+        let store = store_with_a_hub(place, payments, Way::In);
+        let (heavy, light) = (made_key(&store, 100_000_000), made_key(&store, 100_000_000));
+        Self { server: Process::start(&store, &[]), heavy, light, payments, calls: AtomicU64::new(0) }
+    }
+
+    fn client(&self) -> Client {
+        self.server.client().unwrap()
+    }
+
+    /// A ranking over all of the account, another one each time.
+    fn heavy(&self, client: &mut Client) -> u16 {
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        let body = format!(
+            r#"{{"blockchain":"ethereum","address":"{HUB}","start_time":1438918300,"end_time":{}}}"#,
+            2_000_000_000 + number
+        );
+        client.post("/v1/counterparty", &self.heavy, &body).unwrap().status
+    }
+
+    /// A transaction, another one each time; how long it took.
+    fn light(&self, client: &mut Client, number: u32) -> Duration {
+        let path = format!("/v1/transaction/{}?blockchain=ethereum", hash(number % self.payments));
+        let started = Instant::now();
+        let reply = client.send("GET", &path, &[("X-API-Key", &self.light)], b"").unwrap();
+        assert_eq!(reply.status, 200, "{}", String::from_utf8_lossy(&reply.body));
+        started.elapsed()
+    }
+
+    /// Light calls, one every 10 ms, until it is enough; `/healthz` is asked between them.
+    fn watch(&self, enough: impl Fn() -> bool) -> Seen {
+        let mut client = self.client();
+        let (mut light, mut health, mut memory) = (Vec::new(), Vec::new(), 0);
+        for number in 0.. {
+            if enough() {
+                break;
+            }
+            light.push(self.light(&mut client, number * 7));
+            let started = Instant::now();
+            assert_eq!(client.send("GET", "/healthz", &[], b"").unwrap().status, 200);
+            health.push(started.elapsed());
+            memory = resident(self.server.id()).max(memory);
+            thread::sleep(Duration::from_millis(10));
+        }
+        Seen { light, health, memory }
+    }
+
+    /// So many heavy calls a second, sent when they are due whether earlier ones are answered or not.
+    fn overload(&self, rate: f64, time: Duration) -> Overloaded {
+        // As many as can be inside, and as many again to be told so.
+        let senders = 2 * (thread::available_parallelism().map_or(2, usize::from) + 64);
+        let (due, done, told) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        let started = Instant::now();
+        let (seen, again) = thread::scope(|scope| {
+            let watched = scope.spawn(|| self.watch(|| started.elapsed() >= time));
+            let again = scope.spawn(|| {
+                thread::sleep(time);
+                within(Duration::from_secs(30), "it is itself again", || self.heavy(&mut self.client()) == 200);
+                started.elapsed().saturating_sub(time)
+            });
+            at_once(senders, |_| {
+                let mut client = self.client();
+                loop {
+                    let number = u32::try_from(due.fetch_add(1, Ordering::Relaxed)).unwrap();
+                    let at = Duration::from_secs_f64(f64::from(number) / rate);
+                    if at >= time {
+                        break;
+                    }
+                    thread::sleep(at.saturating_sub(started.elapsed()));
+                    match self.heavy(&mut client) {
+                        200 => drop(done.fetch_add(usize::from(started.elapsed() <= time), Ordering::Relaxed)),
+                        429 => drop(told.fetch_add(1, Ordering::Relaxed)),
+                        other => panic!("{other}"),
+                    }
+                }
+            });
+            (watched.join().unwrap(), again.join().unwrap())
+        });
+        let done = u32::try_from(done.into_inner()).unwrap();
+        Overloaded { goodput: f64::from(done) / time.as_secs_f64(), told: told.into_inner(), seen, again }
+    }
+
+    /// Heavy calls a second of as many clients as can be at work.
+    fn peak(&self, time: Duration) -> f64 {
+        let started = Instant::now();
+        let done = at_once(thread::available_parallelism().map_or(2, usize::from), |_| {
+            let mut client = self.client();
+            let mut done = 0_u32;
+            while started.elapsed() < time {
+                assert_eq!(self.heavy(&mut client), 200);
+                done += 1;
+            }
+            done
+        });
+        f64::from(done.iter().sum::<u32>()) / started.elapsed().as_secs_f64()
+    }
+}
+
+#[test]
+fn real_work_at_five_times_the_capacity_leaves_light_calls_and_memory_alone() {
+    let (payments, time) = if full() { (200_000, 300) } else { (20_000, 4) };
+    let time = Duration::from_secs(time);
+    let place = tempfile::tempdir().unwrap();
+    let busy = Busy::start(place.path(), payments);
+    let started = Instant::now();
+    let mut quiet = busy.watch(|| started.elapsed() > Duration::from_secs(1)).light;
+    let peak = busy.peak(time.min(Duration::from_secs(20)));
+    let before = resident(busy.server.id());
+    let Overloaded { goodput, told, seen, again } = busy.overload(5.0 * peak, time);
+    let Seen { mut light, mut health, memory } = seen;
+    let p99 = |times: &mut Vec<Duration>| quantile(times, 0.99);
+    println!(
+        "overload: real work, {peak:.1} calls/s at capacity, {goodput:.1} at five times that ({told} told to come later); {} light calls with a key, p99 {:.1?} quiet, {:.1?} beside it; /healthz {} of {} with p99 {:.1?}; memory {} MiB, {} at capacity; itself again after {:.1?}",
+        light.len(),
+        p99(&mut quiet),
+        p99(&mut light),
+        health.len(),
+        health.len(),
+        p99(&mut health),
+        memory >> 20,
+        before >> 20,
+        again
+    );
+    assert!(told > 0);
+    // On a machine with other work the two figures are of different moments.
+    assert!(goodput >= 0.5 * peak, "{goodput} of {peak}");
+    assert!(p99(&mut light) < Duration::from_secs(3));
+    // Answers are kept in at most 64 MiB.
+    assert!(memory.saturating_sub(before) <= 128 << 20, "{before} {memory}");
 }

@@ -2,144 +2,172 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use headwater_server::gateway::{Settings, Terms};
 
 use crate::http2::{HEADERS, PREFACE, frame, get, settings};
-use crate::support::{Server, full, quantile};
+use crate::support::{Client, Server, full, quantile};
+
+/// How often an attacker does what it does.
+const PACE: Duration = Duration::from_millis(200);
 
 /// A way to hold a connection: what is sent at first, and again and again.
 struct Attack {
     name: &'static str,
     first: Vec<u8>,
-    again: Vec<u8>,
+    again: &'static [u8],
+    /// Whether it takes its answer a byte at a time.
+    reads_slowly: bool,
 }
 
+/// Ways that need nothing but a listener.
 fn attacks() -> Vec<Attack> {
-    let text = |text: &str| text.as_bytes().to_vec();
     let post =
         "POST /v1/transactions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{";
-    let large = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n".repeat(20);
     // A window of nothing: the answer is there and cannot be sent.
     let shut = [PREFACE, &settings(&[(4, 0)]), &get(1, "/openapi.json")].concat();
     // HEADERS without END_HEADERS: what must follow never comes.
     let half = [PREFACE, &settings(&[]), &frame(HEADERS, 0, 1, &[0x82])].concat();
-    let attack = |name, first, again| Attack { name, first, again };
+    let attack = |name, first, again| Attack { name, first, again, reads_slowly: false };
     vec![
-        attack("no bytes", Vec::new(), Vec::new()),
-        attack("slow head", text("GET / HTTP/1.1\r\nX: "), text("a")),
-        attack("slow body", text(post), text(" ")),
-        attack("slow read", large.into_bytes(), Vec::new()),
-        attack("idle", text("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), Vec::new()),
-        attack("HTTP/2 with nothing to say", [PREFACE, &settings(&[])].concat(), Vec::new()),
-        attack("HTTP/2 with a shut window", shut, Vec::new()),
-        attack("HTTP/2 with half a head", half, Vec::new()),
+        attack("no bytes", Vec::new(), b""),
+        attack("slow head", b"GET / HTTP/1.1\r\nX: ".to_vec(), b"a"),
+        attack("slow body", post.into(), b" "),
+        attack("idle", b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), b""),
+        attack("HTTP/2 with nothing to say", [PREFACE, &settings(&[])].concat(), b""),
+        attack("HTTP/2 with a shut window", shut, b""),
+        attack("HTTP/2 with half a head", half, b""),
     ]
 }
 
-/// Holds a connection until the server ends it; gives how long that took.
-fn hold(address: SocketAddr, attack: &Attack, give_up: Duration) -> Option<Duration> {
-    let mut stream = TcpStream::connect(address).ok()?;
-    let started = Instant::now();
-    let mut gone = stream.write_all(&attack.first).is_err();
-    stream.set_read_timeout(Some(Duration::from_millis(50))).ok()?;
-    // One byte at a time is all that a slow reader reads; the others wait for the end.
-    let mut read = vec![0; if attack.name == "slow read" { 1 } else { 1 << 16 }];
-    while !gone && started.elapsed() < give_up {
-        thread::sleep(Duration::from_millis(200));
-        gone = match stream.read(&mut read) {
-            Ok(read) => read == 0,
-            Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
-        };
-        gone |= stream.write_all(&attack.again).is_err();
-        // What was sent before the end may lie in the system's buffers; whether the end is there, a write tells.
-        gone |= attack.name == "slow read" && started.elapsed() > Duration::from_secs(1) && is_reset(&stream);
-    }
-    gone.then(|| started.elapsed())
+/// Asks for much and takes little of it.
+fn slow_read() -> Attack {
+    let first = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n".repeat(20).into_bytes();
+    // What was sent before the end may lie in the system's buffers; whether the end is there, a write tells.
+    Attack { name: "slow read", first, again: b"\r\n", reads_slowly: true }
 }
 
-/// Whether the other end has closed, without taking what it sent.
-fn is_reset(stream: &TcpStream) -> bool {
-    stream.take_error().is_ok_and(|error| error.is_some()) || (&*stream).write_all(b"\r\n").is_err()
+/// A connection that is held.
+struct Held {
+    kind: usize,
+    stream: TcpStream,
+    started: Instant,
+}
+
+impl Held {
+    fn open(address: SocketAddr, kind: usize, attack: &Attack) -> Self {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(&attack.first).unwrap();
+        stream.set_nonblocking(true).unwrap();
+        Self { kind, stream, started: Instant::now() }
+    }
+
+    /// Does again what the attack does; tells whether the server has ended the connection.
+    fn is_gone(&mut self, attack: &Attack, buffer: &mut [u8]) -> bool {
+        let room = if attack.reads_slowly { 1 } else { buffer.len() };
+        let would_wait = |kind: ErrorKind| kind == ErrorKind::WouldBlock;
+        let ended = match self.stream.read(&mut buffer[..room]) {
+            Ok(read) => read == 0,
+            Err(error) => !would_wait(error.kind()),
+        };
+        ended || self.stream.write_all(attack.again).is_err_and(|error| !would_wait(error.kind()))
+    }
+}
+
+/// Holds so many connections of each kind until the server has ended them. One thread does it, each connection in its
+/// turn, so that what is measured beside it is the server and not the attack. Gives the longest of each kind; kinds of
+/// which some are still there at the end have no time.
+fn hold(address: SocketAddr, attacks: &[Attack], each: usize, give_up: Duration) -> Vec<Option<Duration>> {
+    let kinds = (0..each).flat_map(|_| 0..attacks.len());
+    let mut held: Vec<Held> = kinds.map(|kind| Held::open(address, kind, &attacks[kind])).collect();
+    let mut longest = vec![Some(Duration::ZERO); attacks.len()];
+    let (begun, mut buffer) = (Instant::now(), vec![0; 64 << 10]);
+    while !held.is_empty() && begun.elapsed() < give_up {
+        let (round, count) = (Instant::now(), held.len());
+        let mut place = 0_u32;
+        held.retain_mut(|one| {
+            place += 1;
+            // A round takes the whole pace, in steps of a hundred connections.
+            if place % 100 == 0 {
+                let due = PACE * place / u32::try_from(count).unwrap();
+                thread::sleep(due.saturating_sub(round.elapsed()));
+            }
+            let gone = one.is_gone(&attacks[one.kind], &mut buffer);
+            if gone {
+                longest[one.kind] = longest[one.kind].max(Some(one.started.elapsed()));
+            }
+            !gone
+        });
+        thread::sleep(PACE.saturating_sub(round.elapsed()));
+    }
+    for one in held {
+        longest[one.kind] = None;
+    }
+    longest
+}
+
+/// Asks on new connections, one after the other, until it is enough; gives how long each took and how many failed.
+fn ask(address: SocketAddr, enough: impl Fn(usize) -> bool) -> (Vec<Duration>, usize) {
+    let (mut times, mut failed) = (Vec::new(), 0);
+    while !enough(times.len()) {
+        let started = Instant::now();
+        let reply = Client::connect(address).and_then(|mut client| client.send("GET", "/healthz", &[], b""));
+        times.push(started.elapsed());
+        failed += usize::from(reply.map_or(0, |reply| reply.status) != 200);
+        thread::sleep(Duration::from_millis(5));
+    }
+    (times, failed)
+}
+
+/// Attacks a listener and asks it at the same time.
+fn attack(listener: &str, address: SocketAddr, terms: &Terms, attacks: &[Attack], each: usize) {
+    // The longest: a body has 10 s, and an HTTP/2 connection another idle time after its answer, and a moment to go.
+    let most = terms.idle.max(Duration::from_secs(12)) + Duration::from_secs(5);
+    let (mut quiet, _) = ask(address, |asked| asked == 400);
+    let over = AtomicBool::new(false);
+    let (longest, (mut loud, failed)) = thread::scope(|scope| {
+        let normal = scope.spawn(|| ask(address, |_| over.load(Ordering::Relaxed)));
+        let longest = hold(address, attacks, each, most + Duration::from_secs(10));
+        over.store(true, Ordering::Relaxed);
+        (longest, normal.join().unwrap())
+    });
+    for (attack, time) in attacks.iter().zip(&longest) {
+        println!("slow clients, {listener}: {each} with {}: all gone after {time:.1?}", attack.name);
+    }
+    let p = |times: &mut Vec<Duration>| [0.5, 0.99, 1.0].map(|share| quantile(times, share));
+    println!(
+        "slow clients, {listener}: {} normal requests beside {}, {failed} failed; p50, p99 and longest {:.1?} quiet, {:.1?} beside them",
+        loud.len(),
+        each * attacks.len(),
+        p(&mut quiet),
+        p(&mut loud)
+    );
+    assert_eq!(failed, 0);
+    assert!(longest.iter().all(|time| time.is_some_and(|time| time < most)), "{longest:?}");
+}
+
+/// Terms under which a test need not wait for long, or those of every day.
+fn terms() -> Terms {
+    if full() {
+        return Terms::default();
+    }
+    let (head, idle, stall) = (Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(2));
+    Terms { head, idle, stall, ..Terms::default() }
 }
 
 #[test]
 fn slow_clients_are_gone_in_time_and_nobody_else_notices() {
-    let (each, terms) = if full() {
-        (625, Terms::default())
-    } else {
-        let short = Terms {
-            head: Duration::from_secs(1),
-            idle: Duration::from_secs(2),
-            stall: Duration::from_secs(2),
-            ..Terms::default()
-        };
-        (10, short)
-    };
-    // The longest: a body has 10 s, and an HTTP/2 connection another idle time after its answer, and a moment to go.
-    let most = terms.idle.max(Duration::from_secs(12)) + Duration::from_secs(5);
-    let server = Server::on(terms, Settings { auth_required: false, ..Settings::default() });
-    let ask = |count: usize, pause: u64| {
-        let mut times = Vec::new();
-        let mut failed = 0;
-        for _ in 0..count {
-            let started = Instant::now();
-            let status = server.client().send("GET", "/healthz", &[], b"").map_or(0, |reply| reply.status);
-            times.push(started.elapsed());
-            failed += usize::from(status != 200);
-            thread::sleep(Duration::from_millis(pause));
-        }
-        (quantile(&mut times, 0.99), failed)
-    };
-    let (quiet, _) = ask(100, 2);
-    let attacks = attacks();
-    let (still_there, longest) = (AtomicUsize::new(0), Mutex::new(vec![Duration::ZERO; attacks.len()]));
-    let over = AtomicBool::new(false);
-    let (loud, failed, asked) = thread::scope(|scope| {
-        let (longest, still_there, over, ask) = (&longest, &still_there, &over, &ask);
-        let normal = scope.spawn(move || {
-            let (mut times, mut failed, mut asked) = (Vec::new(), 0, 0);
-            while !over.load(Ordering::Relaxed) {
-                let (time, lost) = ask(50, 5);
-                times.push(time);
-                failed += lost;
-                asked += 50;
-            }
-            (times.into_iter().max().unwrap_or_default(), failed, asked)
-        });
-        let holders: Vec<_> = attacks
-            .iter()
-            .enumerate()
-            .flat_map(|(kind, attack)| (0..each).map(move |_| (kind, attack)))
-            .map(|(kind, attack)| {
-                let builder = thread::Builder::new().stack_size(128 << 10);
-                let held = move || match hold(server.address, attack, most + Duration::from_secs(10)) {
-                    Some(time) => {
-                        let mut longest = longest.lock().unwrap();
-                        longest[kind] = longest[kind].max(time);
-                    }
-                    None => drop(still_there.fetch_add(1, Ordering::Relaxed)),
-                };
-                builder.spawn_scoped(scope, held).unwrap()
-            })
-            .collect();
-        for holder in holders {
-            holder.join().unwrap();
-        }
-        over.store(true, Ordering::Relaxed);
-        normal.join().unwrap()
-    });
-    let longest = longest.into_inner().unwrap();
-    for (attack, time) in attacks.iter().zip(&longest) {
-        println!("slow clients: {each} with {}: all gone after {time:.1?}", attack.name);
-    }
-    println!(
-        "slow clients: {asked} normal requests beside them, {failed} failed, p99 {quiet:.1?} quiet, {loud:.1?} beside them"
-    );
-    assert_eq!((still_there.into_inner(), failed), (0, 0));
-    assert!(longest.iter().all(|time| *time < most), "{longest:?}");
+    let server = Server::on(terms(), Settings { auth_required: false, ..Settings::default() });
+    let mut attacks = attacks();
+    attacks.push(slow_read());
+    attack("public", server.address, &terms(), &attacks, if full() { 625 } else { 10 });
+}
+
+#[test]
+fn slow_clients_of_the_admin_listener_are_gone_in_time_as_well() {
+    let server = Server::on(terms(), Settings::default());
+    attack("admin", server.admin, &terms(), &attacks(), if full() { 35 } else { 10 });
 }

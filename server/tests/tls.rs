@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use crate::support::{Process, run, small_store, within};
+use crate::support::{Client, Process, run, small_store, within};
 
 type Connection = StreamOwned<ClientConnection, TcpStream>;
 
@@ -26,7 +26,7 @@ fn make(place: &Path) -> (PathBuf, PathBuf) {
 }
 
 /// Connects and trusts nothing but this certificate.
-fn connect(server: &Process, certificate: &Path, protocol: &str) -> std::io::Result<Connection> {
+fn connect(address: SocketAddr, certificate: &Path, protocol: &str) -> std::io::Result<Connection> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(certificate).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -37,7 +37,7 @@ fn connect(server: &Process, certificate: &Path, protocol: &str) -> std::io::Res
         .with_no_client_auth();
     config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
     let mut tls = ClientConnection::new(Arc::new(config), ServerName::try_from("localhost").unwrap()).unwrap();
-    let mut stream = TcpStream::connect(server.address)?;
+    let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
     tls.complete_io(&mut stream)?;
     Ok(StreamOwned::new(tls, stream))
@@ -51,9 +51,10 @@ fn is_answered(connection: &mut Connection) -> bool {
     read[..length].starts_with(b"HTTP/1.1 200 OK")
 }
 
-fn start(store: &Path, certificate: &Path, key: &Path) -> Process {
+fn start(store: &Path, certificate: &Path, key: &Path, more: &[&str]) -> Process {
     let set = |name: &str, path: &Path| format!("server.{name}={}", path.display());
-    Process::start(store, &["--set", &set("tls_cert", certificate), "--set", &set("tls_key", key)])
+    let (certificate, key) = (set("tls_cert", certificate), set("tls_key", key));
+    Process::start(store, &[&["--set", &certificate, "--set", &key][..], more].concat())
 }
 
 #[test]
@@ -61,12 +62,27 @@ fn tls_is_spoken_with_both_protocols_and_nothing_in_clear() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let (certificate, key) = make(place.path());
-    let server = start(&store, &certificate, &key);
-    let mut connection = connect(&server, &certificate, "http/1.1").unwrap();
+    let server = start(&store, &certificate, &key, &[]);
+    let mut connection = connect(server.address, &certificate, "http/1.1").unwrap();
     assert!(is_answered(&mut connection) && is_answered(&mut connection));
-    let two = connect(&server, &certificate, "h2").unwrap();
+    let two = connect(server.address, &certificate, "h2").unwrap();
     assert_eq!(two.conn.alpn_protocol(), Some(&b"h2"[..]));
     assert!(server.client().unwrap().send("GET", "/healthz", &[], b"").is_err());
+}
+
+#[test]
+fn the_admin_listener_speaks_tls_where_other_machines_reach_it_and_only_there() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let (certificate, key) = make(place.path());
+    let open = start(&store, &certificate, &key, &["--admin-listen", "0.0.0.0:0"]);
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, open.admin.unwrap().port()));
+    let mut connection = connect(address, &certificate, "http/1.1").unwrap();
+    assert!(is_answered(&mut connection));
+    assert!(Client::connect(address).unwrap().send("GET", "/healthz", &[], b"").is_err());
+    let closed = start(&store, &certificate, &key, &[]);
+    let mut client = Client::connect(closed.admin.unwrap()).unwrap();
+    assert_eq!(client.send("GET", "/healthz", &[], b"").unwrap().status, 200);
 }
 
 #[test]
@@ -76,27 +92,27 @@ fn a_new_certificate_is_served_without_a_restart_and_a_bad_one_is_not() {
     let (certificate, key) = make(place.path());
     let first = place.path().join("first.pem");
     fs::copy(&certificate, &first).unwrap();
-    let server = start(&store, &certificate, &key);
-    let mut open = connect(&server, &first, "http/1.1").unwrap();
+    let server = start(&store, &certificate, &key, &[]);
+    let mut open = connect(server.address, &first, "http/1.1").unwrap();
     assert!(is_answered(&mut open));
 
     fs::write(&certificate, "no PEM").unwrap();
     let hangup = || assert!(Command::new("kill").args(["-HUP", &server.id().to_string()]).status().unwrap().success());
     hangup();
     std::thread::sleep(Duration::from_millis(300));
-    assert!(connect(&server, &first, "http/1.1").is_ok(), "a bad file leaves the good certificate");
+    assert!(connect(server.address, &first, "http/1.1").is_ok(), "a bad file leaves the good certificate");
 
     make(place.path());
     hangup();
     within(Duration::from_secs(5), "SIGHUP brings the new certificate", || {
-        connect(&server, &certificate, "http/1.1").is_ok()
+        connect(server.address, &certificate, "http/1.1").is_ok()
     });
-    assert!(connect(&server, &first, "http/1.1").is_err());
+    assert!(connect(server.address, &first, "http/1.1").is_err());
     assert!(is_answered(&mut open), "an open connection stays");
 
     make(place.path());
     within(Duration::from_secs(20), "a changed file is seen by itself", || {
-        connect(&server, &certificate, "http/1.1").is_ok()
+        connect(server.address, &certificate, "http/1.1").is_ok()
     });
     assert!(is_answered(&mut open), "an open connection stays");
 }

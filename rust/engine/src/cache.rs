@@ -1,6 +1,6 @@
 //! Answers that were given before, by generation and parameters.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
@@ -11,9 +11,27 @@ use crate::{Pagination, Warning};
 /// A kept answer.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    pub data: Headed,
+    pub data: Data,
     pub pagination: Option<Pagination>,
     pub warnings: Vec<Warning>,
+}
+
+/// What is kept of the `data` of an answer.
+#[derive(Debug)]
+pub(crate) enum Data {
+    /// As it is given.
+    Whole(String),
+    /// What tells how it was made is set each time.
+    Headed(Headed),
+}
+
+impl Data {
+    fn len(&self) -> usize {
+        match self {
+            Self::Whole(text) => text.len(),
+            Self::Headed(headed) => headed.len(),
+        }
+    }
 }
 
 /// Whose answer it is: a generation never changes, so what was answered from it stays right.
@@ -50,10 +68,26 @@ pub(crate) struct Cache {
 
 #[derive(Debug, Default)]
 struct Held {
-    answers: HashMap<Question, (Arc<Kept>, u64)>,
+    answers: HashMap<Arc<Question>, (Arc<Kept>, u64)>,
+    /// The same by when they were last asked for.
+    order: BTreeMap<u64, Arc<Question>>,
     bytes: usize,
-    /// Grows with every look: when an answer was last asked for.
+    /// Grows with every look.
     looks: u64,
+}
+
+impl Held {
+    fn remove(&mut self, question: &Question) {
+        if let Some((question, (kept, last))) = self.answers.remove_entry(question) {
+            self.order.remove(&last);
+            self.bytes -= size(&question, &kept);
+        }
+    }
+}
+
+/// Bytes that an answer takes, about 300 for what is around it.
+fn size(question: &Question, kept: &Kept) -> usize {
+    300 + question.len() + kept.data.len()
 }
 
 impl Cache {
@@ -68,33 +102,33 @@ impl Cache {
 
     pub fn get(&self, question: &Question) -> Option<Arc<Kept>> {
         let mut held = self.held();
-        held.looks += 1;
-        let now = held.looks;
-        let (kept, last) = held.answers.get_mut(question)?;
-        *last = now;
+        let Held { answers, order, looks, .. } = &mut *held;
+        let (kept, last) = answers.get_mut(question)?;
+        if let Some(question) = order.remove(last) {
+            *looks += 1;
+            *last = *looks;
+            order.insert(*looks, question);
+        }
         Some(Arc::clone(kept))
     }
 
     /// Keeps an answer, unless it alone is too large.
-    pub fn keep(&self, question: &Question, kept: Arc<Kept>) {
-        let size = |question: &Question, kept: &Kept| question.len() + kept.data.len();
-        let bytes = size(question, &kept);
+    pub fn keep(&self, question: Question, kept: Arc<Kept>) {
+        let bytes = size(&question, &kept);
         if bytes > self.most_bytes / 4 {
             return;
         }
         let mut held = self.held();
+        held.remove(&question);
         held.looks += 1;
-        let now = held.looks;
+        let (now, question) = (held.looks, Arc::new(question));
+        held.order.insert(now, Arc::clone(&question));
+        held.answers.insert(question, (kept, now));
         held.bytes += bytes;
-        if let Some((before, _)) = held.answers.insert(question.clone(), (kept, now)) {
-            held.bytes -= size(question, &before);
-        }
         while held.bytes > self.most_bytes {
-            let oldest = held.answers.iter().min_by_key(|(_, (_, last))| *last).map(|(question, _)| question.clone());
-            let Some(oldest) = oldest else { break };
-            if let Some((gone, _)) = held.answers.remove(&oldest) {
-                held.bytes -= size(&oldest, &gone);
-            }
+            let Some((_, oldest)) = held.order.first_key_value() else { break };
+            let oldest = Arc::clone(oldest);
+            held.remove(&oldest);
         }
     }
 }
@@ -111,7 +145,7 @@ mod tests {
         let meta = QueryMeta::new(CostClass::Heavy);
         let text = format!(r#"{{"a":"{text}","meta":{}}}"#, serde_json::to_string(&meta).unwrap());
         let data = Headed::new(&text, meta).unwrap();
-        Arc::new(Kept { data, pagination: None, warnings: Vec::new() })
+        Arc::new(Kept { data: Data::Headed(data), pagination: None, warnings: Vec::new() })
     }
 
     fn question(generation: u64, number: u64) -> Question {
@@ -125,22 +159,22 @@ mod tests {
         assert_ne!(ask(json!({"a": 1})), ask(json!({"a": "1"})));
         assert_ne!(ask(json!({"a": 1})), Question::new(2, "token/holders", &json!({"a": 1})));
         let cache = Cache::new(10_000);
-        cache.keep(&question(1, 1), kept("x"));
+        cache.keep(question(1, 1), kept("x"));
         assert!(cache.get(&question(1, 1)).is_some() && cache.get(&question(2, 1)).is_none());
     }
 
     #[test]
     fn what_was_not_asked_for_longest_makes_room() {
-        let cache = Cache::new(1000);
+        let cache = Cache::new(2200);
         let long = "x".repeat(200);
         for number in 0..4 {
-            cache.keep(&question(1, number), kept(&long));
+            cache.keep(question(1, number), kept(&long));
         }
         assert!(cache.get(&question(1, 0)).is_some());
-        cache.keep(&question(1, 4), kept(&long));
+        cache.keep(question(1, 4), kept(&long));
         let held: Vec<u64> = (0..5).filter(|number| cache.get(&question(1, *number)).is_some()).collect();
         assert_eq!(held, [0, 2, 3, 4]);
-        cache.keep(&question(1, 9), kept(&"x".repeat(300)));
+        cache.keep(question(1, 9), kept(&"x".repeat(500)));
         assert!(cache.get(&question(1, 9)).is_none(), "it would take more than its share");
     }
 }

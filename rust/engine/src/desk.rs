@@ -8,10 +8,10 @@ use headwater_ledger::{Cancel, Ledger, LedgerError};
 use serde_json::Value;
 
 use crate::analyses::{Call, Description, Made, entry};
-use crate::cache::{Cache, Kept, Question};
+use crate::cache::{Cache, Data, Kept, Question};
 use crate::query_meta::Headed;
 use crate::request::Cursor;
-use crate::{Answer, Column, Endpoint, Error, ErrorKind, TableSink};
+use crate::{Answer, Column, CostClass, Endpoint, Error, ErrorKind, TableSink};
 
 /// Answers calls over a source of generations. Cheap to clone; share one among all callers.
 #[derive(Clone)]
@@ -41,8 +41,8 @@ impl Desk {
         Self { ledgers, cache: None, clock: None, given: Given::Parts }
     }
 
-    /// The same with a cache of answers that are costly to make, up to so many bytes: those that carry `data.meta`, by
-    /// generation and parameters.
+    /// The same with a cache of answers up to so many bytes, by generation and parameters: of those that are costly to
+    /// make, which carry `data.meta`, and of free ones, which many ask for.
     #[must_use]
     pub fn with_cache(self, most_bytes: usize) -> Self {
         Self { cache: Some(Arc::new(Cache::new(most_bytes))), ..self }
@@ -84,16 +84,30 @@ impl Desk {
         }
         let Made { data, pagination, warnings, meta } =
             (entry.run)(&Call { endpoint, request, ledger: &*ledger, given: self.given, cancel })?;
-        match meta.and_then(|meta| Headed::new(&data, meta)) {
-            None => Ok(Answer { data, pagination, warnings }),
-            Some(data) => {
-                let kept = Arc::new(Kept { data, pagination, warnings });
-                if let Some(cache) = &self.cache {
-                    cache.keep(&question, Arc::clone(&kept));
-                }
-                Ok(self.complete(&kept, started, false))
-            }
+        let data = match meta.and_then(|meta| Headed::new(&data, meta)) {
+            Some(headed) => Data::Headed(headed),
+            None if endpoint.class == CostClass::Free => Data::Whole(data),
+            None => return Ok(Answer { data, pagination, warnings }),
+        };
+        let kept = Arc::new(Kept { data, pagination, warnings });
+        if let Some(cache) = &self.cache {
+            cache.keep(question, Arc::clone(&kept));
         }
+        Ok(self.complete(&kept, started, false))
+    }
+
+    /// The answer of a call where it is kept and nothing has to be waited for; `None` says to ask for
+    /// [`Desk::answer`] on a thread that may block.
+    #[must_use]
+    pub fn at_hand(&self, endpoint: &Endpoint, request: &Value) -> Option<Answer> {
+        let cache = self.cache.as_ref()?;
+        if !matches!(Cursor::pinned(request), Ok(None)) {
+            return None;
+        }
+        let started = self.now_ms();
+        let generation = self.ledgers.at_hand()?.generation();
+        let kept = cache.get(&Question::new(generation, endpoint.name, request))?;
+        Some(self.complete(&kept, started, true))
     }
 
     /// Answers one call as a table: its rows one after the other, at most 100,000.
@@ -134,7 +148,10 @@ impl Desk {
     }
 
     fn complete(&self, kept: &Kept, started: u64, cached: bool) -> Answer {
-        let data = kept.data.complete(self.now_ms().saturating_sub(started), cached);
+        let data = match &kept.data {
+            Data::Whole(text) => text.clone(),
+            Data::Headed(headed) => headed.complete(self.now_ms().saturating_sub(started), cached),
+        };
         Answer { data, pagination: kept.pagination, warnings: kept.warnings.clone() }
     }
 

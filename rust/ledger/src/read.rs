@@ -533,6 +533,12 @@ pub trait Generations: Send + Sync {
     /// When the store cannot be read.
     fn current(&self) -> Result<Arc<dyn Ledger>>;
 
+    /// The newest generation where it is open already and nothing has to be waited for; `None` says to ask for
+    /// [`Generations::current`] on a thread that may block.
+    fn at_hand(&self) -> Option<Arc<dyn Ledger>> {
+        None
+    }
+
     /// An earlier generation. It stays readable for [`KEPT_SECS`] seconds after it was replaced.
     ///
     /// # Errors

@@ -1,17 +1,17 @@
 //! Who may come in: the admin key, and how often an address may show a wrong one.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::HeaderMap;
 use axum::middleware::Next;
 use axum::response::Response;
 
 use super::desk::Admin;
 use super::{PATHS, Shared};
-use crate::gateway::{Context, Problem, Status, causes, drain, milliseconds};
+use crate::gateway::{Context, Peer, Problem, Status, causes, drain, milliseconds};
 use crate::state::Office;
 
 /// Wrong keys that an address may show at once; one more is allowed per second.
@@ -55,7 +55,7 @@ pub(super) async fn name_endpoint(request: Request, next: Next) -> Response {
 pub(super) async fn admit(State(shared): State<Shared>, mut request: Request, next: Next) -> Response {
     let context = request.extensions().get::<Arc<Context>>().cloned();
     let context = context.expect("the outermost layer gives every request one");
-    let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address.ip());
+    let address = request.extensions().get::<Peer>().map(|Peer(address)| address.ip().to_canonical());
     match identify(&shared, request.headers(), address).await {
         Ok(id) => {
             let actor = format!("admin:{id}");

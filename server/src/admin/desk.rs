@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::Shared;
-use crate::gateway::{Context, Gateway, Meta, Problem, Settings as Limits, Status, causes, read_json};
+use crate::gateway::{Context, Gateway, Meta, Problem, Settings as Limits, Status, causes, drain, read_json};
 use crate::state::{Office, StateError};
 
 /// Somebody with an admin key.
@@ -112,7 +112,8 @@ pub(super) async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Pro
     let is_empty = parts.headers.get(header::CONTENT_TYPE).is_none()
         && parts.headers.get(header::CONTENT_LENGTH).is_none_or(|length| length == "0")
         && parts.headers.get(header::TRANSFER_ENCODING).is_none();
-    let sent = if is_empty { json!({}) } else { read_json(&parts, &mut body, &Limits::default()).await? };
+    let sent = if is_empty { Ok(json!({})) } else { read_json(&parts, &mut body, &Limits::default()).await };
+    let sent = sent.inspect_err(|_| drain(&parts.headers, body))?;
     serde_json::from_value(sent).map_err(|error| Problem::invalid(Reason::InvalidValue, None, error.to_string()))
 }
 

@@ -9,30 +9,43 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::{Settings, router};
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, Terms, listen};
+
+/// Connections open at a time: operators, a scraper, and scripts.
+const CONNECTIONS: usize = 256;
+/// What requests under way have at the end.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A running admin listener.
 pub struct Listener {
     address: SocketAddr,
+    is_tls: bool,
     stop: oneshot::Sender<()>,
     served: JoinHandle<io::Result<()>>,
 }
 
 impl Listener {
-    /// Starts one.
+    /// Starts one on the terms of the public listener, with fewer connections. What does not leave this machine is
+    /// served in clear.
     ///
     /// # Errors
     /// When the address cannot be listened on.
-    pub async fn start(address: SocketAddr, gateway: &Gateway, settings: Settings) -> io::Result<Self> {
+    pub async fn start(address: SocketAddr, gateway: &Gateway, settings: Settings, terms: &Terms) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        let service = router(gateway, settings).into_make_service_with_connect_info::<SocketAddr>();
+        let tls = terms.tls.clone().filter(|_| !address.ip().is_loopback());
+        let is_tls = tls.is_some();
+        let terms = Terms { connections: terms.connections.min(CONNECTIONS), tls, ..terms.clone() };
         let (stop, stopped) = oneshot::channel::<()>();
-        let server = axum::serve(listener, service).with_graceful_shutdown(async {
-            // A sender that is gone means the same.
-            let _ = stopped.await;
+        let router = router(gateway, settings);
+        let served = tokio::spawn(async move {
+            let stopped = async {
+                // A sender that is gone means the same.
+                let _ = stopped.await;
+            };
+            listen(terms, listener, router, stopped, PATIENCE).await
         });
-        Ok(Self { address, stop, served: tokio::spawn(server.into_future()) })
+        Ok(Self { address, is_tls, stop, served })
     }
 
     /// Where it listens.
@@ -41,19 +54,19 @@ impl Listener {
         self.address
     }
 
+    /// Where it is found.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("{}://{}", if self.is_tls { "https" } else { "http" }, self.address)
+    }
+
     /// Takes no more connections and waits a moment for requests under way.
     pub async fn stop(self) {
-        const PATIENCE: Duration = Duration::from_secs(2);
-        let Self { stop, mut served, .. } = self;
-        let _ = stop.send(());
-        match tokio::time::timeout(PATIENCE, &mut served).await {
-            Ok(Ok(Ok(()))) => {}
-            Ok(Ok(Err(error))) => tracing::error!(%error, "the admin listener failed"),
-            Ok(Err(error)) => tracing::error!(%error, "the admin listener panicked"),
-            Err(_) => {
-                tracing::warn!("a request of the admin listener was still under way at the end");
-                served.abort();
-            }
+        let _ = self.stop.send(());
+        match self.served.await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "the admin listener failed"),
+            Err(error) => tracing::error!(%error, "the admin listener panicked"),
         }
     }
 }

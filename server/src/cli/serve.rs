@@ -127,13 +127,13 @@ async fn listen(config: &Config, terms: Terms, gateway: &Gateway, output: Output
     let address = listener.local_addr()?;
     let scheme = if terms.tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{address}");
-    let admin = start_admin(config, gateway).await?;
+    let admin = start_admin(config, &terms, gateway).await?;
     if let Some(collector) = &config.otlp {
         let telemetry = Telemetry::start(collector, tokio::runtime::Handle::current())
             .map_err(|error| Failure::failed(format!("telemetry.otlp: {collector} cannot be used: {error}")))?;
         gateway.trace_with(telemetry);
     }
-    let admin_url = admin.as_ref().map(|admin| format!("http://{}", admin.address()));
+    let admin_url = admin.as_ref().map(admin::Listener::url);
     output.report(&serde_json::json!({"url": url, "docs": format!("{url}/docs"), "admin": admin_url}), || {
         let mut lines = vec![format!("Headwater answers on {url}, documentation on {url}/docs; Ctrl-C stops it.")];
         lines.extend(
@@ -162,10 +162,10 @@ async fn listen(config: &Config, terms: Terms, gateway: &Gateway, output: Output
 }
 
 /// Starts the admin listener, where it is not switched off.
-async fn start_admin(config: &Config, gateway: &Gateway) -> Result<Option<admin::Listener>, Failure> {
+async fn start_admin(config: &Config, terms: &Terms, gateway: &Gateway) -> Result<Option<admin::Listener>, Failure> {
     let Some(address) = config.admin_address() else { return Ok(None) };
     let settings = admin::Settings { open_metrics: config.metrics_open, backup_dir: config.backup_dir.clone() };
-    let listener = admin::Listener::start(address, gateway, settings).await.map_err(|error| {
+    let listener = admin::Listener::start(address, gateway, settings, terms).await.map_err(|error| {
         let remedy = match error.kind() {
             std::io::ErrorKind::AddrInUse => {
                 "; give another port with --admin-listen, port 0 takes a free one, none switches it off"
@@ -175,7 +175,8 @@ async fn start_admin(config: &Config, gateway: &Gateway) -> Result<Option<admin:
         Failure::failed(format!("the admin listener cannot listen on {address}: {error}{remedy}"))
     })?;
     if !address.ip().is_loopback() {
-        tracing::warn!("the admin listener {address} is open to other machines");
+        let how = if terms.tls.is_some() { "" } else { ", and admin keys go there in clear: set server.tls_cert" };
+        tracing::warn!("the admin listener {address} is open to other machines{how}");
     }
     Ok(Some(listener))
 }

@@ -1,6 +1,6 @@
 //! Where each event stood in the feed, so that a stream can go on behind it.
 
-use crate::state::{StateError, Tx};
+use crate::state::{StateError, Tx, Value, sum, sums};
 
 /// Events that can be gone on behind.
 const MOST: i64 = 100_000;
@@ -10,9 +10,11 @@ const KEPT_MS: i64 = 24 * 3600 * 1000;
 /// Remembers an event.
 pub(super) fn add(tx: &mut Tx<'_>, event: &str, position: u64, now_ms: i64) -> Result<(), StateError> {
     let position = i64::try_from(position).unwrap_or(i64::MAX);
+    let mut values: Vec<Value<'_>> = vec![event.into(), position.into(), now_ms.into()];
+    values.push(sum(&values).into());
     tx.execute(
-        "INSERT INTO stream_event (id, position, at_ms) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING",
-        &[event.into(), position.into(), now_ms.into()],
+        "INSERT INTO stream_event (id, position, at_ms, sum) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING",
+        &values,
     )?;
     Ok(())
 }
@@ -20,10 +22,15 @@ pub(super) fn add(tx: &mut Tx<'_>, event: &str, position: u64, now_ms: i64) -> R
 /// Where an event stood; `None` for one that is unknown or too old.
 pub(super) fn find(tx: &mut Tx<'_>, event: &str, now_ms: i64) -> Result<Option<u64>, StateError> {
     let row = tx.row(
-        "SELECT position FROM stream_event WHERE id = ?1 AND at_ms >= ?2",
+        "SELECT id, position, at_ms, sum FROM stream_event WHERE id = ?1 AND at_ms >= ?2",
         &[event.into(), (now_ms - KEPT_MS).into()],
     )?;
-    row.map(|row| Ok(u64::try_from(row.int(0)?).unwrap_or(0))).transpose()
+    let Some(row) = row else { return Ok(None) };
+    if sums::fits(&row) {
+        Ok(Some(u64::try_from(row.int(1)?).unwrap_or(0)))
+    } else {
+        Err(StateError::BrokenSeal { table: "stream_event", id: event.to_owned() })
+    }
 }
 
 /// Forgets what is too old, or too many.

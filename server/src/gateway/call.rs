@@ -66,7 +66,7 @@ impl Gateway {
         let request_hash = self.request_hash(endpoint, &arguments, form.as_ref());
         let _turn = self.0.repeats.turn(caller.account.id(), &key, self.budget(endpoint)).await?;
         if let Some(kept) = self.kept(caller, &key).await? {
-            return self.replay(endpoint, context, &kept, request_hash, arguments, form).await;
+            return Box::pin(self.replay(endpoint, context, &kept, request_hash, arguments, form)).await;
         }
         let hold = self.reserve(endpoint, Some(caller)).await?;
         let claim = Claim { key, request_hash };
@@ -87,19 +87,30 @@ impl Gateway {
                 let answer = self.work(endpoint, context, arguments).await?;
                 self.settle(context, caller, (hold, claim), answer).await
             }
-            Some((columns, format)) => {
-                let (desk, keep) = match claim {
-                    None => (self.0.desk.clone(), None),
-                    Some(Claim { key, request_hash }) => {
-                        let generation = self.generation().await?;
-                        let answer = Answered::Table { generation };
-                        (self.desk_at(generation), Some(Keep { key, request_hash, answer }))
-                    }
-                };
-                let (head, table) = self.begin(endpoint, context, arguments, (columns, format), desk).await?;
-                self.settle_table(context, (hold, keep), (head, table), format).await
-            }
+            // Apart, so that what a request takes in memory is not that of its rarest form.
+            Some(form) => Box::pin(self.respond_table(endpoint, context, arguments, form, (hold, claim))).await,
         }
+    }
+
+    /// The same for an answer as a table.
+    async fn respond_table(
+        &self,
+        endpoint: &'static Endpoint,
+        context: &Arc<Context>,
+        arguments: Arguments,
+        (columns, format): (Vec<Column>, Format),
+        (hold, claim): (Option<Hold>, Option<Claim>),
+    ) -> Result<Response<Body>, Problem> {
+        let (desk, keep) = match claim {
+            None => (self.0.desk.clone(), None),
+            Some(Claim { key, request_hash }) => {
+                let generation = self.generation().await?;
+                let answer = Answered::Table { generation };
+                (self.desk_at(generation), Some(Keep { key, request_hash, answer }))
+            }
+        };
+        let (head, table) = self.begin(endpoint, context, arguments, (columns, format), desk).await?;
+        self.settle_table(context, (hold, keep), (head, table), format).await
     }
 
     /// Digest of all that a repeated request must have in common with the first one.
@@ -177,7 +188,10 @@ impl Gateway {
         let cost = i64::from(endpoint.cost);
         let Some(caller) = caller.filter(|_| cost > 0) else { return Ok(None) };
         match self.0.state.reserve(&caller.account, cost).await {
-            Ok(Some(hold)) => Ok(Some(hold)),
+            Ok(Some(hold)) => {
+                tracing::trace!("credits are held");
+                Ok(Some(hold))
+            }
             Ok(None) => Err(insufficient(cost)),
             Err(error) => {
                 tracing::error!(error = causes(&error), "credits cannot be reserved");
@@ -214,7 +228,8 @@ impl Gateway {
         Ok(Some(caller))
     }
 
-    /// Asks the desk, on a thread that may block, within the budget of the endpoint's class.
+    /// Asks the desk: what it has at hand is given at once, all else is made on a thread that may block, within the
+    /// budget of the endpoint's class.
     async fn work(
         &self,
         endpoint: &'static Endpoint,
@@ -224,13 +239,20 @@ impl Gateway {
         let budget = self.budget(endpoint);
         let (desk, cancel) = (self.0.desk.clone(), context.cancel.clone());
         let Arguments { request, warnings, .. } = arguments;
+        let complete = |answer: Answer| {
+            let warnings = warnings.into_iter().chain(answer.warnings).collect();
+            Answer { warnings, ..answer }
+        };
+        if let Some(answer) = desk.at_hand(endpoint, &request) {
+            return Ok(complete(answer));
+        }
         let done = self
             .0
             .pool
             .run(endpoint.class, budget, context, move || desk.answer(endpoint, &request, &cancel).map_err(Box::new))
             .await;
         match done {
-            Ok(Ok(answer)) => Ok(Answer { warnings: warnings.into_iter().chain(answer.warnings).collect(), ..answer }),
+            Ok(Ok(answer)) => Ok(complete(answer)),
             Ok(Err(error)) => Err(explain(&error, endpoint, context)),
             Err(Stopped::Deadline) => Err(timed_out(endpoint)),
             Err(Stopped::ClientGone) => Err(Problem::new(Status::ClientGone, "the client went away")),
@@ -291,8 +313,10 @@ impl Gateway {
             }
             let cost = hold.cost();
             let row = context.audit_row(200, cost, 0);
+            tracing::trace!("the work is done");
             let charged = self.0.state.charge(hold, row, keep).await;
             let remaining = charged.map_err(|error| not_settled(&error, context))?;
+            tracing::trace!("the charge is committed");
             context.facts().charged = Some((cost, remaining));
             body = self.watched(body, context);
         }
@@ -346,8 +370,10 @@ impl Gateway {
                     let answer = Answered::Envelope { data: data.clone(), meta: Box::new(meta.clone()) };
                     Keep { key, request_hash, answer }
                 });
+                tracing::trace!("the work is done");
                 let charged = self.0.state.charge(hold, row, keep).await;
                 let remaining = charged.map_err(|error| not_settled(&error, context))?;
+                tracing::trace!("the charge is committed");
                 context.facts().charged = Some((cost, remaining));
                 meta.credit_remaining = Some(remaining);
                 let body = self.watched(Large::body(meta.wrap(&data), &context.cancel), context);
@@ -386,14 +412,16 @@ fn warning_code(warning: &Warning) -> String {
 
 /// The columns and form of a table; `None` for JSON.
 fn form_of(headers: &HeaderMap, endpoint: &Endpoint) -> Result<Option<(Vec<Column>, Format)>, Problem> {
-    match (accept::chosen(headers), Desk::columns(endpoint)) {
-        (Some(Form::Json), _) => Ok(None),
-        (Some(Form::Table(format)), Some(columns)) => Ok(Some((columns, format))),
-        (Some(Form::Table(_)), None) => {
-            let message = "this answer is no list, so only application/json is given here: leave `Accept` out, or let it include that";
-            Err(Problem::new(Status::NotAcceptable, message))
-        }
-        (None, _) => {
+    match accept::chosen(headers) {
+        Some(Form::Json) => Ok(None),
+        Some(Form::Table(format)) => match Desk::columns(endpoint) {
+            Some(columns) => Ok(Some((columns, format))),
+            None => {
+                let message = "this answer is no list, so only application/json is given here: leave `Accept` out, or let it include that";
+                Err(Problem::new(Status::NotAcceptable, message))
+            }
+        },
+        None => {
             let forms = Format::ALL.map(Format::media_type).join(", ");
             let message = format!("`Accept` leaves out all that is given here: application/json, and of lists {forms}");
             Err(Problem::new(Status::NotAcceptable, message))

@@ -7,10 +7,10 @@ use std::time::Instant;
 use axum::http::{HeaderMap, Method};
 use headwater_ledger::Cancel;
 use tokio::sync::Notify;
-use uuid::Uuid;
 
 use super::enter::Entered;
 use super::limits::Standing;
+use super::request_id;
 use crate::state::{Account, AuditRow, now_ms};
 
 /// One request.
@@ -50,7 +50,7 @@ impl Context {
     /// A request that begins, with the token that stops its work and holds its memory.
     pub(super) fn new(method: Method, headers: &HeaderMap, cancel: Cancel) -> Self {
         Self {
-            request_id: Uuid::now_v7().to_string(),
+            request_id: request_id::new(),
             correlation_id: correlation_id(headers),
             cancel,
             method,
@@ -122,12 +122,12 @@ impl Context {
     }
 
     pub(super) fn audit_row(&self, status: u16, cost: i64, bytes: u64) -> AuditRow {
-        let facts = self.facts().clone();
+        let facts = self.facts();
         AuditRow {
             request_id: self.request_id.clone(),
             correlation_id: self.correlation_id.clone(),
-            key_id: facts.key_id,
-            account: facts.account.map(|account| account.id()),
+            key_id: facts.key_id.clone(),
+            account: facts.account.as_ref().map(|account| account.id()),
             method: self.method.to_string(),
             endpoint: facts.endpoint,
             status,

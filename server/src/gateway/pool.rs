@@ -1,48 +1,45 @@
 //! Where the work is done: on threads that may block, with a bounded number of calls at a time and a bounded number that
 //! waits for them.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use headwater_engine::CostClass;
 use headwater_ledger::Memory;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::Context;
 
-/// Heavy calls that may wait.
-const HEAVY_QUEUE: usize = 64;
-/// Medium calls that may wait.
-const MEDIUM_QUEUE: usize = 512;
-/// Light and free calls that may wait.
-const LIGHT_QUEUE: usize = 1024;
+/// Lanes by kind of call.
+const LANES: usize = 3;
+const HEAVY: usize = 0;
+const MEDIUM: usize = 1;
+const LIGHT: usize = 2;
+/// Calls of each lane that may wait.
+const QUEUES: [usize; LANES] = [64, 512, 1024];
 /// How long a call waits for memory until it looks again.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+const fn lane(class: CostClass) -> usize {
+    match class {
+        CostClass::Heavy => HEAVY,
+        CostClass::Medium => MEDIUM,
+        CostClass::Light | CostClass::Free => LIGHT,
+    }
+}
 
 /// Slots for work. Heavy calls have their own, as many as there are cores, so that they cannot take the place of light
 /// ones. Of the others a fifth is kept for light and free calls.
 #[derive(Debug)]
 pub(super) struct Pool {
-    heavy: Lane,
-    medium: Lane,
-    light: Lane,
+    /// Calls at work and waiting, by lane.
+    room: [Arc<Semaphore>; LANES],
+    crew: Arc<Crew>,
     memory: Memory,
-}
-
-/// The way of one kind of call to its slot.
-#[derive(Debug)]
-struct Lane {
-    /// Calls in work and waiting.
-    room: Arc<Semaphore>,
-    /// What a call needs to be at work, one of each.
-    slots: Vec<Arc<Semaphore>>,
-}
-
-impl Lane {
-    fn new(slots: Vec<Arc<Semaphore>>, queue: usize) -> Self {
-        let at_work = slots.iter().map(|slots| slots.available_permits()).min().unwrap_or(0);
-        Self { room: Arc::new(Semaphore::new(at_work + queue)), slots }
-    }
 }
 
 /// The right to wait for a slot.
@@ -65,38 +62,29 @@ pub(super) enum Stopped {
 impl Pool {
     /// Slots for a machine with so many cores, for work that takes its memory there.
     pub fn new(cores: usize, memory: Memory) -> Self {
-        let others = Arc::new(Semaphore::new(4 * cores));
-        let medium = Arc::new(Semaphore::new(4 * cores - (4 * cores).div_ceil(5)));
+        let light = 4 * cores;
+        let most = [cores, light - light.div_ceil(5), light];
         Self {
-            heavy: Lane::new(vec![Arc::new(Semaphore::new(cores))], HEAVY_QUEUE),
-            medium: Lane::new(vec![medium, Arc::clone(&others)], MEDIUM_QUEUE),
-            light: Lane::new(vec![others], LIGHT_QUEUE),
+            room: std::array::from_fn(|lane| Arc::new(Semaphore::new(most[lane] + QUEUES[lane]))),
+            crew: Arc::new(Crew { lines: Mutex::default(), wake: Condvar::new(), most }),
             memory,
-        }
-    }
-
-    const fn lane(&self, class: CostClass) -> &Lane {
-        match class {
-            CostClass::Heavy => &self.heavy,
-            CostClass::Medium => &self.medium,
-            CostClass::Light | CostClass::Free => &self.light,
         }
     }
 
     /// A ticket, unless too many wait already.
     pub fn enter(&self, class: CostClass) -> Option<Ticket> {
-        Arc::clone(&self.lane(class).room).try_acquire_owned().ok().map(Ticket)
+        Arc::clone(&self.room[lane(class)]).try_acquire_owned().ok().map(Ticket)
     }
 
     /// Resolves when there is room for a call that may take a whole share of the memory. One that is under way and
     /// finds none any more is refused instead, as it holds what others wait for.
-    async fn until_there_is_room(&self, class: CostClass) {
-        while matches!(class, CostClass::Heavy | CostClass::Medium) && !self.memory.has_room() {
+    async fn until_there_is_room(&self) {
+        while !self.memory.has_room() {
             tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
 
-    /// Does `work` within `budget`, the waiting for a slot and for memory included. Past it the token of the request is set, and the
+    /// Does `work` within `budget`, the waiting for memory and for a slot included. Past it the token of the request is set, and the
     /// slot stays taken until the work has seen it. What the call holds is held as long.
     pub async fn run<T: Send + 'static>(
         &self,
@@ -106,31 +94,162 @@ impl Pool {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Stopped> {
         let entered = context.entered();
-        let ticket = entered.as_ref().and_then(|entered| entered.take_ticket());
-        let slots = async {
-            let mut taken = Vec::with_capacity(2);
-            for slots in &self.lane(class).slots {
-                let slot = Arc::clone(slots).acquire_owned().await;
-                taken.push(slot.expect("the slots are never closed"));
+        let held = (entered.as_ref().and_then(|entered| entered.take_ticket()), entered);
+        let lane = lane(class);
+        let begun = Arc::new(AtomicBool::new(false));
+        let (done, mut result) = oneshot::channel();
+        let begins = Arc::clone(&begun);
+        let job = move || {
+            begins.store(true, Ordering::Release);
+            // Who gave up while the call waited needs nothing done. What panicked is never looked at again.
+            let made = (!done.is_closed()).then(|| catch_unwind(AssertUnwindSafe(work)));
+            drop(held);
+            if let Some(Ok(made)) = made {
+                // Whoever waited may be gone.
+                let _ = done.send(made);
             }
-            self.until_there_is_room(class).await;
-            taken
         };
         let run = async {
-            let slots = tokio::select! {
-                slots = slots => slots,
-                () = context.until_client_leaves() => return Err(Stopped::ClientGone),
-            };
-            let done = tokio::task::spawn_blocking(move || {
-                let _held = (slots, ticket, entered);
-                work()
-            });
-            done.await.map_err(|_| Stopped::Panicked)
+            // Light calls take little, and are there when nothing else is.
+            if lane != LIGHT && !self.memory.has_room() {
+                tokio::select! {
+                    () = self.until_there_is_room() => {}
+                    () = context.until_client_leaves() => return Err(Stopped::ClientGone),
+                }
+            }
+            self.crew.put(lane, job);
+            tokio::select! {
+                biased;
+                made = &mut result => return made.map_err(|_| Stopped::Panicked),
+                () = context.until_client_leaves() => {}
+            }
+            if begun.load(Ordering::Acquire) {
+                result.await.map_err(|_| Stopped::Panicked)
+            } else {
+                Err(Stopped::ClientGone)
+            }
         };
         tokio::time::timeout(budget, run).await.unwrap_or_else(|_| {
             context.cancel.cancel();
             Err(Stopped::Deadline)
         })
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.crew.lines().closed = true;
+        self.crew.wake.notify_all();
+    }
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The threads that do the work. They come as they are needed; one that is done takes the next call itself, so that
+/// under load nobody has to be woken for it.
+#[derive(Debug)]
+struct Crew {
+    lines: Mutex<Lines>,
+    wake: Condvar,
+    /// Most calls at work: heavy, medium, and medium and light together.
+    most: [usize; LANES],
+}
+
+#[derive(Default)]
+struct Lines {
+    /// Calls that wait, by lane, each with the number in which it came.
+    waiting: [VecDeque<(u64, Job)>; LANES],
+    at_work: [usize; LANES],
+    came: u64,
+    threads: usize,
+    idle: usize,
+    /// Whether a thread was called that has not looked yet. It calls the next one where there is more to do.
+    called: bool,
+    closed: bool,
+}
+
+impl std::fmt::Debug for Lines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let waiting = self.waiting.each_ref().map(VecDeque::len);
+        f.debug_struct("Lines").field("waiting", &waiting).field("at_work", &self.at_work).finish_non_exhaustive()
+    }
+}
+
+impl Lines {
+    /// Of the calls that have a slot, the one that came first.
+    fn next(&mut self, most: [usize; LANES]) -> Option<(usize, Job)> {
+        let others = self.at_work[MEDIUM] + self.at_work[LIGHT];
+        let has_slot = |lane| match lane {
+            HEAVY => self.at_work[HEAVY] < most[HEAVY],
+            MEDIUM => self.at_work[MEDIUM] < most[MEDIUM] && others < most[LIGHT],
+            _ => others < most[LIGHT],
+        };
+        let first = |lane: usize| self.waiting[lane].front().map(|(came, _)| (*came, lane));
+        let (_, lane) = (0..LANES).filter(|lane| has_slot(*lane)).filter_map(first).min()?;
+        let (_, job) = self.waiting[lane].pop_front()?;
+        self.at_work[lane] += 1;
+        Some((lane, job))
+    }
+}
+
+impl Crew {
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        // No code panics while it holds the lock.
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a call in line and sees to it that a thread takes it.
+    fn put(self: &Arc<Self>, lane: usize, job: impl FnOnce() + Send + 'static) {
+        let mut lines = self.lines();
+        lines.came += 1;
+        let came = lines.came;
+        lines.waiting[lane].push_back((came, Box::new(job)));
+        if lines.idle > 0 {
+            self.call(lines);
+        } else if lines.threads < self.most[HEAVY] + self.most[LIGHT] {
+            lines.threads += 1;
+            drop(lines);
+            let crew = Arc::clone(self);
+            if let Err(error) = thread::Builder::new().name("call".to_owned()).spawn(move || crew.take_turns()) {
+                // Those that are there go on; without any the call ends at its deadline.
+                tracing::error!(%error, "no thread for calls can be started");
+                self.lines().threads -= 1;
+            }
+        }
+    }
+
+    /// Wakes one thread, unless one is waking up already: calls that come together are then taken by few threads, and
+    /// not each by another that has to be woken for it.
+    fn call(&self, mut lines: MutexGuard<'_, Lines>) {
+        if lines.idle > 0 && !lines.called {
+            lines.called = true;
+            drop(lines);
+            self.wake.notify_one();
+        }
+    }
+
+    /// The life of a thread.
+    fn take_turns(&self) {
+        let mut lines = self.lines();
+        loop {
+            if let Some((lane, job)) = lines.next(self.most) {
+                if lines.waiting.iter().any(|line| !line.is_empty()) {
+                    self.call(lines);
+                } else {
+                    drop(lines);
+                }
+                job();
+                lines = self.lines();
+                lines.at_work[lane] -= 1;
+            } else if lines.closed {
+                return;
+            } else {
+                lines.idle += 1;
+                lines = self.wake.wait(lines).unwrap_or_else(PoisonError::into_inner);
+                lines.idle -= 1;
+                lines.called = false;
+            }
+        }
     }
 }
 
@@ -142,14 +261,26 @@ mod tests {
     fn a_fifth_of_the_slots_is_kept_for_light_calls_and_every_queue_has_an_end() {
         for (cores, medium) in [(1, 3), (2, 6), (16, 51)] {
             let pool = Pool::new(cores, Memory::new(2, 1));
-            let slots = |lane: &Lane| lane.slots.iter().map(|slots| slots.available_permits()).min().unwrap();
-            assert_eq!((slots(&pool.heavy), slots(&pool.medium), slots(&pool.light)), (cores, medium, 4 * cores));
+            assert_eq!(pool.crew.most, [cores, medium, 4 * cores]);
         }
         let pool = Pool::new(2, Memory::new(2, 1));
         let tickets: Vec<_> = std::iter::from_fn(|| pool.enter(CostClass::Heavy)).collect();
-        assert_eq!(tickets.len(), 2 + HEAVY_QUEUE);
+        assert_eq!(tickets.len(), 2 + QUEUES[HEAVY]);
         assert!(pool.enter(CostClass::Light).is_some());
         drop(tickets);
         assert!(pool.enter(CostClass::Heavy).is_some());
+    }
+
+    #[test]
+    fn calls_are_taken_in_the_order_they_came_as_far_as_there_are_slots() {
+        let most = Pool::new(1, Memory::new(2, 1)).crew.most;
+        let mut lines = Lines::default();
+        for (came, lane) in [HEAVY, HEAVY, MEDIUM, MEDIUM, MEDIUM, MEDIUM, LIGHT, LIGHT].into_iter().enumerate() {
+            lines.waiting[lane].push_back((came as u64, Box::new(|| ())));
+        }
+        let taken: Vec<usize> = std::iter::from_fn(|| lines.next(most).map(|(lane, _)| lane)).collect();
+        assert_eq!(taken, [HEAVY, MEDIUM, MEDIUM, MEDIUM, LIGHT], "one heavy, three medium of four others");
+        lines.at_work[MEDIUM] -= 1;
+        assert_eq!(lines.next(most).map(|(lane, _)| lane), Some(MEDIUM), "it came before the light one");
     }
 }

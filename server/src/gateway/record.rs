@@ -21,26 +21,45 @@ const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const CREDIT_COST: HeaderName = HeaderName::from_static("x-credit-cost");
 const CREDIT_REMAINING: HeaderName = HeaderName::from_static("x-credit-remaining");
 
-/// Runs a request in a task of its own. The connection may drop its side at any moment, which means that the client
-/// went away; the task goes on to its end, so that holds are given back and the audit is written in every case.
+/// Gives a request its context and its way back.
 pub(crate) async fn record(State(gateway): State<Gateway>, mut request: Request, next: Next) -> Response<Body> {
     let cancel = gateway.memory().token();
     let context = Arc::new(Context::new(request.method().clone(), request.headers(), cancel));
     let parent = gateway.telemetry().and_then(|_| Telemetry::parent(request.headers()));
     request.extensions_mut().insert(Arc::clone(&context));
-    let mut connection = Connection(Some(Arc::clone(&context)));
-    let carried = tokio::spawn(carry(gateway, Arc::clone(&context), parent, request, next)).await;
-    connection.0 = None;
-    carried.unwrap_or_else(|_| with_headers(Problem::internal().response(), &context))
+    let carried = Box::pin(carry(gateway, Arc::clone(&context), parent, request, next));
+    Carried { context, request: Some(carried) }.await
 }
 
-/// The connection's side of a request.
-struct Connection(Option<Arc<Context>>);
+/// A request on its connection. Dropped before its end, which means that the client went away, it goes on in a task of
+/// its own, so that holds are given back and the audit is written in every case.
+struct Carried {
+    context: Arc<Context>,
+    request: Option<Pin<Box<dyn Future<Output = Response<Body>> + Send>>>,
+}
 
-impl Drop for Connection {
+impl Future for Carried {
+    type Output = Response<Body>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
+        // Taken out while it runs: what panicked is not carried on.
+        let mut request = self.request.take().expect("a request is not polled after its end");
+        let polled = request.as_mut().poll(cx);
+        if polled.is_pending() {
+            self.request = Some(request);
+        }
+        polled
+    }
+}
+
+impl Drop for Carried {
     fn drop(&mut self) {
-        if let Some(context) = &self.0 {
-            context.client_left();
+        if let Some(request) = self.request.take() {
+            self.context.client_left();
+            // Without a runtime the process is ending, and what the request holds is given back by dropping it.
+            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                runtime.spawn(request);
+            }
         }
     }
 }
@@ -85,7 +104,7 @@ async fn carry(
 
 /// What figures and traces are told of a request that ended.
 fn measure(gateway: &Gateway, context: &Context, parent: Option<opentelemetry::Context>, response: &Response<Body>) {
-    let facts = context.facts().clone();
+    let facts = context.facts();
     let gone = context.is_client_gone() && facts.charged.is_none();
     let status = if gone { Status::ClientGone.http() } else { response.status().as_u16() };
     let (cost, took) = (facts.charged.map_or(0, |(cost, _)| cost), context.elapsed());
@@ -98,14 +117,14 @@ fn measure(gateway: &Gateway, context: &Context, parent: Option<opentelemetry::C
 }
 
 fn with_headers(mut response: Response<Body>, context: &Context) -> Response<Body> {
-    let facts = context.facts().clone();
-    let standing = facts.standing;
+    let facts = context.facts();
     let (cost, remaining) = match facts.charged {
         Some((cost, remaining)) => (cost, Some(remaining)),
-        None => (0, facts.account.map(|account| account.balance())),
+        None => (0, facts.account.as_ref().map(|account| account.balance())),
     };
     let text = |text: &str| HeaderValue::from_str(text).expect("an id is made of letters, digits and marks");
     let headers = response.headers_mut();
+    headers.reserve(10);
     headers.insert(REQUEST_ID, text(facts.answered_id.as_ref().unwrap_or(&context.request_id)));
     if let Some(id) = &context.correlation_id {
         headers.insert(CORRELATION_ID, text(id));
@@ -114,7 +133,7 @@ fn with_headers(mut response: Response<Body>, context: &Context) -> Response<Bod
     if let Some(remaining) = remaining {
         headers.insert(CREDIT_REMAINING, HeaderValue::from(remaining));
     }
-    if let Some(standing) = standing {
+    if let Some(standing) = &facts.standing {
         standing.tell(headers);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -34,8 +34,9 @@ pub(super) fn table(
 ) -> (impl FnOnce() + Send + 'static, Begun, Body) {
     let (head, begun) = oneshot::channel();
     let (sender, received) = mpsc::channel(WAITING);
+    let runtime = Handle::current();
     let job = move || {
-        let out = Chunks { buffer: Vec::with_capacity(CHUNK), sender, runtime: Handle::current() };
+        let out = Chunks { buffer: Vec::with_capacity(CHUNK), sender, runtime };
         let mut sink = Sink { head: Some(head), columns, format, waiting: Some(out), encoder: None, failed: false };
         let made = desk.table(endpoint, &request, &cancel, &mut sink);
         sink.end(made);

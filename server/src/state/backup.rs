@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::db::{Access, Db, Place};
 use super::home::{DATABASE, Home};
 use super::secrets::{MASTER, PEPPER, io_error, put};
-use super::{StateError, check_ledger};
+use super::{Pepper, StateError, check_ledger, seal, sums};
 
 /// What a check went through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,12 +33,13 @@ impl Home {
         Self::open(place, secrets_dir)
     }
 
-    /// Checks the structure of the database, and that every balance is the end of an unbroken chain of entries.
+    /// Checks the structure of the database, the seals of keys, accounts and plans, and that every balance is the end of an
+    /// unbroken chain of entries.
     ///
     /// # Errors
     /// The first thing that does not fit.
     pub fn check(&self) -> Result<Checked, StateError> {
-        check(&mut self.connect(Access::Write)?)
+        check(&mut self.connect(Access::Write)?, self.pepper())
     }
 
     /// Copies database and secrets into a new folder, while others may write; the copy is the state of one moment, and
@@ -56,7 +57,7 @@ impl Home {
         let copy = draft.path.join(DATABASE);
         make_file(&copy)?;
         self.connect(Access::Read)?.copy_to(&copy)?;
-        let checked = check(&mut Db::open_sqlite(&copy, Access::Read)?)?;
+        let checked = check(&mut Db::open_sqlite(&copy, Access::Read)?, self.pepper())?;
         put(&draft.path, PEPPER, self.pepper().bytes())?;
         put(&draft.path, MASTER, self.master().bytes())?;
         draft.keep_as(folder)?;
@@ -107,8 +108,12 @@ impl Home {
     }
 }
 
-fn check(db: &mut Db) -> Result<Checked, StateError> {
+fn check(db: &mut Db, pepper: &Pepper) -> Result<Checked, StateError> {
     db.check_integrity()?;
+    db.transaction(|tx| {
+        seal::check(tx, pepper)?;
+        sums::check(tx)
+    })?;
     Ok(Checked { entries: check_ledger(db)? })
 }
 

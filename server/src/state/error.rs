@@ -131,7 +131,9 @@ pub enum StateError {
     #[error("another call with the same idempotency key was answered first")]
     Repeated,
     /// The ledger of credits contradicts itself.
-    #[error("the credit ledger of account {account} is broken at entry {entry}: {what}")]
+    #[error(
+        "the credit ledger of account {account} is broken at entry {entry}: {what}; put a backup back with `headwater state restore`"
+    )]
     BrokenLedger {
         /// The account.
         account: i64,
@@ -139,6 +141,26 @@ pub enum StateError {
         entry: i64,
         /// What does not fit.
         what: &'static str,
+    },
+    /// A row was changed by something else than the back office.
+    #[error(
+        "the row {id:?} of {table} does not fit its seal: it was changed on the disk or past the back office; put a backup back with `headwater state restore`"
+    )]
+    BrokenSeal {
+        /// The table.
+        table: &'static str,
+        /// Its id.
+        id: String,
+    },
+    /// Commits that were told as done are not in the database.
+    #[error("the state database {place} lacks the last {missing} commits that were told as done, because its log of commits is damaged or it is an older copy: put a backup back with `headwater state restore`, or remove {} to go on without them", mark.display())]
+    LostCommits {
+        /// The file.
+        place: String,
+        /// How many.
+        missing: i64,
+        /// The mark that tells.
+        mark: PathBuf,
     },
     /// The commit failed, so nothing of it may be answered as done.
     #[error("the commit failed: {0}")]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::db::{Access, Db, Place, Tx};
 use super::secrets::{self, MASTER, Master, PEPPER};
-use super::{Pepper, StateError};
+use super::{Pepper, StateError, seal};
 
 pub(super) const DATABASE: &str = "gateway.sqlite";
 
@@ -31,7 +31,9 @@ impl Home {
                 let folder = secrets_dir.ok_or_else(|| StateError::MissingSecret { path: PathBuf::from(PEPPER) })?;
                 let home =
                     Self { place: place.clone(), pepper: secrets::pepper(folder)?, master: secrets::master(folder)? };
-                home.check_secrets(&mut home.connect(Access::Write)?, folder)?;
+                let mut db = home.connect(Access::Write)?;
+                home.check_secrets(&mut db, folder)?;
+                db.transaction(|tx| seal::begin(tx, &home.pepper))?;
                 Ok(home)
             }
         }
@@ -87,6 +89,7 @@ impl Home {
         let place = Place::Folder(path.to_owned());
         let home = Self { place, pepper: secrets::pepper(secrets_dir)?, master: secrets::master(secrets_dir)? };
         home.check_secrets(&mut db, secrets_dir)?;
+        db.transaction(|tx| seal::begin(tx, &home.pepper))?;
         Ok(home)
     }
 

@@ -1,7 +1,7 @@
 //! Answers that are kept for who repeats a request: the same key with the same request is answered again, and paid once.
 
-use super::db::Tx;
-use super::{StateError, now_ms};
+use super::db::{Tx, Value, sum};
+use super::{StateError, now_ms, sums};
 use crate::gateway::Meta;
 
 /// How long an answer is kept.
@@ -80,20 +80,23 @@ pub fn keep(
     };
     // One that is past its time gives way.
     tx.execute("DELETE FROM idempotency WHERE account_id = ?1 AND key = ?2", &[account.into(), (&keep.key).into()])?;
+    let mut values: Vec<Value<'_>> = vec![
+        account.into(),
+        (&keep.key).into(),
+        (&keep.request_hash).into(),
+        request_id.into(),
+        i64::from(status).into(),
+        body.as_ref().into(),
+        i64::from(sealed).into(),
+        generation.into(),
+        now_ms().into(),
+    ];
+    values.push(sum(&values).into());
     tx.execute(
-        "INSERT INTO idempotency (account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        &[
-            account.into(),
-            (&keep.key).into(),
-            (&keep.request_hash).into(),
-            request_id.into(),
-            i64::from(status).into(),
-            body.as_ref().into(),
-            i64::from(sealed).into(),
-            generation.into(),
-            now_ms().into(),
-        ],
+        "INSERT INTO idempotency
+             (account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, sum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        &values,
     )?;
     Ok(())
 }
@@ -101,18 +104,21 @@ pub fn keep(
 /// The answer that is kept under this key.
 pub(super) fn find(tx: &mut Tx<'_>, account: i64, key: &str) -> Result<Option<Kept>, StateError> {
     let row = tx.row(
-        "SELECT request_hash, request_id, body, generation, status, sealed FROM idempotency
-         WHERE account_id = ?1 AND key = ?2 AND created_at_ms > ?3",
+        "SELECT account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, sum
+         FROM idempotency WHERE account_id = ?1 AND key = ?2 AND created_at_ms > ?3",
         &[account.into(), key.into(), (now_ms() - KEPT_MS).into()],
     )?;
     row.map(|row| {
+        if !sums::fits(&row) {
+            return Err(StateError::BrokenSeal { table: "idempotency", id: key.to_owned() });
+        }
         Ok(Kept {
-            request_hash: row.digest(0)?,
-            request_id: row.text(1)?.to_owned(),
+            request_hash: row.digest(2)?,
+            request_id: row.text(3)?.to_owned(),
             status: u16::try_from(row.int(4)?).unwrap_or(200),
-            sealed: row.int(5)? != 0,
-            body: row.maybe_blob(2)?.map(<[u8]>::to_vec),
-            generation: row.maybe_int(3)?.and_then(|number| u64::try_from(number).ok()),
+            sealed: row.int(6)? != 0,
+            body: row.maybe_blob(5)?.map(<[u8]>::to_vec),
+            generation: row.maybe_int(7)?.and_then(|number| u64::try_from(number).ok()),
         })
     })
     .transpose()

@@ -101,7 +101,11 @@ impl KeyText {
 
 /// The server's secret that stored digests depend on: without it a stolen table is useless.
 #[derive(Clone)]
-pub struct Pepper([u8; 32]);
+pub struct Pepper {
+    bytes: [u8; 32],
+    /// With the secret taken in.
+    mac: Hmac<Sha256>,
+}
 
 impl fmt::Debug for Pepper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -112,19 +116,19 @@ impl fmt::Debug for Pepper {
 impl Pepper {
     /// Wraps 32 secret bytes.
     #[must_use]
-    pub const fn new(bytes: [u8; 32]) -> Self {
-        Self(bytes)
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self { bytes, mac: Hmac::new_from_slice(&bytes).expect("HMAC takes keys of any length") }
     }
 
     /// The secret itself, for a backup.
     pub(super) const fn bytes(&self) -> &[u8; 32] {
-        &self.0
+        &self.bytes
     }
 
     /// HMAC-SHA256 of `parts`, one after the other, under this pepper. The first part names the purpose.
     #[must_use]
     pub fn digest(&self, parts: &[&[u8]]) -> [u8; 32] {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes keys of any length");
+        let mut mac = self.mac.clone();
         for part in parts {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part);

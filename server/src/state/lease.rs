@@ -64,7 +64,7 @@ impl Leases {
             return Ok(None);
         }
         tx.execute("UPDATE account SET leased = leased + ?2 WHERE id = ?1", &[account.id().into(), amount.into()])?;
-        let expires = clock(tx)? + TERM_MS;
+        let expires = tx.clock_ms()? + TERM_MS;
         let id = match self.open.get(&account.id()) {
             Some(lease) => {
                 let extended = tx.execute(
@@ -140,7 +140,7 @@ impl Leases {
                 if idle {
                     return give_back(tx, id, lease_id).map(|()| false);
                 }
-                let now = clock(tx)?;
+                let now = tx.clock_ms()?;
                 let renewed = tx.execute(
                     "UPDATE credit_lease SET expires_at_ms = ?2 WHERE id = ?1 AND closed = 0",
                     &[lease_id.into(), (now + TERM_MS).into()],
@@ -196,7 +196,7 @@ fn give_back(tx: &mut Tx<'_>, account: i64, lease: i64) -> Result<(), StateError
 
 /// Closes the loans of an account whose term ended; gives what came back. The account is locked.
 fn reclaim(tx: &mut Tx<'_>, account: i64) -> Result<i64, StateError> {
-    let now = clock(tx)?;
+    let now = tx.clock_ms()?;
     let closed = tx.rows(
         "UPDATE credit_lease SET closed = 1 WHERE account_id = ?1 AND closed = 0 AND expires_at_ms < ?2
          RETURNING granted - settled",
@@ -213,11 +213,6 @@ fn reclaim(tx: &mut Tx<'_>, account: i64) -> Result<i64, StateError> {
 }
 
 /// Milliseconds by the clock of the database, which all replicas share.
-fn clock(tx: &mut Tx<'_>) -> Result<i64, StateError> {
-    let row = tx.row("SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT)", &[])?;
-    row.ok_or_else(lost)?.int(0)
-}
-
 fn lost() -> StateError {
     StateError::NotCommitted("the credits lent to this replica were called in".to_owned())
 }

@@ -12,13 +12,17 @@ mod error;
 mod home;
 mod idempotency;
 mod keys;
+#[cfg(test)]
+mod laws;
 mod lease;
 mod ledger;
 mod office;
 mod plan;
 mod retention;
 mod run;
+mod seal;
 pub mod secrets;
+pub(crate) mod sums;
 mod writer;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,18 +33,17 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
-pub use audit::AuditRow;
+pub use audit::{AuditFilter, AuditListing, AuditRow};
 pub use backup::Checked;
 pub use book::{Account, Book, Caller, Hold, Refusal};
+pub(crate) use db::sum;
 pub use db::{Access, Db, Insert, Place, PostgresAddress, Row, Tx, Value};
 pub use error::StateError;
 pub use home::Home;
 pub use idempotency::{Answered, Keep, Kept, keep};
 pub use keys::{Environment, KeyText, Pepper};
 pub use ledger::check_ledger;
-pub use office::{
-    AdminListing, AuditFilter, AuditListing, ChangeListing, KeyListing, LostAnswer, NewKey, Office, Usage, UsageLine,
-};
+pub use office::{AdminListing, ChangeListing, KeyListing, LostAnswer, NewKey, Office, Usage, UsageLine};
 pub use plan::DEFAULT_PLAN;
 pub use run::{BootReport, Unsent};
 pub use writer::{Health, OnLatch};
@@ -95,6 +98,12 @@ impl State {
         if options.refund_lost && boot.lost_answers > 0 {
             db.transaction(|tx| Office::new(tx, home.pepper(), "server").refund_lost())?;
         }
+        // What is damaged is not served.
+        db.transaction(|tx| {
+            seal::check(tx, home.pepper())?;
+            sums::check_acted_on(tx)?;
+            ledger::check_ends(tx)
+        })?;
         // Read before the keys: a change in between is then seen once more, and not missed.
         let seen_version = db.data_version()?.unwrap_or(0);
         db.transaction(|tx| book.load(tx))?;

@@ -31,26 +31,28 @@ impl Retention {
         }
         self.last = Some(Instant::now());
         let now = now_ms();
-        db.transaction(|tx| {
-            tx.execute(
+        let deleted = db.transaction(|tx| {
+            let mut deleted = tx.execute(
                 "DELETE FROM idempotency WHERE (account_id, key) IN
                  (SELECT account_id, key FROM idempotency WHERE created_at_ms < ?1 LIMIT ?2)",
                 &[(now - idempotency::KEPT_MS).into(), ROWS.into()],
             )?;
             if let Some(days) = self.audit_days {
-                // Ids grow with time, so the oldest rows stand first.
-                tx.execute(
-                    "DELETE FROM audit WHERE request_id IN
-                     (SELECT request_id FROM (SELECT request_id, ts_ms FROM audit ORDER BY request_id LIMIT ?2) AS oldest
-                      WHERE ts_ms < ?1)",
+                // Ids grow with time, so the oldest pages stand first.
+                deleted = deleted.max(tx.execute(
+                    "DELETE FROM audit_page WHERE last_id IN
+                     (SELECT last_id FROM (SELECT last_id, last_ms FROM audit_page ORDER BY last_id LIMIT ?2) AS oldest
+                      WHERE last_ms < ?1)",
                     &[(now - i64::from(days) * DAY_MS).into(), ROWS.into()],
-                )?;
+                )?);
             }
-            tx.execute(
-                "DELETE FROM server_run WHERE stopped_at_ms < ?1",
-                &[(now - 30 * DAY_MS).into()],
-            )?;
-            Ok(())
-        })
+            tx.execute("DELETE FROM server_run WHERE stopped_at_ms < ?1", &[(now - 30 * DAY_MS).into()])?;
+            Ok(deleted)
+        })?;
+        if deleted >= ROWS.unsigned_abs() {
+            // There is more: it goes on at the next look, so that it keeps pace with what is written.
+            self.last = None;
+        }
+        Ok(())
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::StateError;
 use super::db::Tx;
-use super::{StateError, now_ms};
 
 /// How often a run without charges shows that it lives.
 const BEAT: Duration = Duration::from_secs(10);
@@ -52,7 +52,7 @@ pub struct BootReport {
 impl Run {
     /// Begins a run, and notes what runs that were killed left behind.
     pub fn start(tx: &mut Tx<'_>, id: &str, unsent: Arc<Unsent>) -> Result<(Self, BootReport), StateError> {
-        let now = now_ms();
+        let now = tx.clock_ms()?;
         let mut report = BootReport::default();
         // An embedded database has one server at a time; of a shared one others may be alive.
         let alive_since = if tx.is_shared() { now - DEAD_MS } else { i64::MAX };
@@ -88,19 +88,21 @@ impl Run {
     /// Notes which answers are under way, those of the open transaction among them.
     pub fn beat(&mut self, tx: &mut Tx<'_>) -> Result<(), StateError> {
         self.beaten = Instant::now();
+        let now = tx.clock_ms()?;
         let unsent = self.unsent.set().iter().map(String::as_str).collect::<Vec<_>>().join(" ");
         tx.execute(
             "UPDATE server_run SET beat_at_ms = ?2, unsent = ?3 WHERE id = ?1",
-            &[(&self.id).into(), now_ms().into(), (&unsent).into()],
+            &[(&self.id).into(), now.into(), (&unsent).into()],
         )?;
         Ok(())
     }
 
     /// Ends the run; nothing of it is lost.
     pub fn stop(&mut self, tx: &mut Tx<'_>) -> Result<(), StateError> {
+        let now = tx.clock_ms()?;
         tx.execute(
             "UPDATE server_run SET stopped_at_ms = ?2, unsent = '' WHERE id = ?1",
-            &[(&self.id).into(), now_ms().into()],
+            &[(&self.id).into(), now.into()],
         )?;
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::{mpsc, oneshot};
 
-use super::audit::{self, AuditRow};
+use super::audit::{AuditRow, Page};
 use super::book::{Book, Hold};
 use super::db::{Db, Tx, Undone};
 use super::idempotency::{self, Keep};
@@ -26,7 +26,8 @@ const LINGER: Duration = Duration::from_millis(2);
 const POLL: Duration = Duration::from_millis(50);
 /// The same where replicas share the database, and a notification usually comes first.
 const SHARED_POLL: Duration = Duration::from_secs(1);
-/// Rows that could not be written and are kept; beyond them the queue is left to fill, which holds requests back.
+/// Rows of the audit that could not be written and are kept; beyond them the queue is left to fill, which holds requests
+/// back.
 const UNWRITTEN: usize = 4 * BATCH;
 
 /// Something to be written.
@@ -64,7 +65,7 @@ pub(super) trait Job: Send {
 
 /// How a booking ended, where the database itself did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Booked {
+pub(super) enum Booked {
     Done(i64),
     Insufficient,
     Repeated,
@@ -146,7 +147,8 @@ pub(super) struct Writer {
     pub on_latch: OnLatch,
     pub queue: mpsc::Receiver<Operation>,
     pub seen_version: i64,
-    pub unwritten: Vec<AuditRow>,
+    /// Pages of the audit whose commit failed.
+    pub unwritten: Vec<Page>,
     pub leases: Leases,
     pub run: Run,
     pub retention: retention::Retention,
@@ -181,16 +183,22 @@ impl Writer {
             if polled.elapsed() >= poll {
                 self.look_for_changes();
                 self.keep_house();
+                if self.db.is_unknown() && self.health.get() != Health::Latched {
+                    self.latch();
+                }
                 polled = Instant::now();
             }
-            while self.unwritten.len() > UNWRITTEN && self.health.get() != Health::Latched {
+            while self.unwritten.iter().map(Page::len).sum::<usize>() > UNWRITTEN
+                && self.health.get() != Health::Latched
+            {
                 thread::sleep(poll);
                 self.write(Vec::new());
             }
         }
         self.write(Vec::new());
         if !self.unwritten.is_empty() {
-            tracing::error!(rows = self.unwritten.len(), "audit rows could not be written before the end");
+            let rows: usize = self.unwritten.iter().map(Page::len).sum();
+            tracing::error!(rows, "audit rows could not be written before the end");
         }
         let Self { db, leases, run, book, .. } = &mut self;
         let ended = db.transaction(|tx| {
@@ -223,10 +231,11 @@ impl Writer {
     /// that one cannot spoil the others.
     fn write(&mut self, batch: Vec<Operation>) {
         let (mut charges, mut jobs, mut lends, mut flushes, mut look) = (vec![], vec![], vec![], vec![], false);
+        let mut page = Page::default();
         for operation in batch {
             match operation {
                 Operation::Charge(charge) => charges.push(charge),
-                Operation::Audit(row) => self.unwritten.push(row),
+                Operation::Audit(row) => page.add(&row, row.bytes),
                 Operation::Job(job) => jobs.push(job),
                 Operation::Lend { account, need, done } => lends.push((account, need, done)),
                 Operation::Look => look = true,
@@ -237,14 +246,15 @@ impl Writer {
             let lent = self.lend(account, need);
             let _ = done.send(lent);
         }
-        let rows = std::mem::take(&mut self.unwritten);
-        match self.commit(&charges, &mut jobs, &rows) {
+        let mut pages = std::mem::take(&mut self.unwritten);
+        pages.extend(page.finished());
+        match self.commit(&charges, &mut jobs, &pages) {
             Ok(committed) => {
                 charges.into_iter().zip(committed.charges).for_each(|(charge, outcome)| charge.finish(outcome));
                 self.finish_jobs(jobs, committed.jobs);
             }
             Err(undone) => {
-                self.unwritten = rows;
+                self.unwritten = pages;
                 self.write_one_by_one(charges, jobs, &undone);
             }
         }
@@ -292,20 +302,15 @@ impl Writer {
     }
 
     /// Commits and tells the health of it.
-    fn commit(
-        &mut self,
-        charges: &[Charge],
-        jobs: &mut [Box<dyn Job>],
-        rows: &[AuditRow],
-    ) -> Result<Committed, Undone> {
+    fn commit(&mut self, charges: &[Charge], jobs: &mut [Box<dyn Job>], pages: &[Page]) -> Result<Committed, Undone> {
         if self.health.get() == Health::Latched {
             return Err(Undone::Unknown(StateError::Latched));
         }
-        if charges.is_empty() && jobs.is_empty() && rows.is_empty() {
+        if charges.is_empty() && jobs.is_empty() && pages.is_empty() {
             return Ok(Committed { charges: Vec::new(), jobs: Vec::new() });
         }
         let begun = Instant::now();
-        let (result, spent) = self.attempt(charges, jobs, rows);
+        let (result, spent) = self.attempt(charges, jobs, pages);
         self.commits.observe(begun.elapsed().as_secs_f64());
         match &result {
             Ok(_) => {
@@ -327,25 +332,29 @@ impl Writer {
                     self.health.set(Health::Failing);
                     return self.find_out(charges);
                 }
-                self.health.set(Health::Latched);
-                (self.on_latch)();
+                self.latch();
             }
         }
         result
+    }
+
+    fn latch(&self) {
+        self.health.set(Health::Latched);
+        (self.on_latch)();
     }
 
     fn attempt(
         &mut self,
         charges: &[Charge],
         jobs: &mut [Box<dyn Job>],
-        rows: &[AuditRow],
+        pages: &[Page],
     ) -> (Result<Committed, Undone>, lease::Spent) {
         let Self { db, leases, run, .. } = self;
         let mut spent = lease::Spent::default();
         let result = db.attempt(|tx| {
             let outcomes = write_charges(tx, charges, leases, &mut spent)?;
             let jobs = jobs.iter_mut().map(|job| tx.savepoint(|tx| job.run(tx))).collect();
-            audit::write(tx, rows)?;
+            pages.iter().try_for_each(|page| page.write(tx))?;
             if !charges.is_empty() {
                 run.beat(tx)?;
             }
@@ -466,7 +475,7 @@ fn told(undone: &Undone) -> StateError {
 
 /// Books charges account by account, in order of their numbers so that replicas never wait for one another in a
 /// circle; outcomes are in the order of the charges.
-fn write_charges(
+pub(super) fn write_charges(
     tx: &mut Tx<'_>,
     charges: &[Charge],
     leases: &Leases,
@@ -517,13 +526,12 @@ fn write_charges(
             idempotency::keep(tx, charge.hold.account().id(), keep, answered, balance)?;
         }
     }
-    // The body ends with the balance, which is known only now.
-    let rows: Vec<AuditRow> = done
-        .map(|(charge, balance)| {
-            let digits = u64::from(balance.checked_ilog10().unwrap_or(0) + 1);
-            AuditRow { bytes: charge.audit.bytes + digits, ..charge.audit.clone() }
-        })
-        .collect();
-    audit::write(tx, &rows)?;
+    let mut page = Page::default();
+    for (charge, balance) in done {
+        // The body ends with the balance, which is known only now.
+        let digits = u64::from(balance.checked_ilog10().unwrap_or(0) + 1);
+        page.add(&charge.audit, charge.audit.bytes + digits);
+    }
+    page.finished().map_or(Ok(()), |page| page.write(tx))?;
     Ok(outcomes)
 }

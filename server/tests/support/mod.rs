@@ -1,5 +1,7 @@
 //! A gateway in this process or in its own, and a small HTTP client that hides nothing.
 
+pub mod faults;
+pub mod hub;
 pub mod live;
 pub mod postgres;
 
@@ -9,7 +11,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -43,6 +45,8 @@ pub enum Mood {
 pub struct Moody {
     store: MemoryStore,
     mood: AtomicU8,
+    /// Times that it was asked.
+    pub asked: AtomicUsize,
 }
 
 impl Moody {
@@ -53,6 +57,7 @@ impl Moody {
 
 impl Generations for Moody {
     fn current(&self) -> Result<Arc<dyn Ledger>, LedgerError> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
         match self.mood.load(Ordering::SeqCst) {
             0 => {}
             1 => panic!("secret of the store"),
@@ -75,6 +80,9 @@ pub struct Server {
     /// Where the admin listener is.
     pub admin: SocketAddr,
     state: PathBuf,
+    runtime: tokio::runtime::Handle,
+    /// The name of its threads.
+    name: String,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<thread::JoinHandle<()>>,
     _place: TempDir,
@@ -95,24 +103,32 @@ impl Server {
 
     /// One over a store with something in it.
     pub fn over(store: MemoryStore, terms: Terms, settings: Settings) -> Self {
+        static SERVERS: AtomicUsize = AtomicUsize::new(0);
         let place = tempfile::tempdir().unwrap();
         let state = place.path().join("demo.state");
-        let moody = Arc::new(Moody { store, mood: AtomicU8::new(0) });
+        let moody = Arc::new(Moody { store, mood: AtomicU8::new(0), asked: AtomicUsize::new(0) });
         let (ledgers, folder) = (Arc::clone(&moody), state.clone());
         let admin_settings =
             headwater_server::admin::Settings { open_metrics: false, backup_dir: Some(place.path().join("backups")) };
         let (stop, stopped) = oneshot::channel::<()>();
         let (started, ready) = mpsc::channel();
+        let name = format!("server-{}", SERVERS.fetch_add(1, Ordering::Relaxed));
+        let threads = name.clone();
         let thread = thread::spawn(move || {
             let folder = Home::in_folder(&folder).unwrap();
             let gateway =
                 Gateway::new(ledgers, State::start(&folder, Options::default(), Box::new(|| {})).unwrap(), settings);
-            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+            let mut builder = tokio::runtime::Builder::new_multi_thread();
+            // Threads that have nothing to do are soon gone, so that those that are left over can be counted.
+            builder.worker_threads(2).thread_name(threads).thread_keep_alive(Duration::from_secs(1)).enable_all();
+            let runtime = builder.build().unwrap();
             runtime.block_on(async {
                 let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
                 let at = SocketAddr::from(([127, 0, 0, 1], 0));
-                let admin = headwater_server::admin::Listener::start(at, &gateway, admin_settings).await.unwrap();
-                started.send((listener.local_addr().unwrap(), admin.address(), gateway.clone())).unwrap();
+                let admin =
+                    headwater_server::admin::Listener::start(at, &gateway, admin_settings, &terms).await.unwrap();
+                let runtime = tokio::runtime::Handle::current();
+                started.send((listener.local_addr().unwrap(), admin.address(), gateway.clone(), runtime)).unwrap();
                 let stop = async {
                     let _ = stopped.await;
                 };
@@ -120,12 +136,23 @@ impl Server {
                 admin.stop().await;
             });
         });
-        let (address, admin, gateway) = ready.recv().unwrap();
-        Self { address, moody, gateway, admin, state, stop: Some(stop), thread: Some(thread), _place: place }
+        let (address, admin, gateway, runtime) = ready.recv().unwrap();
+        let (stop, thread) = (Some(stop), Some(thread));
+        Self { address, moody, gateway, admin, state, runtime, name, stop, thread, _place: place }
     }
 
     pub fn client(&self) -> Client {
         Client::connect(self.address).unwrap()
+    }
+
+    /// Tasks, threads and connections that it has.
+    pub fn held(&self) -> [usize; 3] {
+        let tasks = self.runtime.metrics().num_alive_tasks();
+        let threads = std::fs::read_dir("/proc/self/task").unwrap().filter(|thread| {
+            let name = thread.as_ref().map(|thread| std::fs::read_to_string(thread.path().join("comm")));
+            name.is_ok_and(|name| name.is_ok_and(|name| name.trim_end() == self.name))
+        });
+        [tasks, threads.count(), connections(self.address)]
     }
 
     /// Sends one request on a connection of its own.
@@ -184,11 +211,37 @@ pub fn full() -> bool {
     std::env::var_os("HEADWATER_FULL").is_some()
 }
 
+/// Connections of a server's side, by its port: other tests of this process have ports of their own.
+pub fn connections(address: SocketAddr) -> usize {
+    let port = format!(":{:04X}", address.port());
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let open = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
+    // 06 is one that is over and remembered, 0A the listener.
+    open.filter(|line| line[1].ends_with(&port) && line[3] != "06" && line[3] != "0A").count()
+}
+
 /// Resident memory of a process in bytes.
 pub fn resident(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}
+
+/// Calls `work` on this many threads with the number of each, and gives what came of it.
+pub fn at_once<T: Send>(threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    thread::scope(|scope| {
+        let work = &work;
+        let started: Vec<_> = (0..threads).map(|number| scope.spawn(move || work(number))).collect();
+        started.into_iter().map(|one| one.join().unwrap()).collect()
+    })
+}
+
+/// A key made by the command line; `key` is its text.
+pub fn made_key(store: &Path, credits: u32) -> String {
+    let credits = credits.to_string();
+    let made =
+        run_json(&["keys", "create", "--json", "--store", store.to_str().unwrap(), "--credits", credits.as_str()]);
+    made["key"].as_str().unwrap().to_owned()
 }
 
 /// The value below which `share` of them lie.
@@ -432,18 +485,34 @@ impl Process {
 
     /// One whose log goes somewhere.
     pub fn with_log(store: &Path, more: &[&str], log: Stdio) -> Self {
+        Self::spawn(store, more, log, None).expect("the server starts")
+    }
+
+    /// One that has faults under it; `None` when it ended before it answered.
+    pub fn with_faults(store: &Path, more: &[&str], faults: &faults::Faults) -> Option<Self> {
+        // What it logs may be what it dies of.
+        Self::spawn(store, more, Stdio::null(), Some(faults))
+    }
+
+    fn spawn(store: &Path, more: &[&str], log: Stdio, faults: Option<&faults::Faults>) -> Option<Self> {
         let mut arguments = vec!["serve", "--json", "--store", store.to_str().unwrap(), "--listen", "127.0.0.1:0"];
         // Most tests call faster than callers may; those about limits set them.
         arguments.extend_from_slice(&["--set", "limits.enabled=false"]);
         arguments.extend_from_slice(more);
-        let mut child = headwater(&arguments).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+        let mut command = headwater(&arguments);
+        command.envs(faults.iter().flat_map(|faults| faults.environment()));
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        if line.is_empty() {
+            child.wait().unwrap();
+            return None;
+        }
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"));
         let url = said["url"].as_str().unwrap();
         let address = url.split_once("://").unwrap().1.parse().unwrap();
-        let admin = said["admin"].as_str().map(|url| url.strip_prefix("http://").unwrap().parse().unwrap());
-        Self { child, address, admin }
+        let admin = said["admin"].as_str().map(|url| url.split_once("://").unwrap().1.parse().unwrap());
+        Some(Self { child, address, admin })
     }
 
     pub fn client(&self) -> io::Result<Client> {
@@ -459,9 +528,22 @@ impl Process {
         assert!(Command::new("kill").arg(self.child.id().to_string()).status().unwrap().success());
     }
 
+    /// The same, if it still runs.
+    pub fn terminate_if_alive(&mut self) {
+        if self.ended().is_none() {
+            // It may end in between, and stays known until it is waited for.
+            let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        }
+    }
+
     /// Waits for the end; gives the exit code.
     pub fn wait(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
+    }
+
+    /// How it ended, if it did.
+    pub fn ended(&mut self) -> Option<std::process::ExitStatus> {
+        self.child.try_wait().unwrap()
     }
 
     /// kill -9.

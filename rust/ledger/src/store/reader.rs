@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::contents::{ChainContents, Contents, FileRef};
@@ -12,6 +12,9 @@ use crate::feed::Feed;
 use crate::read::{Generations, KEPT_SECS, Ledger, Result};
 use crate::{Cancel, LedgerError, Snapshot};
 
+/// How long a look at the folder answers for it, but for a commit that came since.
+const TRUSTED: Duration = Duration::from_secs(1);
+
 /// A store on disk, for reading. Sees the commits of other processes; share one among all callers.
 ///
 /// Each generation is immutable: a reader that holds a snapshot is not disturbed by commits, merges or the deletion
@@ -19,13 +22,23 @@ use crate::{Cancel, LedgerError, Snapshot};
 pub struct Store {
     path: PathBuf,
     state: Mutex<State>,
+    seen: RwLock<Option<Seen>>,
+}
+
+/// The newest generation, as it was seen.
+#[derive(Clone)]
+struct Seen {
+    newest: Arc<Loaded>,
+    /// The manifest that the next commit will write.
+    next: Arc<Path>,
+    /// When the folder had changed last, as seen before it was listed.
+    folder_time: Option<SystemTime>,
+    /// When the folder was last looked at.
+    at: Instant,
 }
 
 #[derive(Default)]
 struct State {
-    newest: Option<Arc<Loaded>>,
-    /// When the folder had changed last, as seen before it was listed.
-    folder_time: Option<SystemTime>,
     /// Generations that were replaced while this reader looked on, or were asked for by number.
     kept: BTreeMap<u64, (Arc<Loaded>, Instant)>,
     open: OpenParts,
@@ -46,7 +59,7 @@ impl Store {
         if folder::generations(&path)?.is_empty() {
             return Err(LedgerError::NoStore { path });
         }
-        Ok(Self { path, state: Mutex::default() })
+        Ok(Self { path, state: Mutex::default(), seen: RwLock::default() })
     }
 
     /// The folder.
@@ -118,32 +131,59 @@ impl Store {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn seen(&self) -> Option<Seen> {
+        self.seen.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn see(&self, seen: Seen) {
+        *self.seen.write().unwrap_or_else(PoisonError::into_inner) = Some(seen);
+    }
+
     fn newest(&self) -> Result<Arc<Loaded>> {
-        let mut state = self.lock();
-        if let Some(newest) = &state.newest
-            && !self.may_have_changed(&state, newest.contents.generation)
-        {
-            return Ok(Arc::clone(newest));
+        if let Some(newest) = self.seen_newest() {
+            return Ok(newest);
         }
+        let mut state = self.lock();
+        // Another caller may have opened it meanwhile.
+        if let Some(newest) = self.seen_newest() {
+            return Ok(newest);
+        }
+        let at = Instant::now();
         // Looked at before the listing, so that a commit in between is seen next time.
         let folder_time = self.folder_time();
         let number =
             *folder::generations(&self.path)?.last().ok_or_else(|| LedgerError::NoStore { path: self.path.clone() })?;
-        if state.newest.as_ref().is_none_or(|newest| newest.contents.generation != number) {
-            let loaded = self.load(&mut state, number)?;
-            if let Some(replaced) = state.newest.replace(loaded) {
-                state.kept.insert(replaced.contents.generation, (replaced, Instant::now()));
+        let before = self.seen().map(|seen| seen.newest);
+        let newest = match before {
+            Some(before) if before.contents.generation == number => before,
+            before => {
+                let newest = self.load(&mut state, number)?;
+                if let Some(before) = before {
+                    state.kept.insert(before.contents.generation, (before, Instant::now()));
+                }
+                newest
             }
-        }
-        state.folder_time = folder_time;
+        };
+        let next = self.path.join(folder::manifest_name(number + 1)).into();
+        self.see(Seen { newest: Arc::clone(&newest), next, folder_time, at });
         state.kept.retain(|_, (_, since)| since.elapsed() <= Duration::from_secs(KEPT_SECS));
-        Ok(Arc::clone(state.newest.as_ref().expect("it was set above")))
+        Ok(newest)
     }
 
-    /// A cheap look: two requests to the system. The time of the folder may be too coarse to tell two commits apart,
-    /// the name of the next manifest may be collected already; both at once cannot happen.
-    fn may_have_changed(&self, state: &State, generation: u64) -> bool {
-        self.path.join(folder::manifest_name(generation + 1)).exists() || self.folder_time() != state.folder_time
+    /// What was seen, where it still is the newest. A cheap look: two requests to the system. The time of the folder may
+    /// be too coarse to tell two commits apart, the name of the next manifest may be collected already; both at once
+    /// cannot happen.
+    fn seen_newest(&self) -> Option<Arc<Loaded>> {
+        let seen = self.seen()?;
+        let at = Instant::now();
+        if seen.next.exists() || self.folder_time() != seen.folder_time {
+            return None;
+        }
+        let newest = Arc::clone(&seen.newest);
+        if at.duration_since(seen.at) > TRUSTED {
+            self.see(Seen { at, ..seen });
+        }
+        Some(newest)
     }
 
     fn folder_time(&self) -> Option<SystemTime> {
@@ -176,6 +216,13 @@ impl Generations for Store {
 
     fn current(&self) -> Result<Arc<dyn Ledger>> {
         Ok(self.snapshot()?)
+    }
+
+    fn at_hand(&self) -> Option<Arc<dyn Ledger>> {
+        let seen = self.seen()?;
+        // So soon after a look at the folder the next manifest cannot be there and collected again.
+        let is_newest = seen.at.elapsed() <= TRUSTED && !seen.next.exists();
+        is_newest.then(|| Arc::clone(&seen.newest.snapshot) as _)
     }
 
     fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>> {

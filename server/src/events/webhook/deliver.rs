@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -53,7 +53,7 @@ pub(crate) struct Courier {
     /// Ended, not yet written down.
     ended: Vec<Done>,
     /// Webhooks that said they have too much, and until when they are left alone.
-    penalties: HashMap<String, i64>,
+    penalties: HashMap<String, Instant>,
     /// The webhook that was served last: the next one begins behind it.
     last: String,
 }
@@ -95,16 +95,16 @@ impl Courier {
 
     /// Writes down what ended and takes what is due; gives whether there is more to take at once.
     async fn turn(&mut self) -> Result<bool, crate::state::StateError> {
-        let now = now_ms();
+        let now = Instant::now();
         self.penalties.retain(|_, until| *until > now);
         let room = AT_ONCE.saturating_sub(self.under_way.len());
-        let due = self.gateway.read_state(move |tx| deliveries::due(tx, now)).await?;
+        let due = self.gateway.read_state(deliveries::due).await?;
         let due = self.in_turn(due);
         if self.ended.is_empty() && (due.is_empty() || room == 0) {
             return Ok(false);
         }
         let (ended, owner) = (self.ended.clone(), self.owner.clone());
-        let until = now + self.pace.deadline_ms() + self.pace.scale_ms(LEASE_SECS * 1000);
+        let term_ms = self.pace.deadline_ms() + self.pace.scale_ms(LEASE_SECS * 1000);
         let claims = self
             .gateway
             .state()
@@ -117,7 +117,7 @@ impl Courier {
                     if claims.len() >= room {
                         break;
                     }
-                    claims.extend(deliveries::claim(tx, endpoint, &owner, (now, until))?);
+                    claims.extend(deliveries::claim(tx, endpoint, &owner, term_ms)?);
                 }
                 Ok(claims)
             })
@@ -163,7 +163,8 @@ impl Courier {
             Ok((task, done)) => {
                 self.claimed.remove(&task);
                 if done.attempt.is_some_and(|attempt| attempt.outcome.throttles()) {
-                    self.penalties.insert(done.endpoint_id.clone(), done.ended_ms + self.pace.scale_ms(PENALTY_MS));
+                    let penalty = Duration::from_millis(self.pace.scale_ms(PENALTY_MS).unsigned_abs());
+                    self.penalties.insert(done.endpoint_id.clone(), Instant::now() + penalty);
                 }
                 self.ended.push(done);
             }
@@ -180,7 +181,7 @@ impl Courier {
                         at_ms: now,
                         ended_ms: now,
                         attempt: None,
-                        next: Next::Retry { at_ms: now },
+                        next: Next::Retry { after_ms: 0 },
                     });
                 }
             }
@@ -256,8 +257,8 @@ async fn deliver(egress: Arc<Egress>, pace: Pace, claim: Claim, secrets: Vec<Sec
     let attempts = claim.attempts + 1;
     let ended_ms = now_ms();
     let seed = seed(&claim.event_id, &claim.endpoint_id, attempts);
-    let next = match attempt.outcome.next(u32::try_from(attempts).unwrap_or(u32::MAX), ended_ms, seed) {
-        Next::Retry { at_ms } => Next::Retry { at_ms: ended_ms + pace.scale_ms(at_ms - ended_ms) },
+    let next = match attempt.outcome.next(u32::try_from(attempts).unwrap_or(u32::MAX), seed) {
+        Next::Retry { after_ms } => Next::Retry { after_ms: pace.scale_ms(after_ms) },
         next => next,
     };
     let Claim { event_id, endpoint_id, .. } = claim;

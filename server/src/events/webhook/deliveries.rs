@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::egress::Attempt;
 use super::schedule::{Next, Outcome, Verdict};
-use crate::state::{StateError, Tx, Value};
+use crate::state::{StateError, Tx, Value, sum, sums};
 
 /// Deliveries of one webhook under way at a time, over all servers of a state.
 pub(crate) const PER_ENDPOINT: i64 = 4;
@@ -42,7 +42,8 @@ pub(crate) struct Done {
 }
 
 /// Ids of the webhooks that have something due, in order.
-pub(crate) fn due(tx: &mut Tx<'_>, now_ms: i64) -> Result<Vec<String>, StateError> {
+pub(crate) fn due(tx: &mut Tx<'_>) -> Result<Vec<String>, StateError> {
+    let now_ms = tx.clock_ms()?;
     let rows = tx.rows(
         "SELECT id FROM webhook_endpoint WHERE status = 'active' AND EXISTS (
              SELECT 1 FROM webhook_delivery WHERE endpoint_id = webhook_endpoint.id AND status = 'pending'
@@ -53,13 +54,10 @@ pub(crate) fn due(tx: &mut Tx<'_>, now_ms: i64) -> Result<Vec<String>, StateErro
     rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect()
 }
 
-/// Takes what is due of one webhook, as far as its places go.
-pub(crate) fn claim(
-    tx: &mut Tx<'_>,
-    endpoint_id: &str,
-    owner: &str,
-    (now_ms, until_ms): (i64, i64),
-) -> Result<Vec<Claim>, StateError> {
+/// Takes what is due of one webhook, as far as its places go, for so long.
+pub(crate) fn claim(tx: &mut Tx<'_>, endpoint_id: &str, owner: &str, term_ms: i64) -> Result<Vec<Claim>, StateError> {
+    let now_ms = tx.clock_ms()?;
+    let until_ms = now_ms + term_ms;
     // Locked, so that two servers do not take its places at once.
     let Some(endpoint) = tx.row(
         "SELECT target_url FROM webhook_endpoint WHERE id = ?1 AND status = 'active' /*lock*/",
@@ -84,7 +82,7 @@ pub(crate) fn claim(
         &[endpoint_id.into(), now_ms.into(), room.into()],
     )?;
     let target_url = endpoint.text(0)?.to_owned();
-    let sealed = super::endpoints::secrets(tx, endpoint_id, now_ms)?;
+    let sealed = super::endpoints::secrets(tx, endpoint_id, crate::state::now_ms())?;
     let mut claims = Vec::with_capacity(rows.len());
     for row in rows {
         let event_id = row.text(0)?.to_owned();
@@ -93,8 +91,18 @@ pub(crate) fn claim(
              WHERE event_id = ?1 AND endpoint_id = ?2",
             &[event_id.as_str().into(), endpoint_id.into(), owner.into(), until_ms.into()],
         )?;
-        let body = tx.row("SELECT body FROM outbox_event WHERE id = ?1", &[event_id.as_str().into()])?;
-        let body = body.map_or(Ok(String::new()), |row| row.text(0).map(str::to_owned))?;
+        let event = tx.row(
+            "SELECT id, type, created_at_ms, body, sum FROM outbox_event WHERE id = ?1",
+            &[event_id.as_str().into()],
+        )?;
+        let body = match &event {
+            Some(event) if sums::fits(event) => event.text(3)?.to_owned(),
+            Some(_) => {
+                give_up_damaged(tx, &event_id, endpoint_id)?;
+                continue;
+            }
+            None => String::new(),
+        };
         claims.push(Claim {
             event_id,
             endpoint_id: endpoint_id.to_owned(),
@@ -107,12 +115,26 @@ pub(crate) fn claim(
     Ok(claims)
 }
 
+/// An event that does not fit its sum is told to nobody.
+fn give_up_damaged(tx: &mut Tx<'_>, event_id: &str, endpoint_id: &str) -> Result<(), StateError> {
+    tracing::error!(
+        event_id,
+        "an event was changed on the disk and is not delivered: `headwater state check` says more"
+    );
+    tx.execute(
+        "UPDATE webhook_delivery SET status = 'failed', finished_at_ms = ?3, lease_owner = NULL, lease_until_ms = NULL
+         WHERE event_id = ?1 AND endpoint_id = ?2",
+        &[event_id.into(), endpoint_id.into(), crate::state::now_ms().into()],
+    )?;
+    Ok(())
+}
+
 /// Writes down what became of a delivery, if it is still this server's.
 pub(crate) fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), StateError> {
     let (event, endpoint) = (Value::from(&done.event_id), Value::from(&done.endpoint_id));
     let (status, next_at_ms, finished) = match done.next {
         Next::Delivered => ("delivered", done.ended_ms, Some(done.ended_ms)),
-        Next::Retry { at_ms } => ("pending", at_ms, None),
+        Next::Retry { after_ms } => ("pending", tx.clock_ms()?.saturating_add(after_ms), None),
         Next::Failed => ("failed", done.ended_ms, Some(done.ended_ms)),
     };
     let held = tx.execute(
@@ -122,18 +144,24 @@ pub(crate) fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), St
         &[event, endpoint, owner.into(), status.into(), done.attempts.into(), next_at_ms.into(), finished.into()],
     )?;
     let (Some(attempt), 1) = (done.attempt, held) else { return Ok(()) };
+    let last = tx.row(
+        "SELECT coalesce(max(number), 0) FROM webhook_attempt WHERE event_id = ?1 AND endpoint_id = ?2",
+        &[event, endpoint],
+    )?;
+    let mut values: Vec<Value<'_>> = vec![
+        event,
+        endpoint,
+        (last.map_or(Ok(0), |row| row.int(0))? + 1).into(),
+        done.at_ms.into(),
+        attempt.outcome.status.map(i64::from).into(),
+        i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX).into(),
+        failure(attempt).into(),
+    ];
+    values.push(sum(&values).into());
     tx.execute(
-        "INSERT INTO webhook_attempt (event_id, endpoint_id, number, at_ms, status, duration_ms, error)
-         VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM webhook_attempt
-                          WHERE event_id = ?1 AND endpoint_id = ?2), ?3, ?4, ?5, ?6)",
-        &[
-            event,
-            endpoint,
-            done.at_ms.into(),
-            attempt.outcome.status.map(i64::from).into(),
-            i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX).into(),
-            failure(attempt).into(),
-        ],
+        "INSERT INTO webhook_attempt (event_id, endpoint_id, number, at_ms, status, duration_ms, error, sum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        &values,
     )?;
     judge(tx, &done.endpoint_id, attempt.outcome, done.ended_ms)
 }
@@ -172,6 +200,7 @@ fn judge(tx: &mut Tx<'_>, endpoint_id: &str, outcome: Outcome, now_ms: i64) -> R
                  WHERE id = ?1 AND status = 'active'",
                 &[endpoint_id.into(), why.name().into(), now_ms.into()],
             )?;
+            sums::webhook(tx, endpoint_id)?;
         }
     }
     Ok(())
@@ -184,15 +213,19 @@ pub(crate) fn add<'a>(
     webhooks: impl Iterator<Item = &'a str>,
     now_ms: i64,
 ) -> Result<(), StateError> {
+    let mut values: Vec<Value<'_>> = vec![id.into(), kind.into(), now_ms.into(), body.into()];
+    values.push(sum(&values).into());
     tx.execute(
-        "INSERT INTO outbox_event (id, type, created_at_ms, body) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING",
-        &[id.into(), kind.into(), now_ms.into(), body.into()],
+        "INSERT INTO outbox_event (id, type, created_at_ms, body, sum) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (id) DO NOTHING",
+        &values,
     )?;
+    let due_ms = tx.clock_ms()?;
     for webhook in webhooks {
         tx.execute(
             "INSERT INTO webhook_delivery (event_id, endpoint_id, status, attempts, next_at_ms, created_at_ms)
-             VALUES (?1, ?2, 'pending', 0, ?3, ?3) ON CONFLICT (event_id, endpoint_id) DO NOTHING",
-            &[id.into(), webhook.into(), now_ms.into()],
+             VALUES (?1, ?2, 'pending', 0, ?3, ?4) ON CONFLICT (event_id, endpoint_id) DO NOTHING",
+            &[id.into(), webhook.into(), due_ms.into(), now_ms.into()],
         )?;
     }
     Ok(())
@@ -200,16 +233,12 @@ pub(crate) fn add<'a>(
 
 /// Sends again what was made between two times (Unix milliseconds, both included) and is not waiting anyway; gives how
 /// many deliveries that are.
-pub(crate) fn replay(
-    tx: &mut Tx<'_>,
-    endpoint_id: &str,
-    (from_ms, to_ms): (i64, i64),
-    now_ms: i64,
-) -> Result<u64, StateError> {
+pub(crate) fn replay(tx: &mut Tx<'_>, endpoint_id: &str, (from_ms, to_ms): (i64, i64)) -> Result<u64, StateError> {
+    let due_ms = tx.clock_ms()?;
     tx.execute(
         "UPDATE webhook_delivery SET status = 'pending', attempts = 0, next_at_ms = ?4, finished_at_ms = NULL
          WHERE endpoint_id = ?1 AND created_at_ms BETWEEN ?2 AND ?3 AND status <> 'pending'",
-        &[endpoint_id.into(), from_ms.into(), to_ms.into(), now_ms.into()],
+        &[endpoint_id.into(), from_ms.into(), to_ms.into(), due_ms.into()],
     )
 }
 

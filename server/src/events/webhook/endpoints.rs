@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use utoipa::ToSchema;
 
-use crate::state::{Row, StateError, Tx};
+use crate::state::{Row, StateError, Tx, sums};
 
 /// Webhooks of one account.
 pub(crate) const PER_ACCOUNT: i64 = 100;
@@ -125,6 +125,7 @@ pub(crate) fn create(
             endpoint.created_at_ms.into(),
         ],
     )?;
+    sums::webhook(tx, &endpoint.id)?;
     add_secret(tx, &endpoint.id, 1, sealed, endpoint.created_at_ms)?;
     Ok(true)
 }
@@ -220,6 +221,7 @@ pub(crate) fn change(
             now_ms.into(),
         ],
     )?;
+    sums::webhook(tx, id)?;
     Ok(Some(endpoint))
 }
 

@@ -258,10 +258,9 @@ pub(crate) async fn deliveries(gateway: Gateway, mut call: Call) -> Result<Reply
 /// Makes deliveries again.
 pub(crate) async fn replay(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
     let ReplayRequest { from, to } = call.decode()?;
-    let now = now_ms();
-    let span = span(from, to, now)?;
+    let span = span(from, to, now_ms())?;
     let id = found(&gateway, &call).await?.id;
-    let replayed = gateway.state().write(move |tx| deliveries::replay(tx, &id, span, now)).await;
+    let replayed = gateway.state().write(move |tx| deliveries::replay(tx, &id, span)).await;
     let replayed = replayed.map_err(|error| call.failed(&error))?;
     gateway.events().wake_deliveries();
     Ok(call.reply(&Replayed { replayed }))

@@ -64,7 +64,7 @@ impl Limits {
             Overflow::Reject => (self.decide(&bucket, quota, 1).await, None),
             Overflow::Queue => {
                 let started = Instant::now();
-                let decision = self.in_line(&bucket, quota, context).await?;
+                let decision = Box::pin(self.in_line(&bucket, quota, context)).await?;
                 (decision, Some(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)))
             }
         };
@@ -120,7 +120,8 @@ impl Limits {
             Who::Key(id) => format!("headwater:rate:{id}:{}", bucket.1),
             Who::Address(address) => format!("headwater:rate:{address}:{}", bucket.1),
         };
-        match shared.call(&name, now, quota, calls, self.rates.full_in(bucket, now)).await {
+        let known = self.rates.full_in(bucket, now);
+        match Box::pin(shared.call(&name, now, quota, calls, known)).await {
             Some(decision) => {
                 self.rates.learn(bucket.clone(), now, decision.arrival);
                 decision

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tower::ServiceExt;
 
 use super::Terms;
@@ -70,11 +70,17 @@ fn builder() -> Builder<TokioExecutor> {
     builder
 }
 
+/// What a connection holds as long as it is open: its place among the connections, and the word that it is there, which
+/// outlives all the rest of it.
+pub(super) type Held = (OwnedSemaphorePermit, mpsc::Sender<()>);
+
 /// Serves a connection until it ends by itself, breaks the terms, or the server stops.
+///
+/// Thousands of these wait at a time, so what is large and not needed while they wait stands in a box of its own.
 pub(super) async fn serve(
+    (place, _alive): Held,
     shared: Arc<Shared>,
     (stream, peer): (TcpStream, SocketAddr),
-    place: OwnedSemaphorePermit,
     stopping: watch::Receiver<bool>,
 ) {
     // Answers are written in one go: waiting for more to send would only delay them.
@@ -83,7 +89,7 @@ pub(super) async fn serve(
     }
     let (wire, http2) = match &shared.terms.tls {
         None => (Wire::Plain(stream), false),
-        Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.acceptor().accept(stream)).await {
+        Some(tls) => match tokio::time::timeout(HANDSHAKE, Box::pin(tls.acceptor().accept(stream))).await {
             Ok(Ok(stream)) => {
                 let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
                 (Wire::Tls(Box::new(stream)), http2)
@@ -98,7 +104,7 @@ pub(super) async fn serve(
     let (asked, leaving) = (Arc::clone(&pulse), stopping.clone());
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let (router, open, leaving) = (router.clone(), Open::new(&asked), leaving.clone());
-        async move {
+        Box::pin(async move {
             let version = request.version();
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(Peer(peer));
@@ -107,16 +113,16 @@ pub(super) async fn serve(
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             Ok::<_, Infallible>(response.map(|body| open.send(body)))
-        }
+        })
     });
-    let connection = shared.builder.serve_connection_with_upgrades(io, service);
+    let connection = pin!(shared.builder.serve_connection_with_upgrades(io, service));
     watch_over(connection, &pulse, &shared.terms, stopping, peer).await;
 }
 
 /// What a connection can be told.
 trait Closing: Future {
     /// To take nothing new.
-    fn close(self: std::pin::Pin<&mut Self>);
+    fn close(self: Pin<&mut Self>);
 }
 
 impl<I, S> Closing for hyper_util::server::conn::auto::UpgradeableConnection<'_, I, S, TokioExecutor>
@@ -125,14 +131,14 @@ where
     S::Future: Send + 'static,
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
-    fn close(self: std::pin::Pin<&mut Self>) {
+    fn close(self: Pin<&mut Self>) {
         self.graceful_shutdown();
     }
 }
 
 /// Drives a connection and ends it when its pulse says so.
 async fn watch_over<C, E>(
-    connection: C,
+    mut connection: Pin<&mut C>,
     pulse: &Pulse,
     terms: &Terms,
     mut stopping: watch::Receiver<bool>,
@@ -141,7 +147,6 @@ async fn watch_over<C, E>(
     C: Closing<Output = Result<(), E>>,
     E: std::fmt::Display,
 {
-    let mut connection = pin!(connection);
     // The sender outlives the connections; one that is gone stops them as well.
     let mut stop = pin!(async move { drop(stopping.wait_for(|stopping| *stopping).await) });
     let mut timer = pin!(tokio::time::sleep_until(Instant::now().into()));
@@ -218,5 +223,26 @@ impl Ending {
             Some((until, why)) => (until, Some(why)),
             None => (now + LOOK, None),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_that_waits_is_small() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let accepted = listener.accept().await.unwrap();
+        let shared = Arc::new(Shared::new(Router::new(), Terms::default()));
+        let place = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+        let (stopping, alive) = (watch::channel(false).1, mpsc::channel(1).0);
+        let bytes = size_of_val(&serve((place, alive), shared, accepted, stopping));
+        println!("a connection takes {bytes} bytes besides the buffers of its protocol");
+        assert!(bytes <= 4096, "{bytes}");
     }
 }

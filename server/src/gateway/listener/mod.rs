@@ -78,12 +78,8 @@ pub(crate) async fn listen(
     let (alive, mut all_gone) = mpsc::channel::<()>(1);
     let admit = |accepted| match Arc::clone(&places).try_acquire_owned() {
         Ok(place) => {
-            let served = connection::serve(Arc::clone(&shared), accepted, place, stopped.clone());
-            let alive = alive.clone();
-            tokio::spawn(async move {
-                served.await;
-                drop(alive);
-            });
+            let held = (place, alive.clone());
+            tokio::spawn(connection::serve(held, Arc::clone(&shared), accepted, stopped.clone()));
         }
         Err(_) => tracing::debug!("a connection is closed: there are too many"),
     };

@@ -4,15 +4,19 @@
 //! Where the two differ a comment says so: `/*lock*/` at the end of a query locks its rows in `PostgreSQL`,
 //! `/*skip locked*/` takes those that nobody else has. `SQLite` has one writer at a time and reads past both.
 
+mod mark;
 mod postgres;
 mod row;
 mod sqlite;
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Instant;
 
 use super::StateError;
 
 pub use self::postgres::PostgresAddress;
+pub(crate) use row::sum;
 pub use row::{Row, Value};
 
 /// A connection to the state's database.
@@ -123,6 +127,15 @@ impl Db {
         matches!(self.0, Connection::Postgres(_))
     }
 
+    /// Whether a commit on this connection ended in a state that nobody can tell any more.
+    pub(super) const fn is_unknown(&self) -> bool {
+        match &self.0 {
+            Connection::Sqlite(sqlite) => sqlite.is_unknown(),
+            // Its server can be asked.
+            Connection::Postgres(_) => false,
+        }
+    }
+
     /// Copies a `SQLite` database, whole and consistent, while others write to it.
     ///
     /// # Errors
@@ -169,6 +182,21 @@ impl Tx<'_> {
         }
     }
 
+    /// Runs a query of many rows, and hands them out one by one.
+    ///
+    /// # Errors
+    /// What the database says, or `work`, which ends it.
+    pub(super) fn each(
+        &mut self,
+        sql: &'static str,
+        work: &mut dyn FnMut(&Row) -> Result<(), StateError>,
+    ) -> Result<(), StateError> {
+        match &mut *self.0 {
+            Connection::Sqlite(sqlite) => sqlite.each(sql, work),
+            Connection::Postgres(postgres) => postgres.rows(sql, &[])?.iter().try_for_each(work),
+        }
+    }
+
     /// Runs a query of at most one row.
     ///
     /// # Errors
@@ -208,6 +236,22 @@ impl Tx<'_> {
     #[must_use]
     pub const fn is_shared(&self) -> bool {
         matches!(&*self.0, Connection::Postgres(_))
+    }
+
+    /// Unix milliseconds by the one clock that all servers of this state go by in what is due and what is leased: that of
+    /// a shared database; else the clock of the system as it was when the process began, moved on by a clock that nobody
+    /// sets. No jump of the system's clock makes a lease end early or holds back what is due.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn clock_ms(&mut self) -> Result<i64, StateError> {
+        static BEGUN: LazyLock<(Instant, i64)> = LazyLock::new(|| (Instant::now(), super::now_ms()));
+        if !self.is_shared() {
+            let (begun, at_ms) = &*BEGUN;
+            return Ok(at_ms + i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX / 2));
+        }
+        let row = self.row("SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT)", &[])?;
+        row.ok_or(StateError::Shape { column: 0, expected: "a time" })?.int(0)
     }
 }
 

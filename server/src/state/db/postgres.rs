@@ -17,7 +17,11 @@ use super::{Access, Insert, Row, Undone, Value};
 use crate::state::StateError;
 
 /// The steps to the schema of this version, each with the number that it leads to. A step is never edited.
-const MIGRATIONS: &[(i64, &str)] = &[(2, include_str!("../../../migrations/postgres/0002_gateway.sql"))];
+const MIGRATIONS: &[(i64, &str)] = &[
+    (2, include_str!("../../../migrations/postgres/0002_gateway.sql")),
+    (3, include_str!("../../../migrations/postgres/0003_audit_pages.sql")),
+    (4, include_str!("../../../migrations/postgres/0004_seals.sql")),
+];
 
 /// Held while the schema is changed, so that replicas that start together do it once.
 const MIGRATION_LOCK: i64 = 0x6865_6164_7761_7465;

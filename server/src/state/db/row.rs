@@ -57,6 +57,40 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
     }
 }
 
+impl Value<'_> {
+    /// Hands out bytes that tell the type, the length and the value.
+    fn feed(&self, each: &mut dyn FnMut(&[u8])) {
+        let (tag, bytes): (u8, &[u8]) = match self {
+            Self::Null => (0, &[]),
+            Self::Int(value) => {
+                each(&[1]);
+                return each(&value.to_be_bytes());
+            }
+            Self::Text(text) => (2, text.as_bytes()),
+            Self::Blob(bytes) => (3, bytes),
+        };
+        each(&[tag]);
+        each(&(bytes.len() as u64).to_be_bytes());
+        each(bytes);
+    }
+
+    /// The same in one piece.
+    pub(in crate::state) fn bytes(&self) -> Vec<u8> {
+        let mut all = Vec::new();
+        self.feed(&mut |bytes| all.extend_from_slice(bytes));
+        all
+    }
+}
+
+/// A checksum of a row: no single flipped bit keeps it.
+pub(crate) fn sum(values: &[Value<'_>]) -> i64 {
+    let mut hasher = crc32fast::Hasher::new();
+    for value in values {
+        value.feed(&mut |bytes| hasher.update(bytes));
+    }
+    i64::from(hasher.finalize())
+}
+
 /// A value as it came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cell {
@@ -71,6 +105,17 @@ pub(super) enum Cell {
 pub struct Row(pub(super) Vec<Cell>);
 
 impl Row {
+    /// Every column.
+    pub(crate) fn values(&self) -> Vec<Value<'_>> {
+        let value = |cell| match cell {
+            &Cell::Null => Value::Null,
+            &Cell::Int(value) => Value::Int(value),
+            Cell::Text(text) => Value::Text(text),
+            Cell::Blob(bytes) => Value::Blob(bytes),
+        };
+        self.0.iter().map(value).collect()
+    }
+
     /// An integer, or null.
     ///
     /// # Errors

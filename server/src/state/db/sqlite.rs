@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::hooks::Wal;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, Transaction, TransactionBehavior};
 
+use super::mark::Mark;
 use super::row::Cell;
 use super::{Access, Insert, Row, Undone, Value};
 use crate::state::StateError;
@@ -14,11 +16,22 @@ use crate::state::StateError;
 const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0001_keys.sql"),
     include_str!("../../../migrations/sqlite/0002_gateway.sql"),
+    include_str!("../../../migrations/sqlite/0003_audit_pages.sql"),
+    include_str!("../../../migrations/sqlite/0004_seals.sql"),
 ];
+
+/// Pages of the log of commits from which on it is brought into the database.
+const LOG_PAGES: std::ffi::c_int = 1000;
 
 pub(super) struct Sqlite {
     connection: Connection,
     path: PathBuf,
+    /// Whether a commit ended in an unknown state: nothing more is written on this connection.
+    unknown: bool,
+    /// Where commits are noted; a connection that only reads has none.
+    mark: Option<Mark>,
+    /// Rows changed on this connection before the open transaction.
+    changed: u64,
 }
 
 impl ToSql for Value<'_> {
@@ -42,9 +55,13 @@ impl Sqlite {
         let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
         connection.busy_timeout(Duration::from_secs(5)).map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(128);
-        let mut opened = Self { connection, path: path.to_owned() };
+        let mut opened = Self { connection, path: path.to_owned(), unknown: false, mark: None, changed: 0 };
         if access == Access::Write {
+            // Read first: commits of others in between are in the database then.
+            let (mark, noted) = Mark::open(path)?;
             opened.set_up()?;
+            opened.has_all(noted)?;
+            opened.mark = Some(mark);
         }
         Ok(opened)
     }
@@ -57,6 +74,8 @@ impl Sqlite {
             self.connection.pragma_update(None, "trusted_schema", false)
         };
         pragmas().map_err(failed)?;
+        // In place of SQLite's own, which says nothing of a sync that failed.
+        self.connection.wal_hook(Some(bring_in)).map_err(|source| database_error(&self.path, source))?;
         self.migrate(MIGRATIONS.len())?;
         self.connection.pragma_update(None, "foreign_keys", true).map_err(|source| database_error(&self.path, source))
     }
@@ -87,22 +106,68 @@ impl Sqlite {
         }
     }
 
+    pub const fn is_unknown(&self) -> bool {
+        self.unknown
+    }
+
     pub fn begin(&mut self) -> Result<(), StateError> {
+        if self.unknown {
+            return Err(StateError::Latched);
+        }
         let behaviour = match self.connection.is_readonly("main") {
             Ok(true) => "BEGIN DEFERRED",
             _ => "BEGIN IMMEDIATE",
         };
+        self.changed = self.connection.total_changes();
         self.connection.execute_batch(behaviour).map_err(|source| self.failed(source))
     }
 
+    /// Counts a commit that changes something; gives its number.
+    fn count(&self) -> rusqlite::Result<Option<i64>> {
+        if self.mark.is_none() || self.connection.total_changes() == self.changed {
+            return Ok(None);
+        }
+        let mut count =
+            self.connection.prepare_cached("UPDATE commit_count SET number = number + 1 RETURNING number")?;
+        count.query_row([], |row| row.get(0)).map(Some)
+    }
+
+    /// Whether all commits are there that were told as done.
+    fn has_all(&self, noted: i64) -> Result<(), StateError> {
+        let found: i64 = self
+            .connection
+            .query_row("SELECT number FROM commit_count", [], |row| row.get(0))
+            .map_err(|source| self.failed(source))?;
+        if found >= noted {
+            return Ok(());
+        }
+        let place = self.path.display().to_string();
+        Err(StateError::LostCommits { place, missing: noted - found, mark: Mark::of(&self.path) })
+    }
+
     pub fn commit(&mut self) -> Result<(), Undone> {
+        let number = match self.count() {
+            Ok(number) => number,
+            Err(source) => {
+                self.roll_back();
+                return Err(Undone::Certain(self.failed(source)));
+            }
+        };
         match self.connection.execute_batch("COMMIT") {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                if let (Some(mark), Some(number)) = (&self.mark, number) {
+                    mark.note(number);
+                }
+                Ok(())
+            }
             Err(source) if is_known_undone(&source) => {
                 self.roll_back();
                 Err(Undone::Certain(self.failed(source)))
             }
-            Err(source) => Err(Undone::Unknown(self.failed(source))),
+            Err(source) => {
+                self.unknown = true;
+                Err(Undone::Unknown(self.failed(source)))
+            }
         }
     }
 
@@ -136,6 +201,18 @@ impl Sqlite {
             Ok(found)
         };
         run().map_err(|source| self.failed(source))
+    }
+
+    pub fn each(&mut self, sql: &str, work: &mut dyn FnMut(&Row) -> Result<(), StateError>) -> Result<(), StateError> {
+        let failed = |source| self.failed(source);
+        let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([]).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let cells = (0..columns).map(|column| row.get_ref(column).map(cell));
+            work(&Row(cells.collect::<rusqlite::Result<_>>().map_err(failed)?))?;
+        }
+        Ok(())
     }
 
     pub fn insert(&mut self, into: &'static Insert, rows: &[Vec<Value<'_>>]) -> Result<u64, StateError> {
@@ -181,16 +258,33 @@ impl Sqlite {
             .connection
             .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
             .map_err(|source| self.failed(source))?;
-        if said == "ok" {
-            Ok(())
-        } else {
-            Err(StateError::Damaged { place: self.path.display().to_string(), what: said })
+        let damaged = |what| Err(StateError::Damaged { place: self.path.display().to_string(), what });
+        if said != "ok" {
+            return damaged(said);
+        }
+        let sound = || {
+            let fresh = Connection::open_in_memory()?;
+            MIGRATIONS.iter().try_for_each(|step| fresh.execute_batch(step))?;
+            let (ours, found) = (definitions(&fresh)?, definitions(&self.connection)?);
+            let other = ours.iter().zip(&found).find(|(ours, found)| ours != found).map(|(ours, _)| ours.0.clone());
+            Ok(other.or_else(|| (ours.len() != found.len()).then(|| "something".to_owned())))
+        };
+        match sound().map_err(|source| self.failed(source))? {
+            None => Ok(()),
+            Some(name) => damaged(format!("the definition of {name} is not the one of this version")),
         }
     }
 
     fn failed(&self, source: rusqlite::Error) -> StateError {
         database_error(&self.path, source)
     }
+}
+
+/// Names and texts of all tables, indexes and triggers.
+fn definitions(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    let mut all =
+        connection.prepare("SELECT name, type || tbl_name || coalesce(sql, '') FROM sqlite_schema ORDER BY 1")?;
+    all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
 fn database_error(path: &Path, source: rusqlite::Error) -> StateError {
@@ -209,6 +303,18 @@ fn cell(value: ValueRef<'_>) -> Cell {
     }
 }
 
+/// Brings the log of commits into the database when it has grown. Its syncs are as good or bad as those of commits: one
+/// that fails fails the commit that it came with, though that one is there. What only has to wait waits.
+fn bring_in(log: &mut Wal, pages: std::ffi::c_int) -> rusqlite::Result<()> {
+    if pages < LOG_PAGES {
+        return Ok(());
+    }
+    match log.checkpoint() {
+        Err(error) if is_known_undone(&error) => Ok(()),
+        done => done,
+    }
+}
+
 /// A full disk or a database that another process holds leaves nothing behind. Anything else, a failed sync above
 /// all, leaves it open what is on the disk.
 fn is_known_undone(error: &rusqlite::Error) -> bool {
@@ -219,13 +325,54 @@ fn is_known_undone(error: &rusqlite::Error) -> bool {
 mod tests {
     use super::*;
 
+    fn plain(connection: Connection, path: &Path) -> Sqlite {
+        Sqlite { connection, path: path.to_owned(), unknown: false, mark: None, changed: 0 }
+    }
+
+    #[test]
+    fn commits_that_were_told_as_done_and_are_gone_are_missed() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("state.sqlite");
+        let commit = |count: usize| {
+            let mut opened = Sqlite::open(&path, Access::Write)?;
+            for _ in 0..count {
+                opened.begin()?;
+                opened.execute("INSERT INTO setting VALUES (hex(randomblob(8)), x'00')", &[])?;
+                opened.commit().map_err(StateError::from)?;
+                // What changes nothing is no commit to be missed.
+                opened.begin()?;
+                opened.rows("SELECT * FROM setting", &[])?;
+                opened.commit().map_err(StateError::from)?;
+            }
+            Ok::<(), StateError>(())
+        };
+        commit(3).unwrap();
+        let older = std::fs::read(&path).unwrap();
+        commit(2).unwrap();
+        std::fs::write(&path, older).unwrap();
+        let missed = commit(0);
+        assert!(matches!(missed, Err(StateError::LostCommits { missing: 2, .. })), "{missed:?}");
+        std::fs::remove_file(Mark::of(&path)).unwrap();
+        commit(1).unwrap();
+    }
+
+    #[test]
+    fn a_schema_that_is_not_the_one_of_this_version_is_no_sound_database() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("state.sqlite");
+        let mut opened = Sqlite::open(&path, Access::Write).unwrap();
+        opened.check_integrity().unwrap();
+        opened.connection.execute_batch("DROP TRIGGER credit_ledger_no_update").unwrap();
+        assert!(matches!(opened.check_integrity(), Err(StateError::Damaged { .. })));
+    }
+
     #[test]
     fn a_database_of_every_earlier_schema_is_taken_on() {
         for earlier in 0..MIGRATIONS.len() {
             let place = tempfile::tempdir().unwrap();
             let path = place.path().join("state.sqlite");
             let connection = Connection::open(&path).unwrap();
-            Sqlite { connection, path: path.clone() }.migrate(earlier).unwrap();
+            plain(connection, &path).migrate(earlier).unwrap();
             if earlier >= 1 {
                 let connection = Connection::open(&path).unwrap();
                 connection

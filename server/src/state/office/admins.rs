@@ -5,7 +5,7 @@ use serde_json::json;
 use subtle::ConstantTimeEq;
 
 use super::{NewKey, Office};
-use crate::state::{Environment, KeyText, StateError, now_ms};
+use crate::state::{Environment, KeyText, StateError, now_ms, seal};
 
 /// An admin key as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -32,6 +32,7 @@ impl Office<'_, '_> {
             "INSERT INTO admin_key (id, name, digest, created_at) VALUES (?1, ?2, ?3, ?4)",
             &[key.id().into(), name.into(), (&digest).into(), (now_ms() / 1000).into()],
         )?;
+        self.seal(&seal::ADMINS, key.id())?;
         self.changed("admin.create", key.id(), None, Some(&json!({"name": name})))?;
         Ok(NewKey { id: key.id().to_owned(), key, credits: 0 })
     }
@@ -67,6 +68,7 @@ impl Office<'_, '_> {
         if known == 0 {
             return Err(StateError::UnknownKey(id.to_owned()));
         }
+        self.seal(&seal::ADMINS, id)?;
         self.changed("admin.revoke", id, None, Some(&json!({"revoked": true})))
     }
 

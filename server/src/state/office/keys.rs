@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Office, json as as_json};
 use crate::state::ledger::{GENESIS, Kind};
 use crate::state::plan::DEFAULT_PLAN;
-use crate::state::{Environment, KeyText, Row, StateError, now_ms};
+use crate::state::{Environment, KeyText, Row, StateError, now_ms, seal};
 
 /// A key as lists show it: never its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -84,6 +84,7 @@ impl Office<'_, '_> {
             &[name.into(), (&GENESIS).into(), (now_ms() / 1000).into(), plan.into()],
         )?;
         let account = row.ok_or(StateError::Closed)?.int(0)?;
+        self.seal(&seal::ACCOUNTS, &account.to_string())?;
         let key = self.insert_key(account, name, environment)?;
         if credits > 0 {
             self.book(account, Some(key.id()), Kind::Grant, credits)?;
@@ -111,6 +112,7 @@ impl Office<'_, '_> {
             "UPDATE api_key SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
             &[id.into(), (now_ms() / 1000).into()],
         )?;
+        self.seal(&seal::KEYS, id)?;
         let after = self.key(id)?;
         self.changed("keys.revoke", id, Some(&as_json(&before)), Some(&as_json(&after)))?;
         Ok(after)
@@ -136,6 +138,7 @@ impl Office<'_, '_> {
             "UPDATE api_key SET expires_at = ?2, rotated_to = ?3 WHERE id = ?1",
             &[id.into(), (now + i64::from(grace_secs)).into(), key.id().into()],
         )?;
+        self.seal(&seal::KEYS, id)?;
         let after = self.key(id)?;
         self.changed("keys.rotate", id, Some(&as_json(&before)), Some(&as_json(&after)))?;
         Ok(NewKey { id: key.id().to_owned(), key, credits: before.credits })
@@ -174,6 +177,7 @@ impl Office<'_, '_> {
                 (now_ms() / 1000).into(),
             ],
         )?;
+        self.seal(&seal::KEYS, key.id())?;
         Ok(key)
     }
 }

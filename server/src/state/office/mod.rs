@@ -12,13 +12,14 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use uuid::Uuid;
 
-use super::db::Tx;
+use super::db::{Tx, Value, sum};
+use super::seal::{self, Sealed};
 use super::{Access, Home, Pepper, StateError, now_ms};
 
 pub use admins::AdminListing;
 pub use credits::LostAnswer;
 pub use keys::{KeyListing, NewKey};
-pub use records::{AuditFilter, AuditListing, ChangeListing, Usage, UsageLine};
+pub use records::{ChangeListing, Usage, UsageLine};
 
 /// The back office, inside an open transaction.
 pub struct Office<'o, 'tx> {
@@ -33,6 +34,11 @@ impl<'o, 'tx> Office<'o, 'tx> {
         Self { tx, pepper, actor }
     }
 
+    /// Seals a row that was changed.
+    fn seal(&mut self, of: &Sealed, id: &str) -> Result<(), StateError> {
+        seal::put(self.tx, self.pepper, of, id)
+    }
+
     /// Notes a change, and tells replicas to look. Neither `before` nor `after` may hold a secret.
     fn changed(
         &mut self,
@@ -43,18 +49,20 @@ impl<'o, 'tx> Office<'o, 'tx> {
     ) -> Result<(), StateError> {
         let text = |json: Option<&Json>| json.map(Json::to_string);
         let (id, before, after) = (Uuid::now_v7().to_string(), text(before), text(after));
+        let mut values: Vec<Value<'_>> = vec![
+            (&id).into(),
+            now_ms().into(),
+            self.actor.into(),
+            action.into(),
+            target.into(),
+            before.as_ref().into(),
+            after.as_ref().into(),
+        ];
+        values.push(sum(&values).into());
         self.tx.execute(
-            "INSERT INTO admin_audit (id, ts_ms, actor, action, target, before_json, after_json)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            &[
-                (&id).into(),
-                now_ms().into(),
-                self.actor.into(),
-                action.into(),
-                target.into(),
-                before.as_ref().into(),
-                after.as_ref().into(),
-            ],
+            "INSERT INTO admin_audit (id, ts_ms, actor, action, target, before_json, after_json, sum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            &values,
         )?;
         if self.tx.is_shared() {
             self.tx.execute("UPDATE roster_version SET version = version + 1 WHERE only_row = 1", &[])?;

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Office, json as as_json};
 use crate::gateway::Plan;
 use crate::state::plan::{self, DEFAULT_PLAN};
-use crate::state::{StateError, now_ms};
+use crate::state::{StateError, now_ms, seal};
 
 impl Office<'_, '_> {
     /// All plans that are stored. Accounts of the default plan go by the configuration while none is stored.
@@ -31,6 +31,7 @@ impl Office<'_, '_> {
              ON CONFLICT (name) DO UPDATE SET definition = excluded.definition, updated_at_ms = excluded.updated_at_ms",
             &[name.into(), (&text).into(), now_ms().into()],
         )?;
+        self.seal(&seal::PLANS, name)?;
         self.changed("plans.set", name, before.as_ref(), Some(&as_json(&plan)))?;
         Ok(plan)
     }
@@ -43,7 +44,12 @@ impl Office<'_, '_> {
         self.known_plan(name)?;
         let before = plan::read_all(self.tx)?.get(name).map(|plan| as_json(plan.as_ref()));
         self.tx.execute("DELETE FROM plan WHERE name = ?1", &[name.into()])?;
+        self.seal(&seal::PLANS, name)?;
+        let accounts = self.tx.rows("SELECT CAST(id AS TEXT) FROM account WHERE plan = ?1", &[name.into()])?;
         self.tx.execute("UPDATE account SET plan = ?2 WHERE plan = ?1", &[name.into(), DEFAULT_PLAN.into()])?;
+        for account in &accounts {
+            self.seal(&seal::ACCOUNTS, account.text(0)?)?;
+        }
         self.changed("plans.remove", name, before.as_ref(), None)
     }
 
@@ -56,6 +62,7 @@ impl Office<'_, '_> {
         let before = self.key(key_id)?.plan;
         let account = self.account_of(key_id)?;
         self.tx.execute("UPDATE account SET plan = ?2 WHERE id = ?1", &[account.into(), name.into()])?;
+        self.seal(&seal::ACCOUNTS, &account.to_string())?;
         self.changed("plans.assign", key_id, Some(&json!({"plan": before})), Some(&json!({"plan": name})))
     }
 

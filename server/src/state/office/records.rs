@@ -5,50 +5,8 @@ use utoipa::ToSchema;
 
 use super::Office;
 use crate::state::StateError;
-use crate::state::audit::DAY_MS;
+use crate::state::audit::{self, AuditFilter, AuditListing, DAY_MS};
 use crate::state::db::Tx;
-
-/// Which rows of the audit are wanted.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AuditFilter {
-    /// Of this key only.
-    pub key_id: Option<String>,
-    /// With this status only.
-    pub status: Option<u16>,
-    /// Not before, Unix milliseconds.
-    pub from_ms: Option<i64>,
-    /// Only ids below this one: where a list goes on.
-    pub before: Option<String>,
-    /// At most so many.
-    pub limit: u32,
-}
-
-/// A request as the audit has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct AuditListing {
-    /// Id of the request.
-    pub request_id: String,
-    /// The client's own id.
-    pub correlation_id: Option<String>,
-    /// Key that was used.
-    pub key_id: Option<String>,
-    /// HTTP method.
-    pub method: String,
-    /// Route that was met.
-    pub endpoint: Option<String>,
-    /// Status; 499 when the client went away.
-    pub status: i64,
-    /// Credits charged.
-    pub cost: i64,
-    /// From the request's head to the answer.
-    pub duration_ms: i64,
-    /// Size of the answer's body.
-    pub bytes: i64,
-    /// Digest of the parameters, in hex.
-    pub parameter_hash: Option<String>,
-    /// Unix milliseconds.
-    pub ts_ms: i64,
-}
 
 /// A change that the back office made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -130,14 +88,6 @@ impl Usage {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("text takes what is written");
-        text
-    })
-}
-
 /// First and last day of the month of a day, all counted from 1970-01-01.
 fn month(day: i64) -> (i64, i64) {
     use chrono::{Datelike, Days, Months, NaiveDate};
@@ -155,38 +105,7 @@ impl Office<'_, '_> {
     /// # Errors
     /// When the database fails.
     pub fn audit(&mut self, filter: &AuditFilter) -> Result<Vec<AuditListing>, StateError> {
-        let rows = self.tx.rows(
-            "SELECT request_id, correlation_id, key_id, method, endpoint, status, cost, duration_ms, bytes,
-                    parameter_hash, ts_ms
-             FROM audit
-             WHERE (CAST(?1 AS TEXT) IS NULL OR key_id = ?1) AND (CAST(?2 AS BIGINT) IS NULL OR status = ?2)
-               AND (CAST(?3 AS BIGINT) IS NULL OR ts_ms >= ?3) AND (CAST(?4 AS TEXT) IS NULL OR request_id < ?4)
-             ORDER BY request_id DESC LIMIT ?5",
-            &[
-                filter.key_id.as_ref().into(),
-                filter.status.map(i64::from).into(),
-                filter.from_ms.into(),
-                filter.before.as_ref().into(),
-                i64::from(filter.limit).into(),
-            ],
-        )?;
-        rows.iter()
-            .map(|row| {
-                Ok(AuditListing {
-                    request_id: row.text(0)?.to_owned(),
-                    correlation_id: row.maybe_text(1)?.map(str::to_owned),
-                    key_id: row.maybe_text(2)?.map(str::to_owned),
-                    method: row.text(3)?.to_owned(),
-                    endpoint: row.maybe_text(4)?.map(str::to_owned),
-                    status: row.int(5)?,
-                    cost: row.int(6)?,
-                    duration_ms: row.int(7)?,
-                    bytes: row.int(8)?,
-                    parameter_hash: row.maybe_blob(9)?.map(hex),
-                    ts_ms: row.int(10)?,
-                })
-            })
-            .collect()
+        audit::list(self.tx, filter)
     }
 
     /// Changes that the back office made, newest first; those before the one with the id `before`, where it is given.

@@ -1,0 +1,97 @@
+//! Clients of the stream that stop reading: they are ended, and the others notice nothing of it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::live::{Live, Socket, call};
+use crate::support::{Process, full, made_key, quantile, resident, within};
+
+/// Streams that a key may have.
+const OF_A_KEY: usize = 10;
+/// Subscriptions of those who do not read: what all of the others get together would not fill a system's buffers soon.
+const SUBSCRIPTIONS: usize = 50;
+
+/// Streams that are open, as the figures of the server say.
+fn open_streams(server: &Process) -> usize {
+    let text = String::from_utf8(call(server.admin.unwrap(), "GET", "/metrics", "", "").body).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("headwater_streams_open ")).unwrap();
+    line.parse().unwrap()
+}
+
+#[test]
+fn streams_that_nobody_reads_are_closed_and_the_others_hear_at_once() {
+    const PER_BLOCK: u64 = 5;
+    let (healthy, slow, blocks) = if full() { (990, 10, 480) } else { (99, 1, 60) };
+    let mut live = Live::new();
+    let keys: Vec<String> = (0..(healthy + slow) / OF_A_KEY).map(|_| made_key(&live.store(), 0)).collect();
+    let server = Process::start(&live.store(), &["--set", "metrics.open=true"]);
+    let open = |number: usize| {
+        let mut socket = Socket::open(server.address, "", &[("X-API-Key", &keys[number / OF_A_KEY])]).unwrap();
+        socket.subscribe(None).unwrap();
+        socket
+    };
+    let mut stuck: Vec<Socket> = (0..slow).map(open).collect();
+    for _ in 1..SUBSCRIPTIONS {
+        // A client may send 20 messages in a second.
+        thread::sleep(Duration::from_millis(60));
+        for socket in &mut stuck {
+            socket.subscribe(None).unwrap();
+        }
+    }
+    let listening: Vec<Socket> = (slow..slow + healthy).map(open).collect();
+    assert_eq!(open_streams(&server), healthy + slow);
+    let over = AtomicBool::new(false);
+    let before = resident(server.id());
+    let (mut delays, most, closed) = thread::scope(|scope| {
+        let (over, server) = (&over, &server);
+        let memory = scope.spawn(move || {
+            let (mut most, begun) = (0, Instant::now());
+            while !over.load(Ordering::Relaxed) && begun.elapsed() < Duration::from_mins(5) {
+                most = resident(server.id()).max(most);
+                thread::sleep(Duration::from_millis(50));
+            }
+            most
+        });
+        let watched = scope.spawn(move || {
+            let begun = Instant::now();
+            within(Duration::from_mins(1), "those who do not read are closed", || open_streams(server) == healthy);
+            begun.elapsed()
+        });
+        let expected = blocks * usize::try_from(PER_BLOCK).unwrap();
+        let readers: Vec<_> = listening
+            .into_iter()
+            .map(|mut socket| {
+                let hear = move || {
+                    (0..expected).map(|_| socket.event().map(|_| Instant::now()).unwrap()).collect::<Vec<Instant>>()
+                };
+                thread::Builder::new().stack_size(256 << 10).spawn_scoped(scope, hear).unwrap()
+            })
+            .collect();
+        let mut committed = Vec::new();
+        for _ in 0..blocks {
+            live.block(PER_BLOCK);
+            committed.push(Instant::now());
+            thread::sleep(Duration::from_millis(125));
+        }
+        let heard: Vec<Vec<Instant>> = readers.into_iter().map(|reader| reader.join().unwrap()).collect();
+        let closed = watched.join().unwrap();
+        over.store(true, Ordering::Relaxed);
+        let delay = |(place, at): (usize, Instant)| {
+            at.saturating_duration_since(committed[place / usize::try_from(PER_BLOCK).unwrap()])
+        };
+        let delays: Vec<Duration> = heard.into_iter().flat_map(|one| one.into_iter().enumerate().map(delay)).collect();
+        (delays, memory.join().unwrap(), closed)
+    });
+    let codes: Vec<u16> = stuck.iter_mut().map(Socket::closing).collect();
+    println!(
+        "slow streams: {slow} of {} do not read and are closed {closed:.1?} after the first event with {codes:?}; {} events to the others, p50 {:.1?}, p99 {:.1?} after the commit of their block; memory +{} KiB at most",
+        healthy + slow,
+        delays.len(),
+        quantile(&mut delays, 0.5),
+        quantile(&mut delays, 0.99),
+        most.saturating_sub(before) >> 10
+    );
+    assert!(codes.iter().all(|code| matches!(code, 4008 | 0)), "{codes:?}");
+    assert!(most.saturating_sub(before) <= 64 << 20);
+}

@@ -1,0 +1,188 @@
+//! A server whose files and clock fail as a test says, and what a disk would hold after a loss of power.
+//!
+//! The faults are those of `faults.c`, which is built by the C compiler that bundled `SQLite` needs as well.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Built once for all tests of this process.
+fn library() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/faults.c");
+        let folder = tempfile::Builder::new().prefix("headwater-faults").tempdir().unwrap().keep();
+        let library = folder.join("faults.so");
+        let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+        let built = Command::new(&compiler)
+            .args(["-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o"])
+            .args([library.as_os_str(), source.as_os_str()])
+            .args(["-ldl", "-pthread"])
+            .output()
+            .unwrap_or_else(|error| panic!("{compiler} cannot be run: {error}. These tests need a C compiler"));
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        library
+    })
+}
+
+/// What fails, as environment of a process.
+#[derive(Debug, Clone)]
+pub struct Faults(Vec<(&'static str, OsString)>);
+
+impl Faults {
+    /// None yet, on the files of a state.
+    pub fn on(state: &Path) -> Self {
+        Self(Vec::new()).with("LD_PRELOAD", library()).with("FAULTS_ROOT", state)
+    }
+
+    /// One more setting of `faults.c`.
+    pub fn with(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.0.push((name, value.into()));
+        self
+    }
+
+    /// Meets the operation of this number, of those kinds (`w`, `t`, `s`).
+    pub fn at(self, operations: &'static str, number: u64, what: &str) -> Self {
+        self.with("FAULTS_OPS", operations).with("FAULTS_AT", number.to_string()).with("FAULTS_DO", what)
+    }
+
+    pub fn environment(&self) -> impl Iterator<Item = (&'static str, &OsString)> {
+        self.0.iter().map(|(name, value)| (*name, value))
+    }
+}
+
+/// One thing that happened to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Happened {
+    Written {
+        place: usize,
+        bytes: Vec<u8>,
+    },
+    Truncated(usize),
+    Synced,
+    Removed,
+    /// The fault, with the nanoseconds since 1970.
+    Struck(u64),
+}
+
+/// What `faults.c` wrote down: file by file, in order.
+pub fn read_log(log: &Path) -> Vec<(String, Happened)> {
+    let all = fs::read(log).unwrap_or_default();
+    let mut rest = all.as_slice();
+    let mut list = Vec::new();
+    // The last record of a killed process may be cut.
+    while let Some((head, behind)) = rest.split_first_chunk::<24>() {
+        let name_length = u32::from_ne_bytes(head[4..8].try_into().unwrap()) as usize;
+        let place = u64::from_ne_bytes(head[8..16].try_into().unwrap());
+        let length = u64::from_ne_bytes(head[16..].try_into().unwrap()) as usize;
+        let Some((name, behind)) = behind.split_at_checked(name_length) else { break };
+        let Some((bytes, behind)) = behind.split_at_checked(length) else { break };
+        let happened = match head[0] {
+            b'w' => Happened::Written { place: place as usize, bytes: bytes.to_vec() },
+            b't' => Happened::Truncated(place as usize),
+            b's' => Happened::Synced,
+            b'u' => Happened::Removed,
+            b'!' => Happened::Struck(place),
+            other => panic!("a record of kind {other}"),
+        };
+        list.push((String::from_utf8(name.to_vec()).unwrap(), happened));
+        rest = behind;
+    }
+    list
+}
+
+/// What becomes of what was written and not synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsynced {
+    /// All of it is there, as after a kill.
+    Kept,
+    /// None of it is.
+    Dropped,
+    /// Of each sector of 512 bytes chance decides.
+    Scattered(u64),
+}
+
+/// Makes in `to` the files that a disk would hold that held those of `from` when a process began, and lost its power at
+/// the end of the log. A file that is made is there from its first sync on, as journaling file systems have it.
+pub fn after_power_loss(from: &Path, log: &[(String, Happened)], unsynced: Unsynced, to: &Path) {
+    struct File {
+        durable: Vec<u8>,
+        pending: Vec<Happened>,
+    }
+    let mut files: BTreeMap<String, File> = BTreeMap::new();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        // Shared memory is no content: it is made anew.
+        if !name.ends_with("-shm") {
+            files.insert(name, File { durable: fs::read(entry.path()).unwrap(), pending: Vec::new() });
+        }
+    }
+    for (name, happened) in log {
+        let file = files.entry(name.clone()).or_insert_with(|| File { durable: Vec::new(), pending: Vec::new() });
+        match happened {
+            Happened::Synced => {
+                for one in std::mem::take(&mut file.pending) {
+                    apply(&mut file.durable, &one, &mut |_| true);
+                }
+            }
+            Happened::Removed => drop(files.remove(name)),
+            Happened::Struck(_) => {}
+            other => file.pending.push(other.clone()),
+        }
+    }
+    fs::create_dir(to).unwrap();
+    let mut chance = Chance::new(match unsynced {
+        Unsynced::Scattered(seed) => seed,
+        Unsynced::Kept | Unsynced::Dropped => 0,
+    });
+    for (name, mut file) in files {
+        for one in &file.pending {
+            apply(&mut file.durable, one, &mut |_| match unsynced {
+                Unsynced::Kept => true,
+                Unsynced::Dropped => false,
+                Unsynced::Scattered(_) => chance.below(2) == 0,
+            });
+        }
+        fs::write(to.join(&name), &file.durable).unwrap();
+    }
+}
+
+fn apply(content: &mut Vec<u8>, one: &Happened, kept: &mut dyn FnMut(usize) -> bool) {
+    const SECTOR: usize = 512;
+    match one {
+        Happened::Written { place, bytes } => {
+            let mut done = 0;
+            while done < bytes.len() {
+                let at = place + done;
+                let length = (SECTOR - at % SECTOR).min(bytes.len() - done);
+                if kept(at / SECTOR) {
+                    if content.len() < at + length {
+                        content.resize(at + length, 0);
+                    }
+                    content[at..at + length].copy_from_slice(&bytes[done..done + length]);
+                }
+                done += length;
+            }
+        }
+        Happened::Truncated(size) if kept(0) => content.resize(*size, 0),
+        _ => {}
+    }
+}
+
+/// Numbers out of a seed.
+pub struct Chance(u64);
+
+impl Chance {
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub const fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
