@@ -47,6 +47,8 @@ pub enum Mood {
 pub struct Moody {
     store: MemoryStore,
     mood: AtomicU8,
+    /// Times that it was asked.
+    pub asked: AtomicUsize,
 }
 
 impl Moody {
@@ -57,6 +59,7 @@ impl Moody {
 
 impl Generations for Moody {
     fn current(&self) -> Result<Arc<dyn Ledger>, LedgerError> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
         match self.mood.load(Ordering::SeqCst) {
             0 => {}
             1 => panic!("secret of the store"),
@@ -105,7 +108,7 @@ impl Server {
         static SERVERS: AtomicUsize = AtomicUsize::new(0);
         let place = tempfile::tempdir().unwrap();
         let state = place.path().join("demo.state");
-        let moody = Arc::new(Moody { store, mood: AtomicU8::new(0) });
+        let moody = Arc::new(Moody { store, mood: AtomicU8::new(0), asked: AtomicUsize::new(0) });
         let (ledgers, folder) = (Arc::clone(&moody), state.clone());
         let admin_settings =
             headwater_server::admin::Settings { open_metrics: false, backup_dir: Some(place.path().join("backups")) };
