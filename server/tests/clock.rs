@@ -104,8 +104,8 @@ fn shim_a_clock_that_jumps_lets_no_more_calls_in_and_holds_none_back() {
     let admitted = u32::try_from(admitted.into_inner()).unwrap();
     println!("{jumps} jumps of the clock by up to an hour: {admitted} calls admitted of at most {most:.1}");
     assert!(f64::from(admitted) <= most);
-    // On a loaded machine clients may not ask for all; a clock that stopped the limiter would leave the burst.
-    assert!(f64::from(admitted) >= most / 2.0, "{admitted} of {most}");
+    // How many a loaded machine asks for is another matter; a limiter that the clock stopped would not fill the burst.
+    assert!(admitted >= BURST, "{admitted} of {most}");
     drop(server);
     check_ledger(&Home::in_folder(&Home::beside(&store)).unwrap()).unwrap();
 }
