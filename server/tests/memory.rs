@@ -81,7 +81,7 @@ fn figure(server: &Server, name: &str) -> u64 {
 fn a_query_over_its_share_is_told_how_to_ask_for_less_and_costs_nothing() {
     let share = 200_000;
     let (server, key) = gateway(1 << 20, share, None);
-    let by_value = about_the_hub(r#","sort":"amount","limit":10"#);
+    let by_value = about_the_hub(r#","sort":"amount_usd","limit":10"#);
     let ranking = about_the_hub(r#","start_time":1600000001"#);
     for (path, body, named) in [
         ("/v1/transactions", &by_value, "the movements of the address"),
@@ -101,9 +101,11 @@ fn a_query_over_its_share_is_told_how_to_ask_for_less_and_costs_nothing() {
     assert_eq!(server.gateway.state().book().held(), 0);
     assert_eq!(server.count("SELECT count(*) FROM credit_ledger WHERE kind = 'charge'"), 0);
     // What asks for less is answered, and so is everybody else.
-    for body in
-        [about_the_hub(r#","sort":"amount","limit":10,"start_time":1600002900"#), about_the_hub(""), QUIET.to_owned()]
-    {
+    for body in [
+        about_the_hub(r#","sort":"amount_usd","limit":10,"start_time":1600002900"#),
+        about_the_hub(""),
+        QUIET.to_owned(),
+    ] {
         assert_eq!(server.client().post("/v1/transactions", &key, &body).unwrap().status, 200, "{body}");
     }
     assert_eq!(figure(&server, "headwater_query_memory_over_share_total"), 3);
@@ -153,7 +155,7 @@ fn a_query_that_waits_for_memory_ends_with_its_time_or_its_client() {
 
 #[test]
 fn a_query_under_way_that_finds_no_memory_left_is_told_to_come_again() {
-    let total = 1 << 20;
+    let total = 8 << 20;
     let (server, key) = gateway(total, total, None);
     server.moody.set(Mood::Slow);
     let before = server.moody.asked.load(Ordering::SeqCst);
@@ -226,7 +228,7 @@ fn besieged(store: &Path, budget: [&str; 2], rounds: usize) -> (u64, [usize; 3])
                 for round in 0..rounds {
                     let (path, more) = match (client + round) % 4 {
                         0 => ("/v1/counterparty", r#","start_time":1600000001"#),
-                        1 => ("/v1/transactions", r#","sort":"amount","limit":1000"#),
+                        1 => ("/v1/transactions", r#","sort":"amount_usd","limit":1000"#),
                         2 => ("/v1/wallet-overview", ""),
                         _ => ("/v1/transactions", r#","limit":1000"#),
                     };

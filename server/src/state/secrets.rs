@@ -6,6 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use chacha20poly1305::aead::{Aead, KeyInit};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
@@ -20,6 +21,9 @@ pub(super) const PEPPER: &str = "key.pepper";
 pub(super) const MASTER: &str = "master.key";
 
 const NONCE: usize = 24;
+
+/// Counts the drafts of this process.
+static DRAFTS: AtomicU64 = AtomicU64::new(0);
 
 /// Seals what is needed in clear again: XChaCha20-Poly1305 under a random nonce that stands before the sealed bytes.
 #[derive(Clone)]
@@ -127,7 +131,9 @@ pub(super) fn make_one(folder: &Path, name: &str) -> Result<(), StateError> {
 /// Writes a secret, unless there is one already.
 pub(super) fn put(folder: &Path, name: &str, bytes: &[u8; 32]) -> Result<(), StateError> {
     let path = folder.join(name);
-    let draft = folder.join(format!("{name}.{}", std::process::id()));
+    // Its own, whoever else makes one at the same time, in this process or another.
+    let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+    let draft = folder.join(format!("{name}.{}.{number}", std::process::id()));
     let written = OpenOptions::new()
         .create(true)
         .truncate(true)
