@@ -7,7 +7,7 @@
 //!
 //! Servers and clients share this process and its cores. Closed loops alternate in five rounds of SECONDS each; ratios
 //! are medians. Then calls come at half the rate that was reached, whether earlier ones are answered or not, for
-//! OPEN_SECONDS, and times count from when a call was due. The state lies in the folder of `TMPDIR`, whose disk decides
+//! `OPEN_SECONDS`, and times count from when a call was due. The state lies in the folder of `TMPDIR`, whose disk decides
 //! what a billed call costs: its `fdatasync` is measured in the same run. At the end every call must have its row in
 //! the audit and every charge its link in the credit ledger.
 
@@ -152,7 +152,9 @@ fn closed_loops(
             let ratios: Vec<f64> = rates[place].iter().zip(&rates[0]).map(|(ours, bare)| ours / bare).collect();
             median(&ratios)
         };
-        times.iter_mut().for_each(|times| times.sort_unstable());
+        for times in &mut times {
+            times.sort_unstable();
+        }
         let shown = |times: &[Duration]| format!("{:?} / {:?}", at(times, 50), at(times, 99));
         let [bare, free, billed] = reached;
         println!(

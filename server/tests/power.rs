@@ -95,7 +95,7 @@ impl Bench {
     }
 
     /// Opens a state as any start does and holds it against the answers that arrived; gives how many of those it lacks.
-    fn lacking(&self, state: &Path, answers: &[(String, SystemTime)]) -> usize {
+    fn lacking(state: &Path, answers: &[(String, SystemTime)]) -> usize {
         let home = Home::in_folder(state).unwrap_or_else(|error| panic!("{}: {error:?}", state.display()));
         home.check().unwrap_or_else(|error| panic!("{}: {error:?}", state.display()));
         check_ledger(&home).unwrap();
@@ -114,7 +114,7 @@ impl Bench {
         let first = self.first.clone();
         let run = self.run(&first, |faults| faults);
         assert_eq!(run.answers.len(), CALLS);
-        assert_eq!(self.lacking(&run.state, &run.answers), 0);
+        assert_eq!(Self::lacking(&run.state, &run.answers), 0);
         let counts = |happened: &Happened| match happened {
             Happened::Written { .. } => kinds.contains('w'),
             Happened::Truncated(_) => kinds.contains('t'),
@@ -157,8 +157,8 @@ fn shim_a_sync_that_fails_stops_the_server_and_loses_nothing_that_was_answered()
         // Pages whose sync failed are gone, as after a loss of power: nobody was told that they are there.
         let image = bench.fresh();
         after_power_loss(&first, &run.log, Unsynced::Dropped, &image);
-        assert_eq!(bench.lacking(&image, &run.answers), 0, "{place}, at {at:?}");
-        assert_eq!(bench.lacking(&run.state, &run.answers), 0, "{place}");
+        assert_eq!(Bench::lacking(&image, &run.answers), 0, "{place}, at {at:?}");
+        assert_eq!(Bench::lacking(&run.state, &run.answers), 0, "{place}");
         Bench::forget(&run);
         fs::remove_dir_all(image).unwrap();
     }
@@ -202,7 +202,7 @@ fn shim_power_that_is_lost_at_any_operation_and_again_in_recovery_loses_nothing_
             after_power_loss(&image, &second.log, lost, &end);
             let answers = [run.answers.clone(), second.answers.clone()].concat();
             looked += answers.len();
-            let lacking = bench.lacking(&end, &answers);
+            let lacking = Bench::lacking(&end, &answers);
             assert_eq!(lacking, 0, "turn {turn}: operation {number}, {what}, {lost:?}, {}", end.display());
             Bench::forget(&second);
             for folder in [image, end] {
@@ -220,7 +220,7 @@ fn shim_power_that_is_lost_at_any_operation_and_again_in_recovery_loses_nothing_
     let run = bench.run(&first, |faults| faults.at("w", operations / 4, "before").with("FAULTS_LIE", "1"));
     let image = bench.fresh();
     after_power_loss(&first, &run.log, Unsynced::Dropped, &image);
-    let lost = bench.lacking(&image, &run.answers);
+    let lost = Bench::lacking(&image, &run.answers);
     println!("a disk that lies about syncs: {lost} of {} answers lost", run.answers.len());
     assert!(lost > 0);
 }
@@ -266,6 +266,6 @@ fn shim_a_disk_without_room_refuses_calls_and_serves_again_with_room() {
         assert!(begun.elapsed() < Duration::from_secs(10));
     }
     drop(server);
-    assert_eq!(bench.lacking(&state, &answers), 0);
+    assert_eq!(Bench::lacking(&state, &answers), 0);
     println!("{rounds} times without room: {} calls answered, {refused} refused with 502, difference 0", answers.len());
 }

@@ -316,7 +316,7 @@ fn postgres_replicas_find_what_a_killed_one_left_behind_without_a_restart() {
             )
         })
         .unwrap();
-    within(Duration::from_secs(60), "it is found and given back", || {
+    within(Duration::from_mins(1), "it is found and given back", || {
         replicas
             .home
             .office("t", |office| office.lost_answers(10))

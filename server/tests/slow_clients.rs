@@ -93,7 +93,7 @@ fn hold(address: SocketAddr, attacks: &[Attack], each: usize, give_up: Duration)
         held.retain_mut(|one| {
             place += 1;
             // A round takes the whole pace, in steps of a hundred connections.
-            if place % 100 == 0 {
+            if place.is_multiple_of(100) {
                 let due = pace() * place / u32::try_from(count).unwrap();
                 thread::sleep(due.saturating_sub(round.elapsed()));
             }

@@ -152,7 +152,7 @@ fn of_accounts(ledger: &dyn Ledger, chain: Chain, put: &mut dyn FnMut(String)) -
         assets.extend(holdings.iter().map(|holding| holding.asset));
         put(format!("{address}{holdings:?}"));
         for order in [EdgeOrder::Total, EdgeOrder::Sent, EdgeOrder::Received] {
-            put(format!("{:?}", ledger.edges(&account, order, 1000)?));
+            put(format!("{:?}", ledger.edges(&account, order, 1000, &Cancel::new())?));
         }
         for posting in ledger.postings(&account, &Scan::default())?.take(1000) {
             put(format!("{:?}", posting?));
@@ -231,10 +231,10 @@ fn a_damaged_file_is_told_by_name_and_a_forged_one_never_brings_its_reader_down(
             if !is_sealed {
                 match &answered {
                     Ok(answer) => {
-                        assert_eq!(*answer, sound, "{} is damaged, and other data are served", file.display())
+                        assert_eq!(*answer, sound, "{} is damaged, and other data are served", file.display());
                     }
                     Err(error) => {
-                        assert!(names(error, file), "{} is damaged, and this is said: {error}", file.display())
+                        assert!(names(error, file), "{} is damaged, and this is said: {error}", file.display());
                     }
                 }
                 let problems = verified.as_ref().map(|report| report.problems.len());

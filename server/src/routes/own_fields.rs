@@ -21,12 +21,11 @@ pub(super) fn keywords(record: &str, field: &str) -> Option<Value> {
         ("AttemptView", "status") => json!({"minimum": 100, "maximum": 999}),
         ("AttemptView", "error") => json!({"pattern": "^[a-z0-9_]+$"}),
         ("AttemptView", "number") => json!({"minimum": 1}),
-        ("AttemptView", "duration_ms") => json!({"minimum": 0}),
         (_, "event_id") => json!({"pattern": "^evt_[0-9a-f]{32}$"}),
         (_, "secret") => json!({"pattern": "^whsec_[A-Za-z0-9+/]{43}=$"}),
         (_, "ticket") => json!({"pattern": TICKET}),
         ("WebhookView" | "DeletedWebhook" | "RotatedSecret", "id") => json!({"format": "uuid"}),
-        ("UsageLine", "calls" | "failed" | "credits") => json!({"minimum": 0}),
+        ("AttemptView", "duration_ms") | ("UsageLine", "calls" | "failed" | "credits") => json!({"minimum": 0}),
         ("ErrorBody", "code") => json!({"enum": Status::SENT.map(Status::code)}),
         _ => return None,
     })

@@ -287,7 +287,9 @@ mod tests {
         ];
         for rows in pages.iter().chain(&pages[..1]) {
             let mut page = Page::default();
-            rows.iter().for_each(|row| page.add(row, row.bytes));
+            for row in rows {
+                page.add(row, row.bytes);
+            }
             let page = page.finished().unwrap();
             db.transaction(|tx| page.write(tx)).unwrap();
         }

@@ -181,7 +181,7 @@ fn sound() -> Vec<(&'static str, Vec<u8>)> {
 /// One that differs from a valid file in a few places, as chance has it; every second one is Parquet whose footer, or
 /// whose first page, names sizes and counts of up to 2^63.
 fn by_chance(number: usize, draw: &mut Draw, sound: &[(&'static str, Vec<u8>)]) -> Hostile {
-    let forged = number % 2 == 0;
+    let forged = number.is_multiple_of(2);
     let (file, content) = &sound[if forged { draw.below(3) } else { draw.below(sound.len()) }];
     let mut content = content.clone();
     let length = content.len();

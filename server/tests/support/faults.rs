@@ -77,12 +77,12 @@ pub fn read_log(log: &Path) -> Vec<(String, Happened)> {
     while let Some((head, behind)) = rest.split_first_chunk::<24>() {
         let name_length = u32::from_ne_bytes(head[4..8].try_into().unwrap()) as usize;
         let place = u64::from_ne_bytes(head[8..16].try_into().unwrap());
-        let length = u64::from_ne_bytes(head[16..].try_into().unwrap()) as usize;
+        let length = usize::try_from(u64::from_ne_bytes(head[16..].try_into().unwrap())).unwrap();
         let Some((name, behind)) = behind.split_at_checked(name_length) else { break };
         let Some((bytes, behind)) = behind.split_at_checked(length) else { break };
         let happened = match head[0] {
-            b'w' => Happened::Written { place: place as usize, bytes: bytes.to_vec() },
-            b't' => Happened::Truncated(place as usize),
+            b'w' => Happened::Written { place: usize::try_from(place).unwrap(), bytes: bytes.to_vec() },
+            b't' => Happened::Truncated(usize::try_from(place).unwrap()),
             b's' => Happened::Synced,
             b'u' => Happened::Removed,
             b'!' => Happened::Struck(place),

@@ -15,7 +15,7 @@ const SLOW: Duration = Duration::from_secs(1);
 /// Tries of an input that took longer, since the machine may have been busy with something else.
 const TRIES: usize = 4;
 /// Past it an input is taken never to end.
-const HANG: Duration = Duration::from_secs(60);
+const HANG: Duration = Duration::from_mins(1);
 /// The most by which the process may grow while a reader is tried.
 const MEMORY: u64 = 512 << 20;
 
