@@ -62,7 +62,10 @@ fn no_answer_without_its_row_and_no_lost_answer_unknown_after_kill_9() {
         statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
     };
     let received = received.into_inner().unwrap();
-    let charges = ids("SELECT request_id FROM credit_ledger JOIN audit USING (request_id) WHERE kind = 'charge'");
+    // Not joined: the audit is a view of pages, which would be unpacked for every row.
+    let audited_ids = ids("SELECT request_id FROM audit");
+    let charges: BTreeSet<String> =
+        ids("SELECT request_id FROM credit_ledger WHERE kind = 'charge'").intersection(&audited_ids).cloned().collect();
     let without_row = received.difference(&charges).count();
     let charged = number("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'");
     let deducted = CREDITS - number("SELECT balance FROM account");
