@@ -17,10 +17,11 @@ use town::{FAKE, USDT, batch, listing, person, price, send, token};
 type Deed = (u8, u8, u8, u64);
 
 fn deeds(least: usize) -> impl Strategy<Value = Vec<Deed>> {
-    prop::collection::vec((0..4_u8, 1..7_u8, 1..7_u8, 0..4_u64), least..60)
+    prop::collection::vec((0..4_u8, 1..7_u8, 1..7_u8, 0..4_u64), least..56)
 }
 
-/// Transactions of deeds, numbered and in blocks of three from a number on.
+/// Transactions of deeds, numbered and in blocks of three from a number on. Numbers are bytes: 55 deeds from 200 on are
+/// as many as there may be.
 fn facts(deeds: &[Deed], from: u8) -> Batch {
     let transactions = deeds.iter().zip(from..).map(|(&(kind, sender, receiver, amount), number)| {
         let block = u64::from(number / 3) + 1;
