@@ -102,7 +102,8 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn no_file_brings_an_ingest_down_or_leaves_half_of_itself_in_the_store() {
-    let seed = random();
+    // The same files on every change, others in each long run.
+    let seed = if full() || std::env::var_os("HEADWATER_SEED").is_some() { random() } else { 1 };
     let many = if full() { 500 } else { 40 };
     println!("hostile imports: HEADWATER_SEED={seed}");
     let place = tempfile::tempdir().unwrap();

@@ -180,8 +180,14 @@ fn per_dollar(time: Timestamp, base: Option<&str>, mut units: BTreeMap<String, f
     if let Some(base) = base.filter(|base| *base != USD) {
         units.insert(base.to_owned(), 1.0);
     }
-    let points = units.into_iter().map(|(currency, units)| FxPoint { currency, time, per_usd: units / dollar });
-    listed.entries.extend(points);
+    for (currency, units) in units {
+        let per_usd = units / dollar;
+        if per_usd.is_normal() {
+            listed.entries.push(FxPoint { currency, time, per_usd });
+        } else {
+            listed.skip(|| format!("{time}: {units} {currency} to {dollar} US dollars is no rate"));
+        }
+    }
 }
 
 #[cfg(test)]
