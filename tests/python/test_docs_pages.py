@@ -144,6 +144,7 @@ def test_the_example_of_the_configuration_names_every_key_with_its_default(demo:
         "admin_listen",
         "backup_dir",
         "otlp",
+        "authorities",
     )
     lines = [re.sub(r"^# (\[|\w+ = )", r"\1", line) for line in example.splitlines()]
     whole = tmp_path / "whole.toml"
