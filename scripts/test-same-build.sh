@@ -25,11 +25,13 @@ build() {
     mkdir -p "$1" "$2/$profile"
     git ls-files -z --cached | xargs -0 tar --create --file - | tar --extract --file - --directory "$1"
     if [ "$profile" = debug ]; then
-        # Links to what is built already, without anything of ours.
+        # Links to what is built already, without anything of ours. Cargo writes its notes in place: they are copied.
         for part in deps build .fingerprint; do
+            if [ "$part" = .fingerprint ]; then link=; else link=--link; fi
             mkdir "$2/$profile/$part"
+            # shellcheck disable=SC2086
             find "$CARGO_TARGET_DIR/$profile/$part" -mindepth 1 -maxdepth 1 ! -name '*headwater*' \
-                -exec cp --archive --link --target-directory "$2/$profile/$part" {} +
+                -exec cp --archive $link --target-directory "$2/$profile/$part" {} +
         done
         wrapper=RUSTC_WORKSPACE_WRAPPER
     else

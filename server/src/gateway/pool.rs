@@ -187,8 +187,17 @@ impl Crew {
         lines.came += 1;
         let came = lines.came;
         lines.waiting[lane].push_back((came, Box::new(job)));
+        self.call(lines);
+    }
+
+    /// Sees to it that a thread looks at what waits: one that is idle, or else a new one. Nobody is woken while another
+    /// is waking up: calls that come together are then taken by few threads. Who takes a call and leaves some calls again.
+    fn call(self: &Arc<Self>, mut lines: MutexGuard<'_, Lines>) {
         if lines.idle > 0 {
-            self.call(lines);
+            if !std::mem::replace(&mut lines.called, true) {
+                drop(lines);
+                self.wake.notify_one();
+            }
         } else if lines.threads < self.most[HEAVY] + self.most[LIGHT] {
             lines.threads += 1;
             drop(lines);
@@ -201,18 +210,8 @@ impl Crew {
         }
     }
 
-    /// Wakes one thread, unless one is waking up already: calls that come together are then taken by few threads, and
-    /// not each by another that has to be woken for it.
-    fn call(&self, mut lines: MutexGuard<'_, Lines>) {
-        if lines.idle > 0 && !lines.called {
-            lines.called = true;
-            drop(lines);
-            self.wake.notify_one();
-        }
-    }
-
     /// The life of a thread.
-    fn take_turns(&self) {
+    fn take_turns(self: &Arc<Self>) {
         let mut lines = self.lines();
         loop {
             let has_room = self.memory.has_room();
@@ -273,5 +272,25 @@ mod tests {
         assert_eq!(lines.next(most, false).map(|(lane, _)| lane), Some(LIGHT), "the others need memory");
         lines.at_work[LIGHT] -= 1;
         assert_eq!(lines.next(most, true).map(|(lane, _)| lane), Some(MEDIUM), "it came before the last");
+    }
+
+    #[test]
+    fn a_call_that_comes_while_a_thread_wakes_up_does_not_wait_for_the_one_before_it() {
+        let pool = Pool::new(1, Memory::new(2, 1));
+        let (told, tells) = std::sync::mpsc::channel();
+        let patience = Duration::from_secs(30);
+        for _ in 0..200 {
+            // One thread, idle.
+            let first = told.clone();
+            pool.crew.put(LIGHT, move || first.send(()).unwrap());
+            tells.recv_timeout(patience).unwrap();
+            // The first of two lasts until the second is done.
+            let (done, ends) = std::sync::mpsc::channel();
+            pool.crew.put(LIGHT, move || assert!(ends.recv_timeout(patience).is_ok()));
+            pool.crew.put(LIGHT, move || done.send(()).unwrap());
+            let last = told.clone();
+            pool.crew.put(LIGHT, move || last.send(()).unwrap());
+            tells.recv_timeout(patience).expect("all were taken");
+        }
     }
 }
