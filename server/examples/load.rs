@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
@@ -24,8 +24,9 @@ use axum::routing::get;
 use headwater_ledger::Store;
 use headwater_server::gateway::{Gateway, LimitSettings, Plan, Rate, Settings, serve};
 use headwater_server::state::{Access, Environment, Home, Options, State, check_ledger};
+use memchr::memmem::Finder;
 use mimalloc::MiMalloc;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 
@@ -194,7 +195,7 @@ async fn drive(target: &Target, connections: u32, time: Duration, rate: Option<f
         running.push(tokio::spawn(async move {
             let stream = TcpStream::connect(address).await?;
             stream.set_nodelay(true)?;
-            let mut client = Client { stream: BufReader::new(stream), line: String::new(), body: Vec::new() };
+            let mut client = Client { stream, answer: Vec::with_capacity(4096) };
             let (mut due, mut times) = (first, Vec::new());
             while due.unwrap_or_else(Instant::now) < until {
                 if let Some(due) = due {
@@ -215,36 +216,40 @@ async fn drive(target: &Target, connections: u32, time: Duration, rate: Option<f
     Ok(times)
 }
 
-/// One connection.
+/// One connection. It does as little as it can, since what it does counts for both servers.
 struct Client {
-    stream: BufReader<TcpStream>,
-    line: String,
-    body: Vec<u8>,
+    stream: TcpStream,
+    answer: Vec<u8>,
 }
 
 impl Client {
-    /// One call, answered with 200.
+    /// One call, answered with 200 and a whole body.
     async fn call(&mut self, request: &str) -> io::Result<()> {
         self.stream.write_all(request.as_bytes()).await?;
-        let mut length = 0;
-        loop {
-            self.line.clear();
-            self.stream.read_line(&mut self.line).await?;
-            if self.line.len() <= 2 {
-                break;
+        self.answer.clear();
+        let mut whole = None;
+        while whole.is_none_or(|whole| self.answer.len() < whole) {
+            if self.stream.read_buf(&mut self.answer).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            if self.line.starts_with("HTTP/1.1 ") && !self.line.starts_with("HTTP/1.1 200") {
-                return Err(io::Error::other(self.line.clone()));
-            }
-            if let Some((name, digits)) = self.line.split_once(':')
-                && name.eq_ignore_ascii_case("content-length")
-            {
-                length = digits.trim().parse().map_err(io::Error::other)?;
+            if whole.is_none() {
+                whole = length(&self.answer)?;
             }
         }
-        self.body.resize(length, 0);
-        self.stream.read_exact(&mut self.body).await.map(drop)
+        Ok(())
     }
+}
+
+/// Bytes of an answer with its head, once that is there.
+fn length(answer: &[u8]) -> io::Result<Option<usize>> {
+    static END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\r\n\r\n"));
+    static STATED: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\r\ncontent-length: "));
+    let Some(head) = END.find(answer) else { return Ok(None) };
+    let refused = || io::Error::other(String::from_utf8_lossy(answer).into_owned());
+    let stated = STATED.find(&answer[..head]).ok_or_else(refused)?;
+    let digits = answer[stated + STATED.needle().len()..].iter().take_while(|byte| byte.is_ascii_digit());
+    let body = digits.fold(0, |body, digit| 10 * body + usize::from(digit - b'0'));
+    if answer.starts_with(b"HTTP/1.1 200") { Ok(Some(head + 4 + body)) } else { Err(refused()) }
 }
 
 fn at(times: &[Duration], percent: usize) -> Duration {

@@ -11,7 +11,10 @@ use crate::analyses::{Call, Description, Made, entry};
 use crate::cache::{Cache, Data, Kept, Question};
 use crate::query_meta::Headed;
 use crate::request::Cursor;
-use crate::{Answer, Column, CostClass, Endpoint, Error, ErrorKind, TableSink};
+use crate::{Answer, Column, Endpoint, Error, ErrorKind, TableSink};
+
+/// Most bytes of an answer that is kept though it costs little to make.
+const SMALL: usize = 16 << 10;
 
 /// Answers calls over a source of generations. Cheap to clone; share one among all callers.
 #[derive(Clone)]
@@ -42,7 +45,7 @@ impl Desk {
     }
 
     /// The same with a cache of answers up to so many bytes, by generation and parameters: of those that are costly to
-    /// make, which carry `data.meta`, and of free ones, which many ask for.
+    /// make, which carry `data.meta`, and of small ones.
     #[must_use]
     pub fn with_cache(self, most_bytes: usize) -> Self {
         Self { cache: Some(Arc::new(Cache::new(most_bytes))), ..self }
@@ -86,7 +89,7 @@ impl Desk {
             (entry.run)(&Call { endpoint, request, ledger: &*ledger, given: self.given, cancel })?;
         let data = match meta.and_then(|meta| Headed::new(&data, meta)) {
             Some(headed) => Data::Headed(headed),
-            None if endpoint.class == CostClass::Free => Data::Whole(data),
+            None if data.len() <= SMALL => Data::Whole(data),
             None => return Ok(Answer { data, pagination, warnings }),
         };
         let kept = Arc::new(Kept { data, pagination, warnings });

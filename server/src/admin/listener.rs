@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::{Settings, router};
+use super::{Settings, routes};
 use crate::gateway::{Gateway, Terms, listen};
 
 /// Connections open at a time: operators, a scraper, and scripts.
@@ -37,13 +37,13 @@ impl Listener {
         let is_tls = tls.is_some();
         let terms = Terms { connections: terms.connections.min(CONNECTIONS), tls, ..terms.clone() };
         let (stop, stopped) = oneshot::channel::<()>();
-        let router = router(gateway, settings);
+        let routes = routes(gateway, settings);
         let served = tokio::spawn(async move {
             let stopped = async {
                 // A sender that is gone means the same.
                 let _ = stopped.await;
             };
-            listen(terms, listener, router, stopped, PATIENCE).await
+            listen(terms, listener, routes, stopped, PATIENCE).await
         });
         Ok(Self { address, is_tls, stop, served })
     }

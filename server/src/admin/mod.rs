@@ -18,7 +18,7 @@ use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post, put};
 
-use crate::gateway::{Gateway, record};
+use crate::gateway::{Gateway, Recorded};
 use access::Failures;
 
 pub use listener::Listener;
@@ -57,7 +57,7 @@ struct Shared {
     failures: Arc<Failures>,
 }
 
-fn router(gateway: &Gateway, settings: Settings) -> Router {
+fn routes(gateway: &Gateway, settings: Settings) -> Recorded {
     let open_metrics = settings.open_metrics;
     let shared = Shared { gateway: gateway.clone(), settings: Arc::new(settings), failures: Arc::default() };
     let mut guarded = Router::new()
@@ -79,14 +79,14 @@ fn router(gateway: &Gateway, settings: Settings) -> Router {
     } else {
         guarded = guarded.route("/metrics", get(service::metrics));
     }
-    guarded
+    let routes = guarded
         .route_layer(from_fn_with_state(shared.clone(), access::admit))
         .merge(open)
         .fallback(service::no_such_route)
         .method_not_allowed_fallback(service::no_such_method)
         .layer(from_fn(access::name_endpoint))
-        .layer(from_fn_with_state(gateway.clone(), record))
-        .with_state(shared)
+        .with_state(shared);
+    Recorded::new(gateway.clone(), routes)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use super::arguments::{self, Arguments};
 use super::pool::Stopped;
 use super::problem::{Status, causes};
 use super::sent::{Large, Sent};
-use super::{Context, Gate, Gateway, Meta, Problem, accept, repeat, stream};
+use super::{Context, Gate, Gateway, Meta, Problem, accept, record, repeat, stream};
 use crate::state::{Answered, Caller, Hold, Keep, Kept, Refusal, StateError, now_ms};
 
 impl Gateway {
@@ -244,6 +244,7 @@ impl Gateway {
             Answer { warnings, ..answer }
         };
         if let Some(answer) = desk.at_hand(endpoint, &request) {
+            context.leave_line();
             return Ok(complete(answer));
         }
         let done = self
@@ -392,6 +393,8 @@ impl Gateway {
 
 fn json_response(body: Body) -> Response<Body> {
     let mut response = Response::new(body);
+    // Room for what every answer says.
+    *response.headers_mut() = HeaderMap::with_capacity(record::HEADERS);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

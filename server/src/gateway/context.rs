@@ -108,6 +108,11 @@ impl Context {
         let _ = self.entered.set(Arc::new(entered));
     }
 
+    /// The call needs no slot: whoever waits for one has its place.
+    pub(super) fn leave_line(&self) {
+        drop(self.entered.get().and_then(|entered| entered.take_ticket()));
+    }
+
     /// What the call holds.
     pub(super) fn entered(&self) -> Option<Arc<Entered>> {
         self.entered.get().cloned()

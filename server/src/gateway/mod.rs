@@ -29,7 +29,6 @@ use std::net::IpAddr;
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Instant;
 
-use axum::Router;
 use headwater_engine::Desk;
 use headwater_ledger::Memory;
 use headwater_ledger::read::Generations;
@@ -55,7 +54,7 @@ pub(crate) use metrics::METRICS_TYPE;
 pub(crate) use own::{Call, OwnRoute, Repetition, Reply, Takes};
 use pool::Pool;
 pub(crate) use problem::causes;
-pub(crate) use record::record;
+pub(crate) use record::Recorded;
 pub(crate) use repeat::LONGEST as LONGEST_REPEAT_KEY;
 
 /// Most bytes of a body where the configuration says nothing else.
@@ -244,10 +243,8 @@ impl Gateway {
     }
 
     /// All routes, with the description of the API.
-    pub fn router(&self) -> Router {
-        routes::router()
-            .layer(axum::middleware::from_fn_with_state(self.clone(), record::record))
-            .with_state(self.clone())
+    fn routes(&self) -> Recorded {
+        Recorded::new(self.clone(), routes::router().with_state(self.clone()))
     }
 
     fn repeats(&self) -> &Arc<repeat::Repeats> {

@@ -1,45 +1,73 @@
 //! The outermost layer: every request gets an id, an end and a row in the audit.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Poll, ready};
 
+use axum::Router;
 use axum::body::{Body, HttpBody};
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Response, header};
-use axum::middleware::Next;
+use tower::Service;
 
 use super::metrics::{Ended, Refused};
 use super::problem::Status;
 use super::telemetry::{Telemetry, Traced};
 use super::{Context, Gateway, Problem, drain, head};
 
+/// Headers that an answer may have.
+pub(super) const HEADERS: usize = 12;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const CREDIT_COST: HeaderName = HeaderName::from_static("x-credit-cost");
 const CREDIT_REMAINING: HeaderName = HeaderName::from_static("x-credit-remaining");
 
-/// Gives a request its context and its way back.
-pub(crate) async fn record(State(gateway): State<Gateway>, mut request: Request, next: Next) -> Response<Body> {
-    let cancel = gateway.memory().token();
-    let context = Arc::new(Context::new(request.method().clone(), request.headers(), cancel));
-    let parent = gateway.telemetry().and_then(|_| Telemetry::parent(request.headers()));
-    request.extensions_mut().insert(Arc::clone(&context));
-    let carried = Box::pin(carry(gateway, Arc::clone(&context), parent, request, next));
-    Carried { context, request: Some(carried) }.await
+/// Routes, with what every request gets around them.
+#[derive(Clone)]
+pub(crate) struct Recorded {
+    gateway: Gateway,
+    routes: Router,
+}
+
+impl Recorded {
+    pub const fn new(gateway: Gateway, routes: Router) -> Self {
+        Self { gateway, routes }
+    }
+}
+
+impl Service<Request> for Recorded {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Carried;
+
+    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// Gives a request its context and its way back.
+    fn call(&mut self, mut request: Request) -> Carried {
+        let Self { gateway, routes } = self.clone();
+        let cancel = gateway.memory().token();
+        let context = Arc::new(Context::new(request.method().clone(), request.headers(), cancel));
+        let parent = gateway.telemetry().and_then(|_| Telemetry::parent(request.headers()));
+        request.extensions_mut().insert(Arc::clone(&context));
+        let carried = Box::pin(carry(gateway, Arc::clone(&context), parent, request, routes));
+        Carried { context, request: Some(carried) }
+    }
 }
 
 /// A request on its connection. Dropped before its end, which means that the client went away, it goes on in a task of
 /// its own, so that holds are given back and the audit is written in every case.
-struct Carried {
+pub(crate) struct Carried {
     context: Arc<Context>,
     request: Option<Pin<Box<dyn Future<Output = Response<Body>> + Send>>>,
 }
 
 impl Future for Carried {
-    type Output = Response<Body>;
+    type Output = Result<Response<Body>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
         // Taken out while it runs: what panicked is not carried on.
@@ -48,7 +76,7 @@ impl Future for Carried {
         if polled.is_pending() {
             self.request = Some(request);
         }
-        polled
+        polled.map(Ok)
     }
 }
 
@@ -69,14 +97,17 @@ async fn carry(
     context: Arc<Context>,
     parent: Option<opentelemetry::Context>,
     request: Request,
-    next: Next,
+    mut routes: Router,
 ) -> Response<Body> {
     let _under_way = gateway.metrics().begin();
     let response = match head::check(request.uri(), request.headers()) {
-        Ok(()) => CatchPanic(Box::pin(next.run(request))).await.unwrap_or_else(|Panicked| {
-            tracing::error!(request_id = context.request_id, "a handler panicked");
-            Problem::internal().response()
-        }),
+        Ok(()) => match CatchPanic(pin!(routes.call(request))).await {
+            Ok(Ok(response)) => response,
+            Err(Panicked) => {
+                tracing::error!(request_id = context.request_id, "a handler panicked");
+                Problem::internal().response()
+            }
+        },
         Err(problem) => {
             let (parts, body) = request.into_parts();
             drain(&parts.headers, body);
@@ -124,7 +155,6 @@ fn with_headers(mut response: Response<Body>, context: &Context) -> Response<Bod
     };
     let text = |text: &str| HeaderValue::from_str(text).expect("an id is made of letters, digits and marks");
     let headers = response.headers_mut();
-    headers.reserve(10);
     headers.insert(REQUEST_ID, text(facts.answered_id.as_ref().unwrap_or(&context.request_id)));
     if let Some(id) = &context.correlation_id {
         headers.insert(CORRELATION_ID, text(id));
@@ -147,11 +177,11 @@ fn body_length(response: &Response<Body>) -> u64 {
 }
 
 /// A future whose panic is a value.
-struct CatchPanic<F>(Pin<Box<F>>);
+struct CatchPanic<'a, F>(Pin<&'a mut F>);
 
 struct Panicked;
 
-impl<F: Future> Future for CatchPanic<F> {
+impl<F: Future> Future for CatchPanic<'_, F> {
     type Output = Result<F::Output, Panicked>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {

@@ -68,6 +68,15 @@ type Line<'a> =
     (&'a str, Option<&'a str>, Option<&'a str>, &'a str, Option<&'a str>, u16, i64, u64, u64, Option<&'a str>, i64);
 
 impl Page {
+    /// A page of these requests; `None` where there are none.
+    pub fn of(rows: &[AuditRow]) -> Option<Self> {
+        let mut page = Self::default();
+        for row in rows {
+            page.add(row, row.bytes);
+        }
+        page.finished()
+    }
+
     /// Adds a request, whose answer turned out to have so many bytes.
     pub fn add(&mut self, row: &AuditRow, bytes: u64) {
         self.body.push(if self.requests == 0 { b'[' } else { b',' });

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
+use foldhash::quality::RandomState;
 
 use super::db::Tx;
 use super::plan;
@@ -200,7 +201,7 @@ const TRUSTED_MS: u64 = 5_000;
 struct Roster {
     /// By the digest of the whole key. Without the pepper nobody can aim at an entry, so how long a look-up takes tells
     /// nothing of which part of a key was right: an unknown id and a wrong last letter go the same way.
-    by_digest: HashMap<[u8; 32], Arc<KeyRecord>>,
+    by_digest: HashMap<[u8; 32], Arc<KeyRecord>, RandomState>,
     by_id: HashMap<Arc<str>, Arc<KeyRecord>>,
 }
 

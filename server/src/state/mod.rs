@@ -32,6 +32,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
@@ -57,9 +58,9 @@ use jobs::Jobs;
 use lease::Leases;
 use retention::Retention;
 use run::Run;
-use writer::{Charge, HealthFlag, Job, Operation, Writer};
+use writer::{Charge, HealthFlag, Job, Operation, Rows, Writer};
 
-/// Rows and charges that may wait; beyond them requests wait.
+/// Operations that may wait for the writer, and rows of the audit; beyond them requests wait.
 const QUEUE: usize = 16_384;
 /// Readers that are kept for the next one.
 const READERS: usize = 4;
@@ -79,6 +80,7 @@ pub struct State {
     book: Arc<Book>,
     health: Arc<HealthFlag>,
     queue: mpsc::Sender<Operation>,
+    rows: Arc<Rows>,
     /// Where replicas share the database: what has nothing to do with credits.
     jobs: Option<mpsc::Sender<Box<dyn Job>>>,
     unsent: Arc<Unsent>,
@@ -115,7 +117,7 @@ impl State {
         // Read before the keys: a change in between is then seen once more, and not missed.
         let seen_version = db.data_version()?.unwrap_or(0);
         db.transaction(|tx| book.load(tx))?;
-        let health = Arc::new(HealthFlag::default());
+        let (health, rows) = (Arc::new(HealthFlag::default()), Arc::new(Rows::default()));
         let (queue, waiting) = mpsc::channel(QUEUE);
         if let Place::Postgres(address) = home.place() {
             listen(address.clone(), queue.downgrade());
@@ -128,6 +130,7 @@ impl State {
             health: Arc::clone(&health),
             on_latch,
             queue: waiting,
+            rows: Arc::clone(&rows),
             seen_version,
             unwritten: Vec::new(),
             leases: Leases::new(&id),
@@ -143,7 +146,7 @@ impl State {
             jobs = Some(sender);
         }
         let readers = Mutex::default();
-        Ok(Self { home: home.clone(), book, health, queue, jobs, unsent, readers, boot, commits, threads })
+        Ok(Self { home: home.clone(), book, health, queue, rows, jobs, unsent, readers, boot, commits, threads })
     }
 
     /// Where it lives.
@@ -176,10 +179,10 @@ impl State {
         &self.commits
     }
 
-    /// How many operations wait for the writer.
+    /// How many operations and rows of the audit wait for the writer.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.queue.max_capacity() - self.queue.capacity()
+        self.queue.max_capacity() - self.queue.capacity() + self.rows.len()
     }
 
     /// Holds `cost` credits of an account, borrowing them first where replicas share its balance; `None` where they are
@@ -217,7 +220,7 @@ impl State {
         let (done, result) = oneshot::channel();
         let request_id = audit.request_id.clone();
         self.unsent.begin(&request_id);
-        let charge = Operation::Charge(Charge { hold, audit, keep, done });
+        let charge = Operation::Charge(Charge { hold, audit, keep, done, runtime: Handle::try_current().ok() });
         let charged = match self.queue.send(charge).await {
             Ok(()) => result.await.map_err(|_| StateError::Closed).flatten(),
             Err(_) => Err(StateError::Closed),
@@ -234,12 +237,18 @@ impl State {
         Arc::clone(&self.unsent)
     }
 
-    /// Hands over the audit row of a request that costs nothing. Waits while the queue is full, never drops a row.
+    /// Hands over the audit row of a request that costs nothing. Waits while too many wait, never drops a row.
     ///
     /// # Errors
     /// When the state is closed.
     pub async fn record(&self, audit: AuditRow) -> Result<(), StateError> {
-        self.queue.send(Operation::Audit(audit)).await.map_err(|_| StateError::Closed)
+        while self.rows.len() >= QUEUE {
+            self.flush().await?;
+        }
+        if self.rows.add(audit) {
+            self.queue.send(Operation::Record).await.map_err(|_| StateError::Closed)?;
+        }
+        Ok(())
     }
 
     /// Changes anything else, together with what else is being committed, or by itself where replicas share the database.

@@ -1,13 +1,15 @@
 //! The one thread that writes: it takes all that waits, commits it in one transaction, and wakes who waited.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use prometheus_client::metrics::histogram::Histogram;
+use tokio::runtime::{self, Handle, Runtime};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::error::Elapsed;
 
 use super::audit::{AuditRow, Page};
 use super::book::{Book, Hold};
@@ -20,8 +22,8 @@ use super::{StateError, retention};
 
 /// Most operations in one commit.
 const BATCH: usize = 4096;
-/// How long rows that nobody waits for are gathered before they are committed.
-const LINGER: Duration = Duration::from_millis(2);
+/// How long rows that nobody waits for are gathered before they are committed, unless something else is.
+const LINGER: Duration = Duration::from_millis(10);
 /// How often changes of other processes are looked for.
 const POLL: Duration = Duration::from_millis(50);
 /// The same where replicas share the database, and a notification usually comes first.
@@ -31,11 +33,12 @@ const SHARED_POLL: Duration = Duration::from_millis(500);
 const UNWRITTEN: usize = 4 * BATCH;
 
 /// Something to be written.
+#[expect(clippy::large_enum_variant, reason = "nearly all that comes under load are charges")]
 pub(super) enum Operation {
     /// Ledger entry, balance and audit row of an answer, in one commit.
     Charge(Charge),
-    /// The audit row of a request that costs nothing.
-    Audit(AuditRow),
+    /// There are rows of requests that cost nothing, where there were none.
+    Record,
     /// Any other change.
     Job(Box<dyn Job>),
     /// Credits to spend, where replicas share the balance.
@@ -46,6 +49,35 @@ pub(super) enum Operation {
     Flush(oneshot::Sender<()>),
 }
 
+/// Rows of requests that cost nothing, until the next commit. Nobody waits for them, so that one word to the writer
+/// does for many.
+#[derive(Debug, Default)]
+pub(super) struct Rows(Mutex<Vec<AuditRow>>);
+
+impl Rows {
+    /// Adds a row; tells whether it is the only one.
+    pub fn add(&self, row: AuditRow) -> bool {
+        let mut rows = self.rows();
+        rows.push(row);
+        rows.len() == 1
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows().len()
+    }
+
+    fn take(&self) -> Vec<AuditRow> {
+        let mut rows = self.rows();
+        // As many come until the next time.
+        let room = rows.len();
+        std::mem::replace(&mut rows, Vec::with_capacity(room))
+    }
+
+    fn rows(&self) -> MutexGuard<'_, Vec<AuditRow>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// An answer to be paid for. `audit.bytes` is the size of its body without the digits of the balance.
 pub(super) struct Charge {
     pub hold: Hold,
@@ -53,6 +85,22 @@ pub(super) struct Charge {
     /// What is kept of the answer for who repeats the request.
     pub keep: Option<Keep>,
     pub done: oneshot::Sender<Result<i64, StateError>>,
+    /// Where the answer is waited for.
+    pub runtime: Option<Handle>,
+}
+
+/// Balances for who waits for them. They are told where they are waited for, many in one go: to wake each from the
+/// thread of the writer would take longer than the commit.
+#[derive(Default)]
+struct Told(Vec<(oneshot::Sender<Result<i64, StateError>>, i64)>);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        for (done, balance) in self.0.drain(..) {
+            // Whoever waited may be gone; what is committed stays.
+            let _ = done.send(Ok(balance));
+        }
+    }
 }
 
 /// A change of any kind, which may have to be tried again when its neighbours in a commit spoil it.
@@ -73,12 +121,11 @@ pub(super) enum Booked {
 }
 
 impl Charge {
-    fn finish(self, outcome: Booked) {
+    fn finish(self, outcome: Booked, told: &mut Told) {
         let refused = match outcome {
             Booked::Done(balance) => {
                 self.hold.settle(balance);
-                // Whoever waited may be gone; what is committed stays.
-                let _ = self.done.send(Ok(balance));
+                told.0.push((self.done, balance));
                 return;
             }
             Booked::Insufficient => StateError::Insufficient { cost: self.hold.cost() },
@@ -146,6 +193,7 @@ pub(super) struct Writer {
     pub health: Arc<HealthFlag>,
     pub on_latch: OnLatch,
     pub queue: mpsc::Receiver<Operation>,
+    pub rows: Arc<Rows>,
     pub seen_version: i64,
     /// Pages of the audit whose commit failed.
     pub unwritten: Vec<Page>,
@@ -163,7 +211,7 @@ struct Committed {
 impl Writer {
     /// Runs until every sender is gone and the queue is empty.
     pub fn run(mut self) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
+        let runtime = runtime::Builder::new_current_thread()
             .enable_time()
             .build()
             .expect("a runtime with nothing but a clock needs nothing from the system");
@@ -171,9 +219,9 @@ impl Writer {
         let mut polled = Instant::now();
         loop {
             let wait = poll.saturating_sub(polled.elapsed());
-            match runtime.block_on(async { tokio::time::timeout(wait, self.queue.recv()).await }) {
+            match self.next(&runtime, wait) {
                 Ok(Some(first)) => {
-                    let batch = self.gather(first);
+                    let batch = self.gather(first, &runtime);
                     self.write(batch);
                 }
                 Ok(None) => break,
@@ -210,11 +258,17 @@ impl Writer {
         }
     }
 
-    fn gather(&mut self, first: Operation) -> Vec<Operation> {
+    fn next(&mut self, runtime: &Runtime, wait: Duration) -> Result<Option<Operation>, Elapsed> {
+        runtime.block_on(async { tokio::time::timeout(wait, self.queue.recv()).await })
+    }
+
+    fn gather(&mut self, first: Operation, runtime: &Runtime) -> Vec<Operation> {
         let mut batch = vec![first];
         self.take_waiting(&mut batch);
-        if batch.len() < BATCH && batch.iter().all(|operation| matches!(operation, Operation::Audit(_))) {
-            thread::sleep(LINGER);
+        if batch.iter().all(|operation| matches!(operation, Operation::Record))
+            && let Ok(Some(next)) = self.next(runtime, LINGER)
+        {
+            batch.push(next);
             self.take_waiting(&mut batch);
         }
         batch
@@ -231,11 +285,11 @@ impl Writer {
     /// that one cannot spoil the others.
     fn write(&mut self, batch: Vec<Operation>) {
         let (mut charges, mut jobs, mut lends, mut flushes, mut look) = (vec![], vec![], vec![], vec![], false);
-        let mut page = Page::default();
         for operation in batch {
             match operation {
                 Operation::Charge(charge) => charges.push(charge),
-                Operation::Audit(row) => page.add(&row, row.bytes),
+                // They are taken with every batch.
+                Operation::Record => {}
                 Operation::Job(job) => jobs.push(job),
                 Operation::Lend { account, need, done } => lends.push((account, need, done)),
                 Operation::Look => look = true,
@@ -247,10 +301,16 @@ impl Writer {
             let _ = done.send(lent);
         }
         let mut pages = std::mem::take(&mut self.unwritten);
-        pages.extend(page.finished());
+        pages.extend(self.rows.take().chunks(BATCH).filter_map(Page::of));
         match self.commit(&charges, &mut jobs, &pages) {
             Ok(committed) => {
-                charges.into_iter().zip(committed.charges).for_each(|(charge, outcome)| charge.finish(outcome));
+                let (runtime, mut told) = (charges.first().and_then(|charge| charge.runtime.clone()), Told::default());
+                for (charge, outcome) in charges.into_iter().zip(committed.charges) {
+                    charge.finish(outcome, &mut told);
+                }
+                if let Some(runtime) = runtime {
+                    runtime.spawn(async move { drop(told) });
+                }
                 self.finish_jobs(jobs, committed.jobs);
             }
             Err(undone) => {
@@ -274,7 +334,7 @@ impl Writer {
                 continue;
             }
             match self.commit(std::slice::from_ref(&charge), &mut [], &[]) {
-                Ok(committed) => charge.finish(committed.charges[0]),
+                Ok(committed) => charge.finish(committed.charges[0], &mut Told::default()),
                 Err(undone) => charge.fail(told(&undone)),
             }
         }

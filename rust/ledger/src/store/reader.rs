@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -14,6 +15,8 @@ use crate::{Cancel, LedgerError, Snapshot};
 
 /// How long a look at the folder answers for it, but for a commit that came since.
 const TRUSTED: Duration = Duration::from_secs(1);
+/// How long nobody looks again whether one came: not longer than it takes to be told of it.
+const FRESH: Duration = Duration::from_millis(1);
 
 /// A store on disk, for reading. Sees the commits of other processes; share one among all callers.
 ///
@@ -35,6 +38,8 @@ struct Seen {
     folder_time: Option<SystemTime>,
     /// When the folder was last looked at.
     at: Instant,
+    /// Microseconds from then until it was last looked whether the next manifest is there.
+    looked: Arc<AtomicU64>,
 }
 
 #[derive(Default)]
@@ -165,7 +170,7 @@ impl Store {
             }
         };
         let next = self.path.join(folder::manifest_name(number + 1)).into();
-        self.see(Seen { newest: Arc::clone(&newest), next, folder_time, at });
+        self.see(Seen { newest: Arc::clone(&newest), next, folder_time, at, looked: Arc::default() });
         state.kept.retain(|_, (_, since)| since.elapsed() <= Duration::from_secs(KEPT_SECS));
         Ok(newest)
     }
@@ -181,7 +186,7 @@ impl Store {
         }
         let newest = Arc::clone(&seen.newest);
         if at.duration_since(seen.at) > TRUSTED {
-            self.see(Seen { at, ..seen });
+            self.see(Seen { at, looked: Arc::default(), ..seen });
         }
         Some(newest)
     }
@@ -219,10 +224,18 @@ impl Generations for Store {
     }
 
     fn at_hand(&self) -> Option<Arc<dyn Ledger>> {
-        let seen = self.seen()?;
-        // So soon after a look at the folder the next manifest cannot be there and collected again.
-        let is_newest = seen.at.elapsed() <= TRUSTED && !seen.next.exists();
-        is_newest.then(|| Arc::clone(&seen.newest.snapshot) as _)
+        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner);
+        let seen = seen.as_ref()?;
+        let now = seen.at.elapsed();
+        let looked = Duration::from_micros(seen.looked.load(Ordering::Relaxed));
+        if now.saturating_sub(looked) > FRESH {
+            // So soon after a look at the folder the next manifest cannot be there and collected again.
+            if now > TRUSTED || seen.next.exists() {
+                return None;
+            }
+            seen.looked.store(u64::try_from(now.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        }
+        Some(Arc::clone(&seen.newest.snapshot) as _)
     }
 
     fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>> {

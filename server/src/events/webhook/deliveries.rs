@@ -72,7 +72,7 @@ pub(crate) fn claim(tx: &mut Tx<'_>, endpoint_id: &str, owner: &str, term_ms: i6
         return Ok(Vec::new());
     };
     let under_way = tx.row(
-        "SELECT count(*) FROM webhook_delivery WHERE endpoint_id = ?1 AND status = 'pending' AND lease_until_ms >= ?2",
+        "SELECT count(*) FROM webhook_delivery WHERE endpoint_id = ?1 AND lease_until_ms >= ?2",
         &[endpoint_id.into(), now_ms.into()],
     )?;
     let room = PER_ENDPOINT - under_way.map_or(Ok(0), |row| row.int(0))?;

@@ -1,8 +1,10 @@
 //! Token buckets in this process: many of them, a bounded number, those that are full forgotten.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::hash::{BuildHasher, Hash};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use foldhash::quality::RandomState;
 
 use super::gcra::{Decision, Quota, decide};
 
@@ -22,7 +24,7 @@ pub(crate) struct Buckets<K> {
 #[derive(Debug)]
 struct Shard<K> {
     /// Theoretical arrival times. A bucket that is not here is full.
-    arrivals: HashMap<K, u64>,
+    arrivals: HashMap<K, u64, RandomState>,
     /// Number of buckets at which full ones are looked for again.
     sweep_at: usize,
     /// The one bucket of all who come when there is no more room: never open, never shut.
@@ -32,8 +34,12 @@ struct Shard<K> {
 impl<K: Hash + Eq> Buckets<K> {
     /// Room for about `most` buckets.
     pub fn new(most: usize) -> Self {
-        let shard = || Mutex::new(Shard { arrivals: HashMap::new(), sweep_at: FEW, crowd: 0 });
-        Self { hasher: RandomState::new(), shards: (0..SHARDS).map(|_| shard()).collect(), most: most.div_ceil(SHARDS) }
+        let shard = || Mutex::new(Shard { arrivals: HashMap::default(), sweep_at: FEW, crowd: 0 });
+        Self {
+            hasher: RandomState::default(),
+            shards: (0..SHARDS).map(|_| shard()).collect(),
+            most: most.div_ceil(SHARDS),
+        }
     }
 
     /// Decides on `calls` calls at `now`.

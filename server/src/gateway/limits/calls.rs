@@ -1,18 +1,23 @@
 //! How many calls a caller has under way.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use foldhash::quality::RandomState;
 
 use super::Who;
 
 const SHARDS: usize = 16;
 
+/// How many calls each caller has under way.
+type Under = HashMap<Who, u32, RandomState>;
+
 /// Calls under way, by caller. Who has none is not kept.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     hasher: RandomState,
-    shards: [Mutex<HashMap<Who, u32>>; SHARDS],
+    shards: [Mutex<Under>; SHARDS],
 }
 
 /// One call under way.
@@ -35,7 +40,7 @@ impl Calls {
         Some(Call { calls: Arc::clone(self), who })
     }
 
-    fn shard(&self, who: &Who) -> &Mutex<HashMap<Who, u32>> {
+    fn shard(&self, who: &Who) -> &Mutex<Under> {
         #[expect(clippy::cast_possible_truncation, reason = "the remainder is below 16")]
         let place = (self.hasher.hash_one(who) % SHARDS as u64) as usize;
         &self.shards[place]

@@ -1,5 +1,6 @@
 //! How a caller stands with its limit, in the headers of every answer it gets.
 
+use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::Rate;
@@ -35,15 +36,25 @@ impl Standing {
     pub fn tell(&self, headers: &mut HeaderMap) {
         let Self { class, rate, remaining, full_in_secs, waited_ms } = self;
         let window = rate.burst.div_ceil(rate.per_second);
-        let policy = format!("\"{class}\";q={};w={window}", rate.burst);
-        let limit = format!("\"{class}\";r={remaining};t={full_in_secs}");
-        for (name, text) in [(POLICY, policy), (LIMIT, limit)] {
-            headers.insert(name, HeaderValue::from_str(&text).expect("names and numbers are header text"));
-        }
+        headers.insert(POLICY, item(class, [(";q=", rate.burst.into()), (";w=", window.into())]));
+        headers.insert(LIMIT, item(class, [(";r=", *remaining), (";t=", *full_in_secs)]));
         if let Some(waited) = waited_ms {
             headers.insert(WAITED, HeaderValue::from(*waited));
         }
     }
+}
+
+/// A class with its parameters as a structured field (RFC 9651). Every answer has two, so no formatter is asked.
+fn item(class: &str, parameters: [(&str, u64); 2]) -> HeaderValue {
+    let mut text = Vec::with_capacity(64);
+    text.push(b'"');
+    text.extend_from_slice(class.as_bytes());
+    text.push(b'"');
+    for (name, number) in parameters {
+        text.extend_from_slice(name.as_bytes());
+        text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+    }
+    HeaderValue::from_maybe_shared(Bytes::from(text)).expect("names and numbers are header text")
 }
 
 /// Nanoseconds as whole seconds, rounded up.

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use axum::Router;
-use axum::body::Body;
-use axum::http::{HeaderValue, Request, Version, header};
+use axum::body::{Body, Bytes};
+use axum::http::uri::PathAndQuery;
+use axum::http::{HeaderValue, Request, Response, Uri, Version, header};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
-use tower::ServiceExt;
+use tower::Service;
 
 use super::Terms;
 use super::pulse::{Pulse, Why};
@@ -34,17 +34,32 @@ const GOODBYE: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
 
+/// What answers requests, always ready to take one.
+pub(crate) trait Routes:
+    Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + Sync + 'static
+{
+}
+
+impl<S> Routes for S where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static
+{
+}
+
 /// What connections of one listener share.
 #[derive(Debug)]
-pub(super) struct Shared {
-    pub router: Router,
+pub(super) struct Shared<S> {
+    pub routes: S,
     pub terms: Terms,
     builder: Builder<TokioExecutor>,
 }
 
-impl Shared {
-    pub fn new(router: Router, terms: Terms) -> Self {
-        Self { router, terms, builder: builder() }
+impl<S> Shared<S> {
+    pub fn new(routes: S, terms: Terms) -> Self {
+        Self { routes, terms, builder: builder() }
     }
 }
 
@@ -77,9 +92,9 @@ pub(super) type Held = (OwnedSemaphorePermit, mpsc::Sender<()>);
 /// Serves a connection until it ends by itself, breaks the terms, or the server stops.
 ///
 /// Thousands of these wait at a time, so what is large and not needed while they wait stands in a box of its own.
-pub(super) async fn serve(
+pub(super) async fn serve<S: Routes>(
     (place, _alive): Held,
-    shared: Arc<Shared>,
+    shared: Arc<Shared<S>>,
     (stream, peer): (TcpStream, SocketAddr),
     stopping: watch::Receiver<bool>,
 ) {
@@ -100,21 +115,21 @@ pub(super) async fn serve(
     };
     let pulse = Arc::new(Pulse::new(http2));
     let io = TokioIo::new(Watched::new(wire, Arc::clone(&pulse), place));
-    let router = shared.router.clone();
+    let routes = shared.routes.clone();
     let (asked, leaving) = (Arc::clone(&pulse), stopping.clone());
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-        let (router, open, leaving) = (router.clone(), Open::new(&asked), leaving.clone());
-        let request = detached(request);
-        Box::pin(async move {
-            let version = request.version();
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(Peer(peer));
-            let Ok(mut response) = router.oneshot(request).await;
+        let (open, leaving) = (Open::new(&asked), leaving.clone());
+        let version = request.version();
+        let mut request = detached(request).map(Body::new);
+        request.extensions_mut().insert(Peer(peer));
+        let answer = routes.clone().call(request);
+        async move {
+            let Ok(mut response) = answer.await;
             if *leaving.borrow() && version < Version::HTTP_2 {
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             Ok::<_, Infallible>(response.map(|body| open.send(body)))
-        })
+        }
     });
     let connection = pin!(shared.builder.serve_connection_with_upgrades(io, service));
     watch_over(connection, &pulse, &shared.terms, stopping, peer).await;
@@ -132,7 +147,14 @@ fn detached<B>(mut request: Request<B>) -> Request<B> {
         value.set_sensitive(sensitive);
     }
     // What was read as an address has a text that reads as the same one.
-    if let Ok(uri) = request.uri().to_string().parse() {
+    let uri = request.uri();
+    let copied = match (uri.scheme(), uri.authority(), uri.path_and_query()) {
+        (None, None, Some(path)) => {
+            PathAndQuery::from_maybe_shared(Bytes::copy_from_slice(path.as_str().as_bytes())).map(Uri::from)
+        }
+        _ => uri.to_string().parse(),
+    };
+    if let Ok(uri) = copied {
         *request.uri_mut() = uri;
     }
     request
@@ -146,7 +168,7 @@ trait Closing: Future {
 
 impl<I, S> Closing for hyper_util::server::conn::auto::UpgradeableConnection<'_, I, S, TokioExecutor>
 where
-    S: hyper::service::Service<Request<Incoming>, Response = axum::http::Response<Body>, Error = Infallible>,
+    S: hyper::service::Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>,
     S::Future: Send + 'static,
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
@@ -270,7 +292,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let _client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let accepted = listener.accept().await.unwrap();
-        let shared = Arc::new(Shared::new(Router::new(), Terms::default()));
+        let shared = Arc::new(Shared::new(axum::Router::new(), Terms::default()));
         let place = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
         let (stopping, alive) = (watch::channel(false).1, mpsc::channel(1).0);
         let bytes = size_of_val(&serve((place, alive), shared, accepted, stopping));

@@ -18,12 +18,11 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::Gateway;
-use connection::Shared;
+use connection::{Routes, Shared};
 
 pub use connection::Peer;
 pub use terms::Terms;
@@ -62,7 +61,7 @@ pub async fn serve_on(
         stop.await;
         gateway.drain();
     };
-    listen(terms, listener, gateway.router(), announced, drain).await
+    listen(terms, listener, gateway.routes(), announced, drain).await
 }
 
 /// Serves any routes until `stop` resolves.
@@ -72,7 +71,7 @@ pub async fn serve_on(
 pub(crate) async fn listen(
     terms: Terms,
     listener: TcpListener,
-    router: Router,
+    routes: impl Routes,
     stop: impl Future<Output = ()> + Send,
     drain: Duration,
 ) -> io::Result<()> {
@@ -81,7 +80,7 @@ pub(crate) async fn listen(
     }
     let places = Arc::new(Semaphore::new(terms.connections));
     let tls = terms.tls.clone();
-    let shared = Arc::new(Shared::new(router, terms));
+    let shared = Arc::new(Shared::new(routes, terms));
     let (stopping, stopped) = watch::channel(false);
     // Every connection has a sender; when the last one is gone there is nothing more to wait for.
     let (alive, mut all_gone) = mpsc::channel::<()>(1);

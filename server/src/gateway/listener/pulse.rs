@@ -115,7 +115,9 @@ impl Pulse {
         let mut beat = self.beat();
         beat.open -= 1;
         beat.abandoned += u64::from(!answered);
-        beat.waiting.remove(&request);
+        if !beat.waiting.is_empty() {
+            beat.waiting.remove(&request);
+        }
         if beat.open == 0 {
             beat.quiet_since = Instant::now();
         }

@@ -22,6 +22,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (3, include_str!("../../../migrations/postgres/0003_audit_pages.sql")),
     (4, include_str!("../../../migrations/postgres/0004_seals.sql")),
     (5, include_str!("../../../migrations/postgres/0005_replicas.sql")),
+    (6, include_str!("../../../migrations/postgres/0006_scale.sql")),
 ];
 
 /// Held while the schema is changed, so that replicas that start together do it once.
