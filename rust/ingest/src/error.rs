@@ -89,7 +89,19 @@ pub enum IngestError {
     /// A row cannot be what it claims.
     #[error(transparent)]
     Row(Box<RowError>),
-    /// The store refused.
+    /// The store cannot take what was read.
+    #[error("{}, blocks {first} to {last}: {reason}", path.display())]
+    Refused {
+        /// The file that was read last.
+        path: PathBuf,
+        /// The lowest block since the last commit.
+        first: u64,
+        /// The highest one.
+        last: u64,
+        /// What is wrong with them.
+        reason: Box<LedgerError>,
+    },
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] LedgerError),
     /// The work was stopped from outside.

@@ -351,7 +351,19 @@ impl<'a> Sink<'a> {
         if empty {
             return Ok(());
         }
-        let done = self.target.commit(batch, self.cancel)?;
+        let numbers =
+            || batch.blocks.iter().map(|block| block.number).chain(batch.transactions.iter().map(|facts| facts.block));
+        let (first, last) = (numbers().min().unwrap_or_default(), numbers().max().unwrap_or_default());
+        let done = self.target.commit(batch, self.cancel).map_err(|error| match error {
+            reason @ (LedgerError::Conflict { .. }
+            | LedgerError::ForeignAddress { .. }
+            | LedgerError::SegmentFull { .. }
+            | LedgerError::SumOverflow(_)
+            | LedgerError::UnknownTime { .. }) => {
+                IngestError::Refused { path: self.last_file().to_owned(), first, last, reason: reason.into() }
+            }
+            error => error.into(),
+        })?;
         self.progress.committed(&done);
         self.report.generation = Some(done.generation);
         self.report.commits += 1;
@@ -419,6 +431,12 @@ impl<'a> Sink<'a> {
             self.bytes_before += file.bytes();
         }
         self.boundary()
+    }
+
+    /// The file that is being read or was read last.
+    fn last_file(&self) -> &Path {
+        let ended = || self.report.files.last().map_or(Path::new(""), |report| &report.path);
+        self.file.as_ref().map_or_else(ended, Input::path)
     }
 
     fn tell(&self) {

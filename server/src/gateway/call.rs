@@ -14,7 +14,7 @@ use super::accept::Form;
 use super::arguments::{self, Arguments};
 use super::pool::Stopped;
 use super::problem::{Status, causes};
-use super::sent::{Large, Sent};
+use super::sent::{Large, OnItsWay};
 use super::{Context, Gate, Gateway, Meta, Problem, accept, record, repeat, stream};
 use crate::state::{Answered, Caller, Hold, Keep, Kept, Refusal, StateError, now_ms};
 
@@ -305,23 +305,23 @@ impl Gateway {
         &self,
         context: &Arc<Context>,
         (hold, keep): (Option<Hold>, Option<Keep>),
-        (head, mut body): (TableHead, Body),
+        (head, body): (TableHead, Body),
         format: Format,
     ) -> Result<Response<Body>, Problem> {
+        let mut response = Response::new(body);
         if let Some(hold) = hold {
             if context.is_client_gone() {
                 return Err(Problem::new(Status::ClientGone, "the client went away"));
             }
             let cost = hold.cost();
-            let row = context.audit_row(200, cost, 0);
+            let row = context.audit_row(200, cost, 0, context.elapsed());
             tracing::trace!("the work is done");
             let charged = self.0.state.charge(hold, row, keep).await;
             let remaining = charged.map_err(|error| not_settled(&error, context))?;
             tracing::trace!("the charge is committed");
             context.facts().charged = Some((cost, remaining));
-            body = self.watched(body, context);
+            response = self.send(response, context);
         }
-        let mut response = Response::new(body);
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
         let codes: Vec<String> = head.warnings.iter().map(warning_code).collect();
@@ -366,7 +366,7 @@ impl Gateway {
                 meta.credit_cost = Some(cost);
                 meta.credit_remaining = Some(0);
                 let bytes = data.len() + meta.wrap("").len() - 1;
-                let row = context.audit_row(200, cost, bytes as u64);
+                let row = context.audit_row(200, cost, bytes as u64, context.elapsed());
                 let keep = claim.map(|Claim { key, request_hash }| {
                     let answer = Answered::Envelope { data: data.clone(), meta: Box::new(meta.clone()) };
                     Keep { key, request_hash, answer }
@@ -377,8 +377,8 @@ impl Gateway {
                 tracing::trace!("the charge is committed");
                 context.facts().charged = Some((cost, remaining));
                 meta.credit_remaining = Some(remaining);
-                let body = self.watched(Large::body(meta.wrap(&data), &context.cancel), context);
-                return Ok(json_response(body));
+                let response = json_response(Large::body(meta.wrap(&data), &context.cancel));
+                return Ok(self.send(response, context));
             }
             None => meta.credit_remaining = caller.map(|caller| caller.account.balance()),
         }
@@ -386,8 +386,10 @@ impl Gateway {
     }
 
     /// Until a charged answer has left, it is one that may be lost with this process.
-    fn watched(&self, body: Body, context: &Context) -> Body {
-        Sent::body(body, self.0.state.unsent(), context.request_id.clone())
+    fn send(&self, mut response: Response<Body>, context: &Context) -> Response<Body> {
+        let on_its_way = OnItsWay::new(self.0.state.unsent(), context.request_id.clone());
+        response.extensions_mut().insert(Arc::new(on_its_way));
+        response
     }
 }
 

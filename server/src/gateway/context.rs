@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, Method};
 use headwater_ledger::Cancel;
@@ -82,7 +82,7 @@ impl Context {
         self.method.as_str()
     }
 
-    pub(super) fn elapsed(&self) -> std::time::Duration {
+    pub(super) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
@@ -126,7 +126,7 @@ impl Context {
         self.client_gone.load(Ordering::Relaxed)
     }
 
-    pub(super) fn audit_row(&self, status: u16, cost: i64, bytes: u64) -> AuditRow {
+    pub(super) fn audit_row(&self, status: u16, cost: i64, bytes: u64, took: Duration) -> AuditRow {
         let facts = self.facts();
         AuditRow {
             request_id: self.request_id.clone(),
@@ -137,7 +137,7 @@ impl Context {
             endpoint: facts.endpoint,
             status,
             cost,
-            duration_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             bytes,
             parameter_hash: facts.parameter_hash,
             ts_ms: self.started_ms,

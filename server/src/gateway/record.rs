@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Poll, ready};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, HttpBody};
@@ -115,10 +116,11 @@ async fn carry(
         }
     };
     let response = with_headers(response, &context);
-    measure(&gateway, &context, parent, &response);
+    let took = context.elapsed();
+    measure(&gateway, &context, took, parent, &response);
     if context.facts().charged.is_none() {
         let status = if context.is_client_gone() { Status::ClientGone.http() } else { response.status().as_u16() };
-        let row = context.audit_row(status, 0, body_length(&response));
+        let row = context.audit_row(status, 0, body_length(&response), took);
         tracing::debug!(
             request_id = row.request_id,
             endpoint = row.endpoint,
@@ -134,11 +136,17 @@ async fn carry(
 }
 
 /// What figures and traces are told of a request that ended.
-fn measure(gateway: &Gateway, context: &Context, parent: Option<opentelemetry::Context>, response: &Response<Body>) {
+fn measure(
+    gateway: &Gateway,
+    context: &Context,
+    took: Duration,
+    parent: Option<opentelemetry::Context>,
+    response: &Response<Body>,
+) {
     let facts = context.facts();
     let gone = context.is_client_gone() && facts.charged.is_none();
     let status = if gone { Status::ClientGone.http() } else { response.status().as_u16() };
-    let (cost, took) = (facts.charged.map_or(0, |(cost, _)| cost), context.elapsed());
+    let cost = facts.charged.map_or(0, |(cost, _)| cost);
     let refused = response.extensions().get::<Refused>();
     gateway.metrics().end(&Ended { endpoint: facts.endpoint, status, took, cost, refused });
     if let Some(telemetry) = gateway.telemetry() {

@@ -1,8 +1,8 @@
-//! Sees a charged answer leave.
+//! Answers on their way: what they hold until they have left.
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
 use headwater_ledger::Cancel;
@@ -46,41 +46,21 @@ impl HttpBody for Large {
     }
 }
 
-/// A body that notes when all of it was handed to the connection, or nobody takes it any more.
-pub(super) struct Sent {
-    body: Body,
+/// A charged answer that may be lost with this process. Travels with the response to its connection, which lets go of
+/// it when the system has taken the last byte, or nobody takes it any more.
+#[derive(Debug)]
+pub(super) struct OnItsWay {
     unsent: Arc<Unsent>,
     request_id: String,
 }
 
-impl Sent {
-    pub fn body(body: Body, unsent: Arc<Unsent>, request_id: String) -> Body {
-        Body::new(Self { body, unsent, request_id })
+impl OnItsWay {
+    pub const fn new(unsent: Arc<Unsent>, request_id: String) -> Self {
+        Self { unsent, request_id }
     }
 }
 
-impl HttpBody for Sent {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(task));
-        if frame.is_none() || self.body.is_end_stream() {
-            self.unsent.end(&self.request_id);
-        }
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-impl Drop for Sent {
+impl Drop for OnItsWay {
     fn drop(&mut self) {
         self.unsent.end(&self.request_id);
     }

@@ -291,7 +291,10 @@ fn take(stream: impl Read + Write, answer: &Answer, list: &Mutex<Vec<Received>>)
     let mut headers = std::collections::BTreeMap::new();
     loop {
         let mut line = String::new();
-        reader.read_line(&mut line)?;
+        // Who is killed before its request is whole has delivered nothing.
+        if reader.read_line(&mut line)? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
         let Some((name, value)) = line.trim_end().split_once(": ") else { break };
         headers.insert(name.to_lowercase(), value.to_owned());
     }

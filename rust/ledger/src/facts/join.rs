@@ -185,9 +185,11 @@ impl Place<'_> {
 fn shown(value: &dyn Debug) -> String {
     const SHOWN: usize = 160;
     let text = format!("{value:?}");
+    // What is there is shown as it is.
+    let text = text.strip_prefix("Some(").and_then(|text| text.strip_suffix(')')).unwrap_or(&text);
     match text.char_indices().nth(SHOWN) {
         Some((cut, _)) => format!("{}...", &text[..cut]),
-        None => text,
+        None => text.to_owned(),
     }
 }
 

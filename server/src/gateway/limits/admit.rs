@@ -21,8 +21,11 @@ impl Limits {
     /// Refuses an address that showed too many keys that are none, before its next one is looked at.
     pub fn check_address(&self, address: Option<IpAddr>) -> Result<(), Problem> {
         let Some(address) = address.filter(|_| self.settings.enabled) else { return Ok(()) };
-        let quota = Quota::new(self.settings.wrong_keys);
-        let decision = self.wrong_keys.call(Who::at(address), nanoseconds(), quota, 0);
+        let (who, quota) = (Who::at(address), Quota::new(self.settings.wrong_keys));
+        if self.wrong_keys.is_unknown(&who) {
+            return Ok(());
+        }
+        let decision = self.wrong_keys.call(who, nanoseconds(), quota, 0);
         if decision.remaining > 0 {
             return Ok(());
         }

@@ -71,6 +71,12 @@ impl<K: Hash + Eq> Buckets<K> {
         }
     }
 
+    /// Whether a bucket is full for having never been taken from, and there was room for all that were.
+    pub fn is_unknown(&self, key: &K) -> bool {
+        let shard = self.shard(key);
+        shard.crowd == 0 && !shard.arrivals.contains_key(key)
+    }
+
     /// Nanoseconds until a bucket is full, as far as is known here.
     pub fn full_in(&self, key: &K, now: u64) -> u64 {
         self.shard(key).arrivals.get(key).map_or(0, |arrival| arrival.saturating_sub(now))

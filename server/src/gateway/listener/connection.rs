@@ -128,7 +128,7 @@ pub(super) async fn serve<S: Routes>(
             if *leaving.borrow() && version < Version::HTTP_2 {
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
-            Ok::<_, Infallible>(response.map(|body| open.send(body)))
+            Ok::<_, Infallible>(open.send(response))
         }
     });
     let connection = pin!(shared.builder.serve_connection_with_upgrades(io, service));

@@ -1,10 +1,11 @@
 //! What is known of a connection while it is open, and until when it may go on like that.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::Terms;
+use crate::gateway::sent::OnItsWay;
 
 /// Bytes that a client must take while an answer waits for it, per time of [`Terms::stall`].
 const TRICKLE: usize = 32 << 10;
@@ -43,6 +44,8 @@ struct Beat {
     blocked: Option<(Instant, usize)>,
     /// Bodies of HTTP/2 that wait for their client, and since when.
     waiting: HashMap<u64, Instant>,
+    /// Answers whose last byte was handed over, until all that was handed over is written.
+    handed_over: Vec<Arc<OnItsWay>>,
 }
 
 impl Pulse {
@@ -56,6 +59,7 @@ impl Pulse {
             heard: None,
             blocked: None,
             waiting: HashMap::new(),
+            handed_over: Vec::new(),
         }))
     }
 
@@ -89,6 +93,19 @@ impl Pulse {
         } else {
             beat.blocked = Some((Instant::now(), 0));
         }
+    }
+
+    /// The last byte of an answer was taken to be written.
+    pub fn handed_over(&self, on_its_way: Option<Arc<OnItsWay>>) {
+        if let Some(on_its_way) = on_its_way {
+            self.beat().handed_over.push(on_its_way);
+        }
+    }
+
+    /// All that was taken is written.
+    pub fn flushed(&self) {
+        let written = std::mem::take(&mut self.beat().handed_over);
+        drop(written);
     }
 
     /// A request begins; gives its number on this connection.

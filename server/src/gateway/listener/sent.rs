@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
+use axum::http::Response;
 use http_body::{Frame, SizeHint};
 
 use super::pulse::Pulse;
+use crate::gateway::sent::OnItsWay;
 
 /// Counts a request as long as it lives.
 #[derive(Debug)]
@@ -23,13 +25,17 @@ impl Open {
     }
 
     /// The answer is there; what is left is to send it.
-    pub fn send(mut self, body: Body) -> Body {
+    pub fn send(mut self, mut answer: Response<Body>) -> Response<Body> {
         self.answered = true;
-        if body.is_end_stream() {
-            return body;
-        }
-        self.pulse.waits(self.number, true);
-        Body::new(Sent { body, open: self })
+        let on_its_way = answer.extensions_mut().remove();
+        answer.map(|body| {
+            if body.is_end_stream() {
+                self.pulse.handed_over(on_its_way);
+                return body;
+            }
+            self.pulse.waits(self.number, true);
+            Body::new(Sent { body, open: self, on_its_way })
+        })
     }
 }
 
@@ -43,6 +49,7 @@ impl Drop for Open {
 struct Sent {
     body: Body,
     open: Open,
+    on_its_way: Option<Arc<OnItsWay>>,
 }
 
 impl HttpBody for Sent {
@@ -52,6 +59,10 @@ impl HttpBody for Sent {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(cx);
         self.open.pulse.waits(self.open.number, frame.is_ready());
+        if matches!(frame, Poll::Ready(None)) || self.body.is_end_stream() {
+            let on_its_way = self.on_its_way.take();
+            self.open.pulse.handed_over(on_its_way);
+        }
         frame
     }
 

@@ -12,6 +12,9 @@ use tokio_rustls::server::TlsStream;
 
 use super::pulse::Pulse;
 
+/// Bytes of answers that are sent in one piece.
+const SMALL: usize = 2048;
+
 /// What bytes go through.
 #[derive(Debug)]
 pub(super) enum Wire {
@@ -78,11 +81,21 @@ impl AsyncWrite for Watched {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        // A small answer is one piece: to copy its head and body together takes less than to hand over both.
+        let length: usize = slices.iter().map(|slice| slice.len()).sum();
+        if slices.len() > 1 && length <= SMALL {
+            let (mut whole, mut filled) = ([0; SMALL], 0);
+            for slice in slices {
+                whole[filled..filled + slice.len()].copy_from_slice(slice);
+                filled += slice.len();
+            }
+            return self.poll_write(cx, &whole[..length]);
+        }
         let written = match &mut self.wire {
             Wire::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
             Wire::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
         };
-        self.note(slices.iter().map(|slice| slice.len()).sum(), &written);
+        self.note(length, &written);
         written
     }
 
@@ -98,8 +111,10 @@ impl AsyncWrite for Watched {
             Wire::Plain(stream) => Pin::new(stream).poll_flush(cx),
             Wire::Tls(stream) => Pin::new(stream).poll_flush(cx),
         };
-        if flushed.is_pending() {
-            self.pulse.wrote(1, 0);
+        match flushed {
+            Poll::Ready(Ok(())) => self.pulse.flushed(),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.pulse.wrote(1, 0),
         }
         flushed
     }
