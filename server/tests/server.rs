@@ -18,6 +18,7 @@ mod documentation;
 mod door;
 mod egress;
 mod flips;
+mod fuzz;
 mod hostile_imports;
 mod http2;
 mod ingest_crash;

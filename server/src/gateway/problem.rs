@@ -251,9 +251,11 @@ impl Problem {
     #[must_use]
     pub fn envelope(&self) -> ErrorEnvelope {
         let code = self.status.code().to_owned();
-        ErrorEnvelope {
-            error: ErrorBody { code, message: self.message.clone(), details: self.details.as_deref().cloned() },
+        let mut details = self.details.as_deref().cloned();
+        if let Some(field) = details.as_mut().and_then(|details| details.field.as_mut()) {
+            *field = shortened(field);
         }
+        ErrorEnvelope { error: ErrorBody { code, message: shortened(&self.message), details } }
     }
 
     /// The response, without the headers that every response gets.
@@ -272,6 +274,15 @@ impl Problem {
         let reason = self.details.as_ref().map(|details| details.reason.clone()).unwrap_or_default();
         response.extensions_mut().insert(Refused { code: self.status.code(), reason });
         response
+    }
+}
+
+/// What a client sent, however long it was, must not fill an error.
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 1000;
+    match text.char_indices().nth(SHOWN) {
+        Some((cut, _)) => format!("{}...", &text[..cut]),
+        None => text.to_owned(),
     }
 }
 
@@ -318,6 +329,15 @@ mod tests {
             assert_eq!(status.code(), phrase.to_lowercase().replace(' ', "_"));
         }
         assert_eq!(Status::InsufficientCredit.code(), "insufficient_credit");
+    }
+
+    #[test]
+    fn long_names_do_not_fill_an_error() {
+        let name = "\u{e9}".repeat(8000);
+        let body =
+            Problem::invalid(Reason::InvalidValue, Some(&name), format!("{name:?} has no meaning")).envelope().error;
+        assert_eq!(body.message.chars().count(), 1003);
+        assert_eq!(body.details.unwrap().field.unwrap().chars().count(), 1003);
     }
 
     #[test]

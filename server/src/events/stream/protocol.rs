@@ -245,6 +245,8 @@ pub(super) fn refusal(id: &str, connection_id: &str, cause: &Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use headwater_testkit::fuzz::{Met, Reader};
+
     use super::*;
 
     #[test]
@@ -288,6 +290,35 @@ mod tests {
             assert_eq!(refused.id.as_deref(), id, "{text}");
             assert!(refused.message.contains(named), "{text}: {}", refused.message);
         }
+    }
+
+    #[test]
+    fn any_message_is_read_or_refused_with_an_answer_that_is_short() {
+        let samples = [
+            r#"{"action":"subscribe","id":"1","event_type":"large_transfer","filters":{"blockchain":"tron"},"after":"evt_1"}"#,
+            r#"{"action":"auth","api_key":"k"}"#,
+            r#"{"action":"unsubscribe","id":"2","subscription":"sub_1"}"#,
+            r#"{"action":"resume","id":"3","after":"evt_1"}"#,
+        ];
+        let words = ["\"action\":\"ping\"", "\"id\":[[1]]", "\"id\":null", "\\u0000", "\"filters\":[]", "{}", "null"];
+        let reader = Reader::new("stream_frames", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus"));
+        reader.samples(samples).words(words).check(|input| {
+            let Ok(text) = std::str::from_utf8(input) else { return Met::Refused };
+            let read = Request::parse(text);
+            match &read {
+                Ok(Request::Subscribe { id, .. } | Request::Unsubscribe { id, .. } | Request::Ping { id }) => {
+                    assert!(id.len() <= LONGEST_ID);
+                    assert!(serde_json::from_str::<Value>(&pong(id)).unwrap()["id"] == id.as_str());
+                }
+                Ok(Request::Auth(_) | Request::Resume { .. }) => {}
+                Err(refused) => {
+                    let answer = error(refused.id.as_deref(), "bad_request", &refused.message);
+                    assert!(serde_json::from_str::<Value>(&answer).unwrap()["error"]["message"].is_string());
+                    assert!(answer.len() < 4_000, "{} bytes", answer.len());
+                }
+            }
+            Met::from(&read)
+        });
     }
 
     #[test]

@@ -150,7 +150,9 @@ mod tests {
         let buckets = Buckets::new(64);
         let quota = Quota::new(Rate::new(1, 2));
         assert_eq!((buckets.call("x", SECOND, quota, 0).remaining, buckets.count()), (2, 0));
+        assert!(buckets.is_unknown(&"x"));
         buckets.call("x", SECOND, quota, 1);
+        assert!(!buckets.is_unknown(&"x"));
         assert_eq!(buckets.call("x", SECOND, quota, 0).remaining, 1);
         assert_eq!(buckets.full_in(&"x", SECOND), SECOND);
     }

@@ -222,4 +222,17 @@ mod tests {
         }
         assert_eq!(left(&pulse).map(|(_, why)| why), Some(Why::Flood));
     }
+
+    #[test]
+    fn an_answer_is_on_its_way_until_all_that_was_handed_over_is_written() {
+        let pulse = Pulse::new(false);
+        let on_its_way = Arc::new(OnItsWay::new(Arc::default(), "a".to_owned()));
+        let still = Arc::downgrade(&on_its_way);
+        pulse.flushed();
+        pulse.handed_over(Some(on_its_way));
+        pulse.wrote(100, 100);
+        assert!(still.upgrade().is_some(), "what the system took may have been a part");
+        pulse.flushed();
+        assert!(still.upgrade().is_none());
+    }
 }
