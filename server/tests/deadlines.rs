@@ -21,7 +21,7 @@ fn calls_past_their_deadline_and_calls_of_clients_that_left_cost_nothing_and_lea
         before[1..] == [2, 0]
     });
     server.moody.set(Mood::Slow);
-    let (workers, each) = if full() { (20, 50) } else { (8, 4) };
+    let (workers, each) = if full() { (20, 50) } else { (20, 8) };
     let times = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..workers {

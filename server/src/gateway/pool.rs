@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -85,12 +84,13 @@ impl Pool {
     ) -> Result<T, Stopped> {
         let entered = context.entered();
         let held = (entered.as_ref().and_then(|entered| entered.take_ticket()), entered);
-        let begun = Arc::new(AtomicBool::new(false));
         let (done, mut result) = oneshot::channel();
-        let begins = Arc::clone(&begun);
+        // Taken when it begins, or before by who gives up, with all that it holds.
+        let waits = Arc::new(Mutex::new(Some((held, work, done))));
+        let begins = Arc::clone(&waits);
         self.crew.put(lane(class), move || {
-            begins.store(true, Ordering::Release);
-            // Who gave up while the call waited needs nothing done. What panicked is never looked at again.
+            let Some((held, work, done)) = taken(&begins) else { return };
+            // What panicked is never looked at again.
             let made = (!done.is_closed()).then(|| catch_unwind(AssertUnwindSafe(work)));
             drop(held);
             if let Some(Ok(made)) = made {
@@ -104,17 +104,22 @@ impl Pool {
                 made = &mut result => return made.map_err(|_| Stopped::Panicked),
                 () = context.until_client_leaves() => {}
             }
-            if begun.load(Ordering::Acquire) {
-                result.await.map_err(|_| Stopped::Panicked)
-            } else {
-                Err(Stopped::ClientGone)
+            match taken(&waits) {
+                Some(_) => Err(Stopped::ClientGone),
+                None => result.await.map_err(|_| Stopped::Panicked),
             }
         };
         tokio::time::timeout(budget, run).await.unwrap_or_else(|_| {
             context.cancel.cancel();
+            drop(taken(&waits));
             Err(Stopped::Deadline)
         })
     }
+}
+
+/// What waits, if nobody took it yet.
+fn taken<T>(waits: &Mutex<Option<T>>) -> Option<T> {
+    waits.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 impl Drop for Pool {
