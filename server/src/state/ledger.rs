@@ -54,6 +54,13 @@ pub(super) struct Entry<'a> {
 /// The first link of every chain.
 pub(super) const GENESIS: [u8; 32] = [0; 32];
 
+/// The fields of an entry.
+const LEDGER: Insert = Insert {
+    head: "INSERT INTO credit_ledger
+           (request_id, account_id, entry, kind, amount, balance_after, key_id, endpoint, ts_ms, hash)",
+    columns: 10,
+};
+
 /// Where the chain of an account stands, inside an open transaction that has locked the account.
 #[derive(Debug)]
 pub(super) struct Chain {
@@ -95,11 +102,6 @@ impl Chain {
 
     /// Writes links and the balance after them: all together, or the transaction must not be committed.
     pub fn write(&self, tx: &mut Tx<'_>, links: &[Link<'_>]) -> Result<(), StateError> {
-        const LEDGER: Insert = Insert {
-            head: "INSERT INTO credit_ledger
-                   (request_id, account_id, entry, kind, amount, balance_after, key_id, endpoint, ts_ms, hash)",
-            columns: 10,
-        };
         let rows: Vec<Vec<Value<'_>>> = links
             .iter()
             .map(|link| {
@@ -352,6 +354,20 @@ mod tests {
         };
         let set = format!("UPDATE credit_ledger SET {column} = ?3 WHERE account_id = ?1 AND entry = ?2");
         file.execute(&set, rusqlite::params![place.0, place.1, flipped]).unwrap();
+    }
+
+    #[test]
+    fn no_table_is_made_to_check_an_entry() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        drop(ledger(&home, 1, 1));
+        let db = rusqlite::Connection::open(home.database().unwrap()).unwrap();
+        let sql = format!("EXPLAIN {} VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)", LEDGER.head);
+        let mut steps = db.prepare(&sql).unwrap();
+        let steps: Vec<String> =
+            steps.query_map([None::<i64>; 10], |row| row.get(1)).unwrap().map(Result::unwrap).collect();
+        assert!(steps.iter().any(|step| step == "OpenWrite"), "{steps:?}");
+        assert!(steps.iter().all(|step| step != "OpenEphemeral"), "{steps:?}");
     }
 
     #[test]

@@ -43,6 +43,9 @@ pub(crate) struct Done {
     pub throttled_for_ms: Option<i64>,
 }
 
+/// How many deliveries of a webhook are under way, however many wait.
+const UNDER_WAY: &str = "SELECT count(*) FROM webhook_delivery WHERE endpoint_id = ?1 AND lease_until_ms >= ?2";
+
 /// Ids of the webhooks that have something due, in order.
 pub(crate) fn due(tx: &mut Tx<'_>) -> Result<Vec<String>, StateError> {
     let now_ms = tx.clock_ms()?;
@@ -71,10 +74,7 @@ pub(crate) fn claim(tx: &mut Tx<'_>, endpoint_id: &str, owner: &str, term_ms: i6
     else {
         return Ok(Vec::new());
     };
-    let under_way = tx.row(
-        "SELECT count(*) FROM webhook_delivery WHERE endpoint_id = ?1 AND lease_until_ms >= ?2",
-        &[endpoint_id.into(), now_ms.into()],
-    )?;
+    let under_way = tx.row(UNDER_WAY, &[endpoint_id.into(), now_ms.into()])?;
     let room = PER_ENDPOINT - under_way.map_or(Ok(0), |row| row.int(0))?;
     if room <= 0 {
         return Ok(Vec::new());
@@ -385,4 +385,21 @@ pub(crate) fn prune(tx: &mut Tx<'_>, now_ms: i64) -> Result<bool, StateError> {
         &[oldest.into(), PRUNED.into()],
     )?;
     Ok(events >= PRUNED.unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::UNDER_WAY;
+    use crate::state::{Access, Home};
+
+    #[test]
+    fn deliveries_under_way_are_counted_without_those_that_wait() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        drop(home.connect(Access::Write).unwrap());
+        let db = rusqlite::Connection::open(home.database().unwrap()).unwrap();
+        let plan: String =
+            db.query_row(&format!("EXPLAIN QUERY PLAN {UNDER_WAY}"), ("w", 0), |row| row.get(3)).unwrap();
+        assert!(plan.contains("webhook_delivery_leased (endpoint_id=? AND lease_until_ms>?)"), "{plan}");
+    }
 }
