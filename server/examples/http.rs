@@ -21,7 +21,7 @@ use axum::extract::Path;
 use axum::routing::get;
 use headwater_ledger::Store;
 use headwater_ledger::read::{Generations as _, Ledger};
-use headwater_server::gateway::{Gateway, Settings, serve};
+use headwater_server::gateway::{Gateway, Settings, bind, serve};
 use headwater_server::state::{Environment, Home, Options, State};
 use headwater_types::{Address, Asset, Chain};
 use serde_json::{Value, json};
@@ -56,10 +56,10 @@ fn main() -> anyhow::Result<()> {
     let gateway = Gateway::new(ledgers, state, Settings::default());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let (address, bare) = runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        let listener = bind(([127, 0, 0, 1], 0).into())?;
         let address = listener.local_addr()?;
         tokio::spawn(async move { serve(listener, &gateway, std::future::pending(), Duration::ZERO).await });
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        let listener = bind(([127, 0, 0, 1], 0).into())?;
         let bare = listener.local_addr()?;
         tokio::spawn(async move { axum::serve(listener, bare_handler()).await });
         Ok::<_, io::Error>((address, bare))

@@ -22,7 +22,7 @@ use anyhow::{Context as _, ensure};
 use axum::Router;
 use axum::routing::get;
 use headwater_ledger::Store;
-use headwater_server::gateway::{Gateway, LimitSettings, Plan, Rate, Settings, serve};
+use headwater_server::gateway::{Gateway, LimitSettings, Plan, Rate, Settings, bind, serve};
 use headwater_server::state::{Access, Environment, Home, Options, State, check_ledger};
 use memchr::memmem::Finder;
 use mimalloc::MiMalloc;
@@ -100,11 +100,11 @@ fn settings() -> Settings {
 /// Starts both servers.
 fn targets(runtime: &Runtime, gateway: &Gateway, key: &str) -> anyhow::Result<[Target; 3]> {
     let (ours, bare) = runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        let listener = bind(([127, 0, 0, 1], 0).into())?;
         let ours = listener.local_addr()?;
         let served = gateway.clone();
         tokio::spawn(async move { serve(listener, &served, std::future::pending(), Duration::ZERO).await });
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        let listener = bind(([127, 0, 0, 1], 0).into())?;
         let bare = listener.local_addr()?;
         let hello = || async { ([("content-type", "application/json")], "{\"message\":\"hello world\"}") };
         tokio::spawn(async move { axum::serve(listener, Router::new().route("/", get(hello))).await });
@@ -185,17 +185,20 @@ fn fdatasync(folder: &Path, times: usize) -> io::Result<Vec<Duration>> {
 /// Times of all calls. In a closed loop each connection calls again as soon as it is answered; at a rate, when its next
 /// call is due, and what it is late counts.
 async fn drive(target: &Target, connections: u32, time: Duration, rate: Option<f64>) -> io::Result<Vec<Duration>> {
+    let mut clients = Vec::new();
+    for _ in 0..connections {
+        let stream = TcpStream::connect(target.address).await?;
+        stream.set_nodelay(true)?;
+        clients.push(Client { stream, answer: Vec::with_capacity(4096) });
+    }
     let start = Instant::now();
     let until = start + time;
     let every = rate.map(|rate| Duration::from_secs_f64(f64::from(connections) / rate));
     let mut running = Vec::new();
-    for number in 0..connections {
-        let (request, address) = (Arc::clone(&target.request), target.address);
+    for (number, mut client) in (0..).zip(clients) {
+        let request = Arc::clone(&target.request);
         let first = every.map(|every| start + every * number / connections);
         running.push(tokio::spawn(async move {
-            let stream = TcpStream::connect(address).await?;
-            stream.set_nodelay(true)?;
-            let mut client = Client { stream, answer: Vec::with_capacity(4096) };
             let (mut due, mut times) = (first, Vec::new());
             while due.unwrap_or_else(Instant::now) < until {
                 if let Some(due) = due {

@@ -5,6 +5,7 @@
 //! * [`state`]: keys, credits, ledger and audit on `SQLite`.
 //! * [`admin`]: the back office over HTTP, on a listener of its own.
 //! * [`events`]: webhooks and the stream.
+//! * `json`: JSON text, written piece by piece.
 //! * [`config`]: defaults, file, environment, flags.
 //! * [`cli`]: one file per command.
 #![forbid(unsafe_code)]
@@ -16,5 +17,6 @@ pub mod cli;
 pub mod config;
 pub mod events;
 pub mod gateway;
+mod json;
 pub mod routes;
 pub mod state;

@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
+use axum::http::Method;
 use headwater_server::state::{
-    Access, AuditRow, DEFAULT_PLAN, Environment, Home, Keep, Options, State, StateError, Usage, check_ledger,
+    Access, AuditRow, DEFAULT_PLAN, Environment, Home, Keep, Options, RequestId, State, StateError, Usage, check_ledger,
 };
 
 use crate::support::postgres::Postgres;
 
 fn row(number: u32, key: &str, account: i64, cost: i64) -> AuditRow {
     AuditRow {
-        request_id: format!("0000-{number:08}"),
+        request_id: RequestId::from(&format!("0000-{number:08}")).unwrap(),
         correlation_id: Some("job".to_owned()),
         key_id: Some(Arc::from(key)),
         account: Some(account),
-        method: "POST".to_owned(),
+        method: Method::POST,
         endpoint: Some("/v1/transactions"),
         status: if cost > 0 { 200 } else { 400 },
         cost,
@@ -44,23 +45,23 @@ fn a_day_at_the_office(home: &Home) {
     let state = State::start(home, Options::default(), Box::new(|| panic!("latched"))).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let caller = state.book().identify(made.key.expose(), 0).unwrap();
-    let account = caller.account.id();
+    let account = caller.account().id();
     runtime.block_on(async {
         for number in 0..3 {
-            let hold = state.reserve(&caller.account, 5).await.unwrap().unwrap();
+            let hold = state.reserve(caller.account(), 5).await.unwrap().unwrap();
             let left = state.charge(hold, row(number, &made.id, account, 5), None).await.unwrap();
             assert_eq!(left, 95 - i64::from(number) * 5);
         }
         // The same key of repetition is paid once.
-        let hold = state.reserve(&caller.account, 5).await.unwrap().unwrap();
+        let hold = state.reserve(caller.account(), 5).await.unwrap().unwrap();
         assert_eq!(state.charge(hold, row(3, &made.id, account, 5), Some(keep("k"))).await.unwrap(), 80);
-        let hold = state.reserve(&caller.account, 5).await.unwrap().unwrap();
+        let hold = state.reserve(caller.account(), 5).await.unwrap().unwrap();
         let again = state.charge(hold, row(4, &made.id, account, 5), Some(keep("k"))).await;
         assert!(matches!(again, Err(StateError::Repeated)));
         // What is held cannot be held twice, and more than there is cannot be held.
-        assert!(state.reserve(&caller.account, 81).await.unwrap().is_none());
-        let hold = state.reserve(&caller.account, 80).await.unwrap().unwrap();
-        assert!(state.reserve(&caller.account, 1).await.unwrap().is_none());
+        assert!(state.reserve(caller.account(), 81).await.unwrap().is_none());
+        let hold = state.reserve(caller.account(), 80).await.unwrap().unwrap();
+        assert!(state.reserve(caller.account(), 1).await.unwrap().is_none());
         drop(hold);
         state.record(row(5, &made.id, account, 0)).await.unwrap();
         state.flush().await.unwrap();
@@ -69,7 +70,7 @@ fn a_day_at_the_office(home: &Home) {
         state.office("admin:1", move |office| office.set_plan("pro", plan)).await.unwrap();
         let id = made.id.clone();
         state.office("admin:1", move |office| office.assign_plan(&id, "pro")).await.unwrap();
-        let pro = state.book().identify(made.key.expose(), 0).unwrap().plan.unwrap();
+        let pro = state.book().identify(made.key.expose(), 0).unwrap().plan().unwrap().clone();
         assert_eq!((pro.name.as_str(), pro.heavy.burst), ("pro", 9));
         let id = made.id.clone();
         let rotated = state.office("admin:1", move |office| office.rotate_key(&id, 0)).await.unwrap();

@@ -1,8 +1,9 @@
 //! Answers that were given before, by generation and parameters.
 
-use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use foldhash::quality::RandomState;
+use hashlink::LinkedHashMap;
 use serde_json::Value;
 
 use crate::query_meta::Headed;
@@ -68,21 +69,9 @@ pub(crate) struct Cache {
 
 #[derive(Debug, Default)]
 struct Held {
-    answers: HashMap<Arc<Question>, (Arc<Kept>, u64)>,
-    /// The same by when they were last asked for.
-    order: BTreeMap<u64, Arc<Question>>,
+    /// In the order in which they were last asked for.
+    answers: LinkedHashMap<Question, Arc<Kept>, RandomState>,
     bytes: usize,
-    /// Grows with every look.
-    looks: u64,
-}
-
-impl Held {
-    fn remove(&mut self, question: &Question) {
-        if let Some((question, (kept, last))) = self.answers.remove_entry(question) {
-            self.order.remove(&last);
-            self.bytes -= size(&question, &kept);
-        }
-    }
 }
 
 /// Bytes that an answer takes, about 300 for what is around it.
@@ -101,15 +90,7 @@ impl Cache {
     }
 
     pub fn get(&self, question: &Question) -> Option<Arc<Kept>> {
-        let mut held = self.held();
-        let Held { answers, order, looks, .. } = &mut *held;
-        let (kept, last) = answers.get_mut(question)?;
-        if let Some(question) = order.remove(last) {
-            *looks += 1;
-            *last = *looks;
-            order.insert(*looks, question);
-        }
-        Some(Arc::clone(kept))
+        self.held().answers.to_back(question).cloned()
     }
 
     /// Keeps an answer, unless it alone is too large.
@@ -119,16 +100,14 @@ impl Cache {
             return;
         }
         let mut held = self.held();
-        held.remove(&question);
-        held.looks += 1;
-        let (now, question) = (held.looks, Arc::new(question));
-        held.order.insert(now, Arc::clone(&question));
-        held.answers.insert(question, (kept, now));
         held.bytes += bytes;
+        if let Some((question, kept)) = held.answers.remove_entry(&question) {
+            held.bytes -= size(&question, &kept);
+        }
+        held.answers.insert(question, kept);
         while held.bytes > self.most_bytes {
-            let Some((_, oldest)) = held.order.first_key_value() else { break };
-            let oldest = Arc::clone(oldest);
-            held.remove(&oldest);
+            let Some((question, kept)) = held.answers.pop_front() else { break };
+            held.bytes -= size(&question, &kept);
         }
     }
 }

@@ -83,7 +83,7 @@ impl Desk {
         let started = self.now_ms();
         let question = Question::new(ledger.generation(), endpoint.name, request);
         if let Some(kept) = self.cache.as_ref().and_then(|cache| cache.get(&question)) {
-            return Ok(self.complete(&kept, started, true));
+            return Ok(complete(&kept, || self.since(started), true));
         }
         let Made { data, pagination, warnings, meta } =
             (entry.run)(&Call { endpoint, request, ledger: &*ledger, given: self.given, cancel })?;
@@ -96,7 +96,7 @@ impl Desk {
         if let Some(cache) = &self.cache {
             cache.keep(question, Arc::clone(&kept));
         }
-        Ok(self.complete(&kept, started, false))
+        Ok(complete(&kept, || self.since(started), false))
     }
 
     /// The answer of a call where it is kept and nothing has to be waited for; `None` says to ask for
@@ -107,10 +107,9 @@ impl Desk {
         if !matches!(Cursor::pinned(request), Ok(None)) {
             return None;
         }
-        let started = self.now_ms();
-        let generation = self.ledgers.at_hand()?.generation();
+        let generation = self.ledgers.at_hand()?;
         let kept = cache.get(&Question::new(generation, endpoint.name, request))?;
-        Some(self.complete(&kept, started, true))
+        Some(complete(&kept, || 0, true))
     }
 
     /// Answers one call as a table: its rows one after the other, at most 100,000.
@@ -150,12 +149,8 @@ impl Desk {
         self.clock.map_or(0, |clock| clock())
     }
 
-    fn complete(&self, kept: &Kept, started: u64, cached: bool) -> Answer {
-        let data = match &kept.data {
-            Data::Whole(text) => text.clone(),
-            Data::Headed(headed) => headed.complete(self.now_ms().saturating_sub(started), cached),
-        };
-        Answer { data, pagination: kept.pagination, warnings: kept.warnings.clone() }
+    fn since(&self, started: u64) -> u64 {
+        self.now_ms().saturating_sub(started)
     }
 
     /// Request and answer of an endpoint, for its documentation; `None` when there is no such call.
@@ -163,6 +158,14 @@ impl Desk {
     pub fn describe(endpoint: &Endpoint) -> Option<Description> {
         entry(endpoint.name).map(|entry| (entry.describe)())
     }
+}
+
+fn complete(kept: &Kept, took_ms: impl FnOnce() -> u64, cached: bool) -> Answer {
+    let data = match &kept.data {
+        Data::Whole(text) => text.clone(),
+        Data::Headed(headed) => headed.complete(took_ms(), cached),
+    };
+    Answer { data, pagination: kept.pagination, warnings: kept.warnings.clone() }
 }
 
 /// Generations of which the newest one does not change.

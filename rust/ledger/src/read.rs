@@ -533,9 +533,9 @@ pub trait Generations: Send + Sync {
     /// When the store cannot be read.
     fn current(&self) -> Result<Arc<dyn Ledger>>;
 
-    /// The newest generation, as of a millisecond ago at most, where it is open already and nothing has to be waited for;
-    /// `None` says to ask for [`Generations::current`] on a thread that may block.
-    fn at_hand(&self) -> Option<Arc<dyn Ledger>> {
+    /// Number of the newest generation, as of a millisecond ago at most, where it is known already and nothing has to be
+    /// waited for; `None` says to ask for [`Generations::current`] on a thread that may block.
+    fn at_hand(&self) -> Option<u64> {
         None
     }
 

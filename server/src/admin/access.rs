@@ -11,7 +11,7 @@ use axum::response::Response;
 
 use super::desk::Admin;
 use super::{PATHS, Shared};
-use crate::gateway::{Context, Peer, Problem, Status, causes, drain, milliseconds};
+use crate::gateway::{Context, Problem, Status, causes, drain, milliseconds};
 use crate::state::Office;
 
 /// Wrong keys that an address may show at once; one more is allowed per second.
@@ -55,8 +55,7 @@ pub(super) async fn name_endpoint(request: Request, next: Next) -> Response {
 pub(super) async fn admit(State(shared): State<Shared>, mut request: Request, next: Next) -> Response {
     let context = request.extensions().get::<Arc<Context>>().cloned();
     let context = context.expect("the outermost layer gives every request one");
-    let address = request.extensions().get::<Peer>().map(|Peer(address)| address.ip().to_canonical());
-    match identify(&shared, request.headers(), address).await {
+    match identify(&shared, request.headers(), context.peer.ip()).await {
         Ok(id) => {
             let actor = format!("admin:{id}");
             context.set_caller(&actor);
@@ -72,16 +71,14 @@ pub(super) async fn admit(State(shared): State<Shared>, mut request: Request, ne
 }
 
 /// The id of the admin key that was shown.
-async fn identify(shared: &Shared, headers: &HeaderMap, address: Option<IpAddr>) -> Result<String, Problem> {
+async fn identify(shared: &Shared, headers: &HeaderMap, address: IpAddr) -> Result<String, Problem> {
     let now_ms = milliseconds();
-    if address.is_some_and(|address| shared.failures.is_over(address, now_ms)) {
+    if shared.failures.is_over(address, now_ms) {
         let message = "too many wrong admin keys came from this address: wait a second between tries";
         return Err(Problem::new(Status::TooManyRequests, message).because("rate_limited").after(1));
     }
     let refused = |message: &str| {
-        if let Some(address) = address {
-            shared.failures.note(address, now_ms);
-        }
+        shared.failures.note(address, now_ms);
         Err(Problem::new(Status::Unauthorized, message))
     };
     let mut shown = headers.get_all("x-admin-key").iter();

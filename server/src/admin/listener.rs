@@ -4,12 +4,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::{Settings, routes};
-use crate::gateway::{Gateway, Terms, listen};
+use crate::gateway::{Gateway, Terms, bind, listen};
 
 /// Connections open at a time: operators, a scraper, and scripts.
 const CONNECTIONS: usize = 256;
@@ -30,8 +29,8 @@ impl Listener {
     ///
     /// # Errors
     /// When the address cannot be listened on.
-    pub async fn start(address: SocketAddr, gateway: &Gateway, settings: Settings, terms: &Terms) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
+    pub fn start(address: SocketAddr, gateway: &Gateway, settings: Settings, terms: &Terms) -> io::Result<Self> {
+        let listener = bind(address)?;
         let address = listener.local_addr()?;
         let tls = terms.tls.clone().filter(|_| !address.ip().is_loopback());
         let is_tls = tls.is_some();

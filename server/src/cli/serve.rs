@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_ledger::Store;
-use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
 use super::Shared;
@@ -123,7 +122,7 @@ fn event_settings(config: &Config) -> Result<EventSettings, Failure> {
 }
 
 async fn listen(config: &Config, terms: Terms, gateway: &Gateway, output: Output) -> Result<(), Failure> {
-    let listener = TcpListener::bind(config.listen).await.map_err(|error| {
+    let listener = gateway::bind(config.listen).map_err(|error| {
         let remedy = match error.kind() {
             std::io::ErrorKind::AddrInUse => "; give another port with --listen, port 0 takes a free one",
             _ => "",
@@ -133,7 +132,7 @@ async fn listen(config: &Config, terms: Terms, gateway: &Gateway, output: Output
     let address = listener.local_addr()?;
     let scheme = if terms.tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{address}");
-    let admin = start_admin(config, &terms, gateway).await?;
+    let admin = start_admin(config, &terms, gateway)?;
     if let Some(collector) = &config.otlp {
         let telemetry = Telemetry::start(collector, tokio::runtime::Handle::current())
             .map_err(|error| Failure::failed(format!("telemetry.otlp: {collector} cannot be used: {error}")))?;
@@ -168,10 +167,10 @@ async fn listen(config: &Config, terms: Terms, gateway: &Gateway, output: Output
 }
 
 /// Starts the admin listener, where it is not switched off.
-async fn start_admin(config: &Config, terms: &Terms, gateway: &Gateway) -> Result<Option<admin::Listener>, Failure> {
+fn start_admin(config: &Config, terms: &Terms, gateway: &Gateway) -> Result<Option<admin::Listener>, Failure> {
     let Some(address) = config.admin_address() else { return Ok(None) };
     let settings = admin::Settings { open_metrics: config.metrics_open, backup_dir: config.backup_dir.clone() };
-    let listener = admin::Listener::start(address, gateway, settings, terms).await.map_err(|error| {
+    let listener = admin::Listener::start(address, gateway, settings, terms).map_err(|error| {
         let remedy = match error.kind() {
             std::io::ErrorKind::AddrInUse => {
                 "; give another port with --admin-listen, port 0 takes a free one, none switches it off"

@@ -40,6 +40,9 @@ struct Range {
 /// The form that the client likes best; `None` where it takes none of them. Of forms that it likes alike the one that it
 /// names first is taken; one that only a range with a star fits comes after those that are named.
 pub(super) fn chosen(headers: &HeaderMap) -> Option<Form> {
+    if !headers.contains_key(header::ACCEPT) {
+        return Some(Form::Json);
+    }
     let ranges: Vec<Range> = headers
         .get_all(header::ACCEPT)
         .iter()

@@ -7,8 +7,9 @@ use axum::extract::FromRequestParts;
 use axum::extract::RawPathParams;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use headwater_engine::{Reason, Warning};
+use headwater_engine::{Endpoint, Reason, Warning};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use super::problem::{Details, Status};
@@ -34,15 +35,16 @@ pub(super) struct Arguments {
 }
 
 /// The arguments of a GET: the query and the parts of the path, all of them text.
-pub(super) async fn of_get(parts: &mut Parts) -> Result<Arguments, Problem> {
-    let query = parts.uri.query().unwrap_or_default().to_owned();
-    let mut fields = read_query(&query)?;
-    let path = RawPathParams::from_request_parts(parts, &()).await.map_err(|rejection| {
-        Problem::invalid(Reason::InvalidValue, None, format!("the path cannot be read: {}", rejection.body_text()))
-    })?;
-    for (name, value) in &path {
-        if fields.insert(name.to_owned(), Value::String(value.to_owned())).is_some() {
-            return Err(given_twice(name));
+pub(super) async fn of_get(endpoint: &Endpoint, parts: &mut Parts) -> Result<Arguments, Problem> {
+    let mut fields = read_query(parts.uri.query().unwrap_or_default())?;
+    if endpoint.path.contains('{') {
+        let path = RawPathParams::from_request_parts(parts, &()).await.map_err(|rejection| {
+            Problem::invalid(Reason::InvalidValue, None, format!("the path cannot be read: {}", rejection.body_text()))
+        })?;
+        for (name, value) in &path {
+            if fields.insert(name.to_owned(), Value::String(value.to_owned())).is_some() {
+                return Err(given_twice(name));
+            }
         }
     }
     let raw = parts.uri.path_and_query().map(|whole| whole.as_str().as_bytes().to_vec()).unwrap_or_default();
@@ -199,10 +201,10 @@ fn read_query(query: &str) -> Result<Map<String, Value>, Problem> {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let name = decode(name).ok_or_else(|| broken_escape(name))?;
         let value = decode(value).ok_or_else(|| broken_escape(&name))?;
-        if fields.contains_key(&name) {
-            return Err(given_twice(&name));
+        match fields.entry(name) {
+            Entry::Vacant(field) => _ = field.insert(Value::String(value)),
+            Entry::Occupied(field) => return Err(given_twice(field.key())),
         }
-        fields.insert(name, Value::String(value));
     }
     Ok(fields)
 }
@@ -218,6 +220,9 @@ fn given_twice(name: &str) -> Problem {
 }
 
 fn decode(text: &str) -> Option<String> {
+    if !text.contains(['+', '%']) {
+        return Some(text.to_owned());
+    }
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

@@ -15,8 +15,8 @@ use super::arguments::{self, Arguments};
 use super::pool::Stopped;
 use super::problem::{Status, causes};
 use super::sent::{Large, OnItsWay};
-use super::{Context, Gate, Gateway, Meta, Problem, accept, record, repeat, stream};
-use crate::state::{Answered, Caller, Hold, Keep, Kept, Refusal, StateError, now_ms};
+use super::{Context, Gate, Gateway, Meta, Problem, accept, head, record, repeat, stream};
+use crate::state::{Answered, Caller, Hold, Keep, Kept, Refusal, StateError};
 
 impl Gateway {
     /// Answers a call of the endpoint that has this name.
@@ -24,12 +24,23 @@ impl Gateway {
         let endpoint = headwater_engine::endpoint(name).expect("handlers name endpoints of the engine's table");
         let context =
             request.extensions().get::<Arc<Context>>().cloned().expect("the outermost layer gives every request one");
-        context.set_endpoint(endpoint.path);
         let (mut parts, mut body) = request.into_parts();
-        match self.call(endpoint, &context, &mut parts, &mut body).await {
+        self.answer_data(endpoint, &context, &mut parts, &mut body).await
+    }
+
+    /// Answers a call of a data endpoint.
+    pub(super) async fn answer_data(
+        &self,
+        endpoint: &'static Endpoint,
+        context: &Arc<Context>,
+        parts: &mut Parts,
+        body: &mut Body,
+    ) -> Response<Body> {
+        context.set_endpoint(endpoint.path);
+        match self.call(endpoint, context, parts, body).await {
             Ok(response) => response,
             Err(problem) => {
-                arguments::drain(&parts.headers, body);
+                arguments::drain(&parts.headers, std::mem::take(body));
                 problem.response()
             }
         }
@@ -56,21 +67,22 @@ impl Gateway {
         let arguments = if parts.method == axum::http::Method::POST {
             arguments::of_post(parts, body, &self.0.settings).await?
         } else {
-            arguments::of_get(parts).await?
+            arguments::of_get(endpoint, parts).await?
         };
         self.check_chain(caller.as_ref(), &arguments.request)?;
         context.facts().parameter_hash = Some(self.0.state.book().parameter_hash(endpoint.path, &arguments.raw));
+        head::release(parts);
         let (Some(key), Some(caller)) = (key, &caller) else {
-            return self.respond(endpoint, context, (caller.as_ref(), early), arguments, (form, None)).await;
+            return self.respond(endpoint, context, early, arguments, (form, None)).await;
         };
         let request_hash = self.request_hash(endpoint, &arguments, form.as_ref());
-        let _turn = self.0.repeats.turn(caller.account.id(), &key, self.budget(endpoint)).await?;
+        let _turn = self.0.repeats.turn(caller.account().id(), &key, self.budget(endpoint)).await?;
         if let Some(kept) = self.kept(caller, &key).await? {
             return Box::pin(self.replay(endpoint, context, &kept, request_hash, arguments, form)).await;
         }
         let hold = self.reserve(endpoint, Some(caller)).await?;
         let claim = Claim { key, request_hash };
-        self.respond(endpoint, context, (Some(caller), hold), arguments, (form, Some(claim))).await
+        self.respond(endpoint, context, hold, arguments, (form, Some(claim))).await
     }
 
     /// Does the work and makes the answer.
@@ -78,14 +90,14 @@ impl Gateway {
         &self,
         endpoint: &'static Endpoint,
         context: &Arc<Context>,
-        (caller, hold): (Option<&Caller>, Option<Hold>),
+        hold: Option<Hold>,
         arguments: Arguments,
         (form, claim): (Option<(Vec<Column>, Format)>, Option<Claim>),
     ) -> Result<Response<Body>, Problem> {
         match form {
             None => {
                 let answer = self.work(endpoint, context, arguments).await?;
-                self.settle(context, caller, (hold, claim), answer).await
+                self.settle(context, (hold, claim), answer).await
             }
             // Apart, so that what a request takes in memory is not that of its rarest form.
             Some(form) => Box::pin(self.respond_table(endpoint, context, arguments, form, (hold, claim))).await,
@@ -127,7 +139,7 @@ impl Gateway {
 
     /// The answer that is kept for a request of this caller.
     pub(super) async fn kept(&self, caller: &Caller, key: &str) -> Result<Option<Kept>, Problem> {
-        let (gateway, account, key) = (self.clone(), caller.account.id(), key.to_owned());
+        let (gateway, account, key) = (self.clone(), caller.account().id(), key.to_owned());
         let found = tokio::task::spawn_blocking(move || gateway.0.state.kept(account, &key)).await;
         match found {
             Ok(Ok(kept)) => Ok(kept),
@@ -187,7 +199,7 @@ impl Gateway {
     async fn reserve(&self, endpoint: &Endpoint, caller: Option<&Caller>) -> Result<Option<Hold>, Problem> {
         let cost = i64::from(endpoint.cost);
         let Some(caller) = caller.filter(|_| cost > 0) else { return Ok(None) };
-        match self.0.state.reserve(&caller.account, cost).await {
+        match self.0.state.reserve(caller.account(), cost).await {
             Ok(Some(hold)) => {
                 tracing::trace!("credits are held");
                 Ok(Some(hold))
@@ -220,11 +232,10 @@ impl Gateway {
             };
             unauthorized(message)
         };
-        let text = key.to_str().map_err(|_| refused(Refusal::Malformed))?;
-        let caller = self.0.state.book().identify(text, now_ms() / 1000).map_err(refused)?;
-        let mut facts = context.facts();
-        facts.key_id = Some(Arc::clone(&caller.key_id));
-        facts.account = Some(Arc::clone(&caller.account));
+        let (text, book) = (key.to_str().map_err(|_| refused(Refusal::Malformed))?, self.0.state.book());
+        let digest = context.peer.digest(text, || book.digest(text)).ok_or_else(|| refused(Refusal::Malformed))?;
+        let caller = book.holder_of(&digest, context.began_ms() / 1000).map_err(refused)?;
+        context.facts().caller = Some(caller.clone());
         Ok(Some(caller))
     }
 
@@ -237,16 +248,19 @@ impl Gateway {
         arguments: Arguments,
     ) -> Result<Answer, Problem> {
         let budget = self.budget(endpoint);
-        let (desk, cancel) = (self.0.desk.clone(), context.cancel.clone());
         let Arguments { request, warnings, .. } = arguments;
         let complete = |answer: Answer| {
+            if warnings.is_empty() {
+                return answer;
+            }
             let warnings = warnings.into_iter().chain(answer.warnings).collect();
             Answer { warnings, ..answer }
         };
-        if let Some(answer) = desk.at_hand(endpoint, &request) {
+        if let Some(answer) = self.0.desk.at_hand(endpoint, &request) {
             context.leave_line();
             return Ok(complete(answer));
         }
+        let (desk, cancel) = (self.0.desk.clone(), context.cancel.clone());
         let done = self
             .0
             .pool
@@ -258,7 +272,7 @@ impl Gateway {
             Err(Stopped::Deadline) => Err(timed_out(endpoint)),
             Err(Stopped::ClientGone) => Err(Problem::new(Status::ClientGone, "the client went away")),
             Err(Stopped::Panicked) => {
-                tracing::error!(request_id = context.request_id, endpoint = endpoint.path, "a call panicked");
+                tracing::error!(request_id = context.request_id.as_str(), endpoint = endpoint.path, "a call panicked");
                 Err(Problem::internal())
             }
         }
@@ -290,7 +304,7 @@ impl Gateway {
             }
             Ok(Ok(Err(error))) => Err(explain(&error, endpoint, context)),
             Ok(Err(_)) => {
-                tracing::error!(request_id = context.request_id, endpoint = endpoint.path, "a call panicked");
+                tracing::error!(request_id = context.request_id.as_str(), endpoint = endpoint.path, "a call panicked");
                 Err(Problem::internal())
             }
             Err(_) => {
@@ -349,12 +363,11 @@ impl Gateway {
     async fn settle(
         &self,
         context: &Arc<Context>,
-        caller: Option<&Caller>,
         (hold, claim): (Option<Hold>, Option<Claim>),
         answer: Answer,
     ) -> Result<Response<Body>, Problem> {
         let Answer { data, pagination, warnings } = answer;
-        let request_id = Some(context.request_id.clone());
+        let request_id = Some(context.request_id);
         let mut meta = Meta { credit_cost: Some(0), credit_remaining: None, pagination, request_id, warnings };
         match hold {
             Some(hold) => {
@@ -380,14 +393,14 @@ impl Gateway {
                 let response = json_response(Large::body(meta.wrap(&data), &context.cancel));
                 return Ok(self.send(response, context));
             }
-            None => meta.credit_remaining = caller.map(|caller| caller.account.balance()),
+            None => meta.credit_remaining = context.remaining(),
         }
         Ok(json_response(Large::body(meta.wrap(&data), &context.cancel)))
     }
 
     /// Until a charged answer has left, it is one that may be lost with this process.
     fn send(&self, mut response: Response<Body>, context: &Context) -> Response<Body> {
-        let on_its_way = OnItsWay::new(self.0.state.unsent(), context.request_id.clone());
+        let on_its_way = OnItsWay::new(self.0.state.unsent(), context.request_id);
         response.extensions_mut().insert(Arc::new(on_its_way));
         response
     }
@@ -478,7 +491,7 @@ fn not_settled(error: &StateError, context: &Context) -> Problem {
         StateError::Repeated => return repeat::under_way(),
         _ => {}
     }
-    tracing::error!(request_id = context.request_id, error = causes(error), "a charge failed");
+    tracing::error!(request_id = context.request_id.as_str(), error = causes(error), "a charge failed");
     let message = "the answer could not be accounted for, so it is not given and costs nothing: try again";
     Problem::new(Status::BadGateway, message)
 }

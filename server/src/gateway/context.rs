@@ -10,18 +10,21 @@ use tokio::sync::Notify;
 
 use super::enter::Entered;
 use super::limits::Standing;
+use super::listener::Peer;
 use super::request_id;
-use crate::state::{Account, AuditRow, now_ms};
+use crate::state::{AuditRow, Caller, RequestId, now_ms};
 
 /// One request.
 #[derive(Debug)]
 pub struct Context {
     /// `UUIDv7`, always made here: it keys ledger and audit, so a client must never choose it.
-    pub request_id: String,
+    pub request_id: RequestId,
     /// The client's own id, where it is a proper one.
     pub correlation_id: Option<String>,
     /// Stops the work.
     pub cancel: Cancel,
+    /// Where it came from.
+    pub peer: Arc<Peer>,
     method: Method,
     started: Instant,
     started_ms: i64,
@@ -35,27 +38,32 @@ pub struct Context {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
     pub endpoint: Option<&'static str>,
-    pub key_id: Option<Arc<str>>,
-    pub account: Option<Arc<Account>>,
+    pub caller: Option<Caller>,
+    /// Who calls where it is no key of an account.
+    pub named: Option<Arc<str>>,
     pub parameter_hash: Option<[u8; 32]>,
     /// Id of the earlier request whose answer is given again.
     pub answered_id: Option<String>,
     /// Cost and balance of a charge that is committed, audit row included.
     pub charged: Option<(i64, i64)>,
+    /// What was left of the credits when the answer was made, where it costs nothing: body and headers say the same.
+    pub left: Option<i64>,
     /// How the caller stands with its limit.
     pub standing: Option<Standing>,
 }
 
 impl Context {
     /// A request that begins, with the token that stops its work and holds its memory.
-    pub(super) fn new(method: Method, headers: &HeaderMap, cancel: Cancel) -> Self {
+    pub(super) fn new(method: Method, headers: &HeaderMap, cancel: Cancel, peer: Arc<Peer>) -> Self {
+        let started_ms = now_ms();
         Self {
-            request_id: request_id::new(),
+            request_id: request_id::new(started_ms),
             correlation_id: correlation_id(headers),
             cancel,
+            peer,
             method,
             started: Instant::now(),
-            started_ms: now_ms(),
+            started_ms,
             client_gone: AtomicBool::new(false),
             gone: Notify::new(),
             entered: OnceLock::new(),
@@ -75,11 +83,21 @@ impl Context {
 
     /// Names who called, for the audit.
     pub fn set_caller(&self, id: &str) {
-        self.facts().key_id = Some(id.into());
+        self.facts().named = Some(id.into());
     }
 
     pub(super) fn method(&self) -> &str {
         self.method.as_str()
+    }
+
+    /// When it began.
+    pub(super) const fn began(&self) -> Instant {
+        self.started
+    }
+
+    /// The same in Unix milliseconds.
+    pub(super) const fn began_ms(&self) -> i64 {
+        self.started_ms
     }
 
     pub(super) fn elapsed(&self) -> Duration {
@@ -118,6 +136,17 @@ impl Context {
         self.entered.get().cloned()
     }
 
+    /// What the answer says is left of the caller's credits.
+    pub(super) fn remaining(&self) -> Option<i64> {
+        let mut facts = self.facts();
+        let Facts { charged, caller, left, .. } = &mut *facts;
+        let caller = caller.as_ref()?;
+        Some(match charged {
+            Some((_, remaining)) => *remaining,
+            None => *left.get_or_insert_with(|| caller.account().balance()),
+        })
+    }
+
     pub(super) fn set_standing(&self, standing: Standing) {
         self.facts().standing = Some(standing);
     }
@@ -129,11 +158,11 @@ impl Context {
     pub(super) fn audit_row(&self, status: u16, cost: i64, bytes: u64, took: Duration) -> AuditRow {
         let facts = self.facts();
         AuditRow {
-            request_id: self.request_id.clone(),
+            request_id: self.request_id,
             correlation_id: self.correlation_id.clone(),
-            key_id: facts.key_id.clone(),
-            account: facts.account.as_ref().map(|account| account.id()),
-            method: self.method.to_string(),
+            key_id: facts.caller.as_ref().map(Caller::key_id).or(facts.named.as_ref()).cloned(),
+            account: facts.caller.as_ref().map(|caller| caller.account().id()),
+            method: self.method.clone(),
             endpoint: facts.endpoint,
             status,
             cost,

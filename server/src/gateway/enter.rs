@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::limits::{Admitted, Gate, Plan, Who};
 use super::pool::Ticket;
 use super::problem::Status;
-use super::{Context, Gateway, Peer, Problem};
+use super::{Context, Gateway, Problem};
 use crate::state::Caller;
 
 /// What a call holds while it is inside.
@@ -32,7 +32,7 @@ impl Gateway {
     /// Lets a call in, or says why not. What it takes is given back when the request is over.
     pub(crate) async fn enter(&self, gate: Gate, parts: &Parts, context: &Context) -> Result<Option<Caller>, Problem> {
         let limits = &self.0.limits;
-        let address = self.address(parts);
+        let address = self.address(&parts.headers, context);
         limits.check_address(address)?;
         let caller = self.identify(&parts.headers, context).inspect_err(|problem| {
             if problem.status == Status::Unauthorized {
@@ -40,8 +40,8 @@ impl Gateway {
             }
         })?;
         let who = match &caller {
-            Some(caller) => Some(Who::Key(Arc::clone(&caller.key_id))),
-            None => address.filter(|address| !address.to_canonical().is_loopback()).map(Who::at),
+            Some(caller) => Some(Who::Key(Arc::clone(caller.key_id()))),
+            None => Some(address).filter(|address| !address.is_loopback()).map(Who::at),
         };
         let admitted = limits.admit(who, self.plan(caller.as_ref()), gate, context).await?;
         let ticket = self
@@ -54,13 +54,13 @@ impl Gateway {
     }
 
     /// Where a request comes from, unless it brought too many wrong keys.
-    pub(crate) fn known_address(&self, parts: &Parts) -> Result<Option<IpAddr>, Problem> {
-        let address = self.address(parts);
+    pub(crate) fn known_address(&self, headers: &HeaderMap, context: &Context) -> Result<IpAddr, Problem> {
+        let address = self.address(headers, context);
         self.0.limits.check_address(address).map(|()| address)
     }
 
     /// Counts a key or ticket that was refused outside of a call.
-    pub(crate) fn note_refused_key(&self, address: Option<IpAddr>) {
+    pub(crate) fn note_refused_key(&self, address: IpAddr) {
         self.0.limits.note_refused_key(address);
     }
 
@@ -71,12 +71,15 @@ impl Gateway {
 
     /// What a caller may do.
     fn plan<'a>(&'a self, caller: Option<&'a Caller>) -> &'a Plan {
-        caller.and_then(|caller| caller.plan.as_ref()).unwrap_or_else(|| self.0.limits.default_plan())
+        caller.and_then(|caller| caller.plan()).unwrap_or_else(|| self.0.limits.default_plan())
     }
 
     /// Refuses a chain that the caller's plan leaves out. A call that names none asks about what it asks about.
     pub(crate) fn check_chain(&self, caller: Option<&Caller>, request: &Value) -> Result<(), Problem> {
         let plan = self.plan(caller);
+        if plan.chains.is_none() {
+            return Ok(());
+        }
         let named = ["blockchain", "chain"].into_iter().filter_map(|field| request.get(field)?.as_str());
         for chain in named {
             let chain = chain.to_ascii_lowercase();
@@ -105,9 +108,8 @@ impl Gateway {
     }
 
     /// Where a request comes from: the other end of its connection, or whom a proxy of ours names there.
-    fn address(&self, parts: &Parts) -> Option<IpAddr> {
-        let Peer(peer) = parts.extensions.get::<Peer>()?;
-        Some(behind(peer.ip().to_canonical(), &self.0.settings.trusted_proxies, &parts.headers))
+    fn address(&self, headers: &HeaderMap, context: &Context) -> IpAddr {
+        behind(context.peer.ip(), &self.0.settings.trusted_proxies, headers)
     }
 }
 

@@ -4,6 +4,9 @@ use headwater_engine::{Pagination, Warning};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::json::{push_number, push_text};
+use crate::state::RequestId;
+
 /// The `meta` of a success. Fields without a value are left out.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 pub struct Meta {
@@ -21,8 +24,8 @@ pub struct Meta {
     pub pagination: Option<Pagination>,
     /// Id of the request, the same as in `X-Request-Id`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b")]
-    pub request_id: Option<String>,
+    #[schema(nullable = false, value_type = String, example = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b")]
+    pub request_id: Option<RequestId>,
     /// What the caller should know that is no error.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
@@ -32,14 +35,46 @@ impl Meta {
     /// The envelope around data that is JSON text already.
     #[must_use]
     pub fn wrap(&self, data: &str) -> Vec<u8> {
-        let meta = serde_json::to_vec(self).expect("meta is made of strings and numbers");
-        let mut body = Vec::with_capacity(data.len() + meta.len() + 18);
+        // Most answers have no more than this around their data.
+        const AROUND: usize = 256;
+        let mut body = Vec::with_capacity(data.len() + AROUND);
         body.extend_from_slice(b"{\"data\":");
         body.extend_from_slice(data.as_bytes());
         body.extend_from_slice(b",\"meta\":");
-        body.extend_from_slice(&meta);
+        self.write(&mut body);
         body.push(b'}');
         body
+    }
+
+    /// As the derived form, which takes several times as long; every call has one or two of these.
+    fn write(&self, body: &mut Vec<u8>) {
+        let Self { credit_cost, credit_remaining, pagination, request_id, warnings } = self;
+        let before = body.len();
+        if let Some(cost) = credit_cost {
+            body.extend_from_slice(b",\"credit_cost\":");
+            push_number(body, *cost);
+        }
+        if let Some(remaining) = credit_remaining {
+            body.extend_from_slice(b",\"credit_remaining\":");
+            push_number(body, *remaining);
+        }
+        if let Some(pagination) = pagination {
+            body.extend_from_slice(b",\"pagination\":");
+            serde_json::to_writer(&mut *body, pagination).expect("numbers have a JSON form");
+        }
+        if let Some(request_id) = request_id {
+            body.extend_from_slice(b",\"request_id\":");
+            push_text(body, request_id);
+        }
+        if !warnings.is_empty() {
+            body.extend_from_slice(b",\"warnings\":");
+            serde_json::to_writer(&mut *body, warnings).expect("warnings are made of strings");
+        }
+        match body.get_mut(before) {
+            Some(comma) => *comma = b'{',
+            None => body.push(b'{'),
+        }
+        body.push(b'}');
     }
 }
 
@@ -49,8 +84,26 @@ mod tests {
 
     #[test]
     fn an_envelope_is_data_and_meta_without_what_has_no_value() {
-        let meta = Meta { credit_cost: Some(5), request_id: Some("id".to_owned()), ..Meta::default() };
+        let meta = Meta { credit_cost: Some(5), request_id: Some(RequestId::from("id").unwrap()), ..Meta::default() };
         let body = String::from_utf8(meta.wrap("[1]")).unwrap();
         assert_eq!(body, r#"{"data":[1],"meta":{"credit_cost":5,"request_id":"id"}}"#);
+    }
+
+    #[test]
+    fn meta_is_written_as_it_is_described() {
+        let warning = Warning { code: "c".to_owned(), message: "a\"b".to_owned(), field: None };
+        let pagination = Pagination { limit: 1, offset: 2, total: Some(3) };
+        for present in 0..32 {
+            let is = |bit: u32| present >> bit & 1 == 1;
+            let meta = Meta {
+                credit_cost: is(0).then_some(-5),
+                credit_remaining: is(1).then_some(7),
+                pagination: is(2).then_some(pagination),
+                request_id: is(3).then(|| RequestId::from("id").unwrap()),
+                warnings: if is(4) { vec![warning.clone()] } else { Vec::new() },
+            };
+            let expected = serde_json::to_string(&meta).unwrap();
+            assert_eq!(String::from_utf8(meta.wrap("0")).unwrap(), format!(r#"{{"data":0,"meta":{expected}}}"#));
+        }
     }
 }

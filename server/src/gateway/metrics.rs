@@ -5,10 +5,10 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use headwater_engine::CostClass;
+use headwater_engine::ENDPOINTS;
 use headwater_ledger::Memory;
 use headwater_ledger::memory::MemoryUse;
 use prometheus_client::encoding::{EncodeLabelSet, text};
@@ -75,6 +75,8 @@ pub struct Metrics {
     counted: Mutex<Vec<WatchCount>>,
     requests: Family<Route, Counter>,
     durations: Family<Class, Histogram, fn() -> Histogram>,
+    /// Those of data endpoints, at hand from their first call on.
+    data: [OfEndpoint; ENDPOINTS.len()],
     in_flight: Gauge,
     refused: Family<Refusal, Counter>,
     known: Mutex<HashSet<Refusal>>,
@@ -93,6 +95,13 @@ impl fmt::Debug for Metrics {
     }
 }
 
+/// Figures of a data endpoint.
+#[derive(Default)]
+struct OfEndpoint {
+    answered: OnceLock<Counter>,
+    duration: OnceLock<Histogram>,
+}
+
 /// From half a millisecond to a minute.
 fn buckets() -> Histogram {
     Histogram::new(exponential_buckets(0.0005, 2.0, 18))
@@ -107,6 +116,7 @@ impl Metrics {
             counted: Mutex::default(),
             requests: Family::default(),
             durations: Family::new_with_constructor(buckets),
+            data: std::array::from_fn(|_| OfEndpoint::default()),
             in_flight: Gauge::default(),
             refused: Family::default(),
             known: Mutex::default(),
@@ -193,16 +203,30 @@ impl Metrics {
     }
 
     /// A request begins; it is under way until what is given back is dropped.
-    pub(super) fn begin(&self) -> UnderWay {
+    pub(super) fn begin(&self) -> UnderWay<'_> {
         self.in_flight.inc();
-        UnderWay(self.in_flight.clone())
+        UnderWay(&self.in_flight)
     }
 
     pub(super) fn end(&self, ended: &Ended<'_>) {
-        let endpoint = ended.endpoint.unwrap_or("none");
-        self.requests.get_or_create(&Route { endpoint, status: status_class(ended.status) }).inc();
-        let class = Class { class: cost_class(endpoint) };
-        self.durations.get_or_create(&class).observe(ended.took.as_secs_f64());
+        let path = ended.endpoint.unwrap_or("none");
+        let route = || Route { endpoint: path, status: status_class(ended.status) };
+        let seconds = ended.took.as_secs_f64();
+        match ENDPOINTS.iter().zip(&self.data).find(|(endpoint, _)| endpoint.path == path) {
+            Some((endpoint, figures)) => {
+                let class = || Class { class: endpoint.class.name() };
+                if (200..=299).contains(&ended.status) {
+                    figures.answered.get_or_init(|| self.requests.get_or_create_owned(&route())).inc();
+                } else {
+                    self.requests.get_or_create(&route()).inc();
+                }
+                figures.duration.get_or_init(|| self.durations.get_or_create_owned(&class())).observe(seconds);
+            }
+            None => {
+                self.requests.get_or_create(&route()).inc();
+                self.durations.get_or_create(&Class { class: "service" }).observe(seconds);
+            }
+        }
         self.credits.inc_by(u64::try_from(ended.cost).unwrap_or(0));
         if let Some(Refused { code, reason }) = ended.refused {
             let mut refusal = Refusal { code, reason: reason.clone() };
@@ -260,9 +284,9 @@ impl Metrics {
 }
 
 /// A request under way.
-pub(super) struct UnderWay(Gauge);
+pub(super) struct UnderWay<'a>(&'a Gauge);
 
-impl Drop for UnderWay {
+impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         self.0.dec();
     }
@@ -276,16 +300,5 @@ const fn status_class(status: u16) -> &'static str {
         499 => "499",
         500..=599 => "5xx",
         _ => "other",
-    }
-}
-
-fn cost_class(path: &str) -> &'static str {
-    let endpoint = headwater_engine::ENDPOINTS.iter().find(|endpoint| endpoint.path == path);
-    match endpoint.map(|endpoint| endpoint.class) {
-        Some(CostClass::Free) => "free",
-        Some(CostClass::Light) => "light",
-        Some(CostClass::Medium) => "medium",
-        Some(CostClass::Heavy) => "heavy",
-        None => "service",
     }
 }

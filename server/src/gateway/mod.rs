@@ -20,6 +20,7 @@ mod problem;
 mod record;
 mod repeat;
 mod request_id;
+mod said;
 mod sent;
 mod stream;
 mod strict;
@@ -40,7 +41,7 @@ use crate::state::{Health, State, StateError, Tx};
 
 pub use envelope::Meta;
 pub use limits::{LimitSettings, NoRate, Plan, Rate, RedisAddress};
-pub use listener::{Peer, Terms, Tls, TlsError, serve, serve_on};
+pub use listener::{Terms, Tls, TlsError, bind, serve, serve_on};
 pub use metrics::Metrics;
 pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
 pub use telemetry::Telemetry;
@@ -244,7 +245,7 @@ impl Gateway {
 
     /// All routes, with the description of the API.
     fn routes(&self) -> Recorded {
-        Recorded::new(self.clone(), routes::router().with_state(self.clone()))
+        Recorded::new(self.clone(), routes::router().with_state(self.clone())).with_data()
     }
 
     fn repeats(&self) -> &Arc<repeat::Repeats> {

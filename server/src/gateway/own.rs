@@ -105,7 +105,7 @@ impl Call {
     pub async fn repetition(&self, gateway: &Gateway) -> Result<Repetition, Problem> {
         let Some(key) = repeat::key(&self.headers)? else { return Ok(Repetition::Without) };
         let request_hash = gateway.state().book().parameter_hash(self.route.path, &self.raw);
-        let turn = gateway.repeats().turn(self.caller.account.id(), &key, BUDGET).await?;
+        let turn = gateway.repeats().turn(self.caller.account().id(), &key, BUDGET).await?;
         match gateway.kept(&self.caller, &key).await? {
             None => Ok(Repetition::First(Claim { key, request_hash, _turn: turn })),
             Some(kept) if kept.request_hash != request_hash => Err(repeat::mismatch()),
@@ -121,14 +121,18 @@ impl Call {
 
     /// The reply as it is kept for a repetition: sealed, since it may hold a secret.
     pub fn keep(&self, gateway: &Gateway, claim: &Claim, reply: &Reply) -> Result<Keep, Problem> {
-        let body = reply.meta(&self.caller, &self.context).wrap(&reply.data);
+        let body = reply.meta(&self.context).wrap(&reply.data);
         let sealed = gateway.state().home().master().seal(&body).map_err(|error| self.failed(&error))?;
         Ok(Keep { key: claim.key.clone(), request_hash: claim.request_hash, answer: Answered::Sealed(sealed) })
     }
 
     /// What a failure of the state is to the client: its text is for the log.
     pub fn failed(&self, error: &StateError) -> Problem {
-        tracing::error!(request_id = self.context.request_id, error = causes(error), "a call of the state failed");
+        tracing::error!(
+            request_id = self.context.request_id.as_str(),
+            error = causes(error),
+            "a call of the state failed"
+        );
         Problem::new(Status::BadGateway, "the state of the gateway could not be read or written: try again")
     }
 }
@@ -170,12 +174,12 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    fn meta(&self, caller: &Caller, context: &Context) -> Meta {
+    fn meta(&self, context: &Context) -> Meta {
         Meta {
             credit_cost: Some(0),
-            credit_remaining: Some(caller.account.balance()),
+            credit_remaining: context.remaining(),
             pagination: self.pagination,
-            request_id: Some(context.request_id.clone()),
+            request_id: Some(context.request_id),
             warnings: self.warnings.clone(),
         }
     }
@@ -211,15 +215,10 @@ impl Gateway {
         context.set_endpoint(route.path);
         let (mut parts, mut body) = request.into_parts();
         let answered = match self.admit_own(route, &context, &mut parts, &mut body).await {
-            Ok(call) => {
-                let caller = call.caller.clone();
-                match tokio::time::timeout(BUDGET, work(call)).await {
-                    Ok(reply) => reply.map(|reply| envelope(reply, &caller, &context)),
-                    Err(_) => {
-                        Err(Problem::new(Status::GatewayTimeout, "the call did not end in time: try again later"))
-                    }
-                }
-            }
+            Ok(call) => match tokio::time::timeout(BUDGET, work(call)).await {
+                Ok(reply) => reply.map(|reply| envelope(reply, &context)),
+                Err(_) => Err(Problem::new(Status::GatewayTimeout, "the call did not end in time: try again later")),
+            },
             Err(problem) => Err(problem),
         };
         match answered {
@@ -267,7 +266,7 @@ async fn path_of(parts: &mut Parts) -> Result<HashMap<String, String>, Problem> 
     Ok(path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-fn envelope(reply: Reply, caller: &Caller, context: &Context) -> Response<Body> {
+fn envelope(reply: Reply, context: &Context) -> Response<Body> {
     let mut response = match reply.again {
         Some(Again { request_id, body }) => {
             context.facts().answered_id = Some(request_id);
@@ -275,7 +274,7 @@ fn envelope(reply: Reply, caller: &Caller, context: &Context) -> Response<Body> 
             repeat::mark(&mut response);
             response
         }
-        None => Response::new(Body::from(reply.meta(caller, context).wrap(&reply.data))),
+        None => Response::new(Body::from(reply.meta(context).wrap(&reply.data))),
     };
     *response.status_mut() = reply.status;
     let headers = response.headers_mut();

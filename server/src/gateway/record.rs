@@ -1,21 +1,22 @@
 //! The outermost layer: every request gets an id, an end and a row in the audit.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Poll, ready};
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, Response, header};
+use axum::http::{HeaderName, HeaderValue, Method, Response, header};
+use headwater_engine::{ENDPOINTS, Endpoint};
 use tower::Service;
 
+use super::listener::{Peer, Routes};
 use super::metrics::{Ended, Refused};
 use super::problem::Status;
+use super::said::Said;
 use super::telemetry::{Telemetry, Traced};
 use super::{Context, Gateway, Problem, drain, head};
 
@@ -31,53 +32,67 @@ const CREDIT_REMAINING: HeaderName = HeaderName::from_static("x-credit-remaining
 pub(crate) struct Recorded {
     gateway: Gateway,
     routes: Router,
+    has_data: bool,
 }
 
 impl Recorded {
+    /// Routes of the gateway's own.
     pub const fn new(gateway: Gateway, routes: Router) -> Self {
-        Self { gateway, routes }
+        Self { gateway, routes, has_data: false }
+    }
+
+    /// The same with those of data, of which most are found without asking the router.
+    pub fn with_data(self) -> Self {
+        Self { has_data: true, ..self }
     }
 }
 
-impl Service<Request> for Recorded {
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Carried;
-
-    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
+impl Routes for Recorded {
     /// Gives a request its context and its way back.
-    fn call(&mut self, mut request: Request) -> Carried {
-        let Self { gateway, routes } = self.clone();
+    fn answer(
+        self: &Arc<Self>,
+        request: Request,
+        peer: &Arc<Peer>,
+    ) -> impl Future<Output = Response<Body>> + Send + use<> {
+        let gateway = &self.gateway;
         let cancel = gateway.memory().token();
-        let context = Arc::new(Context::new(request.method().clone(), request.headers(), cancel));
+        let context = Context::new(request.method().clone(), request.headers(), cancel, Arc::clone(peer));
+        let context = Arc::new(context);
         let parent = gateway.telemetry().and_then(|_| Telemetry::parent(request.headers()));
-        request.extensions_mut().insert(Arc::clone(&context));
-        let carried = Box::pin(carry(gateway, Arc::clone(&context), parent, request, routes));
+        let carried = Box::pin(carry(Arc::clone(self), Arc::clone(&context), parent, request));
         Carried { context, request: Some(carried) }
     }
 }
 
+/// The data endpoint of a request. One with parts in its path, or asked in another way than its own, the router finds.
+fn endpoint(request: &Request) -> Option<&'static Endpoint> {
+    let method = match *request.method() {
+        Method::GET => headwater_engine::Method::Get,
+        Method::POST => headwater_engine::Method::Post,
+        _ => return None,
+    };
+    let path = request.uri().path();
+    ENDPOINTS.iter().find(|endpoint| endpoint.path == path && endpoint.method == method && !path.contains('{'))
+}
+
 /// A request on its connection. Dropped before its end, which means that the client went away, it goes on in a task of
 /// its own, so that holds are given back and the audit is written in every case.
-pub(crate) struct Carried {
+struct Carried {
     context: Arc<Context>,
     request: Option<Pin<Box<dyn Future<Output = Response<Body>> + Send>>>,
 }
 
 impl Future for Carried {
-    type Output = Result<Response<Body>, Infallible>;
+    type Output = Response<Body>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Response<Body>> {
         // Taken out while it runs: what panicked is not carried on.
         let mut request = self.request.take().expect("a request is not polled after its end");
         let polled = request.as_mut().poll(cx);
         if polled.is_pending() {
             self.request = Some(request);
         }
-        polled.map(Ok)
+        polled
     }
 }
 
@@ -94,94 +109,88 @@ impl Drop for Carried {
 }
 
 async fn carry(
-    gateway: Gateway,
+    served: Arc<Recorded>,
     context: Arc<Context>,
     parent: Option<opentelemetry::Context>,
     request: Request,
-    mut routes: Router,
 ) -> Response<Body> {
+    let gateway = &served.gateway;
     let _under_way = gateway.metrics().begin();
-    let response = match head::check(request.uri(), request.headers()) {
-        Ok(()) => match CatchPanic(pin!(routes.call(request))).await {
-            Ok(Ok(response)) => response,
-            Err(Panicked) => {
-                tracing::error!(request_id = context.request_id, "a handler panicked");
-                Problem::internal().response()
-            }
-        },
-        Err(problem) => {
+    let endpoint = if served.has_data { endpoint(&request) } else { None };
+    let answered = match (head::check(request.uri(), request.headers()), endpoint) {
+        (Ok(()), Some(endpoint)) => {
+            let (mut parts, mut body) = request.into_parts();
+            CatchPanic(pin!(gateway.answer_data(endpoint, &context, &mut parts, &mut body))).await
+        }
+        (Ok(()), None) => {
+            let mut request = head::detached(request);
+            request.extensions_mut().insert(Arc::clone(&context));
+            CatchPanic(pin!(served.routes.clone().call(request))).await.map(|Ok(response)| response)
+        }
+        (Err(problem), _) => {
             let (parts, body) = request.into_parts();
             drain(&parts.headers, body);
-            problem.response()
+            Ok(problem.response())
         }
     };
-    let response = with_headers(response, &context);
+    let mut response = answered.unwrap_or_else(|Panicked| {
+        tracing::error!(request_id = context.request_id.as_str(), "a handler panicked");
+        Problem::internal().response()
+    });
+    add_headers(&mut response, &context);
     let took = context.elapsed();
-    measure(&gateway, &context, took, parent, &response);
-    if context.facts().charged.is_none() {
-        let status = if context.is_client_gone() { Status::ClientGone.http() } else { response.status().as_u16() };
+    let charged = context.facts().charged;
+    let gone = context.is_client_gone() && charged.is_none();
+    let status = if gone { Status::ClientGone.http() } else { response.status().as_u16() };
+    let (endpoint, cost) = (context.facts().endpoint, charged.map_or(0, |(cost, _)| cost));
+    let refused = response.extensions().get::<Refused>();
+    gateway.metrics().end(&Ended { endpoint, status, took, cost, refused });
+    if let Some(telemetry) = gateway.telemetry() {
+        let (request_id, method) = (context.request_id.as_str(), context.method());
+        telemetry.span(Traced { parent, request_id, method, endpoint, status, cost, took });
+    }
+    if charged.is_none() {
         let row = context.audit_row(status, 0, body_length(&response), took);
         tracing::debug!(
-            request_id = row.request_id,
+            request_id = row.request_id.as_str(),
             endpoint = row.endpoint,
             status,
             millis = row.duration_ms,
             "answered"
         );
         if let Err(error) = gateway.state().record(row).await {
-            tracing::error!(%error, request_id = context.request_id, "an audit row could not be handed over");
+            tracing::error!(%error, request_id = context.request_id.as_str(), "an audit row could not be handed over");
         }
     }
     response
 }
 
-/// What figures and traces are told of a request that ended.
-fn measure(
-    gateway: &Gateway,
-    context: &Context,
-    took: Duration,
-    parent: Option<opentelemetry::Context>,
-    response: &Response<Body>,
-) {
+fn add_headers(response: &mut Response<Body>, context: &Context) {
+    let remaining = context.remaining();
     let facts = context.facts();
-    let gone = context.is_client_gone() && facts.charged.is_none();
-    let status = if gone { Status::ClientGone.http() } else { response.status().as_u16() };
     let cost = facts.charged.map_or(0, |(cost, _)| cost);
-    let refused = response.extensions().get::<Refused>();
-    gateway.metrics().end(&Ended { endpoint: facts.endpoint, status, took, cost, refused });
-    if let Some(telemetry) = gateway.telemetry() {
-        let (request_id, method) = (context.request_id.as_str(), context.method());
-        telemetry.span(Traced { parent, request_id, method, endpoint: facts.endpoint, status, cost, took });
-    }
-}
-
-fn with_headers(mut response: Response<Body>, context: &Context) -> Response<Body> {
-    let facts = context.facts();
-    let (cost, remaining) = match facts.charged {
-        Some((cost, remaining)) => (cost, Some(remaining)),
-        None => (0, facts.account.as_ref().map(|account| account.balance())),
-    };
-    let text = |text: &str| HeaderValue::from_str(text).expect("an id is made of letters, digits and marks");
-    let headers = response.headers_mut();
-    headers.insert(REQUEST_ID, text(facts.answered_id.as_ref().unwrap_or(&context.request_id)));
+    let mut said = Said::new();
+    said.text(REQUEST_ID, &[facts.answered_id.as_deref().unwrap_or(&context.request_id)]);
     if let Some(id) = &context.correlation_id {
-        headers.insert(CORRELATION_ID, text(id));
+        said.text(CORRELATION_ID, &[id]);
     }
-    headers.insert(CREDIT_COST, HeaderValue::from(cost));
+    said.number(CREDIT_COST, cost);
     if let Some(remaining) = remaining {
-        headers.insert(CREDIT_REMAINING, HeaderValue::from(remaining));
+        said.number(CREDIT_REMAINING, remaining);
     }
     if let Some(standing) = &facts.standing {
-        standing.tell(headers);
+        standing.tell(&mut said);
     }
+    let headers = response.headers_mut();
+    said.tell(headers);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    response
 }
 
 fn body_length(response: &Response<Body>) -> u64 {
-    let stated = response.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    stated.unwrap_or_else(|| response.body().size_hint().lower())
+    let size = response.body().size_hint();
+    let stated = || response.headers().get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok();
+    size.exact().filter(|bytes| *bytes > 0).or_else(stated).unwrap_or_else(|| size.lower())
 }
 
 /// A future whose panic is a value.

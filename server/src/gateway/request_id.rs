@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use uuid::Builder;
+use uuid::fmt::Hyphenated;
 
-use crate::state::now_ms;
+use crate::state::RequestId;
 
 /// Random bytes that a thread fetches from the system at a time.
 const FETCHED: usize = 1024;
@@ -21,15 +22,17 @@ thread_local! {
 
 /// A `UUIDv7` (RFC 9562, 5.7) that is greater than all that this process made before: milliseconds, a counter of 12 bits
 /// (6.2, method 1), which past its end goes on in the next millisecond, and 62 random bits.
-pub(super) fn new() -> String {
-    let now = u64::try_from(now_ms()).unwrap_or(0) << COUNTER_BITS;
+pub(super) fn new(now_ms: i64) -> RequestId {
+    let now = u64::try_from(now_ms).unwrap_or(0) << COUNTER_BITS;
     let next = |last: u64| now.max(last + 1);
     let moment = next(LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(next(last))).unwrap_or(now));
     let mut rest = [0; 10];
     let counter = u16::try_from(moment & ((1 << COUNTER_BITS) - 1)).expect("a counter has 12 bits");
     rest[..2].copy_from_slice(&counter.to_be_bytes());
     rest[2..].copy_from_slice(&random());
-    Builder::from_unix_timestamp_millis(moment >> COUNTER_BITS, &rest).into_uuid().to_string()
+    let id = Builder::from_unix_timestamp_millis(moment >> COUNTER_BITS, &rest).into_uuid();
+    let mut text = [0; Hyphenated::LENGTH];
+    RequestId::from(id.hyphenated().encode_lower(&mut text)).expect("it has the length of a UUID")
 }
 
 fn random() -> [u8; 8] {
@@ -52,17 +55,18 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::state::now_ms;
 
     #[test]
     fn ids_of_all_threads_are_unique_and_each_thread_sees_them_grow() {
         const EACH: usize = 20_000;
         let before = now_ms();
-        let made: Vec<Vec<String>> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| (0..EACH).map(|_| new()).collect())).collect();
+        let made: Vec<Vec<RequestId>> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| (0..EACH).map(|_| new(now_ms())).collect())).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        assert!(made.iter().all(|ids: &Vec<String>| ids.is_sorted()));
-        let all: BTreeSet<&String> = made.iter().flatten().collect();
+        assert!(made.iter().all(|ids: &Vec<RequestId>| ids.is_sorted()));
+        let all: BTreeSet<&RequestId> = made.iter().flatten().collect();
         assert_eq!(all.len(), 4 * EACH);
         let id = Uuid::parse_str(all.first().unwrap()).unwrap();
         assert_eq!((id.get_version_num(), id.get_variant()), (7, uuid::Variant::RFC4122));

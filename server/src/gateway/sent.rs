@@ -8,7 +8,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use headwater_ledger::Cancel;
 use http_body::{Frame, SizeHint};
 
-use crate::state::Unsent;
+use crate::state::{RequestId, Unsent};
 
 /// Texts of fewer bytes are not counted once their query is over.
 const LARGE: usize = 1 << 20;
@@ -51,11 +51,11 @@ impl HttpBody for Large {
 #[derive(Debug)]
 pub(super) struct OnItsWay {
     unsent: Arc<Unsent>,
-    request_id: String,
+    request_id: RequestId,
 }
 
 impl OnItsWay {
-    pub const fn new(unsent: Arc<Unsent>, request_id: String) -> Self {
+    pub const fn new(unsent: Arc<Unsent>, request_id: RequestId) -> Self {
         Self { unsent, request_id }
     }
 }

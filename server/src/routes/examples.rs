@@ -13,6 +13,7 @@ use headwater_types::{Address, Amount, Asset, Chain, Timestamp, TxHash};
 use serde_json::{Value, json};
 
 use crate::gateway::{Meta, Problem};
+use crate::state::RequestId;
 
 /// Two people who never lived; their addresses say so.
 const ALICE: &str = "0xa11ce00000000000000000000000000000000001";
@@ -76,7 +77,7 @@ impl Examples {
             credit_cost: Some(cost),
             credit_remaining: Some(BALANCE - cost),
             pagination,
-            request_id: Some("019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b".to_owned()),
+            request_id: RequestId::from("019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b").ok(),
             warnings,
         };
         Some(json!({"data": data, "meta": meta}))

@@ -8,6 +8,7 @@ use super::openapi::responses::{Circumstances, failures};
 use super::openapi::{add_schema, headers, reference};
 use crate::events::webhook::manage::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::gateway::Meta;
+use crate::state::RequestId;
 
 /// One operation, with what its handler's comment does not say.
 pub(super) struct OwnOperation {
@@ -148,7 +149,7 @@ impl OwnOperation {
             credit_cost: Some(0),
             credit_remaining: Some(1000),
             pagination,
-            request_id: Some("019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b".to_owned()),
+            request_id: RequestId::from("019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b").ok(),
             warnings: Vec::new(),
         };
         let mut success = json!({

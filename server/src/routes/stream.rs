@@ -75,7 +75,7 @@ async fn handshake(
     parts: &mut Parts,
 ) -> Result<(WebSocketUpgrade, Comer), Problem> {
     check_origin(gateway, parts)?;
-    let address = gateway.known_address(parts)?;
+    let address = gateway.known_address(&parts.headers, context)?;
     let caller = if parts.headers.contains_key("x-api-key") {
         gateway.enter(Gate { path: STREAM, class: CostClass::Free }, parts, context).await?
     } else if let Some(ticket) = ticket_of(&parts.uri) {
@@ -106,7 +106,11 @@ async fn handshake(
 async fn redeem(gateway: &Gateway, context: &Context, text: &str) -> Result<Option<Caller>, Problem> {
     let Some(ticket) = Ticket::parse(gateway.state().home().pepper(), text) else { return Ok(None) };
     let key_id = gateway.state().write(move |tx| ticket.redeem(tx)).await.map_err(|error| {
-        tracing::error!(request_id = context.request_id, error = causes(&error), "a ticket could not be looked up");
+        tracing::error!(
+            request_id = context.request_id.as_str(),
+            error = causes(&error),
+            "a ticket could not be looked up"
+        );
         Problem::new(Status::BadGateway, "the ticket could not be looked up: get another one and try again")
     })?;
     // The key may have been revoked since.
@@ -163,7 +167,7 @@ struct TicketView {
 
 async fn issue(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
     let ticket = Ticket::generate(gateway.state().home().pepper()).map_err(|error| call.failed(&error))?;
-    let (own, key_id) = (ticket.clone(), Arc::clone(&call.caller.key_id));
+    let (own, key_id) = (ticket.clone(), Arc::clone(call.caller.key_id()));
     let issued = gateway.state().write(move |tx| own.issue(tx, &key_id)).await;
     let Some(expires_at_ms) = issued.map_err(|error| call.failed(&error))? else {
         let message = "the key holds too many tickets that were not used: they expire after 30 s";

@@ -18,7 +18,7 @@ pub(super) async fn usage(State(gateway): State<Gateway>, request: Request) -> R
     let own = gateway.clone();
     let route = OwnRoute { path: USAGE, takes: Takes::Query };
     let work = |mut call: crate::gateway::Call| async move {
-        let account = call.caller.account.id();
+        let account = call.caller.account().id();
         // What was asked before counts, however recently.
         own.state().flush().await.map_err(|error| call.failed(&error))?;
         let usage = own.read_state(move |tx| Usage::read(tx, account, now_ms())).await;

@@ -6,16 +6,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arrayvec::ArrayString;
+use axum::http::Method;
 use serde::{Deserialize, Serialize};
 
 use super::StateError;
 use super::db::{Tx, Value, sum};
+use crate::json::{push_number, push_text};
+
+/// Id of a request, of at most so many characters as a UUID has. It goes along from hand to hand without a place of its
+/// own in memory.
+pub type RequestId = ArrayString<36>;
 
 /// What is kept of every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRow {
     /// `UUIDv7`, made by the server.
-    pub request_id: String,
+    pub request_id: RequestId,
     /// The client's own id.
     pub correlation_id: Option<String>,
     /// Id of the key, where one was shown and known.
@@ -23,7 +30,7 @@ pub struct AuditRow {
     /// Number of the account of the key.
     pub account: Option<i64>,
     /// HTTP method.
-    pub method: String,
+    pub method: Method,
     /// Path of the route; `None` when there is none.
     pub endpoint: Option<&'static str>,
     /// Status of the answer; 499 when the client went away before it.
@@ -63,10 +70,6 @@ pub(super) struct Page {
     counts: BTreeMap<(i64, i64, &'static str), Count>,
 }
 
-/// A request as it stands in a page.
-type Line<'a> =
-    (&'a str, Option<&'a str>, Option<&'a str>, &'a str, Option<&'a str>, u16, i64, u64, u64, Option<&'a str>, i64);
-
 impl Page {
     /// A page of these requests; `None` where there are none.
     pub fn of(rows: &[AuditRow]) -> Option<Self> {
@@ -80,26 +83,12 @@ impl Page {
     /// Adds a request, whose answer turned out to have so many bytes.
     pub fn add(&mut self, row: &AuditRow, bytes: u64) {
         self.body.push(if self.requests == 0 { b'[' } else { b',' });
-        let hash = row.parameter_hash.as_ref().map(hex);
-        let line: Line<'_> = (
-            &row.request_id,
-            row.correlation_id.as_deref(),
-            row.key_id.as_deref(),
-            &row.method,
-            row.endpoint,
-            row.status,
-            row.cost,
-            row.duration_ms,
-            bytes,
-            hash.as_ref().map(|hash| std::str::from_utf8(hash).expect("hex digits are text")),
-            row.ts_ms,
-        );
-        serde_json::to_writer(&mut self.body, &line).expect("texts and numbers have a JSON form");
-        if self.requests == 0 || row.request_id < self.first_id {
-            self.first_id.clone_from(&row.request_id);
+        self.line(row, bytes);
+        if self.requests == 0 || row.request_id.as_str() < self.first_id.as_str() {
+            row.request_id.as_str().clone_into(&mut self.first_id);
         }
-        if row.request_id > self.last_id {
-            self.last_id.clone_from(&row.request_id);
+        if row.request_id.as_str() > self.last_id.as_str() {
+            row.request_id.as_str().clone_into(&mut self.last_id);
         }
         self.last_ms = self.last_ms.max(row.ts_ms);
         self.requests += 1;
@@ -109,6 +98,42 @@ impl Page {
             count.failed += i64::from(!(200..300).contains(&row.status));
             count.credits += row.cost;
         }
+    }
+
+    /// A request as [`AuditListing`] reads it.
+    fn line(&mut self, row: &AuditRow, bytes: u64) {
+        let line = &mut self.body;
+        let maybe = |line: &mut Vec<u8>, text: Option<&str>| {
+            line.push(b',');
+            match text {
+                Some(text) => push_text(line, text),
+                None => line.extend_from_slice(b"null"),
+            }
+        };
+        line.push(b'[');
+        push_text(line, &row.request_id);
+        maybe(line, row.correlation_id.as_deref());
+        maybe(line, row.key_id.as_deref());
+        maybe(line, Some(row.method.as_str()));
+        maybe(line, row.endpoint);
+        for number in [i64::from(row.status), row.cost] {
+            line.push(b',');
+            push_number(line, number);
+        }
+        for number in [row.duration_ms, bytes] {
+            line.push(b',');
+            push_number(line, number);
+        }
+        match &row.parameter_hash {
+            Some(hash) => {
+                line.extend_from_slice(b",\"");
+                line.extend_from_slice(&hex(hash));
+                line.extend_from_slice(b"\",");
+            }
+            None => line.extend_from_slice(b",null,"),
+        }
+        push_number(line, row.ts_ms);
+        line.push(b']');
     }
 
     /// The page, ready to be written; `None` where it is empty.
@@ -268,11 +293,11 @@ mod tests {
 
     fn row(id: &str, key: &str, status: u16, ts_ms: i64) -> AuditRow {
         AuditRow {
-            request_id: id.to_owned(),
+            request_id: RequestId::from(id).unwrap(),
             correlation_id: Some("a\"b".to_owned()),
             key_id: Some(key.into()),
             account: None,
-            method: "GET".to_owned(),
+            method: Method::GET,
             endpoint: Some("/v1/chains"),
             status,
             cost: 0,

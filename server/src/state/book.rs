@@ -15,15 +15,28 @@ use super::plan;
 use super::{KeyText, Pepper, StateError};
 use crate::gateway::Plan;
 
-/// A key that was shown and found good.
+/// Who showed a key that was found good.
 #[derive(Debug, Clone)]
-pub struct Caller {
+pub struct Caller(Arc<KeyRecord>);
+
+impl Caller {
     /// Id of the key.
-    pub key_id: Arc<str>,
+    #[must_use]
+    pub fn key_id(&self) -> &Arc<str> {
+        &self.0.id
+    }
+
     /// The account that pays.
-    pub account: Arc<Account>,
+    #[must_use]
+    pub fn account(&self) -> &Arc<Account> {
+        &self.0.account
+    }
+
     /// What its keys may do; `None` where the configuration says it.
-    pub plan: Option<Arc<Plan>>,
+    #[must_use]
+    pub fn plan(&self) -> Option<&Arc<Plan>> {
+        self.0.plan.as_ref()
+    }
 }
 
 /// Why a key is not good.
@@ -48,12 +61,6 @@ struct KeyRecord {
     plan: Option<Arc<Plan>>,
     revoked: bool,
     expires_at_secs: Option<i64>,
-}
-
-impl KeyRecord {
-    fn caller(&self) -> Caller {
-        Caller { key_id: Arc::clone(&self.id), account: Arc::clone(&self.account), plan: self.plan.clone() }
-    }
 }
 
 /// An account with its credits.
@@ -233,22 +240,35 @@ impl Book {
     /// # Errors
     /// A [`Refusal`], which says more than a client may be told unless the secret was right.
     pub fn identify(&self, text: &str, now_secs: i64) -> Result<Caller, Refusal> {
-        let key = KeyText::parse(text).ok_or(Refusal::Malformed)?;
+        let digest = self.digest(text).ok_or(Refusal::Malformed)?;
+        self.holder_of(&digest, now_secs)
+    }
+
+    /// The digest that a key is found by; `None` where the text is no key.
+    #[must_use]
+    pub fn digest(&self, text: &str) -> Option<[u8; 32]> {
+        Some(self.pepper.key_digest(&KeyText::parse(text)?))
+    }
+
+    /// Finds who shows a key with this digest.
+    ///
+    /// # Errors
+    /// As [`Book::identify`].
+    pub fn holder_of(&self, digest: &[u8; 32], now_secs: i64) -> Result<Caller, Refusal> {
         if self.shared
             && crate::gateway::milliseconds().saturating_sub(self.seen_ms.load(Ordering::Acquire)) > TRUSTED_MS
         {
             return Err(Refusal::Unverified);
         }
-        let digest = self.pepper.key_digest(&key);
         let keys = self.keys.load();
-        let Some(record) = keys.by_digest.get(&digest) else { return Err(Refusal::Unknown) };
+        let Some(record) = keys.by_digest.get(digest) else { return Err(Refusal::Unknown) };
         if record.revoked {
             return Err(Refusal::Revoked);
         }
         if record.expires_at_secs.is_some_and(|end| now_secs >= end) {
             return Err(Refusal::Expired);
         }
-        Ok(record.caller())
+        Ok(Caller(Arc::clone(record)))
     }
 
     /// A digest of request parameters for the audit: equal for equal ones, and useless without the pepper.
@@ -271,7 +291,7 @@ impl Book {
             return None;
         }
         let keys = self.keys.load();
-        keys.by_id.get(key_id).map(|record| record.caller())
+        keys.by_id.get(key_id).map(|record| Caller(Arc::clone(record)))
     }
 
     /// Notes that the shared database answered.

@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use axum::http::Method;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use tokio::sync::oneshot;
 
+use super::audit::RequestId;
 use super::book::{Book, Caller};
 use super::db::Tx;
 use super::lease::{Leases, Spent};
@@ -111,7 +113,7 @@ impl World<'_, '_> {
             }
         };
         assert!(!model.refused, "a revoked key is refused as soon as the server knows");
-        let hold = caller.account.reserve(cost);
+        let hold = caller.account().reserve(cost);
         assert_eq!(hold.is_some(), model.spendable - self.held(key) >= cost, "held exactly while there is enough");
         if let Some(hold) = hold {
             self.open.insert(slot, (key, caller, hold));
@@ -166,11 +168,11 @@ impl World<'_, '_> {
 
 fn audit_row(number: usize, caller: &Caller, cost: i64) -> AuditRow {
     AuditRow {
-        request_id: format!("request-{number:08}"),
+        request_id: RequestId::from(&format!("request-{number:08}")).unwrap(),
         correlation_id: None,
-        key_id: Some(caller.key_id.clone()),
-        account: Some(caller.account.id()),
-        method: "POST".to_owned(),
+        key_id: Some(caller.key_id().clone()),
+        account: Some(caller.account().id()),
+        method: Method::POST,
         endpoint: Some("/v1/transactions"),
         status: 200,
         cost,

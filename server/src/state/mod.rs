@@ -33,10 +33,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tokio::runtime::Handle;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
-pub use audit::{AuditFilter, AuditListing, AuditRow};
+pub use audit::{AuditFilter, AuditListing, AuditRow, RequestId};
 pub use backup::Checked;
 pub use book::{Account, Book, Caller, Hold, Refusal};
 pub(crate) use db::sum;
@@ -191,23 +192,38 @@ impl State {
     /// # Errors
     /// When the database cannot be asked.
     pub async fn reserve(&self, account: &Arc<Account>, cost: i64) -> Result<Option<Hold>, StateError> {
+        match account.reserve(cost) {
+            None if matches!(self.home.place(), Place::Postgres(_)) => Box::pin(self.borrow(account, cost)).await,
+            held => Ok(held),
+        }
+    }
+
+    async fn borrow(&self, account: &Arc<Account>, cost: i64) -> Result<Option<Hold>, StateError> {
         /// Others may spend what was lent before this request comes to hold it.
         const TRIES: usize = 8;
         for _ in 0..TRIES {
-            if let Some(hold) = account.reserve(cost) {
-                return Ok(Some(hold));
-            }
-            if !matches!(self.home.place(), Place::Postgres(_)) {
-                break;
-            }
             let (done, lent) = oneshot::channel();
-            let need = Operation::Lend { account: account.id(), need: cost, done };
-            self.queue.send(need).await.map_err(|_| StateError::Closed)?;
+            self.hand(Operation::Lend { account: account.id(), need: cost, done }).await?;
             if !lent.await.map_err(|_| StateError::Closed)?? {
                 break;
             }
+            if let Some(hold) = account.reserve(cost) {
+                return Ok(Some(hold));
+            }
         }
         Ok(None)
+    }
+
+    /// Gives the writer something to do, which waits only while it has too much.
+    async fn hand(&self, operation: Operation) -> Result<(), StateError> {
+        match self.queue.try_send(operation) {
+            Ok(()) => Ok(()),
+            // Apart, so that what a request takes in memory is not that of its rarest wait.
+            Err(TrySendError::Full(operation)) => {
+                Box::pin(self.queue.send(operation)).await.map_err(|_| StateError::Closed)
+            }
+            Err(TrySendError::Closed(_)) => Err(StateError::Closed),
+        }
     }
 
     /// Commits ledger entry, balance, audit row and what is kept of the answer together and gives the balance after it.
@@ -218,12 +234,12 @@ impl State {
     /// When nothing was committed, or nothing certain is known of it; the hold is given back then.
     pub async fn charge(&self, hold: Hold, audit: AuditRow, keep: Option<Keep>) -> Result<i64, StateError> {
         let (done, result) = oneshot::channel();
-        let request_id = audit.request_id.clone();
+        let request_id = audit.request_id;
         self.unsent.begin(&request_id);
         let charge = Operation::Charge(Charge { hold, audit, keep, done, runtime: Handle::try_current().ok() });
-        let charged = match self.queue.send(charge).await {
+        let charged = match self.hand(charge).await {
             Ok(()) => result.await.map_err(|_| StateError::Closed).flatten(),
-            Err(_) => Err(StateError::Closed),
+            Err(closed) => Err(closed),
         };
         if charged.is_err() {
             self.unsent.end(&request_id);
@@ -242,13 +258,12 @@ impl State {
     /// # Errors
     /// When the state is closed.
     pub async fn record(&self, audit: AuditRow) -> Result<(), StateError> {
-        while self.rows.len() >= QUEUE {
-            self.flush().await?;
+        let mut added = self.rows.add(audit);
+        while let Err(row) = added {
+            Box::pin(self.flush()).await?;
+            added = self.rows.add(*row);
         }
-        if self.rows.add(audit) {
-            self.queue.send(Operation::Record).await.map_err(|_| StateError::Closed)?;
-        }
-        Ok(())
+        if added.is_ok_and(|is_first| is_first) { self.hand(Operation::Record).await } else { Ok(()) }
     }
 
     /// Changes anything else, together with what else is being committed, or by itself where replicas share the database.
@@ -288,7 +303,7 @@ impl State {
         let job = Box::new(Change { make: work, value: None, changes_roster, done });
         match &self.jobs {
             Some(jobs) if !changes_roster => jobs.send(job).await.map_err(|_| StateError::Closed)?,
-            _ => self.queue.send(Operation::Job(job)).await.map_err(|_| StateError::Closed)?,
+            _ => self.hand(Operation::Job(job)).await?,
         }
         result.await.map_err(|_| StateError::Closed)?
     }
@@ -325,7 +340,7 @@ impl State {
     /// When the state is closed.
     pub async fn flush(&self) -> Result<(), StateError> {
         let (done, result) = oneshot::channel();
-        self.queue.send(Operation::Flush(done)).await.map_err(|_| StateError::Closed)?;
+        self.hand(Operation::Flush(done)).await?;
         result.await.map_err(|_| StateError::Closed)
     }
 

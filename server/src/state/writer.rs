@@ -18,7 +18,7 @@ use super::idempotency::{self, Keep};
 use super::lease::{self, Leases};
 use super::ledger::{Chain, Entry, Kind, Link};
 use super::run::Run;
-use super::{StateError, retention};
+use super::{QUEUE, StateError, retention};
 
 /// Most operations in one commit.
 const BATCH: usize = 4096;
@@ -55,11 +55,17 @@ pub(super) enum Operation {
 pub(super) struct Rows(Mutex<Vec<AuditRow>>);
 
 impl Rows {
-    /// Adds a row; tells whether it is the only one.
-    pub fn add(&self, row: AuditRow) -> bool {
+    /// Adds a row and tells whether it is the only one.
+    ///
+    /// # Errors
+    /// With the row, when too many wait already.
+    pub fn add(&self, row: AuditRow) -> Result<bool, Box<AuditRow>> {
         let mut rows = self.rows();
+        if rows.len() >= QUEUE {
+            return Err(Box::new(row));
+        }
         rows.push(row);
-        rows.len() == 1
+        Ok(rows.len() == 1)
     }
 
     pub fn len(&self) -> usize {
@@ -434,7 +440,7 @@ impl Writer {
                     .map(|charge| {
                         let row = tx.row(
                             "SELECT balance_after FROM credit_ledger WHERE request_id = ?1",
-                            &[(&charge.audit.request_id).into()],
+                            &[charge.audit.request_id.as_str().into()],
                         )?;
                         row.map(|row| row.int(0)).transpose()
                     })

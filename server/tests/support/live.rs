@@ -15,7 +15,7 @@ use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, Store};
 use headwater_server::events::webhook::egress::{EgressSettings, Policy};
 use headwater_server::events::{EventSettings, Pace, Running};
-use headwater_server::gateway::{Gateway, Settings, serve};
+use headwater_server::gateway::{Gateway, Settings, bind, serve};
 use headwater_server::state::{Environment, Home, Options, State};
 use headwater_types::{Address, Amount, Chain, Timestamp, TxHash};
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ impl LiveServer {
             let gateway = Gateway::with_events(ledgers, state, Settings::default(), events);
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
             runtime.block_on(async {
-                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+                let listener = bind(([127, 0, 0, 1], 0).into()).unwrap();
                 let address = listener.local_addr().unwrap();
                 let running = Running::start(&gateway, vec![address]);
                 started.send(address).unwrap();
@@ -240,6 +240,8 @@ impl Receiver {
         tls: Option<Arc<rustls::ServerConfig>>,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        // Told again that it listens, it has room for who comes while no thread accepts.
+        rustix::net::listen(&listener, 4096).unwrap();
         let address = listener.local_addr().unwrap();
         let (received, most, now) = (Arc::default(), Arc::default(), Arc::new(AtomicUsize::new(0)));
         let (answer, list): (Arc<Answer>, Arc<Mutex<Vec<Received>>>) = (Arc::new(answer), Arc::clone(&received));

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use headwater_ledger::LedgerError;
 use headwater_ledger::read::{Generations, Ledger};
 use headwater_ledger::store::MemoryStore;
-use headwater_server::gateway::{Gateway, Settings, Terms, serve_on};
+use headwater_server::gateway::{Gateway, Settings, Terms, bind, serve_on};
 use headwater_server::state::{Access, Environment, Home, Office, Options, State, StateError};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -125,10 +125,9 @@ impl Server {
             builder.worker_threads(2).thread_name(threads).thread_keep_alive(Duration::from_secs(1)).enable_all();
             let runtime = builder.build().unwrap();
             runtime.block_on(async {
-                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+                let listener = bind(([127, 0, 0, 1], 0).into()).unwrap();
                 let at = SocketAddr::from(([127, 0, 0, 1], 0));
-                let admin =
-                    headwater_server::admin::Listener::start(at, &gateway, admin_settings, &terms).await.unwrap();
+                let admin = headwater_server::admin::Listener::start(at, &gateway, admin_settings, &terms).unwrap();
                 let runtime = tokio::runtime::Handle::current();
                 started.send((listener.local_addr().unwrap(), admin.address(), gateway.clone(), runtime)).unwrap();
                 let stop = async {

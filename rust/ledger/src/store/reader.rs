@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
+
+use arc_swap::ArcSwapOption;
 
 use super::contents::{ChainContents, Contents, FileRef};
 use super::manifest::{Manifest, OpenParts};
@@ -25,7 +27,8 @@ const FRESH: Duration = Duration::from_millis(1);
 pub struct Store {
     path: PathBuf,
     state: Mutex<State>,
-    seen: RwLock<Option<Seen>>,
+    /// Read by every call, so that none may wait for another.
+    seen: ArcSwapOption<Seen>,
 }
 
 /// The newest generation, as it was seen.
@@ -64,7 +67,7 @@ impl Store {
         if folder::generations(&path)?.is_empty() {
             return Err(LedgerError::NoStore { path });
         }
-        Ok(Self { path, state: Mutex::default(), seen: RwLock::default() })
+        Ok(Self { path, state: Mutex::default(), seen: ArcSwapOption::empty() })
     }
 
     /// The folder.
@@ -136,12 +139,8 @@ impl Store {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn seen(&self) -> Option<Seen> {
-        self.seen.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     fn see(&self, seen: Seen) {
-        *self.seen.write().unwrap_or_else(PoisonError::into_inner) = Some(seen);
+        self.seen.store(Some(Arc::new(seen)));
     }
 
     fn newest(&self) -> Result<Arc<Loaded>> {
@@ -158,7 +157,7 @@ impl Store {
         let folder_time = self.folder_time();
         let number =
             *folder::generations(&self.path)?.last().ok_or_else(|| LedgerError::NoStore { path: self.path.clone() })?;
-        let before = self.seen().map(|seen| seen.newest);
+        let before = self.seen.load().as_ref().map(|seen| Arc::clone(&seen.newest));
         let newest = match before {
             Some(before) if before.contents.generation == number => before,
             before => {
@@ -179,14 +178,14 @@ impl Store {
     /// be too coarse to tell two commits apart, the name of the next manifest may be collected already; both at once
     /// cannot happen.
     fn seen_newest(&self) -> Option<Arc<Loaded>> {
-        let seen = self.seen()?;
+        let seen = self.seen.load_full()?;
         let at = Instant::now();
         if seen.next.exists() || self.folder_time() != seen.folder_time {
             return None;
         }
         let newest = Arc::clone(&seen.newest);
         if at.duration_since(seen.at) > TRUSTED {
-            self.see(Seen { at, looked: Arc::default(), ..seen });
+            self.see(Seen { at, looked: Arc::default(), ..Seen::clone(&seen) });
         }
         Some(newest)
     }
@@ -223,8 +222,8 @@ impl Generations for Store {
         Ok(self.snapshot()?)
     }
 
-    fn at_hand(&self) -> Option<Arc<dyn Ledger>> {
-        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner);
+    fn at_hand(&self) -> Option<u64> {
+        let seen = self.seen.load();
         let seen = seen.as_ref()?;
         let now = seen.at.elapsed();
         let looked = Duration::from_micros(seen.looked.load(Ordering::Relaxed));
@@ -235,7 +234,7 @@ impl Generations for Store {
             }
             seen.looked.store(u64::try_from(now.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
         }
-        Some(Arc::clone(&seen.newest.snapshot) as _)
+        Some(seen.newest.contents.generation)
     }
 
     fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>> {

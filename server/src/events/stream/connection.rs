@@ -48,7 +48,7 @@ pub(crate) struct Comer {
     /// Who showed a key or a ticket with the handshake.
     pub caller: Option<Caller>,
     /// Where it comes from.
-    pub address: Option<IpAddr>,
+    pub address: IpAddr,
 }
 
 /// Runs a connection to its end.
@@ -61,7 +61,7 @@ pub(crate) async fn run(socket: WebSocket, gateway: Gateway, comer: Comer) {
     };
     let link = Arc::new(Link::default());
     let registered = caller.and_then(|caller| {
-        let key_id = caller.as_ref().map(|caller| Arc::clone(&caller.key_id));
+        let key_id = caller.as_ref().map(|caller| Arc::clone(caller.key_id()));
         Ok((gateway.events().hub().register(&link, key_id)?, caller))
     });
     let (over, number) = match registered {
@@ -90,11 +90,7 @@ pub(crate) async fn run(socket: WebSocket, gateway: Gateway, comer: Comer) {
 }
 
 /// The first message says who it is.
-async fn introduced(
-    stream: &mut SplitStream<WebSocket>,
-    gateway: &Gateway,
-    address: Option<IpAddr>,
-) -> Result<Caller, Over> {
+async fn introduced(stream: &mut SplitStream<WebSocket>, gateway: &Gateway, address: IpAddr) -> Result<Caller, Over> {
     let first = async {
         loop {
             match stream.next().await {

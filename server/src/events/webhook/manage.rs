@@ -133,11 +133,11 @@ pub(crate) async fn create(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
         status_reason: None,
         created_at_ms: now_ms(),
     };
-    let (account, key_id, row) = (call.caller.account.id(), call.caller.key_id.clone(), endpoint.clone());
+    let (account, key_id, row) = (call.caller.account().id(), call.caller.key_id().clone(), endpoint.clone());
     let location = format!("/v1/webhooks/{}", endpoint.id);
     let reply = call.reply(&CreatedWebhook { view: endpoint.into(), secret: secret.expose() }).created(location);
     let kept = claim.as_ref().map(|claim| call.keep(&gateway, claim, &reply)).transpose()?;
-    let request_id = call.context.request_id.clone();
+    let request_id = call.context.request_id;
     let made = gateway.state().write(move |tx| {
         let made = endpoints::create(tx, (account, &key_id), &row, &sealed)?;
         if let Some(kept) = kept.as_ref().filter(|_| made) {
@@ -155,7 +155,7 @@ pub(crate) async fn create(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
 /// Lists the webhooks of the caller.
 pub(crate) async fn list(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
     let page = page(&mut call)?;
-    let account = call.caller.account.id();
+    let account = call.caller.account().id();
     let listed = gateway.read_state(move |tx| endpoints::list(tx, account, page.limit, page.offset)).await;
     let (webhooks, total) = listed.map_err(|error| call.failed(&error))?;
     let views: Vec<WebhookView> = webhooks.into_iter().map(WebhookView::from).collect();
@@ -170,7 +170,7 @@ pub(crate) async fn show(gateway: Gateway, mut call: Call) -> Result<Reply, Prob
 
 /// Removes a webhook.
 pub(crate) async fn delete(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
-    let (account, id) = (call.caller.account.id(), id_of(&call)?);
+    let (account, id) = (call.caller.account().id(), id_of(&call)?);
     let key = id.clone();
     let deleted = gateway.state().write(move |tx| endpoints::delete(tx, account, &key)).await;
     if !deleted.map_err(|error| call.failed(&error))? {
@@ -205,7 +205,7 @@ pub(crate) async fn update(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
             Some(filters)
         }
     };
-    let (account, id) = (call.caller.account.id(), before.id);
+    let (account, id) = (call.caller.account().id(), before.id);
     let change = Change { target_url, filters, status };
     let changed = gateway.state().write(move |tx| endpoints::change(tx, account, &id, &change, now_ms())).await;
     let endpoint = changed.map_err(|error| call.failed(&error))?.ok_or_else(missing)?;
@@ -238,7 +238,7 @@ pub(crate) async fn test(gateway: Gateway, mut call: Call) -> Result<Reply, Prob
 
 /// Gives a webhook a new secret.
 pub(crate) async fn rotate(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
-    let (account, id) = (call.caller.account.id(), id_of(&call)?);
+    let (account, id) = (call.caller.account().id(), id_of(&call)?);
     let secret = Secret::generate().map_err(|error| call.failed(&StateError::from(error)))?;
     let sealed = gateway.state().home().master().seal(secret.bytes()).map_err(|error| call.failed(&error))?;
     let (key, now) = (id.clone(), now_ms());
@@ -325,7 +325,7 @@ async fn check_filters(gateway: &Gateway, event_type: String, filters: Json) -> 
 
 /// The webhook that the path names. What belongs to others is not there.
 async fn found(gateway: &Gateway, call: &Call) -> Result<Endpoint, Problem> {
-    let (account, id) = (call.caller.account.id(), id_of(call)?);
+    let (account, id) = (call.caller.account().id(), id_of(call)?);
     let found = gateway.read_state(move |tx| endpoints::find(tx, account, &id)).await;
     found.map_err(|error| call.failed(&error))?.ok_or_else(missing)
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::gcra::{Decision, Quota};
 use super::standing::whole_seconds;
-use super::{Admitted, Bucket, Gate, Limits, Plan, Standing, Who, nanoseconds};
+use super::{Admitted, Bucket, Gate, Limits, Plan, Standing, Who, nanoseconds, nanoseconds_at};
 use crate::config::Overflow;
 use crate::gateway::problem::{Details, Status};
 use crate::gateway::{Context, Problem};
@@ -19,13 +19,15 @@ const SECOND: u64 = 1_000_000_000;
 
 impl Limits {
     /// Refuses an address that showed too many keys that are none, before its next one is looked at.
-    pub fn check_address(&self, address: Option<IpAddr>) -> Result<(), Problem> {
-        let Some(address) = address.filter(|_| self.settings.enabled) else { return Ok(()) };
+    pub fn check_address(&self, address: IpAddr) -> Result<(), Problem> {
+        if !self.settings.enabled {
+            return Ok(());
+        }
         let (who, quota) = (Who::at(address), Quota::new(self.settings.wrong_keys));
         if self.wrong_keys.is_unknown(&who) {
             return Ok(());
         }
-        let decision = self.wrong_keys.call(who, nanoseconds(), quota, 0);
+        let decision = self.wrong_keys.call(&who, nanoseconds(), quota, 0);
         if decision.remaining > 0 {
             return Ok(());
         }
@@ -35,9 +37,9 @@ impl Limits {
     }
 
     /// A key of this address was refused.
-    pub fn note_refused_key(&self, address: Option<IpAddr>) {
-        if let Some(address) = address.filter(|_| self.settings.enabled) {
-            self.wrong_keys.call(Who::at(address), nanoseconds(), Quota::new(self.settings.wrong_keys), 1);
+    pub fn note_refused_key(&self, address: IpAddr) {
+        if self.settings.enabled {
+            self.wrong_keys.call(&Who::at(address), nanoseconds(), Quota::new(self.settings.wrong_keys), 1);
         }
     }
 
@@ -59,12 +61,13 @@ impl Limits {
         };
         let (bucket, quota) = ((who.clone(), gate.path), Quota::new(rate));
         if !plan.has_endpoint(gate.path) {
-            let decision = self.decide(&bucket, quota, 0).await;
+            let decision = self.decide(&bucket, nanoseconds(), quota, 0).await;
             context.set_standing(Standing::new(class, rate, &decision));
             return Err(not_in_plan(plan, gate));
         }
         let (decision, waited_ms) = match self.settings.overflow {
-            Overflow::Reject => (self.decide(&bucket, quota, 1).await, None),
+            // It came a moment ago, so that its own time will do.
+            Overflow::Reject => (self.decide(&bucket, nanoseconds_at(context.began()), quota, 1).await, None),
             Overflow::Queue => {
                 let started = Instant::now();
                 let decision = Box::pin(self.in_line(&bucket, quota, context)).await?;
@@ -77,7 +80,7 @@ impl Limits {
                 "{} takes {} calls a second and {} at once from one caller: wait as long as Retry-After says",
                 gate.path, rate.per_second, rate.burst
             );
-            let seconds = self.come_back(bucket, quota, decision.retry_in);
+            let seconds = self.come_back(&bucket, quota, decision.retry_in);
             return Err(refusal("rate_limited", rate.per_second, message).after(seconds));
         }
         let call = self.calls.begin(who, plan.concurrency).ok_or_else(|| {
@@ -90,7 +93,7 @@ impl Limits {
     /// One call in its turn. What is not admitted in time is refused, and so is what could not be.
     async fn in_line(&self, bucket: &Bucket, quota: Quota, context: &Context) -> Result<Decision, Problem> {
         let before = self.lines.waiting(bucket) as u64;
-        let first = self.decide(bucket, quota, u64::from(before == 0)).await;
+        let first = self.decide(bucket, nanoseconds(), quota, u64::from(before == 0)).await;
         if before == 0 && first.is_admitted() {
             return Ok(first);
         }
@@ -103,7 +106,7 @@ impl Limits {
         let admitted = async {
             let _turn = place.turn().await;
             loop {
-                let decision = self.decide(bucket, quota, 1).await;
+                let decision = self.decide(bucket, nanoseconds(), quota, 1).await;
                 if decision.is_admitted() {
                     return decision;
                 }
@@ -116,9 +119,8 @@ impl Limits {
         }
     }
 
-    async fn decide(&self, bucket: &Bucket, quota: Quota, calls: u64) -> Decision {
-        let now = nanoseconds();
-        let Some(shared) = &self.shared else { return self.rates.call(bucket.clone(), now, quota, calls) };
+    async fn decide(&self, bucket: &Bucket, now: u64, quota: Quota, calls: u64) -> Decision {
+        let Some(shared) = &self.shared else { return self.rates.call(bucket, now, quota, calls) };
         let name = match &bucket.0 {
             Who::Key(id) => format!("headwater:rate:{id}:{}", bucket.1),
             Who::Address(address) => format!("headwater:rate:{address}:{}", bucket.1),
@@ -126,22 +128,22 @@ impl Limits {
         let known = self.rates.full_in(bucket, now);
         match Box::pin(shared.call(&name, now, quota, calls, known)).await {
             Some(decision) => {
-                self.rates.learn(bucket.clone(), now, decision.arrival);
+                self.rates.learn(bucket, now, decision.arrival);
                 decision
             }
             None => {
                 let share = quota.shared_by(self.settings.replicas);
-                self.rates.call(bucket.clone(), nanoseconds(), share, calls)
+                self.rates.call(bucket, nanoseconds(), share, calls)
             }
         }
     }
 
     /// In how many seconds a refused caller may come back. Callers that are refused together are told different times,
     /// as many to a second as will be admitted in it.
-    fn come_back(&self, bucket: Bucket, quota: Quota, retry_in: u64) -> u64 {
+    fn come_back(&self, bucket: &Bucket, quota: Quota, retry_in: u64) -> u64 {
         let now = nanoseconds();
         let spacing = quota.interval.max(SECOND / (quota.burst / quota.interval));
-        self.promises.learn(bucket.clone(), now, now + retry_in);
+        self.promises.learn(bucket, now, now + retry_in);
         let promises = Quota { interval: spacing, burst: LATEST_SECS * SECOND };
         let promise = self.promises.call(bucket, now, promises, 1).full_in.saturating_sub(spacing);
         whole_seconds(promise.max(retry_in)).clamp(1, LATEST_SECS)

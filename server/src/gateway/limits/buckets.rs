@@ -31,7 +31,7 @@ struct Shard<K> {
     crowd: u64,
 }
 
-impl<K: Hash + Eq> Buckets<K> {
+impl<K: Hash + Eq + Clone> Buckets<K> {
     /// Room for about `most` buckets.
     pub fn new(most: usize) -> Self {
         let shard = || Mutex::new(Shard { arrivals: HashMap::default(), sweep_at: FEW, crowd: 0 });
@@ -43,9 +43,9 @@ impl<K: Hash + Eq> Buckets<K> {
     }
 
     /// Decides on `calls` calls at `now`.
-    pub fn call(&self, key: K, now: u64, quota: Quota, calls: u64) -> Decision {
-        let mut shard = self.shard(&key);
-        let kept = shard.arrivals.get_mut(&key);
+    pub fn call(&self, key: &K, now: u64, quota: Quota, calls: u64) -> Decision {
+        let mut shard = self.shard(key);
+        let kept = shard.arrivals.get_mut(key);
         if let Some(arrival) = kept {
             let decision = decide(*arrival, now, quota, calls);
             *arrival = decision.arrival;
@@ -55,19 +55,19 @@ impl<K: Hash + Eq> Buckets<K> {
         let decision = decide(if has_room { 0 } else { shard.crowd }, now, quota, calls);
         match (has_room, decision.full_in) {
             (true, 0) => {}
-            (true, _) => drop(shard.arrivals.insert(key, decision.arrival)),
+            (true, _) => drop(shard.arrivals.insert(key.clone(), decision.arrival)),
             (false, _) => shard.crowd = decision.arrival,
         }
         decision
     }
 
     /// Learns from elsewhere that a bucket is not full before `arrival`.
-    pub fn learn(&self, key: K, now: u64, arrival: u64) {
-        let mut shard = self.shard(&key);
-        if let Some(known) = shard.arrivals.get_mut(&key) {
+    pub fn learn(&self, key: &K, now: u64, arrival: u64) {
+        let mut shard = self.shard(key);
+        if let Some(known) = shard.arrivals.get_mut(key) {
             *known = arrival.max(*known);
         } else if arrival > now && shard.make_room(now, self.most) {
-            shard.arrivals.insert(key, arrival);
+            shard.arrivals.insert(key.clone(), arrival);
         }
     }
 
@@ -122,13 +122,13 @@ mod tests {
         let quota = Quota::new(Rate::new(1, 2));
         for turn in 0..3 {
             for key in 0..100 {
-                assert_eq!(buckets.call(key, SECOND, quota, 1).is_admitted(), turn < 2);
+                assert_eq!(buckets.call(&key, SECOND, quota, 1).is_admitted(), turn < 2);
             }
         }
         assert_eq!(buckets.count(), 100);
         for key in 0..100_000_u64 {
             // One call a millisecond, each by somebody else, whose bucket is full again a second later.
-            buckets.call(1000 + key, 10 * SECOND + key * 1_000_000, quota, 1);
+            buckets.call(&(1000 + key), 10 * SECOND + key * 1_000_000, quota, 1);
         }
         println!("buckets of 100000 callers, of which 1000 are not full: {}", buckets.count());
         assert!(buckets.count() < 64 * 2 * FEW, "{}", buckets.count());
@@ -138,22 +138,22 @@ mod tests {
     fn callers_beyond_the_room_share_one_bucket() {
         let buckets = Buckets::new(64);
         let quota = Quota::new(Rate::new(1, 1));
-        let admitted = (0..100_000).filter(|key| buckets.call(*key, SECOND, quota, 1).is_admitted()).count();
+        let admitted = (0..100_000).filter(|key| buckets.call(key, SECOND, quota, 1).is_admitted()).count();
         println!("callers admitted at one moment with room for 64: {admitted}, buckets {}", buckets.count());
         assert!((65..=128).contains(&admitted), "one per bucket and one per shard: {admitted}");
         assert!(buckets.count() <= 64);
-        assert!(buckets.call(1_000_000, 3 * SECOND, quota, 1).is_admitted(), "nobody is shut out for ever");
+        assert!(buckets.call(&1_000_000, 3 * SECOND, quota, 1).is_admitted(), "nobody is shut out for ever");
     }
 
     #[test]
     fn looking_at_a_bucket_takes_nothing_from_it() {
         let buckets = Buckets::new(64);
         let quota = Quota::new(Rate::new(1, 2));
-        assert_eq!((buckets.call("x", SECOND, quota, 0).remaining, buckets.count()), (2, 0));
+        assert_eq!((buckets.call(&"x", SECOND, quota, 0).remaining, buckets.count()), (2, 0));
         assert!(buckets.is_unknown(&"x"));
-        buckets.call("x", SECOND, quota, 1);
+        buckets.call(&"x", SECOND, quota, 1);
         assert!(!buckets.is_unknown(&"x"));
-        assert_eq!(buckets.call("x", SECOND, quota, 0).remaining, 1);
+        assert_eq!(buckets.call(&"x", SECOND, quota, 0).remaining, 1);
         assert_eq!(buckets.full_in(&"x", SECOND), SECOND);
     }
 
@@ -163,7 +163,9 @@ mod tests {
         let quota = Quota::new(Rate::new(100, 200));
         let admitted: usize = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8)
-                .map(|_| scope.spawn(|| (0..1000).filter(|_| buckets.call((), SECOND, quota, 1).is_admitted()).count()))
+                .map(|_| {
+                    scope.spawn(|| (0..1000).filter(|_| buckets.call(&(), SECOND, quota, 1).is_admitted()).count())
+                })
                 .collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).sum()
         });

@@ -1,10 +1,10 @@
 //! How a caller stands with its limit, in the headers of every answer it gets.
 
-use axum::body::Bytes;
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::HeaderName;
 
 use super::Rate;
 use super::gcra::Decision;
+use crate::gateway::said::Said;
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -33,28 +33,21 @@ impl Standing {
     }
 
     /// Says so.
-    pub fn tell(&self, headers: &mut HeaderMap) {
+    pub fn tell(&self, said: &mut Said) {
         let Self { class, rate, remaining, full_in_secs, waited_ms } = self;
         let window = rate.burst.div_ceil(rate.per_second);
-        headers.insert(POLICY, item(class, [(";q=", rate.burst.into()), (";w=", window.into())]));
-        headers.insert(LIMIT, item(class, [(";r=", *remaining), (";t=", *full_in_secs)]));
+        // A class with its parameters as a structured field (RFC 9651).
+        let mut item = |name, [(one, first), (other, second)]: [(&str, u64); 2]| {
+            let mut digits = [itoa::Buffer::new(), itoa::Buffer::new()];
+            let [a, b] = &mut digits;
+            said.text(name, &["\"", class, "\"", one, a.format(first), other, b.format(second)]);
+        };
+        item(POLICY, [(";q=", rate.burst.into()), (";w=", window.into())]);
+        item(LIMIT, [(";r=", *remaining), (";t=", *full_in_secs)]);
         if let Some(waited) = waited_ms {
-            headers.insert(WAITED, HeaderValue::from(*waited));
+            said.number(WAITED, *waited);
         }
     }
-}
-
-/// A class with its parameters as a structured field (RFC 9651). Every answer has two, so no formatter is asked.
-fn item(class: &str, parameters: [(&str, u64); 2]) -> HeaderValue {
-    let mut text = Vec::with_capacity(64);
-    text.push(b'"');
-    text.extend_from_slice(class.as_bytes());
-    text.push(b'"');
-    for (name, number) in parameters {
-        text.extend_from_slice(name.as_bytes());
-        text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-    }
-    HeaderValue::from_maybe_shared(Bytes::from(text)).expect("names and numbers are header text")
 }
 
 /// Nanoseconds as whole seconds, rounded up.
@@ -64,6 +57,8 @@ pub(super) const fn whole_seconds(nanos: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderMap;
+
     use super::super::gcra::{Quota, decide};
     use super::*;
 
@@ -75,13 +70,18 @@ mod tests {
         for _ in 0..3 {
             arrival = decide(arrival, 1, quota, 1).arrival;
         }
-        let mut headers = HeaderMap::new();
-        Standing::new("medium", Rate::new(20, 40), &decide(arrival, 1, quota, 0)).tell(&mut headers);
+        let said = |standing: Standing| {
+            let (mut said, mut headers) = (Said::new(), HeaderMap::new());
+            standing.tell(&mut said);
+            said.tell(&mut headers);
+            headers
+        };
+        let headers = said(Standing::new("medium", Rate::new(20, 40), &decide(arrival, 1, quota, 0)));
         assert_eq!(headers["ratelimit-policy"], "\"medium\";q=40;w=2");
         assert_eq!(headers["ratelimit"], "\"medium\";r=37;t=1");
         assert!(!headers.contains_key("x-queue-wait-ms"));
         let full = decide(0, 0, Quota::new(Rate::new(5, 10)), 0);
-        Standing::new("heavy", Rate::new(5, 10), &full).after_waiting(Some(12)).tell(&mut headers);
+        let headers = said(Standing::new("heavy", Rate::new(5, 10), &full).after_waiting(Some(12)));
         assert_eq!(headers["ratelimit-policy"], "\"heavy\";q=10;w=2");
         assert_eq!(headers["ratelimit"], "\"heavy\";r=10;t=0");
         assert_eq!(headers["x-queue-wait-ms"], "12");

@@ -8,45 +8,36 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use axum::body::{Body, Bytes};
-use axum::http::uri::PathAndQuery;
-use axum::http::{HeaderValue, Request, Response, Uri, Version, header};
+use axum::body::Body;
+use axum::http::{HeaderValue, Request, Response, Version, header};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
-use tower::Service;
 
-use super::Terms;
 use super::pulse::{Pulse, Why};
 use super::sent::Open;
 use super::wire::{Watched, Wire};
+use super::{Peer, Terms};
 
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 /// How long an idle connection is kept open when the server drains: a request that is on its way is still answered.
 const LAST_WORD: Duration = Duration::from_millis(500);
+/// When a connection with requests at work is looked at again, for what happens to it elsewhere.
+const LOOK: Duration = Duration::from_secs(15);
 /// How long a connection that was told to end may take for it.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// Where a request came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Peer(pub SocketAddr);
-
-/// What answers requests, always ready to take one.
-pub(crate) trait Routes:
-    Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + Sync + 'static
-{
-}
-
-impl<S> Routes for S where
-    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send>
-        + Clone
-        + Send
-        + Sync
-        + 'static
-{
+/// What answers requests.
+pub(crate) trait Routes: Clone + Send + Sync + 'static {
+    /// Answers one of a connection.
+    fn answer(
+        self: &Arc<Self>,
+        request: Request<Body>,
+        peer: &Arc<Peer>,
+    ) -> impl Future<Output = Response<Body>> + Send + use<Self>;
 }
 
 /// What connections of one listener share.
@@ -115,17 +106,16 @@ pub(super) async fn serve<S: Routes>(
     };
     let pulse = Arc::new(Pulse::new(http2));
     let io = TokioIo::new(Watched::new(wire, Arc::clone(&pulse), place));
-    let routes = shared.routes.clone();
-    let (asked, leaving) = (Arc::clone(&pulse), stopping.clone());
+    // Of this connection alone: what all connections count on together, they would wait for each other to count.
+    let (routes, from) = (Arc::new(shared.routes.clone()), Arc::new(Peer::new(peer)));
+    let (asked, leaving) = (Arc::clone(&pulse), Arc::new(stopping.clone()));
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-        let (open, leaving) = (Open::new(&asked), leaving.clone());
+        let (open, leaving) = (Open::new(&asked), Arc::clone(&leaving));
         let version = request.version();
-        let mut request = detached(request).map(Body::new);
-        request.extensions_mut().insert(Peer(peer));
-        let answer = routes.clone().call(request);
+        let answer = routes.answer(request.map(Body::new), &from);
         async move {
-            let Ok(mut response) = answer.await;
-            if *leaving.borrow() && version < Version::HTTP_2 {
+            let mut response = answer.await;
+            if is_stopping(&leaving) && version < Version::HTTP_2 {
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             Ok::<_, Infallible>(open.send(response))
@@ -133,31 +123,6 @@ pub(super) async fn serve<S: Routes>(
     });
     let connection = pin!(shared.builder.serve_connection_with_upgrades(io, service));
     watch_over(connection, &pulse, &shared.terms, stopping, peer).await;
-}
-
-/// A request whose head is its own. As it comes, its parts share the buffer that it was read into, and while they do so
-/// the connection reads into another one: two buffers in turn leave holes behind, several kilobytes per connection.
-fn detached<B>(mut request: Request<B>) -> Request<B> {
-    if request.version() >= Version::HTTP_2 {
-        return request;
-    }
-    for value in request.headers_mut().values_mut() {
-        let sensitive = value.is_sensitive();
-        *value = HeaderValue::from_bytes(value.as_bytes()).expect("it is the value of a header already");
-        value.set_sensitive(sensitive);
-    }
-    // What was read as an address has a text that reads as the same one.
-    let uri = request.uri();
-    let copied = match (uri.scheme(), uri.authority(), uri.path_and_query()) {
-        (None, None, Some(path)) => {
-            PathAndQuery::from_maybe_shared(Bytes::copy_from_slice(path.as_str().as_bytes())).map(Uri::from)
-        }
-        _ => uri.to_string().parse(),
-    };
-    if let Ok(uri) = copied {
-        *request.uri_mut() = uri;
-    }
-    request
 }
 
 /// What a connection can be told.
@@ -188,8 +153,9 @@ async fn watch_over<C, E>(
     C: Closing<Output = Result<(), E>>,
     E: std::fmt::Display,
 {
-    // The sender outlives the connections; one that is gone stops them as well.
-    let mut stop = pin!(async move { drop(stopping.wait_for(|stopping| *stopping).await) });
+    let stopped = stopping.clone();
+    let mut stop = pin!(stopping.changed());
+    let mut is_told = false;
     let mut timer = pin!(tokio::time::sleep_until(Instant::now().into()));
     let mut end = Ending::Running;
     poll_fn(|cx| {
@@ -200,34 +166,42 @@ async fn watch_over<C, E>(
                 }
                 return Poll::Ready(());
             }
-            if end == Ending::Running && stop.as_mut().poll(cx).is_ready() {
+            if !is_told {
+                // Once is enough for a task to be woken by it.
+                is_told = true;
+                let _ = stop.as_mut().poll(cx);
+            }
+            if end == Ending::Running && is_stopping(&stopped) {
                 end = Ending::Listening(Instant::now() + LAST_WORD);
                 if pulse.is_http2() {
                     // Its client is told the last request that counts, so none is lost.
                     connection.as_mut().close();
                 }
             }
-            let now = Instant::now();
-            let (until, why) = end.until(pulse.until(terms), now);
-            let set = timer.deadline().into_std();
-            if set != until && (why.is_some() || set <= now) {
+            let due = end.until(pulse.until(terms));
+            // A timer that goes off too early only looks again, so that it is not set anew for every request.
+            if let Some((until, _)) = due.filter(|(until, _)| *until < timer.deadline().into_std()) {
                 timer.as_mut().reset(until.into());
             }
             if timer.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }
+            let now = Instant::now();
+            let Some((_, why)) = due.filter(|(until, _)| *until <= now) else {
+                timer.as_mut().reset(due.map_or(now + LOOK, |(until, _)| until).into());
+                continue;
+            };
             match (end, why) {
-                (_, None) => {}
-                (Ending::Listening(_), Some(Why::Idle)) => {
+                (Ending::Listening(_), Why::Idle) => {
                     // Ends at once where nothing is under way, else with the answer.
                     connection.as_mut().close();
                     end = Ending::Closing;
                 }
-                (Ending::Running, Some(Why::Idle)) => {
+                (Ending::Running, Why::Idle) => {
                     connection.as_mut().close();
-                    end = Ending::Leaving(Instant::now() + GOODBYE);
+                    end = Ending::Leaving(now + GOODBYE);
                 }
-                (_, Some(why)) => {
+                (_, why) => {
                     tracing::debug!(%peer, ?why, "a connection is ended");
                     return Poll::Ready(());
                 }
@@ -235,6 +209,11 @@ async fn watch_over<C, E>(
         }
     })
     .await;
+}
+
+/// Whether the server stops: that is the one change there is. A sender that is gone stops it as well.
+fn is_stopping(stopping: &watch::Receiver<bool>) -> bool {
+    stopping.has_changed().unwrap_or(true)
 }
 
 /// How far the end of a connection is.
@@ -251,19 +230,15 @@ enum Ending {
 }
 
 impl Ending {
-    /// When to act next, given what the pulse says, and why; without a reason it is time to look again.
-    fn until(self, pulse: Option<(Instant, Why)>, now: Instant) -> (Instant, Option<Why>) {
-        const LOOK: Duration = Duration::from_secs(15);
+    /// When to act next, given what the pulse says, and why.
+    fn until(self, pulse: Option<(Instant, Why)>) -> Option<(Instant, Why)> {
         let (own, pulse) = match (self, pulse) {
             (Self::Listening(last), pulse) => (Some((last, Why::Idle)), pulse),
             // Being idle is why it leaves, and it has a moment for that. A request that came in between is answered.
             (Self::Leaving(last), Some((_, Why::Idle))) => (Some((last, Why::Idle)), None),
             (Self::Running | Self::Closing | Self::Leaving(_), pulse) => (None, pulse),
         };
-        match own.into_iter().chain(pulse).min_by_key(|(until, _)| *until) {
-            Some((until, why)) => (until, Some(why)),
-            None => (now + LOOK, None),
-        }
+        own.into_iter().chain(pulse).min_by_key(|(until, _)| *until)
     }
 }
 
@@ -274,16 +249,16 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_head_of_its_own_says_what_the_shared_one_said() {
-        for uri in ["/", "*", "/v1/a%20b?c=d&e=%ff", "http://example.com:80/x?y", "example.com:443", "//a/b?", "/a#b"] {
-            let Ok(uri) = uri.parse::<axum::http::Uri>() else { panic!("{uri}") };
-            let mut request = Request::builder().uri(uri).header("x-one", "1").body(()).unwrap();
-            request.headers_mut().append("x-one", HeaderValue::from_bytes(b"\xff two").unwrap());
-            request.headers_mut().get_mut("x-one").unwrap().set_sensitive(true);
-            let (expected, found) = (request.clone(), detached(request));
-            assert_eq!((found.uri(), found.headers()), (expected.uri(), expected.headers()));
-            assert!(found.headers()["x-one"].is_sensitive());
+    #[derive(Clone)]
+    struct Nothing;
+
+    impl Routes for Nothing {
+        fn answer(
+            self: &Arc<Self>,
+            _: Request<Body>,
+            _: &Arc<Peer>,
+        ) -> impl Future<Output = Response<Body>> + Send + use<> {
+            std::future::ready(Response::default())
         }
     }
 
@@ -292,7 +267,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let _client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let accepted = listener.accept().await.unwrap();
-        let shared = Arc::new(Shared::new(axum::Router::new(), Terms::default()));
+        let shared = Arc::new(Shared::new(Nothing, Terms::default()));
         let place = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
         let (stopping, alive) = (watch::channel(false).1, mpsc::channel(1).0);
         let bytes = size_of_val(&serve((place, alive), shared, accepted, stopping));

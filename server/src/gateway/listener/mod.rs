@@ -5,6 +5,7 @@
 //! way (`sent`), and `connection` acts on it.
 
 mod connection;
+mod peer;
 mod pulse;
 mod sent;
 mod terms;
@@ -13,6 +14,7 @@ mod wire;
 
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::pin::pin;
 use std::sync::Arc;
@@ -22,9 +24,10 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::Gateway;
-use connection::{Routes, Shared};
+use connection::Shared;
 
-pub use connection::Peer;
+pub(crate) use connection::Routes;
+pub(crate) use peer::Peer;
 pub use terms::Terms;
 pub use tls::{Tls, TlsError};
 
@@ -32,6 +35,22 @@ pub use tls::{Tls, TlsError};
 /// for each, so that a few hundred such clients take what all connections of the machine have together. At 100 ms to
 /// the client and back this still lets some megabytes a second through.
 const UNREAD: u32 = 256 << 10;
+
+/// Connections that the system keeps until they are accepted. With the library's 128, who came behind a burst of some
+/// hundred would try again only after a second.
+const BACKLOG: u32 = 4096;
+
+/// A listener for [`serve`].
+///
+/// # Errors
+/// When the address cannot be listened on.
+pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A new process may follow an old one at once.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
 
 /// Serves until `stop` resolves, then takes no more connections and gives the requests under way `drain` to end.
 ///

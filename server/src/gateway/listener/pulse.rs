@@ -1,6 +1,7 @@
 //! What is known of a connection while it is open, and until when it may go on like that.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -25,21 +26,27 @@ pub(super) enum Why {
     Flood,
 }
 
-/// The pulse of one connection.
+/// The pulse of one connection. What stands beside the beat says whether there is anything to look for in it: for most
+/// requests there is not.
 #[derive(Debug)]
-pub(super) struct Pulse(Mutex<Beat>);
+pub(super) struct Pulse {
+    beat: Mutex<Beat>,
+    http2: AtomicBool,
+    is_blocked: AtomicBool,
+    hands_over: AtomicBool,
+}
 
 #[derive(Debug)]
 struct Beat {
-    http2: bool,
     /// Requests so far, those that the client gave up among them, and those under way.
     requests: u64,
     abandoned: u64,
     open: usize,
     /// Since when no request is under way.
     quiet_since: Instant,
-    /// When the first byte after that arrived.
-    heard: Option<Instant>,
+    /// Whether a byte came after that, and when the first one did, as far as a look has found.
+    heard: bool,
+    heard_at: Option<Instant>,
     /// Since when the socket takes less than is offered, and what it took since.
     blocked: Option<(Instant, usize)>,
     /// Bodies of HTTP/2 that wait for their client, and since when.
@@ -50,39 +57,48 @@ struct Beat {
 
 impl Pulse {
     pub fn new(http2: bool) -> Self {
-        Self(Mutex::new(Beat {
-            http2,
+        let beat = Beat {
             requests: 0,
             abandoned: 0,
             open: 0,
             quiet_since: Instant::now(),
-            heard: None,
+            heard: false,
+            heard_at: None,
             blocked: None,
             waiting: HashMap::new(),
             handed_over: Vec::new(),
-        }))
+        };
+        Self {
+            beat: Mutex::new(beat),
+            http2: AtomicBool::new(http2),
+            is_blocked: AtomicBool::new(false),
+            hands_over: AtomicBool::new(false),
+        }
     }
 
     /// The connection speaks HTTP/2.
     pub fn is_http2(&self) -> bool {
-        self.beat().http2
+        self.http2.load(Ordering::Acquire)
     }
 
     pub fn speaks_http2(&self) {
-        self.beat().http2 = true;
+        self.http2.store(true, Ordering::Release);
     }
 
     /// Bytes came.
     pub fn heard(&self) {
         let mut beat = self.beat();
-        if beat.open == 0 && beat.heard.is_none() {
-            beat.heard = Some(Instant::now());
-        }
+        // When that was is asked for by who looks, a moment later: most heads come whole, and nobody has to know.
+        beat.heard = beat.open == 0;
     }
 
     /// `offered` bytes were to be written and `taken` of them were.
     pub fn wrote(&self, offered: usize, taken: usize) {
+        if taken >= offered && !self.is_blocked.load(Ordering::Acquire) {
+            return;
+        }
         let mut beat = self.beat();
+        self.is_blocked.store(taken < offered, Ordering::Release);
         if taken >= offered {
             beat.blocked = None;
         } else if let Some((_, bytes)) = &mut beat.blocked {
@@ -99,13 +115,17 @@ impl Pulse {
     pub fn handed_over(&self, on_its_way: Option<Arc<OnItsWay>>) {
         if let Some(on_its_way) = on_its_way {
             self.beat().handed_over.push(on_its_way);
+            self.hands_over.store(true, Ordering::Release);
         }
     }
 
     /// All that was taken is written.
     pub fn flushed(&self) {
-        let written = std::mem::take(&mut self.beat().handed_over);
-        drop(written);
+        if self.hands_over.load(Ordering::Acquire) {
+            self.hands_over.store(false, Ordering::Release);
+            let written = std::mem::take(&mut self.beat().handed_over);
+            drop(written);
+        }
     }
 
     /// A request begins; gives its number on this connection.
@@ -113,16 +133,19 @@ impl Pulse {
         let mut beat = self.beat();
         beat.requests += 1;
         beat.open += 1;
-        beat.heard = None;
+        (beat.heard, beat.heard_at) = (false, None);
         beat.requests
     }
 
     /// The body of a request waits for its client, or does so no more.
     pub fn waits(&self, request: u64, waits: bool) {
+        if !self.is_http2() {
+            return;
+        }
         let mut beat = self.beat();
-        if waits && beat.http2 {
+        if waits {
             beat.waiting.insert(request, Instant::now());
-        } else if !beat.waiting.is_empty() {
+        } else {
             beat.waiting.remove(&request);
         }
     }
@@ -142,7 +165,7 @@ impl Pulse {
 
     /// Until when the connection may go on as it does, and why no longer; `None` while requests are at work.
     pub fn until(&self, terms: &Terms) -> Option<(Instant, Why)> {
-        let beat = self.beat();
+        let mut beat = self.beat();
         if beat.abandoned > ABANDONED && 2 * beat.abandoned > beat.requests {
             return Some((beat.quiet_since, Why::Flood));
         }
@@ -150,10 +173,10 @@ impl Pulse {
         let stalled = stalled.map(|since| (since + terms.stall, Why::Stalled));
         let quiet = if beat.open > 0 {
             None
-        } else if beat.http2 {
+        } else if self.is_http2() {
             Some((beat.quiet_since + terms.idle, Why::Idle))
-        } else if let Some(heard) = beat.heard {
-            Some((heard + terms.head, Why::SlowHead))
+        } else if beat.heard {
+            Some((*beat.heard_at.get_or_insert_with(Instant::now) + terms.head, Why::SlowHead))
         } else if beat.requests == 0 {
             Some((beat.quiet_since + terms.head, Why::SlowHead))
         } else {
@@ -164,13 +187,14 @@ impl Pulse {
 
     fn beat(&self) -> MutexGuard<'_, Beat> {
         // No code panics while it holds the lock with half a change done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.beat.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::RequestId;
 
     fn left(pulse: &Pulse) -> Option<(u64, Why)> {
         let (until, why) = pulse.until(&Terms::default())?;
@@ -226,7 +250,7 @@ mod tests {
     #[test]
     fn an_answer_is_on_its_way_until_all_that_was_handed_over_is_written() {
         let pulse = Pulse::new(false);
-        let on_its_way = Arc::new(OnItsWay::new(Arc::default(), "a".to_owned()));
+        let on_its_way = Arc::new(OnItsWay::new(Arc::default(), RequestId::default()));
         let still = Arc::downgrade(&on_its_way);
         pulse.flushed();
         pulse.handed_over(Some(on_its_way));

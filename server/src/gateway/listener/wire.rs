@@ -84,12 +84,11 @@ impl AsyncWrite for Watched {
         // A small answer is one piece: to copy its head and body together takes less than to hand over both.
         let length: usize = slices.iter().map(|slice| slice.len()).sum();
         if slices.len() > 1 && length <= SMALL {
-            let (mut whole, mut filled) = ([0; SMALL], 0);
+            let mut whole = Vec::with_capacity(length);
             for slice in slices {
-                whole[filled..filled + slice.len()].copy_from_slice(slice);
-                filled += slice.len();
+                whole.extend_from_slice(slice);
             }
-            return self.poll_write(cx, &whole[..length]);
+            return self.poll_write(cx, &whole);
         }
         let written = match &mut self.wire {
             Wire::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
