@@ -42,6 +42,7 @@ fn the_next_request_after_a_revocation_is_refused_under_load() {
                 }
             });
         }
+        let _end = Done(&done);
         let mut caller = server.client();
         for (id, key) in by_listener {
             assert_eq!(caller.post("/v1/transactions", key, QUIET).unwrap().status, 200);
@@ -61,7 +62,6 @@ fn the_next_request_after_a_revocation_is_refused_under_load() {
             });
             command_took.push(begun.elapsed());
         }
-        done.store(true, Ordering::Relaxed);
     });
     println!(
         "{} revocations by the admin listener under load ({} other calls): requests accepted afterwards {accepted}, \
@@ -73,6 +73,15 @@ fn the_next_request_after_a_revocation_is_refused_under_load() {
         p99(command_took)
     );
     assert_eq!(accepted, 0);
+}
+
+/// Says that it is done when it is dropped, by a panic too: others wait for it.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 fn now_secs() -> f64 {

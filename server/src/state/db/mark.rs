@@ -1,13 +1,16 @@
-//! The mark: a small file beside a `SQLite` database with the number of the last commit that was told as done.
+//! The mark: a small file beside a `SQLite` database with the number of the last commit that was told as done. Who writes
+//! takes turns by it.
 //!
 //! A log of commits that was damaged on the disk reads like one that ends earlier: `SQLite` goes back to the last commit
 //! that is whole and says nothing. The mark tells. It is written once the commit is synced and never synced itself: after
 //! a loss of power it may be older than the database, never newer.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Read;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::state::StateError;
 use crate::state::secrets::io_error;
@@ -45,10 +48,37 @@ impl Mark {
         Ok((Self { file }, number(&bytes).unwrap_or(0)))
     }
 
+    /// The turn to begin a transaction, until it is dropped. `SQLite` knows no turns: a writer that comes back at once
+    /// finds the database free each time, and another that asks now and then may never do so. Who waits longer than any
+    /// turn takes goes on without.
+    pub fn turn(&self) -> Turn<'_> {
+        const LONGEST: Duration = Duration::from_secs(5);
+        const PAUSE: Duration = Duration::from_micros(200);
+        let mut since = None;
+        while let Err(TryLockError::WouldBlock) = self.file.try_lock() {
+            if since.get_or_insert_with(Instant::now).elapsed() > LONGEST {
+                break;
+            }
+            thread::sleep(PAUSE);
+        }
+        Turn(&self.file)
+    }
+
     /// Notes a commit. One that cannot be noted leaves the older mark, which sees less.
     pub fn note(&self, number: i64) {
         if let Err(error) = self.file.write_all_at(&bytes(number), 0) {
             tracing::debug!(%error, "the mark of commits could not be written");
+        }
+    }
+}
+
+/// A turn of [`Mark::turn`].
+pub(super) struct Turn<'a>(&'a File);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.unlock() {
+            tracing::debug!(%error, "a turn could not be given up");
         }
     }
 }

@@ -61,8 +61,10 @@ impl Sqlite {
         if access == Access::Write {
             // Read first: commits of others in between are in the database then.
             let (mark, noted) = Mark::open(path)?;
+            let turn = mark.turn();
             opened.set_up()?;
             opened.has_all(noted)?;
+            drop(turn);
             opened.mark = Some(mark);
         }
         Ok(opened)
@@ -121,6 +123,7 @@ impl Sqlite {
             _ => "BEGIN IMMEDIATE",
         };
         self.changed = self.connection.total_changes();
+        let _turn = self.mark.as_ref().map(Mark::turn);
         self.connection.execute_batch(behaviour).map_err(|source| self.failed(source))
     }
 
@@ -340,6 +343,9 @@ fn is_known_undone(error: &rusqlite::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Instant;
+
     use super::*;
 
     fn plain(connection: Connection, path: &Path) -> Sqlite {
@@ -371,6 +377,47 @@ mod tests {
         assert!(matches!(missed, Err(StateError::LostCommits { missing: 2, .. })), "{missed:?}");
         std::fs::remove_file(Mark::of(&path)).unwrap();
         commit(1).unwrap();
+    }
+
+    #[test]
+    fn a_writer_that_never_rests_keeps_no_other_waiting() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("state.sqlite");
+        let write = |opened: &mut Sqlite, time: Duration| {
+            opened.begin()?;
+            opened.execute("INSERT INTO setting VALUES (hex(randomblob(8)), x'00')", &[])?;
+            std::thread::sleep(time);
+            opened.commit().map_err(StateError::from)
+        };
+        let mut busy = Sqlite::open(&path, Access::Write).unwrap();
+        let done = AtomicBool::new(false);
+        let (commits, mut waited) = std::thread::scope(|scope| {
+            let busy = scope.spawn(|| {
+                let mut commits = 0;
+                while !done.load(Ordering::Relaxed) {
+                    // So long that the database is free for a small part of the time only.
+                    write(&mut busy, Duration::from_millis(3)).unwrap();
+                    commits += 1;
+                }
+                commits
+            });
+            let waited: Vec<_> = (0..20)
+                .map(|_| {
+                    let begun = Instant::now();
+                    let written =
+                        Sqlite::open(&path, Access::Write).and_then(|mut other| write(&mut other, Duration::ZERO));
+                    done.fetch_or(written.is_err(), Ordering::Relaxed);
+                    written.unwrap();
+                    begun.elapsed()
+                })
+                .collect();
+            done.store(true, Ordering::Relaxed);
+            (busy.join().unwrap(), waited)
+        });
+        waited.sort_unstable();
+        println!("20 commits beside {commits} of a writer that never rests: {:?} to {:?}", waited[0], waited[19]);
+        // Each of them begins twice: to see whether the schema is the newest, and to write.
+        assert!((1..=20 * 10).contains(&commits), "{commits}");
     }
 
     #[test]
