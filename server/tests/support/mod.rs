@@ -10,10 +10,10 @@ pub mod replicas;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,6 +26,20 @@ use headwater_server::state::{Access, Environment, Home, Office, Options, State,
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
+
+/// A port for a server that is given one by its number. It lies below those that the system deals out, of which another
+/// test could take it before the server does, or a second time after a crash.
+pub fn own_port() -> u16 {
+    const FIRST: u16 = 12_000;
+    const COUNT: u16 = 20_000;
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let process = u16::try_from(std::process::id() % u32::from(COUNT)).unwrap();
+    let mut ports = std::iter::repeat_with(|| {
+        let turn = NEXT.fetch_add(1, Ordering::Relaxed) % COUNT;
+        FIRST + (process + turn) % COUNT
+    });
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
+}
 
 /// The address that tests ask about; it never did anything, which is an answer like any other.
 pub const QUIET: &str = r#"{"blockchain":"ethereum","address":"0x00000000000000000000000000000000000000aa"}"#;

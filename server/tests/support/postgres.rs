@@ -1,11 +1,12 @@
 //! A PostgreSQL server of its own for a test, in a folder of its own.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use headwater_server::state::{Home, Place, secrets};
 use tempfile::TempDir;
+
+use super::own_port;
 
 /// A running server; stopped when dropped.
 pub struct Postgres {
@@ -25,8 +26,7 @@ fn program(name: &str) -> PathBuf {
 impl Postgres {
     pub fn start() -> Self {
         let folder = tempfile::Builder::new().prefix("headwater-pg").tempdir_in("/tmp").unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let server = Self { folder, port };
+        let server = Self { folder, port: own_port() };
         if is_root() {
             // The server refuses to run as root.
             let owned = Command::new("chown").args(["-R", "postgres"]).arg(server.folder.path()).status().unwrap();

@@ -1,10 +1,9 @@
 //! A Redis of its own for a test.
 
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::within;
+use super::{own_port, within};
 
 /// A running Redis; stopped when dropped.
 pub struct Redis {
@@ -14,7 +13,7 @@ pub struct Redis {
 
 impl Redis {
     pub fn start() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = own_port();
         Self { child: launch(port), port }
     }
 
