@@ -21,6 +21,7 @@ mod ledger;
 mod office;
 mod plan;
 mod retention;
+mod rows;
 mod run;
 mod seal;
 pub mod secrets;
@@ -58,8 +59,9 @@ pub const SECRET_FILES: [&str; 2] = [secrets::PEPPER, secrets::MASTER];
 use jobs::Jobs;
 use lease::Leases;
 use retention::Retention;
+use rows::Rows;
 use run::Run;
-use writer::{Charge, HealthFlag, Job, Operation, Rows, Writer};
+use writer::{Charge, HealthFlag, Job, Operation, Writer};
 
 /// Operations that may wait for the writer, and rows of the audit; beyond them requests wait.
 const QUEUE: usize = 16_384;

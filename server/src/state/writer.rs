@@ -1,8 +1,8 @@
 //! The one thread that writes: it takes all that waits, commits it in one transaction, and wakes who waited.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,8 +17,9 @@ use super::db::{Db, Tx, Undone};
 use super::idempotency::{self, Keep};
 use super::lease::{self, Leases};
 use super::ledger::{Chain, Entry, Kind, Link};
+use super::rows::Rows;
 use super::run::Run;
-use super::{QUEUE, StateError, retention};
+use super::{StateError, retention};
 
 /// Most operations in one commit.
 const BATCH: usize = 4096;
@@ -47,41 +48,6 @@ pub(super) enum Operation {
     Look,
     /// Answered when all before it is committed.
     Flush(oneshot::Sender<()>),
-}
-
-/// Rows of requests that cost nothing, until the next commit. Nobody waits for them, so that one word to the writer
-/// does for many.
-#[derive(Debug, Default)]
-pub(super) struct Rows(Mutex<Vec<AuditRow>>);
-
-impl Rows {
-    /// Adds a row and tells whether it is the only one.
-    ///
-    /// # Errors
-    /// With the row, when too many wait already.
-    pub fn add(&self, row: AuditRow) -> Result<bool, Box<AuditRow>> {
-        let mut rows = self.rows();
-        if rows.len() >= QUEUE {
-            return Err(Box::new(row));
-        }
-        rows.push(row);
-        Ok(rows.len() == 1)
-    }
-
-    pub fn len(&self) -> usize {
-        self.rows().len()
-    }
-
-    fn take(&self) -> Vec<AuditRow> {
-        let mut rows = self.rows();
-        // As many come until the next time.
-        let room = rows.len();
-        std::mem::replace(&mut rows, Vec::with_capacity(room))
-    }
-
-    fn rows(&self) -> MutexGuard<'_, Vec<AuditRow>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// An answer to be paid for. `audit.bytes` is the size of its body without the digits of the balance.
