@@ -107,9 +107,10 @@ impl Desk {
         if !matches!(Cursor::pinned(request), Ok(None)) {
             return None;
         }
+        let started = self.now_ms();
         let generation = self.ledgers.at_hand()?;
         let kept = cache.get(&Question::new(generation, endpoint.name, request))?;
-        Some(complete(&kept, || 0, true))
+        Some(complete(&kept, || self.since(started), true))
     }
 
     /// Answers one call as a table: its rows one after the other, at most 100,000.
