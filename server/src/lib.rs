@@ -6,6 +6,7 @@
 //! * [`admin`]: the back office over HTTP, on a listener of its own.
 //! * [`events`]: webhooks and the stream.
 //! * `json`: JSON text, written piece by piece.
+//! * `spread`: figures that threads add to without waiting for each other.
 //! * [`config`]: defaults, file, environment, flags.
 //! * [`cli`]: one file per command.
 #![forbid(unsafe_code)]
@@ -19,4 +20,5 @@ pub mod events;
 pub mod gateway;
 mod json;
 pub mod routes;
+mod spread;
 pub mod state;

@@ -1,10 +1,9 @@
 //! The state by itself: one text of SQL, two databases, one behaviour.
 
-use std::sync::Arc;
-
 use axum::http::Method;
 use headwater_server::state::{
-    Access, AuditRow, DEFAULT_PLAN, Environment, Home, Keep, Options, RequestId, State, StateError, Usage, check_ledger,
+    Access, AuditRow, DEFAULT_PLAN, Environment, Home, Keep, KeyId, Options, RequestId, State, StateError, Usage,
+    check_ledger,
 };
 
 use crate::support::postgres::Postgres;
@@ -13,7 +12,7 @@ fn row(number: u32, key: &str, account: i64, cost: i64) -> AuditRow {
     AuditRow {
         request_id: RequestId::from(&format!("0000-{number:08}")).unwrap(),
         correlation_id: Some("job".to_owned()),
-        key_id: Some(Arc::from(key)),
+        key_id: KeyId::from(key).ok(),
         account: Some(account),
         method: Method::POST,
         endpoint: Some("/v1/transactions"),
@@ -64,6 +63,7 @@ fn a_day_at_the_office(home: &Home) {
         assert!(state.reserve(caller.account(), 1).await.unwrap().is_none());
         drop(hold);
         state.record(row(5, &made.id, account, 0)).await.unwrap();
+        state.record(row(6, &made.id, account, 0)).await.unwrap();
         state.flush().await.unwrap();
         // The back office of a running server, in one step with what requests see.
         let plan = r#"{"heavy": {"per_second": 9, "burst": 9}}"#;
@@ -96,10 +96,12 @@ fn a_day_at_the_office(home: &Home) {
     let kept = state.kept(account, "k").unwrap().unwrap();
     assert_eq!(kept.request_id, "0000-00000003");
     assert_eq!(kept.body.unwrap(), br#"{"data":[],"meta":{"credit_cost":5,"credit_remaining":80}}"#);
+    let common = state.read(|tx| tx.rows("SELECT DISTINCT key_id, method, endpoint, parameter_hash FROM audit", &[]));
+    assert_eq!(common.unwrap().len(), 1, "the view says of each request what its page says once");
     let usage = state.read(|tx| Usage::read(tx, account, 1_700_000_000_000)).unwrap();
     assert_eq!((usage.credit_remaining, usage.plan.as_str()), (80, "pro"));
     let line = &usage.by_endpoint[0];
-    assert_eq!((line.endpoint.as_str(), line.calls, line.failed, line.credits), ("/v1/transactions", 5, 1, 20));
+    assert_eq!((line.endpoint.as_str(), line.calls, line.failed, line.credits), ("/v1/transactions", 6, 2, 20));
     state.close();
 
     let office = |refunded: &str| home.office("t", |office| office.refund(refunded));

@@ -38,21 +38,24 @@ impl Data {
 /// Whose answer it is: a generation never changes, so what was answered from it stays right.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
-    generation: u64,
-    endpoint: &'static str,
-    /// The parameters in order of name, as JSON.
-    parameters: String,
+    pub generation: u64,
+    pub endpoint: &'static str,
+    pub parameters: Arc<str>,
+}
+
+/// The parameters of a request in order of name, as JSON.
+pub(crate) fn parameters(request: &Value) -> Arc<str> {
+    let mut fields: Vec<(&String, &Value)> = match request {
+        Value::Object(fields) => fields.iter().filter(|(_, value)| !value.is_null()).collect(),
+        _ => Vec::new(),
+    };
+    fields.sort_by_key(|(name, _)| *name);
+    serde_json::to_string(&fields).expect("what was JSON has a JSON form").into()
 }
 
 impl Question {
     pub fn new(generation: u64, endpoint: &'static str, request: &Value) -> Self {
-        let mut fields: Vec<(&String, &Value)> = match request {
-            Value::Object(fields) => fields.iter().filter(|(_, value)| !value.is_null()).collect(),
-            _ => Vec::new(),
-        };
-        fields.sort_by_key(|(name, _)| *name);
-        let parameters = serde_json::to_string(&fields).expect("what was JSON has a JSON form");
-        Self { generation, endpoint, parameters }
+        Self { generation, endpoint, parameters: parameters(request) }
     }
 
     fn len(&self) -> usize {

@@ -34,7 +34,7 @@ mod walk;
 
 pub use analyses::{Analysis, Description, Written, record};
 pub use answer::{Answer, Pagination, Warning};
-pub use desk::{Clock, Desk};
+pub use desk::{Asked, Clock, Desk};
 pub use endpoint::{CostClass, ENDPOINTS, Endpoint, Method, endpoint};
 pub use error::{Error, ErrorKind, Reason};
 pub use query_meta::QueryMeta;

@@ -12,6 +12,7 @@ mod holding;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Instant;
 
 use headwater_types::{Address, Amount, Asset, BlockHash, Chain, TimeWindow, Timestamp, TxHash};
 use serde::{Deserialize, Serialize};
@@ -533,9 +534,10 @@ pub trait Generations: Send + Sync {
     /// When the store cannot be read.
     fn current(&self) -> Result<Arc<dyn Ledger>>;
 
-    /// Number of the newest generation, as of a millisecond ago at most, where it is known already and nothing has to be
-    /// waited for; `None` says to ask for [`Generations::current`] on a thread that may block.
-    fn at_hand(&self) -> Option<u64> {
+    /// Number of the newest generation, as of a millisecond before `now` at most, where it is known already and nothing
+    /// has to be waited for; `None` says to ask for [`Generations::current`] on a thread that may block.
+    fn at_hand(&self, now: Instant) -> Option<u64> {
+        let _ = now;
         None
     }
 

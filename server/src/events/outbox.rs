@@ -18,7 +18,7 @@ use super::webhook::deliveries::{self, Addressed};
 use super::webhook::endpoints;
 use super::{cursors, lost};
 use crate::gateway::{Gateway, causes};
-use crate::state::{StateError, Tx, now_ms};
+use crate::state::{StateError, Tx, now_ms, sums};
 
 /// How often the feed is looked at.
 const LOOK: Duration = Duration::from_millis(50);
@@ -420,10 +420,13 @@ fn restore(gateway: &Gateway, watched: Vec<endpoints::Watched>) -> Result<Vec<(A
 
 fn stored_position(tx: &mut Tx<'_>, newest: u64) -> Result<u64, StateError> {
     let number = i64::try_from(newest).unwrap_or(i64::MAX);
-    tx.execute(
+    let begun = tx.execute(
         "INSERT INTO outbox_position (name, position, generation) VALUES (?1, ?2, 0) ON CONFLICT (name) DO NOTHING",
         &[NAME.into(), number.into()],
     )?;
+    if begun > 0 {
+        sums::renew(tx, &sums::POSITIONS, &[NAME.into()])?;
+    }
     let row = tx.row("SELECT position FROM outbox_position WHERE name = ?1", &[NAME.into()])?;
     let position = row.map_or(Ok(number), |row| row.int(0))?;
     Ok(u64::try_from(position).unwrap_or(0))
@@ -439,5 +442,5 @@ fn locked_position(tx: &mut Tx<'_>) -> Result<u64, StateError> {
 fn set_position(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
     let position = i64::try_from(position).unwrap_or(i64::MAX);
     tx.execute("UPDATE outbox_position SET position = ?2 WHERE name = ?1", &[NAME.into(), position.into()])?;
-    Ok(())
+    sums::renew(tx, &sums::POSITIONS, &[NAME.into()])
 }

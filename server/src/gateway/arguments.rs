@@ -1,20 +1,21 @@
 //! Reads what a client sent into the JSON object that the desk takes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, HttpBody};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::FromRequestParts;
 use axum::extract::RawPathParams;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
-use headwater_engine::{Endpoint, Reason, Warning};
+use axum::http::{HeaderMap, Method, header};
+use headwater_engine::{Answer, Asked, Endpoint, Reason, Warning};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use super::problem::{Details, Status};
 use super::strict::Strict;
-use super::{Problem, Settings};
+use super::{Context, Gateway, Problem, Settings};
 
 /// Deepest nesting of a body.
 const DEPTH_LIMIT: usize = 32;
@@ -23,7 +24,7 @@ const VALUES_LIMIT: usize = 1 << 15;
 /// How long a whole body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// The arguments of a call.
+/// The arguments of a call as they were parsed.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     /// What the desk takes.
@@ -34,8 +35,72 @@ pub(super) struct Arguments {
     pub warnings: Vec<Warning>,
 }
 
+/// A call of a data endpoint as it was read, which one in the same bytes need not be again.
+#[derive(Debug)]
+pub(super) struct Read {
+    endpoint: &'static str,
+    /// The bytes: path and query of a GET, the body of a POST.
+    pub raw: Vec<u8>,
+    /// What the desk takes.
+    pub asked: Asked,
+    /// What the audit keeps of it.
+    pub parameter_hash: [u8; 32],
+    /// Query parameters of a POST, which has none.
+    pub warnings: Vec<Warning>,
+}
+
+impl Read {
+    /// The answer with the warnings that are about the call.
+    pub fn complete(&self, answer: Answer) -> Answer {
+        if self.warnings.is_empty() {
+            return answer;
+        }
+        let warnings = self.warnings.iter().cloned().chain(answer.warnings).collect();
+        Answer { warnings, ..answer }
+    }
+}
+
+/// Bytes of the longest call that is remembered.
+const REMEMBERED: usize = 512;
+
+impl Gateway {
+    /// Reads a call of a data endpoint. What its connection asked last is known already.
+    pub(super) async fn read(
+        &self,
+        endpoint: &'static Endpoint,
+        context: &Context,
+        parts: &mut Parts,
+        body: &mut Body,
+    ) -> Result<Arc<Read>, Problem> {
+        // Some endpoints take their parameters either way. A path begins as no JSON does.
+        let sent = match parts.method {
+            Method::POST => Some(read_post(parts, body, self.settings()).await?),
+            _ => None,
+        };
+        let raw = match &sent {
+            Some(sent) => sent,
+            None => parts.uri.path_and_query().map(|whole| whole.as_str().as_bytes()).unwrap_or_default(),
+        };
+        let is_whole = sent.is_none() || parts.uri.query().is_none();
+        if is_whole && let Some(read) = context.peer.asked(|last| last.endpoint == endpoint.path && last.raw == raw) {
+            return Ok(read);
+        }
+        let raw = raw.to_vec();
+        let Arguments { request, raw, warnings } =
+            if sent.is_some() { of_post(parts, raw)? } else { of_get(endpoint, parts, raw).await? };
+        let parameter_hash = self.state().book().parameter_hash(endpoint.path, &raw);
+        let asked = Asked::new(endpoint, request);
+        let is_short = raw.len() <= REMEMBERED;
+        let read = Arc::new(Read { endpoint: endpoint.path, raw, asked, parameter_hash, warnings });
+        if is_whole && is_short {
+            context.peer.ask(Arc::clone(&read));
+        }
+        Ok(read)
+    }
+}
+
 /// The arguments of a GET: the query and the parts of the path, all of them text.
-pub(super) async fn of_get(endpoint: &Endpoint, parts: &mut Parts) -> Result<Arguments, Problem> {
+async fn of_get(endpoint: &Endpoint, parts: &mut Parts, raw: Vec<u8>) -> Result<Arguments, Problem> {
     let mut fields = read_query(parts.uri.query().unwrap_or_default())?;
     if endpoint.path.contains('{') {
         let path = RawPathParams::from_request_parts(parts, &()).await.map_err(|rejection| {
@@ -47,7 +112,6 @@ pub(super) async fn of_get(endpoint: &Endpoint, parts: &mut Parts) -> Result<Arg
             }
         }
     }
-    let raw = parts.uri.path_and_query().map(|whole| whole.as_str().as_bytes().to_vec()).unwrap_or_default();
     Ok(Arguments { request: Value::Object(fields), raw, warnings: Vec::new() })
 }
 
@@ -58,13 +122,18 @@ pub(super) fn of_query(parts: &Parts) -> Result<Arguments, Problem> {
     Ok(Arguments { request, raw: query.as_bytes().to_vec(), warnings: Vec::new() })
 }
 
-/// The arguments of a POST: its JSON body.
-pub(super) async fn of_post(parts: &Parts, body: &mut Body, settings: &Settings) -> Result<Arguments, Problem> {
+/// The body of a POST, which is to be JSON.
+async fn read_post(parts: &Parts, body: &mut Body, settings: &Settings) -> Result<Bytes, Problem> {
     check_media_type(&parts.headers)?;
     let raw = read_body(&parts.headers, body, settings.body_limit).await?;
     if raw.iter().all(u8::is_ascii_whitespace) {
         return Err(Problem::new(Status::UnsupportedMediaType, "the body is empty: a JSON object is expected"));
     }
+    Ok(raw)
+}
+
+/// The arguments of a POST: its JSON body.
+fn of_post(parts: &Parts, raw: Vec<u8>) -> Result<Arguments, Problem> {
     let warnings = read_query(parts.uri.query().unwrap_or_default())?
         .into_iter()
         .map(|(name, _)| Warning {
@@ -88,9 +157,15 @@ pub(super) async fn of_post(parts: &Parts, body: &mut Body, settings: &Settings)
     Ok(Arguments { request, raw, warnings })
 }
 
+/// The arguments that stand in the body alone.
+pub(super) async fn of_body(parts: &Parts, body: &mut Body, settings: &Settings) -> Result<Arguments, Problem> {
+    let raw = read_post(parts, body, settings).await?;
+    of_post(parts, raw.into())
+}
+
 /// The JSON object that a request brings as its body.
 pub(crate) async fn read_json(parts: &Parts, body: &mut Body, settings: &Settings) -> Result<Value, Problem> {
-    of_post(parts, body, settings).await.map(|arguments| arguments.request)
+    of_body(parts, body, settings).await.map(|arguments| arguments.request)
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
@@ -120,7 +195,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-async fn read_body(headers: &HeaderMap, body: &mut Body, limit: usize) -> Result<Vec<u8>, Problem> {
+async fn read_body(headers: &HeaderMap, body: &mut Body, limit: usize) -> Result<Bytes, Problem> {
     let too_large = || {
         let details =
             Details { reason: "payload_too_large".to_owned(), limit: Some(limit as u64), ..Details::default() };
@@ -132,7 +207,7 @@ async fn read_body(headers: &HeaderMap, body: &mut Body, limit: usize) -> Result
         return Err(too_large());
     }
     match tokio::time::timeout(BODY_TIME, Limited::new(body, limit).collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes().into()),
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(_)) => Err(Problem::invalid(Reason::InvalidJson, None, "the body broke off before its end")),
         Err(_) => {

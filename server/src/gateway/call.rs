@@ -11,7 +11,7 @@ use headwater_engine::{Answer, Column, Desk, Endpoint, ErrorKind, TableHead, War
 use headwater_table::Format;
 
 use super::accept::Form;
-use super::arguments::{self, Arguments};
+use super::arguments::{self, Read};
 use super::pool::Stopped;
 use super::problem::{Status, causes};
 use super::sent::{Large, OnItsWay};
@@ -56,51 +56,65 @@ impl Gateway {
     ) -> Result<Response<Body>, Problem> {
         let gate = Gate { path: endpoint.path, class: endpoint.class };
         let caller = self.enter(gate, parts, context).await?;
-        let key = match &caller {
+        let key = match caller {
             Some(_) if endpoint.cost > 0 => repeat::key(&parts.headers)?,
             _ => None,
         };
         // A repeated request is answered whatever is left of the credits, so its reservation comes last.
-        let early = if key.is_none() { self.reserve(endpoint, caller.as_ref()).await? } else { None };
+        let early = if key.is_none() { self.reserve(endpoint, caller).await? } else { None };
         let form = form_of(&parts.headers, endpoint)?;
-        // Some endpoints take their parameters either way.
-        let arguments = if parts.method == axum::http::Method::POST {
-            arguments::of_post(parts, body, &self.0.settings).await?
-        } else {
-            arguments::of_get(endpoint, parts).await?
-        };
-        self.check_chain(caller.as_ref(), &arguments.request)?;
-        context.facts().parameter_hash = Some(self.0.state.book().parameter_hash(endpoint.path, &arguments.raw));
+        let read = self.read(endpoint, context, parts, body).await?;
+        self.check_chain(caller, read.asked.request())?;
+        context.facts().parameter_hash = Some(read.parameter_hash);
         head::release(parts);
-        let (Some(key), Some(caller)) = (key, &caller) else {
-            return self.respond(endpoint, context, early, arguments, (form, None)).await;
-        };
-        let request_hash = self.request_hash(endpoint, &arguments, form.as_ref());
+        // Apart, here and below, so that what a request takes in memory is not that of its rarest form.
+        match (key, caller) {
+            (Some(key), Some(caller)) => {
+                Box::pin(self.respond_once(endpoint, context, (caller, key), read, form)).await
+            }
+            _ => self.respond(endpoint, context, early, read, (form, None)).await,
+        }
+    }
+
+    /// Does the work and makes the answer, unless it was made before under this key of repetition.
+    async fn respond_once(
+        &self,
+        endpoint: &'static Endpoint,
+        context: &Arc<Context>,
+        (caller, key): (&Caller, String),
+        read: Arc<Read>,
+        form: Option<(Vec<Column>, Format)>,
+    ) -> Result<Response<Body>, Problem> {
+        let request_hash = self.request_hash(endpoint, &read, form.as_ref());
         let _turn = self.0.repeats.turn(caller.account().id(), &key, self.budget(endpoint)).await?;
         if let Some(kept) = self.kept(caller, &key).await? {
-            return Box::pin(self.replay(endpoint, context, &kept, request_hash, arguments, form)).await;
+            return self.replay(endpoint, context, &kept, request_hash, read, form).await;
         }
         let hold = self.reserve(endpoint, Some(caller)).await?;
         let claim = Claim { key, request_hash };
-        self.respond(endpoint, context, hold, arguments, (form, Some(claim))).await
+        self.respond(endpoint, context, hold, read, (form, Some(claim))).await
     }
 
-    /// Does the work and makes the answer.
+    /// Does the work and makes the answer: what is at hand is given at once.
     async fn respond(
         &self,
         endpoint: &'static Endpoint,
         context: &Arc<Context>,
         hold: Option<Hold>,
-        arguments: Arguments,
+        read: Arc<Read>,
         (form, claim): (Option<(Vec<Column>, Format)>, Option<Claim>),
     ) -> Result<Response<Body>, Problem> {
-        match form {
-            None => {
-                let answer = self.work(endpoint, context, arguments).await?;
-                self.settle(context, (hold, claim), answer).await
-            }
-            // Apart, so that what a request takes in memory is not that of its rarest form.
-            Some(form) => Box::pin(self.respond_table(endpoint, context, arguments, form, (hold, claim))).await,
+        if let Some(form) = form {
+            return Box::pin(self.respond_table(endpoint, context, read, form, (hold, claim))).await;
+        }
+        let answer = match self.0.desk.at_hand(&read.asked, context.began()) {
+            Some(answer) => answer,
+            None => Box::pin(self.work(endpoint, context, &read)).await?,
+        };
+        let answer = read.complete(answer);
+        match hold {
+            Some(hold) => Box::pin(self.settle(context, (hold, claim), answer)).await,
+            None => Ok(self.give(context, answer)),
         }
     }
 
@@ -109,7 +123,7 @@ impl Gateway {
         &self,
         endpoint: &'static Endpoint,
         context: &Arc<Context>,
-        arguments: Arguments,
+        read: Arc<Read>,
         (columns, format): (Vec<Column>, Format),
         (hold, claim): (Option<Hold>, Option<Claim>),
     ) -> Result<Response<Body>, Problem> {
@@ -121,19 +135,14 @@ impl Gateway {
                 (self.desk_at(generation), Some(Keep { key, request_hash, answer }))
             }
         };
-        let (head, table) = self.begin(endpoint, context, arguments, (columns, format), desk).await?;
+        let (head, table) = self.begin(endpoint, context, read, (columns, format), desk).await?;
         self.settle_table(context, (hold, keep), (head, table), format).await
     }
 
     /// Digest of all that a repeated request must have in common with the first one.
-    fn request_hash(
-        &self,
-        endpoint: &Endpoint,
-        arguments: &Arguments,
-        form: Option<&(Vec<Column>, Format)>,
-    ) -> [u8; 32] {
+    fn request_hash(&self, endpoint: &Endpoint, read: &Read, form: Option<&(Vec<Column>, Format)>) -> [u8; 32] {
         let form = form.map_or("json", |(_, format)| format.media_type());
-        let whole = [form.as_bytes(), b"\n", &arguments.raw].concat();
+        let whole = [form.as_bytes(), b"\n", &read.raw].concat();
         self.0.state.book().parameter_hash(endpoint.path, &whole)
     }
 
@@ -158,7 +167,7 @@ impl Gateway {
         context: &Arc<Context>,
         kept: &Kept,
         request_hash: [u8; 32],
-        arguments: Arguments,
+        read: Arc<Read>,
         form: Option<(Vec<Column>, Format)>,
     ) -> Result<Response<Body>, Problem> {
         if kept.request_hash != request_hash {
@@ -168,7 +177,7 @@ impl Gateway {
             (Some(body), _, _) => Ok(repeat::replay(context, kept, body.clone())),
             (None, Some(generation), Some((columns, format))) => {
                 let desk = self.desk_at(generation);
-                let (head, table) = self.begin(endpoint, context, arguments, (columns, format), desk).await?;
+                let (head, table) = self.begin(endpoint, context, read, (columns, format), desk).await?;
                 let mut response = self.settle_table(context, (None, None), (head, table), format).await?;
                 context.facts().answered_id = Some(kept.request_id.clone());
                 repeat::mark(&mut response);
@@ -213,8 +222,12 @@ impl Gateway {
     }
 
     /// Who calls; `None` where no key is needed and none was shown.
-    pub(super) fn identify(&self, headers: &HeaderMap, context: &Context) -> Result<Option<Caller>, Problem> {
-        let mut shown = headers.get_all("x-api-key").iter();
+    pub(super) fn identify<'a>(
+        &self,
+        headers: &HeaderMap,
+        context: &'a Context,
+    ) -> Result<Option<&'a Caller>, Problem> {
+        let mut shown = headers.get_all(API_KEY).iter();
         let key = match (shown.next(), shown.next()) {
             (Some(key), None) => key,
             (None, _) if !self.0.settings.auth_required => return Ok(None),
@@ -233,41 +246,30 @@ impl Gateway {
             unauthorized(message)
         };
         let (text, book) = (key.to_str().map_err(|_| refused(Refusal::Malformed))?, self.0.state.book());
-        let digest = context.peer.digest(text, || book.digest(text)).ok_or_else(|| refused(Refusal::Malformed))?;
-        let caller = book.holder_of(&digest, context.began_ms() / 1000).map_err(refused)?;
-        context.facts().caller = Some(caller.clone());
-        Ok(Some(caller))
+        let caller = context.peer.holder(text, book, context.began_ms() / 1000).map_err(refused)?;
+        Ok(Some(context.identify(caller)))
     }
 
-    /// Asks the desk: what it has at hand is given at once, all else is made on a thread that may block, within the
-    /// budget of the endpoint's class.
+    /// Asks the desk, on a thread that may block, within the budget of the endpoint's class.
     async fn work(
         &self,
         endpoint: &'static Endpoint,
         context: &Arc<Context>,
-        arguments: Arguments,
+        read: &Arc<Read>,
     ) -> Result<Answer, Problem> {
         let budget = self.budget(endpoint);
-        let Arguments { request, warnings, .. } = arguments;
-        let complete = |answer: Answer| {
-            if warnings.is_empty() {
-                return answer;
-            }
-            let warnings = warnings.into_iter().chain(answer.warnings).collect();
-            Answer { warnings, ..answer }
-        };
-        if let Some(answer) = self.0.desk.at_hand(endpoint, &request) {
-            context.leave_line();
-            return Ok(complete(answer));
-        }
-        let (desk, cancel) = (self.0.desk.clone(), context.cancel.clone());
+        let ticket = self.ticket(endpoint.class)?;
+        let (desk, cancel) = (self.0.desk.clone(), context.cancel(&self.0.memory).clone());
+        let asked = Arc::clone(read);
         let done = self
             .0
             .pool
-            .run(endpoint.class, budget, context, move || desk.answer(endpoint, &request, &cancel).map_err(Box::new))
+            .run(ticket, budget, context, move || {
+                desk.answer(endpoint, asked.asked.request(), &cancel).map_err(Box::new)
+            })
             .await;
         match done {
-            Ok(Ok(answer)) => Ok(complete(answer)),
+            Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(explain(&error, endpoint, context)),
             Err(Stopped::Deadline) => Err(timed_out(endpoint)),
             Err(Stopped::ClientGone) => Err(Problem::new(Status::ClientGone, "the client went away")),
@@ -284,22 +286,23 @@ impl Gateway {
         &self,
         endpoint: &'static Endpoint,
         context: &Arc<Context>,
-        arguments: Arguments,
+        read: Arc<Read>,
         form: (Vec<Column>, Format),
         desk: Desk,
     ) -> Result<(TableHead, Body), Problem> {
         const LONGER: u32 = 10;
         let budget = self.budget(endpoint);
-        let Arguments { request, warnings, .. } = arguments;
-        let (job, begun, body) = stream::table(desk, endpoint, request, form, context.cancel.clone());
+        let ticket = self.ticket(endpoint.class)?;
+        let (job, begun, body) =
+            stream::table(desk, endpoint, Arc::clone(&read), form, context.cancel(&self.0.memory).clone());
         let (gateway, waiting) = (self.clone(), Arc::clone(context));
         tokio::spawn(async move {
             // How it ended the body says, or what waits for its beginning.
-            let _ = gateway.0.pool.run(endpoint.class, budget * LONGER, &waiting, job).await;
+            let _ = gateway.0.pool.run(ticket, budget * LONGER, &waiting, job).await;
         });
         match tokio::time::timeout(budget, begun).await {
             Ok(Ok(Ok(head))) => {
-                let warnings = warnings.into_iter().chain(head.warnings).collect();
+                let warnings = read.warnings.iter().cloned().chain(head.warnings).collect();
                 Ok((TableHead { warnings, ..head }, body))
             }
             Ok(Ok(Err(error))) => Err(explain(&error, endpoint, context)),
@@ -308,7 +311,7 @@ impl Gateway {
                 Err(Problem::internal())
             }
             Err(_) => {
-                context.cancel.cancel();
+                context.stop();
                 Err(timed_out(endpoint))
             }
         }
@@ -328,7 +331,7 @@ impl Gateway {
                 return Err(Problem::new(Status::ClientGone, "the client went away"));
             }
             let cost = hold.cost();
-            let row = context.audit_row(200, cost, 0, context.elapsed());
+            let row = context.audit_row(&context.facts(), 200, cost, 0, context.elapsed());
             tracing::trace!("the work is done");
             let charged = self.0.state.charge(hold, row, keep).await;
             let remaining = charged.map_err(|error| not_settled(&error, context))?;
@@ -363,39 +366,43 @@ impl Gateway {
     async fn settle(
         &self,
         context: &Arc<Context>,
-        (hold, claim): (Option<Hold>, Option<Claim>),
+        (hold, claim): (Hold, Option<Claim>),
         answer: Answer,
     ) -> Result<Response<Body>, Problem> {
-        let Answer { data, pagination, warnings } = answer;
-        let request_id = Some(context.request_id);
-        let mut meta = Meta { credit_cost: Some(0), credit_remaining: None, pagination, request_id, warnings };
-        match hold {
-            Some(hold) => {
-                if context.is_client_gone() {
-                    return Err(Problem::new(Status::ClientGone, "the client went away"));
-                }
-                let cost = hold.cost();
-                // Made with a balance of one digit, which the writer replaces by the digits there are.
-                meta.credit_cost = Some(cost);
-                meta.credit_remaining = Some(0);
-                let bytes = data.len() + meta.wrap("").len() - 1;
-                let row = context.audit_row(200, cost, bytes as u64, context.elapsed());
-                let keep = claim.map(|Claim { key, request_hash }| {
-                    let answer = Answered::Envelope { data: data.clone(), meta: Box::new(meta.clone()) };
-                    Keep { key, request_hash, answer }
-                });
-                tracing::trace!("the work is done");
-                let charged = self.0.state.charge(hold, row, keep).await;
-                let remaining = charged.map_err(|error| not_settled(&error, context))?;
-                tracing::trace!("the charge is committed");
-                context.facts().charged = Some((cost, remaining));
-                meta.credit_remaining = Some(remaining);
-                let response = json_response(Large::body(meta.wrap(&data), &context.cancel));
-                return Ok(self.send(response, context));
-            }
-            None => meta.credit_remaining = context.remaining(),
+        if context.is_client_gone() {
+            return Err(Problem::new(Status::ClientGone, "the client went away"));
         }
-        Ok(json_response(Large::body(meta.wrap(&data), &context.cancel)))
+        let (cost, Answer { data, pagination, warnings }) = (hold.cost(), answer);
+        // Made with a balance of one digit, which the writer replaces by the digits there are.
+        let (credit_cost, credit_remaining, request_id) = (Some(cost), Some(0), Some(context.request_id));
+        let mut meta = Meta { credit_cost, credit_remaining, pagination, request_id, warnings };
+        let bytes = data.len() + meta.wrap("").len() - 1;
+        let row = context.audit_row(&context.facts(), 200, cost, bytes as u64, context.elapsed());
+        let keep = claim.map(|Claim { key, request_hash }| {
+            let answer = Answered::Envelope { data: data.clone(), meta: Box::new(meta.clone()) };
+            Keep { key, request_hash, answer }
+        });
+        tracing::trace!("the work is done");
+        let charged = self.0.state.charge(hold, row, keep).await;
+        let remaining = charged.map_err(|error| not_settled(&error, context))?;
+        tracing::trace!("the charge is committed");
+        context.facts().charged = Some((cost, remaining));
+        meta.credit_remaining = Some(remaining);
+        let response = record::json(context, self.body(meta.wrap(&data), context), Some(remaining));
+        Ok(self.send(response, context))
+    }
+
+    /// An answer that costs nothing.
+    fn give(&self, context: &Context, answer: Answer) -> Response<Body> {
+        let Answer { data, pagination, warnings } = answer;
+        let (credit_remaining, request_id) = (context.remaining(), Some(context.request_id));
+        let meta = Meta { credit_cost: Some(0), credit_remaining, pagination, request_id, warnings };
+        record::json(context, self.body(meta.wrap(&data), context), credit_remaining)
+    }
+
+    /// The body of an answer. A large one holds the memory of its query until it has left.
+    fn body(&self, text: Vec<u8>, context: &Context) -> Body {
+        if text.len() < Large::FROM { text.into() } else { Large::body(text, context.cancel(&self.0.memory)) }
     }
 
     /// Until a charged answer has left, it is one that may be lost with this process.
@@ -406,14 +413,7 @@ impl Gateway {
     }
 }
 
-fn json_response(body: Body) -> Response<Body> {
-    let mut response = Response::new(body);
-    // Room for what every answer says.
-    *response.headers_mut() = HeaderMap::with_capacity(record::HEADERS);
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
-}
-
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
 const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 const AS_OF_BLOCK: HeaderName = HeaderName::from_static("x-as-of-block");

@@ -1,18 +1,18 @@
 //! What is known of a request while it runs: its ids, its clock, whether its client is still there.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, Method};
-use headwater_ledger::Cancel;
+use headwater_ledger::{Cancel, Memory};
 use tokio::sync::Notify;
 
-use super::enter::Entered;
-use super::limits::Standing;
+use super::limits::{Admitted, Standing};
 use super::listener::Peer;
+use super::record::CORRELATION_ID;
 use super::request_id;
-use crate::state::{AuditRow, Caller, RequestId, now_ms};
+use crate::state::{AuditRow, Caller, KeyId, RequestId, now_ms};
 
 /// One request.
 #[derive(Debug)]
@@ -21,8 +21,6 @@ pub struct Context {
     pub request_id: RequestId,
     /// The client's own id, where it is a proper one.
     pub correlation_id: Option<String>,
-    /// Stops the work.
-    pub cancel: Cancel,
     /// Where it came from.
     pub peer: Arc<Peer>,
     method: Method,
@@ -30,7 +28,9 @@ pub struct Context {
     started_ms: i64,
     client_gone: AtomicBool,
     gone: Notify,
-    entered: OnceLock<Arc<Entered>>,
+    cancel: OnceLock<Cancel>,
+    caller: OnceLock<Arc<Caller>>,
+    admitted: OnceLock<Admitted>,
     facts: Mutex<Facts>,
 }
 
@@ -38,9 +38,8 @@ pub struct Context {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
     pub endpoint: Option<&'static str>,
-    pub caller: Option<Caller>,
     /// Who calls where it is no key of an account.
-    pub named: Option<Arc<str>>,
+    pub named: Option<KeyId>,
     pub parameter_hash: Option<[u8; 32]>,
     /// Id of the earlier request whose answer is given again.
     pub answered_id: Option<String>,
@@ -48,25 +47,28 @@ pub(super) struct Facts {
     pub charged: Option<(i64, i64)>,
     /// What was left of the credits when the answer was made, where it costs nothing: body and headers say the same.
     pub left: Option<i64>,
+    /// Whether the answer says the facts in its headers already.
+    pub is_told: bool,
     /// How the caller stands with its limit.
     pub standing: Option<Standing>,
 }
 
 impl Context {
-    /// A request that begins, with the token that stops its work and holds its memory.
-    pub(super) fn new(method: Method, headers: &HeaderMap, cancel: Cancel, peer: Arc<Peer>) -> Self {
+    /// A request that begins.
+    pub(super) fn new(method: Method, headers: &HeaderMap, peer: Arc<Peer>) -> Self {
         let started_ms = now_ms();
         Self {
             request_id: request_id::new(started_ms),
             correlation_id: correlation_id(headers),
-            cancel,
             peer,
             method,
             started: Instant::now(),
             started_ms,
             client_gone: AtomicBool::new(false),
             gone: Notify::new(),
-            entered: OnceLock::new(),
+            cancel: OnceLock::new(),
+            caller: OnceLock::new(),
+            admitted: OnceLock::new(),
             facts: Mutex::default(),
         }
     }
@@ -83,7 +85,7 @@ impl Context {
 
     /// Names who called, for the audit.
     pub fn set_caller(&self, id: &str) {
-        self.facts().named = Some(id.into());
+        self.facts().named = KeyId::from(id).ok();
     }
 
     pub(super) fn method(&self) -> &str {
@@ -106,9 +108,29 @@ impl Context {
 
     /// The client closed its connection: nothing can be delivered any more.
     pub(super) fn client_left(&self) {
-        self.client_gone.store(true, Ordering::Relaxed);
-        self.cancel.cancel();
+        self.client_gone.store(true, Ordering::SeqCst);
+        self.stop();
         self.gone.notify_waiters();
+    }
+
+    /// The token that stops the work and holds its memory, which is taken from there. One of a client that has left is
+    /// set already.
+    pub(super) fn cancel(&self, memory: &Memory) -> &Cancel {
+        let cancel = self.cancel.get_or_init(|| memory.token());
+        // Whoever leaves now finds the token, or is found by this look.
+        fence(Ordering::SeqCst);
+        if self.is_client_gone() {
+            cancel.cancel();
+        }
+        cancel
+    }
+
+    /// Stops the work, where any was begun.
+    pub(super) fn stop(&self) {
+        fence(Ordering::SeqCst);
+        if let Some(cancel) = self.cancel.get() {
+            cancel.cancel();
+        }
     }
 
     /// Resolves when the client has closed its connection.
@@ -120,27 +142,22 @@ impl Context {
         }
     }
 
+    /// Notes who calls.
+    pub(super) fn identify(&self, caller: Arc<Caller>) -> &Caller {
+        self.caller.get_or_init(|| caller)
+    }
+
     /// The call is let in, with what it holds until it is over.
-    pub(super) fn enter(&self, entered: Entered) {
+    pub(super) fn admit(&self, admitted: Admitted) {
         // A call is let in once; a second time what it holds would be given back at once.
-        let _ = self.entered.set(Arc::new(entered));
-    }
-
-    /// The call needs no slot: whoever waits for one has its place.
-    pub(super) fn leave_line(&self) {
-        drop(self.entered.get().and_then(|entered| entered.take_ticket()));
-    }
-
-    /// What the call holds.
-    pub(super) fn entered(&self) -> Option<Arc<Entered>> {
-        self.entered.get().cloned()
+        let _ = self.admitted.set(admitted);
     }
 
     /// What the answer says is left of the caller's credits.
     pub(super) fn remaining(&self) -> Option<i64> {
+        let caller = self.caller.get()?;
         let mut facts = self.facts();
-        let Facts { charged, caller, left, .. } = &mut *facts;
-        let caller = caller.as_ref()?;
+        let Facts { charged, left, .. } = &mut *facts;
         Some(match charged {
             Some((_, remaining)) => *remaining,
             None => *left.get_or_insert_with(|| caller.account().balance()),
@@ -155,13 +172,13 @@ impl Context {
         self.client_gone.load(Ordering::Relaxed)
     }
 
-    pub(super) fn audit_row(&self, status: u16, cost: i64, bytes: u64, took: Duration) -> AuditRow {
-        let facts = self.facts();
+    pub(super) fn audit_row(&self, facts: &Facts, status: u16, cost: i64, bytes: u64, took: Duration) -> AuditRow {
+        let caller = self.caller.get().map(Arc::as_ref);
         AuditRow {
             request_id: self.request_id,
             correlation_id: self.correlation_id.clone(),
-            key_id: facts.caller.as_ref().map(Caller::key_id).or(facts.named.as_ref()).cloned(),
-            account: facts.caller.as_ref().map(|caller| caller.account().id()),
+            key_id: caller.map(Caller::key_id).or(facts.named),
+            account: caller.map(|caller| caller.account().id()),
             method: self.method.clone(),
             endpoint: facts.endpoint,
             status,
@@ -176,7 +193,7 @@ impl Context {
 
 /// 1 to 64 characters `[A-Za-z0-9._-]`; anything else is passed over, so that it cannot reach a log or a header.
 fn correlation_id(headers: &HeaderMap) -> Option<String> {
-    let text = headers.get("x-correlation-id")?.to_str().ok()?;
+    let text = headers.get(CORRELATION_ID)?.to_str().ok()?;
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     ((1..=64).contains(&text.len()) && text.bytes().all(fits)).then(|| text.to_owned())
 }

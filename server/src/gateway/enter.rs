@@ -2,35 +2,26 @@
 //! request but its head is read.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use headwater_engine::CostClass;
 use serde_json::Value;
 
-use super::limits::{Admitted, Gate, Plan, Who};
+use super::limits::{Gate, Plan, Who};
 use super::pool::Ticket;
 use super::problem::Status;
 use super::{Context, Gateway, Problem};
 use crate::state::Caller;
 
-/// What a call holds while it is inside.
-#[derive(Debug)]
-pub(super) struct Entered {
-    _admitted: Admitted,
-    ticket: std::sync::Mutex<Option<Ticket>>,
-}
-
-impl Entered {
-    /// The ticket for the work. Given once.
-    pub fn take_ticket(&self) -> Option<Ticket> {
-        self.ticket.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
-    }
-}
-
 impl Gateway {
     /// Lets a call in, or says why not. What it takes is given back when the request is over.
-    pub(crate) async fn enter(&self, gate: Gate, parts: &Parts, context: &Context) -> Result<Option<Caller>, Problem> {
+    pub(crate) async fn enter<'a>(
+        &self,
+        gate: Gate,
+        parts: &Parts,
+        context: &'a Context,
+    ) -> Result<Option<&'a Caller>, Problem> {
         let limits = &self.0.limits;
         let address = self.address(&parts.headers, context);
         limits.check_address(address)?;
@@ -39,18 +30,18 @@ impl Gateway {
                 limits.note_refused_key(address);
             }
         })?;
-        let who = match &caller {
-            Some(caller) => Some(Who::Key(Arc::clone(caller.key_id()))),
+        let who = match caller {
+            Some(caller) => Some(Who::Key(caller.key_id())),
             None => Some(address).filter(|address| !address.is_loopback()).map(Who::at),
         };
-        let admitted = limits.admit(who, self.plan(caller.as_ref()), gate, context).await?;
-        let ticket = self
-            .0
-            .pool
-            .enter(gate.class)
-            .ok_or_else(|| Problem::overloaded("the service has as much to do as it can: try again in a moment"))?;
-        context.enter(Entered { _admitted: admitted, ticket: Some(ticket).into() });
-        Ok(caller)
+        let admitted = limits.admit(who, self.plan(caller), gate, context).await?;
+        context.admit(admitted);
+        if self.0.pool.has_room(gate.class) { Ok(caller) } else { Err(no_room()) }
+    }
+
+    /// A ticket for the work, which an answer at hand does without.
+    pub(super) fn ticket(&self, class: CostClass) -> Result<Ticket, Problem> {
+        self.0.pool.enter(class).ok_or_else(no_room)
     }
 
     /// Where a request comes from, unless it brought too many wrong keys.
@@ -111,6 +102,10 @@ impl Gateway {
     fn address(&self, headers: &HeaderMap, context: &Context) -> IpAddr {
         behind(context.peer.ip(), &self.0.settings.trusted_proxies, headers)
     }
+}
+
+fn no_room() -> Problem {
+    Problem::overloaded("the service has as much to do as it can: try again in a moment")
 }
 
 /// The last address of `X-Forwarded-For` that is no trusted proxy: what stands before it anybody may have written.

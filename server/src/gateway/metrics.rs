@@ -15,9 +15,9 @@ use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+use crate::spread::{Durations, Spread};
 use crate::state::State;
 
 /// Media type of the figures.
@@ -64,6 +64,8 @@ pub(super) struct Ended<'a> {
     pub refused: Option<&'a Refused>,
 }
 
+/// What every request adds to.
+type Requests = Counter<u64, Spread>;
 type Watch = (Gauge, Box<dyn Fn() -> i64 + Send + Sync>);
 type WatchCount = (Counter, Box<dyn Fn() -> u64 + Send + Sync>);
 
@@ -73,14 +75,15 @@ pub struct Metrics {
     registry: Mutex<Registry>,
     watched: Mutex<Vec<Watch>>,
     counted: Mutex<Vec<WatchCount>>,
-    requests: Family<Route, Counter>,
-    durations: Family<Class, Histogram, fn() -> Histogram>,
+    requests: Family<Route, Requests>,
+    durations: Family<Class, Durations>,
     /// Those of data endpoints, at hand from their first call on.
     data: [OfEndpoint; ENDPOINTS.len()],
+    begun: Spread,
     in_flight: Gauge,
     refused: Family<Refusal, Counter>,
     known: Mutex<HashSet<Refusal>>,
-    credits: Counter,
+    credits: Requests,
     waiting: Gauge,
     held: Gauge,
     generation: Gauge,
@@ -98,13 +101,8 @@ impl fmt::Debug for Metrics {
 /// Figures of a data endpoint.
 #[derive(Default)]
 struct OfEndpoint {
-    answered: OnceLock<Counter>,
-    duration: OnceLock<Histogram>,
-}
-
-/// From half a millisecond to a minute.
-fn buckets() -> Histogram {
-    Histogram::new(exponential_buckets(0.0005, 2.0, 18))
+    answered: OnceLock<Requests>,
+    duration: OnceLock<Durations>,
 }
 
 impl Metrics {
@@ -115,12 +113,13 @@ impl Metrics {
             watched: Mutex::default(),
             counted: Mutex::default(),
             requests: Family::default(),
-            durations: Family::new_with_constructor(buckets),
+            durations: Family::default(),
             data: std::array::from_fn(|_| OfEndpoint::default()),
+            begun: Spread::default(),
             in_flight: Gauge::default(),
             refused: Family::default(),
             known: Mutex::default(),
-            credits: Counter::default(),
+            credits: Requests::default(),
             waiting: Gauge::default(),
             held: Gauge::default(),
             generation: Gauge::default(),
@@ -204,14 +203,13 @@ impl Metrics {
 
     /// A request begins; it is under way until what is given back is dropped.
     pub(super) fn begin(&self) -> UnderWay<'_> {
-        self.in_flight.inc();
-        UnderWay(&self.in_flight)
+        self.begun.add(1);
+        UnderWay(&self.begun)
     }
 
     pub(super) fn end(&self, ended: &Ended<'_>) {
         let path = ended.endpoint.unwrap_or("none");
         let route = || Route { endpoint: path, status: status_class(ended.status) };
-        let seconds = ended.took.as_secs_f64();
         match ENDPOINTS.iter().zip(&self.data).find(|(endpoint, _)| endpoint.path == path) {
             Some((endpoint, figures)) => {
                 let class = || Class { class: endpoint.class.name() };
@@ -220,14 +218,16 @@ impl Metrics {
                 } else {
                     self.requests.get_or_create(&route()).inc();
                 }
-                figures.duration.get_or_init(|| self.durations.get_or_create_owned(&class())).observe(seconds);
+                figures.duration.get_or_init(|| self.durations.get_or_create_owned(&class())).observe(ended.took);
             }
             None => {
                 self.requests.get_or_create(&route()).inc();
-                self.durations.get_or_create(&Class { class: "service" }).observe(seconds);
+                self.durations.get_or_create(&Class { class: "service" }).observe(ended.took);
             }
         }
-        self.credits.inc_by(u64::try_from(ended.cost).unwrap_or(0));
+        if ended.cost > 0 {
+            self.credits.inc_by(ended.cost.unsigned_abs());
+        }
         if let Some(Refused { code, reason }) = ended.refused {
             let mut refusal = Refusal { code, reason: reason.clone() };
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -248,6 +248,7 @@ impl Metrics {
         ledger: Option<&dyn headwater_ledger::Ledger>,
         open_streams: usize,
     ) -> String {
+        self.in_flight.set(self.begun.sum().cast_signed());
         self.streams.set(i64::try_from(open_streams).unwrap_or(i64::MAX));
         let pending = state.read(|tx| {
             let row = tx.row("SELECT count(*) FROM webhook_delivery WHERE status = 'pending'", &[])?;
@@ -284,11 +285,11 @@ impl Metrics {
 }
 
 /// A request under way.
-pub(super) struct UnderWay<'a>(&'a Gauge);
+pub(super) struct UnderWay<'a>(&'a Spread);
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        self.0.dec();
+        self.0.take(1);
     }
 }
 

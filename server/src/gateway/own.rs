@@ -239,7 +239,7 @@ impl Gateway {
         body: &mut Body,
     ) -> Result<Call, Problem> {
         let gate = Gate { path: route.path, class: CostClass::Free };
-        let caller = self.enter(gate, parts, context).await?.ok_or_else(|| {
+        let caller = self.enter(gate, parts, context).await?.cloned().ok_or_else(|| {
             Problem::new(Status::Unauthorized, "this call belongs to a key: give one in the header X-API-Key")
         })?;
         if chosen(&parts.headers) != Some(Form::Json) {
@@ -248,7 +248,7 @@ impl Gateway {
         }
         let path = path_of(parts).await?;
         let Arguments { request, raw, warnings } = match route.takes {
-            Takes::Body => arguments::of_post(parts, body, self.settings()).await?,
+            Takes::Body => arguments::of_body(parts, body, self.settings()).await?,
             Takes::Query => arguments::of_query(parts)?,
             Takes::Nothing => Arguments::default(),
         };

@@ -42,9 +42,11 @@ pub(super) struct Pool {
 
 /// The right to wait for a slot.
 #[derive(Debug)]
-pub(super) struct Ticket(
-    #[expect(dead_code, reason = "it is held, and given back when it is dropped")] OwnedSemaphorePermit,
-);
+pub(super) struct Ticket {
+    lane: usize,
+    /// Held, and given back when it is dropped.
+    _place: OwnedSemaphorePermit,
+}
 
 /// Why there is no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,27 +70,35 @@ impl Pool {
         }
     }
 
+    /// Whether there are tickets.
+    pub fn has_room(&self, class: CostClass) -> bool {
+        self.room[lane(class)].available_permits() > 0
+    }
+
     /// A ticket, unless too many wait already.
     pub fn enter(&self, class: CostClass) -> Option<Ticket> {
-        Arc::clone(&self.room[lane(class)]).try_acquire_owned().ok().map(Ticket)
+        let lane = lane(class);
+        let place = Arc::clone(&self.room[lane]).try_acquire_owned().ok()?;
+        Some(Ticket { lane, _place: place })
     }
 
     /// Does `work` within `budget`, the waiting for a slot and for memory included. Past it the token of the request is
     /// set, and the slot stays taken until the work has seen it. What the call holds is held as long.
     pub async fn run<T: Send + 'static>(
         &self,
-        class: CostClass,
+        ticket: Ticket,
         budget: Duration,
-        context: &Context,
+        context: &Arc<Context>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Stopped> {
-        let entered = context.entered();
-        let held = (entered.as_ref().and_then(|entered| entered.take_ticket()), entered);
+        let lane = ticket.lane;
+        // What the call holds is held until the work is over, whoever waits for it.
+        let held = (ticket, Arc::clone(context));
         let (done, mut result) = oneshot::channel();
         // Taken when it begins, or before by who gives up, with all that it holds.
         let waits = Arc::new(Mutex::new(Some((held, work, done))));
         let begins = Arc::clone(&waits);
-        self.crew.put(lane(class), move || {
+        self.crew.put(lane, move || {
             let Some((held, work, done)) = taken(&begins) else { return };
             // What panicked is never looked at again.
             let made = (!done.is_closed()).then(|| catch_unwind(AssertUnwindSafe(work)));
@@ -110,7 +120,7 @@ impl Pool {
             }
         };
         tokio::time::timeout(budget, run).await.unwrap_or_else(|_| {
-            context.cancel.cancel();
+            context.stop();
             drop(taken(&waits));
             Err(Stopped::Deadline)
         })

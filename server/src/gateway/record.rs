@@ -9,23 +9,22 @@ use std::task::{Poll, ready};
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
+use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, Method, Response, header};
 use headwater_engine::{ENDPOINTS, Endpoint};
 use tower::Service;
 
+use super::context::Facts;
+use super::limits::Standing;
 use super::listener::{Peer, Routes};
 use super::metrics::{Ended, Refused};
 use super::problem::Status;
-use super::said::Said;
+use super::said::{CREDIT_COST, CREDIT_REMAINING, REQUEST_ID, Said};
 use super::telemetry::{Telemetry, Traced};
 use super::{Context, Gateway, Problem, drain, head};
 
-/// Headers that an answer may have.
-pub(super) const HEADERS: usize = 12;
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
-const CREDIT_COST: HeaderName = HeaderName::from_static("x-credit-cost");
-const CREDIT_REMAINING: HeaderName = HeaderName::from_static("x-credit-remaining");
+pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
+const QUEUE_WAIT: HeaderName = HeaderName::from_static("x-queue-wait-ms");
 
 /// Routes, with what every request gets around them.
 #[derive(Clone)]
@@ -55,23 +54,21 @@ impl Routes for Recorded {
         peer: &Arc<Peer>,
     ) -> impl Future<Output = Response<Body>> + Send + use<> {
         let gateway = &self.gateway;
-        let cancel = gateway.memory().token();
-        let context = Context::new(request.method().clone(), request.headers(), cancel, Arc::clone(peer));
-        let context = Arc::new(context);
+        let context = Arc::new(Context::new(request.method().clone(), request.headers(), Arc::clone(peer)));
         let parent = gateway.telemetry().and_then(|_| Telemetry::parent(request.headers()));
-        let carried = Box::pin(carry(Arc::clone(self), Arc::clone(&context), parent, request));
+        let carried = Box::pin(carry(Arc::clone(self), Arc::clone(&context), parent, request.into_parts()));
         Carried { context, request: Some(carried) }
     }
 }
 
 /// The data endpoint of a request. One with parts in its path, or asked in another way than its own, the router finds.
-fn endpoint(request: &Request) -> Option<&'static Endpoint> {
-    let method = match *request.method() {
+fn endpoint(parts: &Parts) -> Option<&'static Endpoint> {
+    let method = match parts.method {
         Method::GET => headwater_engine::Method::Get,
         Method::POST => headwater_engine::Method::Post,
         _ => return None,
     };
-    let path = request.uri().path();
+    let path = parts.uri.path();
     ENDPOINTS.iter().find(|endpoint| endpoint.path == path && endpoint.method == method && !path.contains('{'))
 }
 
@@ -112,23 +109,23 @@ async fn carry(
     served: Arc<Recorded>,
     context: Arc<Context>,
     parent: Option<opentelemetry::Context>,
-    request: Request,
+    (mut parts, mut body): (Parts, Body),
 ) -> Response<Body> {
     let gateway = &served.gateway;
     let _under_way = gateway.metrics().begin();
-    let endpoint = if served.has_data { endpoint(&request) } else { None };
-    let answered = match (head::check(request.uri(), request.headers()), endpoint) {
+    let endpoint = if served.has_data { endpoint(&parts) } else { None };
+    let answered = match (head::check(&parts.uri, &parts.headers), endpoint) {
         (Ok(()), Some(endpoint)) => {
-            let (mut parts, mut body) = request.into_parts();
             CatchPanic(pin!(gateway.answer_data(endpoint, &context, &mut parts, &mut body))).await
         }
         (Ok(()), None) => {
-            let mut request = head::detached(request);
+            let mut request = head::detached(Request::from_parts(parts, body));
             request.extensions_mut().insert(Arc::clone(&context));
-            CatchPanic(pin!(served.routes.clone().call(request))).await.map(|Ok(response)| response)
+            // Apart, so that what a call of data takes in memory is not what the router takes.
+            let mut routed = Box::pin(served.routes.clone().call(request));
+            CatchPanic(routed.as_mut()).await.map(|Ok(response)| response)
         }
         (Err(problem), _) => {
-            let (parts, body) = request.into_parts();
             drain(&parts.headers, body);
             Ok(problem.response())
         }
@@ -137,12 +134,13 @@ async fn carry(
         tracing::error!(request_id = context.request_id.as_str(), "a handler panicked");
         Problem::internal().response()
     });
-    add_headers(&mut response, &context);
-    let took = context.elapsed();
-    let charged = context.facts().charged;
+    let remaining = context.remaining();
+    let facts = std::mem::take(&mut *context.facts());
+    add_headers(&mut response, &context, &facts, remaining);
+    let (took, charged) = (context.elapsed(), facts.charged);
     let gone = context.is_client_gone() && charged.is_none();
     let status = if gone { Status::ClientGone.http() } else { response.status().as_u16() };
-    let (endpoint, cost) = (context.facts().endpoint, charged.map_or(0, |(cost, _)| cost));
+    let (endpoint, cost) = (facts.endpoint, charged.map_or(0, |(cost, _)| cost));
     let refused = response.extensions().get::<Refused>();
     gateway.metrics().end(&Ended { endpoint, status, took, cost, refused });
     if let Some(telemetry) = gateway.telemetry() {
@@ -150,7 +148,7 @@ async fn carry(
         telemetry.span(Traced { parent, request_id, method, endpoint, status, cost, took });
     }
     if charged.is_none() {
-        let row = context.audit_row(status, 0, body_length(&response), took);
+        let row = context.audit_row(&facts, status, 0, body_length(&response), took);
         tracing::debug!(
             request_id = row.request_id.as_str(),
             endpoint = row.endpoint,
@@ -158,33 +156,54 @@ async fn carry(
             millis = row.duration_ms,
             "answered"
         );
-        if let Err(error) = gateway.state().record(row).await {
+        if !gateway.state().note(&row)
+            && let Err(error) = Box::pin(gateway.state().record(row)).await
+        {
             tracing::error!(%error, request_id = context.request_id.as_str(), "an audit row could not be handed over");
         }
     }
     response
 }
 
-fn add_headers(response: &mut Response<Body>, context: &Context) {
-    let remaining = context.remaining();
-    let facts = context.facts();
-    let cost = facts.charged.map_or(0, |(cost, _)| cost);
+/// An answer in JSON. Where a caller is told of a limit, as nearly all are, it says what it has to say already.
+pub(super) fn json(context: &Context, body: Body, remaining: Option<i64>) -> Response<Body> {
+    let (mut response, mut facts) = (Response::new(body), context.facts());
+    if let (Some(remaining), Some(standing)) = (remaining, facts.standing) {
+        *response.headers_mut() = say(context, &facts, Some(remaining), Some(&standing)).usual();
+        facts.is_told = true;
+    } else {
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    response
+}
+
+fn say(context: &Context, facts: &Facts, remaining: Option<i64>, standing: Option<&Standing>) -> Said {
     let mut said = Said::new();
     said.text(REQUEST_ID, &[facts.answered_id.as_deref().unwrap_or(&context.request_id)]);
-    if let Some(id) = &context.correlation_id {
-        said.text(CORRELATION_ID, &[id]);
-    }
-    said.number(CREDIT_COST, cost);
+    said.number(CREDIT_COST, facts.charged.map_or(0, |(cost, _)| cost));
     if let Some(remaining) = remaining {
         said.number(CREDIT_REMAINING, remaining);
     }
-    if let Some(standing) = &facts.standing {
+    if let Some(standing) = standing {
         standing.tell(&mut said);
     }
+    said
+}
+
+/// Says what an answer does not say yet.
+fn add_headers(response: &mut Response<Body>, context: &Context, facts: &Facts, remaining: Option<i64>) {
     let headers = response.headers_mut();
-    said.tell(headers);
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if !facts.is_told {
+        say(context, facts, remaining, facts.standing.as_ref()).tell(headers);
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    }
+    if let Some(id) = &context.correlation_id {
+        headers.insert(CORRELATION_ID, HeaderValue::from_str(id).expect("it was looked at"));
+    }
+    if let Some(waited_ms) = facts.standing.and_then(|standing| standing.waited_ms()) {
+        headers.insert(QUEUE_WAIT, waited_ms.into());
+    }
 }
 
 fn body_length(response: &Response<Body>) -> u64 {

@@ -10,9 +10,6 @@ use http_body::{Frame, SizeHint};
 
 use crate::state::{RequestId, Unsent};
 
-/// Texts of fewer bytes are not counted once their query is over.
-const LARGE: usize = 1 << 20;
-
 /// A text so large that its memory stays with its query until it has left.
 pub(super) struct Large {
     body: Body,
@@ -20,12 +17,12 @@ pub(super) struct Large {
 }
 
 impl Large {
-    /// The body of a text, large or not.
+    /// Texts of fewer bytes are not counted once their query is over.
+    pub const FROM: usize = 1 << 20;
+
+    /// The body of such a text.
     pub fn body(text: impl Into<Bytes>, query: &Cancel) -> Body {
-        let text = text.into();
-        let is_large = text.len() >= LARGE;
-        let body = Body::from(text);
-        if is_large { Body::new(Self { body, _query: query.clone() }) } else { body }
+        Body::new(Self { body: Body::from(text.into()), _query: query.clone() })
     }
 }
 
@@ -74,19 +71,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_text_is_counted_until_it_has_left_and_a_small_one_is_not() {
-        for (length, counted) in [(LARGE, 5000), (LARGE - 1, 0)] {
-            let memory = Memory::new(1 << 20, 1 << 20);
-            let query = memory.token();
-            let mut held = query.holding(Purpose { what: "the bytes", narrower: "ask for fewer" });
-            held.reach(usize::try_from(FREE_BYTES + 5000).unwrap()).unwrap();
-            held.keep();
-            let body = Large::body(vec![b' '; length], &query);
-            assert_eq!((body.size_hint().exact(), body.is_end_stream()), (Some(length as u64), false));
-            drop(query);
-            assert_eq!(memory.usage().taken, counted);
-            drop(body);
-            assert_eq!(memory.usage().taken, 0);
-        }
+    fn a_large_text_is_counted_until_it_has_left() {
+        let memory = Memory::new(1 << 20, 1 << 20);
+        let query = memory.token();
+        let mut held = query.holding(Purpose { what: "the bytes", narrower: "ask for fewer" });
+        held.reach(usize::try_from(FREE_BYTES + 5000).unwrap()).unwrap();
+        held.keep();
+        let body = Large::body(vec![b' '; Large::FROM], &query);
+        assert_eq!((body.size_hint().exact(), body.is_end_stream()), (Some(Large::FROM as u64), false));
+        drop(query);
+        assert_eq!(memory.usage().taken, 5000);
+        drop(body);
+        assert_eq!(memory.usage().taken, 0);
     }
 }

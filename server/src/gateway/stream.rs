@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
@@ -10,9 +11,10 @@ use headwater_engine::{Column, Desk, Endpoint, Error, ErrorKind, SinkClosed, Tab
 use headwater_ledger::Cancel;
 use headwater_table::{Encoder, Format, TableError};
 use http_body::Frame;
-use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
+
+use super::arguments::Read;
 
 /// Bytes that are sent together.
 const CHUNK: usize = 64 << 10;
@@ -28,7 +30,7 @@ pub(super) type Begun = oneshot::Receiver<Result<TableHead, Box<Error>>>;
 pub(super) fn table(
     desk: Desk,
     endpoint: &'static Endpoint,
-    request: Value,
+    read: Arc<Read>,
     (columns, format): (Vec<Column>, Format),
     cancel: Cancel,
 ) -> (impl FnOnce() + Send + 'static, Begun, Body) {
@@ -38,7 +40,7 @@ pub(super) fn table(
     let job = move || {
         let out = Chunks { buffer: Vec::with_capacity(CHUNK), sender, runtime };
         let mut sink = Sink { head: Some(head), columns, format, waiting: Some(out), encoder: None, failed: false };
-        let made = desk.table(endpoint, &request, &cancel, &mut sink);
+        let made = desk.table(endpoint, read.asked.request(), &cancel, &mut sink);
         sink.end(made);
     };
     (job, begun, Body::new(Received(received)))

@@ -77,7 +77,7 @@ async fn handshake(
     check_origin(gateway, parts)?;
     let address = gateway.known_address(&parts.headers, context)?;
     let caller = if parts.headers.contains_key("x-api-key") {
-        gateway.enter(Gate { path: STREAM, class: CostClass::Free }, parts, context).await?
+        gateway.enter(Gate { path: STREAM, class: CostClass::Free }, parts, context).await?.cloned()
     } else if let Some(ticket) = ticket_of(&parts.uri) {
         let caller = redeem(gateway, context, ticket).await?;
         if caller.is_none() {
@@ -167,7 +167,7 @@ struct TicketView {
 
 async fn issue(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
     let ticket = Ticket::generate(gateway.state().home().pepper()).map_err(|error| call.failed(&error))?;
-    let (own, key_id) = (ticket.clone(), Arc::clone(call.caller.key_id()));
+    let (own, key_id) = (ticket.clone(), call.caller.key_id());
     let issued = gateway.state().write(move |tx| own.issue(tx, &key_id)).await;
     let Some(expires_at_ms) = issued.map_err(|error| call.failed(&error))? else {
         let message = "the key holds too many tickets that were not used: they expire after 30 s";

@@ -1,17 +1,20 @@
 //! The audit of requests, and the counts of usage that outlive it.
 //!
 //! Requests that are written together make one page, a JSON array of an array for each: a row of a table for each would
-//! cost more than answering many of them. The view `audit` shows the requests of all pages as rows.
+//! cost more than answering many of them. What requests of a page have in common stands there once. The view `audit`
+//! shows the requests of all pages as rows.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::hash_map::{Entry, HashMap};
 
 use arrayvec::ArrayString;
 use axum::http::Method;
+use foldhash::fast::RandomState;
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 
-use super::StateError;
 use super::db::{Tx, Value, sum};
+use super::{KeyId, StateError, sums};
 use crate::json::{push_number, push_text};
 
 /// Id of a request, of at most so many characters as a UUID has. It goes along from hand to hand without a place of its
@@ -26,7 +29,7 @@ pub struct AuditRow {
     /// The client's own id.
     pub correlation_id: Option<String>,
     /// Id of the key, where one was shown and known.
-    pub key_id: Option<Arc<str>>,
+    pub key_id: Option<KeyId>,
     /// Number of the account of the key.
     pub account: Option<i64>,
     /// HTTP method.
@@ -57,91 +60,157 @@ struct Count {
     credits: i64,
 }
 
+impl Count {
+    fn add(&mut self, other: &Self) {
+        let Self { calls, failed, credits } = other;
+        self.calls += calls;
+        self.failed += failed;
+        self.credits += credits;
+    }
+}
+
+/// Account, day and endpoint.
+type Counted = (i64, i64, &'static str);
+
 /// Requests that are written together.
 #[derive(Debug, Default)]
 pub(super) struct Page {
-    first_id: String,
+    first_id: RequestId,
     /// No other page has it: by it a page that is there already is known.
-    last_id: String,
+    last_id: RequestId,
     last_ms: i64,
     requests: i64,
     body: Vec<u8>,
-    /// By account, day and endpoint.
-    counts: BTreeMap<(i64, i64, &'static str), Count>,
+    counts: BTreeMap<Counted, Count>,
 }
 
-impl Page {
-    /// A page of these requests; `None` where there are none.
-    pub fn of(rows: &[AuditRow]) -> Option<Self> {
-        let mut page = Self::default();
-        for row in rows {
-            page.add(row, row.bytes);
-        }
-        page.finished()
+/// A page that is being filled.
+#[derive(Debug, Default)]
+pub(super) struct Sheet {
+    page: Page,
+    /// The first request of the page that has a value.
+    first: HashMap<Said, i64, RandomState>,
+    /// The values of the last request, which the next one has nearly always, each with the first that has it.
+    last: [Option<(Said, i64)>; 4],
+    /// The smallest id and the greatest.
+    ids: Option<(RequestId, RequestId)>,
+    /// What is counted of the last requests, until one of another kind comes.
+    counting: Option<(Counted, Count)>,
+}
+
+/// A value that requests have in common, by the field that it stands in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Said {
+    Key(KeyId),
+    Method(Method),
+    Endpoint(&'static str),
+    Parameters([u8; 32]),
+}
+
+impl Sheet {
+    /// Room for so many requests.
+    pub fn of(requests: usize) -> Self {
+        /// Bytes of most of them.
+        const USUAL: usize = 96;
+        let mut sheet = Self::default();
+        sheet.page.body.reserve(USUAL * requests);
+        sheet
     }
 
     /// Adds a request, whose answer turned out to have so many bytes.
     pub fn add(&mut self, row: &AuditRow, bytes: u64) {
-        self.body.push(if self.requests == 0 { b'[' } else { b',' });
         self.line(row, bytes);
-        if self.requests == 0 || row.request_id.as_str() < self.first_id.as_str() {
-            row.request_id.as_str().clone_into(&mut self.first_id);
-        }
-        if row.request_id.as_str() > self.last_id.as_str() {
-            row.request_id.as_str().clone_into(&mut self.last_id);
-        }
-        self.last_ms = self.last_ms.max(row.ts_ms);
-        self.requests += 1;
+        let id = row.request_id;
+        self.ids = Some(self.ids.map_or((id, id), |(first, last)| (first.min(id), last.max(id))));
+        self.page.last_ms = self.page.last_ms.max(row.ts_ms);
+        self.page.requests += 1;
         if let (Some(account), Some(endpoint)) = (row.account, row.endpoint) {
-            let count = self.counts.entry((account, row.ts_ms.div_euclid(DAY_MS), endpoint)).or_default();
-            count.calls += 1;
-            count.failed += i64::from(!(200..300).contains(&row.status));
-            count.credits += row.cost;
+            let of = (account, row.ts_ms.div_euclid(DAY_MS), endpoint);
+            let added = Count { calls: 1, failed: i64::from(!(200..300).contains(&row.status)), credits: row.cost };
+            match &mut self.counting {
+                Some((counted, count)) if *counted == of => count.add(&added),
+                counting => {
+                    if let Some((counted, count)) = counting.replace((of, added)) {
+                        self.page.counts.entry(counted).or_default().add(&count);
+                    }
+                }
+            }
         }
     }
 
-    /// A request as [`AuditListing`] reads it.
+    /// A request as [`listings`] reads it.
     fn line(&mut self, row: &AuditRow, bytes: u64) {
-        let line = &mut self.body;
-        let maybe = |line: &mut Vec<u8>, text: Option<&str>| {
-            line.push(b',');
-            match text {
-                Some(text) => push_text(line, text),
-                None => line.extend_from_slice(b"null"),
-            }
-        };
-        line.push(b'[');
-        push_text(line, &row.request_id);
-        maybe(line, row.correlation_id.as_deref());
-        maybe(line, row.key_id.as_deref());
-        maybe(line, Some(row.method.as_str()));
-        maybe(line, row.endpoint);
+        self.page.body.extend_from_slice(if self.page.requests == 0 { b"[[" } else { b",[" });
+        plain(&mut self.page.body, &row.request_id);
+        self.page.body.push(b',');
+        match row.correlation_id.as_deref() {
+            Some(id) => push_text(&mut self.page.body, id),
+            None => self.page.body.extend_from_slice(b"null"),
+        }
+        self.common(0, row.key_id.map(Said::Key));
+        self.common(1, Some(Said::Method(row.method.clone())));
+        self.common(2, row.endpoint.map(Said::Endpoint));
         for number in [i64::from(row.status), row.cost] {
-            line.push(b',');
-            push_number(line, number);
+            self.page.body.push(b',');
+            push_number(&mut self.page.body, number);
         }
         for number in [row.duration_ms, bytes] {
-            line.push(b',');
-            push_number(line, number);
+            self.page.body.push(b',');
+            push_number(&mut self.page.body, number);
         }
-        match &row.parameter_hash {
-            Some(hash) => {
-                line.extend_from_slice(b",\"");
-                line.extend_from_slice(&hex(hash));
-                line.extend_from_slice(b"\",");
+        self.common(3, row.parameter_hash.map(Said::Parameters));
+        self.page.body.push(b',');
+        push_number(&mut self.page.body, row.ts_ms);
+        self.page.body.push(b']');
+    }
+
+    /// A value where it stands first, after that the number of that request.
+    fn common(&mut self, field: usize, said: Option<Said>) {
+        let line = &mut self.page.body;
+        line.push(b',');
+        let Some(said) = said else { return line.extend_from_slice(b"null") };
+        if let Some((last, first)) = &self.last[field]
+            && *last == said
+        {
+            return push_number(line, *first);
+        }
+        let first = match self.first.entry(said.clone()) {
+            Entry::Occupied(first) => {
+                push_number(line, *first.get());
+                *first.get()
             }
-            None => line.extend_from_slice(b",null,"),
-        }
-        push_number(line, row.ts_ms);
-        line.push(b']');
+            Entry::Vacant(place) => {
+                match &said {
+                    Said::Key(id) => plain(line, id),
+                    Said::Method(method) => plain(line, method.as_str()),
+                    Said::Endpoint(path) => plain(line, path),
+                    Said::Parameters(hash) => plain(line, std::str::from_utf8(&hex(hash)).expect("digits are text")),
+                }
+                *place.insert(self.page.requests)
+            }
+        };
+        self.last[field] = Some((said, first));
+    }
+
+    /// How many requests it holds.
+    pub fn len(&self) -> usize {
+        self.page.len()
     }
 
     /// The page, ready to be written; `None` where it is empty.
-    pub fn finished(mut self) -> Option<Self> {
-        self.body.push(b']');
-        (self.requests > 0).then_some(self)
+    pub fn finished(mut self) -> Option<Page> {
+        let (first, last) = self.ids?;
+        self.page.first_id = first;
+        self.page.last_id = last;
+        self.page.body.push(b']');
+        if let Some((counted, count)) = self.counting {
+            self.page.counts.entry(counted).or_default().add(&count);
+        }
+        Some(self.page)
     }
+}
 
+impl Page {
     /// How many requests it holds.
     pub fn len(&self) -> usize {
         usize::try_from(self.requests).expect("requests are counted from zero")
@@ -151,8 +220,13 @@ impl Page {
     /// came.
     pub fn write(&self, tx: &mut Tx<'_>) -> Result<(), StateError> {
         let body = std::str::from_utf8(&self.body).expect("JSON is text");
-        let page: [Value<'_>; 5] =
-            [(&self.last_id).into(), (&self.first_id).into(), self.last_ms.into(), self.requests.into(), body.into()];
+        let page: [Value<'_>; 5] = [
+            self.last_id.as_str().into(),
+            self.first_id.as_str().into(),
+            self.last_ms.into(),
+            self.requests.into(),
+            body.into(),
+        ];
         let [last_id, first_id, last_ms, requests, body] = page;
         let written = tx.execute(
             "INSERT INTO audit_page (last_id, first_id, last_ms, requests, body, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -164,22 +238,28 @@ impl Page {
             return Ok(());
         }
         for ((account, day, endpoint), count) in &self.counts {
+            let Count { calls, failed, credits } = *count;
+            let day: [Value<'_>; 3] = [(*account).into(), (*day).into(), (*endpoint).into()];
+            let sum = sums::of_usage(&day, calls, failed, credits);
+            let grown = sum - sums::of_usage(&day, 0, 0, 0);
             tx.execute(
-                "INSERT INTO usage_day (account_id, day, endpoint, calls, failed, credits) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                "INSERT INTO usage_day (account_id, day, endpoint, calls, failed, credits, sum)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
                  ON CONFLICT (account_id, day, endpoint) DO UPDATE SET calls = usage_day.calls + excluded.calls,
-                     failed = usage_day.failed + excluded.failed, credits = usage_day.credits + excluded.credits",
-                &[
-                    (*account).into(),
-                    (*day).into(),
-                    (*endpoint).into(),
-                    count.calls.into(),
-                    count.failed.into(),
-                    count.credits.into(),
-                ],
+                     failed = usage_day.failed + excluded.failed, credits = usage_day.credits + excluded.credits,
+                     sum = CASE usage_day.sum WHEN -1 THEN -1 ELSE usage_day.sum + ?8 END",
+                &[day[0], day[1], day[2], calls.into(), failed.into(), credits.into(), sum.into(), grown.into()],
             )?;
         }
         Ok(())
     }
+}
+
+/// Adds a text of ours, which needs no escapes.
+fn plain(line: &mut Vec<u8>, text: &str) {
+    line.push(b'"');
+    line.extend_from_slice(text.as_bytes());
+    line.push(b'"');
 }
 
 fn hex(bytes: &[u8; 32]) -> [u8; 64] {
@@ -215,8 +295,8 @@ impl AuditFilter {
     }
 }
 
-/// A request as the audit has it. Pages hold the fields in this order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A request as the audit has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditListing {
     /// Id of the request.
     pub request_id: String,
@@ -242,6 +322,62 @@ pub struct AuditListing {
     pub ts_ms: i64,
 }
 
+/// A request as a page has it.
+#[derive(Deserialize)]
+struct Line {
+    request_id: String,
+    correlation_id: Option<String>,
+    key_id: Option<Common>,
+    method: Common,
+    endpoint: Option<Common>,
+    status: i64,
+    cost: i64,
+    duration_ms: i64,
+    bytes: i64,
+    parameter_hash: Option<Common>,
+    ts_ms: i64,
+}
+
+/// A text, or the number of the request of the page that has the same one.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Common {
+    Text(String),
+    AsIn(usize),
+}
+
+/// The requests of a page.
+fn listings(body: &str) -> serde_json::Result<Vec<AuditListing>> {
+    let lines: Vec<Line> = serde_json::from_str(body)?;
+    let mut listings: Vec<AuditListing> = Vec::with_capacity(lines.len());
+    for line in lines {
+        let before = &listings;
+        let text = |common: Option<Common>, field: fn(&AuditListing) -> Option<&String>| match common {
+            None => Ok(None),
+            Some(Common::Text(text)) => Ok(Some(text)),
+            Some(Common::AsIn(place)) => {
+                let same = before.get(place).and_then(field).cloned();
+                same.map(Some).ok_or_else(|| serde_json::Error::custom(format!("no request {place} says what it is")))
+            }
+        };
+        let listing = AuditListing {
+            key_id: text(line.key_id, |listing| listing.key_id.as_ref())?,
+            method: text(Some(line.method), |listing| Some(&listing.method))?.unwrap_or_default(),
+            endpoint: text(line.endpoint, |listing| listing.endpoint.as_ref())?,
+            parameter_hash: text(line.parameter_hash, |listing| listing.parameter_hash.as_ref())?,
+            request_id: line.request_id,
+            correlation_id: line.correlation_id,
+            status: line.status,
+            cost: line.cost,
+            duration_ms: line.duration_ms,
+            bytes: line.bytes,
+            ts_ms: line.ts_ms,
+        };
+        listings.push(listing);
+    }
+    Ok(listings)
+}
+
 /// Requests, newest first.
 pub(super) fn list(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Vec<AuditListing>, StateError> {
     /// Most pages read at a time: one at first, since it may hold thousands of requests, then twice as many each time.
@@ -252,7 +388,7 @@ pub(super) fn list(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Vec<AuditLis
     let mut below: Option<String> = None;
     loop {
         let pages = tx.rows(
-            "SELECT last_id, body FROM audit_page
+            "SELECT last_id, first_id, last_ms, requests, body, sum FROM audit_page
              WHERE (CAST(?1 AS TEXT) IS NULL OR last_id < ?1) AND (CAST(?2 AS TEXT) IS NULL OR first_id < ?2)
                AND (CAST(?3 AS BIGINT) IS NULL OR last_ms >= ?3)
              ORDER BY last_id DESC LIMIT ?4",
@@ -264,11 +400,13 @@ pub(super) fn list(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Vec<AuditLis
             if found.len() >= limit && found.first_key_value().is_none_or(|(smallest, _)| last_id < smallest.as_str()) {
                 return Ok(found.into_values().rev().collect());
             }
-            let damaged = |error: serde_json::Error| StateError::Damaged {
+            if !sums::fits(page) {
+                return Err(StateError::BrokenSeal { table: "audit_page", id: last_id.to_owned() });
+            }
+            let listings = listings(page.text(4)?).map_err(|error| StateError::Damaged {
                 place: format!("the page {last_id} of the audit"),
                 what: error.to_string(),
-            };
-            let listings: Vec<AuditListing> = serde_json::from_str(page.text(1)?).map_err(damaged)?;
+            })?;
             for listing in listings.into_iter().filter(|listing| filter.wants(listing)) {
                 found.insert(listing.request_id.clone(), listing);
                 if found.len() > limit {
@@ -295,7 +433,7 @@ mod tests {
         AuditRow {
             request_id: RequestId::from(id).unwrap(),
             correlation_id: Some("a\"b".to_owned()),
-            key_id: Some(key.into()),
+            key_id: KeyId::from(key).ok(),
             account: None,
             method: Method::GET,
             endpoint: Some("/v1/chains"),
@@ -320,11 +458,11 @@ mod tests {
             vec![row("b", "k", 200, 2), row("f", "l", 200, 6)],
         ];
         for rows in pages.iter().chain(&pages[..1]) {
-            let mut page = Page::default();
+            let mut sheet = Sheet::default();
             for row in rows {
-                page.add(row, row.bytes);
+                sheet.add(row, row.bytes);
             }
-            let page = page.finished().unwrap();
+            let page = sheet.finished().unwrap();
             db.transaction(|tx| page.write(tx)).unwrap();
         }
         let mut ids = |filter: AuditFilter| {
@@ -352,5 +490,88 @@ mod tests {
         assert_eq!((rows[3].text(0).unwrap(), rows[3].text(1).unwrap()), ("d", "a\"b"));
         assert_eq!((rows[3].int(2).unwrap(), rows[3].int(3).unwrap(), rows[3].int(5).unwrap()), (404, 12, 4));
         assert_eq!(rows[3].digest(4).unwrap(), [0xab; 32]);
+    }
+
+    #[test]
+    fn what_requests_of_a_page_have_in_common_stands_there_once_and_is_read_for_each() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        let mut db = home.connect(Access::Write).unwrap();
+        let of = |number: usize, key: Option<&str>, method: Method, hash: Option<u8>| AuditRow {
+            key_id: key.map(|key| KeyId::from(key).unwrap()),
+            method,
+            endpoint: (number != 3).then_some(["/v1/chains", "/v1/rates"][number % 2]),
+            parameter_hash: hash.map(|byte| [byte; 32]),
+            correlation_id: None,
+            ..row(&number.to_string(), "", 200, 1)
+        };
+        let rows = [
+            of(0, None, Method::GET, None),
+            of(1, Some("k"), Method::POST, Some(1)),
+            of(2, Some("l"), Method::GET, Some(2)),
+            of(3, Some("k"), Method::POST, Some(1)),
+            of(4, None, Method::GET, None),
+            of(5, Some("k"), Method::from_bytes(b"PROPFIND").unwrap(), Some(2)),
+        ];
+        let mut sheet = Sheet::default();
+        for row in &rows {
+            sheet.add(row, row.bytes);
+        }
+        let page = sheet.finished().unwrap();
+        let body = std::str::from_utf8(&page.body).unwrap();
+        assert_eq!(body.matches("POST").count() + body.matches("/v1/rates").count(), 2, "{body}");
+        db.transaction(|tx| page.write(tx)).unwrap();
+        let found = db.transaction(|tx| list(tx, &AuditFilter { limit: 9, ..AuditFilter::default() })).unwrap();
+        let viewed = db.transaction(|tx| {
+            tx.rows(
+                "SELECT key_id, method, endpoint, lower(hex(parameter_hash)) FROM audit ORDER BY request_id DESC",
+                &[],
+            )
+        });
+        for ((row, listing), viewed) in rows.iter().rev().zip(&found).zip(&viewed.unwrap()) {
+            let hash = row.parameter_hash.map(|hash| String::from_utf8(hex(&hash).to_vec()).unwrap());
+            let expected = (row.key_id.as_deref(), row.method.as_str(), row.endpoint, hash.as_deref());
+            let AuditListing { key_id, method, endpoint, parameter_hash, .. } = listing;
+            assert_eq!((key_id.as_deref(), &**method, endpoint.as_deref(), parameter_hash.as_deref()), expected);
+            let shown = |place: usize| viewed.maybe_text(place).unwrap();
+            assert_eq!((shown(0), shown(1).unwrap(), shown(2), shown(3).filter(|hash| !hash.is_empty())), expected);
+        }
+        assert!(listings(r#"[["a",null,0,"GET",null,200,0,1,2,null,3]]"#).is_err(), "it points to itself");
+    }
+
+    #[test]
+    fn usage_that_changed_after_it_was_counted_no_longer_fits_its_sum() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        let made = home.office("t", |office| office.create_key("t", crate::state::Environment::Live, 5, None)).unwrap();
+        let mut db = home.connect(Access::Write).unwrap();
+        for (id, cost) in [("a", 5), ("b", 0), ("c", 7)] {
+            let counted = AuditRow { account: Some(1), cost, ..row(id, "k", if cost > 0 { 200 } else { 404 }, 1) };
+            let mut sheet = Sheet::default();
+            sheet.add(&counted, 0);
+            db.transaction(|tx| sheet.finished().unwrap().write(tx)).unwrap();
+        }
+        db.transaction(sums::check).unwrap();
+        let usage = |tx: &mut Tx<'_>| crate::state::Usage::read(tx, 1, 1);
+        let read = db.transaction(usage).unwrap().by_endpoint;
+        assert_eq!((read[0].calls, read[0].failed, read[0].credits), (3, 1, 12), "{}", made.id);
+        for change in [
+            "UPDATE usage_day SET calls = calls + 64",
+            "UPDATE usage_day SET failed = 0",
+            "UPDATE usage_day SET credits = credits - 4",
+            "UPDATE usage_day SET sum = sum + 1024",
+        ] {
+            let broken = db.transaction(|tx| {
+                tx.savepoint(|tx| {
+                    tx.execute(change, &[])?;
+                    for found in [sums::check(tx), usage(tx).map(|_| ())] {
+                        assert!(matches!(found, Err(StateError::BrokenSeal { table: "usage_day", .. })), "{change}");
+                    }
+                    Err::<(), _>(StateError::Closed)
+                })
+            });
+            assert!(broken.is_err());
+        }
+        db.transaction(sums::check).unwrap();
     }
 }

@@ -4,7 +4,7 @@
 //! changes them; what requests hold in reserve lives here alone and is nothing after a restart.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -12,7 +12,7 @@ use foldhash::quality::RandomState;
 
 use super::db::Tx;
 use super::plan;
-use super::{KeyText, Pepper, StateError};
+use super::{KeyId, KeyText, Pepper, StateError};
 use crate::gateway::Plan;
 
 /// Who showed a key that was found good.
@@ -22,8 +22,8 @@ pub struct Caller(Arc<KeyRecord>);
 impl Caller {
     /// Id of the key.
     #[must_use]
-    pub fn key_id(&self) -> &Arc<str> {
-        &self.0.id
+    pub fn key_id(&self) -> KeyId {
+        self.0.id
     }
 
     /// The account that pays.
@@ -56,7 +56,7 @@ pub enum Refusal {
 
 #[derive(Debug)]
 struct KeyRecord {
-    id: Arc<str>,
+    id: KeyId,
     account: Arc<Account>,
     plan: Option<Arc<Plan>>,
     revoked: bool,
@@ -67,6 +67,8 @@ struct KeyRecord {
 #[derive(Debug)]
 pub struct Account {
     id: i64,
+    /// As the last commit left it. Changed under the lock of the funds, read without it by every answer.
+    balance: AtomicI64,
     funds: Mutex<Funds>,
 }
 
@@ -74,7 +76,6 @@ pub struct Account {
 /// it where replicas share one.
 #[derive(Debug, Clone, Copy, Default)]
 struct Funds {
-    balance: i64,
     spendable: i64,
     held: i64,
     /// Grows when all that was lent is called in: what was held of it cannot be settled any more.
@@ -83,7 +84,7 @@ struct Funds {
 
 impl Account {
     const fn new(id: i64) -> Self {
-        Self { id, funds: Mutex::new(Funds { balance: 0, spendable: 0, held: 0, loans: 0 }) }
+        Self { id, balance: AtomicI64::new(0), funds: Mutex::new(Funds { spendable: 0, held: 0, loans: 0 }) }
     }
 
     /// Number of the account in the database.
@@ -95,7 +96,7 @@ impl Account {
     /// Credits left as last seen, what is held in reserve included.
     #[must_use]
     pub fn balance(&self) -> i64 {
-        self.funds().balance
+        self.balance.load(Ordering::Relaxed)
     }
 
     /// Credits held by requests under way.
@@ -127,7 +128,7 @@ impl Account {
     pub(super) fn lend(&self, change: i64, balance: i64) {
         let mut funds = self.funds();
         funds.spendable += change;
-        funds.balance = balance;
+        self.balance.store(balance, Ordering::Relaxed);
     }
 
     /// Nothing may be spent here any more until it is lent again.
@@ -184,7 +185,7 @@ impl Hold {
     /// The charge is committed: the balance is now `balance`, and the hold ends.
     pub(super) fn settle(mut self, balance: i64) {
         let mut funds = self.account.funds();
-        funds.balance = balance;
+        self.account.balance.store(balance, Ordering::Relaxed);
         if funds.loans == self.loan {
             funds.spendable -= self.cost;
         }
@@ -209,7 +210,7 @@ struct Roster {
     /// By the digest of the whole key. Without the pepper nobody can aim at an entry, so how long a look-up takes tells
     /// nothing of which part of a key was right: an unknown id and a wrong last letter go the same way.
     by_digest: HashMap<[u8; 32], Arc<KeyRecord>, RandomState>,
-    by_id: HashMap<Arc<str>, Arc<KeyRecord>>,
+    by_id: HashMap<KeyId, Arc<KeyRecord>>,
 }
 
 /// All keys and accounts.
@@ -217,6 +218,8 @@ struct Roster {
 pub struct Book {
     pepper: Pepper,
     keys: ArcSwap<Roster>,
+    /// Changes whenever the keys were read anew, and after that.
+    edition: AtomicU64,
     accounts: Mutex<HashMap<i64, Arc<Account>>>,
     /// Whether replicas share the database.
     shared: bool,
@@ -229,6 +232,7 @@ impl Book {
         Self {
             pepper,
             keys: ArcSwap::default(),
+            edition: AtomicU64::default(),
             accounts: Mutex::default(),
             shared,
             seen_ms: AtomicU64::new(crate::gateway::milliseconds()),
@@ -255,20 +259,38 @@ impl Book {
     /// # Errors
     /// As [`Book::identify`].
     pub fn holder_of(&self, digest: &[u8; 32], now_secs: i64) -> Result<Caller, Refusal> {
-        if self.shared
-            && crate::gateway::milliseconds().saturating_sub(self.seen_ms.load(Ordering::Acquire)) > TRUSTED_MS
-        {
-            return Err(Refusal::Unverified);
-        }
+        self.check_seen()?;
         let keys = self.keys.load();
-        let Some(record) = keys.by_digest.get(digest) else { return Err(Refusal::Unknown) };
-        if record.revoked {
+        let caller = Caller(Arc::clone(keys.by_digest.get(digest).ok_or(Refusal::Unknown)?));
+        self.check(&caller, now_secs)?;
+        Ok(caller)
+    }
+
+    /// A number that is another one once any key was changed.
+    #[must_use]
+    pub fn edition(&self) -> u64 {
+        self.edition.load(Ordering::Acquire)
+    }
+
+    /// Whether a key is good, as far as it says itself: for who found its holder in this edition.
+    ///
+    /// # Errors
+    /// As [`Book::identify`].
+    pub fn check(&self, caller: &Caller, now_secs: i64) -> Result<(), Refusal> {
+        self.check_seen()?;
+        if caller.0.revoked {
             return Err(Refusal::Revoked);
         }
-        if record.expires_at_secs.is_some_and(|end| now_secs >= end) {
+        if caller.0.expires_at_secs.is_some_and(|end| now_secs >= end) {
             return Err(Refusal::Expired);
         }
-        Ok(Caller(Arc::clone(record)))
+        Ok(())
+    }
+
+    /// Refuses to say who is good when the shared database was not seen for too long.
+    fn check_seen(&self) -> Result<(), Refusal> {
+        let since_ms = || crate::gateway::milliseconds().saturating_sub(self.seen_ms.load(Ordering::Acquire));
+        if self.shared && since_ms() > TRUSTED_MS { Err(Refusal::Unverified) } else { Ok(()) }
     }
 
     /// A digest of request parameters for the audit: equal for equal ones, and useless without the pepper.
@@ -317,26 +339,28 @@ impl Book {
         let mut keys = Roster::default();
         for row in &rows {
             let id = row.text(0)?;
+            let id = KeyId::from(id).map_err(|_| StateError::BrokenSeal { table: "api_key", id: id.to_owned() })?;
             let account = self.account(row.int(4)?);
             let balance = row.int(5)?;
             {
                 let mut funds = account.funds();
-                funds.balance = balance;
+                account.balance.store(balance, Ordering::Relaxed);
                 if !self.shared {
                     funds.spendable = balance;
                 }
             }
             let record = Arc::new(KeyRecord {
-                id: id.into(),
+                id,
                 account,
                 plan: plans.get(row.text(6)?).cloned(),
                 revoked: row.maybe_int(3)?.is_some(),
                 expires_at_secs: row.maybe_int(2)?,
             });
             keys.by_digest.insert(row.digest(1)?, Arc::clone(&record));
-            keys.by_id.insert(Arc::clone(&record.id), record);
+            keys.by_id.insert(record.id, record);
         }
         self.keys.store(Arc::new(keys));
+        self.edition.fetch_add(1, Ordering::Release);
         self.seen();
         Ok(())
     }

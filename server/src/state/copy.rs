@@ -46,13 +46,13 @@ const TABLES: &[Table] = &[
     ),
     table!("audit_page", "last_id, first_id, last_ms, requests, body, sum"),
     table!("seal", "of_table, row_id, digest"),
-    table!("usage_day", "account_id, day, endpoint, calls, failed, credits"),
+    table!("usage_day", "account_id, day, endpoint, calls, failed, credits, sum"),
     table!(
         "idempotency",
         "account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, sum"
     ),
-    table!("server_run", "id, started_at_ms, beat_at_ms, stopped_at_ms, unsent"),
-    table!("lost_answer", "request_id, run_id, found_at_ms, refunded_at_ms"),
+    table!("server_run", "id, started_at_ms, beat_at_ms, stopped_at_ms, unsent, sum"),
+    table!("lost_answer", "request_id, run_id, found_at_ms, refunded_at_ms, sum"),
     table!("admin_key", "id, name, digest, created_at, revoked_at"),
     table!("admin_audit", "id, ts_ms, actor, action, target, before_json, after_json, sum"),
     table!(
@@ -63,11 +63,11 @@ const TABLES: &[Table] = &[
     table!("outbox_event", "seq, id, type, created_at_ms, body, sum"),
     table!(
         "webhook_delivery",
-        "event_id, endpoint_id, status, attempts, next_at_ms, lease_owner, lease_until_ms, created_at_ms, finished_at_ms"
+        "event_id, endpoint_id, status, attempts, next_at_ms, lease_owner, lease_until_ms, created_at_ms, finished_at_ms, sum"
     ),
     table!("webhook_attempt", "event_id, endpoint_id, number, at_ms, status, duration_ms, error, sum"),
     table!("stream_event", "id, position, at_ms, sum"),
-    table!("outbox_position", "name, position, generation"),
+    table!("outbox_position", "name, position, generation, sum"),
 ];
 
 /// Rows that are held at a time.

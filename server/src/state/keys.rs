@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use arrayvec::ArrayString;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
@@ -42,6 +43,10 @@ impl Environment {
         [Self::Live, Self::Test, Self::Admin].into_iter().find(|one| one.name() == word)
     }
 }
+
+/// Id of a key, as it is noted: 8 characters, after `admin:` for those of the back office. It goes along from hand to
+/// hand without a place of its own in memory.
+pub type KeyId = ArrayString<14>;
 
 /// A whole key, secret included. It has no `Debug` output and is shown once, by [`KeyText::expose`].
 pub struct KeyText(String);

@@ -170,7 +170,7 @@ fn audit_row(number: usize, caller: &Caller, cost: i64) -> AuditRow {
     AuditRow {
         request_id: RequestId::from(&format!("request-{number:08}")).unwrap(),
         correlation_id: None,
-        key_id: Some(caller.key_id().clone()),
+        key_id: Some(caller.key_id()),
         account: Some(caller.account().id()),
         method: Method::POST,
         endpoint: Some("/v1/transactions"),

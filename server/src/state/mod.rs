@@ -46,7 +46,7 @@ pub use db::{Access, Db, Insert, Place, PostgresAddress, Row, Tx, Value};
 pub use error::StateError;
 pub use home::Home;
 pub use idempotency::{Answered, Keep, Kept, keep};
-pub use keys::{Environment, KeyText, Pepper};
+pub use keys::{Environment, KeyId, KeyText, Pepper};
 pub use ledger::check_ledger;
 pub use office::{AdminListing, ChangeListing, KeyListing, LostAnswer, NewKey, Office, Usage, UsageLine};
 pub use plan::DEFAULT_PLAN;
@@ -255,17 +255,28 @@ impl State {
         Arc::clone(&self.unsent)
     }
 
-    /// Hands over the audit row of a request that costs nothing. Waits while too many wait, never drops a row.
+    /// Hands over the audit row of a request that costs nothing, without waiting.
+    ///
+    /// Tells whether it was taken: not when too many wait already, or the state is closed.
+    #[must_use]
+    pub fn note(&self, audit: &AuditRow) -> bool {
+        let added = if self.queue.is_closed() { None } else { self.rows.add(audit) };
+        if added == Some(true) {
+            // A writer whose queue is full comes to the rows without being told.
+            let _ = self.queue.try_send(Operation::Record);
+        }
+        added.is_some()
+    }
+
+    /// The same, which waits while too many wait and never drops a row.
     ///
     /// # Errors
     /// When the state is closed.
     pub async fn record(&self, audit: AuditRow) -> Result<(), StateError> {
-        let mut added = self.rows.add(audit);
-        while let Err(row) = added {
-            Box::pin(self.flush()).await?;
-            added = self.rows.add(*row);
+        while !self.note(&audit) {
+            self.flush().await?;
         }
-        if added.is_ok_and(|is_first| is_first) { self.hand(Operation::Record).await } else { Ok(()) }
+        Ok(())
     }
 
     /// Changes anything else, together with what else is being committed, or by itself where replicas share the database.

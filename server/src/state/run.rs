@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::db::{Db, Tx};
-use super::{Office, Pepper, StateError};
+use super::db::{Db, Tx, Value, sum};
+use super::{Office, Pepper, StateError, sums};
 
 /// How often a run without charges shows that it lives.
 const BEAT: Duration = Duration::from_secs(10);
@@ -38,6 +38,7 @@ impl Unsent {
 #[derive(Debug)]
 pub(super) struct Run {
     id: String,
+    started_ms: i64,
     unsent: Arc<Unsent>,
     beaten: Instant,
     looked: Instant,
@@ -63,8 +64,9 @@ impl Run {
             "INSERT INTO server_run (id, started_at_ms, beat_at_ms, unsent) VALUES (?1, ?2, ?2, '')",
             &[id.into(), now.into()],
         )?;
+        sums::renew(tx, &sums::RUNS, &[id.into()])?;
         let (beaten, looked) = (Instant::now(), Instant::now());
-        Ok((Self { id: id.to_owned(), unsent, beaten, looked, refunds: None }, report))
+        Ok((Self { id: id.to_owned(), started_ms: now, unsent, beaten, looked, refunds: None }, report))
     }
 
     /// Lets what killed replicas charged for answers that may be lost be given back by itself.
@@ -106,9 +108,12 @@ impl Run {
         self.beaten = Instant::now();
         let now = tx.clock_ms()?;
         let unsent = self.unsent.set().iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+        let row = [(&self.id).into(), self.started_ms.into(), now.into(), Value::Null, (&unsent).into()];
+        let [id, _, beat, _, unsent] = row;
+        // Known here, so that a commit need not read it back.
         tx.execute(
-            "UPDATE server_run SET beat_at_ms = ?2, unsent = ?3 WHERE id = ?1",
-            &[(&self.id).into(), now.into(), (&unsent).into()],
+            "UPDATE server_run SET beat_at_ms = ?2, unsent = ?3, sum = ?4 WHERE id = ?1",
+            &[id, beat, unsent, sum(&row).into()],
         )?;
         Ok(())
     }
@@ -120,7 +125,7 @@ impl Run {
             "UPDATE server_run SET stopped_at_ms = ?2, unsent = '' WHERE id = ?1",
             &[(&self.id).into(), now.into()],
         )?;
-        Ok(())
+        sums::renew(tx, &sums::RUNS, &[(&self.id).into()])
     }
 }
 
@@ -138,14 +143,19 @@ fn note_killed(tx: &mut Tx<'_>) -> Result<BootReport, StateError> {
         report.killed_runs += 1;
         for request_id in row.text(1)?.split_whitespace() {
             // Only what was charged can be lost.
-            report.lost_answers += tx.execute(
+            let lost = tx.execute(
                 "INSERT INTO lost_answer (request_id, run_id, found_at_ms)
                  SELECT request_id, ?2, CAST(?3 AS BIGINT) FROM credit_ledger WHERE request_id = ?1 AND kind = 'charge'
                  ON CONFLICT DO NOTHING",
                 &[request_id.into(), row.text(0)?.into(), now.into()],
             )?;
+            if lost > 0 {
+                sums::renew(tx, &sums::LOST, &[request_id.into()])?;
+            }
+            report.lost_answers += lost;
         }
         tx.execute("UPDATE server_run SET stopped_at_ms = ?2 WHERE id = ?1", &[row.text(0)?.into(), now.into()])?;
+        sums::renew(tx, &sums::RUNS, &[row.text(0)?.into()])?;
     }
     Ok(report)
 }

@@ -1,5 +1,5 @@
-//! Sums: of rows that are written once, a checksum in the row itself, so that a bit that flips on the disk
-//! is seen. They hold off damage only; what must not be forged has a seal or the chain of the ledger.
+//! Sums: of every row that neither a seal nor the chain of the ledger covers, a checksum in the row itself, so that a bit
+//! that flips on the disk is seen. They hold off damage only; what must not be forged has a seal or the chain.
 
 use super::StateError;
 use super::db::{Row, Tx, Value, sum};
@@ -32,11 +32,71 @@ const WRITTEN_ONCE: [Summed; 6] = [
     Summed { table: "stream_event", rows: "SELECT id, position, at_ms, sum FROM stream_event" },
 ];
 
-const WEBHOOKS: Summed = Summed {
-    table: "webhook_endpoint",
-    rows: "SELECT id, account_id, key_id, target_url, event_type, filters, status, status_reason, created_at_ms,
-                  updated_at_ms, sum FROM webhook_endpoint",
-};
+/// A table whose rows change, each with its sum.
+#[derive(Debug)]
+pub(crate) struct Changing {
+    table: &'static str,
+    rows: &'static str,
+    one: &'static str,
+    put: &'static str,
+}
+
+/// The columns that the sum covers, in their order; which row is meant; the parameter behind those of that.
+macro_rules! changing {
+    ($table:literal, $columns:literal, $which:literal, $sum:literal) => {
+        Changing {
+            table: $table,
+            rows: concat!("SELECT ", $columns, ", sum FROM ", $table),
+            one: concat!("SELECT ", $columns, " FROM ", $table, " WHERE ", $which),
+            put: concat!("UPDATE ", $table, " SET sum = ", $sum, " WHERE ", $which),
+        }
+    };
+}
+
+/// By id.
+pub(crate) const WEBHOOKS: Changing = changing!(
+    "webhook_endpoint",
+    "id, account_id, key_id, target_url, event_type, filters, status, status_reason, created_at_ms, updated_at_ms",
+    "id = ?1",
+    "?2"
+);
+/// By event and webhook.
+pub(crate) const DELIVERIES: Changing = changing!(
+    "webhook_delivery",
+    "event_id, endpoint_id, status, attempts, next_at_ms, lease_owner, lease_until_ms, created_at_ms, finished_at_ms",
+    "event_id = ?1 AND endpoint_id = ?2",
+    "?3"
+);
+/// By name.
+pub(crate) const POSITIONS: Changing = changing!("outbox_position", "name, position, generation", "name = ?1", "?2");
+/// By id.
+pub(super) const RUNS: Changing =
+    changing!("server_run", "id, started_at_ms, beat_at_ms, stopped_at_ms, unsent", "id = ?1", "?2");
+/// By request.
+pub(super) const LOST: Changing =
+    changing!("lost_answer", "request_id, run_id, found_at_ms, refunded_at_ms", "request_id = ?1", "?2");
+
+const CHANGING: [&Changing; 4] = [&DELIVERIES, &POSITIONS, &RUNS, &LOST];
+
+/// What one call, one that failed and one credit add to the sum of a day's usage, so that it grows by what is added
+/// without being read. Each bit of a count that flips leaves a difference.
+pub(super) const OF_CALLS: i64 = 3;
+pub(super) const OF_FAILED: i64 = 5;
+pub(super) const OF_CREDITS: i64 = 7;
+
+/// The sum of a day's usage that begins with these counts.
+pub(super) fn of_usage(day: &[Value<'_>; 3], calls: i64, failed: i64, credits: i64) -> i64 {
+    sum(day) + OF_CALLS * calls + OF_FAILED * failed + OF_CREDITS * credits
+}
+
+/// Writes the sum of a row anew after a change; nothing where it is not there any more.
+pub(crate) fn renew(tx: &mut Tx<'_>, of: &'static Changing, which: &[Value<'_>]) -> Result<(), StateError> {
+    if let Some(row) = tx.row(of.one, which)? {
+        let sum = sum(&row.values());
+        tx.execute(of.put, &[which, &[sum.into()]].concat())?;
+    }
+    Ok(())
+}
 
 /// Whether a row fits the sum behind its columns.
 pub(crate) fn fits(row: &Row) -> bool {
@@ -45,8 +105,30 @@ pub(crate) fn fits(row: &Row) -> bool {
     matches!(last, Value::Int(found) if *found == NONE || *found == sum(covered))
 }
 
-fn check_table(tx: &mut Tx<'_>, of: &Summed) -> Result<(), StateError> {
-    tx.each(of.rows, &mut |row| {
+/// Whether the counts of a day fit their sum.
+pub(super) fn usage_fits(row: &Row) -> bool {
+    let values = row.values();
+    let [account, day, endpoint, Value::Int(calls), Value::Int(failed), Value::Int(credits), Value::Int(found)] =
+        values[..]
+    else {
+        return false;
+    };
+    // A count that damage made so large that its sum has no number fits nothing.
+    let Some(grown) = [(OF_CALLS, calls), (OF_FAILED, failed), (OF_CREDITS, credits)]
+        .into_iter()
+        .try_fold(sum(&[account, day, endpoint]), |grown, (each, count)| grown.checked_add(count.checked_mul(each)?))
+    else {
+        return found == NONE;
+    };
+    found == NONE || found == grown
+}
+
+fn check_table(
+    tx: &mut Tx<'_>,
+    (table, rows): (&'static str, &'static str),
+    fits: fn(&Row) -> bool,
+) -> Result<(), StateError> {
+    tx.each(rows, &mut |row| {
         if fits(&row) {
             return Ok(());
         }
@@ -54,27 +136,13 @@ fn check_table(tx: &mut Tx<'_>, of: &Summed) -> Result<(), StateError> {
             Some(Value::Text(text)) => (*text).to_owned(),
             other => format!("{other:?}"),
         };
-        Err(StateError::BrokenSeal { table: of.table, id })
+        Err(StateError::BrokenSeal { table, id })
     })
-}
-
-/// Writes the sum of a webhook anew after a change.
-pub(crate) fn webhook(tx: &mut Tx<'_>, id: &str) -> Result<(), StateError> {
-    let row = tx.row(
-        "SELECT id, account_id, key_id, target_url, event_type, filters, status, status_reason, created_at_ms,
-                updated_at_ms FROM webhook_endpoint WHERE id = ?1",
-        &[id.into()],
-    )?;
-    if let Some(row) = row {
-        let sum = sum(&row.values());
-        tx.execute("UPDATE webhook_endpoint SET sum = ?2 WHERE id = ?1", &[id.into(), sum.into()])?;
-    }
-    Ok(())
 }
 
 /// Checks what is acted on without a look at its sum: webhooks.
 pub(super) fn check_acted_on(tx: &mut Tx<'_>) -> Result<(), StateError> {
-    check_table(tx, &WEBHOOKS)
+    check_table(tx, (WEBHOOKS.table, WEBHOOKS.rows), fits)
 }
 
 /// Checks all sums.
@@ -83,7 +151,10 @@ pub(super) fn check_acted_on(tx: &mut Tx<'_>) -> Result<(), StateError> {
 /// [`StateError::BrokenSeal`] naming the first row that does not fit.
 pub(super) fn check(tx: &mut Tx<'_>) -> Result<(), StateError> {
     check_acted_on(tx)?;
-    WRITTEN_ONCE.iter().try_for_each(|of| check_table(tx, of))?;
+    WRITTEN_ONCE.iter().try_for_each(|of| check_table(tx, (of.table, of.rows), fits))?;
+    CHANGING.iter().try_for_each(|of| check_table(tx, (of.table, of.rows), fits))?;
+    let usage = "SELECT account_id, day, endpoint, calls, failed, credits, sum FROM usage_day";
+    check_table(tx, ("usage_day", usage), usage_fits)?;
     // Their values are held against secrets and seals whenever a state is opened, as long as they have their names.
     let strange = "SELECT name FROM setting WHERE name NOT IN ('pepper', 'master', 'sealed') ORDER BY name";
     match tx.row(strange, &[])? {

@@ -11,7 +11,7 @@ use tokio::runtime::{self, Handle, Runtime};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::error::Elapsed;
 
-use super::audit::{AuditRow, Page};
+use super::audit::{AuditRow, Page, Sheet};
 use super::book::{Book, Hold};
 use super::db::{Db, Tx, Undone};
 use super::idempotency::{self, Keep};
@@ -273,7 +273,7 @@ impl Writer {
             let _ = done.send(lent);
         }
         let mut pages = std::mem::take(&mut self.unwritten);
-        pages.extend(self.rows.take().chunks(BATCH).filter_map(Page::of));
+        pages.extend(self.rows.take());
         match self.commit(&charges, &mut jobs, &pages) {
             Ok(committed) => {
                 let (runtime, mut told) = (charges.first().and_then(|charge| charge.runtime.clone()), Told::default());
@@ -559,12 +559,12 @@ pub(super) fn write_charges(
             idempotency::keep(tx, charge.hold.account().id(), keep, answered, balance)?;
         }
     }
-    let mut page = Page::default();
+    let mut sheet = Sheet::of(charges.len());
     for (charge, balance) in done {
         // The body ends with the balance, which is known only now.
         let digits = u64::from(balance.checked_ilog10().unwrap_or(0) + 1);
-        page.add(&charge.audit, charge.audit.bytes + digits);
+        sheet.add(&charge.audit, charge.audit.bytes + digits);
     }
-    page.finished().map_or(Ok(()), |page| page.write(tx))?;
+    sheet.finished().map_or(Ok(()), |page| page.write(tx))?;
     Ok(outcomes)
 }

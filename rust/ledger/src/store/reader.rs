@@ -222,10 +222,10 @@ impl Generations for Store {
         Ok(self.snapshot()?)
     }
 
-    fn at_hand(&self) -> Option<u64> {
+    fn at_hand(&self, now: Instant) -> Option<u64> {
         let seen = self.seen.load();
         let seen = seen.as_ref()?;
-        let now = seen.at.elapsed();
+        let now = now.saturating_duration_since(seen.at);
         let looked = Duration::from_micros(seen.looked.load(Ordering::Relaxed));
         if now.saturating_sub(looked) > FRESH {
             // So soon after a look at the folder the next manifest cannot be there and collected again.

@@ -61,7 +61,7 @@ pub(crate) async fn run(socket: WebSocket, gateway: Gateway, comer: Comer) {
     };
     let link = Arc::new(Link::default());
     let registered = caller.and_then(|caller| {
-        let key_id = caller.as_ref().map(|caller| Arc::clone(caller.key_id()));
+        let key_id = caller.as_ref().map(Caller::key_id);
         Ok((gateway.events().hub().register(&link, key_id)?, caller))
     });
     let (over, number) = match registered {

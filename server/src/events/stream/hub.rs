@@ -12,6 +12,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::link::Link;
 use super::protocol::{self, Ending};
+use crate::state::KeyId;
 
 /// Streams of one key.
 pub(super) const CONNECTIONS_PER_KEY: usize = 10;
@@ -80,7 +81,7 @@ struct Group {
 
 struct Connection {
     link: Arc<Link>,
-    key_id: Option<Arc<str>>,
+    key_id: Option<KeyId>,
 }
 
 impl Hub {
@@ -192,7 +193,7 @@ impl Hub {
     }
 
     /// Registers a connection.
-    pub fn register(&self, link: &Arc<Link>, key_id: Option<Arc<str>>) -> Result<u64, Ending> {
+    pub fn register(&self, link: &Arc<Link>, key_id: Option<KeyId>) -> Result<u64, Ending> {
         let mut connections = self.connections();
         if connections.len() >= self.most_connections {
             return Err(Ending::Overloaded);

@@ -96,6 +96,7 @@ pub(crate) fn claim(tx: &mut Tx<'_>, endpoint_id: &str, owner: &str, term_ms: i6
              WHERE event_id = ?1 AND endpoint_id = ?2",
             &[event_id.as_str().into(), endpoint_id.into(), owner.into(), until_ms.into()],
         )?;
+        sums::renew(tx, &sums::DELIVERIES, &[event_id.as_str().into(), endpoint_id.into()])?;
         let event = tx.row(
             "SELECT id, type, created_at_ms, body, sum FROM outbox_event WHERE id = ?1",
             &[event_id.as_str().into()],
@@ -131,7 +132,7 @@ fn give_up_damaged(tx: &mut Tx<'_>, event_id: &str, endpoint_id: &str) -> Result
          WHERE event_id = ?1 AND endpoint_id = ?2",
         &[event_id.into(), endpoint_id.into(), crate::state::now_ms().into()],
     )?;
-    Ok(())
+    sums::renew(tx, &sums::DELIVERIES, &[event_id.into(), endpoint_id.into()])
 }
 
 /// Writes down what became of deliveries, as far as they are still this server's.
@@ -162,7 +163,11 @@ fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), StateError> {
          WHERE event_id = ?1 AND endpoint_id = ?2 AND lease_owner = ?3",
         &[event, endpoint, owner.into(), status.into(), done.attempts.into(), next_at_ms.into(), finished.into()],
     )?;
-    let (Some(attempt), 1) = (done.attempt, held) else { return Ok(()) };
+    if held == 0 {
+        return Ok(());
+    }
+    sums::renew(tx, &sums::DELIVERIES, &[event, endpoint])?;
+    let Some(attempt) = done.attempt else { return Ok(()) };
     let last = tx.row(
         "SELECT coalesce(max(number), 0) FROM webhook_attempt WHERE event_id = ?1 AND endpoint_id = ?2",
         &[event, endpoint],
@@ -227,7 +232,7 @@ fn judge(
                  WHERE id = ?1 AND status = 'active'",
                 &[endpoint_id.into(), why.name().into(), now_ms.into()],
             )?;
-            sums::webhook(tx, endpoint_id)?;
+            sums::renew(tx, &sums::WEBHOOKS, &[endpoint_id.into()])?;
         }
     }
     Ok(())
@@ -245,8 +250,8 @@ pub(crate) struct Addressed<'a> {
 pub(crate) fn add(tx: &mut Tx<'_>, events: &[Addressed<'_>], now_ms: i64) -> Result<(), StateError> {
     const EVENT: Insert = Insert { head: "INSERT INTO outbox_event (id, type, created_at_ms, body, sum)", columns: 5 };
     const DELIVERY: Insert = Insert {
-        head: "INSERT INTO webhook_delivery (event_id, endpoint_id, status, attempts, next_at_ms, created_at_ms)",
-        columns: 6,
+        head: "INSERT INTO webhook_delivery (event_id, endpoint_id, status, attempts, next_at_ms, created_at_ms, sum)",
+        columns: 7,
     };
     let mut rows: Vec<Vec<Value<'_>>> = Vec::with_capacity(events.len());
     for one in events {
@@ -259,7 +264,11 @@ pub(crate) fn add(tx: &mut Tx<'_>, events: &[Addressed<'_>], now_ms: i64) -> Res
     let deliveries = events.iter().flat_map(|one| one.webhooks.iter().map(|webhook| (one.id, *webhook)));
     let rows: Vec<Vec<Value<'_>>> = deliveries
         .map(|(event, webhook)| {
-            vec![event.into(), webhook.into(), "pending".into(), 0_i64.into(), due_ms.into(), now_ms.into()]
+            let [event, webhook, status] = [event, webhook, "pending"].map(Value::from);
+            let [attempts, due, now] = [0, due_ms, now_ms].map(Value::from);
+            let none = Value::Null;
+            let sum = sum(&[event, webhook, status, attempts, due, none, none, now, none]);
+            vec![event, webhook, status, attempts, due, now, sum.into()]
         })
         .collect();
     tx.insert(&DELIVERY, &rows)?;
@@ -270,11 +279,15 @@ pub(crate) fn add(tx: &mut Tx<'_>, events: &[Addressed<'_>], now_ms: i64) -> Res
 /// many deliveries that are.
 pub(crate) fn replay(tx: &mut Tx<'_>, endpoint_id: &str, (from_ms, to_ms): (i64, i64)) -> Result<u64, StateError> {
     let due_ms = tx.clock_ms()?;
-    tx.execute(
+    let again = tx.rows(
         "UPDATE webhook_delivery SET status = 'pending', attempts = 0, next_at_ms = ?4, finished_at_ms = NULL
-         WHERE endpoint_id = ?1 AND created_at_ms BETWEEN ?2 AND ?3 AND status <> 'pending'",
+         WHERE endpoint_id = ?1 AND created_at_ms BETWEEN ?2 AND ?3 AND status <> 'pending' RETURNING event_id",
         &[endpoint_id.into(), from_ms.into(), to_ms.into(), due_ms.into()],
-    )
+    )?;
+    for row in &again {
+        sums::renew(tx, &sums::DELIVERIES, &[row.text(0)?.into(), endpoint_id.into()])?;
+    }
+    Ok(again.len() as u64)
 }
 
 /// A delivery as the owner of its webhook sees it.

@@ -128,7 +128,7 @@ pub(crate) fn create(
             endpoint.created_at_ms.into(),
         ],
     )?;
-    sums::webhook(tx, &endpoint.id)?;
+    sums::renew(tx, &sums::WEBHOOKS, &[(&endpoint.id).into()])?;
     add_secret(tx, &endpoint.id, 1, sealed, endpoint.created_at_ms)?;
     Ok(true)
 }
@@ -228,7 +228,7 @@ pub(crate) fn change(
             now_ms.into(),
         ],
     )?;
-    sums::webhook(tx, id)?;
+    sums::renew(tx, &sums::WEBHOOKS, &[id.into()])?;
     Ok(Some(endpoint))
 }
 

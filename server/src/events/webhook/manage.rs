@@ -133,7 +133,7 @@ pub(crate) async fn create(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
         status_reason: None,
         created_at_ms: now_ms(),
     };
-    let (account, key_id, row) = (call.caller.account().id(), call.caller.key_id().clone(), endpoint.clone());
+    let (account, key_id, row) = (call.caller.account().id(), call.caller.key_id(), endpoint.clone());
     let location = format!("/v1/webhooks/{}", endpoint.id);
     let reply = call.reply(&CreatedWebhook { view: endpoint.into(), secret: secret.expose() }).created(location);
     let kept = claim.as_ref().map(|claim| call.keep(&gateway, claim, &reply)).transpose()?;

@@ -59,7 +59,7 @@ impl Limits {
                 Err(not_in_plan(plan, gate))
             };
         };
-        let (bucket, quota) = ((who.clone(), gate.path), Quota::new(rate));
+        let (bucket, quota) = ((who, gate.path), Quota::new(rate));
         if !plan.has_endpoint(gate.path) {
             let decision = self.decide(&bucket, nanoseconds(), quota, 0).await;
             context.set_standing(Standing::new(class, rate, &decision));
@@ -102,7 +102,7 @@ impl Limits {
         if Duration::from_nanos(wait) > LONGEST_WAIT {
             return Ok(refused);
         }
-        let Some(place) = self.lines.join(bucket.clone()) else { return Ok(refused) };
+        let Some(place) = self.lines.join(*bucket) else { return Ok(refused) };
         let admitted = async {
             let _turn = place.turn().await;
             loop {

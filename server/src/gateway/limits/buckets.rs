@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::quality::RandomState;
@@ -9,6 +10,7 @@ use foldhash::quality::RandomState;
 use super::gcra::{Decision, Quota, decide};
 
 const SHARDS: usize = 64;
+const MARKS: usize = 1024;
 /// Buckets of a shard below which nothing is looked through for full ones.
 const FEW: usize = 64;
 
@@ -16,6 +18,8 @@ const FEW: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Buckets<K> {
     hasher: RandomState,
+    /// Set where a bucket was ever taken from: most that never were are known by it without a lock.
+    marks: Box<[AtomicBool; MARKS]>,
     shards: Box<[Mutex<Shard<K>>]>,
     /// Most buckets of a shard.
     most: usize,
@@ -27,6 +31,9 @@ struct Shard<K> {
     arrivals: HashMap<K, u64, RandomState>,
     /// Number of buckets at which full ones are looked for again.
     sweep_at: usize,
+    /// The latest moment of a call. Calls bring the moments at which they began, and come in another order; taken as
+    /// they are, an earlier one would fill the bucket by what it is earlier.
+    latest: u64,
     /// The one bucket of all who come when there is no more room: never open, never shut.
     crowd: u64,
 }
@@ -34,9 +41,10 @@ struct Shard<K> {
 impl<K: Hash + Eq + Clone> Buckets<K> {
     /// Room for about `most` buckets.
     pub fn new(most: usize) -> Self {
-        let shard = || Mutex::new(Shard { arrivals: HashMap::default(), sweep_at: FEW, crowd: 0 });
+        let shard = || Mutex::new(Shard { arrivals: HashMap::default(), sweep_at: FEW, latest: 0, crowd: 0 });
         Self {
             hasher: RandomState::default(),
+            marks: Box::new([const { AtomicBool::new(false) }; MARKS]),
             shards: (0..SHARDS).map(|_| shard()).collect(),
             most: most.div_ceil(SHARDS),
         }
@@ -44,7 +52,8 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
 
     /// Decides on `calls` calls at `now`.
     pub fn call(&self, key: &K, now: u64, quota: Quota, calls: u64) -> Decision {
-        let mut shard = self.shard(key);
+        let (mut shard, mark) = self.find(key);
+        let now = shard.moment(now);
         let kept = shard.arrivals.get_mut(key);
         if let Some(arrival) = kept {
             let decision = decide(*arrival, now, quota, calls);
@@ -53,6 +62,9 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
         }
         let has_room = shard.make_room(now, self.most);
         let decision = decide(if has_room { 0 } else { shard.crowd }, now, quota, calls);
+        if decision.full_in > 0 {
+            mark.store(true, Ordering::Relaxed);
+        }
         match (has_room, decision.full_in) {
             (true, 0) => {}
             (true, _) => drop(shard.arrivals.insert(key.clone(), decision.arrival)),
@@ -63,31 +75,40 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
 
     /// Learns from elsewhere that a bucket is not full before `arrival`.
     pub fn learn(&self, key: &K, now: u64, arrival: u64) {
-        let mut shard = self.shard(key);
+        let (mut shard, mark) = self.find(key);
         if let Some(known) = shard.arrivals.get_mut(key) {
             *known = arrival.max(*known);
         } else if arrival > now && shard.make_room(now, self.most) {
+            mark.store(true, Ordering::Relaxed);
             shard.arrivals.insert(key.clone(), arrival);
         }
     }
 
-    /// Whether a bucket is full for having never been taken from, and there was room for all that were.
+    /// Whether a bucket is full for having never been taken from, or not for long.
     pub fn is_unknown(&self, key: &K) -> bool {
-        let shard = self.shard(key);
+        if !self.mark(self.hasher.hash_one(key)).load(Ordering::Relaxed) {
+            return true;
+        }
+        let (shard, _) = self.find(key);
         shard.crowd == 0 && !shard.arrivals.contains_key(key)
     }
 
     /// Nanoseconds until a bucket is full, as far as is known here.
     pub fn full_in(&self, key: &K, now: u64) -> u64 {
-        self.shard(key).arrivals.get(key).map_or(0, |arrival| arrival.saturating_sub(now))
+        self.find(key).0.arrivals.get(key).map_or(0, |arrival| arrival.saturating_sub(now))
     }
 
-    fn shard(&self, key: &K) -> MutexGuard<'_, Shard<K>> {
+    /// Where a bucket is kept, and its mark.
+    fn find(&self, key: &K) -> (MutexGuard<'_, Shard<K>>, &AtomicBool) {
         let hash = self.hasher.hash_one(key);
         #[expect(clippy::cast_possible_truncation, reason = "the remainder is below 64")]
         let place = (hash % SHARDS as u64) as usize;
         // No code panics while it holds the lock with half a change done.
-        self.shards[place].lock().unwrap_or_else(PoisonError::into_inner)
+        (self.shards[place].lock().unwrap_or_else(PoisonError::into_inner), self.mark(hash))
+    }
+
+    fn mark(&self, hash: u64) -> &AtomicBool {
+        &self.marks[(hash >> 32) as usize % MARKS]
     }
 
     #[cfg(test)]
@@ -97,6 +118,14 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
 }
 
 impl<K: Hash + Eq> Shard<K> {
+    /// The moment of a call as its bucket sees it: none before that of another.
+    const fn moment(&mut self, now: u64) -> u64 {
+        if now > self.latest {
+            self.latest = now;
+        }
+        self.latest
+    }
+
     /// Forgets full buckets when there are many, so that each call pays for a constant share of it.
     fn make_room(&mut self, now: u64, most: usize) -> bool {
         let count = self.arrivals.len();
@@ -143,6 +172,16 @@ mod tests {
         assert!((65..=128).contains(&admitted), "one per bucket and one per shard: {admitted}");
         assert!(buckets.count() <= 64);
         assert!(buckets.call(&1_000_000, 3 * SECOND, quota, 1).is_admitted(), "nobody is shut out for ever");
+    }
+
+    #[test]
+    fn calls_that_come_in_another_order_than_they_began_are_admitted_no_more_often() {
+        let buckets = Buckets::new(64);
+        let quota = Quota::new(Rate::new(100, 200));
+        // 1,000 calls a second for ten seconds, each pair of them the wrong way round.
+        let began = (0..10_000_u64).map(|number| SECOND + (number ^ 1) * 1_000_000);
+        let admitted = began.filter(|now| buckets.call(&(), *now, quota, 1).is_admitted()).count();
+        assert_eq!(admitted, 200 + 999);
     }
 
     #[test]

@@ -9,71 +9,92 @@ use foldhash::quality::RandomState;
 use super::Who;
 
 const SHARDS: usize = 16;
+/// Callers of a shard below which nothing is looked through for those without a call.
+const FEW: usize = 64;
 
 /// How many calls each caller has under way.
-type Under = HashMap<Who, u32, RandomState>;
-
-/// Calls under way, by caller. Who has none is not kept.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     hasher: RandomState,
-    shards: [Mutex<Under>; SHARDS],
+    shards: [Mutex<Shard>; SHARDS],
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    /// Each caller with something that is held once here and once by each of its calls.
+    callers: HashMap<Who, Arc<()>, RandomState>,
+    /// Number of callers at which those without a call are looked for again.
+    sweep_at: usize,
 }
 
 /// One call under way.
 #[derive(Debug)]
-pub(super) struct Call {
-    calls: Arc<Calls>,
-    who: Who,
-}
+pub(super) struct Call(#[expect(dead_code, reason = "it is counted as long as it is held")] Arc<()>);
 
 impl Calls {
     /// One more call, unless there are `most` of them.
-    pub fn begin(self: &Arc<Self>, who: Who, most: u32) -> Option<Call> {
-        let mut shard = self.shard(&who).lock().unwrap_or_else(PoisonError::into_inner);
-        let under_way = shard.entry(who.clone()).or_insert(0);
-        if *under_way >= most {
-            return None;
-        }
-        *under_way += 1;
-        drop(shard);
-        Some(Call { calls: Arc::clone(self), who })
+    pub fn begin(&self, who: Who, most: u32) -> Option<Call> {
+        let mut shard = self.shard(who).lock().unwrap_or_else(PoisonError::into_inner);
+        let call = match shard.callers.get(&who) {
+            Some(held) => held,
+            None => shard.add(who),
+        };
+        // More are only begun under the lock; those that end meanwhile may still count.
+        (Arc::strong_count(call) - 1 < most as usize).then(|| Call(Arc::clone(call)))
     }
 
-    fn shard(&self, who: &Who) -> &Mutex<Under> {
+    fn shard(&self, who: Who) -> &Mutex<Shard> {
         #[expect(clippy::cast_possible_truncation, reason = "the remainder is below 16")]
         let place = (self.hasher.hash_one(who) % SHARDS as u64) as usize;
         &self.shards[place]
     }
 }
 
-impl Drop for Call {
-    fn drop(&mut self) {
-        let mut shard = self.calls.shard(&self.who).lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(under_way) = shard.get_mut(&self.who) {
-            *under_way -= 1;
-            if *under_way == 0 {
-                shard.remove(&self.who);
-            }
+impl Shard {
+    /// A caller who is not here. Those without a call are forgotten when there are many, so that each new one pays for a
+    /// constant share of it.
+    fn add(&mut self, who: Who) -> &Arc<()> {
+        if self.callers.len() >= self.sweep_at.max(FEW) {
+            self.callers.retain(|_, held| Arc::strong_count(held) > 1);
+            self.sweep_at = 2 * self.callers.len();
         }
+        self.callers.entry(who).or_default()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::KeyId;
+
+    fn who(name: &str) -> Who {
+        Who::Key(KeyId::from(name).unwrap())
+    }
 
     #[test]
-    fn calls_are_counted_by_caller_and_forgotten_with_the_last_one() {
-        let calls = Arc::new(Calls::default());
-        let who = |name: &str| Who::Key(name.into());
+    fn calls_are_counted_by_caller_until_they_end() {
+        let calls = Calls::default();
         let first = calls.begin(who("a"), 2).unwrap();
         let second = calls.begin(who("a"), 2).unwrap();
         assert!(calls.begin(who("a"), 2).is_none());
         assert!(calls.begin(who("b"), 2).is_some());
+        assert!(calls.begin(who("c"), 0).is_none());
         drop(first);
         assert!(calls.begin(who("a"), 2).is_some());
         drop(second);
-        assert!(calls.shards.iter().all(|shard| shard.lock().unwrap().is_empty()));
+    }
+
+    #[test]
+    fn callers_without_a_call_are_forgotten_when_there_are_many_and_no_others() {
+        let calls = Calls::default();
+        let stays = calls.begin(who("stays"), 1);
+        for number in 0..100_000 {
+            assert!(calls.begin(who(&number.to_string()), 1).is_some());
+        }
+        let kept: usize = calls.shards.iter().map(|shard| shard.lock().unwrap().callers.len()).sum();
+        assert!(kept <= SHARDS * 2 * FEW, "{kept}");
+        assert!(calls.begin(who("stays"), 1).is_none());
+        drop(stays);
+        assert!(calls.begin(who("stays"), 1).is_some());
     }
 }

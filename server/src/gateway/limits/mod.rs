@@ -25,6 +25,7 @@ use self::buckets::Buckets;
 use self::calls::{Call, Calls};
 use self::queue::Lines;
 use self::shared::Shared;
+use crate::state::KeyId;
 
 pub use plan::{NoRate, Plan, Rate};
 pub use settings::LimitSettings;
@@ -37,10 +38,10 @@ const BUCKETS: usize = 1 << 20;
 const ADDRESSES: usize = 1 << 16;
 
 /// Who calls, as limits see it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who {
     /// A key, by its id.
-    Key(Arc<str>),
+    Key(KeyId),
     /// An address; of IPv6 the first 64 bits, which is what one customer has.
     Address(IpAddr),
 }
@@ -89,7 +90,7 @@ pub(super) struct Limits {
     promises: Buckets<Bucket>,
     wrong_keys: Buckets<Who>,
     lines: Lines<Bucket>,
-    calls: Arc<Calls>,
+    calls: Calls,
     shared: Option<Shared>,
 }
 
@@ -107,7 +108,7 @@ impl Limits {
             promises: Buckets::new(BUCKETS),
             wrong_keys: Buckets::new(ADDRESSES),
             lines: Lines::new(),
-            calls: Arc::default(),
+            calls: Calls::default(),
             settings,
         }
     }

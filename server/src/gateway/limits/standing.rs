@@ -1,14 +1,8 @@
 //! How a caller stands with its limit, in the headers of every answer it gets.
 
-use axum::http::HeaderName;
-
 use super::Rate;
 use super::gcra::Decision;
-use crate::gateway::said::Said;
-
-const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
-const WAITED: HeaderName = HeaderName::from_static("x-queue-wait-ms");
+use crate::gateway::said::{LIMIT, POLICY, Said};
 
 /// How a caller stands with the limit of a class (draft-ietf-httpapi-ratelimit-headers-10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,9 +26,14 @@ impl Standing {
         Self { waited_ms, ..self }
     }
 
+    /// How long it stood in line, where it did.
+    pub const fn waited_ms(&self) -> Option<u64> {
+        self.waited_ms
+    }
+
     /// Says so.
     pub fn tell(&self, said: &mut Said) {
-        let Self { class, rate, remaining, full_in_secs, waited_ms } = self;
+        let Self { class, rate, remaining, full_in_secs, .. } = self;
         let window = rate.burst.div_ceil(rate.per_second);
         // A class with its parameters as a structured field (RFC 9651).
         let mut item = |name, [(one, first), (other, second)]: [(&str, u64); 2]| {
@@ -44,9 +43,6 @@ impl Standing {
         };
         item(POLICY, [(";q=", rate.burst.into()), (";w=", window.into())]);
         item(LIMIT, [(";r=", *remaining), (";t=", *full_in_secs)]);
-        if let Some(waited) = waited_ms {
-            said.number(WAITED, *waited);
-        }
     }
 }
 
@@ -79,11 +75,11 @@ mod tests {
         let headers = said(Standing::new("medium", Rate::new(20, 40), &decide(arrival, 1, quota, 0)));
         assert_eq!(headers["ratelimit-policy"], "\"medium\";q=40;w=2");
         assert_eq!(headers["ratelimit"], "\"medium\";r=37;t=1");
-        assert!(!headers.contains_key("x-queue-wait-ms"));
         let full = decide(0, 0, Quota::new(Rate::new(5, 10)), 0);
-        let headers = said(Standing::new("heavy", Rate::new(5, 10), &full).after_waiting(Some(12)));
+        let waited = Standing::new("heavy", Rate::new(5, 10), &full).after_waiting(Some(12));
+        let headers = said(waited);
         assert_eq!(headers["ratelimit-policy"], "\"heavy\";q=10;w=2");
         assert_eq!(headers["ratelimit"], "\"heavy\";r=10;t=0");
-        assert_eq!(headers["x-queue-wait-ms"], "12");
+        assert_eq!(waited.waited_ms(), Some(12));
     }
 }

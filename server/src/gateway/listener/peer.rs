@@ -2,21 +2,29 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// The other end of a connection: where it is, and the key that it showed last.
+use crate::gateway::arguments::Read;
+use crate::state::{Book, Caller, Refusal};
+
+/// The other end of a connection: where it is, and what it showed and asked last. Most show the same key each time, and
+/// many ask the same thing again and again.
 pub(crate) struct Peer {
     address: SocketAddr,
     shown: Mutex<Option<Shown>>,
+    asked: Mutex<Option<Arc<Read>>>,
 }
 
-/// A key with its digest.
+/// A key, and who holds it.
 struct Shown {
     text: Zeroizing<String>,
     digest: [u8; 32],
+    /// Found in this edition of the keys.
+    edition: u64,
+    holder: Arc<Caller>,
 }
 
 impl fmt::Debug for Peer {
@@ -27,7 +35,7 @@ impl fmt::Debug for Peer {
 
 impl Peer {
     pub const fn new(address: SocketAddr) -> Self {
-        Self { address, shown: Mutex::new(None) }
+        Self { address, shown: Mutex::new(None), asked: Mutex::new(None) }
     }
 
     /// Its address.
@@ -35,19 +43,40 @@ impl Peer {
         self.address.ip().to_canonical()
     }
 
-    /// The digest of a key, which `make` has to make unless the connection showed the same key last, as nearly all do.
-    /// Several clients may share a connection behind a proxy, so the comparison tells none of them of another's key.
-    pub fn digest(&self, key: &str, make: impl FnOnce() -> Option<[u8; 32]>) -> Option<[u8; 32]> {
+    /// What it asked last, if it is that.
+    pub(in crate::gateway) fn asked(&self, is_it: impl FnOnce(&Read) -> bool) -> Option<Arc<Read>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).as_ref().filter(|read| is_it(read)).cloned()
+    }
+
+    /// Remembers what it asks.
+    pub(in crate::gateway) fn ask(&self, read: Arc<Read>) {
+        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
+    }
+
+    /// Who holds a key. Nothing is looked up for the one that the connection showed last, as nearly all do, unless keys
+    /// were changed since. Several clients may share a connection behind a proxy, so the comparison tells none of them
+    /// of another's key.
+    ///
+    /// # Errors
+    /// As [`Book::identify`].
+    pub fn holder(&self, key: &str, book: &Book, now_secs: i64) -> Result<Arc<Caller>, Refusal> {
         // No code panics while it holds the lock with half a change done.
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = &*shown
-            && is_same(known.text.as_bytes(), key.as_bytes())
-        {
-            return Some(known.digest);
-        }
-        let digest = make()?;
-        *shown = Some(Shown { text: Zeroizing::new(key.to_owned()), digest });
-        Some(digest)
+        // Before the look, so that what is changed meanwhile is looked for once more.
+        let edition = book.edition();
+        let known = shown.as_ref().filter(|known| is_same(known.text.as_bytes(), key.as_bytes()));
+        let digest = match known {
+            Some(known) if known.edition == edition => {
+                book.check(&known.holder, now_secs)?;
+                return Ok(Arc::clone(&known.holder));
+            }
+            Some(known) => known.digest,
+            None => book.digest(key).ok_or(Refusal::Malformed)?,
+        };
+        let holder = Arc::new(book.holder_of(&digest, now_secs)?);
+        let text = Zeroizing::new(key.to_owned());
+        *shown = Some(Shown { text, digest, edition, holder: Arc::clone(&holder) });
+        Ok(holder)
     }
 }
 
@@ -60,24 +89,41 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::{Environment, Home, KeyId, KeyText, Options, State};
 
     #[test]
-    fn only_the_key_that_was_shown_last_needs_no_digest() {
-        let peer = Peer::new(SocketAddr::from(([127, 0, 0, 1], 1)));
-        let made = |key: &str, digest: Option<u8>| {
-            let mut made = false;
-            let found = peer.digest(key, || {
-                made = true;
-                digest.map(|byte| [byte; 32])
-            });
-            (found.map(|digest| digest[0]), made)
-        };
-        assert_eq!(made("a", Some(1)), (Some(1), true));
-        assert_eq!(made("a", Some(9)), (Some(1), false));
-        assert_eq!(made("b", Some(2)), (Some(2), true));
-        assert_eq!(made("no key", None), (None, true));
-        assert_eq!(made("bb", None), (None, true));
-        assert_eq!(made("b", Some(9)), (Some(2), false));
-        assert_eq!(made("a", Some(1)), (Some(1), true));
+    fn a_key_that_was_shown_last_is_found_again_until_it_is_changed() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        let made = |name| home.office("t", |office| office.create_key(name, Environment::Live, 5, None)).unwrap();
+        let (one, other) = (made("one"), made("other"));
+        let state = State::start(&home, Options::default(), Box::new(|| ())).unwrap();
+        let (book, peer) = (state.book(), Peer::new(SocketAddr::from(([127, 0, 0, 1], 1))));
+        let shows = |key: &str| peer.holder(key, book, 0).map(|caller| caller.key_id());
+        let (id, key) = (KeyId::from(&one.id).unwrap(), one.key.expose());
+        let first = peer.holder(key, book, 0).unwrap();
+        assert!(Arc::ptr_eq(&first, &peer.holder(key, book, 0).unwrap()), "it was looked up once");
+        assert_eq!(shows(other.key.expose()).unwrap().as_str(), other.id);
+        assert_eq!(shows(key), Ok(id));
+        let wrong = KeyText::generate(Environment::Live).unwrap();
+        for (shown, refused) in
+            [("", Refusal::Malformed), (&key[1..], Refusal::Malformed), (wrong.expose(), Refusal::Unknown)]
+        {
+            assert_eq!(shows(shown), Err(refused));
+            assert_eq!(shows(key), Ok(id));
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let revoked = one.id.clone();
+        runtime.block_on(state.office("t", move |office| office.revoke_key(&revoked))).unwrap();
+        assert_eq!(shows(key), Err(Refusal::Revoked));
+        assert_eq!(shows(key), Err(Refusal::Revoked));
+        assert_eq!(shows(other.key.expose()).unwrap().as_str(), other.id);
+    }
+
+    #[test]
+    fn texts_are_the_same_or_not() {
+        for (one, other) in [("", ""), ("a", "a"), ("a", "b"), ("a", "ab"), ("ab", "a"), ("", "a")] {
+            assert_eq!(is_same(one.as_bytes(), other.as_bytes()), one == other);
+        }
     }
 }

@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0004_seals.sql"),
     include_str!("../../../migrations/sqlite/0005_replicas.sql"),
     include_str!("../../../migrations/sqlite/0006_scale.sql"),
+    include_str!("../../../migrations/sqlite/0007_pages_and_sums.sql"),
 ];
 
 /// Pages of the log of commits from which on it is brought into the database.

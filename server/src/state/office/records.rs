@@ -4,9 +4,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Office;
-use crate::state::StateError;
 use crate::state::audit::{self, AuditFilter, AuditListing, DAY_MS};
 use crate::state::db::Tx;
+use crate::state::{StateError, sums};
 
 /// A change that the back office made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -66,24 +66,34 @@ impl Usage {
         let row = tx.row("SELECT balance, plan FROM account WHERE id = ?1", &[account.into()])?;
         let row = row.ok_or(StateError::Closed)?;
         let rows = tx.rows(
-            "SELECT endpoint, CAST(sum(calls) AS BIGINT), CAST(sum(failed) AS BIGINT), CAST(sum(credits) AS BIGINT)
-             FROM usage_day WHERE account_id = ?1 AND day >= ?2 AND day <= ?3 GROUP BY endpoint ORDER BY endpoint",
+            "SELECT account_id, day, endpoint, calls, failed, credits, sum FROM usage_day
+             WHERE account_id = ?1 AND day >= ?2 AND day <= ?3 ORDER BY endpoint, day",
             &[account.into(), first.into(), last.into()],
         )?;
-        let line = |row: &crate::state::Row| {
-            Ok(UsageLine {
-                endpoint: row.text(0)?.to_owned(),
-                calls: row.int(1)?,
-                failed: row.int(2)?,
-                credits: row.int(3)?,
-            })
-        };
+        let mut by_endpoint: Vec<UsageLine> = Vec::new();
+        for row in &rows {
+            let (endpoint, calls, failed, credits) = (row.text(2)?, row.int(3)?, row.int(4)?, row.int(5)?);
+            if !sums::usage_fits(row) {
+                return Err(StateError::BrokenSeal {
+                    table: "usage_day",
+                    id: format!("{account} {} {endpoint}", row.int(1)?),
+                });
+            }
+            match by_endpoint.last_mut().filter(|line| line.endpoint == endpoint) {
+                Some(line) => {
+                    line.calls += calls;
+                    line.failed += failed;
+                    line.credits += credits;
+                }
+                None => by_endpoint.push(UsageLine { endpoint: endpoint.to_owned(), calls, failed, credits }),
+            }
+        }
         Ok(Self {
             credit_remaining: row.int(0)?,
             plan: row.text(1)?.to_owned(),
             period_start: first * 86_400,
             period_end: (last + 1) * 86_400 - 1,
-            by_endpoint: rows.iter().map(line).collect::<Result<_, StateError>>()?,
+            by_endpoint,
         })
     }
 }
