@@ -30,18 +30,25 @@ fn by_id(received: &[Received]) -> BTreeMap<&str, usize> {
     })
 }
 
-/// Reads a stream at one server after another until it has seen so many events; gives how many ids it saw, how many of
-/// its events it had seen before, and whether they came in order.
+/// Streams that listen, and those that have heard something.
+#[derive(Default)]
+struct Listening {
+    ready: AtomicUsize,
+    heard: AtomicUsize,
+}
+
+/// Reads a stream at one server after another until it has seen so many events, or there was time enough for them; gives
+/// how many ids it saw, how many of its events it had seen before, and whether they came in order.
 fn listen(
     addresses: &RwLock<Vec<SocketAddr>>,
     first: usize,
     key: &str,
-    ready: &AtomicUsize,
-    total: usize,
+    listening: &Listening,
+    (total, until): (usize, Instant),
 ) -> (usize, usize, bool) {
     let mut seen: Vec<(i64, String)> = Vec::new();
     let mut turn = first;
-    while seen.len() < total {
+    while seen.len() < total && Instant::now() < until {
         let address = {
             let addresses = addresses.read().unwrap();
             addresses[turn % addresses.len()]
@@ -57,10 +64,15 @@ fn listen(
             continue;
         }
         if after.is_none() {
-            ready.fetch_add(1, Ordering::SeqCst);
+            listening.ready.fetch_add(1, Ordering::SeqCst);
         }
-        while seen.len() < total {
+        let patience = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        socket.stream().set_read_timeout(Some(patience)).unwrap();
+        while seen.len() < total && Instant::now() < until {
             let Ok(event) = socket.event() else { break };
+            if seen.is_empty() {
+                listening.heard.fetch_add(1, Ordering::SeqCst);
+            }
             seen.push(event);
         }
     }
@@ -89,21 +101,26 @@ fn postgres_replicas_that_are_killed_lose_no_event() {
     });
     // No pause: a webhook holds from the moment that it is made, whichever server makes the events.
     let addresses = RwLock::new(replicas.addresses());
-    let ready = AtomicUsize::new(0);
+    let listening = Listening::default();
     let total = usize::try_from(blocks * per_block).unwrap();
+    let until = Instant::now() + Duration::from_secs(if full() { 3600 } else { 180 });
     let mut secret = String::new();
     let streams: Vec<(usize, usize, bool)> = thread::scope(|scope| {
         let clients: Vec<_> = (0..3)
             .map(|number| {
-                let (addresses, ready, key) = (&addresses, &ready, key.as_str());
-                scope.spawn(move || listen(addresses, number, key, ready, total))
+                let (addresses, listening, key) = (&addresses, &listening, key.as_str());
+                scope.spawn(move || listen(addresses, number, key, listening, (total, until)))
             })
             .collect();
-        within(Duration::from_mins(1), "all streams listen", || ready.load(Ordering::SeqCst) == 3);
+        within(Duration::from_mins(1), "all streams listen", || listening.ready.load(Ordering::SeqCst) == 3);
         secret = webhook(replicas.servers[0].address, &key, &receiver.url("in")).1;
         let every = blocks / kills;
         for block in 0..blocks {
             live.block(per_block);
+            // A stream goes on behind what it heard: one that has heard nothing begins again, with what comes then.
+            if block == 0 {
+                within(Duration::from_mins(1), "all streams hear", || listening.heard.load(Ordering::SeqCst) == 3);
+            }
             if block % every == every - 1 {
                 thread::sleep(Duration::from_millis(next(300)));
                 replicas.replace(usize::try_from(next(3)).unwrap());

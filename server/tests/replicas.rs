@@ -142,6 +142,12 @@ fn spend_under_kills(mut redis: Option<Redis>) {
         thread::sleep(Duration::from_secs(1));
         stop.store(true, Ordering::Relaxed);
     });
+    for server in &servers {
+        let shown = [("X-API-Key", key.expose())];
+        let usage = server.client().unwrap().send("GET", "/v1/usage", &shown, b"").unwrap();
+        let left = usage.json()["data"]["credit_remaining"].to_string();
+        assert_eq!(usage.header("x-credit-remaining"), left, "header and body say the same at every replica");
+    }
     for server in &mut servers {
         server.terminate();
         assert_eq!(server.wait(), Some(0));

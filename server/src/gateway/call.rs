@@ -107,7 +107,7 @@ impl Gateway {
         if let Some(form) = form {
             return Box::pin(self.respond_table(endpoint, context, read, form, (hold, claim))).await;
         }
-        let answer = match self.0.desk.at_hand(&read.asked, context.began()) {
+        let answer = match self.0.desk.at_hand(&read.asked) {
             Some(answer) => answer,
             None => Box::pin(self.work(endpoint, context, &read)).await?,
         };
@@ -260,12 +260,12 @@ impl Gateway {
         let budget = self.budget(endpoint);
         let ticket = self.ticket(endpoint.class)?;
         let (desk, cancel) = (self.0.desk.clone(), context.cancel(&self.0.memory).clone());
-        let asked = Arc::clone(read);
+        let read = Arc::clone(read);
         let done = self
             .0
             .pool
             .run(ticket, budget, context, move || {
-                desk.answer(endpoint, asked.asked.request(), &cancel).map_err(Box::new)
+                desk.answer(endpoint, read.asked.request(), &cancel).map_err(Box::new)
             })
             .await;
         match done {

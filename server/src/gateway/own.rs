@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::accept::{Form, chosen};
 use super::arguments::{self, Arguments};
+use super::pool::Ticket;
 use super::problem::{Status, causes};
 use super::repeat::{self, Turn};
 use super::{Context, Gate, Gateway, Meta, Problem};
@@ -58,6 +59,8 @@ pub(crate) struct Call {
     path: HashMap<String, String>,
     request: Value,
     warnings: Vec<Warning>,
+    /// Its place among the calls at work, held until it is over.
+    _ticket: Ticket,
 }
 
 impl Call {
@@ -80,6 +83,12 @@ impl Call {
             decode(&self.request, method, &mut warnings).map_err(|error| Problem::quietly_from_engine(&error))?;
         self.warn(warnings.into_list());
         Ok(decoded)
+    }
+
+    /// What is left of the credits, for a reply that has asked the database: a replica by itself knows it as of what it
+    /// was lent last.
+    pub fn left(&self, credits: i64) {
+        self.context.facts().left = Some(credits);
     }
 
     /// Adds warnings to the reply.
@@ -254,7 +263,8 @@ impl Gateway {
         };
         context.facts().parameter_hash = Some(self.state().book().parameter_hash(route.path, &raw));
         let (context, headers) = (Arc::clone(context), parts.headers.clone());
-        Ok(Call { caller, context, headers, raw, route, path, request, warnings })
+        let ticket = self.ticket(CostClass::Free)?;
+        Ok(Call { caller, context, headers, raw, route, path, request, warnings, _ticket: ticket })
     }
 }
 

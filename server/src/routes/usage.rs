@@ -23,6 +23,7 @@ pub(super) async fn usage(State(gateway): State<Gateway>, request: Request) -> R
         own.state().flush().await.map_err(|error| call.failed(&error))?;
         let usage = own.read_state(move |tx| Usage::read(tx, account, now_ms())).await;
         let usage = usage.map_err(|error| call.failed(&error))?;
+        call.left(usage.credit_remaining);
         Ok(call.reply(&usage))
     };
     gateway.answer_own(route, request, work).await

@@ -80,9 +80,9 @@ const CHANGING: [&Changing; 4] = [&DELIVERIES, &POSITIONS, &RUNS, &LOST];
 
 /// What one call, one that failed and one credit add to the sum of a day's usage, so that it grows by what is added
 /// without being read. Each bit of a count that flips leaves a difference.
-pub(super) const OF_CALLS: i64 = 3;
-pub(super) const OF_FAILED: i64 = 5;
-pub(super) const OF_CREDITS: i64 = 7;
+const OF_CALLS: i64 = 3;
+const OF_FAILED: i64 = 5;
+const OF_CREDITS: i64 = 7;
 
 /// The sum of a day's usage that begins with these counts.
 pub(super) fn of_usage(day: &[Value<'_>; 3], calls: i64, failed: i64, credits: i64) -> i64 {
