@@ -142,10 +142,9 @@ impl Desk {
     /// The answer of a call where it is kept and nothing has to be waited for; `None` says to ask for
     /// [`Desk::answer`] on a thread that may block.
     #[must_use]
-    pub fn at_hand(&self, asked: &Asked) -> Option<Answer> {
+    pub fn at_hand(&self, asked: &Asked, now: Instant) -> Option<Answer> {
         let (cache, parameters) = (self.cache.as_ref()?, asked.parameters.as_ref()?);
-        let started = Instant::now();
-        let generation = self.ledgers.at_hand(started)?;
+        let generation = self.ledgers.at_hand(now)?;
         // What panicked elsewhere left it whole.
         let mut last = asked.last.lock().unwrap_or_else(PoisonError::into_inner);
         let again = || last.answer.upgrade().filter(|_| last.generation == generation && last.given < WITHOUT_LOOK);
@@ -162,7 +161,7 @@ impl Desk {
             }
         };
         drop(last);
-        let took_ms = || u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let took_ms = || u64::try_from(now.elapsed().as_millis()).unwrap_or(u64::MAX);
         Some(complete(&kept, || self.clock.map_or(0, |_| took_ms()), true))
     }
 

@@ -1,7 +1,7 @@
 //! A call of a data endpoint, check by check, in the one order that all of them share.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -107,7 +107,7 @@ impl Gateway {
         if let Some(form) = form {
             return Box::pin(self.respond_table(endpoint, context, read, form, (hold, claim))).await;
         }
-        let answer = match self.0.desk.at_hand(&read.asked) {
+        let answer = match self.0.desk.at_hand(&read.asked, Instant::now()) {
             Some(answer) => answer,
             None => Box::pin(self.work(endpoint, context, &read)).await?,
         };
