@@ -373,13 +373,14 @@ impl Gateway {
             return Err(Problem::new(Status::ClientGone, "the client went away"));
         }
         let (cost, Answer { data, pagination, warnings }) = (hold.cost(), answer);
-        // Made with a balance of one digit, which the writer replaces by the digits there are.
+        // Made with a balance of one digit, in place of which come the digits there are.
         let (credit_cost, credit_remaining, request_id) = (Some(cost), Some(0), Some(context.request_id));
-        let mut meta = Meta { credit_cost, credit_remaining, pagination, request_id, warnings };
-        let bytes = data.len() + meta.wrap("").len() - 1;
-        let row = context.audit_row(&context.facts(), 200, cost, bytes as u64, context.elapsed());
+        let meta = Meta { credit_cost, credit_remaining, pagination, request_id, warnings };
+        let mut body = meta.wrap(&data);
+        let row = context.audit_row(&context.facts(), 200, cost, body.len() as u64 - 1, context.elapsed());
+        let data_bytes = data.len();
         let keep = claim.map(|Claim { key, request_hash }| {
-            let answer = Answered::Envelope { data: data.clone(), meta: Box::new(meta.clone()) };
+            let answer = Answered::Envelope { data, meta: Box::new(meta) };
             Keep { key, request_hash, answer }
         });
         tracing::trace!("the work is done");
@@ -387,8 +388,8 @@ impl Gateway {
         let remaining = charged.map_err(|error| not_settled(&error, context))?;
         tracing::trace!("the charge is committed");
         context.facts().charged = Some((cost, remaining));
-        meta.credit_remaining = Some(remaining);
-        let response = record::json(context, self.body(meta.wrap(&data), context), Some(remaining));
+        Meta::set_remaining(&mut body, data_bytes, remaining);
+        let response = record::json(context, self.body(body, context), Some(remaining));
         Ok(self.send(response, context))
     }
 

@@ -46,6 +46,14 @@ impl Meta {
         body
     }
 
+    /// Sets the balance in an envelope around so many bytes of data, which was made with a balance of 0.
+    pub(super) fn set_remaining(body: &mut Vec<u8>, data: usize, remaining: i64) {
+        const PLACE: &[u8] = b"\"credit_remaining\":0";
+        let place = body[data..].windows(PLACE.len()).position(|text| text == PLACE);
+        let digit = data + place.expect("it was made with a balance") + PLACE.len() - 1;
+        body.splice(digit..=digit, itoa::Buffer::new().format(remaining).bytes());
+    }
+
     /// As the derived form, which takes several times as long; every call has one or two of these.
     fn write(&self, body: &mut Vec<u8>) {
         let Self { credit_cost, credit_remaining, pagination, request_id, warnings } = self;
@@ -87,6 +95,18 @@ mod tests {
         let meta = Meta { credit_cost: Some(5), request_id: Some(RequestId::from("id").unwrap()), ..Meta::default() };
         let body = String::from_utf8(meta.wrap("[1]")).unwrap();
         assert_eq!(body, r#"{"data":[1],"meta":{"credit_cost":5,"request_id":"id"}}"#);
+    }
+
+    #[test]
+    fn a_balance_that_is_set_later_stands_where_it_would_have_stood() {
+        let data = r#"{"credit_remaining":0}"#;
+        for remaining in [0, 7, 1_234_567_890_123] {
+            let meta = Meta { credit_cost: Some(5), credit_remaining: Some(0), ..Meta::default() };
+            let mut body = meta.wrap(data);
+            Meta::set_remaining(&mut body, data.len(), remaining);
+            let known = Meta { credit_remaining: Some(remaining), ..meta };
+            assert_eq!(String::from_utf8(body).unwrap(), String::from_utf8(known.wrap(data)).unwrap());
+        }
     }
 
     #[test]

@@ -237,7 +237,7 @@ impl State {
     pub async fn charge(&self, hold: Hold, audit: AuditRow, keep: Option<Keep>) -> Result<i64, StateError> {
         let (done, result) = oneshot::channel();
         let request_id = audit.request_id;
-        self.unsent.begin(&request_id);
+        self.unsent.begin(request_id);
         let charge = Operation::Charge(Charge { hold, audit, keep, done, runtime: Handle::try_current().ok() });
         let charged = match self.hand(charge).await {
             Ok(()) => result.await.map_err(|_| StateError::Closed).flatten(),

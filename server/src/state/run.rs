@@ -1,11 +1,13 @@
 //! A run of a server: which charged answers were not sent yet, so that after a kill it is known which may be lost.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use foldhash::quality::RandomState;
+
 use super::db::{Db, Tx, Value, sum};
-use super::{Office, Pepper, StateError, sums};
+use super::{Office, Pepper, RequestId, StateError, sums};
 
 /// How often a run without charges shows that it lives.
 const BEAT: Duration = Duration::from_secs(10);
@@ -16,20 +18,20 @@ const LOOK: Duration = Duration::from_secs(10);
 
 /// Charged answers on their way to their clients.
 #[derive(Debug, Default)]
-pub struct Unsent(Mutex<BTreeSet<String>>);
+pub struct Unsent(Mutex<HashSet<RequestId, RandomState>>);
 
 impl Unsent {
     /// An answer is about to be charged.
-    pub(super) fn begin(&self, request_id: &str) {
-        self.set().insert(request_id.to_owned());
+    pub(super) fn begin(&self, request_id: RequestId) {
+        self.set().insert(request_id);
     }
 
     /// It was sent, or never charged.
-    pub fn end(&self, request_id: &str) {
+    pub fn end(&self, request_id: &RequestId) {
         self.set().remove(request_id);
     }
 
-    fn set(&self) -> MutexGuard<'_, BTreeSet<String>> {
+    fn set(&self) -> MutexGuard<'_, HashSet<RequestId, RandomState>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -107,7 +109,7 @@ impl Run {
     pub fn beat(&mut self, tx: &mut Tx<'_>) -> Result<(), StateError> {
         self.beaten = Instant::now();
         let now = tx.clock_ms()?;
-        let unsent = self.unsent.set().iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+        let unsent = self.unsent.set().iter().map(RequestId::as_str).collect::<Vec<_>>().join(" ");
         let row = [(&self.id).into(), self.started_ms.into(), now.into(), Value::Null, (&unsent).into()];
         let [id, _, beat, _, unsent] = row;
         // Known here, so that a commit need not read it back.
