@@ -47,8 +47,6 @@ pub(super) struct Facts {
     pub charged: Option<(i64, i64)>,
     /// What was left of the credits when the answer was made, where it costs nothing: body and headers say the same.
     pub left: Option<i64>,
-    /// Whether the answer says the facts in its headers already.
-    pub is_told: bool,
     /// How the caller stands with its limit.
     pub standing: Option<Standing>,
 }

@@ -167,10 +167,9 @@ async fn carry(
 
 /// An answer in JSON. Where a caller is told of a limit, as nearly all are, it says what it has to say already.
 pub(super) fn json(context: &Context, body: Body, remaining: Option<i64>) -> Response<Body> {
-    let (mut response, mut facts) = (Response::new(body), context.facts());
+    let (mut response, facts) = (Response::new(body), context.facts());
     if let (Some(remaining), Some(standing)) = (remaining, facts.standing) {
         *response.headers_mut() = say(context, &facts, Some(remaining), Some(&standing)).usual();
-        facts.is_told = true;
     } else {
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
@@ -193,7 +192,7 @@ fn say(context: &Context, facts: &Facts, remaining: Option<i64>, standing: Optio
 /// Says what an answer does not say yet.
 fn add_headers(response: &mut Response<Body>, context: &Context, facts: &Facts, remaining: Option<i64>) {
     let headers = response.headers_mut();
-    if !facts.is_told {
+    if !headers.contains_key(REQUEST_ID) {
         say(context, facts, remaining, facts.standing.as_ref()).tell(headers);
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
