@@ -5,12 +5,17 @@ pub(crate) fn push_text(out: &mut Vec<u8>, text: &str) {
     // Counted instead of looked for, since that is done many bytes at a time.
     let escaped = text.bytes().filter(|byte| *byte < b' ' || matches!(byte, b'"' | b'\\')).count();
     if escaped == 0 {
-        out.push(b'"');
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'"');
+        push_plain(out, text);
     } else {
         serde_json::to_writer(out, text).expect("a text has a JSON form");
     }
+}
+
+/// Adds a string of ours, which needs no escapes.
+pub(crate) fn push_plain(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
 }
 
 /// Adds a number.

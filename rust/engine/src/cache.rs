@@ -27,7 +27,7 @@ pub(crate) enum Data {
 }
 
 impl Data {
-    fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         match self {
             Self::Whole(text) => text.len(),
             Self::Headed(headed) => headed.len(),

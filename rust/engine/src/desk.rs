@@ -40,10 +40,33 @@ pub struct Asked {
 #[derive(Debug, Default)]
 struct Last {
     generation: u64,
-    /// As long as it is kept.
-    answer: Weak<Kept>,
+    answer: Held,
     /// How often it was given without a look.
     given: u32,
+}
+
+/// A hold on an answer that is kept.
+#[derive(Debug)]
+enum Held {
+    /// For as long as others keep it.
+    Loose(Weak<Kept>),
+    /// In any case: a small one, which is so given without a count that all who ask for it would share.
+    Fast(Arc<Kept>),
+}
+
+impl Default for Held {
+    fn default() -> Self {
+        Self::Loose(Weak::new())
+    }
+}
+
+impl Held {
+    /// Most bytes of an answer that is held in any case.
+    const FEW: usize = 512;
+
+    fn of(kept: &Arc<Kept>) -> Self {
+        if kept.data.len() <= Self::FEW { Self::Fast(Arc::clone(kept)) } else { Self::Loose(Arc::downgrade(kept)) }
+    }
 }
 
 /// How often an answer is given without a look: what is looked for is kept, what is not makes room.
@@ -145,24 +168,28 @@ impl Desk {
     pub fn at_hand(&self, asked: &Asked, now: Instant) -> Option<Answer> {
         let (cache, parameters) = (self.cache.as_ref()?, asked.parameters.as_ref()?);
         let generation = self.ledgers.at_hand(now)?;
+        let complete = |kept: &Kept| {
+            let took_ms = || u64::try_from(now.elapsed().as_millis()).unwrap_or(u64::MAX);
+            complete(kept, || self.clock.map_or(0, |_| took_ms()), true)
+        };
         // What panicked elsewhere left it whole.
         let mut last = asked.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let again = || last.answer.upgrade().filter(|_| last.generation == generation && last.given < WITHOUT_LOOK);
-        let kept = match again() {
-            Some(kept) => {
-                last.given += 1;
-                kept
+        let Last { generation: of, answer, given } = &mut *last;
+        if *of == generation && *given < WITHOUT_LOOK {
+            let again = match answer {
+                Held::Fast(kept) => Some(complete(kept)),
+                Held::Loose(kept) => kept.upgrade().map(|kept| complete(&kept)),
+            };
+            if again.is_some() {
+                *given += 1;
+                return again;
             }
-            None => {
-                let question = Question { generation, endpoint: asked.endpoint, parameters: Arc::clone(parameters) };
-                let kept = cache.get(&question)?;
-                *last = Last { generation, answer: Arc::downgrade(&kept), given: 0 };
-                kept
-            }
-        };
+        }
+        let question = Question { generation, endpoint: asked.endpoint, parameters: Arc::clone(parameters) };
+        let kept = cache.get(&question)?;
+        *last = Last { generation, answer: Held::of(&kept), given: 0 };
         drop(last);
-        let took_ms = || u64::try_from(now.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Some(complete(&kept, || self.clock.map_or(0, |_| took_ms()), true))
+        Some(complete(&kept))
     }
 
     /// Answers one call as a table: its rows one after the other, at most 100,000.

@@ -145,6 +145,11 @@ impl Context {
         self.caller.get_or_init(|| caller)
     }
 
+    /// Who calls, where that is known.
+    pub(super) fn caller(&self) -> Option<&Arc<Caller>> {
+        self.caller.get()
+    }
+
     /// The call is let in, with what it holds until it is over.
     pub(super) fn admit(&self, admitted: Admitted) {
         // A call is let in once; a second time what it holds would be given back at once.
@@ -153,12 +158,15 @@ impl Context {
 
     /// What the answer says is left of the caller's credits.
     pub(super) fn remaining(&self) -> Option<i64> {
+        self.remaining_of(&mut self.facts())
+    }
+
+    /// The same for who has the facts.
+    pub(super) fn remaining_of(&self, facts: &mut Facts) -> Option<i64> {
         let caller = self.caller.get()?;
-        let mut facts = self.facts();
-        let Facts { charged, left, .. } = &mut *facts;
-        Some(match charged {
-            Some((_, remaining)) => *remaining,
-            None => *left.get_or_insert_with(|| caller.account().balance()),
+        Some(match facts.charged {
+            Some((_, remaining)) => remaining,
+            None => *facts.left.get_or_insert_with(|| caller.account().balance()),
         })
     }
 

@@ -1,10 +1,11 @@
 //! The success envelope.
 
 use headwater_engine::{Pagination, Warning};
+use memchr::memmem;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::json::{push_number, push_text};
+use crate::json::{push_number, push_plain};
 use crate::state::RequestId;
 
 /// The `meta` of a success. Fields without a value are left out.
@@ -49,7 +50,7 @@ impl Meta {
     /// Sets the balance in an envelope around so many bytes of data, which was made with a balance of 0.
     pub(super) fn set_remaining(body: &mut Vec<u8>, data: usize, remaining: i64) {
         const PLACE: &[u8] = b"\"credit_remaining\":0";
-        let place = body[data..].windows(PLACE.len()).position(|text| text == PLACE);
+        let place = memmem::find(&body[data..], PLACE);
         let digit = data + place.expect("it was made with a balance") + PLACE.len() - 1;
         body.splice(digit..=digit, itoa::Buffer::new().format(remaining).bytes());
     }
@@ -72,7 +73,7 @@ impl Meta {
         }
         if let Some(request_id) = request_id {
             body.extend_from_slice(b",\"request_id\":");
-            push_text(body, request_id);
+            push_plain(body, request_id);
         }
         if !warnings.is_empty() {
             body.extend_from_slice(b",\"warnings\":");

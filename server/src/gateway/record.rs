@@ -15,11 +15,10 @@ use headwater_engine::{ENDPOINTS, Endpoint};
 use tower::Service;
 
 use super::context::Facts;
-use super::limits::Standing;
 use super::listener::{Peer, Routes};
 use super::metrics::{Ended, Refused};
 use super::problem::Status;
-use super::said::{CREDIT_COST, CREDIT_REMAINING, REQUEST_ID, Said};
+use super::said::{CREDIT_COST, CREDIT_REMAINING, REQUEST_ID, Said, Usual};
 use super::telemetry::{Telemetry, Traced};
 use super::{Context, Gateway, Problem, drain, head};
 
@@ -134,9 +133,8 @@ async fn carry(
         tracing::error!(request_id = context.request_id.as_str(), "a handler panicked");
         Problem::internal().response()
     });
-    let remaining = context.remaining();
-    let facts = std::mem::take(&mut *context.facts());
-    add_headers(&mut response, &context, &facts, remaining);
+    let mut facts = std::mem::take(&mut *context.facts());
+    add_headers(&mut response, &context, &mut facts);
     let (took, charged) = (context.elapsed(), facts.charged);
     let gone = context.is_client_gone() && charged.is_none();
     let status = if gone { Status::ClientGone.http() } else { response.status().as_u16() };
@@ -169,31 +167,34 @@ async fn carry(
 pub(super) fn json(context: &Context, body: Body, remaining: Option<i64>) -> Response<Body> {
     let (mut response, facts) = (Response::new(body), context.facts());
     if let (Some(remaining), Some(standing)) = (remaining, facts.standing) {
-        *response.headers_mut() = say(context, &facts, Some(remaining), Some(&standing)).usual();
+        let (id, cost) = told(context, &facts);
+        *response.headers_mut() = Usual::lines(id, cost, remaining, standing);
     } else {
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
     response
 }
 
-fn say(context: &Context, facts: &Facts, remaining: Option<i64>, standing: Option<&Standing>) -> Said {
-    let mut said = Said::new();
-    said.text(REQUEST_ID, &[facts.answered_id.as_deref().unwrap_or(&context.request_id)]);
-    said.number(CREDIT_COST, facts.charged.map_or(0, |(cost, _)| cost));
-    if let Some(remaining) = remaining {
-        said.number(CREDIT_REMAINING, remaining);
-    }
-    if let Some(standing) = standing {
-        standing.tell(&mut said);
-    }
-    said
+/// The id of the request that an answer was made for, and what it cost.
+fn told<'a>(context: &'a Context, facts: &'a Facts) -> (&'a str, i64) {
+    (facts.answered_id.as_deref().unwrap_or(&context.request_id), facts.charged.map_or(0, |(cost, _)| cost))
 }
 
 /// Says what an answer does not say yet.
-fn add_headers(response: &mut Response<Body>, context: &Context, facts: &Facts, remaining: Option<i64>) {
+fn add_headers(response: &mut Response<Body>, context: &Context, facts: &mut Facts) {
     let headers = response.headers_mut();
     if !headers.contains_key(REQUEST_ID) {
-        say(context, facts, remaining, facts.standing.as_ref()).tell(headers);
+        let remaining = context.remaining_of(facts);
+        let ((id, cost), mut said) = (told(context, facts), Said::default());
+        said.text(REQUEST_ID, &[id]);
+        said.number(CREDIT_COST, cost);
+        if let Some(remaining) = remaining {
+            said.number(CREDIT_REMAINING, remaining);
+        }
+        if let Some(standing) = &facts.standing {
+            standing.tell(&mut said);
+        }
+        said.tell(headers);
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     }

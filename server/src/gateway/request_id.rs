@@ -1,7 +1,6 @@
 //! Ids of requests.
 
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::cell::{Cell, RefCell};
 
 use uuid::Builder;
 use uuid::fmt::Hyphenated;
@@ -13,19 +12,18 @@ const FETCHED: usize = 1024;
 /// Bits that count what was made within a millisecond.
 const COUNTER_BITS: u32 = 12;
 
-/// The last time and counter that were given out.
-static LAST: AtomicU64 = AtomicU64::new(0);
-
 thread_local! {
+    /// The last time and counter that this thread gave out.
+    static LAST: Cell<u64> = const { Cell::new(0) };
     static RANDOM: RefCell<([u8; FETCHED], usize)> = const { RefCell::new(([0; FETCHED], FETCHED)) };
 }
 
-/// A `UUIDv7` (RFC 9562, 5.7) that is greater than all that this process made before: milliseconds, a counter of 12 bits
+/// A `UUIDv7` (RFC 9562, 5.7) that is greater than all that this thread made before: milliseconds, a counter of 12 bits
 /// (6.2, method 1), which past its end goes on in the next millisecond, and 62 random bits.
 pub(super) fn new(now_ms: i64) -> RequestId {
     let now = u64::try_from(now_ms).unwrap_or(0) << COUNTER_BITS;
-    let next = |last: u64| now.max(last + 1);
-    let moment = next(LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(next(last))).unwrap_or(now));
+    let moment = now.max(LAST.get() + 1);
+    LAST.set(moment);
     let mut rest = [0; 10];
     let counter = u16::try_from(moment & ((1 << COUNTER_BITS) - 1)).expect("a counter has 12 bits");
     rest[..2].copy_from_slice(&counter.to_be_bytes());

@@ -1,9 +1,11 @@
 //! What an answer says in its headers: values that are written one behind the other into one piece of memory.
 
-use std::sync::LazyLock;
+use std::cell::RefCell;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use super::limits::Standing;
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub(super) const CREDIT_COST: HeaderName = HeaderName::from_static("x-credit-cost");
@@ -11,18 +13,52 @@ pub(super) const CREDIT_REMAINING: HeaderName = HeaderName::from_static("x-credi
 pub(super) const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 pub(super) const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
-/// The lines of nearly every answer, those that are the same for all of them first: to copy them takes less than to look
-/// for the place of each.
-static USUAL: LazyLock<HeaderMap> = LazyLock::new(|| {
-    let anew =
-        [REQUEST_ID, CREDIT_COST, CREDIT_REMAINING, POLICY, LIMIT].map(|name| (name, HeaderValue::from_static("")));
-    let same = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-    ];
-    same.into_iter().chain(anew).collect()
-});
+/// The lines of nearly every answer, as this thread said them last. In the next one most are the same, and to copy a line
+/// takes less than to make it.
+#[derive(Debug, Default)]
+pub(super) struct Usual {
+    lines: HeaderMap,
+    cost: Option<i64>,
+    remaining: Option<i64>,
+    standing: Option<Standing>,
+}
+
+impl Usual {
+    /// The lines of an answer in JSON to a caller who is told of a limit.
+    pub fn lines(id: &str, cost: i64, remaining: i64, standing: Standing) -> HeaderMap {
+        thread_local! {
+            static LAST: RefCell<Usual> = RefCell::default();
+        }
+        LAST.with_borrow_mut(|last| last.next(id, cost, remaining, standing))
+    }
+
+    fn next(&mut self, id: &str, cost: i64, remaining: i64, standing: Standing) -> HeaderMap {
+        if self.lines.is_empty() {
+            self.lines = HeaderMap::from_iter([
+                // First, where it is found at once.
+                (REQUEST_ID, HeaderValue::from_static("")),
+                (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+                (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+                (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+            ]);
+        }
+        let mut said = Said::default();
+        if self.cost.replace(cost) != Some(cost) {
+            said.number(CREDIT_COST, cost);
+        }
+        if self.remaining.replace(remaining) != Some(remaining) {
+            said.number(CREDIT_REMAINING, remaining);
+        }
+        if self.standing.replace(standing) != Some(standing) {
+            standing.tell(&mut said);
+        }
+        said.tell(&mut self.lines);
+        let mut lines = self.lines.clone();
+        let (_, place) = lines.iter_mut().next().expect("the id has its line");
+        *place = HeaderValue::from_str(id).expect("an id is header text");
+        lines
+    }
+}
 
 /// Header lines of ours that are made anew for every answer.
 #[derive(Default)]
@@ -35,14 +71,7 @@ pub(super) struct Said {
 
 /// Most of them.
 const LINES: usize = 5;
-/// Bytes of their values in nearly every answer.
-const BYTES: usize = 192;
-
 impl Said {
-    pub fn new() -> Self {
-        Self { text: Vec::with_capacity(BYTES), ..Self::default() }
-    }
-
     /// A line whose value are these pieces, which are printable text.
     pub fn text(&mut self, name: HeaderName, pieces: &[&str]) {
         for piece in pieces {
@@ -59,54 +88,43 @@ impl Said {
 
     /// Says all of it.
     pub fn tell(self, headers: &mut HeaderMap) {
-        for (name, value) in self.values() {
-            headers.insert(name, value);
-        }
-    }
-
-    /// Says all of it in an answer in JSON, of which the lines are those that nearly every answer has, in that order.
-    pub fn usual(self) -> HeaderMap {
-        let mut headers = USUAL.clone();
-        let same = headers.len() - LINES;
-        for ((place, told), (name, value)) in headers.iter_mut().skip(same).zip(self.values()) {
-            debug_assert_eq!(*place, name);
-            *told = value;
-        }
-        headers
-    }
-
-    fn values(self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let (text, mut begin) = (Bytes::from(self.text), 0);
-        self.lines.into_iter().flatten().map(move |(name, end)| {
+        for (name, end) in self.lines.into_iter().flatten() {
             let value = HeaderValue::from_maybe_shared(text.slice(begin..end));
+            headers.insert(name, value.expect("ids, names and numbers are header text"));
             begin = end;
-            (name, value.expect("ids, names and numbers are header text"))
-        })
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::limits::{Quota, Rate, decide};
     use super::*;
 
     #[test]
-    fn the_usual_answer_says_the_same_in_either_way() {
-        let said = || {
-            let mut said = Said::new();
-            for (number, name) in [REQUEST_ID, CREDIT_COST, CREDIT_REMAINING, POLICY, LIMIT].into_iter().enumerate() {
-                said.text(name, &["value ", &number.to_string()]);
-            }
-            said
+    fn the_usual_answer_says_what_others_say_whatever_was_said_before() {
+        let standing = |calls| {
+            let rate = Rate::new(20, 40);
+            Standing::new("medium", rate, &decide(0, 1, Quota::new(rate), calls))
         };
-        let mut told = HeaderMap::new();
-        said().tell(&mut told);
-        let usual = said().usual();
-        assert_eq!((told.len(), usual.len()), (5, 8));
-        assert!(told.iter().all(|(name, value)| usual[name] == value), "{usual:?}");
-        assert_eq!(usual[header::CONTENT_TYPE], "application/json");
-        assert_eq!(
-            (&usual[header::X_CONTENT_TYPE_OPTIONS], &usual[header::CACHE_CONTROL]),
-            (&"nosniff".parse().unwrap(), &"no-store".parse().unwrap())
-        );
+        let mut usual = Usual::default();
+        let answers = [("a", 0, 7, 1), ("b", 0, 7, 1), ("c", 5, 2, 1), ("d", 5, 2, 3), ("e", 0, 2, 3), ("f", 0, 7, 1)];
+        for (id, cost, remaining, calls) in answers {
+            let mut said = Said::default();
+            said.text(REQUEST_ID, &[id]);
+            said.number(CREDIT_COST, cost);
+            said.number(CREDIT_REMAINING, remaining);
+            standing(calls).tell(&mut said);
+            let mut told = HeaderMap::new();
+            said.tell(&mut told);
+            let more = [
+                ("content-type", "application/json"),
+                ("x-content-type-options", "nosniff"),
+                ("cache-control", "no-store"),
+            ];
+            told.extend(more.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))));
+            assert_eq!(usual.next(id, cost, remaining, standing(calls)), told);
+        }
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::db::{Tx, Value, sum};
 use super::{KeyId, StateError, sums};
-use crate::json::{push_number, push_text};
+use crate::json::{push_number, push_plain, push_text};
 
 /// Id of a request, of at most so many characters as a UUID has. It goes along from hand to hand without a place of its
 /// own in memory.
@@ -141,7 +141,7 @@ impl Sheet {
     /// A request as [`listings`] reads it.
     fn line(&mut self, row: &AuditRow, bytes: u64) {
         self.page.body.extend_from_slice(if self.page.requests == 0 { b"[[" } else { b",[" });
-        plain(&mut self.page.body, &row.request_id);
+        push_plain(&mut self.page.body, &row.request_id);
         self.page.body.push(b',');
         match row.correlation_id.as_deref() {
             Some(id) => push_text(&mut self.page.body, id),
@@ -181,10 +181,12 @@ impl Sheet {
             }
             Entry::Vacant(place) => {
                 match &said {
-                    Said::Key(id) => plain(line, id),
-                    Said::Method(method) => plain(line, method.as_str()),
-                    Said::Endpoint(path) => plain(line, path),
-                    Said::Parameters(hash) => plain(line, std::str::from_utf8(&hex(hash)).expect("digits are text")),
+                    Said::Key(id) => push_plain(line, id),
+                    Said::Method(method) => push_plain(line, method.as_str()),
+                    Said::Endpoint(path) => push_plain(line, path),
+                    Said::Parameters(hash) => {
+                        push_plain(line, std::str::from_utf8(&hex(hash)).expect("digits are text"));
+                    }
                 }
                 *place.insert(self.page.requests)
             }
@@ -253,13 +255,6 @@ impl Page {
         }
         Ok(())
     }
-}
-
-/// Adds a text of ours, which needs no escapes.
-fn plain(line: &mut Vec<u8>, text: &str) {
-    line.push(b'"');
-    line.extend_from_slice(text.as_bytes());
-    line.push(b'"');
 }
 
 fn hex(bytes: &[u8; 32]) -> [u8; 64] {

@@ -4,7 +4,7 @@
 //! changes them; what requests hold in reserve lives here alone and is nothing after a restart.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -14,6 +14,7 @@ use super::db::Tx;
 use super::plan;
 use super::{KeyId, KeyText, Pepper, StateError};
 use crate::gateway::Plan;
+use crate::spread::Place;
 
 /// Who showed a key that was found good.
 #[derive(Debug, Clone)]
@@ -36,6 +37,18 @@ impl Caller {
     #[must_use]
     pub fn plan(&self) -> Option<&Arc<Plan>> {
         self.0.plan.as_ref()
+    }
+
+    /// Counts one more call under way, unless there are `most` of them. Each that was counted is to be ended.
+    #[must_use]
+    pub fn begin_call(&self, most: u32) -> bool {
+        let one_more = |calls| (calls < most).then(|| calls + 1);
+        self.0.calls.0.fetch_update(Ordering::AcqRel, Ordering::Relaxed, one_more).is_ok()
+    }
+
+    /// A call is over.
+    pub fn end_call(&self) {
+        self.0.calls.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -61,6 +74,8 @@ struct KeyRecord {
     plan: Option<Arc<Plan>>,
     revoked: bool,
     expires_at_secs: Option<i64>,
+    /// Calls under way, however often the keys are read anew meanwhile.
+    calls: Arc<Place<AtomicU32>>,
 }
 
 /// An account with its credits.
@@ -336,7 +351,7 @@ impl Book {
              FROM api_key JOIN account ON account.id = account_id",
             &[],
         )?;
-        let mut keys = Roster::default();
+        let (before, mut keys) = (self.keys.load(), Roster::default());
         for row in &rows {
             let id = row.text(0)?;
             let id = KeyId::from(id).map_err(|_| StateError::BrokenSeal { table: "api_key", id: id.to_owned() })?;
@@ -355,6 +370,7 @@ impl Book {
                 plan: plans.get(row.text(6)?).cloned(),
                 revoked: row.maybe_int(3)?.is_some(),
                 expires_at_secs: row.maybe_int(2)?,
+                calls: before.by_id.get(&id).map(|known| Arc::clone(&known.calls)).unwrap_or_default(),
             });
             keys.by_digest.insert(row.digest(1)?, Arc::clone(&record));
             keys.by_id.insert(record.id, record);

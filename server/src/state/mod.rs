@@ -139,6 +139,7 @@ impl State {
             leases: Leases::new(&id),
             run,
             retention: Retention::new(options.audit_days),
+            last: 0,
         };
         let mut threads = vec![spawn("state-writer", move || writer.run())?];
         let mut jobs = None;

@@ -25,6 +25,9 @@ use super::{StateError, retention};
 const BATCH: usize = 4096;
 /// How long rows that nobody waits for are gathered before they are committed, unless something else is.
 const LINGER: Duration = Duration::from_millis(10);
+/// How long more is waited for in one go, and in all.
+const MOMENT: Duration = Duration::from_micros(50);
+const LONGEST_MOMENT: Duration = Duration::from_micros(500);
 /// How often changes of other processes are looked for.
 const POLL: Duration = Duration::from_millis(50);
 /// The same where replicas share the database, and a notification usually comes first.
@@ -172,6 +175,8 @@ pub(super) struct Writer {
     pub leases: Leases,
     pub run: Run,
     pub retention: retention::Retention,
+    /// How much came the last time.
+    pub last: usize,
 }
 
 /// What a commit made of a batch.
@@ -243,7 +248,23 @@ impl Writer {
             batch.push(next);
             self.take_waiting(&mut batch);
         }
+        self.wait_for_more(&mut batch);
+        self.last = batch.len();
         batch
+    }
+
+    /// Waits a moment where far fewer came than the time before: those who were told of the last commit come again, and
+    /// behind a commit of the first few of them all the others would wait.
+    fn wait_for_more(&mut self, batch: &mut Vec<Operation>) {
+        let begun = Instant::now();
+        while batch.len() < self.last / 2 && begun.elapsed() < LONGEST_MOMENT {
+            let before = batch.len();
+            thread::sleep(MOMENT);
+            self.take_waiting(batch);
+            if batch.len() == before {
+                break;
+            }
+        }
     }
 
     fn take_waiting(&mut self, batch: &mut Vec<Operation>) {

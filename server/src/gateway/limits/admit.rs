@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use super::calls::Call;
 use super::gcra::{Decision, Quota};
 use super::standing::whole_seconds;
 use super::{Admitted, Bucket, Gate, Limits, Plan, Standing, Who, nanoseconds, nanoseconds_at};
@@ -83,7 +84,11 @@ impl Limits {
             let seconds = self.come_back(&bucket, quota, decision.retry_in);
             return Err(refusal("rate_limited", rate.per_second, message).after(seconds));
         }
-        let call = self.calls.begin(who, plan.concurrency).ok_or_else(|| {
+        let call = match context.caller() {
+            Some(caller) => Call::of_key(caller, plan.concurrency),
+            None => self.calls.begin(who, plan.concurrency),
+        };
+        let call = call.ok_or_else(|| {
             let message = format!("{} calls are under way already: wait for one of them to end", plan.concurrency);
             refusal("concurrency", plan.concurrency, message).after(1)
         })?;

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use foldhash::quality::RandomState;
 
 use super::gcra::{Decision, Quota, decide};
+use crate::spread::Place;
 
 const SHARDS: usize = 64;
 const MARKS: usize = 1024;
@@ -20,7 +21,7 @@ pub(crate) struct Buckets<K> {
     hasher: RandomState,
     /// Set where a bucket was ever taken from: most that never were are known by it without a lock.
     marks: Box<[AtomicBool; MARKS]>,
-    shards: Box<[Mutex<Shard<K>>]>,
+    shards: Box<[Place<Mutex<Shard<K>>>]>,
     /// Most buckets of a shard.
     most: usize,
 }
@@ -41,7 +42,7 @@ struct Shard<K> {
 impl<K: Hash + Eq + Clone> Buckets<K> {
     /// Room for about `most` buckets.
     pub fn new(most: usize) -> Self {
-        let shard = || Mutex::new(Shard { arrivals: HashMap::default(), sweep_at: FEW, latest: 0, crowd: 0 });
+        let shard = || Place(Mutex::new(Shard { arrivals: HashMap::default(), sweep_at: FEW, latest: 0, crowd: 0 }));
         Self {
             hasher: RandomState::default(),
             marks: Box::new([const { AtomicBool::new(false) }; MARKS]),
@@ -104,7 +105,7 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
         #[expect(clippy::cast_possible_truncation, reason = "the remainder is below 64")]
         let place = (hash % SHARDS as u64) as usize;
         // No code panics while it holds the lock with half a change done.
-        (self.shards[place].lock().unwrap_or_else(PoisonError::into_inner), self.mark(hash))
+        (self.shards[place].0.lock().unwrap_or_else(PoisonError::into_inner), self.mark(hash))
     }
 
     fn mark(&self, hash: u64) -> &AtomicBool {
@@ -113,7 +114,7 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
 
     #[cfg(test)]
     fn count(&self) -> usize {
-        self.shards.iter().map(|shard| shard.lock().unwrap().arrivals.len()).sum()
+        self.shards.iter().map(|shard| shard.0.lock().unwrap().arrivals.len()).sum()
     }
 }
 

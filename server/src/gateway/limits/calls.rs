@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use foldhash::quality::RandomState;
 
 use super::Who;
+use crate::state::Caller;
 
 const SHARDS: usize = 16;
 /// Callers of a shard below which nothing is looked through for those without a call.
 const FEW: usize = 64;
 
-/// How many calls each caller has under way.
+/// How many calls each caller has under way, of those that do not count them themselves.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     hasher: RandomState,
@@ -27,9 +28,29 @@ struct Shard {
     sweep_at: usize,
 }
 
-/// One call under way.
+/// One call under way, counted as long as it is held.
 #[derive(Debug)]
-pub(super) struct Call(#[expect(dead_code, reason = "it is counted as long as it is held")] Arc<()>);
+pub(super) enum Call {
+    /// By the key that it is made with.
+    Key(Arc<Caller>),
+    /// Among those of its caller.
+    Other(#[expect(dead_code, reason = "it is counted as long as it is held")] Arc<()>),
+}
+
+impl Call {
+    /// One more call of a key, unless there are `most` of them.
+    pub fn of_key(caller: &Arc<Caller>, most: u32) -> Option<Self> {
+        caller.begin_call(most).then(|| Self::Key(Arc::clone(caller)))
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        if let Self::Key(caller) = self {
+            caller.end_call();
+        }
+    }
+}
 
 impl Calls {
     /// One more call, unless there are `most` of them.
@@ -40,7 +61,7 @@ impl Calls {
             None => shard.add(who),
         };
         // More are only begun under the lock; those that end meanwhile may still count.
-        (Arc::strong_count(call) - 1 < most as usize).then(|| Call(Arc::clone(call)))
+        (Arc::strong_count(call) - 1 < most as usize).then(|| Call::Other(Arc::clone(call)))
     }
 
     fn shard(&self, who: Who) -> &Mutex<Shard> {
@@ -65,7 +86,7 @@ impl Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::KeyId;
+    use crate::state::{Environment, Home, KeyId, Options, State};
 
     fn who(name: &str) -> Who {
         Who::Key(KeyId::from(name).unwrap())
@@ -82,6 +103,29 @@ mod tests {
         drop(first);
         assert!(calls.begin(who("a"), 2).is_some());
         drop(second);
+    }
+
+    #[test]
+    fn calls_of_a_key_are_counted_however_often_keys_are_read_anew() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        let made = home.office("t", |office| office.create_key("t", Environment::Live, 5, None)).unwrap();
+        let state = State::start(&home, Options::default(), Box::new(|| ())).unwrap();
+        let caller = || Arc::new(state.book().identify(made.key.expose(), 0).unwrap());
+        let first = Call::of_key(&caller(), 2).unwrap();
+        let edition = state.book().edition();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime
+            .block_on(state.office("t", |office| office.create_key("other", Environment::Live, 5, None).map(drop)))
+            .unwrap();
+        assert!(state.book().edition() > edition);
+        let second = Call::of_key(&caller(), 2).unwrap();
+        assert!(Call::of_key(&caller(), 2).is_none());
+        drop(first);
+        let third = Call::of_key(&caller(), 2).unwrap();
+        assert!(Call::of_key(&caller(), 2).is_none());
+        drop((second, third));
+        assert!(Call::of_key(&caller(), 1).is_some());
     }
 
     #[test]

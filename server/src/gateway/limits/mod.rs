@@ -27,6 +27,8 @@ use self::queue::Lines;
 use self::shared::Shared;
 use crate::state::KeyId;
 
+#[cfg(test)]
+pub(super) use gcra::{Quota, decide};
 pub use plan::{NoRate, Plan, Rate};
 pub use settings::LimitSettings;
 pub use shared::RedisAddress;

@@ -67,7 +67,7 @@ mod tests {
             arrival = decide(arrival, 1, quota, 1).arrival;
         }
         let said = |standing: Standing| {
-            let (mut said, mut headers) = (Said::new(), HeaderMap::new());
+            let (mut said, mut headers) = (Said::default(), HeaderMap::new());
             standing.tell(&mut said);
             said.tell(&mut headers);
             headers

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::http::{HeaderValue, Request, Response, Version, header};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 
 use super::pulse::{Pulse, Why};
-use super::sent::Open;
+use super::sent::{Open, Sent};
 use super::wire::{Watched, Wire};
 use super::{Peer, Terms};
 
@@ -112,7 +112,7 @@ pub(super) async fn serve<S: Routes>(
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let (open, leaving) = (Open::new(&asked), Arc::clone(&leaving));
         let version = request.version();
-        let answer = routes.answer(request.map(Body::new), &from);
+        let answer = routes.answer(request.map(whole), &from);
         async move {
             let mut response = answer.await;
             if is_stopping(&leaving) && version < Version::HTTP_2 {
@@ -125,6 +125,11 @@ pub(super) async fn serve<S: Routes>(
     watch_over(connection, &pulse, &shared.terms, stopping, peer).await;
 }
 
+/// The body of a request. Of most there is none.
+fn whole(body: Incoming) -> Body {
+    if body.is_end_stream() { Body::empty() } else { Body::new(body) }
+}
+
 /// What a connection can be told.
 trait Closing: Future {
     /// To take nothing new.
@@ -133,7 +138,7 @@ trait Closing: Future {
 
 impl<I, S> Closing for hyper_util::server::conn::auto::UpgradeableConnection<'_, I, S, TokioExecutor>
 where
-    S: hyper::service::Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>,
+    S: hyper::service::Service<Request<Incoming>, Response = Response<Sent>, Error = Infallible>,
     S::Future: Send + 'static,
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {

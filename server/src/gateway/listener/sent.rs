@@ -25,16 +25,17 @@ impl Open {
     }
 
     /// The answer is there; what is left is to send it.
-    pub fn send(mut self, mut answer: Response<Body>) -> Response<Body> {
+    pub fn send(mut self, mut answer: Response<Body>) -> Response<Sent> {
         self.answered = true;
         let on_its_way = answer.extensions_mut().remove();
         answer.map(|body| {
-            if body.is_end_stream() {
-                self.pulse.handed_over(on_its_way);
-                return body;
+            let mut sent = Sent { body, open: self, on_its_way };
+            if sent.is_end_stream() {
+                sent.hand_over();
+            } else {
+                sent.open.pulse.waits(sent.open.number, true);
             }
-            self.pulse.waits(self.number, true);
-            Body::new(Sent { body, open: self, on_its_way })
+            sent
         })
     }
 }
@@ -46,10 +47,16 @@ impl Drop for Open {
 }
 
 /// The body of an answer. Who asks for its next piece has room for it; who does not ask lets it wait.
-struct Sent {
+pub(super) struct Sent {
     body: Body,
     open: Open,
     on_its_way: Option<Arc<OnItsWay>>,
+}
+
+impl Sent {
+    fn hand_over(&mut self) {
+        self.open.pulse.handed_over(self.on_its_way.take());
+    }
 }
 
 impl HttpBody for Sent {
@@ -60,8 +67,7 @@ impl HttpBody for Sent {
         let frame = Pin::new(&mut self.body).poll_frame(cx);
         self.open.pulse.waits(self.open.number, frame.is_ready());
         if matches!(frame, Poll::Ready(None)) || self.body.is_end_stream() {
-            let on_its_way = self.on_its_way.take();
-            self.open.pulse.handed_over(on_its_way);
+            self.hand_over();
         }
         frame
     }
