@@ -67,9 +67,16 @@ impl Meta {
             body.extend_from_slice(b",\"credit_remaining\":");
             push_number(body, *remaining);
         }
-        if let Some(pagination) = pagination {
-            body.extend_from_slice(b",\"pagination\":");
-            serde_json::to_writer(&mut *body, pagination).expect("numbers have a JSON form");
+        if let Some(Pagination { limit, offset, total }) = pagination {
+            body.extend_from_slice(b",\"pagination\":{\"limit\":");
+            push_number(body, *limit);
+            body.extend_from_slice(b",\"offset\":");
+            push_number(body, *offset);
+            if let Some(total) = total {
+                body.extend_from_slice(b",\"total\":");
+                push_number(body, *total);
+            }
+            body.push(b'}');
         }
         if let Some(request_id) = request_id {
             body.extend_from_slice(b",\"request_id\":");
@@ -113,13 +120,12 @@ mod tests {
     #[test]
     fn meta_is_written_as_it_is_described() {
         let warning = Warning { code: "c".to_owned(), message: "a\"b".to_owned(), field: None };
-        let pagination = Pagination { limit: 1, offset: 2, total: Some(3) };
-        for present in 0..32 {
+        for present in 0..64 {
             let is = |bit: u32| present >> bit & 1 == 1;
             let meta = Meta {
                 credit_cost: is(0).then_some(-5),
                 credit_remaining: is(1).then_some(7),
-                pagination: is(2).then_some(pagination),
+                pagination: is(2).then_some(Pagination { limit: 1, offset: 2, total: is(5).then_some(3) }),
                 request_id: is(3).then(|| RequestId::from("id").unwrap()),
                 warnings: if is(4) { vec![warning.clone()] } else { Vec::new() },
             };

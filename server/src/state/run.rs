@@ -109,7 +109,9 @@ impl Run {
     pub fn beat(&mut self, tx: &mut Tx<'_>) -> Result<(), StateError> {
         self.beaten = Instant::now();
         let now = tx.clock_ms()?;
-        let unsent = self.unsent.set().iter().map(RequestId::as_str).collect::<Vec<_>>().join(" ");
+        // Copied first: to write them takes so long that requests would wait for it.
+        let unsent = self.unsent.set().clone();
+        let unsent = unsent.iter().map(RequestId::as_str).collect::<Vec<_>>().join(" ");
         let row = [(&self.id).into(), self.started_ms.into(), now.into(), Value::Null, (&unsent).into()];
         let [id, _, beat, _, unsent] = row;
         // Known here, so that a commit need not read it back.

@@ -27,7 +27,7 @@ const MIGRATIONS: &[&str] = &[
 const TOGETHER: usize = 32;
 
 /// Pages of the log of commits from which on it is brought into the database.
-const LOG_PAGES: std::ffi::c_int = 4000;
+const LOG_PAGES: std::ffi::c_int = 1000;
 
 pub(super) struct Sqlite {
     connection: Connection,
