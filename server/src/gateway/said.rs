@@ -1,4 +1,4 @@
-//! What an answer says in its headers: values that are written one behind the other into one piece of memory.
+//! What an answer says in its headers. Values that are made together are written into one piece of memory.
 
 use std::cell::RefCell;
 
@@ -60,7 +60,7 @@ impl Usual {
     }
 }
 
-/// Header lines of ours that are made anew for every answer.
+/// Header lines of ours whose values are made anew.
 #[derive(Default)]
 pub(super) struct Said {
     text: Vec<u8>,
@@ -71,6 +71,7 @@ pub(super) struct Said {
 
 /// Most of them.
 const LINES: usize = 5;
+
 impl Said {
     /// A line whose value are these pieces, which are printable text.
     pub fn text(&mut self, name: HeaderName, pieces: &[&str]) {
