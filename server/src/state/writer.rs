@@ -24,7 +24,7 @@ use super::{StateError, retention};
 /// Most operations in one commit.
 const BATCH: usize = 4096;
 /// How long rows that nobody waits for are gathered before they are committed, unless something else is.
-const LINGER: Duration = Duration::from_millis(10);
+const LINGER: Duration = Duration::from_millis(25);
 /// How long more is waited for in one go, and in all.
 const MOMENT: Duration = Duration::from_micros(50);
 const LONGEST_MOMENT: Duration = Duration::from_micros(500);
