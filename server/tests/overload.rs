@@ -279,6 +279,6 @@ fn real_work_at_five_times_the_capacity_leaves_light_calls_and_memory_alone() {
     // On a machine with other work the two figures are of different moments.
     assert!(goodput >= 0.5 * peak, "{goodput} of {peak}");
     assert!(p99(&mut light) < Duration::from_secs(3));
-    // Answers are kept in at most 64 MiB.
-    assert!(memory.saturating_sub(before) <= 128 << 20, "{before} {memory}");
+    // Answers are kept in at most 64 MiB, and the queries at work need less together than one of them may take.
+    assert!(memory.saturating_sub(before) <= (64 + 128) << 20, "{before} {memory}");
 }

@@ -31,7 +31,7 @@ const LONGEST_MOMENT: Duration = Duration::from_micros(500);
 /// How often changes of other processes are looked for.
 const POLL: Duration = Duration::from_millis(50);
 /// The same where replicas share the database, and a notification usually comes first.
-const SHARED_POLL: Duration = Duration::from_millis(500);
+const SHARED_POLL: Duration = Duration::from_millis(250);
 /// Rows of the audit that could not be written and are kept; beyond them the queue is left to fill, which holds requests
 /// back.
 const UNWRITTEN: usize = 4 * BATCH;
