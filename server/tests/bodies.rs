@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use crate::support::{Client, Process, QUIET, full, resident, run_json, small_store};
+use crate::support::{Client, Process, QUIET, is_full, resident, run_json, small_store};
 
 /// A hostile body: headers, how often which piece is sent, and the status that it meets.
 struct Hostile<'a> {
@@ -58,7 +58,7 @@ fn hostile_bodies_are_refused_at_once_and_leave_no_memory_behind() {
         hostile("bytes that are no text", vec![keyed, json], vec![0xff; 1000], 400, "invalid_json"),
     ];
     let mut client = server.client().unwrap();
-    let rounds = if full() { 50 } else { 3 };
+    let rounds = if is_full() { 50 } else { 3 };
     let (mut slowest, mut asked, mut before) = (Duration::ZERO, 0, 0);
     // The first round is not measured: what the allocator keeps for each thread is there before it begins.
     for round in 0..=rounds {

@@ -8,8 +8,8 @@ use headwater_engine::{Desk, ErrorKind, endpoint};
 use headwater_ledger::{Cancel, Store};
 use serde_json::{Value, json};
 
-use crate::support::full;
 use crate::support::hub::{HUB, Way, store_with_a_hub};
+use crate::support::is_full;
 
 /// Requests that look at all of the account.
 fn requests() -> Vec<(&'static str, Value)> {
@@ -36,10 +36,10 @@ fn requests() -> Vec<(&'static str, Value)> {
 #[test]
 fn long_work_stops_soon_after_it_is_told_to() {
     let place = tempfile::tempdir().unwrap();
-    let payments = if full() { 1_000_000 } else { 120_000 };
+    let payments = if is_full() { 1_000_000 } else { 120_000 };
     let store = store_with_a_hub(place.path(), payments, Way::In);
     let desk = Desk::new(Arc::new(Store::open(&store).unwrap()));
-    let rounds = if full() { 25 } else { 5 };
+    let rounds = if is_full() { 25 } else { 5 };
     let mut stopped = 0;
     for (name, request) in requests() {
         let endpoint = endpoint(name).unwrap();

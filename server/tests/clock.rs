@@ -13,7 +13,7 @@ use headwater_server::state::Home;
 
 use crate::support::faults::Faults;
 use crate::support::live::{Live, Receiver, webhook};
-use crate::support::{Process, QUIET, check_ledger, full, run_json, within};
+use crate::support::{Process, QUIET, check_ledger, is_full, run_json, within};
 
 const HOUR_SECS: i64 = 3600;
 
@@ -73,7 +73,7 @@ fn shim_a_clock_that_jumps_lets_no_more_calls_in_and_holds_none_back() {
     let faults = clock.faults(&Home::beside(&store));
     let settings = ["--set", "limits.enabled=true", "--set", &rate, "--admin-listen", "none"];
     let server = Process::with_faults(&store, &settings, &faults).unwrap();
-    let time = Duration::from_secs(if full() { 60 } else { 4 });
+    let time = Duration::from_secs(if is_full() { 60 } else { 4 });
     let (stop, admitted) = (AtomicBool::new(false), AtomicUsize::new(0));
     let begun = Instant::now();
     let jumps = thread::scope(|scope| {
@@ -135,7 +135,7 @@ fn shim_a_clock_that_jumps_makes_no_delivery_twice_none_late_and_no_signature_of
     let server = Process::with_faults(&store, &settings, &faults).unwrap();
     let (_, secret) = webhook(server.address, key, &receiver.url("in"));
     thread::sleep(Duration::from_millis(1500));
-    let (blocks, per_block) = if full() { (60, 4) } else { (4, 4) };
+    let (blocks, per_block) = if is_full() { (60, 4) } else { (4, 4) };
     let (mut jumps, mut slowest) = (0, Duration::ZERO);
     for block in 0..blocks {
         live.block(per_block);

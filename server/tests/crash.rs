@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use headwater_server::state::Home;
 
-use crate::support::{Process, QUIET, check_ledger, full, quantile, random, reader, run_json, small_store};
+use crate::support::{Process, QUIET, check_ledger, is_full, quantile, random, reader, run_json, small_store};
 
 const CREDITS: i64 = 1_000_000_000;
 
 #[test]
 fn no_answer_without_its_row_and_no_lost_answer_unknown_after_kill_9() {
-    let (kills, connections) = if full() { (200, 1000) } else { (20, 100) };
+    let (kills, connections) = if is_full() { (200, 1000) } else { (20, 100) };
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let at = store.to_str().unwrap();

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use crate::support::hub::{Way, store_with_a_hub};
-use crate::support::{Client, Process, at_once, full, made_key, quantile, resident, small_store};
+use crate::support::{Client, Process, at_once, is_full, made_key, quantile, resident, small_store};
 
 #[test]
 fn a_connection_that_is_kept_without_a_request_takes_little_memory() {
     /// What 10,000 of them may take in all.
     const MOST: u64 = 256 << 20;
-    let count = if full() { 10_000 } else { 500 };
+    let count = if is_full() { 10_000 } else { 500 };
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     // All of them are to be there at the end.
@@ -39,7 +39,7 @@ fn a_connection_that_is_kept_without_a_request_takes_little_memory() {
 
 #[test]
 fn an_answer_that_is_kept_is_given_again_quickly() {
-    let (payments, calls) = if full() { (1_000_000, 5_000) } else { (20_000, 250) };
+    let (payments, calls) = if is_full() { (1_000_000, 5_000) } else { (20_000, 250) };
     let place = tempfile::tempdir().unwrap();
     let store = store_with_a_hub(place.path(), payments, Way::Out);
     let key = made_key(&store, 1_000_000);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use headwater_server::gateway::Settings;
 
-use crate::support::{Mood, QUIET, Server, connections, full, quantile, within};
+use crate::support::{Mood, QUIET, Server, connections, is_full, quantile, within};
 
 #[test]
 fn calls_past_their_deadline_and_calls_of_clients_that_left_cost_nothing_and_leave_nothing() {
@@ -21,7 +21,7 @@ fn calls_past_their_deadline_and_calls_of_clients_that_left_cost_nothing_and_lea
         before[1..] == [2, 0]
     });
     server.moody.set(Mood::Slow);
-    let (workers, each) = if full() { (20, 50) } else { (20, 8) };
+    let (workers, each) = if is_full() { (20, 50) } else { (20, 8) };
     let times = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..workers {

@@ -11,7 +11,7 @@ use headwater_server::state::{Home, Options, Place, State};
 use rusqlite::Connection;
 
 use crate::support::faults::Chance;
-use crate::support::{Process, QUIET, full, random, run, run_json, small_store};
+use crate::support::{Process, QUIET, is_full, random, run, run_json, small_store};
 
 const FILES: [&str; 5] = ["gateway.sqlite", "gateway.sqlite-wal", "gateway.mark", "key.pepper", "master.key"];
 
@@ -102,7 +102,7 @@ fn start(folder: &Path) -> Result<(), String> {
 
 #[test]
 fn one_flipped_bit_in_any_file_of_the_state_is_found_or_lies_where_nothing_is_kept() {
-    let flips = if full() { 10_000 } else { 200 };
+    let flips = if is_full() { 10_000 } else { 200 };
     let place = tempfile::tempdir().unwrap();
     let files = killed_state(place.path());
     let folder = place.path().join("flipped");

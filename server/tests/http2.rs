@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use crate::support::{Server, full, within};
+use crate::support::{Server, is_full, within};
 
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub const HEADERS: u8 = 1;
@@ -68,7 +68,7 @@ fn http_2_is_spoken_without_an_upgrade() {
 #[test]
 fn who_asks_and_resets_again_and_again_is_put_out() {
     let server = Server::start();
-    let attackers = if full() { 500 } else { 5 };
+    let attackers = if is_full() { 500 } else { 5 };
     let started = Instant::now();
     let mut sent = Vec::new();
     for _ in 0..attackers {

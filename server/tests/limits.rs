@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use headwater_server::config::Overflow;
 use headwater_server::gateway::{LimitSettings, Plan, Rate, Settings};
 
-use crate::support::{Mood, Process, QUIET, Server, full, quantile, resident, small_store, within};
+use crate::support::{Mood, Process, QUIET, Server, is_full, quantile, resident, small_store, within};
 
 /// A free call that tests use up.
 const FREE: &str = "/v1/registry";
@@ -75,7 +75,8 @@ fn what_is_off_limits_nobody() {
 
 #[test]
 fn a_rate_admits_no_more_than_burst_and_rate_and_hardly_less() {
-    let (clients, seconds, rate) = if full() { (500, 60, Rate::new(100, 200)) } else { (40, 3, Rate::new(100, 200)) };
+    let (clients, seconds, rate) =
+        if is_full() { (500, 60, Rate::new(100, 200)) } else { (40, 3, Rate::new(100, 200)) };
     let server = limited(Plan { free: rate, concurrency: 1000, ..Plan::default() });
     let (_, key) = server.key(0);
     let (admitted, calls, others) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
@@ -119,7 +120,7 @@ fn calls_wait_in_line_in_order_and_no_longer_than_2_seconds() {
     let order = std::sync::Mutex::new(Vec::new());
     let waits = std::sync::Mutex::new(Vec::new());
     let refused = AtomicUsize::new(0);
-    let clients: usize = if full() { 300 } else { 80 };
+    let clients: usize = if is_full() { 300 } else { 80 };
     thread::scope(|scope| {
         for number in 0..clients {
             let (server, key, order, waits, refused) = (&server, &key, &order, &waits, &refused);
@@ -160,7 +161,7 @@ fn who_leaves_the_line_takes_nobodys_turn() {
     });
     let (_, key) = server.key(0);
     assert_eq!(server.send("GET", FREE, &[("X-API-Key", &key)], "").status, 200);
-    let rounds = if full() { 500 } else { 50 };
+    let rounds = if is_full() { 500 } else { 50 };
     for _ in 0..rounds {
         let mut client = server.client();
         client.write("GET", FREE, &[("X-API-Key", &key)], b"").unwrap();
@@ -183,7 +184,7 @@ fn who_comes_back_when_told_is_not_refused_again() {
         ..LimitSettings::default()
     });
     let (_, key) = server.key(0);
-    let clients = if full() { 500 } else { 250 };
+    let clients = if is_full() { 500 } else { 250 };
     let (obeyed, again) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
         for _ in 0..clients {
@@ -279,7 +280,7 @@ fn wrong_keys_are_limited_by_address_before_they_are_looked_at() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let server = Process::start(&store, &["--set", "limits.enabled=true", "--set", "limits.wrong_keys=20/100"]);
-    let count = if full() { 100_000 } else { 4_000 };
+    let count = if is_full() { 100_000 } else { 4_000 };
     let mut client = server.client().unwrap();
     let (started, mut before) = (Instant::now(), 0);
     let mut refused = [0_u32; 2];
@@ -319,7 +320,7 @@ fn a_key_far_above_its_limit_takes_nothing_from_the_others() {
     let server = limited(Plan { free: Rate::new(200, 400), ..Plan::default() });
     let (_, greedy) = server.key(0);
     let modest: Vec<String> = (0..4).map(|_| server.key(0).1).collect();
-    let seconds = if full() { 20 } else { 1 };
+    let seconds = if is_full() { 20 } else { 1 };
     // Each of them asks 100 times a second, half of what it may.
     let measure = || {
         let (times, others) = (std::sync::Mutex::new(Vec::new()), AtomicUsize::new(0));

@@ -15,7 +15,7 @@ use headwater_ledger::store::{MemoryStore, Writer};
 use headwater_server::gateway::{Settings, Terms};
 use headwater_types::{Address, Amount, Chain, Timestamp, TxHash};
 
-use crate::support::{Mood, Process, QUIET, Server, full, within};
+use crate::support::{Mood, Process, QUIET, Server, is_full, within};
 
 fn person(number: u64) -> Address {
     let mut bytes = [0x77; 20];
@@ -252,7 +252,7 @@ fn besieged(store: &Path, budget: [&str; 2], rounds: usize) -> (u64, [usize; 3])
 
 #[test]
 fn eight_heavy_queries_at_once_stay_below_the_memory_they_are_given() {
-    let (movements, rounds) = if full() { (2_000_000, 12) } else { (90_000, 3) };
+    let (movements, rounds) = if is_full() { (2_000_000, 12) } else { (90_000, 3) };
     let place = tempfile::tempdir().unwrap();
     let store = place.path().join("hub.hw");
     let mut writer = Writer::open_or_create(&store).unwrap();
@@ -261,7 +261,7 @@ fn eight_heavy_queries_at_once_stay_below_the_memory_they_are_given() {
     }
     drop(writer);
     // The first is as good as none: nobody is refused.
-    let budgets = if full() {
+    let budgets = if is_full() {
         [["8192", "4096"], ["512", "128"], ["1024", "512"]]
     } else {
         [["8192", "4096"], ["16", "8"], ["64", "32"]]

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use headwater_server::gateway::Settings;
 
-use crate::support::{Mood, QUIET, Server, check_ledger, full, within};
+use crate::support::{Mood, QUIET, Server, check_ledger, is_full, within};
 
 #[test]
 fn a_balance_for_exactly_100_calls_gives_exactly_100_successes() {
-    let (repeats, connections, calls) = if full() { (100, 500, 20) } else { (3, 50, 40) };
+    let (repeats, connections, calls) = if is_full() { (100, 500, 20) } else { (3, 50, 40) };
     let server = Server::start();
     for _ in 0..repeats {
         let (id, key) = server.key(500);
@@ -49,7 +49,7 @@ fn a_balance_for_exactly_100_calls_gives_exactly_100_successes() {
 
 #[test]
 fn every_answer_says_what_its_row_in_the_ledger_says() {
-    let (clients, calls) = if full() { (200, 5000) } else { (20, 150) };
+    let (clients, calls) = if is_full() { (200, 5000) } else { (20, 150) };
     let server = Server::start();
     let (_, key) = server.key(i64::try_from(clients * calls * 5).unwrap());
     let seen = Mutex::new(Vec::with_capacity(clients * calls));
@@ -97,7 +97,7 @@ fn every_answer_says_what_its_row_in_the_ledger_says() {
 
 #[test]
 fn only_a_success_costs() {
-    let rounds = if full() { 1000 } else { 20 };
+    let rounds = if is_full() { 1000 } else { 20 };
     // Endpoints of each price.
     let paths = [
         "/v1/transactions",

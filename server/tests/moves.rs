@@ -10,7 +10,7 @@ use headwater_server::state::{Access, Environment, Home, Place};
 use crate::support::live::{Live, PAYER, Receiver, call, webhook};
 use crate::support::postgres::Postgres;
 use crate::support::replicas::Replicas;
-use crate::support::{AtEnd, QUIET, full, headwater, run, run_json, small_store, within};
+use crate::support::{AtEnd, QUIET, headwater, is_full, run, run_json, small_store, within};
 
 /// Balances with the numbers and hashes of their last entries, which stand for all entries before them.
 fn heads(home: &Home) -> Vec<(i64, i64, i64, Vec<u8>)> {
@@ -62,7 +62,7 @@ fn restore(backup: &Path, postgres: &Postgres, secrets: &Path) -> Home {
 
 #[test]
 fn postgres_backups_are_of_one_moment_while_others_write_and_become_states_of_either_kind() {
-    let rounds = if full() { 50 } else { 3 };
+    let rounds = if is_full() { 50 } else { 3 };
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let replicas = Replicas::start(2, &store, &[]);

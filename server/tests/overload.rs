@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use headwater_server::gateway::Settings;
 
 use crate::support::hub::{HUB, Way, hash, store_with_a_hub};
-use crate::support::{Client, Mood, Process, QUIET, Server, at_once, full, made_key, quantile, resident, within};
+use crate::support::{Client, Mood, Process, QUIET, Server, at_once, is_full, made_key, quantile, resident, within};
 
 #[test]
 fn heavy_calls_beyond_the_queue_are_told_at_once_and_light_ones_are_answered() {
@@ -99,7 +99,7 @@ fn at_five_times_its_capacity_it_does_as_much_as_ever_and_is_itself_again_at_onc
     let (_, key) = server.key(10_000_000);
     server.moody.set(Mood::Slow);
     let cores = thread::available_parallelism().map_or(2, usize::from);
-    let time = Duration::from_secs(if full() { 30 } else { 3 });
+    let time = Duration::from_secs(if is_full() { 30 } else { 3 });
     let (peak, _, _) = load(&server, &key, cores + 2, time);
     let (goodput, told, mut times) = load(&server, &key, 5 * (cores + 64), time);
     let health = quantile(&mut times, 0.99);
@@ -251,7 +251,7 @@ impl Busy {
 
 #[test]
 fn real_work_at_five_times_the_capacity_leaves_light_calls_and_memory_alone() {
-    let time = Duration::from_secs(if full() { 300 } else { 4 });
+    let time = Duration::from_secs(if is_full() { 300 } else { 4 });
     let place = tempfile::tempdir().unwrap();
     let busy = Busy::start(place.path(), 20_000);
     let started = Instant::now();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use headwater_server::state::{Environment, Home};
 
 use crate::support::faults::{Chance, Faults, Happened, Unsynced, after_power_loss, read_log};
-use crate::support::{Process, QUIET, check_ledger, full, random, reader, small_store, within};
+use crate::support::{Process, QUIET, check_ledger, is_full, random, reader, small_store, within};
 
 const CREDITS: i64 = 1_000_000;
 /// Calls of one run, over all clients: enough for the log of commits to be brought into the database on the way.
@@ -135,7 +135,7 @@ fn shim_a_sync_that_fails_stops_the_server_and_loses_nothing_that_was_answered()
     let mut bench = Bench::new();
     let first = bench.first.clone();
     let syncs = bench.operations("s");
-    let tries = if full() { 200 } else { 10 };
+    let tries = if is_full() { 200 } else { 10 };
     let seed = random();
     println!("seed {seed}, {syncs} syncs in a run");
     let mut chance = Chance::new(seed);
@@ -171,7 +171,7 @@ fn shim_power_that_is_lost_at_any_operation_and_again_in_recovery_loses_nothing_
     let mut bench = Bench::new();
     let first = bench.first.clone();
     let operations = bench.operations("wts");
-    let tries = if full() { 300 } else { 12 };
+    let tries = if is_full() { 300 } else { 12 };
     let seed = random();
     println!("seed {seed}, {operations} operations in a run");
     let mut chance = Chance::new(seed);
@@ -230,7 +230,7 @@ fn shim_a_disk_without_room_refuses_calls_and_serves_again_with_room() {
     let mut bench = Bench::new();
     let state = bench.fresh();
     after_power_loss(&bench.first, &[], Unsynced::Kept, &state);
-    let (rounds, switch) = (if full() { 200 } else { 5 }, bench.place.path().join("full"));
+    let (rounds, switch) = (if is_full() { 200 } else { 5 }, bench.place.path().join("full"));
     let faults = Faults::on(&state).with("FAULTS_FULL", &switch);
     let arguments = ["--state", state.to_str().unwrap(), "--admin-listen", "none"];
     let server = Process::with_faults(&bench.store, &arguments, &faults).unwrap();

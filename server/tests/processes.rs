@@ -1,10 +1,14 @@
 //! A serving process beside commands of other processes.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::thread;
 use std::time::Duration;
 
 use headwater_server::state::Home;
 
-use crate::support::{Process, QUIET, TRANSACTIONS, reader, run, run_json, small_store, within};
+use crate::support::live::Live;
+use crate::support::{Process, QUIET, TRANSACTIONS, is_full, reader, resident, run, run_json, small_store, within};
 
 #[test]
 fn keys_credits_and_commits_of_other_processes_are_seen() {
@@ -31,7 +35,7 @@ fn keys_credits_and_commits_of_other_processes_are_seen() {
         .replace("0x5c504ed4", "0x6c504ed4")
         .replace(",0,0x4e3a", ",1,0x4e3a")
         .replace(",46147,0,", ",46147,1,");
-    std::fs::write(place.path().join("more.csv"), more).unwrap();
+    fs::write(place.path().join("more.csv"), more).unwrap();
     run_json(&["ingest", "--json", "--store", at, place.path().join("more.csv").to_str().unwrap()]);
     assert_eq!(held(&mut second), (200, 2));
     assert_eq!(run_json(&["keys", "list", "--json", "--store", at])["keys"][0]["credits"], 5);
@@ -39,6 +43,29 @@ fn keys_credits_and_commits_of_other_processes_are_seen() {
     within(Duration::from_secs(1), "the key is refused", || {
         second.post("/v1/transactions", key, QUIET).unwrap().status == 401
     });
+}
+
+#[test]
+fn a_server_that_follows_many_commits_holds_no_more_of_them_open_than_it_needs() {
+    let commits = if is_full() { 5000 } else { 250 };
+    let mut live = Live::new();
+    let server = Process::start(&live.store(), &[]);
+    let mut before = 0;
+    for number in 0..commits {
+        live.block(1);
+        // Long enough for it to see each of them.
+        thread::sleep(Duration::from_millis(15));
+        if number == commits / 5 {
+            before = resident(server.id());
+        }
+    }
+    let maps = fs::read_to_string(format!("/proc/{}/maps", server.id())).unwrap();
+    let open: BTreeSet<&str> = maps.split_whitespace().filter(|word| word.ends_with(".segment")).collect();
+    let written = fs::read_dir(live.store().join("segments")).unwrap().count();
+    let grown = resident(server.id()).saturating_sub(before) >> 10;
+    println!("followed {commits} commits: {} of {written} segments are open, memory +{grown} KiB", open.len());
+    assert!(open.len() < 150, "{}", open.len());
+    assert!(grown < 64 << 10, "{grown}");
 }
 
 #[test]

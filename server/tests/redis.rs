@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use headwater_server::gateway::{LimitSettings, Plan, Rate, Settings};
 
 use crate::support::redis::Redis;
-use crate::support::{Client, Server, full};
+use crate::support::{Client, Server, is_full};
 
 const FREE: &str = "/v1/registry";
 
@@ -63,7 +63,7 @@ fn hammer(servers: &[Server], time: Duration, meanwhile: impl FnOnce()) -> (f64,
 fn redis_lets_three_gateways_together_admit_what_one_would() {
     let redis = Redis::start();
     let servers: Vec<Server> = (0..3).map(|_| replica(redis.port, Rate::new(50, 100))).collect();
-    let seconds = if full() { 60 } else { 4 };
+    let seconds = if is_full() { 60 } else { 4 };
     let (admitted, took) = hammer(&servers, Duration::from_secs(seconds), || {});
     let most = 100.0 + 50.0 * took;
     println!("redis: three gateways admitted {admitted} of at most {most:.1} in {took:.2} s");
@@ -77,7 +77,7 @@ fn redis_that_is_lost_and_comes_back_empty_opens_nothing() {
     let mut redis = Redis::start();
     let port = redis.port;
     let servers: Vec<Server> = (0..3).map(|_| replica(port, Rate::new(30, 60))).collect();
-    let rounds = if full() { 20 } else { 2 };
+    let rounds = if is_full() { 20 } else { 2 };
     let (admitted, took) = hammer(&servers, Duration::from_secs(1 + 3 * rounds), || {
         for _ in 0..rounds {
             thread::sleep(Duration::from_millis(1500));

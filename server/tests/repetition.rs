@@ -9,7 +9,7 @@ use headwater_server::gateway::Settings;
 use headwater_server::state::Home;
 
 use crate::support::{
-    Client, Mood, Process, QUIET, Reply, Server, check_ledger, full, random, reader, run_json, small_store,
+    Client, Mood, Process, QUIET, Reply, Server, check_ledger, is_full, random, reader, run_json, small_store,
 };
 
 fn headers<'a>(key: &'a str, repetition: &'a str) -> [(&'a str, &'a str); 3] {
@@ -106,7 +106,7 @@ const DUPLICATES: usize = 20;
 
 #[test]
 fn duplicates_that_come_together_over_kills_are_paid_once() {
-    let (keys, kills) = if full() { (1000, 20) } else { (60, 3) };
+    let (keys, kills) = if is_full() { (1000, 20) } else { (60, 3) };
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let made = run_json(&["keys", "create", "--json", "--store", store.to_str().unwrap(), "--credits", "100000"]);

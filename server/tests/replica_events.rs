@@ -12,7 +12,7 @@ use headwater_server::state::Access;
 
 use crate::support::live::{Live, Received, Receiver, Socket, call, webhook};
 use crate::support::replicas::Replicas;
-use crate::support::{full, random, within};
+use crate::support::{is_full, random, within};
 
 const OK: &str = "200 OK";
 const LOCAL: [&str; 2] = ["--set", "webhooks.allow_private_targets=true"];
@@ -83,7 +83,7 @@ fn listen(
 /// kill -9 of any of three servers at random moments while blocks arrive and the receiver fails one time in five.
 #[test]
 fn postgres_replicas_that_are_killed_lose_no_event() {
-    let (kills, blocks, per_block) = if full() { (200, 1000, 100) } else { (5, 40, 10) };
+    let (kills, blocks, per_block) = if is_full() { (200, 1000, 100) } else { (5, 40, 10) };
     let mut live = Live::new();
     let settings = [LOCAL[0], LOCAL[1], "--set", "webhooks.second_ms=5"];
     let mut replicas = Replicas::start(3, &live.store(), &settings);
@@ -103,7 +103,7 @@ fn postgres_replicas_that_are_killed_lose_no_event() {
     let addresses = RwLock::new(replicas.addresses());
     let listening = Listening::default();
     let total = usize::try_from(blocks * per_block).unwrap();
-    let until = Instant::now() + Duration::from_secs(if full() { 3600 } else { 180 });
+    let until = Instant::now() + Duration::from_secs(if is_full() { 3600 } else { 180 });
     let mut secret = String::new();
     let streams: Vec<(usize, usize, bool)> = thread::scope(|scope| {
         let clients: Vec<_> = (0..3)
@@ -129,7 +129,7 @@ fn postgres_replicas_that_are_killed_lose_no_event() {
         }
         clients.into_iter().map(|client| client.join().unwrap()).collect()
     });
-    within(Duration::from_secs(if full() { 3600 } else { 120 }), "every event is delivered", || {
+    within(Duration::from_secs(if is_full() { 3600 } else { 120 }), "every event is delivered", || {
         thread::sleep(Duration::from_millis(200));
         by_id(&receiver.received()).len() >= total
     });
@@ -152,7 +152,7 @@ fn postgres_replicas_that_are_killed_lose_no_event() {
 
 #[test]
 fn postgres_replicas_deliver_each_event_once_and_tell_it_to_every_stream() {
-    let blocks = if full() { 500 } else { 30 };
+    let blocks = if is_full() { 500 } else { 30 };
     let mut live = Live::new();
     let replicas = Replicas::start(3, &live.store(), &LOCAL);
     let (_, key) = replicas.key();
@@ -193,7 +193,7 @@ fn postgres_replicas_deliver_each_event_once_and_tell_it_to_every_stream() {
 
 #[test]
 fn postgres_a_ticket_is_good_at_every_replica_and_once() {
-    let rounds = if full() { 1000 } else { 20 };
+    let rounds = if is_full() { 1000 } else { 20 };
     let live = Live::new();
     let replicas = Replicas::start(3, &live.store(), &[]);
     let (id, key) = replicas.key();

@@ -11,7 +11,7 @@ use headwater_server::state::{Access, Environment, Home};
 use crate::support::postgres::Postgres;
 use crate::support::redis::Redis;
 use crate::support::replicas::{Replicas, without_notifications};
-use crate::support::{AtEnd, Client, Process, QUIET, Reply, check_ledger, full, random, small_store, within};
+use crate::support::{AtEnd, Client, Process, QUIET, Reply, check_ledger, is_full, random, small_store, within};
 
 const CLIENTS: usize = 24;
 const CREDITS: i64 = 1_000_000;
@@ -77,7 +77,7 @@ fn answer(
 }
 
 fn spend_under_kills(mut redis: Option<Redis>) {
-    let (kills, restarts) = if full() { (100, 20) } else { (6, 2) };
+    let (kills, restarts) = if is_full() { (100, 20) } else { (6, 2) };
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let secrets = place.path().join("secrets");
@@ -183,7 +183,7 @@ fn postgres_gives_the_credits_of_a_killed_replica_back_when_its_loan_ends() {
     let lent =
         home.connect(Access::Write).unwrap().transaction(|tx| tx.rows("SELECT leased FROM account", &[])).unwrap();
     assert!(lent[0].int(0).unwrap() > 0, "something was lent");
-    if full() {
+    if is_full() {
         thread::sleep(Duration::from_secs(61));
     } else {
         // As if a minute had passed.
@@ -213,7 +213,7 @@ fn postgres_replicas_refuse_a_revoked_key_within_a_second_and_without_sight_of_k
     let call = |server: &Process, key: &str| {
         server.client().unwrap().send("GET", "/v1/chains", &[("X-API-Key", key)], b"").unwrap().status
     };
-    let rounds = if full() { 100 } else { 5 };
+    let rounds = if is_full() { 100 } else { 5 };
     let mut delays = Vec::new();
     for _ in 0..rounds {
         let made = home.office("t", |office| office.create_key("ada", Environment::Live, 0, None)).unwrap();
@@ -242,7 +242,7 @@ fn postgres_replicas_refuse_a_revoked_key_within_a_second_and_without_sight_of_k
 /// Notifications never arrive, so the servers find a revocation by looking for it.
 #[test]
 fn postgres_replicas_without_notifications_refuse_a_revoked_key_within_a_second() {
-    let rounds = if full() { 1000 } else { 20 };
+    let rounds = if is_full() { 1000 } else { 20 };
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let replicas = Replicas::through(3, &store, &[], |postgres| Some(without_notifications(postgres.address())));

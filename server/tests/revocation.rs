@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use headwater_server::state::Environment;
 
-use crate::support::{QUIET, Server, is_full, p99, within};
+use crate::support::{AtEnd, QUIET, Server, is_full, quantile, within};
 
 /// Makes keys by one change each and waits until the gateway knows the last one.
 fn many_keys(server: &Server, count: usize) -> Vec<(String, String)> {
@@ -42,7 +42,7 @@ fn the_next_request_after_a_revocation_is_refused_under_load() {
                 }
             });
         }
-        let _end = Done(&done);
+        let _end = AtEnd(&done);
         let mut caller = server.client();
         for (id, key) in by_listener {
             assert_eq!(caller.post("/v1/transactions", key, QUIET).unwrap().status, 200);
@@ -68,20 +68,11 @@ fn the_next_request_after_a_revocation_is_refused_under_load() {
          p99 of the call itself {:?}; {} by command: refused p99 {:?} after the command",
         by_listener.len(),
         served.load(Ordering::Relaxed),
-        p99(took),
+        quantile(&mut took, 0.99),
         by_command.len(),
-        p99(command_took)
+        quantile(&mut command_took, 0.99)
     );
     assert_eq!(accepted, 0);
-}
-
-/// Says that it is done when it is dropped, by a panic too: others wait for it.
-struct Done<'a>(&'a AtomicBool);
-
-impl Drop for Done<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 fn now_secs() -> f64 {

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use headwater_server::gateway::{Settings, Terms};
 
 use crate::http2::{HEADERS, PREFACE, frame, get, settings};
-use crate::support::{Client, Server, full, quantile, within};
+use crate::support::{Client, Server, is_full, quantile, within};
 
 /// How often an attacker does what it does. Thousands that did it more often would be a load of their own.
 fn pace() -> Duration {
-    Duration::from_millis(if full() { 1000 } else { 200 })
+    Duration::from_millis(if is_full() { 1000 } else { 200 })
 }
 
 /// A way to hold a connection: what is sent at first, and again and again.
@@ -153,7 +153,7 @@ fn attack(listener: &str, address: SocketAddr, terms: &Terms, attacks: &[Attack]
 
 /// Terms under which a test need not wait for long, or those of every day.
 fn terms() -> Terms {
-    if full() {
+    if is_full() {
         return Terms::default();
     }
     let (head, idle, stall) = (Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(2));
@@ -165,13 +165,13 @@ fn slow_clients_are_gone_in_time_and_nobody_else_notices() {
     let server = Server::on(terms(), Settings { auth_required: false, ..Settings::default() });
     let mut attacks = attacks();
     attacks.push(slow_read());
-    attack("public", server.address, &terms(), &attacks, if full() { 625 } else { 10 });
+    attack("public", server.address, &terms(), &attacks, if is_full() { 625 } else { 10 });
 }
 
 #[test]
 fn slow_clients_of_the_admin_listener_are_gone_in_time_as_well() {
     let server = Server::on(terms(), Settings::default());
-    attack("admin", server.admin, &terms(), &attacks(), if full() { 35 } else { 10 });
+    attack("admin", server.admin, &terms(), &attacks(), if is_full() { 35 } else { 10 });
 }
 
 /// Bytes that the system holds for a client on the side of its server: sent and not taken, or not yet sent.

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::live::{Live, Socket, call};
-use crate::support::{Process, full, made_key, quantile, resident, within};
+use crate::support::{Process, is_full, made_key, quantile, resident, within};
 
 /// Streams that a key may have.
 const OF_A_KEY: usize = 10;
@@ -22,7 +22,7 @@ fn open_streams(server: &Process) -> usize {
 #[test]
 fn streams_that_nobody_reads_are_closed_and_the_others_hear_at_once() {
     // Every event goes to every client: what all of them hear in a second is bounded by the machine.
-    let (healthy, slow, blocks, per_block) = if full() { (990, 10, 480, 1) } else { (99, 1, 60, 5) };
+    let (healthy, slow, blocks, per_block) = if is_full() { (990, 10, 480, 1) } else { (99, 1, 60, 5) };
     let mut live = Live::new();
     let keys: Vec<String> = (0..(healthy + slow) / OF_A_KEY).map(|_| made_key(&live.store(), 0)).collect();
     let server = Process::start(&live.store(), &["--set", "metrics.open=true"]);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use headwater_server::state::{Access, Environment, Home};
 
 use crate::support::faults::{Chance, Faults};
-use crate::support::{Mood, Process, QUIET, Server, check_ledger, full, random, reader, small_store, within};
+use crate::support::{Mood, Process, QUIET, Server, check_ledger, is_full, random, reader, small_store, within};
 
 const CREDITS: i64 = 1_000_000_000;
 const CLIENTS: usize = 8;
@@ -89,7 +89,7 @@ impl Scene {
 }
 
 fn rounds() -> u64 {
-    if full() { 1000 } else { 12 }
+    if is_full() { 1000 } else { 12 }
 }
 
 /// Server after server dies at a step, each time at another call.

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use headwater_server::state::Home;
 
-use crate::support::{Mood, Process, QUIET, Server, check_ledger, full, reader, run_json, small_store};
+use crate::support::{Mood, Process, QUIET, Server, check_ledger, is_full, reader, run_json, small_store};
 
 #[test]
 fn a_signal_under_load_fails_no_request_that_was_accepted_and_the_ledger_holds() {
-    let rounds = if full() { 20 } else { 3 };
+    let rounds = if is_full() { 20 } else { 3 };
     let (mut all, mut failed, mut slowest) = (0, 0, Duration::ZERO);
     for _ in 0..rounds {
         let place = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use std::time::Instant;
 use headwater_server::state::{Environment, Home, KeyText, Options, Refusal, State};
 
 use crate::support::faults::Chance;
-use crate::support::{full, random};
+use crate::support::{is_full, random};
 
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -50,7 +50,7 @@ fn welch(one: &[u64], two: &[u64], most: u64) -> f64 {
 #[test]
 fn a_refused_key_takes_as_long_whatever_of_it_was_right() {
     // Keys that are guessed at, and guesses of each kind: many, since each text takes a time of its own.
-    let (samples, guesses) = if full() { (1_000_000, 20_000) } else { (20_000, 1000) };
+    let (samples, guesses) = if is_full() { (1_000_000, 20_000) } else { (20_000, 1000) };
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
     let keys: Vec<(String, String)> = home

@@ -393,6 +393,26 @@ fn a_fault_at_any_step_leaves_a_store_of_whole_commits_and_a_failed_sync_latches
     assert!(outcomes.iter().all(|count| *count > 0), "each outcome occurs: {outcomes:?}");
 }
 
+#[test]
+fn a_reader_that_looks_on_holds_few_generations_open_and_finds_all_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    let store = Store::open(folder.path()).unwrap();
+    let mut seen = Vec::new();
+    for round in 1..=100 {
+        writer.commit(transfers(round, 1), &Cancel::new()).unwrap();
+        let ledger = store.current().unwrap();
+        seen.push((ledger.generation(), round, Arc::downgrade(&ledger)));
+    }
+    let open = seen.iter().filter(|(_, _, ledger)| ledger.strong_count() > 0).count();
+    println!("open after {} commits: {open}", seen.len());
+    assert!(open <= 17, "{open}");
+    for (generation, transactions, _) in seen {
+        let ledger = store.generation(generation).unwrap();
+        assert_eq!((ledger.generation(), ledger.coverage()[&CHAIN].transactions), (generation, transactions));
+    }
+}
+
 /// Makes every file look as if it had been written so long ago.
 fn age(folder: &Path, secs: u64) {
     let past = std::time::SystemTime::now() - std::time::Duration::from_secs(secs);

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use headwater_engine::Error;
-use headwater_engine::events::{FeedStep, Follower};
+use headwater_engine::events::{FeedStep, Follower, KeptStep};
 use headwater_ledger::read::Generations;
 
-/// Rows that are kept, over all steps; an empty step counts as one.
-const ROWS: usize = 200_000;
+/// Most rows that are kept, of about a kilobyte each, over all steps.
+const ROWS: usize = 50_000;
+/// What a step takes besides its rows, as so many rows.
+const BESIDE_ROWS: usize = 5;
 
 /// The steps, by position.
 #[derive(Default)]
@@ -16,8 +18,10 @@ pub(crate) struct Steps(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    steps: BTreeMap<u64, Arc<FeedStep>>,
+    steps: BTreeMap<u64, KeptStep>,
     rows: usize,
+    /// The one that was read last: the others are given under its generation, so that no older one is held.
+    last: Option<Arc<FeedStep>>,
 }
 
 impl Steps {
@@ -44,13 +48,16 @@ impl Steps {
     pub fn keep(&self, read: &[Arc<FeedStep>]) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for step in read {
-            if kept.steps.insert(step.position(), Arc::clone(step)).is_none() {
-                kept.rows += step.row_count().max(1);
+            if kept.steps.insert(step.position(), step.to_kept()).is_none() {
+                kept.rows += step.row_count() + BESIDE_ROWS;
             }
+        }
+        if let Some(last) = read.last() {
+            kept.last = Some(Arc::clone(last));
         }
         while kept.rows > ROWS {
             let Some((_, oldest)) = kept.steps.pop_first() else { break };
-            kept.rows -= oldest.row_count().max(1);
+            kept.rows -= oldest.row_count() + BESIDE_ROWS;
         }
     }
 
@@ -61,8 +68,9 @@ impl Steps {
 
     fn known(&self, position: u64, most: usize) -> Vec<Arc<FeedStep>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(last) = &kept.last else { return Vec::new() };
         let numbered = (position + 1..).zip(kept.steps.range(position + 1..));
         let without_gap = numbered.take_while(|(expected, (found, _))| expected == *found);
-        without_gap.take(most).map(|(_, (_, step))| Arc::clone(step)).collect()
+        without_gap.take(most).map(|(_, (_, step))| Arc::new(step.under(last))).collect()
     }
 }

@@ -54,7 +54,7 @@ pub(crate) use listener::listen;
 pub(crate) use metrics::METRICS_TYPE;
 pub(crate) use own::{Call, OwnRoute, Repetition, Reply, Takes};
 use pool::Pool;
-pub(crate) use problem::causes;
+pub(crate) use problem::{causes, shortened};
 pub(crate) use record::Recorded;
 pub(crate) use repeat::LONGEST as LONGEST_REPEAT_KEY;
 

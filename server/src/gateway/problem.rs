@@ -250,12 +250,14 @@ impl Problem {
     /// The body.
     #[must_use]
     pub fn envelope(&self) -> ErrorEnvelope {
+        /// Characters of a text.
+        const SHOWN: usize = 1000;
         let code = self.status.code().to_owned();
         let mut details = self.details.as_deref().cloned();
         if let Some(field) = details.as_mut().and_then(|details| details.field.as_mut()) {
-            *field = shortened(field);
+            *field = shortened(field, SHOWN);
         }
-        ErrorEnvelope { error: ErrorBody { code, message: shortened(&self.message), details } }
+        ErrorEnvelope { error: ErrorBody { code, message: shortened(&self.message, SHOWN), details } }
     }
 
     /// The response, without the headers that every response gets.
@@ -277,10 +279,10 @@ impl Problem {
     }
 }
 
-/// What a client sent, however long it was, must not fill an error.
-fn shortened(text: &str) -> String {
-    const SHOWN: usize = 1000;
-    match text.char_indices().nth(SHOWN) {
+/// A text of at most so many characters and a mark that it was cut: what a client sent, however long it was, must not
+/// fill an error.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((cut, _)) => format!("{}...", &text[..cut]),
         None => text.to_owned(),
     }

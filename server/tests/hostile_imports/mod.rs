@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use headwater_ledger::{Cancel, Store};
 
-use crate::support::{full, headwater, quantile, random, small_store};
+use crate::support::{headwater, is_full, quantile, random, small_store};
 use files::{Hostile, crafted};
 
 /// Address space of the child in KiB: 3 GiB, most of which is never touched.
@@ -103,8 +103,8 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn no_file_brings_an_ingest_down_or_leaves_half_of_itself_in_the_store() {
     // The same files on every change, others in each long run.
-    let seed = if full() || std::env::var_os("HEADWATER_SEED").is_some() { random() } else { 1 };
-    let many = if full() { 500 } else { 40 };
+    let seed = if is_full() || std::env::var_os("HEADWATER_SEED").is_some() { random() } else { 1 };
+    let many = if is_full() { 500 } else { 40 };
     println!("hostile imports: HEADWATER_SEED={seed}");
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());

@@ -231,7 +231,7 @@ impl Drop for AtEnd<'_> {
 }
 
 /// Whether the sizes of a release are asked for, or those of every change.
-pub fn full() -> bool {
+pub fn is_full() -> bool {
     std::env::var_os("HEADWATER_FULL").is_some()
 }
 
@@ -285,11 +285,6 @@ impl Drop for Server {
     }
 }
 
-/// Whether the sizes of a release are asked for, and not the small ones of every change.
-pub fn is_full() -> bool {
-    std::env::var_os("HEADWATER_FULL").is_some()
-}
-
 /// Whether tests that run for many minutes are to be shortened: `HEADWATER_FULL=sample`.
 pub fn is_sampled() -> bool {
     std::env::var("HEADWATER_FULL").is_ok_and(|value| value == "sample")
@@ -313,12 +308,6 @@ pub fn ask_admin(admin: SocketAddr, method: &str, path: &str, key: &str, body: &
         headers.push(("Content-Type", "application/json"));
     }
     Client::connect(admin).unwrap().send(method, path, &headers, body.as_bytes()).unwrap()
-}
-
-/// The value below which 99 of 100 lie.
-pub fn p99(mut values: Vec<Duration>) -> Duration {
-    values.sort_unstable();
-    values.get((values.len() * 99).div_ceil(100).saturating_sub(1)).copied().unwrap_or_default()
 }
 
 /// A seed, to be printed: another one each time, or that of `HEADWATER_SEED`, so that a failure can be had again.

@@ -18,7 +18,7 @@ mod watcher;
 pub use event::{Event, position_of};
 pub use follower::Follower;
 pub use kind::EventType;
-pub use step::FeedStep;
+pub use step::{FeedStep, KeptStep};
 pub use subscription::{EventFilters, Subscription};
 pub use threshold::BalanceThreshold;
 pub use watcher::Watcher;

@@ -40,6 +40,32 @@ impl FeedStep {
     pub fn row_count(&self) -> usize {
         self.block.rows.len()
     }
+
+    /// What of it may be kept for long.
+    #[must_use]
+    pub fn to_kept(&self) -> KeptStep {
+        KeptStep { item: self.item, block: Arc::clone(&self.block) }
+    }
+}
+
+/// A step apart from the generation that it was read under, all of whose files a step holds open.
+pub struct KeptStep {
+    item: FeedItem,
+    block: Arc<BlockRows>,
+}
+
+impl KeptStep {
+    /// The step, under the generation of another one.
+    #[must_use]
+    pub fn under(&self, other: &FeedStep) -> FeedStep {
+        FeedStep { item: self.item, block: Arc::clone(&self.block), view: Arc::clone(&other.view) }
+    }
+
+    /// As [`FeedStep::row_count`].
+    #[must_use]
+    pub fn row_count(&self) -> usize {
+        self.block.rows.len()
+    }
 }
 
 /// The last few of something, by position.

@@ -19,6 +19,9 @@ use crate::{Cancel, LedgerError, Snapshot};
 const TRUSTED: Duration = Duration::from_secs(1);
 /// How long nobody looks again whether one came: not longer than it takes to be told of it.
 const FRESH: Duration = Duration::from_millis(1);
+/// Earlier generations that are held open: commits may come faster than generations are given up, and each takes tens of
+/// kilobytes. Any other is opened from its manifest when it is asked for.
+const HELD: usize = 16;
 
 /// A store on disk, for reading. Sees the commits of other processes; share one among all callers.
 ///
@@ -48,8 +51,20 @@ struct Seen {
 #[derive(Default)]
 struct State {
     /// Generations that were replaced while this reader looked on, or were asked for by number.
-    kept: BTreeMap<u64, (Arc<Loaded>, Instant)>,
+    held: BTreeMap<u64, (Arc<Loaded>, Instant)>,
     open: OpenParts,
+}
+
+impl State {
+    /// Holds an earlier generation open, and lets go of what was taken up longest ago.
+    fn hold(&mut self, loaded: Arc<Loaded>) {
+        self.held.insert(loaded.contents.generation, (loaded, Instant::now()));
+        self.held.retain(|_, (_, since)| since.elapsed() <= Duration::from_secs(KEPT_SECS));
+        while self.held.len() > HELD {
+            let first = self.held.iter().min_by_key(|(_, (_, since))| *since).map(|(number, _)| *number);
+            first.and_then(|number| self.held.remove(&number));
+        }
+    }
 }
 
 struct Loaded {
@@ -163,14 +178,13 @@ impl Store {
             before => {
                 let newest = self.load(&mut state, number)?;
                 if let Some(before) = before {
-                    state.kept.insert(before.contents.generation, (before, Instant::now()));
+                    state.hold(before);
                 }
                 newest
             }
         };
         let next = self.path.join(folder::manifest_name(number + 1)).into();
         self.see(Seen { newest: Arc::clone(&newest), next, folder_time, at, looked: Arc::default() });
-        state.kept.retain(|_, (_, since)| since.elapsed() <= Duration::from_secs(KEPT_SECS));
         Ok(newest)
     }
 
@@ -243,7 +257,7 @@ impl Generations for Store {
             return Ok(Arc::clone(&newest.snapshot) as _);
         }
         let mut state = self.lock();
-        if let Some((loaded, _)) = state.kept.get(&number) {
+        if let Some((loaded, _)) = state.held.get(&number) {
             return Ok(Arc::clone(&loaded.snapshot) as _);
         }
         if number > newest.contents.generation || self.is_expired(number) {
@@ -251,7 +265,7 @@ impl Generations for Store {
         }
         let loaded = self.load(&mut state, number)?;
         let snapshot = Arc::clone(&loaded.snapshot);
-        state.kept.insert(number, (loaded, Instant::now()));
+        state.hold(loaded);
         Ok(snapshot)
     }
 }

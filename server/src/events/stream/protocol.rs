@@ -4,7 +4,7 @@ use headwater_engine::{Error, Warning};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::gateway::Problem;
+use crate::gateway::{Problem, shortened};
 
 /// Where the stream is.
 pub(crate) const PATH: &str = "/v1/stream";
@@ -145,7 +145,7 @@ impl Request {
             .map_err(|error| Refused { id: None, message: format!("the message is no JSON: {error}") })?;
         // What is refused is not sent back at length.
         let given = value.get("id").and_then(Value::as_str).filter(|id| id.len() <= LONGEST_ID).map(str::to_owned);
-        let refused = |message: String| Refused { id: given.clone(), message: shortened(message) };
+        let refused = |message: String| Refused { id: given.clone(), message: shortened(&message, LONGEST_REFUSAL) };
         let written: Written =
             serde_json::from_value(value).map_err(|error| refused(format!("the message cannot be read: {error}")))?;
         let needed = |field: Option<String>, name: &str| field.ok_or_else(|| refused(format!("{name} is required")));
@@ -177,15 +177,6 @@ impl Request {
             }
         }
     }
-}
-
-/// A text that may repeat what a client sent, cut where that was long.
-fn shortened(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(LONGEST_REFUSAL) {
-        text.truncate(end);
-        text.push_str("...");
-    }
-    text
 }
 
 /// The first message of the server.
