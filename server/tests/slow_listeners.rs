@@ -32,6 +32,7 @@ fn streams_that_nobody_reads_are_closed_and_the_others_hear_at_once() {
         socket
     };
     let mut stuck: Vec<Socket> = (0..slow).map(open).collect();
+    stuck.iter().for_each(Socket::hold_little);
     for _ in 1..SUBSCRIPTIONS {
         // A client may send 20 messages in a second.
         thread::sleep(Duration::from_millis(60));

@@ -340,6 +340,11 @@ impl Socket {
         }
     }
 
+    /// From now on the system of the client holds this little for it, so that what it does not read stays with the server.
+    pub fn hold_little(&self) {
+        rustix::net::sockopt::set_socket_recv_buffer_size(self.0.get_ref(), 16 << 10).unwrap();
+    }
+
     pub fn say(&mut self, message: &Value) {
         self.text(&message.to_string());
     }
