@@ -61,8 +61,8 @@ impl State {
         self.held.insert(loaded.contents.generation, (loaded, Instant::now()));
         self.held.retain(|_, (_, since)| since.elapsed() <= Duration::from_secs(KEPT_SECS));
         while self.held.len() > HELD {
-            let first = self.held.iter().min_by_key(|(_, (_, since))| *since).map(|(number, _)| *number);
-            first.and_then(|number| self.held.remove(&number));
+            let Some((&first, _)) = self.held.iter().min_by_key(|(_, (_, since))| *since) else { break };
+            self.held.remove(&first);
         }
     }
 }
