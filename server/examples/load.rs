@@ -5,11 +5,11 @@
 //! cargo run --release -p headwater-server --example load -- STORE [SECONDS [OPEN_SECONDS]]
 //! ```
 //!
-//! Servers and clients share this process and its cores. Closed loops alternate in five rounds of SECONDS each; ratios
-//! are medians. Then calls come at half the rate that was reached, whether earlier ones are answered or not, for
-//! `OPEN_SECONDS`, and times count from when a call was due. The state lies in the folder of `TMPDIR`, whose disk decides
-//! what a billed call costs: its `fdatasync` is measured in the same run. At the end every call must have its row in
-//! the audit and every charge its link in the credit ledger.
+//! Servers and clients share this process and its cores. Closed loops take turns in five rounds of SECONDS each, every
+//! other one in reverse; ratios are medians. Then calls come at half the rate that was reached, whether earlier ones are
+//! answered or not, for `OPEN_SECONDS`, and times count from when a call was due. The state lies in the folder of
+//! `TMPDIR`, whose disk decides what a billed call costs: its `fdatasync` is measured in the same run. At the end every
+//! call must have its row in the audit and every charge its link in the credit ledger.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -139,8 +139,13 @@ fn closed_loops(
     for connections in [64, 256] {
         let mut rates = [const { Vec::new() }; 3];
         let mut times = [const { Vec::new() }; 3];
-        for _ in 0..ROUNDS {
-            for (place, target) in targets.iter().enumerate() {
+        for number in 0..ROUNDS {
+            let mut order = [0, 1, 2];
+            if number % 2 == 1 {
+                order.reverse();
+            }
+            for place in order {
+                let target = &targets[place];
                 let mut round = runtime.block_on(drive(target, connections, time, None))?;
                 *calls += if target.kind == Kind::Bare { 0 } else { round.len() };
                 #[expect(clippy::cast_precision_loss, reason = "counts of calls are small")]
