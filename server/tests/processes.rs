@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::thread;
 use std::time::Duration;
 
 use headwater_server::state::Home;
 
-use crate::support::live::Live;
-use crate::support::{Process, QUIET, TRANSACTIONS, is_full, reader, resident, run, run_json, small_store, within};
+use crate::support::live::{Live, Socket};
+use crate::support::{
+    Process, QUIET, TRANSACTIONS, is_full, made_key, reader, resident, run, run_json, small_store, within,
+};
 
 #[test]
 fn keys_credits_and_commits_of_other_processes_are_seen() {
@@ -49,12 +50,14 @@ fn keys_credits_and_commits_of_other_processes_are_seen() {
 fn a_server_that_follows_many_commits_holds_no_more_of_them_open_than_it_needs() {
     let commits = if is_full() { 5000 } else { 250 };
     let mut live = Live::new();
+    let key = made_key(&live.store(), 0);
     let server = Process::start(&live.store(), &[]);
+    let mut stream = Socket::open(server.address, "", &[("X-API-Key", &key)]).unwrap();
+    stream.subscribe(None).unwrap();
     let mut before = 0;
     for number in 0..commits {
         live.block(1);
-        // Long enough for it to see each of them.
-        thread::sleep(Duration::from_millis(15));
+        assert!(stream.event().is_ok(), "it follows every one of them");
         if number == commits / 5 {
             before = resident(server.id());
         }
