@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import polars as pl
 
-from headwater import _values
+from headwater import _tables, _values
 from headwater.errors import InvalidInput
 
 # Sums of 128 bits are made of two halves where one might pass them.
 _HALF = 2**64
 
 
-def balances(transfers: Any, by: Sequence[str] = ("address", "contract")) -> pl.DataFrame:  # noqa: ANN401
+@overload
+def balances(
+    transfers: Any,  # noqa: ANN401
+    by: Sequence[str] = ...,
+    *,
+    as_: Literal["polars"] = ...,
+) -> pl.DataFrame: ...
+@overload
+def balances(transfers: Any, by: Sequence[str] = ..., *, as_: str) -> Any: ...  # noqa: ANN401
+def balances(transfers: Any, by: Sequence[str] = ("address", "contract"), *, as_: str = "polars") -> Any:
     """Add up what each address received and sent, from a table of transfers.
 
     Parameters
@@ -26,10 +35,12 @@ def balances(transfers: Any, by: Sequence[str] = ("address", "contract")) -> pl.
         they stand: give them in one form.
     by : sequence of str
         What a balance is of: ``"address"`` and columns of the table, such as ``"blockchain"``.
+    as_ : {"polars", "arrow", "pandas"}
+        ``"arrow"`` is a bare capsule object with ``__arrow_c_stream__``. Sums are text but in polars.
 
     Returns
     -------
-    polars.DataFrame
+    polars.DataFrame, ArrowTable or pandas.DataFrame
         The columns of ``by``, which rows are in order of, then ``received``, ``sent`` and ``net`` as integers of 128
         bits. A ``net`` below zero says that the table does not hold everything. Fees are in none of it.
 
@@ -47,7 +58,8 @@ def balances(transfers: Any, by: Sequence[str] = ("address", "contract")) -> pl.
     >>> balances(rows).select("address", "received", "sent", "net").rows()[0]
     ('ann', 5000000000000000000000, 2000000000000000000000, 3000000000000000000000)
     """
-    table = _values.frame(transfers)
+    _tables.check_form(as_)
+    table = _tables.frame(transfers, "transfers")
     keys = list(by)
     if "address" not in keys:
         message = f"by: expected 'address' among the columns, got {', '.join(map(repr, keys))}"
@@ -66,7 +78,8 @@ def balances(transfers: Any, by: Sequence[str] = ("address", "contract")) -> pl.
     sides = [side("to_address", "received"), side("from_address", "sent")]
     moved = pl.concat(sides, how="diagonal").with_columns(pl.col("received", "sent").fill_null(0))
     sums = _summed(moved, keys, "received", "sent")
-    return sums.with_columns((pl.col("received") - pl.col("sent")).alias("net")).sort(keys)
+    made = sums.with_columns((pl.col("received") - pl.col("sent")).alias("net")).sort(keys)
+    return _tables.given_as(made, as_)
 
 
 def _summed(moved: pl.DataFrame, keys: list[str], *names: str) -> pl.DataFrame:

@@ -114,9 +114,11 @@ class Connections:
 
     def text(self, response: http.client.HTTPResponse) -> str:
         """Read a JSON answer whole."""
-        body = b"".join(chunks(response, time.monotonic() + self._patience.timeout))
-        _refusals.check_json(response.status, response.headers, body)
-        return body.decode()
+        return _refusals.text_of(response.status, response.headers, self.body(response))
+
+    def body(self, response: http.client.HTTPResponse) -> bytes:
+        """Read an answer whole, whatever it is."""
+        return b"".join(chunks(response, time.monotonic() + self._patience.timeout))
 
     def _headers(self, call: Call) -> dict[str, str]:
         headers = {"Accept": call.accept, "User-Agent": f"headwater-python/{__version__}"}
@@ -175,8 +177,7 @@ class Connections:
         return line.connection.getresponse()
 
     def _refused(self, response: http.client.HTTPResponse) -> HeadwaterError:
-        body = b"".join(chunks(response, time.monotonic() + self._patience.timeout))
-        return _refusals.of(response.status, response.headers, body)
+        return _refusals.of(response.status, response.headers, self.body(response))
 
     def _unreachable(self, error: Exception) -> HeadwaterError:
         told = str(error) or type(error).__name__

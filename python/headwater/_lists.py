@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import polars as pl
 
+from headwater import _calls, _objects, _request
+from headwater._progress import Bar
+from headwater._tables import check_form, given_as
+
 if TYPE_CHECKING:
     from headwater._answers import Answers
+    from headwater._headwater import _ArrowStream
 
 
 class WholeLists:
@@ -24,6 +29,8 @@ class WholeLists:
         endpoint: str,
         path: str | PathLike[str],
         request: Mapping[str, Any] | None = None,
+        *,
+        progress: bool = False,
         **fields: Any,  # noqa: ANN401
     ) -> dict[str, Any]:
         """Write the rows of a list to a file, as ``headwater query --out`` does.
@@ -41,6 +48,8 @@ class WholeLists:
             one is whole.
         request : mapping, optional
             The request body; ``fields`` are added to it.
+        progress : bool, optional
+            Show on standard error how many rows came: of a server while its pages come, of a store when all are there.
         **fields
             Fields of the request.
 
@@ -69,16 +78,42 @@ class WholeLists:
         >>> pl.read_csv(path).select("timestamp_iso", "action", "amount").rows()[0]
         ('2020-09-13T12:27:16Z', 'send', 2.5)
         """
-        body = json.dumps({**(request or {}), **fields})
-        written: dict[str, Any] = json.loads(self._answers.write_table(endpoint, body, path))
+        name, parts = _calls.named(endpoint)
+        place = _objects.path(path, "path")
+        with Bar(name, "rows", shown=progress) as bar:
+            written = self._written(name, _request.body(request, fields, parts), place, bar)
+            bar.reach(written["rows"])
         return written
 
+    @overload
+    def read_all(
+        self,
+        endpoint: str,
+        request: Mapping[str, Any] | None = ...,
+        *,
+        as_: Literal["polars"] = ...,
+        progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
+    ) -> pl.DataFrame: ...
+    @overload
+    def read_all(
+        self,
+        endpoint: str,
+        request: Mapping[str, Any] | None = ...,
+        *,
+        as_: str,
+        progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
+    ) -> Any: ...  # noqa: ANN401
     def read_all(
         self,
         endpoint: str,
         request: Mapping[str, Any] | None = None,
-        **fields: Any,  # noqa: ANN401
-    ) -> pl.DataFrame:
+        *,
+        as_: str = "polars",
+        progress: bool = False,
+        **fields: Any,
+    ) -> Any:
         """Give all rows of a list as a frame; :meth:`write` says what all means, and tells the warnings.
 
         Parameters
@@ -87,12 +122,16 @@ class WholeLists:
             A call whose answer is a list.
         request : mapping, optional
             The request body; ``fields`` are added to it.
+        as_ : {"polars", "arrow", "pandas"}
+            ``"arrow"`` is a bare capsule object with ``__arrow_c_stream__``, for any library that reads Arrow.
+        progress : bool, optional
+            As in :meth:`write`.
         **fields
             Fields of the request.
 
         Returns
         -------
-        polars.DataFrame
+        polars.DataFrame, ArrowTable or pandas.DataFrame
             A column for every field of a row, those that only some answers have among them. Amounts stay exact text.
 
         Examples
@@ -102,5 +141,16 @@ class WholeLists:
         >>> frame.select("rank", "balance").rows()
         [(1, 2.0), (2, 0.75)]
         """
-        body = json.dumps({**(request or {}), **fields})
-        return pl.DataFrame(self._answers.read_table(endpoint, body))
+        check_form(as_)
+        name, parts = _calls.named(endpoint)
+        with Bar(name, "rows", shown=progress) as bar:
+            table = pl.DataFrame(self._read(name, _request.body(request, fields, parts), bar))
+            bar.reach(table.height)
+        return given_as(table, as_)
+
+    def _written(self, name: str, body: str, path: str, bar: Bar) -> dict[str, Any]:
+        written: dict[str, Any] = json.loads(self._answers.write_table(name, body, path))
+        return written
+
+    def _read(self, name: str, body: str, bar: Bar) -> _ArrowStream:
+        return self._answers.read_table(name, body)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from headwater._request import Addresses, given
+from headwater._objects import whole_texts
+from headwater._request import Addresses, Time, given
 
 if TYPE_CHECKING:
     from headwater.reports import Report
@@ -20,15 +21,15 @@ class MarketData:
             """Ask an endpoint."""
             ...
 
-    def prices(self, symbols: Addresses, *, at: int | None = None, quote: str | None = None) -> Report:
+    def prices(self, symbols: Addresses, *, at: Time = None, quote: str | None = None) -> Report:
         """Give prices, the latest or those at a time.
 
         Parameters
         ----------
-        symbols : str or sequence of str
+        symbols : str or column of str
             Rate symbols, such as ``"btc"``.
-        at : int, optional
-            Epoch seconds: the latest price at or before, not older than a day.
+        at : int or datetime, optional
+            Epoch seconds, or a datetime with a time zone: the latest price at or before, not older than a day.
         quote : str, optional
             A currency of ``price_symbols().fiat``: adds the price in it (``price``) beside that in US dollars.
 
@@ -44,18 +45,19 @@ class MarketData:
         >>> report.rows, report.missing
         ([{'symbol': 'eth', 'price_usd': 2000.0, 'ts': 1600000000}], ['doge'])
         """
-        joined = symbols if isinstance(symbols, str) else ",".join(symbols)
+        joined = symbols if isinstance(symbols, str) else ",".join(whole_texts(symbols, "symbols"))
         return self.query("rates", given({"symbols": joined, "at": at, "quote": quote}))
 
-    def price_history(self, symbol: str, start: int | None = None, end: int | None = None) -> Report:
+    def price_history(self, symbol: str, start: Time = None, end: Time = None) -> Report:
         """Give the price of a symbol at each midnight (UTC), in US dollars.
 
         Parameters
         ----------
         symbol : str
             A rate symbol.
-        start, end : int, optional
-            Epoch seconds, both included; at most 3,660 days. Missing: the last 30 days up to the newest price held.
+        start, end : int or datetime, optional
+            Epoch seconds, or a datetime with a time zone, both included; at most 3,660 days. Missing: the last 30 days
+            up to the newest price held.
 
         Returns
         -------

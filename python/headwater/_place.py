@@ -67,6 +67,9 @@ class Place:
 def place_of(url: str, proxy: str | None, tls: ssl.SSLContext | str | os.PathLike[str] | None) -> Place:
     """Check where a server is said to be."""
     parts = _parsed(url, "url")
+    if tls is not None and not isinstance(tls, (str, os.PathLike, ssl.SSLContext)):
+        message = f"tls: expected an SSLContext or the path of a file of certificates, not {type(tls).__name__}"
+        raise InvalidInput(message, reason="invalid_type", field="tls")
     if parts.query or parts.fragment:
         message = f"url: {url!r} has more than a host and a path"
         raise InvalidInput(message, reason="invalid_value", field="url")
@@ -92,11 +95,11 @@ def _trusting(authorities: str | os.PathLike[str] | None) -> ssl.SSLContext:
         raise InvalidInput(message, reason="invalid_value", field="tls") from error
 
 
-def _parsed(url: str, name: str) -> urllib.parse.SplitResult:
+def _parsed(url: object, name: str) -> urllib.parse.SplitResult:
     schemes = ("http",) if name == "proxy" else ("http", "https")
     try:
-        parts = urllib.parse.urlsplit(url)
-        plain = url.isascii() and url.isprintable() and " " not in url
+        parts = urllib.parse.urlsplit(url if isinstance(url, str) else "")
+        plain = isinstance(url, str) and url.isascii() and url.isprintable() and " " not in url
         if plain and parts.scheme in schemes and parts.hostname and parts.port != 0:
             return parts
     except ValueError:

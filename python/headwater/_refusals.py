@@ -37,7 +37,7 @@ def of(status: int, headers: http.client.HTTPMessage, body: bytes) -> HeadwaterE
     if told is None:
         error: HeadwaterError = _foreign(kind, status, headers, body)
     else:
-        details = told.get("details") or {}
+        details = told["details"] if isinstance(told.get("details"), dict) else {}
         message = f"{told.get('message', 'no message')} (HTTP {status})" if _is_ours_only(kind) else told["message"]
         error = kind(message, reason=details.get("reason") or told.get("code"), field=details.get("field"))
         if kind in {errors.InvalidInput, errors.NotFound}:
@@ -50,12 +50,25 @@ def of(status: int, headers: http.client.HTTPMessage, body: bytes) -> HeadwaterE
     return error
 
 
-def check_json(status: int, headers: http.client.HTTPMessage, body: bytes) -> None:
-    """Refuse what is no answer of Headwater, such as the page of a proxy in between."""
-    if headers.get_content_type() != "application/json" or not body.startswith(b"{"):
-        error = _foreign(errors.ServerError, status, headers, body)
-        error.status = status
-        raise error
+def text_of(status: int, headers: http.client.HTTPMessage, body: bytes) -> str:
+    """Give an answer as text, or refuse what is no answer of Headwater, such as the page of a proxy in between."""
+    try:
+        text = body.decode()
+        told = json.loads(text) if headers.get_content_type() == "application/json" else None
+    except (ValueError, RecursionError):
+        told = None
+    if isinstance(told, dict) and all(isinstance(told.get(name), dict) for name in ("data", "meta")):
+        return text
+    raise foreign(status, body)
+
+
+def foreign(status: int, body: bytes) -> errors.ServerError:
+    """Give the exception for what is no answer of Headwater."""
+    shown = " ".join(body[:200].decode(errors="replace").split())
+    message = f"what answers {status} is not Headwater, or something stands in between: {shown!r}"
+    error = errors.ServerError(message, reason="foreign_answer")
+    error.status = status
+    return error
 
 
 def retry_after(headers: http.client.HTTPMessage) -> float | None:
@@ -94,6 +107,5 @@ def _foreign(kind: type[HeadwaterError], status: int, headers: http.client.HTTPM
     if 300 <= status < 400:
         message = f"the server answers {status} and leads to {headers.get('Location')!r}: connect to that address"
         return errors.ServerError(message, reason="redirect")
-    shown = " ".join(body[:200].decode(errors="replace").split())
-    message = f"what answers {status} is not Headwater, or something stands in between: {shown!r}"
-    return (kind if _is_ours_only(kind) else errors.ServerError)(message, reason="foreign_answer")
+    error = foreign(status, body)
+    return kind(str(error), reason=error.reason) if _is_ours_only(kind) else error

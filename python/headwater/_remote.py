@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import tempfile
 import threading
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from os import PathLike
 from typing import IO, TYPE_CHECKING, Any
 
-from headwater import _headwater
+from headwater import _headwater, _refusals
+from headwater._calls import route
 from headwater._http import Call, Connections, chunks
 from headwater.errors import InternalError, InvalidInput, NotFound, StorageError, Unsupported
 
@@ -26,21 +28,12 @@ _IN_MEMORY = 8 << 20
 _TOGETHER = 1 << 20
 _LOOK_SECS = 0.2
 
-
-@dataclass(frozen=True)
-class Route:
-    """A call as HTTP has it."""
-
-    path: str
-    method: str
-    cost: int
-    # The field that leads through the pages of a list.
-    pages: str | None = None
+# Is told how many answers, or rows, there are.
+Reach = Callable[[int], None]
 
 
-# All calls of the engine, and those that only a server answers.
-_ROUTES = {name: Route(path, method, cost, pages) for name, path, method, cost, pages in _headwater.calls()}
-_OF_SERVERS = {"usage": Route("/v1/usage", "GET", 0)}
+def _unseen(_: int) -> None:
+    """Show nothing of how far a call is."""
 
 
 @dataclass
@@ -74,15 +67,13 @@ class Remote:
         """Answer one call."""
         return self._answer(name, request, None)
 
-    def answers(self, name: str, requests: Sequence[str]) -> list[str]:
+    def answers(self, name: str, requests: Sequence[str], reach: Reach) -> list[str]:
         """Answer many calls, some of them at the same time; the first that fails ends all."""
-        if len(requests) < 2 or self._parallel < 2:
-            return [self.answer(name, request) for request in requests]
         stop = threading.Event()
-        pool = ThreadPoolExecutor(min(self._parallel, len(requests)), "headwater")
+        pool = ThreadPoolExecutor(max(1, min(self._parallel, len(requests))), "headwater")
         try:
             futures = [pool.submit(self._answer, name, request, stop) for request in requests]
-            return _in_order(futures)
+            return _in_order(futures, reach)
         except BaseException as error:
             stop.set()
             if isinstance(error, KeyboardInterrupt):
@@ -104,21 +95,23 @@ class Remote:
             return self._connections.call(call, receive, stop)
         except NotFound as error:
             # Of what is named in the path, the answer does not say the field.
-            error.field = error.field or next(iter(_parts(_route(name).path)), None)
+            error.field = error.field or next(iter(route(name).parts), None)
             raise
 
-    def write_table(self, name: str, request: str, path: str | PathLike[str]) -> str:
+    def write_table(self, name: str, request: str, path: str | PathLike[str], reach: Reach = _unseen) -> str:
         """Write the rows of a list to a file."""
         table = _headwater.Lines(name, path)
-        told = self._fill(name, json.loads(request), table)
-        table.finish()
+        told = self._fill(name, json.loads(request), table, reach)
+        with _of_a_server():
+            table.finish()
         return json.dumps(told)
 
-    def read_table(self, name: str, request: str) -> _ArrowStream:
+    def read_table(self, name: str, request: str, reach: Reach = _unseen) -> _ArrowStream:
         """Give the rows of a list as a table."""
         table = _headwater.Lines(name)
-        self._fill(name, json.loads(request), table)
-        made = table.finish()
+        self._fill(name, json.loads(request), table, reach)
+        with _of_a_server():
+            made = table.finish()
         if made is None:
             message = "a table without a file is in memory"
             raise InternalError(message)
@@ -129,9 +122,9 @@ class Remote:
         message = "export needs the store itself: open it with headwater.open, or run `headwater export` beside it"
         raise Unsupported(message)
 
-    def _fill(self, name: str, request: dict[str, Any], table: _headwater.Lines) -> dict[str, Any]:
+    def _fill(self, name: str, request: dict[str, Any], table: _headwater.Lines, reach: Reach) -> dict[str, Any]:
         """Put all pages of a list into a table, page after page of one state of the data."""
-        pages = _ROUTES[name].pages if request.get("limit") is None else None
+        pages = route(name).pages if request.get("limit") is None else None
         if pages is not None:
             request["limit"] = _MOST_ROWS[pages]
         rows, skipped, first = 0, _skipped(request), None
@@ -146,7 +139,9 @@ class Remote:
                     counted = 0
                     for lines in _blocks(page):
                         counted += lines.count(b"\n")
-                        table.add(lines)
+                        with _of_a_server():
+                            table.add(lines)
+                        reach(rows + counted)
                 rows += counted
                 place = _next_place(pages, head, counted, skipped + rows)
                 if place is None:
@@ -165,6 +160,8 @@ class Remote:
         call = call_of(name, request, accept="application/x-ndjson")
 
         def receive(response: http.client.HTTPResponse) -> Head:
+            if response.headers.get_content_type() != call.accept:
+                raise _refusals.foreign(response.status, self._connections.body(response))
             _write(page, b"", begin=True)
             for piece in chunks(response):
                 _write(page, piece)
@@ -177,7 +174,7 @@ class Remote:
         cost, remaining = (response.headers.get(f"X-Credit-{what}", "") for what in ("Cost", "Remaining"))
         if response.headers.get("Idempotent-Replayed"):
             # Given again for nothing, because a try whose answer was lost had paid.
-            cost = str(_route(name).cost)
+            cost = str(route(name).cost)
         with self._lock:
             if cost.isdecimal():
                 self.spent.last = int(cost)
@@ -217,34 +214,31 @@ class Head:
 
 def call_of(name: str, request: Mapping[str, Any], accept: str = "application/json") -> Call:
     """Give a call as it is sent: parameters of a GET in the address, of a POST in the body."""
-    route = _route(name)
-    method, path, fields = route.method, route.path, dict(request)
-    for part in _parts(route.path):
-        value = fields.pop(part, None)
-        if not isinstance(value, str) or not value:
-            message = f"{part}: is missing: expected text"
-            raise InvalidInput(message, reason="missing_field", field=part)
+    called = route(name)
+    method, path, fields = called.method, called.path, dict(request)
+    for part in called.parts:
+        value = _part(part, fields.pop(part, None))
         path = path.replace(f"{{{part}}}", urllib.parse.quote(value, safe=""))
     if name == "token/addresses_flow":
         # Both ways are given, and a hundred addresses are long for a line.
         method = "POST"
     if method == "POST":
-        return Call(name, method, path, json.dumps(fields).encode(), accept, route.cost > 0)
+        return Call(name, method, path, json.dumps(fields).encode(), accept, called.cost > 0)
     query = urllib.parse.urlencode({field: _shown(value) for field, value in fields.items() if value is not None})
-    return Call(name, method, f"{path}?{query}" if query else path, None, accept, route.cost > 0)
+    return Call(name, method, f"{path}?{query}" if query else path, None, accept, called.cost > 0)
 
 
-def _route(name: str) -> Route:
-    route = _ROUTES.get(name) or _OF_SERVERS.get(name)
-    if route is None:
-        message = f'there is no call "{name}"'
-        raise NotFound(message)
-    return route
-
-
-def _parts(path: str) -> list[str]:
-    """Give the parameters that stand in a path."""
-    return [part[1:-1] for part in path.split("/") if part.startswith("{")]
+def _part(name: str, value: Any) -> str:  # noqa: ANN401
+    """Check what is to stand in a path, which a server would not see to be missing, as the engine checks it."""
+    if isinstance(value, str) and value:
+        return value
+    if value is None:
+        reason, message = "missing_field", f"{name} is required"
+    elif value == "":
+        reason, message = "invalid_value", f"{name}: expected a value: leave the parameter out where there is none"
+    else:
+        reason, message = "invalid_type", f"{name}: expected text, got {json.dumps(value, separators=(',', ':'))}"
+    raise InvalidInput(message, reason=reason, field=name)
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401
@@ -256,13 +250,14 @@ def _shown(value: Any) -> str:  # noqa: ANN401
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _in_order(futures: Sequence[Future[str]]) -> list[str]:
+def _in_order(futures: Sequence[Future[str]], reach: Reach) -> list[str]:
     """Give all answers in order, or raise as soon as one has failed: the first of those that have."""
     failed: list[Future[str]] = []
     pending = set(futures)
     while pending and not failed:
         # Not for ever at once: a signal that another thread was woken by is seen between two waits.
         _, pending = wait(pending, _LOOK_SECS, FIRST_EXCEPTION)
+        reach(len(futures) - len(pending))
         failed = [future for future in futures if future.done() and future.exception() is not None]
     return [future.result() for future in failed or futures]
 
@@ -279,6 +274,15 @@ def _skipped(request: Mapping[str, Any]) -> int:
     """Give the rows that are left out before the first one; of one that says no number, the server says so."""
     text = str(request.get("offset") or 0).strip()
     return int(text) if text.isdecimal() else 0
+
+
+@contextlib.contextmanager
+def _of_a_server() -> Iterator[None]:
+    """Blame rows that are none on whoever sent them."""
+    try:
+        yield
+    except InternalError as error:
+        raise _refusals.foreign(200, str(error).encode()) from error
 
 
 def _write(page: IO[bytes], piece: bytes, *, begin: bool = False) -> None:

@@ -2,21 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from numbers import Integral
 from typing import Any
 
-import polars as pl
+from headwater._objects import digits, is_collection, is_missing, items, shown
+from headwater.errors import InvalidInput
 
-Addresses = str | Sequence[str]
-Texts = Sequence[str] | None
-Contracts = Sequence[str | None] | None
+Addresses = str | Iterable[str]
+Texts = Iterable[str] | None
+Contracts = Iterable[str | None] | None
+# Epoch seconds, or a datetime with a time zone.
+Time = int | datetime | None
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MOST_BITS = 256
+# Arguments of methods that are no fields of a request.
+_OWN = frozenset({"self", "fields", "progress", "__class__"})
 
 
 def given(values: Mapping[str, Any], *but: str) -> dict[str, Any]:
     """Leave out what was not given, and spread ``fields``."""
-    request = {
-        name: list(value) if isinstance(value, (tuple, pl.Series)) else value
-        for name, value in values.items()
-        if value is not None and name not in {"self", "fields", *but}
-    }
+    request = {name: value for name, value in values.items() if value is not None and name not in {*_OWN, *but}}
     return {**request, **values.get("fields", {})}
+
+
+def body(request: Mapping[str, Any] | None, *more: Mapping[str, Any]) -> str:
+    """Give a request as JSON, of whatever its values are made: see :func:`plain`."""
+    return json.dumps(plain_fields(request, *more))
+
+
+def bodies(request: Mapping[str, Any], addresses: Sequence[str]) -> list[str]:
+    """Give one request for many addresses."""
+    # Made plain once: what can be gone through only once stands in all of them.
+    shared = plain_fields(request)
+    return [json.dumps({**shared, "address": plain("address", address)}) for address in addresses]
+
+
+def plain_fields(request: Mapping[str, Any] | None, *more: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the fields of a request as JSON has them; the later ones prevail."""
+    if request is not None and not isinstance(request, Mapping):
+        message = f"request: expected a mapping of fields, not {type(request).__name__}"
+        raise InvalidInput(message, reason="invalid_type", field="request")
+    whole: dict[str, Any] = dict(request or {})
+    for fields in more:
+        whole.update(fields)
+    return {_text("request", str(name)): plain(str(name), value) for name, value in whole.items()}
+
+
+def plain(name: str, value: Any) -> Any:  # noqa: ANN401
+    """Give a value as JSON has it; its meaning must be plain.
+
+    Integers of any library are integers, decimals are exact text, times with a zone are epoch seconds (what is below a
+    second is cut), and every collection is a list, in which what is missing is null. ``name`` is how messages call it.
+    """
+    if isinstance(value, Mapping):
+        return {str(field): plain(f"{name}.{field}", item) for field, item in value.items()}
+    if getattr(value, "shape", None) == () and isinstance(value.item(), (bool, float, str)):
+        # A scalar of an array library.
+        value = value.item()
+    if is_collection(value):
+        held = enumerate(items(value))
+        return [None if is_missing(item) else plain(f"{name}[{place}]", item) for place, item in held]
+    if is_missing(value) and value is not None:
+        raise _refused(name, value, "a value: leave it out where there is none")
+    form = next((form for kind, form in _FORMS if isinstance(value, kind)), None)
+    if form is None:
+        raise _refused(name, value, "text, a number, a datetime with a time zone, or a list of them")
+    return form(name, value)
+
+
+def _text(name: str, text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise _refused(name, text, "text: half of a character (a surrogate) stands in it") from None
+    return text
+
+
+def _integer(name: str, number: Integral) -> int:
+    if int(number).bit_length() > _MOST_BITS:
+        raise _refused(name, number, f"a number of at most {_MOST_BITS} bits")
+    return int(number)
+
+
+def _double(name: str, number: float) -> float:
+    if math.isinf(number):
+        raise _refused(name, number, "a finite number")
+    return float(number)
+
+
+def _decimal(name: str, number: Decimal) -> str:
+    if not number.is_finite():
+        raise _refused(name, number, "a finite number")
+    return digits(number)
+
+
+def _seconds(name: str, time: datetime) -> int:
+    if time.utcoffset() is None:
+        expected = "a time with a zone, such as time.replace(tzinfo=timezone.utc), or epoch seconds"
+        raise _refused(name, time, expected)
+    return (time - _EPOCH) // timedelta(seconds=1)
+
+
+def _as_it_is(_: str, value: bool | None) -> bool | None:
+    return value
+
+
+# What values of a kind become; the first kind that fits counts.
+_FORMS: tuple[tuple[type, Callable[[str, Any], Any]], ...] = (
+    (bool, _as_it_is),
+    (type(None), _as_it_is),
+    (str, _text),
+    (Integral, _integer),
+    (float, _double),
+    (Decimal, _decimal),
+    (datetime, _seconds),
+)
+
+
+def _refused(name: str, value: object, expected: str) -> InvalidInput:
+    message = f"{name}: {shown(value)} is of type {type(value).__name__}: expected {expected}"
+    return InvalidInput(message, reason="invalid_type", field=name)

@@ -97,6 +97,57 @@ REGISTRY_ENTRY: Schema = {
     "rate_source": pl.String,
 }
 
+RESOLVED: Schema = {**REGISTRY_ENTRY, "query": pl.String, "matched_by": pl.String}
+
+# The sums of one direction between two addresses, and of each symbol within it.
+_SYMBOL_SUM: Schema = {"amount": pl.String, "amount_usd": pl.String, "count": pl.Int64, "symbol": pl.String}
+
+DIRECTION_SUM: Schema = {
+    "action": pl.String,
+    "amount": pl.String,
+    "amount_usd": pl.String,
+    "count": pl.Int64,
+    "direction": pl.String,
+    "symbols": pl.List(pl.Struct(_SYMBOL_SUM)),
+}
+
+CHAIN: Schema = {
+    "chain": pl.String,
+    "display_name": pl.String,
+    "family": pl.String,
+    "caip2": pl.String,
+    "native_symbol": pl.String,
+    "native_decimals": pl.Int64,
+    "indexed_from_block": pl.Int64,
+    "indexed_to_block": pl.Int64,
+    "indexed_to_ts": pl.Int64,
+    "head_block": pl.Int64,
+    "lag_seconds": pl.Int64,
+    "finality_depth": pl.Int64,
+    "endpoints": pl.Struct(dict.fromkeys(sorted(name for name, *_ in _headwater.calls()), pl.String)),
+    "tokens": pl.List(pl.Struct(REGISTRY_ENTRY)),
+}
+
+_CANDIDATE: Schema = {"chain": pl.String, "address": pl.String, "edits": pl.Int64, "reason": pl.String}
+
+RESOLVED_ADDRESS: Schema = {
+    "query": pl.String,
+    "valid": pl.Boolean,
+    "chain": pl.String,
+    "address": pl.String,
+    "corrected": pl.Boolean,
+    "corrections": _TEXTS,
+    "format": pl.String,
+    "checksum": pl.String,
+    "kind": pl.String,
+    "chains": _TEXTS,
+    "candidates": pl.List(pl.Struct(_CANDIDATE)),
+    "active": pl.Boolean,
+    "reason": pl.String,
+}
+
+COMPLETION: Schema = {"candidates": _TEXTS, "chain": pl.String, "query": pl.String, "total": pl.Int64}
+
 # The fields of one asset within a day; the frame has a row for each of them, with the fields of the day beside.
 _HELD: Schema = {
     "symbol": pl.String,
@@ -203,15 +254,20 @@ ROWS: dict[str, str] = {
 }
 
 FRAMES: dict[str, Schema] = {
+    "addresses/autocomplete": COMPLETION,
+    "addresses/resolve": RESOLVED_ADDRESS,
     "assets": REGISTRY_ENTRY,
     "balance-history": DAILY_POINT,
+    "chains": CHAIN,
     "counterparty": COUNTERPARTY_ROW,
     "counterparty/list": COUNTERPARTY_ROW,
+    "counterparty/overview": DIRECTION_SUM,
     "counterparty/transfer-between": TRANSFER_ROW,
     "rates": RATE,
     "rates/history": {"ts": pl.Int64, "price_usd": pl.Float64},
     "rates/symbols": RATE_COVERAGE,
     "registry": REGISTRY_ENTRY,
+    "resolve": RESOLVED,
     "token/addresses_flow": ADDRESS_FLOW,
     "token/concentration": CONCENTRATION,
     "token/holders": HOLDER,
@@ -247,6 +303,11 @@ def spread(endpoint: str, frame: pl.DataFrame) -> pl.DataFrame:
         held = pl.when(pl.col(nested).list.len() > 0).then(pl.col(nested))
         frame = frame.with_columns(held).explode(nested)
     return frame.unnest(nested)
+
+
+def empty(endpoint: str) -> pl.DataFrame:
+    """Give the frame of an answer without rows."""
+    return spread(endpoint, pl.DataFrame(schema=FRAMES.get(endpoint, {})))
 
 
 def rows(endpoint: str, answer: str) -> _headwater.Rows | None:

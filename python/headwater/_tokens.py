@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, overload
 
-from headwater._request import Addresses, Contracts, Texts, given
+from headwater._objects import whole_texts
+from headwater._request import Addresses, Contracts, Texts, Time, given
 
 if TYPE_CHECKING:
     from headwater.reports import Report, Reports
@@ -20,8 +21,44 @@ class Holdings:
             """Ask an endpoint."""
             ...
 
-        def _each(self, endpoint: str, address: Addresses, request: dict[str, Any]) -> Report | Reports: ...
+        def _each(
+            self, endpoint: str, address: Addresses, request: dict[str, Any], progress: bool
+        ) -> Report | Reports: ...
 
+    @overload
+    def balance_history(
+        self,
+        address: str,
+        *,
+        blockchain: str = ...,
+        symbols: Texts = ...,
+        contracts: Contracts = ...,
+        start_time: Time = ...,
+        end_time: Time = ...,
+        output_asset: str | None = ...,
+        timezone: int | None = ...,
+        tz: str | None = ...,
+        include_unverified: bool | None = ...,
+        progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
+    ) -> Report: ...
+    @overload
+    def balance_history(
+        self,
+        address: Iterable[str],
+        *,
+        blockchain: str = ...,
+        symbols: Texts = ...,
+        contracts: Contracts = ...,
+        start_time: Time = ...,
+        end_time: Time = ...,
+        output_asset: str | None = ...,
+        timezone: int | None = ...,
+        tz: str | None = ...,
+        include_unverified: bool | None = ...,
+        progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
+    ) -> Reports: ...
     def balance_history(
         self,
         address: Addresses,
@@ -29,28 +66,29 @@ class Holdings:
         blockchain: str = "ethereum",
         symbols: Texts = None,
         contracts: Contracts = None,
-        start_time: int | None = None,
-        end_time: int | None = None,
+        start_time: Time = None,
+        end_time: Time = None,
         output_asset: str | None = None,
         timezone: int | None = None,
         tz: str | None = None,
         include_unverified: bool | None = None,
-        **fields: Any,  # noqa: ANN401
+        progress: bool = False,
+        **fields: Any,
     ) -> Report | Reports:
         """Give what an address held at the end of each day.
 
         Parameters
         ----------
-        address : str or sequence of str
+        address : str or column of str
             One address or many.
         blockchain : str
             The chain.
         symbols, contracts : sequence, optional
             Only these assets; ``None`` among contracts is the native coin. Contracts prevail, and show unverified
             tokens too.
-        start_time, end_time : int, optional
-            Epoch seconds: the first day, and the time the history ends at; at most 3,660 days. Missing: 30 days, up to
-            the last block held.
+        start_time, end_time : int or datetime, optional
+            Epoch seconds, or a datetime with a time zone: the first day, and the time the history ends at; at most
+            3,660 days. Missing: 30 days, up to the last block held.
         output_asset : str, optional
             Adds ``amount_out``: ``"usd"`` or a registry symbol, at the closing price of the day.
         timezone : int, optional
@@ -59,6 +97,8 @@ class Holdings:
             Where days begin: a zone such as ``"Asia/Kolkata"``; stands before ``timezone``.
         include_unverified : bool, optional
             Count tokens that no registry vouches for.
+        progress : bool, optional
+            Show on standard error how many of many addresses are answered.
         **fields
             Further fields of the request.
 
@@ -75,7 +115,7 @@ class Holdings:
         >>> history.frame.select("date", "symbol", "balance", "balance_usd").rows()
         [('2020-09-12', None, None, None), ('2020-09-13', 'eth', '2', 4000.0)]
         """
-        return self._each("balance-history", address, given(locals(), "address"))
+        return self._each("balance-history", address, given(locals(), "address"), progress)
 
     def holders(
         self,
@@ -151,21 +191,21 @@ class Holdings:
         contract: str | None = None,
         *,
         blockchain: str = "ethereum",
-        start_time: int | None = None,
-        end_time: int | None = None,
+        start_time: Time = None,
+        end_time: Time = None,
     ) -> Report:
         """Sum up what a set of addresses received and sent of one asset.
 
         Parameters
         ----------
-        addresses : str or sequence of str
+        addresses : str or column of str
             At most 100; one that is named twice counts once.
         contract : str, optional
             The token; missing, the coin of the chain.
         blockchain : str
             The chain.
-        start_time, end_time : int, optional
-            Epoch seconds, both included.
+        start_time, end_time : int or datetime, optional
+            Epoch seconds, or a datetime with a time zone, both included.
 
         Returns
         -------
@@ -182,44 +222,83 @@ class Holdings:
         >>> report.aggregate["internal_total"], report.aggregate["external_received_total"]
         (3.0, 0.25)
         """
-        named: Sequence[str] = [addresses] if isinstance(addresses, str) else list(addresses)
+        named = [addresses] if isinstance(addresses, str) else whole_texts(addresses, "addresses")
         fields = {"contract": contract, "blockchain": blockchain, "start_time": start_time, "end_time": end_time}
         return self.query("token/addresses_flow", {"addresses": named, **given(fields)})
 
+    @overload
+    def counterparty_list(
+        self,
+        address: str,
+        *,
+        blockchain: str = ...,
+        direction: str | None = ...,
+        start_time: Time = ...,
+        end_time: Time = ...,
+        sort: str | None = ...,
+        order: str | None = ...,
+        min_interactions: int | None = ...,
+        limit: int | None = ...,
+        offset: int | None = ...,
+        cursor: str | None = ...,
+        progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
+    ) -> Report: ...
+    @overload
+    def counterparty_list(
+        self,
+        address: Iterable[str],
+        *,
+        blockchain: str = ...,
+        direction: str | None = ...,
+        start_time: Time = ...,
+        end_time: Time = ...,
+        sort: str | None = ...,
+        order: str | None = ...,
+        min_interactions: int | None = ...,
+        limit: int | None = ...,
+        offset: int | None = ...,
+        cursor: str | None = ...,
+        progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
+    ) -> Reports: ...
     def counterparty_list(
         self,
         address: Addresses,
         *,
         blockchain: str = "bitcoin",
         direction: str | None = None,
-        start_time: int | None = None,
-        end_time: int | None = None,
+        start_time: Time = None,
+        end_time: Time = None,
         sort: str | None = None,
         order: str | None = None,
         min_interactions: int | None = None,
         limit: int | None = None,
         offset: int | None = None,
         cursor: str | None = None,
-        **fields: Any,  # noqa: ANN401
+        progress: bool = False,
+        **fields: Any,
     ) -> Report | Reports:
         """Rank the counterparties of a Bitcoin address, or of any other, by offset.
 
         Parameters
         ----------
-        address : str or sequence of str
+        address : str or column of str
             One address or many.
         blockchain : str
             The chain.
         direction : {"all", "in", "out"}, optional
             Which movements are summed.
-        start_time, end_time : int, optional
-            Epoch seconds, both included.
+        start_time, end_time : int or datetime, optional
+            Epoch seconds, or a datetime with a time zone, both included.
         sort, order, min_interactions
             As in :meth:`counterparties`.
         limit, offset : int, optional
             Rows per page (20, at most 1,000), and how many to leave out before it.
         cursor : str, optional
             ``report.next_cursor`` of the page before: leads on behind its last row, however deep.
+        progress : bool, optional
+            Show on standard error how many of many addresses are answered.
         **fields
             Further fields of the request.
 
@@ -236,4 +315,4 @@ class Holdings:
         >>> report.frame.select("total_count", "total_amount_usd").rows()
         [(2, 6002.5), (1, 2000.0)]
         """
-        return self._each("counterparty/list", address, given(locals(), "address"))
+        return self._each("counterparty/list", address, given(locals(), "address"), progress)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from decimal import Decimal
-from numbers import Integral, Real
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
 from polars.datatypes import DataTypeClass
 
-from headwater._tables import table
+from headwater._objects import (
+    digits,
+    is_collection,
+    is_double,
+    is_exact,
+    is_missing,
+    is_whole,
+    items,
+    kinds_of,
+    shown,
+    without_gaps,
+)
 from headwater.errors import InvalidInput
 
 Values = Iterable[object]
@@ -47,41 +56,46 @@ def _cast(series: pl.Series, dtype: DataTypeClass) -> pl.Series:
 
 
 def _series(values: Any) -> pl.Series:  # noqa: ANN401
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+    if not is_collection(values):
         message = f"expected a column of numbers (a list, an array, a series), not {type(values).__name__}"
         raise InvalidInput(message, reason="invalid_type", field="values")
-    if not hasattr(values, "__array__") and not hasattr(values, "__arrow_c_array__"):
-        return _of_objects(list(values))
+    # Arrays say what they hold as `dtype`, those of Arrow as `type`.
+    kind = str(getattr(values, "dtype", getattr(values, "type", "object")))
+    if kind == "object" or kind.startswith("decimal256"):
+        return _of_objects(items(values))
     try:
         return pl.Series(values)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        # Integers past 64 bits, which arrays hold as objects.
-        return _of_objects(values.to_pylist() if hasattr(values, "to_pylist") else list(values))
+        return _of_objects(items(values))
 
 
-def _of_objects(items: list[Any]) -> pl.Series:
-    kinds = {type(item) for item in items if item is not None}
-    wrong = [kind for kind in kinds if kind is bool or not issubclass(kind, (Real, Decimal, str))]
-    doubles = any(issubclass(kind, Real) and not issubclass(kind, Integral) for kind in kinds)
-    if wrong or (doubles and str in kinds):
+def _of_objects(given: list[Any]) -> pl.Series:
+    known = without_gaps(given)
+    # Of nothing but NaNs the type is still that of floats.
+    kinds = kinds_of(known) or kinds_of(given)
+    doubles = any(map(is_double, kinds))
+    wrong = {kind for kind in kinds if not is_exact(kind) and not is_double(kind)}
+    if wrong or (doubles and any(issubclass(kind, str) for kind in kinds)):
         names = " and ".join(sorted(kind.__name__ for kind in wrong or kinds))
         message = f"values are of type {names}: expected integers, floats, decimals or decimal text"
         raise InvalidInput(message, reason="invalid_type", field="values")
     if doubles:
-        return pl.Series([None if item is None else float(item) for item in items], dtype=pl.Float64)
-    if all(kind is int for kind in kinds):
-        try:
-            return pl.Series(items, dtype=pl.UInt64)
-        except (TypeError, OverflowError, pl.exceptions.PolarsError):
-            pass  # Past 64 bits, or below zero.
-    return pl.Series([None if item is None else _text(item) for item in items], dtype=pl.String)
+        return pl.Series([_double(place, item) for place, item in enumerate(given)], dtype=pl.Float64)
+    there = [item for item in known if item is not None]
+    if all(map(is_whole, kinds)) and (not there or (min(there) >= 0 and max(there) < 2**64)):
+        return pl.Series([None if item is None else int(item) for item in known], dtype=pl.UInt64)
+    return pl.Series([None if item is None else digits(item) for item in known], dtype=pl.String)
 
 
-def _text(item: Any) -> str:  # noqa: ANN401
-    """Give the digits of a number, without an exponent."""
-    if isinstance(item, str):
-        return item
-    return format(item, "f") if isinstance(item, Decimal) else str(int(item))
+def _double(place: int, item: Any) -> float | None:  # noqa: ANN401
+    if is_missing(item) and not is_double(type(item)):
+        return None
+    try:
+        return float(item)
+    except OverflowError:
+        place_of = f"values[{place}]"
+        message = f"{place_of} is {shown(item)}: that is no double, which its neighbours are"
+        raise InvalidInput(message, reason="invalid_value", field=place_of) from None
 
 
 def integers(series: pl.Series) -> list[int]:
@@ -96,17 +110,6 @@ def integers(series: pl.Series) -> list[int]:
     parts = [text.partition(".") for text in values]
     decimals = max((len(fraction) for _, _, fraction in parts), default=0)
     return [int(whole + fraction.ljust(decimals, "0")) for whole, _, fraction in parts]
-
-
-def frame(value: Any) -> pl.DataFrame:  # noqa: ANN401
-    """Give any table as a polars frame."""
-    if isinstance(value, pl.LazyFrame):
-        return value.collect()
-    made = table(value)
-    if not isinstance(made, pl.DataFrame):
-        made = table(pl.DataFrame(made))
-    whole: pl.DataFrame = made
-    return whole
 
 
 def named(table: pl.DataFrame, *names: str) -> None:

@@ -11,23 +11,29 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import overload
 
 from headwater import _headwater
+from headwater._objects import plain_text, texts
+from headwater.errors import InvalidInput
+
+# One address or many: a list, an array, a series, with gaps or without.
+Addresses = str | Iterable[str | None]
 
 
 @overload
 def validate(addresses: str, chain: str = "ethereum") -> bool: ...  # type: ignore[overload-overlap]
 @overload
-def validate(addresses: Sequence[str | None], chain: str = "ethereum") -> list[bool]: ...
-def validate(addresses: str | Sequence[str | None], chain: str = "ethereum") -> bool | list[bool]:
+def validate(addresses: Iterable[str | None], chain: str = "ethereum") -> list[bool]: ...
+def validate(addresses: Addresses, chain: str = "ethereum") -> bool | list[bool]:
     """Tell whether texts are addresses of a chain.
 
     Parameters
     ----------
-    addresses : str or sequence of str
-        One address or many (a list, a polars or pandas series). Missing ones are not valid.
+    addresses : str or column of str
+        One address or many: a list, a numpy array, a series of polars or pandas, an array of pyarrow. Missing ones are
+        not valid.
     chain : str
         ``ethereum``, ``bsc``, ``tron`` or ``bitcoin``.
 
@@ -35,31 +41,51 @@ def validate(addresses: str | Sequence[str | None], chain: str = "ethereum") -> 
     -------
     bool or list of bool
         In the order given. A mixed-case EVM address with a wrong EIP-55 checksum is valid: only its checksum failed.
+
+    Raises
+    ------
+    InvalidInput
+        When the chain is not known, or something is no text; its position is named.
     """
-    if isinstance(addresses, str):
-        return _headwater.address_valid([addresses], chain)[0]
-    return _headwater.address_valid(list(addresses), chain)
+    valid = _headwater.address_valid(_texts(addresses), _chain(chain))
+    return valid[0] if isinstance(addresses, str) else valid
 
 
 @overload
 def checksum(addresses: str, chain: str = "ethereum") -> str | None: ...  # type: ignore[overload-overlap]
 @overload
-def checksum(addresses: Sequence[str | None], chain: str = "ethereum") -> list[str | None]: ...
-def checksum(addresses: str | Sequence[str | None], chain: str = "ethereum") -> str | list[str | None] | None:
+def checksum(addresses: Iterable[str | None], chain: str = "ethereum") -> list[str | None]: ...
+def checksum(addresses: Addresses, chain: str = "ethereum") -> str | list[str | None] | None:
     """Give the checksummed form of addresses: EIP-55 on EVM chains, the canonical form elsewhere.
 
     Parameters
     ----------
-    addresses : str or sequence of str
-        One address or many.
+    addresses : str or column of str
+        One address or many, as in :func:`validate`.
     chain : str
         ``ethereum``, ``bsc``, ``tron`` or ``bitcoin``.
 
     Returns
     -------
     str or None, or a list of them
-        ``None`` where the text is no address of the chain.
+        ``None`` where the text is no address of the chain, or is missing.
+
+    Raises
+    ------
+    InvalidInput
+        As in :func:`validate`.
     """
-    if isinstance(addresses, str):
-        return _headwater.address_checksum([addresses], chain)[0]
-    return _headwater.address_checksum(list(addresses), chain)
+    forms = _headwater.address_checksum(_texts(addresses), _chain(chain))
+    return forms[0] if isinstance(addresses, str) else forms
+
+
+def _texts(addresses: Addresses) -> list[str | None]:
+    given = [addresses] if isinstance(addresses, str) else texts(addresses, "addresses")
+    return [None if text is None else plain_text(text) for text in given]
+
+
+def _chain(chain: object) -> str:
+    if not isinstance(chain, str):
+        message = f"chain: expected the name of a chain, not {chain!r}"
+        raise InvalidInput(message, reason="invalid_type", field="chain")
+    return plain_text(chain)

@@ -56,7 +56,7 @@ class InternalError(HeadwaterError, RuntimeError):
 
 
 class Unsupported(HeadwaterError, NotImplementedError):  # noqa: N818
-    """The call needs the store itself, and the ledger is a connection to a server."""
+    """The call needs what is not there: the store itself behind a connection to a server, or what is not built yet."""
 
 
 class ServerError(HeadwaterError):

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import builtins
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, overload
 
-from headwater import _headwater
+from headwater import _calls, _frames, _headwater, _objects, _request
 from headwater._answers import Answers
 from headwater._lists import WholeLists
 from headwater._market import MarketData
+from headwater._movements import Movements
+from headwater._progress import Bar
 from headwater._request import Addresses, Contracts, Texts
 from headwater._request import given as _given
-from headwater._tables import optional_table, table
 from headwater._tokens import Holdings
 from headwater.reports import Report, Reports
-
-Criteria = Sequence[Mapping[str, Any]] | None
 
 
 def open(path: str | PathLike[str]) -> Ledger:  # noqa: A001
@@ -38,23 +36,24 @@ def open(path: str | PathLike[str]) -> Ledger:  # noqa: A001
     StorageError
         When there is no store, or it cannot be read.
     """
-    return Ledger(_headwater.open_store(path))
+    return Ledger(_headwater.open_store(_objects.path(path, "path")))
 
 
-class Ledger(MarketData, Holdings, WholeLists):
+class Ledger(Movements, Holdings, MarketData, WholeLists):
     """Answers about addresses.
 
     :func:`headwater.open` a store, :func:`headwater.connect` to a server, or build one with :meth:`from_frames`.
     Every method takes one address or many; many give :class:`Reports`. Keyword arguments that are ``None`` are left
-    out of the request. Methods raise :class:`headwater.InvalidInput` when an argument cannot be met, and can be
-    interrupted with Ctrl-C.
+    out of the request. Numbers may be those of numpy, decimals keep all their digits, times may be datetimes with a
+    time zone, and lists any collection. Methods raise :class:`headwater.InvalidInput` when an argument cannot be met,
+    and can be interrupted with Ctrl-C.
     """
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
 
     @staticmethod
-    def from_frames(transfers: Any, prices: Any = None, tokens: Any = None) -> Ledger:  # noqa: ANN401
+    def from_frames(transfers: Any, labels: Any = None, prices: Any = None, tokens: Any = None) -> Ledger:  # noqa: ANN401
         """Build a ledger in memory from tables.
 
         Parameters
@@ -65,11 +64,13 @@ class Ledger(MarketData, Holdings, WholeLists):
             ``from_address``, ``to_address``, ``contract`` (null is the native coin), ``amount_raw`` (integer, decimal
             or text, never a float), and where known ``log_index``, ``tx_index``, ``status``, ``symbol``, ``decimals``.
             Account chains only: transfers do not tell the inputs and outputs of Bitcoin.
+        labels : None
+            The place of labels, which are not built yet.
         prices : table, optional
             ``symbol``, ``timestamp`` (or ``ts``; epoch seconds), ``price_usd``.
         tokens : table, optional
             ``blockchain``, ``contract``, ``symbol``, ``decimals``, and where known ``name``, ``verified`` (true unless
-            said otherwise).
+            said otherwise). Coins of chains, which have no contract, may be among them, as in ``ledger.registry()``.
 
         Returns
         -------
@@ -79,16 +80,19 @@ class Ledger(MarketData, Holdings, WholeLists):
         ------
         InvalidInput
             Names the row, the column and the value.
+        Unsupported
+            When there are labels.
         """
-        return Ledger(_headwater.from_frames(table(transfers), optional_table(prices), optional_table(tokens)))
+        return Ledger(_frames.native_ledger(transfers, labels, prices, tokens))
 
     def query(self, endpoint: str, request: Mapping[str, Any] | None = None, **fields: Any) -> Report:  # noqa: ANN401
-        """Ask any data endpoint by its path without the version, as ``headwater query`` does.
+        """Ask any data endpoint by its path, as ``headwater query`` does.
 
         Parameters
         ----------
         endpoint : str
-            For example ``"transactions"`` or ``"counterparty/overview"``.
+            For example ``"transactions"`` or ``"counterparty/overview"``; with the version (``"/v1/chains"``) or
+            without it, and ``"transaction/0x…"`` with the hash in it.
         request : mapping, optional
             The request body; ``fields`` are added to it.
         **fields
@@ -98,236 +102,39 @@ class Ledger(MarketData, Holdings, WholeLists):
         -------
         Report
         """
-        body = {**(request or {}), **fields}
-        return Report(endpoint, self._answers.answer(endpoint, json.dumps(body)))
+        name, parts = _calls.named(endpoint)
+        return Report(name, self._answers.answer(name, _request.body(request, fields, parts)))
 
-    def transactions(
+    @overload
+    def wallet(
         self,
-        address: Addresses,
+        address: str,
         *,
-        blockchain: str = "ethereum",
-        symbols: Texts = None,
-        contracts: Contracts = None,
-        direction: str | None = None,
-        start_time: int | None = None,
-        end_time: int | None = None,
-        filter_criterias: Criteria = None,
-        sort: str | None = None,
-        order: str | None = None,
-        output_asset: str | None = None,
-        limit: int | None = None,
-        page: int | None = None,
-        cursor: str | None = None,
-        include_unverified: bool | None = None,
-        include_zero_value: bool | None = None,
-        include_failed: bool | None = None,
+        blockchain: str = ...,
+        symbols: Texts = ...,
+        contracts: Contracts = ...,
+        output_asset: str | None = ...,
+        include_unverified: bool | None = ...,
+        include_zero_value: bool | None = ...,
+        include_failed: bool | None = ...,
+        progress: bool = ...,
         **fields: Any,  # noqa: ANN401
-    ) -> Report | Reports:
-        """List the movements of an address, newest first.
-
-        Parameters
-        ----------
-        address : str or sequence of str
-            One address or many.
-        blockchain : str
-            The chain.
-        symbols, contracts : sequence, optional
-            Only these assets; ``None`` among contracts is the native coin. Contracts prevail, and show unverified
-            tokens too.
-        direction : {"all", "in", "out"}, optional
-            Relative to the address.
-        start_time, end_time : int, optional
-            Epoch seconds, both included.
-        filter_criterias : sequence of mappings, optional
-            Amount ranges: ``{"symbol": "eth", "min_value": 1, "max_value": 5, "sign": "+"}``; all but the symbol may be
-            missing, and ``"+"`` is what came in.
-        sort : {"timestamp", "amount_usd"}, optional
-            What the rows are ordered by.
-        order : {"desc", "asc"}, optional
-            Newest or largest first, or last.
-        output_asset : str, optional
-            Adds ``amount_out`` to each row: ``"usd"`` or a registry symbol.
-        limit, page, cursor : optional
-            Page size (20, at most 1,000) and place; ``report.pagination["next_cursor"]`` leads on without a window.
-        include_unverified, include_zero_value, include_failed : bool, optional
-            Show what is hidden: tokens that no registry vouches for, movements of nothing, failed transactions.
-        **fields
-            Further fields of the request.
-
-        Returns
-        -------
-        Report or Reports
-            Rows are transfers, see the HTTP documentation of ``/v1/transactions``.
-
-        Examples
-        --------
-        >>> from headwater.examples import ALICE, ledger
-        >>> ledger().transactions(ALICE, symbols=["eth"]).frame.select("action", "amount", "amount_usd").rows()
-        [('send', '1', 2000.0), ('receive', '3', 6000.0)]
-        """
-        return self._each("transactions", address, _given(locals(), "address"))
-
-    def counterparties(
+    ) -> Report: ...
+    @overload
+    def wallet(
         self,
-        address: Addresses,
+        address: Iterable[str],
         *,
-        blockchain: str = "ethereum",
-        symbols: Texts = None,
-        contracts: Contracts = None,
-        direction: str | None = None,
-        start_time: int | None = None,
-        end_time: int | None = None,
-        sort: str | None = None,
-        order: str | None = None,
-        min_interactions: int | None = None,
-        output_asset: str | None = None,
-        limit: int | None = None,
-        page: int | None = None,
-        cursor: str | None = None,
-        include_unverified: bool | None = None,
-        include_zero_value: bool | None = None,
-        include_failed: bool | None = None,
+        blockchain: str = ...,
+        symbols: Texts = ...,
+        contracts: Contracts = ...,
+        output_asset: str | None = ...,
+        include_unverified: bool | None = ...,
+        include_zero_value: bool | None = ...,
+        include_failed: bool | None = ...,
+        progress: bool = ...,
         **fields: Any,  # noqa: ANN401
-    ) -> Report | Reports:
-        """Rank the counterparties of an address.
-
-        Parameters
-        ----------
-        address : str or sequence of str
-            One address or many.
-        blockchain : str
-            The chain.
-        symbols, contracts, direction, start_time, end_time
-            As in :meth:`transactions`.
-        sort : str, optional
-            ``total_amount`` (default), ``received_amount``, ``sent_amount``, their ``_usd`` forms, ``total_count``,
-            ``received_count``, ``sent_count``, ``total_transfers``, ``first_activity`` or ``last_activity``.
-        order : {"desc", "asc"}, optional
-            Ties are broken by address, ascending.
-        min_interactions : int, optional
-            Only counterparties with at least so many transactions.
-        output_asset : str, optional
-            Unit of the amounts: ``"usd"``, a registry symbol, or ``"per_symbol"`` for one row per counterparty and
-            asset. Missing: own units of the one symbol in scope, US dollars where there are several.
-        limit, page, cursor, include_unverified, include_zero_value, include_failed
-            As in :meth:`transactions`; ``include_*`` counts what is left out else.
-        **fields
-            Further fields of the request.
-
-        Returns
-        -------
-        Report or Reports
-
-        Examples
-        --------
-        >>> from headwater.examples import ALICE, BOB, ledger
-        >>> best = ledger().counterparties(ALICE, limit=1).rows[0]
-        >>> best["address"] == BOB, best["sent_amount_usd"], best["received_amount_usd"]
-        (True, 2.5, 6000.0)
-        """
-        return self._each("counterparty", address, _given(locals(), "address"))
-
-    def transfers_between(
-        self,
-        target: str,
-        counterparty: str,
-        *,
-        blockchain: str = "ethereum",
-        symbols: Texts = None,
-        contracts: Contracts = None,
-        direction: str | None = None,
-        start_time: int | None = None,
-        end_time: int | None = None,
-        sort: str | None = None,
-        order: str | None = None,
-        output_asset: str | None = None,
-        limit: int | None = None,
-        page: int | None = None,
-        cursor: str | None = None,
-        include_unverified: bool | None = None,
-        include_zero_value: bool | None = None,
-        include_failed: bool | None = None,
-        **fields: Any,  # noqa: ANN401
-    ) -> Report:
-        """List the movements between two addresses.
-
-        Parameters
-        ----------
-        target, counterparty : str
-            The two addresses; directions are relative to ``target``.
-        blockchain : str
-            The chain.
-        symbols, contracts, start_time, end_time, order, output_asset, limit, page, cursor
-            As in :meth:`transactions`.
-        direction : {"all", "in", "out"}, optional
-            Relative to ``target``.
-        sort : {"timestamp", "amount", "amount_usd"}, optional
-            What the rows are ordered by.
-        include_unverified, include_zero_value, include_failed : bool, optional
-            As in :meth:`transactions`.
-        **fields
-            Further fields of the request.
-
-        Returns
-        -------
-        Report
-            Rows are transfers.
-
-        Examples
-        --------
-        >>> from headwater.examples import ALICE, BOB, ledger
-        >>> ledger().transfers_between(ALICE, BOB).frame.select("direction", "amount", "symbol").rows()
-        [('To', '2.5', 'usdt'), ('From', '3', 'eth')]
-        """
-        return self.query("counterparty/transfer-between", _given(locals()))
-
-    def overview(
-        self,
-        target: str,
-        counterparty: str,
-        *,
-        blockchain: str = "ethereum",
-        symbols: Texts = None,
-        contracts: Contracts = None,
-        start_time: int | None = None,
-        end_time: int | None = None,
-        output_asset: str | None = None,
-        include_unverified: bool | None = None,
-        include_zero_value: bool | None = None,
-        include_failed: bool | None = None,
-        **fields: Any,  # noqa: ANN401
-    ) -> Report:
-        """Sum up what moved between two addresses.
-
-        Parameters
-        ----------
-        target, counterparty : str
-            The two addresses; ``send`` and ``receive`` are relative to ``target``.
-        blockchain : str
-            The chain.
-        symbols, contracts, start_time, end_time
-            As in :meth:`transactions`.
-        output_asset : str, optional
-            Unit of the sums: ``"usd"`` or a registry symbol. Missing: own units of the one symbol in scope, US dollars
-            where there are several.
-        include_unverified, include_zero_value, include_failed : bool, optional
-            Count what is left out else.
-        **fields
-            Further fields of the request.
-
-        Returns
-        -------
-        Report
-            Rows are the two directions; the sums stand in ``report.total_amount`` and the like.
-
-        Examples
-        --------
-        >>> from headwater.examples import ALICE, BOB, ledger
-        >>> ledger().overview(ALICE, BOB).total_amount_usd
-        '6002.5'
-        """
-        return self.query("counterparty/overview", _given(locals()))
-
+    ) -> Reports: ...
     def wallet(
         self,
         address: Addresses,
@@ -339,13 +146,14 @@ class Ledger(MarketData, Holdings, WholeLists):
         include_unverified: bool | None = None,
         include_zero_value: bool | None = None,
         include_failed: bool | None = None,
-        **fields: Any,  # noqa: ANN401
+        progress: bool = False,
+        **fields: Any,
     ) -> Report | Reports:
         """Give balances, counts, first and last activity of an address.
 
         Parameters
         ----------
-        address : str or sequence of str
+        address : str or column of str
             One address or many.
         blockchain : str
             The chain.
@@ -355,6 +163,8 @@ class Ledger(MarketData, Holdings, WholeLists):
             Unit of ``received_amount`` and ``sent_amount``: ``"usd"`` or a registry symbol. Missing: own units.
         include_unverified, include_zero_value, include_failed : bool, optional
             Count what is left out else.
+        progress : bool, optional
+            Show on standard error how many of many addresses are answered.
         **fields
             Further fields of the request.
 
@@ -369,7 +179,7 @@ class Ledger(MarketData, Holdings, WholeLists):
         >>> ledger().wallet(ALICE).frame.select("symbol", "balance", "balance_usd").rows()
         [('eth', '2', 4000.0), ('usdt', '0', 0.0)]
         """
-        return self._each("wallet-overview", address, _given(locals(), "address"))
+        return self._each("wallet-overview", address, _given(locals(), "address"), progress)
 
     def transaction(self, tx_hash: str, *, blockchain: str | None = None, include: str | None = None) -> Report:
         """Give all that is known of one transaction.
@@ -550,17 +360,24 @@ class Ledger(MarketData, Holdings, WholeLists):
         >>> rows.filter("is_primary").sort("block").select("block", "direction", "amount").rows()[0]
         (1, 'out', '3000000000000000000')
         """
-        written: dict[str, Any] = json.loads(self._answers.export_transfers(out, builtins.list(chains or [])))
+        named = [] if chains is None else _objects.whole_texts(chains, "chains")
+        written: dict[str, Any] = json.loads(self._answers.export_transfers(_objects.path(out, "out"), named))
         return written
 
-    def _each(self, endpoint: str, address: Addresses, request: dict[str, Any]) -> Report | Reports:
+    def _each(self, endpoint: str, address: Addresses, request: dict[str, Any], progress: bool) -> Report | Reports:
         if isinstance(address, str):
             return self.query(endpoint, {**request, "address": address})
-        addresses = list(address)
-        return Reports(addresses, self._all(endpoint, [{**request, "address": each} for each in addresses]))
+        addresses = _objects.whole_texts(address, "address")
+        requests = _request.bodies(request, addresses)
+        with Bar(endpoint, "addresses", len(requests), shown=progress) as bar:
+            return Reports(endpoint, addresses, self._all(endpoint, requests, bar))
 
-    def _all(self, endpoint: str, requests: Sequence[Mapping[str, Any]]) -> list[Report]:
-        return [self.query(endpoint, request) for request in requests]
+    def _all(self, endpoint: str, requests: Sequence[str], bar: Bar) -> list[Report]:
+        reports = []
+        for request in requests:
+            reports.append(Report(endpoint, self._answers.answer(endpoint, request)))
+            bar.reach(len(reports))
+        return reports
 
     def __repr__(self) -> str:
         """Name where the data comes from."""

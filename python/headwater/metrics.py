@@ -20,11 +20,11 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import polars as pl
 
-from headwater import _headwater, _plots, _values
+from headwater import _headwater, _plots, _tables, _values
 from headwater._balances import balances
 from headwater._values import Values
 from headwater.errors import InvalidInput
@@ -217,7 +217,18 @@ def concentration(  # type: ignore[overload-overlap]
     value: str = "balance_raw",
     tops: Sequence[int] = _TOPS,
     tau: float | Fraction | Decimal = _TAU,
+    as_: Literal["polars"] = "polars",
 ) -> pl.DataFrame: ...
+@overload
+def concentration(
+    values: Table | Values,
+    *,
+    by: str | Sequence[str] | None = "contract",
+    value: str = "balance_raw",
+    tops: Sequence[int] = _TOPS,
+    tau: float | Fraction | Decimal = _TAU,
+    as_: str,
+) -> Any: ...  # noqa: ANN401
 @overload
 def concentration(
     values: Values, *, tops: Sequence[int] = _TOPS, tau: float | Fraction | Decimal = _TAU
@@ -229,7 +240,8 @@ def concentration(
     value: str = "balance_raw",
     tops: Sequence[int] = _TOPS,
     tau: float | Fraction | Decimal = _TAU,
-) -> pl.DataFrame | dict[str, Any]:
+    as_: str = "polars",
+) -> Any:
     """Give all measures of a column, or of each group of a table.
 
     Parameters
@@ -244,10 +256,12 @@ def concentration(
         Whose share is wanted: that of the largest so many.
     tau : float, Fraction or Decimal
         See :func:`tau_index`.
+    as_ : {"polars", "arrow", "pandas"}
+        What a table gives: ``"arrow"`` is a bare capsule object with ``__arrow_c_stream__``. A column gives a dict.
 
     Returns
     -------
-    dict or polars.DataFrame
+    dict, polars.DataFrame, ArrowTable or pandas.DataFrame
         ``holders``, ``total``, ``top1_share`` and so on, ``hhi``, ``gini``, ``nakamoto``, ``tau_index``, ``theil``,
         ``theil_normalised``, ``entropy_bits``; of a table one row per group, in order of ``by``, and there an exact
         ``total`` is text.
@@ -266,13 +280,17 @@ def concentration(
     >>> concentration(held).select("contract", "holders", "total", "gini").rows()
     [('a', 2, '4', 0.25), ('b', 1, '7', 0.0)]
     """
+    _tables.check_form(as_)
     if not _is_table(values):
+        if as_ != "polars":
+            message = f"as_={as_!r}: the measures of a column are a dict, only those of a table are one"
+            raise InvalidInput(message, reason="invalid_value", field="as_")
         return _measured(values, tops, tau)
-    table = _values.frame(values)
+    table = _tables.frame(values)
     keys = [by] if isinstance(by, str) else list(by or [])
     _values.named(table, value, *keys)
     try:
-        return _by_group(table.select(keys), _values.column(table[value]), tops, tau)
+        measured = _by_group(table.select(keys), _values.column(table[value]), tops, tau)
     except InvalidInput as error:
         place = re.fullmatch(r"values\[(\d+)\]", error.field or "")
         if place is None:
@@ -282,9 +300,14 @@ def concentration(
         row = _grouped(table.select(keys), rows)[_VALUE].explode()[int(place[1])]
         name = f"{value}[{row}]"
         raise InvalidInput(str(error).replace(place[0], name, 1), reason=error.reason, field=name) from None
+    return _tables.given_as(measured, as_)
 
 
-def lorenz(values: Values, points: int | None = None) -> pl.DataFrame:
+@overload
+def lorenz(values: Values, points: int | None = None, *, as_: Literal["polars"] = "polars") -> pl.DataFrame: ...
+@overload
+def lorenz(values: Values, points: int | None = None, *, as_: str) -> Any: ...  # noqa: ANN401
+def lorenz(values: Values, points: int | None = None, *, as_: str = "polars") -> Any:
     """Give the Lorenz curve: what share of everything the poorest part of the holders has.
 
     Parameters
@@ -293,10 +316,12 @@ def lorenz(values: Values, points: int | None = None) -> pl.DataFrame:
         Balances.
     points : int, optional
         Give as many points behind the origin, evenly spaced by holders; missing, one for each holder.
+    as_ : {"polars", "arrow", "pandas"}
+        ``"arrow"`` is a bare capsule object with ``__arrow_c_stream__``.
 
     Returns
     -------
-    polars.DataFrame
+    polars.DataFrame, ArrowTable or pandas.DataFrame
         ``share_of_holders`` and ``share_of_supply``, from 0 to 1. Sums are exact, each share is rounded once; about a
         microsecond per holder.
 
@@ -307,6 +332,7 @@ def lorenz(values: Values, points: int | None = None) -> pl.DataFrame:
     >>> lorenz([1] * 100, points=4)["share_of_supply"].to_list()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
+    _tables.check_form(as_)
     column = _values.column(values)
     _measured(column)
     sums = list(accumulate(sorted(held for held in _values.integers(column) if held > 0), initial=0))
@@ -317,7 +343,7 @@ def lorenz(values: Values, points: int | None = None) -> pl.DataFrame:
         "share_of_holders": [rank / max(n, 1) for rank in ranks],
         "share_of_supply": [sums[rank] / max(sums[-1], 1) for rank in ranks],
     }
-    return pl.DataFrame(shares, schema=dict.fromkeys(shares, pl.Float64))
+    return _tables.given_as(pl.DataFrame(shares, schema=dict.fromkeys(shares, pl.Float64)), as_)
 
 
 def plot_lorenz(values: Values, ax: Axes | None = None, *, points: int = 1000, label: str | None = None) -> Axes:
@@ -356,6 +382,9 @@ def plot_lorenz(values: Values, ax: Axes | None = None, *, points: int = 1000, l
 
 def _is_table(values: object) -> bool:
     if isinstance(values, (Report, Reports)) or hasattr(values, "column_names") or hasattr(values, "columns"):
+        return True
+    if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "__len__"):
+        # A stream of batches: series have a length.
         return True
     return isinstance(values, Sequence) and len(values) > 0 and isinstance(values[0], dict)
 

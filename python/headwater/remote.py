@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from headwater._http import Connections, Patience
+from headwater._objects import shown
 from headwater._place import place_of
+from headwater._progress import Bar
 from headwater._remote import Remote
 from headwater.errors import InvalidInput
 from headwater.ledger import Ledger
@@ -19,6 +23,10 @@ from headwater.reports import Report
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from headwater._headwater import _ArrowStream
+
+_MOST_SECS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -97,20 +105,32 @@ def connect(
     ...     ledger.transactions(ALICE, symbols=["eth"]).frame.select("action", "amount", "amount_usd").rows()
     [('send', '1', 2000.0), ('receive', '3', 6000.0)]
     """
-    bounds = [
-        ("timeout", timeout, timeout > 0),
-        ("retries", retries, retries >= 0),
-        ("patience", patience, patience > 0),
-    ]
-    for name, value, fits in [*bounds, ("parallel", parallel, 1 <= parallel <= 64)]:
-        if not fits:
-            message = f"{name}: {value!r} is out of range"
-            raise InvalidInput(message, reason="invalid_value", field=name)
-    if api_key is not None and not (api_key.isascii() and api_key.isprintable() and api_key.strip() == api_key != ""):
-        message = "api_key: expected what `headwater keys create` printed, without blanks around it"
+    seconds = f"seconds above 0, at most {_MOST_SECS:,}"
+    _check("timeout", timeout, Real, (0, _MOST_SECS), seconds)
+    _check("patience", patience, Real, (0, _MOST_SECS), seconds)
+    _check("retries", retries, Integral, (-1, math.inf), "a number of tries, 0 or more")
+    _check("parallel", parallel, Integral, (0, 64), "a number of calls from 1 to 64")
+    if api_key is not None and not _is_key(api_key):
+        # What it is instead may be a secret, so it is not repeated.
+        message = "api_key: expected the text that `headwater keys create` printed, without blanks around it"
         raise InvalidInput(message, reason="invalid_value", field="api_key")
     place = place_of(url, proxy, tls)
-    return RemoteLedger(Remote(Connections(place, api_key, Patience(timeout, retries, patience)), parallel))
+    return RemoteLedger(
+        Remote(Connections(place, api_key, Patience(float(timeout), int(retries), float(patience))), int(parallel))
+    )
+
+
+def _check(name: str, value: Any, kind: type, bounds: tuple[float, float], expected: str) -> None:  # noqa: ANN401
+    """Refuse what is no number of the kind, or not above the first bound and at most the second."""
+    is_number = isinstance(value, kind) and not isinstance(value, bool)
+    if is_number and bounds[0] < value <= bounds[1]:
+        return
+    message = f"{name}: {shown(value)} cannot be meant: expected {expected}"
+    raise InvalidInput(message, reason="invalid_value", field=name)
+
+
+def _is_key(value: object) -> bool:
+    return isinstance(value, str) and value.isascii() and value.isprintable() and value.strip() == value != ""
 
 
 class RemoteLedger(Ledger):
@@ -177,6 +197,12 @@ class RemoteLedger(Ledger):
         """Close the connections."""
         self.close()
 
-    def _all(self, endpoint: str, requests: Sequence[Mapping[str, Any]]) -> list[Report]:
-        answers = self._answers.answers(endpoint, [json.dumps(request) for request in requests])
-        return [Report(endpoint, answer) for answer in answers]
+    def _all(self, endpoint: str, requests: Sequence[str], bar: Bar) -> list[Report]:
+        return [Report(endpoint, answer) for answer in self._answers.answers(endpoint, requests, bar.reach)]
+
+    def _written(self, name: str, body: str, path: str, bar: Bar) -> dict[str, Any]:
+        written: dict[str, Any] = json.loads(self._answers.write_table(name, body, path, bar.reach))
+        return written
+
+    def _read(self, name: str, body: str, bar: Bar) -> _ArrowStream:
+        return self._answers.read_table(name, body, bar.reach)

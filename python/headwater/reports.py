@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from headwater import _headwater, _plots, _schemas
+from headwater._tables import check_form, given_as
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,7 +112,8 @@ class Report:
         -------
         polars.DataFrame, ArrowTable or pandas.DataFrame
         """
-        return _as(self.frame, as_)
+        check_form(as_)
+        return given_as(self.frame, as_)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the rows through the Arrow C stream interface."""
@@ -163,7 +165,8 @@ class Report:
 class Reports(Sequence[Report]):
     """Answers to one call for many addresses, in the order given."""
 
-    def __init__(self, addresses: Sequence[str], reports: Sequence[Report]) -> None:
+    def __init__(self, endpoint: str, addresses: Sequence[str], reports: Sequence[Report]) -> None:
+        self.endpoint = endpoint
         self.addresses = list(addresses)
         self._reports = list(reports)
 
@@ -186,7 +189,8 @@ class Reports(Sequence[Report]):
             report.frame.select(pl.lit(address).alias("queried_address"), pl.all())
             for address, report in zip(self.addresses, self._reports, strict=True)
         ]
-        return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
+        nobody = _schemas.empty(self.endpoint).select(pl.lit("").alias("queried_address"), pl.all())
+        return pl.concat(frames, how="diagonal_relaxed") if frames else nobody
 
     def to_dict(self) -> dict[str, Any]:
         """Give ``{address: data}``."""
@@ -194,30 +198,9 @@ class Reports(Sequence[Report]):
 
     def to_frame(self, as_: str = "polars") -> Any:  # noqa: ANN401
         """Give all rows as a table; see :meth:`Report.to_frame`."""
-        return _as(self.frame, as_)
+        check_form(as_)
+        return given_as(self.frame, as_)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export all rows through the Arrow C stream interface."""
         return self.frame.__arrow_c_stream__(requested_schema)
-
-
-class ArrowTable:
-    """A bare table: nothing but ``__arrow_c_stream__``."""
-
-    def __init__(self, frame: pl.DataFrame) -> None:
-        self._frame = frame
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Export the table through the Arrow C stream interface."""
-        return self._frame.__arrow_c_stream__(requested_schema)
-
-
-def _as(frame: pl.DataFrame, as_: str) -> Any:  # noqa: ANN401
-    if as_ == "polars":
-        return frame
-    if as_ == "arrow":
-        return ArrowTable(frame)
-    if as_ == "pandas":
-        return frame.to_pandas()
-    message = f"as_={as_!r} is unknown: give 'polars', 'arrow' or 'pandas'"
-    raise ValueError(message)

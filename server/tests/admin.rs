@@ -101,6 +101,17 @@ fn what_cannot_be_done_is_refused_as_the_public_api_refuses() {
         (400, "invalid_value", "GET", "/admin/v1/audit?stats=200", ""),
         (400, "limit_out_of_range", "GET", "/admin/v1/audit?limit=0", ""),
         (400, "invalid_value", "GET", "/admin/v1/usage", ""),
+        (404, "", "GET", "/admin/v1/keys/a%00b", ""),
+        (404, "", "DELETE", "/admin/v1/keys/a%00b", ""),
+        (404, "", "GET", "/admin/v1/usage?key_id=a%00b", ""),
+        (404, "", "POST", &credits, r#"{"refund": "a\u0000b"}"#),
+        (404, "", "PUT", &format!("/admin/v1/keys/{id}/plan"), r#"{"plan": "a\u0000b"}"#),
+        (400, "invalid_value", "POST", "/admin/v1/keys", r#"{"name": "a\u0000b"}"#),
+        (400, "invalid_value", "POST", "/admin/v1/keys", r#"{"name": "a\nb"}"#),
+        (400, "invalid_value", "POST", "/admin/v1/keys", r#"{"name": ""}"#),
+        (400, "invalid_value", "GET", "/admin/v1/audit?cursor=xyz", ""),
+        (400, "invalid_value", "GET", "/admin/v1/audit?cursor=a%00b", ""),
+        (400, "invalid_value", "GET", "/admin/v1/changes?cursor=junk", ""),
         (400, "invalid_value", "POST", &format!("/admin/v1/keys/{id}/rotate"), r#"{"grace_hours": 9999}"#),
     ] {
         let reply = server.ask_admin(method, path, &admin, body);

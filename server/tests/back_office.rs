@@ -26,7 +26,13 @@ fn plans_are_made_assigned_and_removed() {
     with(&["plans", "set", "large", "--definition", r#"{"concurrency": 100}"#]);
     let names: Vec<Value> =
         with(&["plans", "list"])["plans"].as_array().unwrap().iter().map(|one| one["name"].clone()).collect();
-    assert_eq!(names, ["large", "small"]);
+    assert_eq!(names, ["default", "large", "small"], "as the admin listener lists them");
+    let config = place.path().join("headwater.toml");
+    std::fs::write(&config, "[limits]\nconcurrency = 7\n").unwrap();
+    let listed = with(&["plans", "list", "--config", config.to_str().unwrap()]);
+    assert_eq!((&listed["plans"][0]["concurrency"], &listed["default_stored"]), (&json!(7), &json!(false)));
+    let human = String::from_utf8(run(&["plans", "list", "--state", state.to_str().unwrap()]).stdout).unwrap();
+    assert!(human.contains("default is not stored"), "{human}");
     with(&["plans", "assign", &id, "small"]);
     assert_eq!(with(&["usage", &id])["plan"], "small");
     with(&["plans", "remove", "small"]);
@@ -54,7 +60,7 @@ fn an_admin_key_is_shown_once_and_can_be_revoked() {
     assert!(!listed.to_string().contains(&key[18..]));
     with(&["admin", "revoke", made["id"].as_str().unwrap()]);
     assert!(with(&["admin", "list"])["admins"][0]["revoked_at"].is_i64());
-    refused(&[&at[..], &["admin", "revoke", "AAAAAAAA"]].concat(), "AAAAAAAA");
+    refused(&[&at[..], &["admin", "revoke", "AAAAAAAA"]].concat(), "admin list");
 }
 
 #[test]

@@ -17,6 +17,10 @@ fn exit_codes_tell_wrong_usage_from_failure() {
     let at = store.to_str().unwrap();
     let nowhere = place.path().join("nowhere");
     let nowhere = nowhere.to_str().unwrap();
+    let blocks = place.path().join("blocks.csv");
+    std::fs::write(&blocks, "number,hash,parent_hash,timestamp,gas_limit\n7,,,1438270000,5000\n").unwrap();
+    let blocks = blocks.to_str().unwrap();
+    run_json(&["--json", "keys", "create", "--store", at]);
     for (code, arguments, named) in [
         (0, vec!["--version"], ""),
         (0, vec!["stats", "--store", at], ""),
@@ -37,6 +41,23 @@ fn exit_codes_tell_wrong_usage_from_failure() {
         (1, vec!["ingest", "--store", at, nowhere], "nowhere"),
         (1, vec!["keys", "revoke", "AAAAAAAA", "--store", at], "AAAAAAAA"),
         (1, vec!["credits", "add", "AAAAAAAA", "5", "--store", at], "keys list"),
+        (1, vec!["admin", "revoke", "AAAAAAAA", "--store", at], "admin list"),
+        (1, vec!["ingest", "--store", at, "--chain", "tron", blocks], "which is of bsc or ethereum"),
+        (2, vec!["ingest", "--store", at, "--format", "zz", blocks], "ethereum-etl"),
+        (2, vec!["ingest", "--store", at, "--chain", "zz", blocks], "zz"),
+        (2, vec!["plans", "set", "x", "--store", at, "--definition", "{bad"], "line 1"),
+        (2, vec!["keys", "create", "--store", at, "--name", "a\nb"], "1 to 200 characters"),
+        (2, vec!["admin", "create", "--store", at, "--name", ""], "1 to 200 characters"),
+        (2, vec!["audit", "--store", at, "--before", "xyz"], "no id"),
+        (1, vec!["keys", "list", "--store", nowhere], "headwater state init"),
+        (1, vec!["keys", "revoke", "AAAAAAAA", "--store", nowhere], "no state"),
+        (1, vec!["admin", "list", "--store", nowhere], "no state"),
+        (1, vec!["audit", "--store", nowhere], "no state"),
+        (1, vec!["audit", "changes", "--store", nowhere], "no state"),
+        (1, vec!["usage", "AAAAAAAA", "--store", nowhere], "no state"),
+        (1, vec!["plans", "list", "--store", nowhere], "no state"),
+        (1, vec!["credits", "lost", "--store", nowhere], "no state"),
+        (1, vec!["state", "check", "--store", nowhere], "no state"),
     ] {
         let output = run(&arguments);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
@@ -45,6 +66,7 @@ fn exit_codes_tell_wrong_usage_from_failure() {
     }
     // A store that is not there must not be left behind as a folder by a command that only asked.
     assert!(!std::path::Path::new(nowhere).exists());
+    assert!(!place.path().join("nowhere.state").exists());
 }
 
 #[test]
@@ -81,15 +103,19 @@ fn a_query_gives_what_http_gives_without_credits() {
             .is_empty()
     );
     assert_eq!(serde_json::from_slice::<Value>(&std::fs::read(&out).unwrap()).unwrap(), answer);
-    let detail = run_json(&[
-        "query",
-        "transaction",
-        "--store",
-        at,
-        "--param",
-        "hash=0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060",
-    ]);
+    let hash = "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060";
+    let named = format!("hash={hash}");
+    let detail = run_json(&["query", "transaction", "--store", at, "--param", &named]);
     assert_eq!(detail["data"]["block_number"], 46147);
+    for path in [format!("transaction/{hash}"), format!("/v1/transaction/{hash}")] {
+        assert_eq!(run_json(&["query", &path, "--store", at]), detail, "{path}");
+        let twice = run(&["query", &path, "--store", at, "--param", &named]);
+        assert!(twice.status.code() == Some(2) && stderr(&twice).contains("given twice"), "{}", stderr(&twice));
+    }
+    assert_eq!(run_json(&["query", "transaction/{hash}", "--store", at, "--param", &named]), detail);
+    for path in [format!("transactions/{hash}"), format!("transaction/{hash}/x"), "transaction/".to_owned() + "/"] {
+        assert!(!run(&["query", &path, "--store", at]).status.success(), "{path}");
+    }
     let from_environment = headwater(&["query", "chains"]).env("HEADWATER_STORE", at).output().unwrap();
     assert!(from_environment.status.success());
 }
@@ -144,6 +170,24 @@ fn what_serve_logs_names_its_settings() {
         "{}",
         stderr(&output)
     );
+}
+
+#[test]
+fn an_ingest_says_which_rows_and_files_it_left_out_and_why() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("in");
+    std::fs::create_dir(&folder).unwrap();
+    let head = "token_address,from_address,to_address,value,transaction_hash,log_index,block_number";
+    let row = format!("{SENDER},{SENDER},{SENDER},1,0x{:064},0,9", 5);
+    std::fs::write(folder.join("transfers.csv"), format!("{head}\n{row}\n")).unwrap();
+    std::fs::write(folder.join("notes.txt"), "x\n").unwrap();
+    let store = place.path().join("store");
+    let at = ["--store", store.to_str().unwrap(), "--on-error", "skip", folder.to_str().unwrap()];
+    let text = String::from_utf8(run(&[&["ingest"], &at[..]].concat()).stdout).unwrap();
+    assert!(text.contains("transfers.csv, line 2: column \"block_number\" is \"9\""), "{text}");
+    assert!(text.contains("notes.txt is in no known format") && text.contains("1 rows left out"), "{text}");
+    let told = run_json(&[&["--json", "ingest"], &at[..]].concat());
+    assert_eq!((&told["skipped"], &told["files"][0]["skipped"]), (&json!(1), &json!(1)));
 }
 
 #[test]

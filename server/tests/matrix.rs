@@ -86,10 +86,8 @@ fn every_data_route_needs_a_key_that_is_good() {
             let mut headers = vec![("Content-Type", "application/json")];
             headers.extend(shown.map(|key| ("X-API-Key", key)));
             let reply = server.send(&method, &path, &headers, body);
-            // Who opens a stream without a key may show it later; but this is no handshake.
-            let later = path == "/v1/stream" && shown.is_none();
-            let expected = if later { (400, "bad_request") } else { (401, "unauthorized") };
-            assert_eq!((reply.status, reply.error().0.as_str()), expected, "{method} {path} with {shown:?}");
+            let refused = (401, "unauthorized");
+            assert_eq!((reply.status, reply.error().0.as_str()), refused, "{method} {path} with {shown:?}");
             assert!(reply.json()["data"] == Value::Null && reply.header("x-credit-remaining").is_empty());
             asked += 1;
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 use headwater_server::state::Home;
@@ -69,6 +71,59 @@ fn a_server_that_follows_many_commits_holds_no_more_of_them_open_than_it_needs()
     println!("followed {commits} commits: {} of {written} segments are open, memory +{grown} KiB", open.len());
     assert!(open.len() < 150, "{}", open.len());
     assert!(grown < 64 << 10, "{grown}");
+}
+
+#[test]
+fn two_servers_on_one_state_know_which_of_them_was_killed() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let key = made_key(&store, 1000);
+    let home = Home::in_folder(&Home::beside(&store)).unwrap();
+    let count = |sql: &str| reader(&home).query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    let ended = "SELECT count(*) FROM server_run WHERE stopped_at_ms IS NOT NULL";
+    let mut first = Process::start(&store, &[]);
+    let mut client = first.client().unwrap();
+    assert_eq!(client.post("/v1/transactions", &key, QUIET).unwrap().status, 200);
+    let mut second = Process::start(&store, &[]);
+    assert_eq!(count(ended), 0, "neither of two that live was killed");
+    second.terminate();
+    assert_eq!((second.wait(), count(ended)), (Some(0), 1));
+    assert_eq!(client.post("/v1/transactions", &key, QUIET).unwrap().status, 200);
+    assert!(run(&["state", "check", "--store", store.to_str().unwrap()]).status.success());
+    first.kill();
+    let third = Process::start(&store, &[]);
+    assert_eq!(count(ended), 2, "the next one knows");
+    assert!(third.id() > 0);
+}
+
+#[test]
+fn a_hangup_ends_nothing_where_there_is_no_certificate_to_read() {
+    let place = tempfile::tempdir().unwrap();
+    let server = Process::start(&small_store(place.path()), &["--set", "auth.required=false"]);
+    let hangup = Command::new("kill").args(["-HUP", &server.id().to_string()]).status().unwrap();
+    assert!(hangup.success());
+    thread::sleep(Duration::from_millis(200));
+    assert_eq!(server.client().unwrap().send("GET", "/healthz", &[], b"").unwrap().status, 200);
+}
+
+#[test]
+fn a_request_that_is_broken_off_at_the_end_of_the_drain_is_recorded() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let key = made_key(&store, 10);
+    let mut server = Process::start(&store, &["--set", "server.drain_secs=1"]);
+    let mut client = server.client().unwrap();
+    let head = format!(
+        "POST /v1/transactions HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n\
+         Content-Length: 100\r\n\r\n{{"
+    );
+    client.raw(head.as_bytes());
+    thread::sleep(Duration::from_millis(200));
+    server.terminate();
+    assert_eq!(server.wait(), Some(0));
+    let home = Home::in_folder(&Home::beside(&store)).unwrap();
+    let recorded = "SELECT count(*) FROM audit WHERE endpoint = '/v1/transactions' AND status >= 400 AND cost = 0";
+    assert_eq!(reader(&home).query_row(recorded, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
 }
 
 #[test]

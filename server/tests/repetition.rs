@@ -51,6 +51,11 @@ fn the_body_is_checked_before_a_repeated_request_is_looked_for() {
     let mut client = server.client();
     // With a key of repetition a bad body is told before missing credits.
     assert_eq!(call(&mut client, &key, "a", "{").status, 400);
+    for bad in
+        [r#"{"blockchain": "ethereum"}"#, r#"{"blockchain": "doge", "address": "x"}"#, &QUIET.replace("aa\"", "\"")]
+    {
+        assert_eq!(call(&mut client, &key, "a", bad).status, 400, "{bad}");
+    }
     assert_eq!(call(&mut client, &key, "a", QUIET).status, 402);
     let long = "x".repeat(256);
     let reply = call(&mut client, &key, &long, QUIET);

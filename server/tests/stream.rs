@@ -68,6 +68,8 @@ fn a_stream_opens_with_a_key_a_first_message_or_a_ticket() {
     }
     // What is no handshake.
     assert_eq!(call(server.address, "GET", "/v1/stream", &key, "").error().0, "bad_request");
+    let unknown = crate::support::Client::connect(server.address).unwrap().send("GET", "/v1/stream", &[], b"").unwrap();
+    assert_eq!(unknown.status, 401);
 }
 
 #[test]
@@ -205,6 +207,58 @@ fn a_client_that_does_not_read_is_ended_and_the_others_are_not() {
     );
     assert!(matches!(code, 4008 | 0), "{code}");
     assert!(heard < blocks * per_block);
+}
+
+#[test]
+fn more_events_of_one_commit_than_may_wait_are_told_to_who_reads_and_then_what_comes_next() {
+    let mut live = Live::new();
+    let server = LiveServer::start(&live.store(), EventSettings::default());
+    let (_, key) = server.key();
+    let mut socket = open(&server, &key);
+    socket.subscribe(None).unwrap();
+    for count in [5000, 3, 2000] {
+        live.block(count);
+    }
+    let told: Vec<(i64, String)> = (0..7003).map(|_| socket.event().unwrap()).collect();
+    assert!(told.is_sorted_by(|one, next| one.0 < next.0));
+    live.block(1);
+    let last = socket.event().unwrap();
+    assert!(last.0 > told[7002].0);
+    // What it was told it is not told again.
+    socket.say(&json!({"action": "resume", "id": "r", "after": told[4998].1}));
+    live.block(1);
+    assert!(socket.event().unwrap().0 > last.0);
+}
+
+#[test]
+fn a_subscription_that_waits_for_confirmations_goes_on_behind_what_it_was_told_itself() {
+    let mut live = Live::new();
+    let server = LiveServer::start(&live.store(), EventSettings::default());
+    let ((_, key), (_, other)) = (server.key(), server.key());
+    // Somebody else hears of every block at once.
+    open(&server, &other).subscribe(None).unwrap();
+    let subscribe = |after: Option<&str>| {
+        let mut socket = open(&server, &key);
+        let filters = json!({"blockchain": "ethereum", "addresses": [PAYER], "min_confirmations": 3});
+        let event_type = "address_activity";
+        socket.say(
+            &json!({"action": "subscribe", "id": "s", "event_type": event_type, "filters": filters, "after": after}),
+        );
+        assert_eq!(socket.hear().unwrap()["type"], "subscribed");
+        socket
+    };
+    let mut socket = subscribe(None);
+    for _ in 0..6 {
+        live.block(1);
+    }
+    let told: Vec<(i64, String)> = (0..4).map(|_| socket.event().unwrap()).collect();
+    drop(socket);
+    let mut again = subscribe(Some(&told[1].1));
+    for expected in &told[2..] {
+        assert_eq!(again.event().unwrap(), *expected);
+    }
+    live.block(1);
+    assert!(again.event().unwrap().0 > told[3].0);
 }
 
 /// Clients that are cut off by themselves and by kill -9 of the server, and go on behind what they saw last.

@@ -132,6 +132,7 @@ fn a_plan_decides_which_chains_a_webhook_or_a_stream_may_tell_of() {
     let home = Home::in_folder(&live.store().with_file_name("live.state")).unwrap();
     home.office("test", |office| {
         office.set_plan("narrow", r#"{"chains": ["ethereum"]}"#)?;
+        office.add_credits(&id, 1000)?;
         office.assign_plan(&id, "narrow")
     })
     .unwrap();
@@ -160,6 +161,20 @@ fn a_plan_decides_which_chains_a_webhook_or_a_stream_may_tell_of() {
         assert_eq!((&answer["type"], &answer["error"]["code"]), (&json!("error"), &json!("forbidden")), "{answer}");
     }
     assert_eq!(subscribe(json!({"blockchain": "ethereum"}))["type"], "subscribed");
+    // Calls that look on every chain where they name none have to name one.
+    let get = |path: &str| server.call("GET", path, &key, "");
+    let (hash, address) = ("11".repeat(32), format!("0x{}", "a1".repeat(20)));
+    for (path, field) in [
+        (format!("/v1/transaction/{hash}"), "?blockchain"),
+        (format!("/v2/counterparty/list?address={address}"), "&blockchain"),
+        (format!("/v1/addresses/resolve?q={address}"), "&chain"),
+        ("/v1/addresses/autocomplete?q=0xa1a1a1".to_owned(), "&chain"),
+    ] {
+        assert_eq!(get(&path).error().0, "forbidden", "{path}");
+        assert_eq!(get(&format!("{path}{field}=bitcoin")).error().0, "forbidden", "{path}");
+        assert_ne!(get(&format!("{path}{field}=ethereum")).status, 403, "{path}");
+        assert_eq!(get(&format!("{path}{field}=dogecoin")).error().1, "unsupported_chain", "{path}");
+    }
     // Endpoints, like those of calls.
     home.office("test", |office| office.set_plan("narrow", r#"{"endpoints": ["/v1/chains"]}"#).map(|_| ())).unwrap();
     within(Duration::from_secs(5), "the plan is known", || make(json!({"blockchain": "ethereum"})).status == 403);

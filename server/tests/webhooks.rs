@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use headwater_server::events::EventSettings;
 use headwater_server::events::webhook::sign::Secret;
+use headwater_server::state::Home;
 use serde_json::{Value, json};
 
-use crate::support::live::{Live, LiveServer, Received, Receiver, call, local, webhook};
+use crate::support::live::{Live, LiveServer, PAYER, Received, Receiver, call, local, webhook};
 use crate::support::{Process, is_full, run_json, within};
 
 const OK: &str = "200 OK";
@@ -160,6 +161,38 @@ fn an_event_arrives_signed_and_again_under_the_same_id_until_it_is_taken() {
 }
 
 /// Webhooks are noticed by the outbox within a moment of being made.
+/// Two who wait for one event, one of them for its confirmations, and one whose key is revoked.
+#[test]
+fn each_delivery_says_what_is_so_when_it_is_due_and_goes_to_who_may_still_ask() {
+    let mut live = Live::new();
+    let server = LiveServer::start(&live.store(), local(20));
+    let (key_id, key) = server.key();
+    let receiver = Receiver::start(|_| OK.to_owned());
+    let make = |path: &str, confirmations: u64| {
+        let filters = json!({"blockchain": "ethereum", "addresses": [PAYER], "min_confirmations": confirmations});
+        let body = json!({"target_url": receiver.url(path), "event_type": "address_activity", "filters": filters});
+        assert_eq!(server.call("POST", "/v1/webhooks", &key, &body.to_string()).status, 201);
+    };
+    make("at-once", 1);
+    make("later", 3);
+    settle();
+    for _ in 0..3 {
+        live.block(1);
+        settle();
+    }
+    let received = receiver.wait_for(Duration::from_mins(1), 4);
+    let confirmations = |path: &str| -> Vec<Value> {
+        let to_path = received.iter().filter(|one| one.path.ends_with(path));
+        to_path.map(|one| serde_json::from_str::<Value>(&one.body).unwrap()["data"]["confirmations"].clone()).collect()
+    };
+    assert_eq!((confirmations("at-once"), confirmations("later")), (vec![json!(1); 3], vec![json!(3)]));
+    let home = Home::in_folder(&live.store().with_file_name("live.state")).unwrap();
+    home.office("test", |office| office.revoke_key(&key_id)).unwrap();
+    live.block(1);
+    thread::sleep(Duration::from_secs(2));
+    assert_eq!(receiver.received().len(), 4, "nothing more is told to who may not ask any more");
+}
+
 fn settle() {
     thread::sleep(Duration::from_millis(600));
 }

@@ -103,6 +103,65 @@ def test_an_empty_answer_keeps_its_columns_and_types(ledger: hw.Ledger) -> None:
     assert empty.frame.is_empty()
 
 
+def test_a_frame_without_rows_has_the_columns_and_types_it_always_has(ledger: hw.Ledger) -> None:
+    known, unknown = ledger.resolve(symbols=["eth"]).frame, ledger.resolve(symbols=["nope"]).frame
+    assert unknown.schema == known.schema
+    assert (known.height, unknown.height) == (1, 0)
+    for nobody, somebody in (
+        (ledger.transactions([]), ledger.transactions([ALICE])),
+        (ledger.counterparties([]), ledger.counterparties([ALICE])),
+        (ledger.wallet([]), ledger.wallet([ALICE])),
+        (ledger.balance_history([]), ledger.balance_history([ALICE])),
+        (ledger.counterparty_list([]), ledger.counterparty_list([ALICE], blockchain="ethereum")),
+    ):
+        assert nobody.frame.schema == somebody.frame.schema
+        assert nobody.frame.is_empty()
+        assert len(somebody.frame) > 0
+    nothing_moved = ledger.overview(ALICE, "0x" + "dd" * 20).frame
+    assert nothing_moved.schema == ledger.overview(ALICE, BOB).frame.schema
+
+
+def test_every_answer_has_its_columns_beforehand(ledger: hw.Ledger) -> None:
+    reports = [
+        ledger.chains(),
+        ledger.registry(),
+        ledger.resolve(),
+        ledger.overview(ALICE, BOB),
+        ledger.resolve_address(ALICE),
+        ledger.resolve_address("0x12"),
+        ledger.autocomplete("0xaaa"),
+    ]
+    for report in reports:
+        assert report.frame.to_dicts() == report.rows, report
+        assert pl.Null not in report.frame.dtypes, report
+
+
+def test_a_call_is_known_by_its_name_and_by_its_path(ledger: hw.Ledger) -> None:
+    expected = ledger.chains().data["chains"]
+    for name in ("chains", "v1/chains", "/v1/chains", "/v1/chains/"):
+        report = ledger.query(name)
+        assert (report.endpoint, report.rows) == ("chains", expected)
+    assert ledger.query("/v2/counterparty/list", address=ALICE, blockchain="ethereum").endpoint == "counterparty/list"
+    tx_hash = "0x" + "02" * 32
+    expected = ledger.transaction(tx_hash).data
+    for name in (f"transaction/{tx_hash}", f"/v1/transaction/{tx_hash}"):
+        assert ledger.query(name, blockchain="ethereum").data == expected
+    assert ledger.query("/v1/transaction/{hash}", hash=tx_hash).data == expected
+    assert ledger.read_all("/v1/registry").equals(ledger.read_all("registry"))
+    for name in ("v3/chains", "chains/ethereum", "", "\ud800"):
+        with pytest.raises(hw.NotFound, match="there is no call"):
+            ledger.query(name)
+
+
+def test_one_address_gives_a_report_and_many_give_reports(ledger: hw.Ledger) -> None:
+    # The types are looked at by mypy, without a question what kind an answer is of.
+    assert ledger.transactions(ALICE, symbols=["eth"]).rows[0]["action"] == "send"
+    assert ledger.wallet(ALICE).tx_count == 3
+    assert ledger.counterparties([ALICE, BOB]).addresses == [ALICE, BOB]
+    assert ledger.balance_history((ALICE,))[0].address == ALICE
+    assert ledger.counterparty_list(ALICE, blockchain="ethereum").to_dict()["datas"]
+
+
 def test_a_frame_holds_what_the_rows_say(ledger: hw.Ledger) -> None:
     in_usd = ledger.transactions(ALICE, output_asset="usd", include_unverified=True)
     others = [ledger.counterparties(ALICE), ledger.wallet(ALICE), ledger.transfers_between(ALICE, BOB)]

@@ -194,6 +194,15 @@ def test_refusals_are_those_of_the_store(pair: Pair, tmp_path: Path) -> None:
         lambda ledger: ledger.query("no-such-call"),
         lambda ledger: ledger.transaction("0x" + "99" * 32),
         lambda ledger: ledger.transaction("0x12"),
+        lambda ledger: ledger.transaction(""),
+        lambda ledger: ledger.transaction(5),  # type: ignore[arg-type]
+        lambda ledger: ledger.query("transaction", hash=[1, {"a": True}]),
+        lambda ledger: ledger.query("transaction", hash=None),
+        lambda ledger: ledger.query("/v1/transaction/0x12"),
+        lambda ledger: ledger.query("v3/chains"),
+        lambda ledger: ledger.resolve_address("\ud800"),
+        lambda ledger: ledger.wallet("\ud800"),
+        lambda ledger: ledger.transactions(None),  # type: ignore[call-overload]
         lambda ledger: ledger.holders("native", limit=101),
         lambda ledger: ledger.flows([]),
         lambda ledger: ledger.price_history("nosuchsymbol"),
@@ -230,6 +239,8 @@ def test_missing_parts_of_a_path_are_named(pair: Pair) -> None:
     with pytest.raises(hw.InvalidInput) as caught:
         pair.far.transaction("../chains")
     assert caught.value.field == "hash"
+    # Of the path itself a call is known, too.
+    assert pair.far.query("/v1/chains").rows == pair.near.query("v1/chains").rows
 
 
 def test_export_needs_the_store(pair: Pair, tmp_path: Path) -> None:

@@ -11,12 +11,13 @@ import ssl
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import headwater as hw
+import numpy as np
 import polars as pl
 import pytest
 from conftest import free_port
@@ -187,6 +188,48 @@ def test_what_is_not_headwater_is_named(stub: Stub) -> None:
     with pytest.raises(hw.Unavailable) as unknown:
         hw.connect("http://no-such-host.invalid", "k").chains()
     assert unknown.value.reason in {"unknown_host", "connection"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"x":1}',
+        b'{"data":{"chains":[',
+        b'{"\xff":1}',
+        b"[1]",
+        b"",
+        b'{"data":[],"meta":{}}',
+        b'{"data":{}}',
+        b'{"data":' + b"[" * 100_000,
+    ],
+)
+def test_an_answer_in_json_that_is_not_headwaters_is_a_server_error(stub: Stub, body: bytes) -> None:
+    stub.script = lambda handler, _: handler.send(200, body, {"Content-Type": "application/json"})
+    asks: list[Callable[[hw.RemoteLedger], object]] = [
+        lambda ledger: ledger.chains(),
+        lambda ledger: ledger.wallet([ALICE, BOB]),
+        # A list asks for lines.
+        lambda ledger: ledger.read_all("registry"),
+    ]
+    for ask in asks:
+        with pytest.raises(hw.ServerError, match="is not Headwater") as caught:
+            ask(connect(stub))
+        assert (caught.value.status, caught.value.reason) == (200, "foreign_answer")
+
+
+def test_a_refusal_with_details_of_another_kind_is_still_one(stub: Stub) -> None:
+    body = json.dumps({"error": {"code": "bad_request", "message": "no", "details": ["x"]}}).encode()
+    stub.script = lambda handler, _: handler.send(400, body, {"Content-Type": "application/json"})
+    with pytest.raises(hw.InvalidInput, match="no"):
+        connect(stub).chains()
+
+
+@pytest.mark.parametrize("body", [b"<h1>Log in</h1>\n", b'{"symbol": \n', b"\xff\n"])
+def test_lines_that_are_no_rows_are_a_server_error_and_leave_no_file(stub: Stub, body: bytes, tmp_path: Path) -> None:
+    stub.script = lambda handler, _: handler.send(200, body, {"Content-Type": "application/x-ndjson"})
+    with pytest.raises(hw.ServerError, match="is not Headwater"):
+        connect(stub).write("registry", tmp_path / "rows.csv")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_connections_are_kept_and_a_stale_one_is_replaced(stub: Stub) -> None:
@@ -372,10 +415,26 @@ def test_addresses_keys_and_numbers_that_cannot_be_meant_are_refused() -> None:
         with pytest.raises(hw.InvalidInput) as caught:
             hw.connect("http://x", key)
         assert caught.value.field == "api_key"
-    for options in ({"timeout": 0}, {"retries": -1}, {"patience": 0}, {"parallel": 0}, {"parallel": 65}):
-        with pytest.raises(hw.InvalidInput) as caught:
-            hw.connect("http://x", "k", **options)  # type: ignore[arg-type]
-        assert caught.value.field in options
+    for name, value in (
+        *(("timeout", value) for value in (0, -1, float("inf"), float("nan"), 1e9, "x", None, True)),
+        *(("patience", value) for value in (0, float("inf"), None)),
+        *(("retries", value) for value in (-1, 1.5, "1", None)),
+        *(("parallel", value) for value in (0, 65, 2.0, None)),
+    ):
+        with pytest.raises(hw.InvalidInput, match=rf"^{name}: .*expected (seconds|a number)") as caught:
+            hw.connect("http://x", "k", **{name: value})  # type: ignore[arg-type]
+        assert caught.value.field == name
+    asks: dict[str, Callable[[], object]] = {
+        "url": lambda: hw.connect(None, "k"),  # type: ignore[arg-type]
+        "api_key": lambda: hw.connect("http://x", 5),  # type: ignore[arg-type]
+        "proxy": lambda: hw.connect("http://x", "k", proxy=5),  # type: ignore[arg-type]
+        "tls": lambda: hw.connect("https://x", "k", tls=5),  # type: ignore[arg-type]
+    }
+    for field, ask in asks.items():
+        with pytest.raises(hw.InvalidInput, match=f"^{field}: expected") as caught:
+            ask()
+        assert caught.value.field == field
+    assert hw.connect("http://x", "k", timeout=np.float32(1), retries=np.int64(0))
     with pytest.raises(hw.InvalidInput, match="certificates"):
         hw.connect("https://x", "k", tls="/no/such/file")
 

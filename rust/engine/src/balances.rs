@@ -1,6 +1,6 @@
 //! Balances at the ends of days: what is held now, less what changed since.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::size_of;
 use std::ops::ControlFlow;
 
@@ -13,7 +13,8 @@ use headwater_types::{Amount, Asset, Balance, SumOverflow, Timestamp, Usd};
 
 use crate::analyses::{BalanceItem, DailyPoint};
 use crate::asset_book::{AssetBook, AssetView};
-use crate::flows::{movement, overflow};
+use crate::flows::movement;
+use crate::overflow;
 use crate::rebasing::rebases;
 use crate::scope::{Scope, Verdict};
 use crate::valuation::{Output, Valuer, decimal};
@@ -31,6 +32,8 @@ const TEXT_BYTES: usize = 192;
 pub(crate) struct Changes {
     /// By span; the last one is what came behind.
     spans: Vec<Span>,
+    /// Assets of which a sum passed 256 bits.
+    passed: BTreeSet<usize>,
 }
 
 #[derive(Default)]
@@ -54,7 +57,7 @@ impl Changes {
         let mut spans: Vec<Span> = std::iter::repeat_with(Span::default).take(ends.len() + 1).collect();
         let scan = Scan { order: ScanOrder::OldestFirst, ..walk.scope().scan() };
         let (ledger, chain) = (walk.ledger, walk.scope().chain);
-        let mut openings: BTreeMap<usize, Option<u64>> = BTreeMap::new();
+        let (mut openings, mut passed) = (BTreeMap::new(), BTreeSet::new());
         walk.visit(&scan, cancel, &mut |book, flow, verdict| {
             let posting = &flow.posting;
             let span = &mut spans[ends.partition_point(|end| *end < posting.time)];
@@ -68,7 +71,10 @@ impl Changes {
                 if !span.by_asset.contains_key(&asset) {
                     held.more(if span.by_asset.is_empty() { FIRST_CHANGE_BYTES } else { CHANGE_BYTES })?;
                 }
-                change(span.by_asset.entry(asset).or_default()).map_err(overflow)
+                if change(span.by_asset.entry(asset).or_default()).is_err() {
+                    passed.insert(asset);
+                }
+                Ok::<(), Error>(())
             };
             let opening = openings
                 .entry(flow.asset)
@@ -92,7 +98,7 @@ impl Changes {
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        Ok(Self { spans })
+        Ok(Self { spans, passed })
     }
 }
 
@@ -101,6 +107,8 @@ pub(crate) struct Closing {
     changes: Vec<Span>,
     /// By asset: sums of all time at the beginning of the first span.
     opening: BTreeMap<usize, Balance>,
+    /// Assets of which a sum passed 256 bits, so that no balance is known.
+    passed: BTreeSet<usize>,
     /// Of assets whose history begins with a list of holders: when that was.
     begins: BTreeMap<usize, Timestamp>,
     chain: headwater_types::Chain,
@@ -108,16 +116,30 @@ pub(crate) struct Closing {
 
 impl Closing {
     /// From what is held now and what changed until then.
-    pub fn new(walk: &mut Walk<'_>, scope: &Scope, changes: Changes, held: &mut Held) -> Result<Self, Error> {
-        let (mut opening, mut begins) = (BTreeMap::new(), BTreeMap::new());
-        let holdings = match walk.account() {
-            Some(account) => walk.ledger.holdings(account)?,
-            None => Vec::new(),
-        };
+    pub fn new(
+        walk: &mut Walk<'_>,
+        scope: &Scope,
+        changes: Changes,
+        held: &mut Held,
+        cancel: &Cancel,
+    ) -> Result<Self, Error> {
+        let (mut opening, mut begins, mut passed) = (BTreeMap::new(), BTreeMap::new(), changes.passed);
+        let account = walk.account().cloned();
+        let holdings = account.as_ref().map_or_else(|| Ok(Vec::new()), |account| walk.ledger.holdings(account))?;
+        passed.retain(|asset| scope.has_asset(walk.book.view(*asset)));
         held.more(holdings.len() * (size_of::<Holding>() + 2 * CHANGE_BYTES))?;
         for holding in holdings {
             let asset = walk.book.of_asset(holding.asset)?;
             if !scope.has_asset(walk.book.view(asset)) {
+                continue;
+            }
+            begins.extend(walk.ledger.opening(scope.chain, &holding.asset).map(|opening| (asset, opening.time)));
+            if let Some(account) = account.as_ref().filter(|_| !passed.contains(&asset))
+                && overflow::passed(walk.ledger, account, &holding, cancel)?
+            {
+                passed.insert(asset);
+            }
+            if passed.contains(&asset) {
                 continue;
             }
             let mut balance = holding.balance;
@@ -125,15 +147,14 @@ impl Closing {
                 balance = without(&balance, change)?;
             }
             opening.insert(asset, balance);
-            begins.extend(walk.ledger.opening(scope.chain, &holding.asset).map(|opening| (asset, opening.time)));
         }
-        Ok(Self { changes: changes.spans, opening, begins, chain: scope.chain })
+        Ok(Self { changes: changes.spans, opening, passed, begins, chain: scope.chain })
     }
 
     /// How the balances came about.
     pub fn basis(&self, book: &AssetBook<'_>) -> BTreeMap<String, &'static str> {
         let basis = |asset| if self.begins.contains_key(asset) { "snapshot" } else { "transfers" };
-        self.opening.keys().map(|asset| (name(book.view(*asset)), basis(asset))).collect()
+        self.opening.keys().chain(&self.passed).map(|asset| (name(book.view(*asset)), basis(asset))).collect()
     }
 
     /// The points of the days, and what to mind of them.
@@ -148,7 +169,8 @@ impl Closing {
     ) -> Result<Vec<DailyPoint>, Error> {
         memory.more(days.len() * (size_of::<DailyPoint>() + TEXT_BYTES))?;
         let mut held = self.opening.clone();
-        let mut noted = std::collections::BTreeSet::new();
+        let mut noted: BTreeSet<String> =
+            self.passed.iter().map(|asset| format!("{}:{}", overflow::CODE, name(book.view(*asset)))).collect();
         let mut points = Vec::with_capacity(days.len());
         for ((day, end), span) in days.iter().zip(ends).zip(&self.changes) {
             let mut items = Vec::new();
@@ -172,8 +194,12 @@ impl Closing {
                 if !balance.shown().is_zero() || !before.is_zero() {
                     // Lists grow to twice their length.
                     memory.more(2 * size_of::<BalanceItem>() + TEXT_BYTES)?;
-                    items.push(item(view, balance.shown(), valuer, output, *end));
+                    items.push(item(view, Some(balance.shown()), valuer, output, *end));
                 }
+            }
+            for asset in &self.passed {
+                memory.more(2 * size_of::<BalanceItem>() + TEXT_BYTES)?;
+                items.push(item(book.view(*asset), None, valuer, output, *end));
             }
             points.push(point(*day, *end, items, &span.tally, output, valuer));
         }
@@ -202,24 +228,24 @@ fn name(view: &AssetView) -> String {
     view.contract.clone().unwrap_or_else(|| "native".to_owned())
 }
 
-fn item(view: &AssetView, held: Amount, valuer: &Valuer, output: &Output, time: Timestamp) -> BalanceItem {
+/// What was held of an asset at a time; `None` where that is not known.
+fn item(view: &AssetView, held: Option<Amount>, valuer: &Valuer, output: &Output, time: Timestamp) -> BalanceItem {
     let price_usd = valuer.price(view, time);
-    let balance_usd = valuer.usd(view, held, time);
+    let balance_usd = held.and_then(|held| valuer.usd(view, held, time));
+    let balance = held.zip(view.decimals).map(|(held, decimals)| held.to_decimal(decimals));
     let amount_out = match output {
         Output::Own | Output::PerSymbol => None,
-        Output::Asset { .. } if output.is_unit_of(view) => {
-            Some(view.decimals.map(|decimals| held.to_decimal(decimals)))
-        }
+        Output::Asset { .. } if output.is_unit_of(view) => Some(balance.clone()),
         Output::Usd | Output::Asset { .. } => {
-            Some(valuer.converted(output, view, held, balance_usd, time).map(decimal))
+            Some(held.and_then(|held| valuer.converted(output, view, held, balance_usd, time)).map(decimal))
         }
     };
     BalanceItem {
         symbol: view.symbol.clone(),
         contract: view.contract.clone(),
         decimals: view.decimals,
-        balance: view.decimals.map(|decimals| held.to_decimal(decimals)),
-        balance_raw: held.to_string(),
+        balance,
+        balance_raw: held.map(|held| held.to_string()),
         price_usd,
         balance_usd,
         verified: view.verified,

@@ -29,18 +29,20 @@ pub(crate) fn lacking(chain: Chain, coverage: &Coverage) -> Vec<&'static str> {
 
 /// Warns of what the answer leaves out because no source claims to have brought it.
 pub(crate) fn warn(ledger: &dyn Ledger, chain: Chain, warnings: &mut Warnings) {
-    if let Some(coverage) = ledger.coverage().get(&chain).filter(|coverage| coverage.transactions > 0) {
-        if coverage.approximate > 0 {
-            let message = format!(
-                "{} amounts of {chain} come from a source that rounds them to doubles: they are flagged `approximate`, and in \
-                 no balance",
-                coverage.approximate
-            );
-            warnings.add("approximate_amounts", None, message);
-        }
-        for words in lacking(chain, coverage) {
-            let message = format!("no source of {chain} claims to bring {words}: they may be missing from the answer");
-            warnings.add("partial_data", None, message);
-        }
+    let Some(coverage) = ledger.coverage().get(&chain).filter(|coverage| coverage.transactions > 0) else {
+        warnings.add("no_data", None, format!("nothing of {chain} is held: an empty answer says nothing of the chain"));
+        return;
+    };
+    if coverage.approximate > 0 {
+        let message = format!(
+            "{} amounts of {chain} come from a source that rounds them to doubles: they are flagged `approximate`, and in \
+             no balance",
+            coverage.approximate
+        );
+        warnings.add("approximate_amounts", None, message);
+    }
+    for words in lacking(chain, coverage) {
+        let message = format!("no source of {chain} claims to bring {words}: they may be missing from the answer");
+        warnings.add("partial_data", None, message);
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::analyses::{Call, Description, Made, entry};
 use crate::cache::{Cache, Data, Kept, Question, parameters};
 use crate::query_meta::Headed;
-use crate::request::Cursor;
+use crate::request::{Cursor, MAX_LIMIT, MAX_TABLE};
 use crate::{Answer, Column, Endpoint, Error, ErrorKind, TableSink};
 
 /// Most bytes of an answer that is kept though it costs little to make.
@@ -24,6 +24,15 @@ pub struct Desk {
     cache: Option<Arc<Cache>>,
     clock: Option<Clock>,
     given: Given,
+}
+
+/// What an answer comes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// One JSON object.
+    Envelope,
+    /// Rows alone, of which there may be more.
+    Table,
 }
 
 /// A call as it is looked for among the answers that are at hand.
@@ -160,6 +169,21 @@ impl Desk {
             cache.keep(question, Arc::clone(&kept));
         }
         Ok(complete(&kept, || self.since(started), false))
+    }
+
+    /// Whether a call asks for what can be answered, without answering it. Reads the store: for threads that may block.
+    ///
+    /// # Errors
+    /// Those of an answer that are the fault of the request.
+    pub fn check(&self, endpoint: &Endpoint, request: &Value, shape: Shape) -> Result<(), Error> {
+        let Some(entry) = entry(endpoint.name) else { return Ok(()) };
+        let ledger = self.ledger(request)?;
+        let most_rows = match shape {
+            Shape::Envelope => MAX_LIMIT,
+            Shape::Table => MAX_TABLE,
+        };
+        let cancel = Cancel::new();
+        (entry.check)(&Call { endpoint, request, ledger: &*ledger, given: self.given, cancel: &cancel }, most_rows)
     }
 
     /// The answer of a call where it is kept and nothing has to be waited for; `None` says to ask for

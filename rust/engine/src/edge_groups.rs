@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::mem::size_of;
 use std::ops::{ControlFlow, Range};
 
-use headwater_ledger::edges::{AssetEdge, Edge, EdgeFlows, EdgeOrder, Edges};
+use headwater_ledger::edges::{Edge, EdgeFlows, EdgeOrder, Edges};
 use headwater_ledger::memory::{Held, table_bytes};
 use headwater_ledger::read::{Account, AccountRef};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
@@ -14,7 +14,7 @@ use headwater_types::{Address, Asset, Usd};
 
 use crate::Error;
 use crate::asset_book::AssetBook;
-use crate::flows::{Groups, Others, overflow};
+use crate::flows::{Groups, Others};
 use crate::purposes::COUNTERPARTIES;
 use crate::walk::CANCEL_EVERY;
 
@@ -86,7 +86,7 @@ fn group(scope: EdgeScope, edges: &Edges, edge: &Edge, book: &mut AssetBook<'_>)
                 // Most have one asset: lists begin with room for four.
                 group.by_asset.reserve_exact(1);
             }
-            group.by_asset.push((number, tally(row)?));
+            group.by_asset.push((number, AssetTally::from(row)));
         }
     }
     group.all = match (scope, &group.by_asset[..]) {
@@ -95,10 +95,6 @@ fn group(scope: EdgeScope, edges: &Edges, edge: &Edge, book: &mut AssetBook<'_>)
         (EdgeScope::Asset(_), [(_, only), ..]) => only.tally,
     };
     Ok(Some(group))
-}
-
-fn tally(row: &AssetEdge) -> Result<AssetTally, Error> {
-    AssetTally::try_from(row).map_err(overflow)
 }
 
 /// The counterparties of an account over everything that is shown by default, each with the number it is ranked by:

@@ -7,7 +7,7 @@ use headwater_ledger::memory::{Held, table_bytes};
 use headwater_ledger::read::{AccountRef, Direction, MovementKind};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Movement, Side, Way};
-use headwater_types::{Address, Amount, Asset, Pico, SumOverflow, Usd};
+use headwater_types::{Address, Amount, Asset, Balance, Pico, Usd};
 use rustc_hash::FxHashMap;
 
 use crate::Error;
@@ -137,7 +137,7 @@ pub(crate) fn joined(
                 cancel.check().map_err(headwater_ledger::LedgerError::from)?;
             }
             held.reach(all.bytes_with(group.by_asset.len()))?;
-            all.join(others.number(addresses[other])?, &group, |asset| assets[asset]).map_err(overflow)?;
+            all.join(others.number(addresses[other])?, &group, |asset| assets[asset]);
         }
     }
     Ok(Groups { list: all.into_groups(), held })
@@ -157,7 +157,7 @@ pub(crate) enum SumUnit {
 impl SumUnit {
     pub fn new(scope: &Scope, output: &Output) -> Self {
         match output {
-            Output::Own if scope.only_asset().is_some() => Self::Own,
+            Output::Own | Output::PerSymbol if scope.only_asset().is_some() => Self::Own,
             Output::Own | Output::Usd | Output::PerSymbol => Self::Usd,
             Output::Asset { .. } => Self::Converted,
         }
@@ -171,21 +171,28 @@ impl SumUnit {
         }
     }
 
-    /// `amount_unit` of the answer.
+    /// `amount_unit` of an answer whose rows are split by asset where that is asked for.
+    pub fn of_rows(self, scope: &Scope, output: &Output, book: &mut AssetBook<'_>) -> Result<String, Error> {
+        match (self, output) {
+            (Self::Usd, Output::PerSymbol) => Ok("mixed".to_owned()),
+            _ => self.name(scope, output, book),
+        }
+    }
+
+    /// `amount_unit` of an answer whose amounts are all in this unit.
     pub fn name(self, scope: &Scope, output: &Output, book: &mut AssetBook<'_>) -> Result<String, Error> {
         Ok(match (self, output, scope.only_asset()) {
-            (Self::Own, _, Some(asset)) | (_, Output::PerSymbol, Some(asset)) => {
+            (Self::Own, _, Some(asset)) => {
                 let number = book.of_asset(asset)?;
                 book.view(number).name().to_owned()
             }
             (Self::Converted, Output::Asset { symbol, .. }, _) => symbol.clone(),
-            (_, Output::PerSymbol, None) => "mixed".to_owned(),
             _ => "usd".to_owned(),
         })
     }
 }
 
-/// Summed amounts as decimal text, with the number they are sorted by; null where decimals are unknown.
+/// Summed amounts as decimal text; null where decimals are unknown, and where a sum passes 256 bits.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Sums {
     pub received: Option<String>,
@@ -196,35 +203,36 @@ pub(crate) struct Sums {
 
 impl Sums {
     /// Sums of a group in a unit: exact ones where only the asset of that unit moved, else values.
-    pub fn of_group(unit: SumUnit, output: &Output, group: &Group, book: &AssetBook<'_>) -> Result<Self, Error> {
+    pub fn of_group(unit: SumUnit, output: &Output, group: &Group, book: &AssetBook<'_>) -> Self {
         match (unit, &group.by_asset[..]) {
             (SumUnit::Converted, [(asset, tally)]) => Self::of_asset(output, tally, book.view(*asset)),
             (SumUnit::Own, [(asset, tally)]) => Self::exact(tally, book.view(*asset).decimals),
-            (SumUnit::Own, _) => Ok(Self::values(Pico::ZERO, Pico::ZERO)),
+            (SumUnit::Own, _) => Self::values(Pico::ZERO, Pico::ZERO),
             (SumUnit::Usd | SumUnit::Converted, _) => {
-                Ok(Self::values(unit.value(&group.all.received), unit.value(&group.all.sent)))
+                Self::values(unit.value(&group.all.received), unit.value(&group.all.sent))
             }
         }
     }
 
     /// Sums of one asset under an `output_asset`: its own units unless another is asked for.
-    pub fn of_asset(output: &Output, tally: &AssetTally, asset: &AssetView) -> Result<Self, Error> {
+    pub fn of_asset(output: &Output, tally: &AssetTally, asset: &AssetView) -> Self {
         let (received, sent) = (&tally.tally.received, &tally.tally.sent);
         match output {
-            Output::Usd => Ok(Self::values(received.usd, sent.usd)),
-            Output::Asset { .. } if !output.is_unit_of(asset) => Ok(Self::values(received.converted, sent.converted)),
+            Output::Usd => Self::values(received.usd, sent.usd),
+            Output::Asset { .. } if !output.is_unit_of(asset) => Self::values(received.converted, sent.converted),
             Output::Own | Output::PerSymbol | Output::Asset { .. } => Self::exact(tally, asset.decimals),
         }
     }
 
-    fn exact(tally: &AssetTally, decimals: Option<u8>) -> Result<Self, Error> {
-        let Some(decimals) = decimals else { return Ok(Self::default()) };
-        Ok(Self {
-            received: Some(tally.balance.received().to_decimal(decimals)),
-            sent: Some(tally.balance.sent().to_decimal(decimals)),
-            total: Some(tally.total().map_err(overflow)?.to_decimal(decimals)),
-            net: Some(tally.balance.net_decimal(decimals)),
-        })
+    fn exact(tally: &AssetTally, decimals: Option<u8>) -> Self {
+        let Some(decimals) = decimals else { return Self::default() };
+        let text = |sum: Option<Amount>| sum.map(|sum| sum.to_decimal(decimals));
+        Self {
+            received: text(tally.received()),
+            sent: text(tally.sent()),
+            total: text(tally.total()),
+            net: tally.balance().map(|balance: Balance| balance.net_decimal(decimals)),
+        }
     }
 
     fn values(received: Pico, sent: Pico) -> Self {
@@ -239,9 +247,4 @@ pub(crate) fn names(group: &Group, book: &AssetBook<'_>) -> Vec<String> {
     names.sort();
     names.dedup();
     names
-}
-
-/// A sum past 256 bits, as the ledger reports it.
-pub(crate) fn overflow(error: SumOverflow) -> Error {
-    headwater_ledger::LedgerError::from(error).into()
 }

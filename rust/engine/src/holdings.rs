@@ -10,6 +10,7 @@ use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 use serde::Serialize;
 
 use crate::asset_book::{AssetBook, AssetView};
+use crate::overflow;
 use crate::request::{Checks, Warnings};
 use crate::{Error, ErrorKind, Reason};
 
@@ -29,8 +30,8 @@ const SUPPLY_TOLERANCE: u64 = 10_000;
 pub struct ExcludedHolder {
     /// Whose it is.
     pub address: String,
-    /// How much of it, in the smallest unit.
-    pub balance_raw: String,
+    /// How much of it, in the smallest unit; null where its sums pass 256 bits.
+    pub balance_raw: Option<String>,
     /// `zero_address`, `burn_address`, `token_contract`, or `genesis_coinbase` (Bitcoin's first 50 coins).
     pub reason: &'static str,
 }
@@ -41,18 +42,24 @@ struct Exclusion {
     balance: Amount,
     excluded: Amount,
     reason: &'static str,
+    /// Whether sums passed 256 bits, so that neither amount is known.
+    passed: bool,
 }
 
 /// The holders of one asset.
 pub(crate) struct Holdings<'a> {
     ledger: &'a dyn Ledger,
+    chain: Chain,
     pub asset: AssetView,
     holders: Holders<'a>,
     exclusions: Vec<Exclusion>,
-    /// What exists: the sum of positive balances, what was sent to the zero address left out.
-    pub supply: Amount,
+    /// What exists: the sum of positive balances, what was sent to the zero address left out; `None` where sums pass
+    /// 256 bits.
+    pub supply: Option<Amount>,
     /// The part of it that can move.
-    pub circulating: Amount,
+    pub circulating: Option<Amount>,
+    /// Whether balances are so large that sums of them may pass 256 bits: each that is shown is looked at then.
+    is_huge: bool,
     /// Holders that count.
     pub count: u64,
 }
@@ -92,7 +99,13 @@ pub(crate) fn asset_of(checks: &mut Checks<'_>, chain: Chain, contract: Option<&
 }
 
 impl<'a> Holdings<'a> {
-    pub fn new(ledger: &'a dyn Ledger, chain: Chain, asset: Asset, warnings: &mut Warnings) -> Result<Self, Error> {
+    pub fn new(
+        ledger: &'a dyn Ledger,
+        chain: Chain,
+        asset: Asset,
+        warnings: &mut Warnings,
+        cancel: &Cancel,
+    ) -> Result<Self, Error> {
         let mut book = AssetBook::new(ledger, chain);
         let number = book.of_asset(asset)?;
         let view = book.view(number).clone();
@@ -101,7 +114,6 @@ impl<'a> Holdings<'a> {
                 format!("no table of the holders on {chain} is built: run `headwater compact`, then ask again");
             Error::new(ErrorKind::Storage, message)
         })?;
-        let mut total = holders.total().ok_or(LedgerError::from(headwater_types::SumOverflow))?;
         let mut exclusions = Vec::new();
         let mut zero = None;
         for (address, reason) in unspendable(chain, &asset) {
@@ -113,14 +125,24 @@ impl<'a> Holdings<'a> {
             }
             let balance = held.balance.shown();
             if !balance.is_zero() {
-                exclusions.push(Exclusion { address, balance, excluded: balance, reason });
+                let passed = overflow::passed(ledger, &account, held, cancel)?;
+                exclusions.push(Exclusion { address, balance, excluded: balance, reason, passed });
             }
         }
         exclusions.extend(genesis(ledger, chain)?);
         let burnt = exclusions.iter().find(|exclusion| exclusion.address.is_zero());
-        total = burnt.and_then(|burnt| total.checked_sub(burnt.excluded)).unwrap_or(total);
-        let kept = |left: Amount, exclusion: &Exclusion| left.checked_sub(exclusion.excluded).unwrap_or(left);
-        let circulating = exclusions.iter().filter(|one| !one.address.is_zero()).fold(total, kept);
+        let largest = holders.first(1)?.first().copied().filter(|(_, balance)| balance.to_u128().is_none());
+        let is_huge = largest.is_some() || holders.total().is_none();
+        let is_known = !exclusions.iter().any(|one| one.passed)
+            && largest.map_or(Ok(true), |(largest, _)| {
+                has_passed(ledger, (chain, &asset), &ledger.address(largest)?, cancel).map(|passed| !passed)
+            })?;
+        let total = holders.total().filter(|_| is_known);
+        let without = |left: Amount, part: Amount| left.checked_sub(part).unwrap_or(left);
+        let supply = total.map(|total| burnt.map_or(total, |burnt| without(total, burnt.excluded)));
+        let kept = |left: Amount, exclusion: &Exclusion| without(left, exclusion.excluded);
+        let circulating =
+            supply.map(|supply| exclusions.iter().filter(|one| !one.address.is_zero()).fold(supply, kept));
         let whole = exclusions.iter().filter(|one| one.excluded == one.balance).count();
         let count = holders.count() - u64::try_from(whole).expect("a count fits");
 
@@ -128,8 +150,17 @@ impl<'a> Holdings<'a> {
         // A list of holders that a history begins with tells no mints.
         let told = zero.filter(|_| ledger.opening(chain, &asset).is_none());
         let minted = told.map(|zero| zero.sent().checked_sub(zero.received()).unwrap_or(Amount::ZERO));
-        warn_of_gaps(&view, in_debt, minted, total, warnings);
-        Ok(Self { ledger, asset: view, holders, exclusions, supply: total, circulating, count })
+        match supply {
+            Some(supply) => warn_of_gaps(&view, in_debt, minted, supply, warnings),
+            None => overflow::warn(&view, "total_supply", warnings),
+        }
+        Ok(Self { ledger, chain, asset: view, holders, exclusions, supply, circulating, is_huge, count })
+    }
+
+    /// What a holder holds; `None` where sums of it pass 256 bits.
+    pub fn known(&self, address: &Address, balance: Amount, cancel: &Cancel) -> Result<Option<Amount>, Error> {
+        let passed = self.is_huge && has_passed(self.ledger, (self.chain, &self.asset.asset), address, cancel)?;
+        Ok((!passed).then_some(balance))
     }
 
     /// What is left out, in order of balance.
@@ -138,15 +169,15 @@ impl<'a> Holdings<'a> {
         all.sort_by_key(|one| (Reverse(one.excluded), one.address.to_string()));
         let shown = |one: &Exclusion| ExcludedHolder {
             address: one.address.to_string(),
-            balance_raw: one.excluded.to_string(),
+            balance_raw: (!one.passed).then(|| one.excluded.to_string()),
             reason: one.reason,
         };
         all.into_iter().map(shown).collect()
     }
 
-    /// An amount in whole units; `None` where decimals are unknown.
-    pub fn units(&self, amount: Amount) -> Option<f64> {
-        self.asset.decimals.map(|decimals| amount.to_f64(decimals))
+    /// An amount in whole units; `None` where it is not known, or decimals are not.
+    pub fn units(&self, amount: Option<Amount>) -> Option<f64> {
+        Some(amount?.to_f64(self.asset.decimals?))
     }
 
     /// The address of a holder.
@@ -252,6 +283,19 @@ impl<'a> Holdings<'a> {
     }
 }
 
+/// Whether sums of what an address holds of an asset passed 256 bits.
+fn has_passed(
+    ledger: &dyn Ledger,
+    (chain, asset): (Chain, &Asset),
+    address: &Address,
+    cancel: &Cancel,
+) -> Result<bool, Error> {
+    let Some(account) = ledger.account(chain, address)? else { return Ok(false) };
+    let held = ledger.holdings(&account)?;
+    let held = held.iter().find(|held| held.asset == *asset);
+    held.map_or(Ok(false), |held| overflow::passed(ledger, &account, held, cancel))
+}
+
 fn warn_of_gaps(asset: &AssetView, in_debt: u64, minted: Option<Amount>, total: Amount, warnings: &mut Warnings) {
     let name = asset.name();
     if in_debt > 0 {
@@ -305,5 +349,11 @@ fn genesis(ledger: &dyn Ledger, chain: Chain) -> Result<Option<Exclusion>, Error
     let held = ledger.holdings(&account)?;
     let Some(held) = held.iter().find(|held| held.asset == Asset::Native) else { return Ok(None) };
     let (balance, excluded) = (held.balance.shown(), Amount::from(GENESIS_SATOSHI));
-    Ok((balance >= excluded).then_some(Exclusion { address, balance, excluded, reason: "genesis_coinbase" }))
+    Ok((balance >= excluded).then_some(Exclusion {
+        address,
+        balance,
+        excluded,
+        reason: "genesis_coinbase",
+        passed: false,
+    }))
 }

@@ -20,6 +20,7 @@ mod endpoint;
 mod error;
 mod flows;
 mod holdings;
+mod overflow;
 mod purposes;
 mod query_meta;
 mod ranking;
@@ -34,7 +35,7 @@ mod walk;
 
 pub use analyses::{Analysis, Description, Written, record};
 pub use answer::{Answer, Pagination, Warning};
-pub use desk::{Asked, Clock, Desk};
+pub use desk::{Asked, Clock, Desk, Shape};
 pub use endpoint::{CostClass, ENDPOINTS, Endpoint, Method, endpoint};
 pub use error::{Error, ErrorKind, Reason};
 pub use query_meta::QueryMeta;

@@ -15,14 +15,15 @@ use serde::Serialize;
 
 use crate::asset_book::AssetBook;
 use crate::edge_groups::{EdgeRanking, EdgeScope, edge_groups, groups_with};
-use crate::flows::{Groups, Others, Part, SumUnit, Sums, joined, movement, names, overflow};
+use crate::flows::{Groups, Others, Part, SumUnit, Sums, joined, movement, names};
+use crate::overflow;
 use crate::purposes::COUNTERPARTIES;
-use crate::request::{CursorKey, Paging, RankingSort, SortOrder, refused};
+use crate::request::{CursorKey, Paging, RankingSort, SortOrder, Warnings, whole};
 use crate::scope::{Scope, Verdict};
 use crate::table::TableHead;
 use crate::valuation::{Output, Valuer};
 use crate::walk::{CANCEL_EVERY, Walk};
-use crate::{Error, ErrorKind, Reason};
+use crate::{Error, ErrorKind};
 
 /// Rows that follow the last one given.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, utoipa::ToSchema)]
@@ -111,9 +112,23 @@ pub(crate) struct RankedPage<'a> {
 
 impl RankedPage<'_> {
     /// The rows in order.
-    pub fn rows(&self) -> impl Iterator<Item = Result<CounterpartyRow, Error>> {
+    pub fn rows(&self) -> impl Iterator<Item = CounterpartyRow> {
         let unit = SumUnit::new(&self.ranker.scope, &self.ranker.output);
         self.page.iter().map(move |row| self.ranker.row(unit, row, &self.book))
+    }
+
+    /// Warns of the assets whose sums on the page are null because they pass 256 bits.
+    pub fn warn_of_overflow(&self, warnings: &mut Warnings) {
+        let Ranker { scope, output, .. } = self.ranker;
+        let is_of_values = SumUnit::new(scope, output) == SumUnit::Usd;
+        for row in self.page.iter().filter(|row| row.asset.is_some() || !is_of_values) {
+            // Of several assets only their values are summed.
+            let [(asset, tally)] = &row.group.by_asset[..] else { continue };
+            let asset = self.book.view(*asset);
+            if tally.total().is_none() && output.is_unit_of(asset) {
+                overflow::warn(asset, "datas", warnings);
+            }
+        }
     }
 
     /// What a table says of the page besides its rows.
@@ -133,11 +148,7 @@ impl RankedPage<'_> {
 
 /// Checks `min_interactions`.
 pub(crate) fn least_interactions(text: Option<i64>) -> Result<u64, Error> {
-    let least = text.unwrap_or(0);
-    u32::try_from(least).map(u64::from).map_err(|_| {
-        let why = format!("expected 0 to {}", u32::MAX);
-        refused(Reason::InvalidValue, "min_interactions", &least.to_string(), &why)
-    })
+    whole("min_interactions", text.unwrap_or(0)).map(u64::from)
 }
 
 /// A ranking, its page made into rows.
@@ -193,7 +204,7 @@ impl Ranker {
             None => self.ranking(&mut walk, cancel)?,
         };
         let unit = SumUnit::new(&self.scope, &self.output);
-        let amount_unit = unit.name(&self.scope, &self.output, &mut walk.book)?;
+        let amount_unit = unit.of_rows(&self.scope, &self.output, &mut walk.book)?;
         let Ranking { page, held, rows, senders, receivers, below } = ranking;
         let next = page.last().filter(|_| below.is_some()).map(|row| row.key(&walk.book));
         Ok(RankedPage {
@@ -340,7 +351,7 @@ impl Ranker {
                     }
                     if let Some(movement) = movement(&valuer, &self.output, book.view(flow.asset), &flow, amount) {
                         held.reach(groups.bytes_with(1))?;
-                        groups.add(other, flow.asset, &movement).map_err(overflow)?;
+                        groups.add(other, flow.asset, &movement);
                     }
                 }
             }
@@ -360,12 +371,13 @@ impl Ranker {
         let Groups { list: groups, mut held } = groups;
         // Amounts of several assets compare only by value.
         let comparable = self.scope.only_asset().is_some() && matches!(self.output, Output::Own | Output::PerSymbol);
-        let exact = |tally: &AssetTally| match self.sort {
-            _ if !comparable => Ok(None),
-            RankingSort::ReceivedAmount => Ok(Some(tally.balance.received())),
-            RankingSort::SentAmount => Ok(Some(tally.balance.sent())),
-            _ => tally.total().map(Some).map_err(overflow),
+        let sum = |tally: &AssetTally| match self.sort {
+            RankingSort::ReceivedAmount => tally.received(),
+            RankingSort::SentAmount => tally.sent(),
+            _ => tally.total(),
         };
+        // Sums past 256 bits rank with the largest that fits.
+        let exact = |tally: &AssetTally| comparable.then(|| sum(tally).unwrap_or(Amount::MAX));
         let mut rows = Vec::with_capacity(groups.len());
         for (count, (other, group)) in groups.into_iter().enumerate() {
             // The text of an address costs a hash where it carries a checksum.
@@ -376,14 +388,14 @@ impl Ranker {
             if self.output == Output::PerSymbol {
                 for (asset, tally) in group.by_asset {
                     held.more(Ranked::BYTES + Group::ASSET_BYTES)?;
-                    let exact = exact(&tally)?;
+                    let exact = exact(&tally);
                     let group = Group { all: tally.tally, by_asset: vec![(asset, tally)] };
                     rows.push(Ranked { address: address.clone(), asset: Some(asset), group, exact });
                 }
             } else {
                 held.more(Ranked::BYTES)?;
                 let exact = match &group.by_asset[..] {
-                    [(_, tally)] => exact(tally)?,
+                    [(_, tally)] => exact(tally),
                     _ => None,
                 };
                 rows.push(Ranked { address, asset: None, group, exact });
@@ -441,18 +453,18 @@ impl Ranker {
         }
     }
 
-    fn row(&self, unit: SumUnit, row: &Ranked, book: &AssetBook<'_>) -> Result<CounterpartyRow, Error> {
+    fn row(&self, unit: SumUnit, row: &Ranked, book: &AssetBook<'_>) -> CounterpartyRow {
         let all = &row.group.all;
         let sums = match (row.asset, &row.group.by_asset[..]) {
-            (Some(asset), [(_, tally)]) => Sums::of_asset(&self.output, tally, book.view(asset))?,
-            _ => Sums::of_group(unit, &self.output, &row.group, book)?,
+            (Some(asset), [(_, tally)]) => Sums::of_asset(&self.output, tally, book.view(asset)),
+            _ => Sums::of_group(unit, &self.output, &row.group, book),
         };
         let symbols = names(&row.group, book);
         let symbol = match (row.asset.is_some() || self.scope.only_asset().is_some(), symbols.first()) {
             (true, Some(only)) => only.clone(),
             _ => "all".to_owned(),
         };
-        Ok(CounterpartyRow {
+        CounterpartyRow {
             address: row.address.clone(),
             blockchain: self.scope.chain.name().to_owned(),
             first_activity: all.first.map_or(0, Timestamp::secs),
@@ -474,6 +486,6 @@ impl Ranker {
             labels: Vec::new(),
             entity_name: None,
             unpriced_count: all.unpriced(),
-        })
+        }
     }
 }

@@ -38,8 +38,8 @@ use crate::target::Target;
 /// ```
 ///
 /// # Errors
-/// At the first row that is not understood (unless [`OnError::Skip`]), at a file that is damaged or in no known format,
-/// when the store refuses, or when the work is cancelled. What was committed before stays; nothing of the batch that
+/// At the first row that is not understood (unless [`OnError::Skip`]), at a file that is damaged, in no known format, or of a
+/// format whose files are never of the chain that was named, when the store refuses, or when the work is cancelled. What was committed before stays; nothing of the batch that
 /// was being gathered does.
 pub fn ingest(
     paths: &[PathBuf],
@@ -71,9 +71,11 @@ pub fn ingest_into(
             Ok(Some(plan)) => plans.push(plan),
             Ok(None) => left_out.push(LeftOut { path, reason: "it is empty".to_owned() }),
             // What lies in a folder may be there for another reason; what was named itself is meant.
-            Err(error @ (IngestError::Unrecognised { .. } | IngestError::WrongFormat { .. }))
-                if origin == Origin::Found || options.on_error == OnError::Skip =>
-            {
+            Err(
+                error @ (IngestError::Unrecognised { .. }
+                | IngestError::WrongFormat { .. }
+                | IngestError::WrongChain { .. }),
+            ) if origin == Origin::Found || options.on_error == OnError::Skip => {
                 left_out.push(LeftOut { path, reason: error.to_string() });
                 first_unread.get_or_insert(error);
             }
@@ -128,11 +130,17 @@ fn plan(path: &std::path::Path, origin: Origin, options: &Options) -> Result<Opt
     let Some((format, sniffed)) = detect(&probe, origin, options)? else { return Ok(None) };
     let (chain, chain_source) = match (options.chain, sniffed.chain) {
         (Some(chain), SniffedChain::Is(found)) if chain == found => (chain, ChainSource::Detected),
-        (Some(chain), SniffedChain::OneOf(chains)) if chains.contains(&chain) => (chain, ChainSource::Given),
-        (Some(chain), _) if chain.family() == sniffed.chain.chain().family() => (chain, ChainSource::Given),
-        // Files of another family than the one named: what they are outweighs what was said of the whole call.
-        (_, SniffedChain::Is(chain)) => (chain, ChainSource::Detected),
-        (_, usual @ (SniffedChain::Usually(_) | SniffedChain::OneOf(_))) => (usual.chain(), ChainSource::Assumed),
+        (Some(chain), told) if told.may_be(chain) => (chain, ChainSource::Given),
+        // Files in a folder that tell that they are of another family than the one named: what they are outweighs what was
+        // said of the whole call.
+        (Some(_), SniffedChain::Is(found)) if origin == Origin::Found => (found, ChainSource::Detected),
+        (Some(chain), told) => {
+            let known: Vec<&str> = Chain::all().filter(|one| told.may_be(*one)).map(Chain::name).collect();
+            let (path, known) = (path.to_owned(), known.join(" or "));
+            return Err(IngestError::WrongChain { path, format: format.name(), chain, known });
+        }
+        (None, SniffedChain::Is(chain)) => (chain, ChainSource::Detected),
+        (None, usual @ (SniffedChain::Usually(_) | SniffedChain::OneOf(_))) => (usual.chain(), ChainSource::Assumed),
     };
     let job = Job { input: probe.input().clone(), content: probe.content().clone(), sniffed };
     Ok(Some(Plan { format, job, chain, chain_source }))

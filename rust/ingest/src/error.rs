@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use headwater_ledger::{Cancelled, LedgerError};
+use headwater_types::Chain;
+use headwater_types::text::{SHOWN, shortened};
 
 /// Everything an ingest can fail with. A message names the file, and where it can the row, the column and the value.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +48,18 @@ pub enum IngestError {
         /// The name given.
         name: String,
         /// Names of the formats.
+        known: String,
+    },
+    /// A chain was named that the files of this format are never of.
+    #[error("{} is in the format {format}, which is of {known}: it cannot be of {chain}", path.display())]
+    WrongChain {
+        /// The file.
+        path: PathBuf,
+        /// The format.
+        format: &'static str,
+        /// The chain given.
+        chain: Chain,
+        /// Names of the chains that it may be of.
         known: String,
     },
     /// The text of the file is not UTF-8 throughout.
@@ -158,21 +172,12 @@ impl FieldError {
     /// An error about one value.
     #[must_use]
     pub fn new(column: &str, value: Option<&str>, expected: impl Into<String>) -> Self {
-        Self { column: column.to_owned(), value: value.map(shortened), expected: expected.into() }
+        Self { column: column.to_owned(), value: value.map(|value| shortened(value, SHOWN)), expected: expected.into() }
     }
 }
 
 fn shown(value: Option<&str>) -> String {
     value.map_or_else(|| "missing".to_owned(), |value| format!("{value:?}"))
-}
-
-/// Long hostile values must not fill a message.
-pub(crate) fn shortened(text: &str) -> String {
-    const SHOWN: usize = 96;
-    match text.char_indices().nth(SHOWN) {
-        Some((cut, _)) => format!("{}...", &text[..cut]),
-        None => text.to_owned(),
-    }
 }
 
 /// Why the reading of a row stopped: the row is wrong and may be skipped, or nothing can go on.

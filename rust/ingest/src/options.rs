@@ -32,7 +32,8 @@ pub struct SnapshotOptions {
 /// The choices of an ingest.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The chain, for files that do not name one. Without it EVM files are taken as Ethereum, and the report says so.
+    /// The chain, for files that do not name one; a file that cannot be of it is refused. Without it EVM files are taken
+    /// as Ethereum, and the report says so.
     pub chain: Option<Chain>,
     /// The format by name (or its part before the slash), where it shall not be detected.
     pub format: Option<String>,

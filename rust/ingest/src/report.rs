@@ -12,8 +12,8 @@ pub(crate) const QUOTED: usize = 5;
 pub struct IngestReport {
     /// Per file, in the order they were read.
     pub files: Vec<FileReport>,
-    /// Files that are empty, and those found in folders or by patterns that are in no known format; when broken rows are
-    /// skipped also those named themselves, and those of which nothing could be read.
+    /// Files that are empty, and those found in folders or by patterns that are in no known format or cannot be of the
+    /// chain named; when broken rows are skipped also those named themselves, and those of which nothing could be read.
     pub left_out: Vec<LeftOut>,
     /// The generation that holds all of it.
     pub generation: Option<u64>,

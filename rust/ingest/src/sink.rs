@@ -1,6 +1,6 @@
 //! Where a format puts what it reads: gathered over files, committed in batches of bounded size.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use headwater_ledger::facts::{Batch, BlockFacts, Claim, LogFacts, Movement, TokenFacts, TransactionFacts};
@@ -8,7 +8,7 @@ use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::{Address, BlockHash, Chain, Family, Network, Timestamp, TxHash};
 
 use crate::IngestError;
-use crate::error::RowError;
+use crate::error::{FieldError, Place, RowError};
 use crate::options::{OnError, Options, Progress, ProgressState};
 use crate::report::{FileReport, IngestReport, QUOTED};
 use crate::source::{Counts, Input};
@@ -33,7 +33,11 @@ pub struct Sink<'a> {
     bytes_before: u64,
     file: Option<Input>,
     current: FileReport,
+    /// Where the row stands that is being read.
+    place: Place,
     pending: Batch,
+    /// Of each transaction that is pending, what told it.
+    told: Vec<Told>,
     weight: Weight,
     groups: HashMap<(u64, TxHash), usize>,
     times: HashMap<u64, Timestamp>,
@@ -41,6 +45,15 @@ pub struct Sink<'a> {
     stands: HashMap<TxHash, (u64, Option<u32>)>,
     placed: usize,
     group: u64,
+}
+
+/// The rows that told of a transaction: what is left out of them is named with the first one.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    /// Number of their file among those of the report.
+    file: usize,
+    place: Place,
+    rows: usize,
 }
 
 #[derive(Default)]
@@ -69,6 +82,8 @@ impl<'a> Sink<'a> {
             bytes_before: 0,
             file: None,
             current: FileReport::default(),
+            place: Place::Row(0),
+            told: Vec::new(),
             pending: Batch::new(options.chain.unwrap_or(Chain::ETHEREUM)),
             weight: Weight::default(),
             groups: HashMap::new(),
@@ -92,11 +107,12 @@ impl<'a> Sink<'a> {
         self.options
     }
 
-    /// Counts one row read.
+    /// Counts one row read, which stands there.
     ///
     /// # Errors
     /// When the work was cancelled.
-    pub fn count_row(&mut self) -> Result<(), IngestError> {
+    pub fn count_row(&mut self, place: Place) -> Result<(), IngestError> {
+        self.place = place;
         self.current.rows += 1;
         self.report.rows += 1;
         if self.current.rows.is_multiple_of(ROWS_BETWEEN_LOOKS) {
@@ -121,10 +137,17 @@ impl<'a> Sink<'a> {
     }
 
     fn skip(&mut self, reason: String) {
-        self.current.skipped += 1;
-        self.report.skipped += 1;
-        if self.current.skipped_reasons.len() < QUOTED {
-            self.current.skipped_reasons.push(reason);
+        self.skip_of(self.report.files.len(), 1, reason);
+    }
+
+    /// Leaves rows out of a file: of the one being read, or of one that ended.
+    fn skip_of(&mut self, file: usize, rows: usize, reason: String) {
+        let rows = u64::try_from(rows).unwrap_or(u64::MAX);
+        self.report.skipped += rows;
+        let report = self.report.files.get_mut(file).unwrap_or(&mut self.current);
+        report.skipped += rows;
+        if report.skipped_reasons.len() < QUOTED {
+            report.skipped_reasons.push(reason);
         }
     }
 
@@ -180,6 +203,12 @@ impl<'a> Sink<'a> {
     /// A transaction with all that the row tells of it. It is kept apart from what else is told of the same
     /// transaction: the store joins them.
     pub fn transaction(&mut self, facts: TransactionFacts) {
+        self.transaction_of(facts, (self.place, 1));
+    }
+
+    /// A transaction that so many rows told of; the first of them stands there.
+    pub(crate) fn transaction_of(&mut self, facts: TransactionFacts, (place, rows): (Place, usize)) {
+        self.told.push(Told { file: self.report.files.len(), place, rows });
         if let Some(time) = facts.time {
             self.times.insert(facts.block, time);
         }
@@ -200,7 +229,9 @@ impl<'a> Sink<'a> {
     /// Adds to what the current source says of a transaction: `head` is used when it has said nothing yet.
     fn entry(&mut self, head: TransactionFacts) -> &mut TransactionFacts {
         let key = (self.group, head.hash);
-        if !self.groups.contains_key(&key) {
+        if let Some(place) = self.groups.get(&key) {
+            self.told[*place].rows += 1;
+        } else {
             self.groups.insert(key, self.pending.transactions.len());
             self.transaction(head);
         }
@@ -338,15 +369,13 @@ impl<'a> Sink<'a> {
         self.times.clear();
         self.placed = 0;
         self.weight = Weight::default();
-        let waiting = self.pending.transactions.len();
         let empty = batch.blocks.is_empty()
             && batch.transactions.is_empty()
             && batch.contracts.is_empty()
             && batch.tokens.is_empty()
             && batch.claims.is_empty();
-        if waiting >= self.options.batch_transactions {
-            let facts = &self.pending.transactions[0];
-            return Err(unknown_time(chain, facts).into());
+        if self.pending.transactions.len() >= self.options.batch_transactions {
+            return Err(IngestError::Row(Box::new(self.untimed(self.pending.transactions[0].block, self.told[0]))));
         }
         if empty {
             return Ok(());
@@ -380,7 +409,9 @@ impl<'a> Sink<'a> {
     fn fill_times(&mut self, batch: &mut Batch, last: Last) -> Result<(), IngestError> {
         let mut asked: HashMap<u64, Option<Timestamp>> = HashMap::new();
         let mut kept = Vec::with_capacity(batch.transactions.len());
-        for mut facts in batch.transactions.drain(..) {
+        let told = std::mem::take(&mut self.told);
+        let mut open = BTreeSet::new();
+        for (mut facts, told) in batch.transactions.drain(..).zip(told) {
             if facts.time.is_none() {
                 facts.time = match self.times.get(&facts.block).or(asked.get(&facts.block).and_then(Option::as_ref)) {
                     Some(time) => Some(*time),
@@ -394,13 +425,51 @@ impl<'a> Sink<'a> {
             }
             match (facts.time, last, self.options.on_error) {
                 (Some(_), _, _) => kept.push(facts),
-                (None, Last::No, _) => self.pending.transactions.push(facts),
-                (None, Last::Yes, OnError::Skip) => self.skip(unknown_time(batch.chain, &facts).to_string()),
-                (None, Last::Yes, OnError::Stop) => return Err(unknown_time(batch.chain, &facts).into()),
+                (None, Last::No, _) => {
+                    open.insert(facts.block);
+                    self.pending.transactions.push(facts);
+                    self.told.push(told);
+                }
+                (None, Last::Yes, OnError::Skip) => {
+                    open.insert(facts.block);
+                    let error = self.untimed(facts.block, told);
+                    self.skip_of(told.file, told.rows, format!("{}: {}", error.place, error.field));
+                }
+                (None, Last::Yes, OnError::Stop) => {
+                    return Err(IngestError::Row(Box::new(self.untimed(facts.block, told))));
+                }
             }
         }
         batch.transactions = kept;
+        self.hold_claims(batch, &open, last);
         Ok(())
+    }
+
+    /// What is said to be complete is not while transactions of it wait, nor ever where they were left out.
+    fn hold_claims(&mut self, batch: &mut Batch, open: &BTreeSet<u64>, last: Last) {
+        let is_open = |claim: &Claim| match claim {
+            Claim::Blocks { first, last, .. } => first <= last && open.range(first..=last).next().is_some(),
+            Claim::Account { .. } => !open.is_empty(),
+        };
+        let (waiting, stated) = std::mem::take(&mut batch.claims).into_iter().partition(is_open);
+        batch.claims = stated;
+        match last {
+            Last::No => self.pending.claims = waiting,
+            Last::Yes => {}
+        }
+    }
+
+    /// Why rows of a block without a known time cannot be taken, with the first of them.
+    fn untimed(&self, block: u64, told: Told) -> RowError {
+        let chain = self.pending.chain;
+        let expected = format!(
+            "one whose time is known: {chain} block {block} has no known time; ingest the blocks of this range first or \
+             together with it"
+        );
+        let field = FieldError::new("block_number", Some(&block.to_string()), expected);
+        let ended = self.report.files.get(told.file).map(|report| report.path.as_path());
+        let file = ended.unwrap_or_else(|| self.last_file()).to_owned();
+        RowError { file, place: told.place, field }
     }
 
     pub(crate) fn begin_file(&mut self, input: &Input, chain: Chain, report: FileReport) -> Result<(), IngestError> {
@@ -454,8 +523,8 @@ impl<'a> Sink<'a> {
 }
 
 impl Counts for Sink<'_> {
-    fn count_row(&mut self) -> Result<(), IngestError> {
-        Sink::count_row(self)
+    fn count_row(&mut self, place: Place) -> Result<(), IngestError> {
+        Sink::count_row(self, place)
     }
 
     fn reject(&mut self, error: RowError) -> Result<(), IngestError> {
@@ -467,8 +536,4 @@ impl Counts for Sink<'_> {
 enum Last {
     No,
     Yes,
-}
-
-fn unknown_time(chain: Chain, facts: &TransactionFacts) -> LedgerError {
-    LedgerError::UnknownTime { chain, block: facts.block, transaction: facts.hash.display(chain.family()) }
 }

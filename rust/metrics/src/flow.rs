@@ -11,7 +11,7 @@ use std::mem::size_of;
 use headwater_ledger::edges::{AssetEdge, EdgeFlows, EdgeSide};
 use headwater_ledger::memory::table_bytes;
 use headwater_ledger::read::TransactionRef;
-use headwater_types::{Amount, Balance, Pico, SumOverflow, Timestamp, Usd};
+use headwater_types::{Amount, Balance, Pico, Timestamp, Usd};
 
 /// Which way a movement went, as seen from the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -150,39 +150,51 @@ impl Tally {
 pub struct AssetTally {
     /// Counts and values.
     pub tally: Tally,
-    /// Exact sums.
-    pub balance: Balance,
+    /// Exact sums, as far as they fit.
+    balance: Balance,
+    /// Whether what came in, and what went out, passed 256 bits: only tokens that forge their amounts come there.
+    passed: [bool; 2],
 }
 
 impl AssetTally {
     /// Adds a movement.
-    ///
-    /// # Errors
-    /// When a sum passes 256 bits.
-    pub fn add(&mut self, movement: &Movement) -> Result<(), SumOverflow> {
+    pub fn add(&mut self, movement: &Movement) {
         self.tally.add(movement);
         match movement.way {
-            Way::Received => self.balance.receive(movement.amount),
-            Way::Sent => self.balance.send(movement.amount),
+            Way::Received => self.passed[0] |= self.balance.receive(movement.amount).is_err(),
+            Way::Sent => self.passed[1] |= self.balance.send(movement.amount).is_err(),
         }
     }
 
     /// Adds movements of other transactions.
-    ///
-    /// # Errors
-    /// When a sum passes 256 bits.
-    pub fn join(&mut self, other: &Self) -> Result<(), SumOverflow> {
+    pub fn join(&mut self, other: &Self) {
         self.tally.join(&other.tally);
-        self.balance.receive(other.balance.received())?;
-        self.balance.send(other.balance.sent())
+        self.passed[0] |= other.passed[0] || self.balance.receive(other.balance.received()).is_err();
+        self.passed[1] |= other.passed[1] || self.balance.send(other.balance.sent()).is_err();
     }
 
-    /// What moved either way.
-    ///
-    /// # Errors
-    /// When the sum passes 256 bits.
-    pub fn total(&self) -> Result<Amount, SumOverflow> {
-        self.balance.received().checked_add(self.balance.sent()).ok_or(SumOverflow)
+    /// All that came in; `None` past 256 bits.
+    #[must_use]
+    pub fn received(&self) -> Option<Amount> {
+        (!self.passed[0]).then(|| self.balance.received())
+    }
+
+    /// All that went out; `None` past 256 bits.
+    #[must_use]
+    pub fn sent(&self) -> Option<Amount> {
+        (!self.passed[1]).then(|| self.balance.sent())
+    }
+
+    /// What moved either way; `None` past 256 bits.
+    #[must_use]
+    pub fn total(&self) -> Option<Amount> {
+        self.received()?.checked_add(self.sent()?)
+    }
+
+    /// Both sums; `None` where one of them passed 256 bits.
+    #[must_use]
+    pub fn balance(&self) -> Option<Balance> {
+        (self.passed == [false; 2]).then_some(self.balance)
     }
 }
 
@@ -200,21 +212,15 @@ impl Group {
     pub const ASSET_BYTES: usize = size_of::<(usize, AssetTally)>() + 16;
 
     /// Adds a movement.
-    ///
-    /// # Errors
-    /// When a sum passes 256 bits.
-    pub fn add(&mut self, asset: usize, movement: &Movement) -> Result<(), SumOverflow> {
+    pub fn add(&mut self, asset: usize, movement: &Movement) {
         self.all.add(movement);
-        self.asset(asset).add(movement)
+        self.asset(asset).add(movement);
     }
 
     /// Adds movements of other transactions, whose assets go by the numbers that `asset` gives them.
-    ///
-    /// # Errors
-    /// When a sum passes 256 bits.
-    pub fn join(&mut self, other: &Self, asset: impl Fn(usize) -> usize) -> Result<(), SumOverflow> {
+    pub fn join(&mut self, other: &Self, asset: impl Fn(usize) -> usize) {
         self.all.join(&other.all);
-        other.by_asset.iter().try_for_each(|(number, tally)| self.asset(asset(*number)).join(tally))
+        other.by_asset.iter().for_each(|(number, tally)| self.asset(asset(*number)).join(tally));
     }
 
     /// The sums of an asset, made when it is new.
@@ -250,19 +256,13 @@ impl<K> Default for Counterparties<K> {
 
 impl<K: Copy + Eq + Hash> Counterparties<K> {
     /// Adds a movement from or to a counterparty.
-    ///
-    /// # Errors
-    /// When a sum passes 256 bits.
-    pub fn add(&mut self, counterparty: K, asset: usize, movement: &Movement) -> Result<(), SumOverflow> {
-        self.change(counterparty, |group| group.add(asset, movement))
+    pub fn add(&mut self, counterparty: K, asset: usize, movement: &Movement) {
+        self.change(counterparty, |group| group.add(asset, movement));
     }
 
     /// Adds what another part of a scan found of a counterparty, with assets by the numbers that `asset` gives them.
-    ///
-    /// # Errors
-    /// When a sum passes 256 bits.
-    pub fn join(&mut self, counterparty: K, group: &Group, asset: impl Fn(usize) -> usize) -> Result<(), SumOverflow> {
-        self.change(counterparty, |all| all.join(group, asset))
+    pub fn join(&mut self, counterparty: K, group: &Group, asset: impl Fn(usize) -> usize) {
+        self.change(counterparty, |all| all.join(group, asset));
     }
 
     /// Bytes that it takes with one more counterparty of so many assets.
@@ -274,17 +274,12 @@ impl<K: Copy + Eq + Hash> Counterparties<K> {
         table_bytes::<(K, usize)>(groups) + groups * size_of::<(K, Group)>() + assets * Group::ASSET_BYTES
     }
 
-    fn change(
-        &mut self,
-        counterparty: K,
-        change: impl FnOnce(&mut Group) -> Result<(), SumOverflow>,
-    ) -> Result<(), SumOverflow> {
+    fn change(&mut self, counterparty: K, change: impl FnOnce(&mut Group)) {
         let group = self.group(counterparty);
         let before = group.by_asset.capacity();
-        let changed = change(group);
+        change(group);
         let grown = group.by_asset.capacity() - before;
         self.assets += grown;
-        changed
     }
 
     fn group(&mut self, counterparty: K) -> &mut Group {
@@ -324,14 +319,11 @@ impl From<&EdgeFlows> for Tally {
     }
 }
 
-impl TryFrom<&AssetEdge> for AssetTally {
-    type Error = SumOverflow;
-
-    fn try_from(edge: &AssetEdge) -> Result<Self, SumOverflow> {
-        let mut balance = Balance::default();
-        balance.receive(edge.received.ok_or(SumOverflow)?)?;
-        balance.send(edge.sent.ok_or(SumOverflow)?)?;
-        Ok(Self { tally: Tally::from(&edge.flows), balance })
+impl From<&AssetEdge> for AssetTally {
+    fn from(edge: &AssetEdge) -> Self {
+        let AssetEdge { received, sent, .. } = edge;
+        let balance = Balance::of(received.unwrap_or_default(), sent.unwrap_or_default());
+        Self { tally: Tally::from(&edge.flows), balance, passed: [received.is_none(), sent.is_none()] }
     }
 }
 
@@ -370,15 +362,15 @@ mod tests {
             ("carol", 0, movement(one, Way::Sent, 2, None)),
             ("bob", 0, movement(two, Way::Received, 9, Some(9.0))),
         ] {
-            parties.add(who, asset, &movement).unwrap();
+            parties.add(who, asset, &movement);
         }
         let groups = parties.into_groups();
         let (_, bob) = &groups[0];
         assert_eq!((bob.all.transactions, bob.all.transfers(), bob.all.unpriced()), (2, 4, 1));
         assert_eq!((bob.all.sent.transactions, bob.all.received.transactions), (1, 2));
         let (asset, ether) = &bob.by_asset[0];
-        assert_eq!((*asset, ether.balance.received(), ether.balance.sent()), (0, Amount::from(10), Amount::from(5)));
-        assert_eq!(ether.total(), Ok(Amount::from(15)));
+        let sums = [ether.received(), ether.sent(), ether.total()];
+        assert_eq!((*asset, sums), (0, [10, 5, 15].map(|sum| Some(Amount::from(sum)))));
         assert_eq!((groups[1].0, groups[1].1.all.transactions), ("carol", 1));
     }
 
@@ -390,14 +382,14 @@ mod tests {
         let group = |movements: &[(usize, Movement)]| {
             let mut group = Group::default();
             for (asset, movement) in movements {
-                group.add(*asset, movement).unwrap();
+                group.add(*asset, movement);
             }
             group
         };
         let mut joined = group(&first);
         // The second part numbers its assets the other way round.
         let renumbered = second.map(|(asset, movement)| (2 - asset, movement));
-        joined.join(&group(&renumbered), |asset| 2 - asset).unwrap();
+        joined.join(&group(&renumbered), |asset| 2 - asset);
         assert_eq!(joined, group(&[first, second].concat()));
     }
 
@@ -413,13 +405,27 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_past_256_bits_is_an_error_not_a_wrong_number() {
-        let [one, _] = two_transactions();
-        let mut sums = AssetTally::default();
+    fn a_sum_past_256_bits_is_unknown_not_a_wrong_number() {
+        let [one, two] = two_transactions();
         let all = Movement { amount: Amount::MAX, ..movement(one, Way::Received, 0, None) };
-        sums.add(&all).unwrap();
-        assert_eq!(sums.add(&movement(one, Way::Received, 1, None)), Err(SumOverflow));
-        sums.add(&movement(one, Way::Sent, 1, None)).unwrap();
-        assert_eq!(sums.total(), Err(SumOverflow));
+        let mut sums = AssetTally::default();
+        sums.add(&all);
+        assert_eq!((sums.received(), sums.total()), (Some(Amount::MAX), Some(Amount::MAX)));
+        sums.add(&movement(one, Way::Sent, 1, None));
+        // Each fits, both together do not.
+        assert_eq!((sums.received(), sums.sent(), sums.total()), (Some(Amount::MAX), Some(Amount::from(1)), None));
+        assert_eq!(sums.balance(), Some(Balance::of(Amount::MAX, Amount::from(1))));
+        sums.add(&movement(two, Way::Received, 1, None));
+        assert_eq!((sums.received(), sums.sent(), sums.balance()), (None, Some(Amount::from(1)), None));
+        assert_eq!(sums.tally.received.transfers, 2);
+
+        // Parts that fit one by one, and a part that did not fit.
+        let mut other = AssetTally::default();
+        other.add(&movement(two, Way::Received, 1, None));
+        let mut joined = AssetTally::default();
+        joined.add(&all);
+        joined.join(&other);
+        other.join(&sums);
+        assert_eq!([joined.received(), other.received()], [None, None]);
     }
 }

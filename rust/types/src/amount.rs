@@ -4,6 +4,8 @@ use std::fmt;
 
 use ruint::aliases::U256;
 
+use crate::text::{SHOWN, shortened};
+
 /// An amount of one asset in its smallest unit (wei, sun, satoshi, raw token units).
 ///
 /// ```
@@ -103,9 +105,9 @@ impl Amount {
     /// When the text holds anything but digits, or more than 256 bits.
     pub fn parse_raw(text: &str) -> Result<Self, AmountError> {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(AmountError::NotANumber(shortened(text)));
+            return Err(AmountError::NotANumber(shortened(text, SHOWN)));
         }
-        U256::from_str_radix(text, 10).map(Self).map_err(|_| AmountError::TooLarge(shortened(text)))
+        U256::from_str_radix(text, 10).map(Self).map_err(|_| AmountError::TooLarge(shortened(text, SHOWN)))
     }
 
     /// From `0x` hex, as node interfaces write quantities.
@@ -115,9 +117,9 @@ impl Amount {
     pub fn parse_hex(text: &str) -> Result<Self, AmountError> {
         let digits = text.strip_prefix("0x").unwrap_or("");
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(AmountError::NotANumber(shortened(text)));
+            return Err(AmountError::NotANumber(shortened(text, SHOWN)));
         }
-        U256::from_str_radix(digits, 16).map(Self).map_err(|_| AmountError::TooLarge(shortened(text)))
+        U256::from_str_radix(digits, 16).map(Self).map_err(|_| AmountError::TooLarge(shortened(text, SHOWN)))
     }
 
     /// From decimal text in whole units (`"12.5"`), exactly.
@@ -128,14 +130,14 @@ impl Amount {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
         if whole.is_empty() || !digits(whole) || !digits(fraction) || text.ends_with('.') {
-            return Err(AmountError::NotANumber(shortened(text)));
+            return Err(AmountError::NotANumber(shortened(text, SHOWN)));
         }
         let fraction = fraction.trim_end_matches('0');
         let Some(padding) = usize::from(decimals).checked_sub(fraction.len()) else {
-            return Err(AmountError::TooPrecise { text: shortened(text), decimals });
+            return Err(AmountError::TooPrecise { text: shortened(text, SHOWN), decimals });
         };
         Self::parse_raw(&format!("{whole}{fraction}{}", "0".repeat(padding)))
-            .map_err(|_| AmountError::TooLarge(shortened(text)))
+            .map_err(|_| AmountError::TooLarge(shortened(text, SHOWN)))
     }
 
     /// Decimal text in whole units: no exponent, no thousands mark, no trailing zeros.
@@ -165,15 +167,6 @@ fn quotient(raw: u128, unit: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "the one rounding")]
     let nearest = ((shifted / unit) | sticky) as f64;
     nearest * f64::from_bits(u64::from(1023 - up) << 52)
-}
-
-/// Long hostile values must not fill an error message.
-fn shortened(text: &str) -> String {
-    const SHOWN: usize = 96;
-    match text.char_indices().nth(SHOWN) {
-        Some((cut, _)) => format!("{}...", &text[..cut]),
-        None => text.to_owned(),
-    }
 }
 
 fn decimal_text(digits: &str, decimals: u8) -> String {

@@ -12,6 +12,7 @@ mod hash;
 mod hex_text;
 mod network;
 mod pico;
+pub mod text;
 mod time;
 
 pub use address::{Address, AddressError};

@@ -121,10 +121,13 @@ pub(super) async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Pro
 pub(super) fn explain(error: &StateError) -> Problem {
     let text = error.to_string();
     match error {
-        StateError::UnknownKey(_) | StateError::UnknownPlan(_) | StateError::UnknownCharge(_) => {
-            Problem::new(Status::NotFound, text)
-        }
+        StateError::UnknownKey(_)
+        | StateError::UnknownAdmin(_)
+        | StateError::UnknownPlan(_)
+        | StateError::UnknownCharge(_) => Problem::new(Status::NotFound, text),
         StateError::DeadKey(_) | StateError::Occupied { .. } => Problem::new(Status::Conflict, text),
+        StateError::BadName(_) => Problem::invalid(Reason::InvalidValue, Some("name"), text),
+        StateError::BadCursor(_) => Problem::invalid(Reason::InvalidValue, Some("cursor"), text),
         StateError::BadPlan { .. } | StateError::BadAmount { .. } => Problem::invalid(Reason::InvalidValue, None, text),
         _ => {
             tracing::error!(error = causes(error), "the back office could not do what it was asked to");

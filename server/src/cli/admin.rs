@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::error::Failure;
 use super::output::{Output, date, table};
-use super::{Shared, actor};
+use super::{Shared, actor, name};
 
 /// What `admin` takes.
 #[derive(Debug, clap::Args)]
@@ -19,7 +19,7 @@ enum Command {
     /// Make a key for the admin listener; it is shown this once.
     Create {
         /// Whose it is; the audit of the back office names changes by its id.
-        #[arg(long, default_value = "admin")]
+        #[arg(long, default_value = "admin", value_parser = name)]
         name: String,
     },
     /// List admin keys.
@@ -33,10 +33,9 @@ enum Command {
 
 /// Makes, lists and revokes the keys of the admin listener.
 pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
-    let home = shared.state()?;
     match arguments.command {
         Command::Create { name } => {
-            let made = home.office(&actor(), |office| office.create_admin(&name))?;
+            let made = shared.state()?.office(&actor(), |office| office.create_admin(&name))?;
             let key = made.key.expose();
             output.report(&json!({"id": made.id, "key": key, "name": name}), || {
                 vec![
@@ -47,7 +46,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
             })
         }
         Command::List => {
-            let admins = home.office(&actor(), |office| office.list_admins())?;
+            let admins = shared.existing()?.consult(|office| office.list_admins())?;
             output.report(&json!({"admins": admins}), || {
                 if admins.is_empty() {
                     return vec!["no admin keys yet: `headwater admin create` makes one".to_owned()];
@@ -61,7 +60,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
             })
         }
         Command::Revoke { id } => {
-            home.office(&actor(), |office| office.revoke_admin(&id))?;
+            shared.existing()?.office(&actor(), |office| office.revoke_admin(&id))?;
             output.report(&json!({"id": id, "revoked": true}), || vec![format!("{id} is revoked")])
         }
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::error::Failure;
 use super::output::{Output, date, table};
-use super::{Shared, actor};
+use super::{Shared, cursor};
 use crate::state::{AuditFilter, AuditListing, ChangeListing};
 
 /// What `audit` takes.
@@ -24,7 +24,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<i64>,
     /// Only requests before the one with this id: where an earlier list goes on.
-    #[arg(long, value_name = "REQUEST_ID")]
+    #[arg(long, value_name = "REQUEST_ID", value_parser = cursor)]
     before: Option<String>,
     /// At most so many, newest first.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -54,15 +54,15 @@ fn time(text: &str) -> Result<i64, String> {
 
 /// Shows requests, or changes of the back office.
 pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
-    let home = shared.state()?;
+    let home = shared.existing()?;
     if let Some(Command::Changes { limit }) = arguments.command {
-        let changes = home.office(&actor(), |office| office.changes(None, limit))?;
+        let changes = home.consult(|office| office.changes(None, limit))?;
         return output.report(&json!({"changes": changes}), || change_lines(&changes));
     }
     let Arguments { key, status, since, before, limit, .. } = arguments;
     let from_ms = since.map(|secs| secs.saturating_mul(1000));
     let filter = AuditFilter { key_id: key, status, from_ms, before, limit };
-    let requests = home.office(&actor(), |office| office.audit(&filter))?;
+    let requests = home.consult(|office| office.audit(&filter))?;
     output.report(&json!({"requests": requests}), || request_lines(&requests))
 }
 

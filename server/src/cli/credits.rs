@@ -39,7 +39,7 @@ enum Command {
 
 /// Adds credits and gives them back.
 pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let home = shared.state()?;
+    let home = shared.existing()?;
     match &arguments.command {
         Command::Add { id, amount } => {
             let balance = home.office(&actor(), |office| office.add_credits(id, *amount))?;
@@ -65,7 +65,7 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
         }
         Command::Lost => {
             const MOST: u32 = 10_000;
-            let lost = home.office(&actor(), |office| office.lost_answers(MOST))?;
+            let lost = home.consult(|office| office.lost_answers(MOST))?;
             output.report(&json!({"lost": lost}), || {
                 if lost.is_empty() {
                     return vec!["no answer was lost".to_owned()];

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use headwater_ingest::{IngestReport, OnError, Options, Progress, ProgressState, SnapshotOptions};
+use headwater_ingest::{FORMATS, IngestReport, OnError, Options, Progress, ProgressState, SnapshotOptions};
 use headwater_ledger::Cancel;
 use headwater_ledger::store::{CommitReport, Writer};
 use headwater_types::{Chain, Network, Timestamp};
@@ -17,11 +17,11 @@ use super::progress::{Bar, Unit};
 /// What `ingest` takes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The chain, for files that do not name one.
+    /// The chain, for files that do not name one. Files that cannot be of it are refused.
     #[arg(long)]
     chain: Option<Chain>,
     /// The format, where it shall not be detected.
-    #[arg(long)]
+    #[arg(long, value_parser = format)]
     format: Option<String>,
     /// The network of a UTXO chain, where the files do not tell it: mainnet, testnet, signet or regtest.
     #[arg(long)]
@@ -54,6 +54,16 @@ pub(super) struct Arguments {
     /// Files, folders or patterns.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
+}
+
+/// Reads the name of a format, or its part before the slash.
+fn format(text: &str) -> Result<String, String> {
+    let is_known = |name: &str| name == text || name.split('/').next() == Some(text);
+    if FORMATS.iter().any(|format| is_known(format.name())) {
+        return Ok(text.to_owned());
+    }
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    Err(format!("expected one of {}", names.join(", ")))
 }
 
 /// `--on-error`.
@@ -133,6 +143,11 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
     output.report(&report, || lines(&report))
 }
 
+/// A reason with the file that it is about, where it does not name it itself.
+fn of_file(path: &str, reason: &str) -> String {
+    if reason.contains(path) { reason.to_owned() } else { format!("{path}, {reason}") }
+}
+
 fn lines(report: &IngestReport) -> Vec<String> {
     let mut rows = vec![["file", "format", "chain", "rows", "left out"].map(str::to_owned).to_vec()];
     let mut notes = Vec::new();
@@ -145,9 +160,13 @@ fn lines(report: &IngestReport) -> Vec<String> {
             grouped(file.rows),
             grouped(file.skipped),
         ]);
-        let reasons = file.skipped_reasons.iter().map(|reason| format!("  left out: {reason}"));
+        let reasons = file.skipped_reasons.iter().map(|reason| format!("  left out: {}", of_file(&path, reason)));
         notes.extend(reasons.chain(file.warnings.iter().map(|warning| format!("  note: {path}: {warning}"))));
     }
+    notes.extend(report.left_out.iter().map(|left| {
+        let path = left.path.display().to_string();
+        format!("  not read: {}", of_file(&path, &left.reason))
+    }));
     let mut lines = table(&rows);
     lines.extend(notes);
     lines.push(format!(

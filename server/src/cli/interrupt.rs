@@ -18,6 +18,14 @@ pub(super) fn on_interrupt(cancel: &Cancel) {
     });
 }
 
+/// Takes from SIGHUP what it does to a process that does not listen for it, which is to end it: a server without a
+/// certificate to read anew has nothing to do.
+pub(super) fn outlive_hangups() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    // Once listened for it stays so until the process ends.
+    signal(SignalKind::hangup()).map(drop)
+}
+
 /// Resolves at Ctrl-C or SIGTERM.
 pub(super) async fn stop_signal() {
     use tokio::signal::unix::{SignalKind, signal};

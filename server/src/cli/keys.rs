@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::error::Failure;
 use super::output::{Output, date, grouped, table};
-use super::{Shared, actor};
+use super::{Shared, actor, name};
 use crate::state::{Environment, KeyListing, NewKey};
 
 /// What `keys` takes.
@@ -20,7 +20,7 @@ enum Command {
     /// Make a key; it is shown this once.
     Create {
         /// Whose it is.
-        #[arg(long, default_value = "default")]
+        #[arg(long, default_value = "default", value_parser = name)]
         name: String,
         /// Credits to begin with.
         #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
@@ -51,24 +51,24 @@ enum Command {
 
 /// Makes, lists, revokes and rotates keys.
 pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
-    let home = shared.state()?;
     match arguments.command {
         Command::Create { name, credits, test, plan } => {
             let environment = if test { Environment::Test } else { Environment::Live };
-            let made =
-                home.office(&actor(), |office| office.create_key(&name, environment, credits, plan.as_deref()))?;
+            let made = shared
+                .state()?
+                .office(&actor(), |office| office.create_key(&name, environment, credits, plan.as_deref()))?;
             show(output, &made, &name)
         }
         Command::List => {
-            let keys = home.office(&actor(), |office| office.list_keys())?;
+            let keys = shared.existing()?.consult(|office| office.list_keys())?;
             output.report(&json!({"keys": keys}), || listing(&keys))
         }
         Command::Revoke { id } => {
-            home.office(&actor(), |office| office.revoke_key(&id))?;
+            shared.existing()?.office(&actor(), |office| office.revoke_key(&id))?;
             output.report(&json!({"id": id, "revoked": true}), || vec![format!("{id} is revoked")])
         }
         Command::Rotate { id, grace_hours } => {
-            let made = home.office(&actor(), |office| office.rotate_key(&id, grace_hours * 3600))?;
+            let made = shared.existing()?.office(&actor(), |office| office.rotate_key(&id, grace_hours * 3600))?;
             show(output, &made, &format!("in place of {id}"))
         }
     }

@@ -31,7 +31,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::state::{Home, Place};
+use crate::config::{Config, ConfigError};
+use crate::state::{Access, Db, Home, Office, Place, StateError};
 use error::Failure;
 use output::Output;
 
@@ -57,7 +58,10 @@ struct Shared {
     /// Folder of the secrets of a state in PostgreSQL, equal on all replicas.
     #[arg(long, global = true, env = "HEADWATER_AUTH_SECRETS_DIR", value_name = "DIR")]
     secrets_dir: Option<PathBuf>,
-    /// Print JSON, also on a terminal.
+    /// The TOML file of settings that `serve` is started with, which says where the above are too.
+    #[arg(long, global = true, env = "HEADWATER_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Print JSON in place of tables, for scripts.
     #[arg(long, global = true)]
     json: bool,
 }
@@ -143,26 +147,83 @@ pub fn run(arguments: impl IntoIterator<Item: Into<OsString> + Clone>) -> u8 {
 }
 
 impl Shared {
-    fn store(&self) -> Result<PathBuf, Failure> {
-        self.store.clone().ok_or_else(|| Failure::usage("no store is named: give --store DIR or set HEADWATER_STORE"))
-    }
-
-    /// Where the state of commands is that need no store but for its name.
-    fn place(&self) -> Result<Place, Failure> {
-        match (&self.state, &self.store) {
-            (Some(state), _) => Ok(Place::parse(state)?),
-            (None, Some(store)) => Ok(Place::Folder(Home::beside(store))),
-            (None, None) => Err(Failure::usage(
-                "neither a state nor a store is named: give --state DIR or --store DIR, or set HEADWATER_STATE or \
-                 HEADWATER_STORE",
-            )),
+    /// Settings as `serve` has them: defaults, file, environment, flags.
+    fn settings(&self, assignments: &[String]) -> Result<Config, ConfigError> {
+        let mut config = Config::default();
+        if let Some(file) = &self.config {
+            config.read_file(file)?;
         }
+        config.read_environment(
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
+        )?;
+        for setting in assignments {
+            config.assign(setting)?;
+        }
+        if let Some(store) = &self.store {
+            config.store = Some(store.clone());
+        }
+        if let Some(state) = &self.state {
+            config.state = Some(state.clone());
+        }
+        if let Some(folder) = &self.secrets_dir {
+            config.secrets_dir = Some(folder.clone());
+        }
+        Ok(config)
     }
 
-    /// The state of those commands.
-    fn state(&self) -> Result<Home, Failure> {
-        Ok(Home::open(&self.place()?, self.secrets_dir.as_deref())?)
+    fn store(&self) -> Result<PathBuf, Failure> {
+        let named = self.settings(&[])?.store;
+        named.ok_or_else(|| {
+            Failure::usage("no store is named: give --store DIR or --config FILE, or set HEADWATER_STORE")
+        })
     }
+
+    /// Where the state of commands is that need no store but for its name, and its secrets where they stand elsewhere.
+    fn place(&self) -> Result<(Place, Option<PathBuf>), Failure> {
+        let config = self.settings(&[])?;
+        let place = match (&config.state, &config.store) {
+            (Some(state), _) => Place::parse(state)?,
+            (None, Some(store)) => Place::Folder(Home::beside(store)),
+            (None, None) => {
+                return Err(Failure::usage(
+                    "neither a state nor a store is named: give --state DIR, --store DIR or --config FILE, or set \
+                     HEADWATER_STATE or HEADWATER_STORE",
+                ));
+            }
+        };
+        Ok((place, config.secrets_dir))
+    }
+
+    /// The state of commands that make the first of something: made where there is none.
+    fn state(&self) -> Result<Home, Failure> {
+        let (place, secrets) = self.place()?;
+        Ok(Home::open(&place, secrets.as_deref())?)
+    }
+
+    /// The state of all others, which is there already.
+    fn existing(&self) -> Result<Home, Failure> {
+        let (place, secrets) = self.place()?;
+        if let Place::Postgres(address) = &place {
+            let mut db = Db::open_postgres(address, Access::Read)?;
+            let found = db.transaction(|tx| {
+                let made = "SELECT CAST(tablename AS TEXT) FROM pg_tables
+                            WHERE tablename = 'setting' AND schemaname = ANY (current_schemas(false))";
+                tx.row(made, &[])
+            })?;
+            found.ok_or_else(|| StateError::NoState { path: address.to_string().into() })?;
+        }
+        Ok(Home::open_existing(&place, secrets.as_deref())?)
+    }
+}
+
+/// Reads the name of a key.
+fn name(text: &str) -> Result<String, String> {
+    Office::check_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// Reads the id of the row that a list goes on behind.
+fn cursor(text: &str) -> Result<String, String> {
+    Office::check_cursor(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
 /// Who changes of the command line are made by.

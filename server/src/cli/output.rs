@@ -80,8 +80,22 @@ pub(super) fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
+/// Text that may not be ours, in one line of a table: what breaks or turns a line shows as its number.
+fn plain(cell: &str) -> String {
+    let is_kept = |letter: char| {
+        !letter.is_control()
+            && !matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut text = String::with_capacity(cell.len());
+    for letter in cell.chars() {
+        if is_kept(letter) { text.push(letter) } else { text.extend(letter.escape_default()) }
+    }
+    text
+}
+
 /// A table with aligned columns; the first row is its head. Numbers stand to the right.
 pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
     let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
@@ -165,5 +179,12 @@ mod tests {
     fn a_table_is_aligned() {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
         assert_eq!(table(&[row(["id", "credits"]), row(["abc", "5"])]), ["id   credits", "abc        5"]);
+    }
+
+    #[test]
+    fn what_is_stored_does_not_break_a_table() {
+        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
+        let lines = table(&[row(["name", "n"]), row(["a\nb\u{1b}[2J\u{202e}ü", "5"])]);
+        assert_eq!(lines, ["name                    n", "a\\nb\\u{1b}[2J\\u{202e}ü  5"]);
     }
 }

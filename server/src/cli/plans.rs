@@ -1,6 +1,6 @@
 //! `headwater plans`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use serde_json::json;
@@ -9,6 +9,7 @@ use super::error::Failure;
 use super::output::{Output, table};
 use super::{Shared, actor};
 use crate::gateway::{Plan, Rate};
+use crate::state::StateError;
 
 /// What `plans` takes.
 #[derive(Debug, clap::Args)]
@@ -19,7 +20,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List plans.
+    /// List plans: those that are stored, and the default one as `serve` would take it from its settings.
     List,
     /// Make a plan or change it; what its definition leaves out is as in the default plan.
     Set {
@@ -48,12 +49,8 @@ enum Command {
 
 /// Lists, makes, removes and assigns plans.
 pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
-    let home = shared.state()?;
     match arguments.command {
-        Command::List => {
-            let plans = home.office(&actor(), |office| office.plans())?;
-            output.report(&json!({"plans": plans}), || listing(&plans))
-        }
+        Command::List => list(shared, output),
         Command::Set { name, file, definition } => {
             let definition = match (definition, file) {
                 (Some(definition), _) => definition,
@@ -61,24 +58,54 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
                     .map_err(|error| Failure::failed(format!("cannot read {}: {error}", file.display())))?,
                 (None, None) => return Err(Failure::usage("give the plan with --file or --definition")),
             };
-            let plan = home.office(&actor(), |office| office.set_plan(&name, &definition))?;
+            let plan = shared.state()?.office(&actor(), |office| office.set_plan(&name, &definition)).map_err(unfit)?;
             output.report(&plan, || listing(std::slice::from_ref(&plan)))
         }
         Command::Remove { name } => {
-            home.office(&actor(), |office| office.remove_plan(&name))?;
+            shared.existing()?.office(&actor(), |office| office.remove_plan(&name))?;
             output.report(&json!({"name": name, "removed": true}), || vec![format!("the plan {name} is removed")])
         }
         Command::Assign { key, name } => {
-            home.office(&actor(), |office| office.assign_plan(&key, &name))?;
+            shared.existing()?.office(&actor(), |office| office.assign_plan(&key, &name))?;
             output.report(&json!({"id": key, "plan": name}), || vec![format!("{key} has the plan {name}")])
         }
     }
 }
 
-fn listing(plans: &[Plan]) -> Vec<String> {
-    if plans.is_empty() {
-        return vec!["no plan is stored: every key goes by limits.* of the configuration".to_owned()];
+/// Lists plans as the admin listener does, as far as that can be known without it.
+fn list(shared: &Shared, output: Output) -> Result<(), Failure> {
+    let mut plans = shared.existing()?.consult(|office| office.plans())?;
+    let default = shared.settings(&[])?.limits().plan;
+    let is_stored = plans.iter().any(|plan| plan.name == default.name);
+    if !is_stored {
+        plans.insert(0, Plan::clone(&default));
     }
+    output.report(&json!({"plans": plans, "default_stored": is_stored}), || {
+        let mut lines = listing(&plans);
+        if !is_stored {
+            lines.push(unstored(shared.config.as_deref()));
+        }
+        lines
+    })
+}
+
+fn unstored(config: Option<&Path>) -> String {
+    let file = config.map_or("the environment".to_owned(), |file| format!("{} and the environment", file.display()));
+    format!(
+        "default is not stored: it is what limits.* of {file} say here, and a server that was started otherwise goes by its \
+         own"
+    )
+}
+
+/// A definition that cannot be is wrong usage.
+fn unfit(error: StateError) -> Failure {
+    match error {
+        StateError::BadPlan { .. } => Failure::usage(error.to_string()),
+        error => error.into(),
+    }
+}
+
+fn listing(plans: &[Plan]) -> Vec<String> {
     let head = ["name", "free", "light", "medium", "heavy", "at once", "endpoints", "chains"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     let rate = |rate: Rate| format!("{}/s (burst {})", rate.per_second, rate.burst);

@@ -20,7 +20,8 @@ use crate::gateway::{Meta, Problem, milliseconds};
 /// What `query` takes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The path of the endpoint without its version, such as `transactions` or `counterparty/overview`.
+    /// The path of the endpoint without its version, such as `transactions`, `counterparty/overview` or
+    /// `transaction/HASH`.
     endpoint: String,
     /// The request as a JSON object; `@FILE` reads it from a file, `-` from standard input.
     #[arg(long, value_name = "JSON")]
@@ -36,8 +37,8 @@ pub(super) struct Arguments {
 
 /// Asks an endpoint.
 pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
-    let endpoint = find(&arguments.endpoint)?;
-    let request = request(endpoint, arguments.body.as_deref(), &arguments.params)?;
+    let (endpoint, in_path) = find(&arguments.endpoint)?;
+    let request = request(endpoint, in_path, arguments.body.as_deref(), &arguments.params)?;
     let form = arguments.out.as_deref().map(|out| form_of(out, endpoint)).transpose()?.flatten();
     let store = Store::open(shared.store()?)?;
     let cancel = Cancel::new();
@@ -115,21 +116,50 @@ impl Failure {
     }
 }
 
-fn find(name: &str) -> Result<&'static Endpoint, Failure> {
-    let bare = name.trim_matches('/');
+/// The endpoint that a path names, and the parameter that stands in the path.
+fn find(path: &str) -> Result<(&'static Endpoint, Option<Parameter<'_>>), Failure> {
+    let bare = path.trim_matches('/');
     let bare = bare.strip_prefix("v1/").or_else(|| bare.strip_prefix("v2/")).unwrap_or(bare);
-    let bare = bare.strip_suffix("/{hash}").unwrap_or(bare);
-    headwater_engine::endpoint(bare).ok_or_else(|| {
+    if let Some(endpoint) = headwater_engine::endpoint(bare) {
+        return Ok((endpoint, None));
+    }
+    let with_parameter = ENDPOINTS.iter().find_map(|endpoint| Some((endpoint, parameter_in(endpoint, bare)?)));
+    let Some((endpoint, (name, value))) = with_parameter else {
         let names: Vec<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.name).collect();
-        Failure::usage(format!("there is no endpoint {name:?}: expected one of {}", names.join(", ")))
-    })
+        return Err(Failure::usage(format!("there is no endpoint {path:?}: expected one of {}", names.join(", "))));
+    };
+    // A path copied from the documentation names the parameter and gives none.
+    let is_given = value != format!("{{{name}}}");
+    Ok((endpoint, is_given.then_some((name, value))))
 }
 
-fn request(endpoint: &Endpoint, body: Option<&str>, params: &[String]) -> Result<Value, Failure> {
+/// Name and value.
+type Parameter<'a> = (&'static str, &'a str);
+
+/// The last part of a path, where the endpoint has a parameter there.
+fn parameter_in<'a>(endpoint: &Endpoint, bare: &'a str) -> Option<Parameter<'a>> {
+    let (_, last) = endpoint.path.rsplit_once('/')?;
+    let name = last.strip_prefix('{')?.strip_suffix('}')?;
+    let value = bare.strip_prefix(endpoint.name)?.strip_prefix('/')?;
+    (!value.is_empty() && !value.contains('/')).then_some((name, value))
+}
+
+fn request(
+    endpoint: &Endpoint,
+    in_path: Option<Parameter<'_>>,
+    body: Option<&str>,
+    params: &[String],
+) -> Result<Value, Failure> {
+    let twice = |name: &str| Failure::usage(format!("the parameter {name:?} is given twice"));
     let mut fields = match body {
         None => Map::new(),
         Some(body) => read_body(body)?,
     };
+    if let Some((name, value)) = in_path
+        && fields.insert(name.to_owned(), value.into()).is_some()
+    {
+        return Err(twice(name));
+    }
     for param in params {
         let (name, value) = param
             .split_once('=')
@@ -140,7 +170,7 @@ fn request(endpoint: &Endpoint, body: Option<&str>, params: &[String]) -> Result
             Method::Post => serde_json::from_str(value).unwrap_or_else(|_| text()),
         };
         if fields.insert(name.to_owned(), value).is_some() {
-            return Err(Failure::usage(format!("the parameter {name:?} is given twice")));
+            return Err(twice(name));
         }
     }
     Ok(Value::Object(fields))

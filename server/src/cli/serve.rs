@@ -2,7 +2,6 @@
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,11 +10,11 @@ use tracing_subscriber::EnvFilter;
 
 use super::Shared;
 use super::error::Failure;
-use super::interrupt::stop_signal;
+use super::interrupt::{outlive_hangups, stop_signal};
 use super::output::Output;
 use super::panics;
 use crate::admin;
-use crate::config::{AdminListen, Config, ConfigError, LogFormat};
+use crate::config::{AdminListen, Config, LogFormat};
 use crate::events::webhook::egress::{EgressSettings, Policy, authorities};
 use crate::events::{EventSettings, Pace, Running};
 use crate::gateway::{self, Gateway, Settings, Telemetry, Terms, Tls};
@@ -30,9 +29,6 @@ pub(super) struct Arguments {
     /// Address and port of the admin listener, or none [default: 127.0.0.1:8081].
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<AdminListen>,
-    /// A TOML file of settings.
-    #[arg(long, env = "HEADWATER_CONFIG", value_name = "FILE")]
-    config: Option<PathBuf>,
     /// One setting, such as auth.required=false; stands before file and environment.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
@@ -56,13 +52,14 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
     };
     start_log(&config);
     panics::log_panics();
+    // Before anything is begun: what cannot be served with leaves nothing behind.
+    let (terms, events) = (terms(&config)?, event_settings(&config)?);
     let ledgers = Arc::new(Store::open(&store)?);
     // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
     let home = Home::open(&place, config.secrets_dir.as_deref())?;
     let options = Options { audit_days: config.audit_days, refund_lost: config.refund_lost };
     let state = State::start(&home, options, Box::new(|| std::process::abort()))?;
     report_losses(&state, config.refund_lost);
-    let (terms, events) = (terms(&config)?, event_settings(&config)?);
     let settings = Settings {
         auth_required: config.auth_required,
         body_limit: config.body_bytes,
@@ -90,6 +87,12 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
         tracing::warn!("a request was still under way at the end of the drain");
     }
     served
+}
+
+/// Whether the files that the settings name can be served with.
+pub(super) fn check(config: &Config) -> Result<(), Failure> {
+    terms(config)?;
+    event_settings(config).map(drop)
 }
 
 /// Says what servers that were killed left behind.
@@ -122,6 +125,7 @@ fn event_settings(config: &Config) -> Result<EventSettings, Failure> {
 }
 
 async fn listen(config: &Config, terms: Terms, gateway: &Gateway, output: Output) -> Result<(), Failure> {
+    outlive_hangups()?;
     let listener = gateway::bind(config.listen).map_err(|error| {
         let remedy = match error.kind() {
             std::io::ErrorKind::AddrInUse => "; give another port with --listen, port 0 takes a free one",
@@ -225,36 +229,12 @@ fn open_files(connections: usize) -> usize {
 }
 
 fn configuration(shared: &Shared, arguments: &Arguments) -> Result<Config, Failure> {
-    let mut config = settings(shared, arguments.config.as_deref(), &arguments.settings)?;
+    let mut config = shared.settings(&arguments.settings)?;
     if let Some(listen) = arguments.listen {
         config.listen = listen;
     }
     if let Some(listen) = arguments.admin_listen {
         config.admin_listen = listen;
-    }
-    Ok(config)
-}
-
-/// Defaults, file, environment, flags.
-pub(super) fn settings(shared: &Shared, file: Option<&Path>, assignments: &[String]) -> Result<Config, ConfigError> {
-    let mut config = Config::default();
-    if let Some(file) = file {
-        config.read_file(file)?;
-    }
-    config.read_environment(
-        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
-    )?;
-    for setting in assignments {
-        config.assign(setting)?;
-    }
-    if let Some(store) = &shared.store {
-        config.store = Some(store.clone());
-    }
-    if let Some(state) = &shared.state {
-        config.state = Some(state.clone());
-    }
-    if let Some(folder) = &shared.secrets_dir {
-        config.secrets_dir = Some(folder.clone());
     }
     Ok(config)
 }

@@ -38,8 +38,8 @@ enum Command {
 
 /// Makes, copies, restores and checks the state.
 pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let place = shared.place()?;
-    let secrets = shared.secrets_dir.as_deref();
+    let (place, secrets) = shared.place()?;
+    let secrets = secrets.as_deref();
     match &arguments.command {
         Command::Init => {
             Home::init(&place, secrets)?;
@@ -47,7 +47,7 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
             output.report(&json!({"state": shown}), || vec![format!("{shown} is ready")])
         }
         Command::Backup { folder } => {
-            let report = Home::open_existing(&place, secrets)?.back_up(folder)?;
+            let report = shared.existing()?.back_up(folder)?;
             output.report(&json!({"folder": folder, "entries": report.entries}), || {
                 vec![format!(
                     "{} holds the state with its secrets: {} entries of the credit ledger, checked",
@@ -64,7 +64,7 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
             })
         }
         Command::Check => {
-            let report = Home::open_existing(&place, secrets)?.check()?;
+            let report = shared.existing()?.check()?;
             output.report(&json!({"sound": true, "entries": report.entries}), || {
                 vec![format!("sound: {} entries of the credit ledger fit", grouped(report.entries))]
             })

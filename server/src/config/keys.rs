@@ -303,6 +303,10 @@ pub(super) const KEYS: &[Key] = &[
         set: |config, value| {
             let filter = text(value)?;
             filter.parse::<tracing_subscriber::EnvFilter>().ok()?;
+            // A word by itself that is no level would be taken for a target, of which there is nothing to log.
+            let is_meant =
+                |one: &str| one.contains('=') || one.parse::<tracing_subscriber::filter::LevelFilter>().is_ok();
+            filter.split(',').map(str::trim).all(is_meant).then_some(())?;
             filter.clone_into(&mut config.log_filter);
             Some(())
         },

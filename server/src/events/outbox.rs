@@ -13,7 +13,7 @@ use headwater_engine::{Error, ErrorKind, Reason};
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::stream::Found;
+use super::stream::{Found, Replay};
 use super::webhook::deliveries::{self, Addressed};
 use super::webhook::endpoints;
 use super::{cursors, lost};
@@ -55,7 +55,7 @@ impl Outbox {
     /// Runs until it is told to stop.
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
         while !*stop.borrow() {
-            let wait = match self.turn().await {
+            let wait = match self.turn(&mut stop).await {
                 Ok(true) => continue,
                 Ok(false) => LOOK,
                 Err(()) => AGAIN,
@@ -68,7 +68,7 @@ impl Outbox {
     }
 
     /// Follows the feed for a few steps; gives whether there may be more. What failed is in the log.
-    async fn turn(&mut self) -> Result<bool, ()> {
+    async fn turn(&mut self, stop: &mut watch::Receiver<bool>) -> Result<bool, ()> {
         let follower = match self.follower.take() {
             Some(follower) => follower,
             None => self.begin().await?,
@@ -92,7 +92,7 @@ impl Outbox {
                 Ok(false)
             }
             Ok(found) => {
-                self.commit(found).await;
+                self.commit(found, stop).await;
                 self.follower = Some(follower);
                 Ok(true)
             }
@@ -201,8 +201,9 @@ impl Outbox {
         Ok(())
     }
 
-    /// Commits what was found, however often it takes, and then tells it.
-    async fn commit(&mut self, found: Vec<Found>) {
+    /// Commits what was found, however often it takes, and then tells it. Where it is told to stop before, the next
+    /// server finds it again.
+    async fn commit(&mut self, found: Vec<Found>, stop: &mut watch::Receiver<bool>) {
         let (Some(first), Some(last)) = (found.first(), found.last()) else { return };
         let steps = (first.position - 1, last.position);
         let mut rows: Arc<[Row]> = found.iter().flat_map(rows_of).collect();
@@ -229,7 +230,8 @@ impl Outbox {
                         (webhooks, rows) = (Some(fingerprint), addressed);
                         self.gateway.events().webhooks_have_changed();
                     }
-                    Err(()) => tokio::time::sleep(AGAIN).await,
+                    Err(()) if waited(stop).await => {}
+                    Err(()) => return,
                 },
                 Err(error) => {
                     tracing::error!(
@@ -237,11 +239,15 @@ impl Outbox {
                         position = steps.1,
                         "events could not be committed: they wait"
                     );
-                    tokio::time::sleep(AGAIN).await;
+                    if !waited(stop).await {
+                        return;
+                    }
                 }
             }
         }
-        self.gateway.events().hub().publish(found);
+        for behind in self.gateway.events().hub().publish(found) {
+            self.gateway.events().spawn(Replay::of(self.gateway.clone(), behind).run());
+        }
         if rows.iter().any(|row| !row.webhooks.is_empty()) {
             self.gateway.events().wake_deliveries();
         }
@@ -271,6 +277,14 @@ impl Outbox {
                 Err(())
             }
         }
+    }
+}
+
+/// Leaves a failure for a while; gives whether to go on then.
+async fn waited(stop: &mut watch::Receiver<bool>) -> bool {
+    tokio::select! {
+        _ = stop.wait_for(|stop| *stop) => false,
+        () = tokio::time::sleep(AGAIN) => true,
     }
 }
 

@@ -37,9 +37,19 @@ struct Range {
     quality: u16,
 }
 
-/// The form that the client likes best; `None` where it takes none of them. Of forms that it likes alike the one that it
-/// names first is taken; one that only a range with a star fits comes after those that are named.
+/// The form that the client likes best of all that lists are given in; `None` where it takes none of them. Of forms that
+/// it likes alike the one that it names first is taken; one that only a range with a star fits comes after those that are
+/// named.
 pub(super) fn chosen(headers: &HeaderMap) -> Option<Form> {
+    chosen_of(&Form::OFFERED, headers)
+}
+
+/// Whether the client takes JSON, where nothing else is given.
+pub(super) fn takes_json(headers: &HeaderMap) -> bool {
+    chosen_of(&[Form::Json], headers).is_some()
+}
+
+fn chosen_of(offered: &[Form], headers: &HeaderMap) -> Option<Form> {
     if !headers.contains_key(header::ACCEPT) {
         return Some(Form::Json);
     }
@@ -65,7 +75,7 @@ pub(super) fn chosen(headers: &HeaderMap) -> Option<Form> {
         let quality = ranges[place].quality;
         (quality > 0).then_some((quality, named, std::cmp::Reverse(place)))
     };
-    let liked = Form::OFFERED.iter().filter_map(|form| Some((fitting(form)?, *form)));
+    let liked = offered.iter().filter_map(|form| Some((fitting(form)?, *form)));
     // Of those that are liked alike the first one offered.
     liked.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, form)| form)
 }
@@ -122,6 +132,20 @@ mod tests {
             ("application/json;q=0, */*", Format::Csv),
         ] {
             assert_eq!(choose(text), Some(Form::Table(format)), "{text}");
+        }
+    }
+
+    #[test]
+    fn json_is_taken_by_who_likes_something_else_better() {
+        for (text, taken) in [
+            ("text/csv, application/json;q=0.5", true),
+            ("text/csv, */*;q=0.1", true),
+            ("application/*, text/csv", true),
+            ("text/csv", false),
+            ("text/csv, application/json;q=0", false),
+        ] {
+            let headers = HeaderMap::from_iter([(header::ACCEPT, text.parse().unwrap())]);
+            assert_eq!(takes_json(&headers), taken, "{text}");
         }
     }
 

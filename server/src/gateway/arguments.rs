@@ -134,14 +134,7 @@ async fn read_post(parts: &Parts, body: &mut Body, settings: &Settings) -> Resul
 
 /// The arguments of a POST: its JSON body.
 fn of_post(parts: &Parts, raw: Vec<u8>) -> Result<Arguments, Problem> {
-    let warnings = read_query(parts.uri.query().unwrap_or_default())?
-        .into_iter()
-        .map(|(name, _)| Warning {
-            code: "unknown_field".to_owned(),
-            message: format!("the query parameter {name:?} has no meaning here: parameters go into the JSON body"),
-            field: Some(name),
-        })
-        .collect();
+    let warnings = meaningless(parts, ": parameters go into the JSON body")?;
     check_shape(&raw)?;
     let Strict(request) = serde_json::from_slice(&raw).map_err(|error| {
         let what = if error.is_data() { "the body cannot be taken" } else { "the body is no JSON" };
@@ -155,6 +148,22 @@ fn of_post(parts: &Parts, raw: Vec<u8>) -> Result<Arguments, Problem> {
         ));
     }
     Ok(Arguments { request, raw, warnings })
+}
+
+/// Warnings of parameters in the query of a call that takes none there.
+fn meaningless(parts: &Parts, instead: &str) -> Result<Vec<Warning>, Problem> {
+    let given = read_query(parts.uri.query().unwrap_or_default())?;
+    let warning = |name: String| Warning {
+        code: "unknown_field".to_owned(),
+        message: format!("the query parameter {name:?} has no meaning here{instead}"),
+        field: Some(name),
+    };
+    Ok(given.into_iter().map(|(name, _)| warning(name)).collect())
+}
+
+/// The arguments of a call that takes none.
+pub(super) fn of_nothing(parts: &Parts) -> Result<Arguments, Problem> {
+    Ok(Arguments { warnings: meaningless(parts, "")?, ..Arguments::default() })
 }
 
 /// The arguments that stand in the body alone.
@@ -171,7 +180,7 @@ pub(crate) async fn read_json(parts: &Parts, body: &mut Body, settings: &Setting
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     let refused = |message: String| Err(Problem::new(Status::UnsupportedMediaType, message));
     let Some(value) = headers.get(header::CONTENT_TYPE) else {
-        return refused("a POST needs a JSON body with the header `Content-Type: application/json`".to_owned());
+        return refused("this call needs a JSON body with the header `Content-Type: application/json`".to_owned());
     };
     let text = value.to_str().unwrap_or("(no text)");
     let mut parts = text.split(';').map(str::trim);

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
-use headwater_engine::{Answer, Column, Desk, Endpoint, ErrorKind, TableHead, Warning};
+use headwater_engine::{Answer, Column, Desk, Endpoint, ErrorKind, Reason, Shape, TableHead, Warning};
 use headwater_table::Format;
 
 use super::accept::Form;
@@ -64,7 +64,7 @@ impl Gateway {
         let early = if key.is_none() { self.reserve(endpoint, caller).await? } else { None };
         let form = form_of(&parts.headers, endpoint)?;
         let read = self.read(endpoint, context, parts, body).await?;
-        self.check_chain(caller, read.asked.request())?;
+        self.check_chains(endpoint, caller, read.asked.request())?;
         context.facts().parameter_hash = Some(read.parameter_hash);
         head::release(parts);
         // Apart, here and below, so that what a request takes in memory is not that of its rarest form.
@@ -85,6 +85,7 @@ impl Gateway {
         read: Arc<Read>,
         form: Option<(Vec<Column>, Format)>,
     ) -> Result<Response<Body>, Problem> {
+        self.check_values(endpoint, context, &read, form.as_ref()).await?;
         let request_hash = self.request_hash(endpoint, &read, form.as_ref());
         let _turn = self.0.repeats.turn(caller.account().id(), &key, self.budget(endpoint)).await?;
         if let Some(kept) = self.kept(caller, &key).await? {
@@ -93,6 +94,26 @@ impl Gateway {
         let hold = self.reserve(endpoint, Some(caller)).await?;
         let claim = Claim { key, request_hash };
         self.respond(endpoint, context, hold, read, (form, Some(claim))).await
+    }
+
+    /// Refuses what cannot be answered, before it is looked for among repetitions or paid.
+    async fn check_values(
+        &self,
+        endpoint: &'static Endpoint,
+        context: &Context,
+        read: &Arc<Read>,
+        form: Option<&(Vec<Column>, Format)>,
+    ) -> Result<(), Problem> {
+        let shape = if form.is_some() { Shape::Table } else { Shape::Envelope };
+        let (desk, read) = (self.0.desk.clone(), Arc::clone(read));
+        let checked = tokio::task::spawn_blocking(move || desk.check(endpoint, read.asked.request(), shape)).await;
+        match checked.map_err(|_| Problem::internal())? {
+            // A place in a list that is gone by now was there when the call came first.
+            Err(error) if error.kind != ErrorKind::InvalidInput(Reason::CursorExpired) => {
+                Err(explain(&error, endpoint, context))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// Does the work and makes the answer: what is at hand is given at once.
@@ -350,7 +371,8 @@ impl Gateway {
             (WARNINGS, (!codes.is_empty()).then(|| codes.join(", "))),
         ];
         for (name, text) in said {
-            // A symbol with letters that no header can hold is left out.
+            // What no header can hold is left out of it: letters of a symbol, of a field that is not known.
+            let text = text.map(|text| text.replace(|letter: char| letter.is_ascii_control(), ""));
             if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
                 headers.insert(name, value);
             }
@@ -435,6 +457,7 @@ fn form_of(headers: &HeaderMap, endpoint: &Endpoint) -> Result<Option<(Vec<Colum
         Some(Form::Json) => Ok(None),
         Some(Form::Table(format)) => match Desk::columns(endpoint) {
             Some(columns) => Ok(Some((columns, format))),
+            None if accept::takes_json(headers) => Ok(None),
             None => {
                 let message = "this answer is no list, so only application/json is given here: leave `Accept` out, or let it include that";
                 Err(Problem::new(Status::NotAcceptable, message))
@@ -493,6 +516,11 @@ fn not_settled(error: &StateError, context: &Context) -> Problem {
         _ => {}
     }
     tracing::error!(request_id = context.request_id.as_str(), error = causes(error), "a charge failed");
-    let message = "the answer could not be accounted for, so it is not given and costs nothing: try again";
+    let message = if matches!(error, StateError::Latched) {
+        "whether the answer was paid for is not known yet, so it is not given; if it was, it is listed to be refunded: \
+         try again"
+    } else {
+        "the answer could not be accounted for, so it is not given and costs nothing: try again"
+    };
     Problem::new(Status::BadGateway, message)
 }

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use headwater_engine::CostClass;
+use headwater_engine::{CostClass, Endpoint};
+use headwater_types::Chain;
 use serde_json::Value;
 
 use super::limits::{Gate, Plan, Who};
@@ -65,7 +66,37 @@ impl Gateway {
         caller.and_then(|caller| caller.plan()).unwrap_or_else(|| self.0.limits.default_plan())
     }
 
-    /// Refuses a chain that the caller's plan leaves out. A call that names none asks about what it asks about.
+    /// Refuses a call that looks at chains which the caller's plan leaves out: one that could look on any chain has to
+    /// name it.
+    pub(super) fn check_chains(
+        &self,
+        endpoint: &Endpoint,
+        caller: Option<&Caller>,
+        request: &Value,
+    ) -> Result<(), Problem> {
+        /// Calls that look on every chain where they name none, with the field that names one.
+        const ANY_CHAIN: [(&str, &str); 4] = [
+            ("transaction", "blockchain"),
+            ("counterparty/list", "blockchain"),
+            ("addresses/resolve", "chain"),
+            ("addresses/autocomplete", "chain"),
+        ];
+        let plan = self.plan(caller);
+        let field = ANY_CHAIN.iter().find(|(name, _)| *name == endpoint.name).map(|(_, field)| field);
+        match (&plan.chains, field) {
+            (Some(chains), Some(field)) if request.get(field).is_none_or(Value::is_null) => {
+                let message = format!(
+                    "the plan {:?} of this key does not include every chain: name one of {} in {field}",
+                    plan.name,
+                    chains.join(", ")
+                );
+                Err(Problem::new(Status::Forbidden, message))
+            }
+            _ => self.check_chain(caller, request),
+        }
+    }
+
+    /// Refuses a chain that the caller's plan leaves out. What is no chain the call itself refuses.
     pub(crate) fn check_chain(&self, caller: Option<&Caller>, request: &Value) -> Result<(), Problem> {
         let plan = self.plan(caller);
         if plan.chains.is_none() {
@@ -74,7 +105,7 @@ impl Gateway {
         let named = ["blockchain", "chain"].into_iter().filter_map(|field| request.get(field)?.as_str());
         for chain in named {
             let chain = chain.to_ascii_lowercase();
-            if !plan.has_chain(&chain) {
+            if !plan.has_chain(&chain) && Chain::all().any(|known| known.name() == chain) {
                 let message = format!("the plan {:?} of this key does not include {chain:?}", plan.name);
                 return Err(Problem::new(Status::Forbidden, message));
             }

@@ -54,9 +54,10 @@ pub(crate) use listener::listen;
 pub(crate) use metrics::METRICS_TYPE;
 pub(crate) use own::{Call, OwnRoute, Repetition, Reply, Takes};
 use pool::Pool;
-pub(crate) use problem::{causes, shortened};
+pub(crate) use problem::causes;
 pub(crate) use record::Recorded;
 pub(crate) use repeat::LONGEST as LONGEST_REPEAT_KEY;
+pub(crate) use strict::Strict;
 
 /// Most bytes of a body where the configuration says nothing else.
 pub(crate) const BODY_LIMIT: usize = 1 << 20;

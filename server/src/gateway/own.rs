@@ -15,13 +15,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::accept::{Form, chosen};
+use super::accept::takes_json;
 use super::arguments::{self, Arguments};
 use super::pool::Ticket;
 use super::problem::{Status, causes};
 use super::repeat::{self, Turn};
 use super::{Context, Gate, Gateway, Meta, Problem};
-use crate::state::{Answered, Caller, Keep, StateError};
+use crate::state::{Answered, Caller, Keep, Kept, StateError};
 
 /// How long a call may take.
 const BUDGET: Duration = Duration::from_secs(CostClass::Free.budget_secs());
@@ -117,15 +117,19 @@ impl Call {
         let turn = gateway.repeats().turn(self.caller.account().id(), &key, BUDGET).await?;
         match gateway.kept(&self.caller, &key).await? {
             None => Ok(Repetition::First(Claim { key, request_hash, _turn: turn })),
-            Some(kept) if kept.request_hash != request_hash => Err(repeat::mismatch()),
-            Some(kept) => {
-                let sealed = kept.body.as_deref().unwrap_or_default();
-                let body = gateway.state().home().master().open(sealed).map_err(|error| self.failed(&error))?;
-                let status = StatusCode::from_u16(kept.status).unwrap_or(StatusCode::OK);
-                let again = Some(Again { request_id: kept.request_id, body });
-                Ok(Repetition::Again(Reply { status, again, ..Reply::default() }))
-            }
+            Some(kept) => self.again(gateway, request_hash, kept).map(Repetition::Again),
         }
+    }
+
+    /// The reply that is kept, given again.
+    pub fn again(&self, gateway: &Gateway, request_hash: [u8; 32], kept: Kept) -> Result<Reply, Problem> {
+        if kept.request_hash != request_hash {
+            return Err(repeat::mismatch());
+        }
+        let sealed = kept.body.as_deref().unwrap_or_default();
+        let body = gateway.state().home().master().open(sealed).map_err(|error| self.failed(&error))?;
+        let status = StatusCode::from_u16(kept.status).unwrap_or(StatusCode::OK);
+        Ok(Reply { status, again: Some(Again { request_id: kept.request_id, body }), ..Reply::default() })
     }
 
     /// The reply as it is kept for a repetition: sealed, since it may hold a secret.
@@ -251,7 +255,7 @@ impl Gateway {
         let caller = self.enter(gate, parts, context).await?.cloned().ok_or_else(|| {
             Problem::new(Status::Unauthorized, "this call belongs to a key: give one in the header X-API-Key")
         })?;
-        if chosen(&parts.headers) != Some(Form::Json) {
+        if !takes_json(&parts.headers) {
             let message = "only application/json is given here: leave `Accept` out, or let it include that";
             return Err(Problem::new(Status::NotAcceptable, message));
         }
@@ -259,7 +263,7 @@ impl Gateway {
         let Arguments { request, raw, warnings } = match route.takes {
             Takes::Body => arguments::of_body(parts, body, self.settings()).await?,
             Takes::Query => arguments::of_query(parts)?,
-            Takes::Nothing => Arguments::default(),
+            Takes::Nothing => arguments::of_nothing(parts)?,
         };
         context.facts().parameter_hash = Some(self.state().book().parameter_hash(route.path, &raw));
         let (context, headers) = (Arc::clone(context), parts.headers.clone());

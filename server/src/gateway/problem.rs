@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use headwater_engine::{Error, ErrorKind, Reason};
+use headwater_types::text::shortened;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -276,15 +277,6 @@ impl Problem {
         let reason = self.details.as_ref().map(|details| details.reason.clone()).unwrap_or_default();
         response.extensions_mut().insert(Refused { code: self.status.code(), reason });
         response
-    }
-}
-
-/// A text of at most so many characters and a mark that it was cut: what a client sent, however long it was, must not
-/// fill an error.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((cut, _)) => format!("{}...", &text[..cut]),
-        None => text.to_owned(),
     }
 }
 

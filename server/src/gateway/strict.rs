@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 
 /// A value in which no object has a field twice. Readers of JSON differ in which of the two they take, so what a proxy
 /// checked need not be what we would do.
-pub(super) struct Strict(pub Value);
+pub(crate) struct Strict(pub Value);
 
 impl<'de> Deserialize<'de> for Strict {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -89,7 +89,12 @@ async fn handshake(
     } else {
         None
     };
+    let is_known = caller.is_some() || !gateway.settings().auth_required;
     let upgrade = WebSocketUpgrade::from_request_parts(parts, gateway).await.map_err(|_| {
+        if !is_known {
+            // Only who has opened the stream can say first in it who it is.
+            return Problem::new(Status::Unauthorized, "the header X-API-Key is missing");
+        }
         Problem::new(Status::BadRequest, "this route is a WebSocket: send its handshake").because("invalid_value")
     })?;
     let upgrade = upgrade

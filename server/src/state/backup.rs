@@ -40,7 +40,8 @@ impl Home {
     /// # Errors
     /// The first thing that does not fit.
     pub fn check(&self) -> Result<Checked, StateError> {
-        check(&mut self.connect(Access::Write)?, self.pepper())
+        // It takes long, and writers need not wait for it.
+        check(&mut self.connect(Access::Read)?, self.pepper())
     }
 
     /// Copies database and secrets into a new folder, while others may write; the copy is the state of one moment, and
@@ -138,6 +139,7 @@ fn put_secrets(home: &Home, folder: &Path) -> Result<(), StateError> {
 fn check(db: &mut Db, pepper: &Pepper) -> Result<Checked, StateError> {
     db.check_integrity()?;
     db.transaction(|tx| {
+        tx.hold_still()?;
         seal::check(tx, pepper)?;
         sums::check(tx)
     })?;

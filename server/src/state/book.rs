@@ -4,7 +4,7 @@
 //! changes them; what requests hold in reserve lives here alone and is nothing after a restart.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -84,6 +84,8 @@ pub struct Account {
     id: i64,
     /// As the last commit left it. Changed under the lock of the funds, read without it by every answer.
     balance: AtomicI64,
+    /// Whether somebody wanted to know it.
+    asked: AtomicBool,
     funds: Mutex<Funds>,
 }
 
@@ -99,7 +101,8 @@ struct Funds {
 
 impl Account {
     const fn new(id: i64) -> Self {
-        Self { id, balance: AtomicI64::new(0), funds: Mutex::new(Funds { spendable: 0, held: 0, loans: 0 }) }
+        let asked = AtomicBool::new(false);
+        Self { id, balance: AtomicI64::new(0), asked, funds: Mutex::new(Funds { spendable: 0, held: 0, loans: 0 }) }
     }
 
     /// Number of the account in the database.
@@ -111,7 +114,16 @@ impl Account {
     /// Credits left as last seen, what is held in reserve included.
     #[must_use]
     pub fn balance(&self) -> i64 {
+        // Most often it is set already: a look disturbs no other core.
+        if !self.asked.load(Ordering::Relaxed) {
+            self.asked.store(true, Ordering::Relaxed);
+        }
         self.balance.load(Ordering::Relaxed)
+    }
+
+    /// The balance is as the database has it now.
+    pub(super) fn saw(&self, balance: i64) {
+        self.balance.store(balance, Ordering::Relaxed);
     }
 
     /// Credits held by requests under way.
@@ -379,6 +391,12 @@ impl Book {
         self.edition.fetch_add(1, Ordering::Release);
         self.seen();
         Ok(())
+    }
+
+    /// Accounts whose balance somebody wanted to know since this was asked for the last time.
+    pub(super) fn asked(&self) -> Vec<Arc<Account>> {
+        let accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        accounts.values().filter(|account| account.asked.swap(false, Ordering::Relaxed)).map(Arc::clone).collect()
     }
 
     /// All credits held by requests under way, over all accounts.

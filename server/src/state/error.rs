@@ -103,6 +103,15 @@ pub enum StateError {
     /// No such key.
     #[error("there is no key with the id {0:?}: `headwater keys list` shows the ids")]
     UnknownKey(String),
+    /// No such admin key.
+    #[error("there is no admin key with the id {0:?}: `headwater admin list` shows the ids")]
+    UnknownAdmin(String),
+    /// A name that a key cannot have.
+    #[error("the name {0:?} cannot be: a name has 1 to 200 characters, and no control characters among them")]
+    BadName(String),
+    /// What a list is to go on behind is no id.
+    #[error("{0:?} is no id that a list can go on behind: give the one that the list before ended with")]
+    BadCursor(String),
     /// A key that cannot be rotated any more.
     #[error("the key {0:?} is revoked, expired or was rotated already: make a new one with `headwater keys create`")]
     DeadKey(String),

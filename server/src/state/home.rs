@@ -10,6 +10,28 @@ use super::{Pepper, StateError, seal};
 
 pub(super) const DATABASE: &str = "gateway.sqlite";
 
+/// The file by whose locks servers on one folder know of each other.
+const SERVING: &str = "serving";
+
+/// Says to other servers on the same folder that this one lives, for as long as it is kept.
+#[derive(Debug)]
+pub(super) struct Presence {
+    _lock: fs::File,
+    /// Whether it was the only one when it came: any other that did not say it ended was killed.
+    pub alone: bool,
+}
+
+impl Presence {
+    fn in_folder(folder: &Path) -> Result<Self, StateError> {
+        let path = folder.join(SERVING);
+        let opened = fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let lock = opened.map_err(secrets::io_error("cannot open", &path))?;
+        let alone = lock.try_lock().is_ok();
+        lock.lock_shared().map_err(secrets::io_error("cannot lock", &path))?;
+        Ok(Self { _lock: lock, alone })
+    }
+}
+
 /// An opened state.
 #[derive(Debug, Clone)]
 pub struct Home {
@@ -126,6 +148,14 @@ impl Home {
     #[must_use]
     pub const fn master(&self) -> &Master {
         &self.master
+    }
+
+    /// Lets a server be known to others; of a shared database they know by its beats.
+    pub(super) fn presence(&self) -> Result<Option<Presence>, StateError> {
+        match &self.place {
+            Place::Folder(path) => Presence::in_folder(path).map(Some),
+            Place::Postgres(_) => Ok(None),
+        }
     }
 
     /// A connection of its own.

@@ -102,7 +102,10 @@ pub fn keep(
 }
 
 /// The answer that is kept under this key.
-pub(super) fn find(tx: &mut Tx<'_>, account: i64, key: &str) -> Result<Option<Kept>, StateError> {
+///
+/// # Errors
+/// When it cannot be read, or was changed on the disk.
+pub fn find(tx: &mut Tx<'_>, account: i64, key: &str) -> Result<Option<Kept>, StateError> {
     let row = tx.row(
         "SELECT account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, sum
          FROM idempotency WHERE account_id = ?1 AND key = ?2 AND created_at_ms > ?3",

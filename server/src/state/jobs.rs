@@ -22,7 +22,7 @@ impl Jobs {
         while let Some(mut job) = self.queue.blocking_recv() {
             let committed = self.db.attempt(|tx| job.run(tx));
             job.finish(committed.map_err(|undone| match undone {
-                Undone::Certain(error) => error,
+                Undone::NotBegun(error) | Undone::Certain(error) => error,
                 // Whoever asks for it again finds it done or not: jobs can be repeated.
                 Undone::Unknown(error) => StateError::NotCommitted(crate::gateway::causes(&error)),
             }));

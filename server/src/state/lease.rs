@@ -12,8 +12,12 @@ use super::db::{Db, Tx};
 const TERM_MS: i64 = 60_000;
 /// How often loans are renewed.
 const RENEWED: Duration = Duration::from_secs(10);
+/// How often balances that are shown are read.
+const LOOKED: Duration = Duration::from_secs(1);
 /// After how long without use a loan is given back.
 const IDLE: Duration = Duration::from_secs(10);
+/// How long an account that had not enough is not asked again.
+const EMPTY: Duration = Duration::from_millis(100);
 /// Most that is lent beyond what is needed at once.
 const AHEAD: i64 = 10_000;
 
@@ -22,7 +26,10 @@ const AHEAD: i64 = 10_000;
 pub(super) struct Leases {
     run_id: String,
     open: BTreeMap<i64, Lease>,
+    /// Accounts that had less to lend than was needed: when they were asked, and for how much.
+    empty: BTreeMap<i64, (Instant, i64)>,
     renewed: Instant,
+    looked: Instant,
 }
 
 #[derive(Debug)]
@@ -47,7 +54,30 @@ pub(super) struct Spent(Vec<(i64, i64)>);
 
 impl Leases {
     pub fn new(run_id: &str) -> Self {
-        Self { run_id: run_id.to_owned(), open: BTreeMap::new(), renewed: Instant::now() }
+        Self {
+            run_id: run_id.to_owned(),
+            open: BTreeMap::new(),
+            empty: BTreeMap::new(),
+            renewed: Instant::now(),
+            looked: Instant::now(),
+        }
+    }
+
+    /// Whether an account was found a moment ago not to have as much: calls without credits must not keep the one thread
+    /// that commits from those with them.
+    pub fn is_empty(&self, account: i64, need: i64) -> bool {
+        self.empty.get(&account).is_some_and(|(asked, asked_for)| need >= *asked_for && asked.elapsed() < EMPTY)
+    }
+
+    /// An account has not as much.
+    pub fn found_empty(&mut self, account: i64, need: i64) {
+        self.empty.retain(|_, (asked, _)| asked.elapsed() < EMPTY);
+        self.empty.insert(account, (Instant::now(), need));
+    }
+
+    /// Credits may have been added.
+    pub fn forget_empty(&mut self) {
+        self.empty.clear();
     }
 
     /// Borrows at least what is missing; `None` where the account does not have it.
@@ -57,6 +87,7 @@ impl Leases {
             return Ok(None);
         };
         let balance = row.int(0)?;
+        account.saw(balance);
         let free = balance - row.int(1)? + reclaim(tx, account.id())?;
         let missing = need - account.spare();
         let amount = missing.max((free / 4).min(AHEAD)).min(free);
@@ -124,6 +155,26 @@ impl Leases {
         }
     }
 
+    /// Reads the balances that somebody wanted to know: other replicas spend of them too.
+    pub fn look(&mut self, db: &mut Db, book: &Book) -> Result<(), StateError> {
+        if self.looked.elapsed() < LOOKED {
+            return Ok(());
+        }
+        self.looked = Instant::now();
+        let asked = book.asked();
+        if asked.is_empty() {
+            return Ok(());
+        }
+        db.transaction(|tx| {
+            for account in asked {
+                if let Some(row) = tx.row("SELECT balance FROM account WHERE id = ?1", &[account.id().into()])? {
+                    account.saw(row.int(0)?);
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// Renews what is in use and gives back what is not.
     pub fn renew(&mut self, db: &mut Db, book: &Book) -> Result<(), StateError> {
         if self.renewed.elapsed() < RENEWED {
@@ -174,7 +225,6 @@ impl Leases {
     pub fn give_back_all(&mut self, tx: &mut Tx<'_>, book: &Book) -> Result<(), StateError> {
         for (id, lease) in std::mem::take(&mut self.open) {
             book.account(id).call_in();
-            tx.row("SELECT id FROM account WHERE id = ?1 /*lock*/", &[id.into()])?;
             give_back(tx, id, lease.id)?;
         }
         Ok(())
@@ -184,10 +234,8 @@ impl Leases {
 /// Closes a loan and gives the account back what was not settled.
 fn give_back(tx: &mut Tx<'_>, account: i64, lease: i64) -> Result<(), StateError> {
     tx.row("SELECT id FROM account WHERE id = ?1 /*lock*/", &[account.into()])?;
-    let closed = tx.row(
-        "UPDATE credit_lease SET closed = 1 WHERE id = ?1 AND closed = 0 RETURNING granted - settled",
-        &[lease.into()],
-    )?;
+    let closed =
+        tx.row("DELETE FROM credit_lease WHERE id = ?1 AND closed = 0 RETURNING granted - settled", &[lease.into()])?;
     if let Some(row) = closed {
         tx.execute("UPDATE account SET leased = leased - ?2 WHERE id = ?1", &[account.into(), row.int(0)?.into()])?;
     }
@@ -198,7 +246,7 @@ fn give_back(tx: &mut Tx<'_>, account: i64, lease: i64) -> Result<(), StateError
 fn reclaim(tx: &mut Tx<'_>, account: i64) -> Result<i64, StateError> {
     let now = tx.clock_ms()?;
     let closed = tx.rows(
-        "UPDATE credit_lease SET closed = 1 WHERE account_id = ?1 AND closed = 0 AND expires_at_ms < ?2
+        "DELETE FROM credit_lease WHERE account_id = ?1 AND closed = 0 AND expires_at_ms < ?2
          RETURNING granted - settled",
         &[account.into(), now.into()],
     )?;

@@ -154,6 +154,7 @@ pub fn check_ledger(db: &mut Db) -> Result<u64, StateError> {
 fn check_all(db: &mut Db, mut broken: impl FnMut(StateError) -> Result<(), StateError>) -> Result<u64, StateError> {
     // One transaction, so that what is written meanwhile is not half seen.
     db.transaction(|tx| {
+        tx.hold_still()?;
         let mut checked = 0;
         for row in tx.rows("SELECT id FROM account ORDER BY id", &[])? {
             match check_account(tx, row.int(0)?) {

@@ -28,7 +28,7 @@ pub mod secrets;
 pub(crate) mod sums;
 mod writer;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -45,7 +45,7 @@ pub(crate) use db::sum;
 pub use db::{Access, Db, Insert, Place, PostgresAddress, Row, Tx, Value};
 pub use error::StateError;
 pub use home::Home;
-pub use idempotency::{Answered, Keep, Kept, keep};
+pub use idempotency::{Answered, Keep, Kept, find as find_kept, keep};
 pub use keys::{Environment, KeyId, KeyText, Pepper};
 pub use ledger::check_ledger;
 pub use office::{AdminListing, ChangeListing, KeyListing, LostAnswer, NewKey, Office, Usage, UsageLine};
@@ -56,6 +56,7 @@ pub use writer::{Health, OnLatch};
 /// The files that a state cannot be used without.
 pub const SECRET_FILES: [&str; 2] = [secrets::PEPPER, secrets::MASTER];
 
+use home::Presence;
 use jobs::Jobs;
 use lease::Leases;
 use retention::Retention;
@@ -65,8 +66,10 @@ use writer::{Charge, HealthFlag, Job, Operation, Writer};
 
 /// Operations that may wait for the writer, and rows of the audit; beyond them requests wait.
 const QUEUE: usize = 16_384;
-/// Readers that are kept for the next one.
-const READERS: usize = 4;
+/// How long who has a row of the audit waits where there are too many.
+const CROWDED: Duration = Duration::from_millis(5);
+/// Readers at a time; each has a connection.
+const READERS: usize = 8;
 
 /// How a state runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,10 +90,11 @@ pub struct State {
     /// Where replicas share the database: what has nothing to do with credits.
     jobs: Option<mpsc::Sender<Box<dyn Job>>>,
     unsent: Arc<Unsent>,
-    readers: Mutex<Vec<Db>>,
+    readers: Readers,
     boot: BootReport,
     commits: Histogram,
     threads: Vec<JoinHandle<()>>,
+    _presence: Option<Presence>,
 }
 
 impl State {
@@ -104,12 +108,12 @@ impl State {
         let book = Arc::new(Book::new(home.pepper().clone(), db.is_shared()));
         let unsent = Arc::new(Unsent::default());
         let id = Uuid::now_v7().to_string();
-        let (mut run, boot) = db.transaction(|tx| Run::start(tx, &id, Arc::clone(&unsent)))?;
+        let presence = home.presence()?;
+        let alone = presence.as_ref().is_some_and(|presence| presence.alone);
+        let (mut run, boot) = db.transaction(|tx| Run::start(tx, &id, Arc::clone(&unsent), alone))?;
         if options.refund_lost {
             run.refund_lost(home.pepper().clone());
-            if boot.lost_answers > 0 {
-                db.transaction(|tx| Office::new(tx, home.pepper(), "server").refund_lost())?;
-            }
+            db.transaction(|tx| Office::new(tx, home.pepper(), "server").refund_lost())?;
         }
         // What is damaged is not served.
         db.transaction(|tx| {
@@ -149,8 +153,21 @@ impl State {
             threads.push(spawn("state-jobs", move || made.run())?);
             jobs = Some(sender);
         }
-        let readers = Mutex::default();
-        Ok(Self { home: home.clone(), book, health, queue, rows, jobs, unsent, readers, boot, commits, threads })
+        let readers = Readers::default();
+        Ok(Self {
+            home: home.clone(),
+            book,
+            health,
+            queue,
+            rows,
+            jobs,
+            unsent,
+            readers,
+            boot,
+            commits,
+            threads,
+            _presence: presence,
+        })
     }
 
     /// Where it lives.
@@ -244,7 +261,8 @@ impl State {
             Ok(()) => result.await.map_err(|_| StateError::Closed).flatten(),
             Err(closed) => Err(closed),
         };
-        if charged.is_err() {
+        // Where nobody knows whether it was charged, it may be lost.
+        if !matches!(charged, Ok(_) | Err(StateError::Latched)) {
             self.unsent.end(&request_id);
         }
         charged
@@ -276,6 +294,7 @@ impl State {
     pub async fn record(&self, audit: AuditRow) -> Result<(), StateError> {
         while !self.note(&audit) {
             self.flush().await?;
+            tokio::time::sleep(CROWDED).await;
         }
         Ok(())
     }
@@ -327,17 +346,12 @@ impl State {
     /// # Errors
     /// What `work` fails with, or the database.
     pub fn read<T>(&self, work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>) -> Result<T, StateError> {
-        let kept = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut db = match kept {
+        let mut place = self.readers.place();
+        let db = match &mut place.db {
             Some(db) => db,
-            None => self.home.connect(Access::Read)?,
+            none => none.insert(self.home.connect(Access::Read)?),
         };
-        let value = db.transaction(work);
-        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
-        if readers.len() < READERS {
-            readers.push(db);
-        }
-        value
+        db.transaction(work)
     }
 
     /// The answer that is kept under an idempotency key of an account. Blocks: for threads that may.
@@ -366,6 +380,42 @@ impl State {
                 tracing::error!("a writer of the state panicked");
             }
         }
+    }
+}
+
+/// Places for those who read at a time, each with a connection once it was used: a database has not as many connections
+/// as there may be requests.
+struct Readers {
+    free: Mutex<Vec<Option<Db>>>,
+    freed: Condvar,
+}
+
+/// A place among the readers.
+struct Reading<'a> {
+    readers: &'a Readers,
+    db: Option<Db>,
+}
+
+impl Default for Readers {
+    fn default() -> Self {
+        Self { free: Mutex::new((0..READERS).map(|_| None).collect()), freed: Condvar::new() }
+    }
+}
+
+impl Readers {
+    /// Waits for a place.
+    fn place(&self) -> Reading<'_> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.freed.wait_while(free, |free| free.is_empty()).unwrap_or_else(PoisonError::into_inner);
+        Reading { readers: self, db: free.pop().flatten() }
+    }
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        // Taken last, given first: connections that few readers need stay few.
+        self.readers.free.lock().unwrap_or_else(PoisonError::into_inner).push(self.db.take());
+        self.readers.freed.notify_one();
     }
 }
 

@@ -11,7 +11,7 @@ use super::{Office, Pepper, RequestId, StateError, sums};
 
 /// How often a run without charges shows that it lives.
 const BEAT: Duration = Duration::from_secs(10);
-/// A run of a shared database that has not shown itself for so long is dead.
+/// A run that has not shown itself for so long is dead.
 const DEAD_MS: i64 = 60_000;
 /// How often the others look for such a run.
 const LOOK: Duration = Duration::from_secs(10);
@@ -41,6 +41,8 @@ impl Unsent {
 pub(super) struct Run {
     id: String,
     started_ms: i64,
+    /// The last beat, one that was not committed among them: later by a millisecond at least than the one before.
+    beat_ms: i64,
     unsent: Arc<Unsent>,
     beaten: Instant,
     looked: Instant,
@@ -58,9 +60,15 @@ pub struct BootReport {
 }
 
 impl Run {
-    /// Begins a run, and notes what runs that were killed left behind.
-    pub fn start(tx: &mut Tx<'_>, id: &str, unsent: Arc<Unsent>) -> Result<(Self, BootReport), StateError> {
-        let report = note_killed(tx)?;
+    /// Begins a run, and notes what runs that were killed left behind: where it is `alone`, all that did not say that they
+    /// ended.
+    pub fn start(
+        tx: &mut Tx<'_>,
+        id: &str,
+        unsent: Arc<Unsent>,
+        alone: bool,
+    ) -> Result<(Self, BootReport), StateError> {
+        let report = note_killed(tx, alone)?;
         let now = tx.clock_ms()?;
         tx.execute(
             "INSERT INTO server_run (id, started_at_ms, beat_at_ms, unsent) VALUES (?1, ?2, ?2, '')",
@@ -68,7 +76,7 @@ impl Run {
         )?;
         sums::renew(tx, &sums::RUNS, &[id.into()])?;
         let (beaten, looked) = (Instant::now(), Instant::now());
-        Ok((Self { id: id.to_owned(), started_ms: now, unsent, beaten, looked, refunds: None }, report))
+        Ok((Self { id: id.to_owned(), started_ms: now, beat_ms: now, unsent, beaten, looked, refunds: None }, report))
     }
 
     /// Lets what killed replicas charged for answers that may be lost be given back by itself.
@@ -76,20 +84,19 @@ impl Run {
         self.refunds = Some(pepper);
     }
 
-    /// Looks now and then for replicas that were killed while this one runs on.
+    /// Looks now and then for other servers that were killed while this one runs on.
     pub fn look_for_killed(&mut self, db: &mut Db) -> Result<(), StateError> {
-        if !db.is_shared() || self.looked.elapsed() < LOOK {
+        if self.looked.elapsed() < LOOK {
             return Ok(());
         }
         self.looked = Instant::now();
-        let BootReport { killed_runs, lost_answers } = db.transaction(note_killed)?;
+        let BootReport { killed_runs, lost_answers } = db.transaction(|tx| note_killed(tx, false))?;
+        // What a server noted that died before it gave it back is given back as well.
+        if let Some(pepper) = &self.refunds {
+            db.transaction(|tx| Office::new(tx, pepper, "server").refund_lost())?;
+        }
         if killed_runs == 0 {
             return Ok(());
-        }
-        if lost_answers > 0
-            && let Some(pepper) = &self.refunds
-        {
-            db.transaction(|tx| Office::new(tx, pepper, "server").refund_lost())?;
         }
         tracing::warn!(
             killed_runs,
@@ -108,23 +115,31 @@ impl Run {
     /// Notes which answers are under way, those of the open transaction among them.
     pub fn beat(&mut self, tx: &mut Tx<'_>) -> Result<(), StateError> {
         self.beaten = Instant::now();
-        let now = tx.clock_ms()?;
+        self.beat_ms = tx.clock_ms()?.max(self.beat_ms + 1);
         // Copied first: to write them takes so long that requests would wait for it.
         let unsent = self.unsent.set().clone();
         let unsent = unsent.iter().map(RequestId::as_str).collect::<Vec<_>>().join(" ");
-        let row = [(&self.id).into(), self.started_ms.into(), now.into(), Value::Null, (&unsent).into()];
+        let row = [(&self.id).into(), self.started_ms.into(), self.beat_ms.into(), Value::Null, (&unsent).into()];
         let [id, _, beat, _, unsent] = row;
         // Known here, so that a commit need not read it back.
         tx.execute(
-            "UPDATE server_run SET beat_at_ms = ?2, unsent = ?3, sum = ?4 WHERE id = ?1",
+            "UPDATE server_run SET beat_at_ms = ?2, stopped_at_ms = NULL, unsent = ?3, sum = ?4 WHERE id = ?1",
             &[id, beat, unsent, sum(&row).into()],
         )?;
         Ok(())
     }
 
-    /// Ends the run; nothing of it is lost.
+    /// Whether the last beat is there, once whoever may still be committing it is done.
+    pub fn has_beaten(&self, tx: &mut Tx<'_>) -> Result<bool, StateError> {
+        let row = tx.row("SELECT beat_at_ms FROM server_run WHERE id = ?1 /*lock*/", &[(&self.id).into()])?;
+        Ok(row.map(|row| row.int(0)).transpose()? == Some(self.beat_ms))
+    }
+
+    /// Ends the run. What was charged and never sent is noted as lost.
     pub fn stop(&mut self, tx: &mut Tx<'_>) -> Result<(), StateError> {
         let now = tx.clock_ms()?;
+        let unsent = self.unsent.set().clone();
+        note_lost(tx, &self.id, unsent.iter().map(RequestId::as_str), now)?;
         tx.execute(
             "UPDATE server_run SET stopped_at_ms = ?2, unsent = '' WHERE id = ?1",
             &[(&self.id).into(), now.into()],
@@ -133,31 +148,41 @@ impl Run {
     }
 }
 
+/// Notes which of some answers were charged, since only those can be lost; gives how many.
+fn note_lost<'a>(
+    tx: &mut Tx<'_>,
+    run_id: &str,
+    unsent: impl Iterator<Item = &'a str>,
+    now_ms: i64,
+) -> Result<u64, StateError> {
+    let mut lost = 0;
+    for request_id in unsent {
+        let noted = tx.execute(
+            "INSERT INTO lost_answer (request_id, run_id, found_at_ms)
+             SELECT request_id, ?2, CAST(?3 AS BIGINT) FROM credit_ledger WHERE request_id = ?1 AND kind = 'charge'
+             ON CONFLICT DO NOTHING",
+            &[request_id.into(), run_id.into(), now_ms.into()],
+        )?;
+        if noted > 0 {
+            sums::renew(tx, &sums::LOST, &[request_id.into()])?;
+        }
+        lost += noted;
+    }
+    Ok(lost)
+}
+
 /// Notes what runs that were killed left behind.
-fn note_killed(tx: &mut Tx<'_>) -> Result<BootReport, StateError> {
+fn note_killed(tx: &mut Tx<'_>, alone: bool) -> Result<BootReport, StateError> {
     let now = tx.clock_ms()?;
     let mut report = BootReport::default();
-    // An embedded database has one server at a time; of a shared one others may be alive.
-    let alive_since = if tx.is_shared() { now - DEAD_MS } else { i64::MAX };
+    let alive_since = if alone { i64::MAX } else { now - DEAD_MS };
     let killed = tx.rows(
         "SELECT id, unsent FROM server_run WHERE stopped_at_ms IS NULL AND beat_at_ms < ?1 ORDER BY id /*skip locked*/",
         &[alive_since.into()],
     )?;
     for row in &killed {
         report.killed_runs += 1;
-        for request_id in row.text(1)?.split_whitespace() {
-            // Only what was charged can be lost.
-            let lost = tx.execute(
-                "INSERT INTO lost_answer (request_id, run_id, found_at_ms)
-                 SELECT request_id, ?2, CAST(?3 AS BIGINT) FROM credit_ledger WHERE request_id = ?1 AND kind = 'charge'
-                 ON CONFLICT DO NOTHING",
-                &[request_id.into(), row.text(0)?.into(), now.into()],
-            )?;
-            if lost > 0 {
-                sums::renew(tx, &sums::LOST, &[request_id.into()])?;
-            }
-            report.lost_answers += lost;
-        }
+        report.lost_answers += note_lost(tx, row.text(0)?, row.text(1)?.split_whitespace(), now)?;
         tx.execute("UPDATE server_run SET stopped_at_ms = ?2 WHERE id = ?1", &[row.text(0)?.into(), now.into()])?;
         sums::renew(tx, &sums::RUNS, &[row.text(0)?.into()])?;
     }

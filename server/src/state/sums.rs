@@ -123,26 +123,35 @@ pub(super) fn usage_fits(row: &Row) -> bool {
     found == NONE || found == grown
 }
 
+/// Checks the rows of a table, which the first columns name, `named` of them.
 fn check_table(
     tx: &mut Tx<'_>,
     (table, rows): (&'static str, &'static str),
     fits: fn(&Row) -> bool,
+    named: usize,
 ) -> Result<(), StateError> {
     tx.each(rows, &mut |row| {
         if fits(&row) {
             return Ok(());
         }
-        let id = match row.values().first() {
-            Some(Value::Text(text)) => (*text).to_owned(),
-            other => format!("{other:?}"),
-        };
-        Err(StateError::BrokenSeal { table, id })
+        let id: Vec<String> = row.values().iter().take(named).map(shown).collect();
+        Err(StateError::BrokenSeal { table, id: id.join(" ") })
     })
+}
+
+/// A value as people read it.
+fn shown(value: &Value<'_>) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Int(number) => number.to_string(),
+        Value::Text(text) => (*text).to_owned(),
+        Value::Blob(bytes) => format!("{} bytes", bytes.len()),
+    }
 }
 
 /// Checks what is acted on without a look at its sum: webhooks.
 pub(super) fn check_acted_on(tx: &mut Tx<'_>) -> Result<(), StateError> {
-    check_table(tx, (WEBHOOKS.table, WEBHOOKS.rows), fits)
+    check_table(tx, (WEBHOOKS.table, WEBHOOKS.rows), fits, 1)
 }
 
 /// Checks all sums.
@@ -151,10 +160,10 @@ pub(super) fn check_acted_on(tx: &mut Tx<'_>) -> Result<(), StateError> {
 /// [`StateError::BrokenSeal`] naming the first row that does not fit.
 pub(super) fn check(tx: &mut Tx<'_>) -> Result<(), StateError> {
     check_acted_on(tx)?;
-    WRITTEN_ONCE.iter().try_for_each(|of| check_table(tx, (of.table, of.rows), fits))?;
-    CHANGING.iter().try_for_each(|of| check_table(tx, (of.table, of.rows), fits))?;
+    WRITTEN_ONCE.iter().try_for_each(|of| check_table(tx, (of.table, of.rows), fits, 1))?;
+    CHANGING.iter().try_for_each(|of| check_table(tx, (of.table, of.rows), fits, 1))?;
     let usage = "SELECT account_id, day, endpoint, calls, failed, credits, sum FROM usage_day";
-    check_table(tx, ("usage_day", usage), usage_fits)?;
+    check_table(tx, ("usage_day", usage), usage_fits, 3)?;
     // Their values are held against secrets and seals whenever a state is opened, as long as they have their names.
     let strange = "SELECT name FROM setting WHERE name NOT IN ('pepper', 'master', 'sealed') ORDER BY name";
     match tx.row(strange, &[])? {
@@ -181,5 +190,23 @@ mod tests {
             check(tx)
         });
         assert!(matches!(found, Err(StateError::BrokenSeal { table: "admin_audit", .. })), "{found:?}");
+    }
+
+    #[test]
+    fn a_row_that_does_not_fit_is_named_by_the_values_of_its_key() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        home.office("t", |office| office.create_key("t", Environment::Live, 0, None)).unwrap();
+        let mut db = home.connect(Access::Write).unwrap();
+        let found = db.transaction(|tx| {
+            tx.execute(
+                "INSERT INTO usage_day (account_id, day, endpoint, calls, failed, credits, sum)
+                 VALUES (1, 20000, '/v1/transactions', 2, 0, 5, 1)",
+                &[],
+            )?;
+            check(tx)
+        });
+        let text = found.unwrap_err().to_string();
+        assert!(text.starts_with("the row \"1 20000 /v1/transactions\" of usage_day"), "{text}");
     }
 }

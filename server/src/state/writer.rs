@@ -32,8 +32,7 @@ const LONGEST_MOMENT: Duration = Duration::from_micros(500);
 const POLL: Duration = Duration::from_millis(50);
 /// The same where replicas share the database, and a notification usually comes first.
 const SHARED_POLL: Duration = Duration::from_millis(250);
-/// Rows of the audit that could not be written and are kept; beyond them the queue is left to fill, which holds requests
-/// back.
+/// Rows of the audit that could not be written and are kept; beyond them no more are taken, which holds requests back.
 const UNWRITTEN: usize = 4 * BATCH;
 
 /// Something to be written.
@@ -202,7 +201,7 @@ impl Writer {
                     self.write(batch);
                 }
                 Ok(None) => break,
-                Err(_) if self.unwritten.is_empty() => {}
+                Err(_) if self.unwritten.is_empty() && self.rows.len() == 0 => {}
                 Err(_) => self.write(Vec::new()),
             }
             if polled.elapsed() >= poll {
@@ -213,17 +212,10 @@ impl Writer {
                 }
                 polled = Instant::now();
             }
-            while self.unwritten.iter().map(Page::len).sum::<usize>() > UNWRITTEN
-                && self.health.get() != Health::Latched
-            {
-                thread::sleep(poll);
-                self.write(Vec::new());
-            }
         }
         self.write(Vec::new());
         if !self.unwritten.is_empty() {
-            let rows: usize = self.unwritten.iter().map(Page::len).sum();
-            tracing::error!(rows, "audit rows could not be written before the end");
+            tracing::error!(rows = self.unwritten_rows(), "audit rows could not be written before the end");
         }
         let Self { db, leases, run, book, .. } = &mut self;
         let ended = db.transaction(|tx| {
@@ -233,6 +225,10 @@ impl Writer {
         if let Err(error) = ended {
             tracing::error!(error = crate::gateway::causes(&error), "the end of this run could not be noted");
         }
+    }
+
+    fn unwritten_rows(&self) -> usize {
+        self.unwritten.iter().map(Page::len).sum()
     }
 
     fn next(&mut self, runtime: &Runtime, wait: Duration) -> Result<Option<Operation>, Elapsed> {
@@ -293,8 +289,9 @@ impl Writer {
             let lent = self.lend(account, need);
             let _ = done.send(lent);
         }
+        let rows = if self.unwritten_rows() <= UNWRITTEN { self.rows.take() } else { Vec::new() };
         let mut pages = std::mem::take(&mut self.unwritten);
-        pages.extend(self.rows.take());
+        pages.extend(rows);
         match self.commit(&charges, &mut jobs, &pages) {
             Ok(committed) => {
                 let (runtime, mut told) = (charges.first().and_then(|charge| charge.runtime.clone()), Told::default());
@@ -347,7 +344,7 @@ impl Writer {
     fn finish_jobs(&mut self, jobs: Vec<Box<dyn Job>>, results: Vec<Result<(), StateError>>) {
         if jobs.iter().zip(&results).any(|(job, result)| job.changes_roster() && result.is_ok()) {
             // Whoever is told that a key is revoked must find it refused.
-            self.load();
+            let _ = self.load() || self.load();
         }
         for (job, result) in jobs.into_iter().zip(results) {
             job.finish(result);
@@ -363,32 +360,34 @@ impl Writer {
             return Ok(Committed { charges: Vec::new(), jobs: Vec::new() });
         }
         let begun = Instant::now();
-        let (result, spent) = self.attempt(charges, jobs, pages);
+        let (mut made, mut spent) = (None, lease::Spent::default());
+        let committed = self.attempt((charges, jobs, pages), &mut made, &mut spent);
         self.commits.observe(begun.elapsed().as_secs_f64());
-        match &result {
-            Ok(_) => {
+        match committed {
+            Ok(()) => {
                 self.leases.settled(&spent);
-                self.book.seen();
                 self.health.set(Health::Good);
-            }
-            Err(Undone::Certain(error)) => {
-                self.health.set(Health::Failing);
-                tracing::error!(error = crate::gateway::causes(error), "a commit of the state was undone");
             }
             Err(Undone::Unknown(error)) => {
                 tracing::error!(
-                    error = crate::gateway::causes(error),
+                    error = crate::gateway::causes(&error),
                     "a commit of the state ended in an unknown state"
                 );
                 // A server across a network can be asked what became of it; a failed sync of a file cannot.
-                if self.db.is_shared() {
-                    self.health.set(Health::Failing);
-                    return self.find_out(charges);
+                if !self.db.is_shared() {
+                    self.latch();
+                    return Err(Undone::Unknown(error));
                 }
-                self.latch();
+                self.health.set(Health::Failing);
+                self.find_out()?;
+            }
+            Err(undone) => {
+                self.health.set(Health::Failing);
+                tracing::error!(error = crate::gateway::causes(undone.error()), "a commit of the state was undone");
+                return Err(undone);
             }
         }
-        result
+        Ok(made.expect("a commit is tried when all of it is made"))
     }
 
     fn latch(&self) {
@@ -396,51 +395,40 @@ impl Writer {
         (self.on_latch)();
     }
 
+    /// Makes all of a batch in `made` and commits it.
     fn attempt(
         &mut self,
-        charges: &[Charge],
-        jobs: &mut [Box<dyn Job>],
-        pages: &[Page],
-    ) -> (Result<Committed, Undone>, lease::Spent) {
+        (charges, jobs, pages): (&[Charge], &mut [Box<dyn Job>], &[Page]),
+        made: &mut Option<Committed>,
+        spent: &mut lease::Spent,
+    ) -> Result<(), Undone> {
         let Self { db, leases, run, .. } = self;
-        let mut spent = lease::Spent::default();
-        let result = db.attempt(|tx| {
-            let outcomes = write_charges(tx, charges, leases, &mut spent)?;
-            let jobs = jobs.iter_mut().map(|job| tx.savepoint(|tx| job.run(tx))).collect();
+        db.attempt(|tx| {
+            let charged = write_charges(tx, charges, leases, spent)?;
+            let mut results = Vec::with_capacity(jobs.len());
+            for job in jobs {
+                results.push(tx.savepoint(|tx| job.run(tx)));
+                tx.still_open()?;
+            }
             pages.iter().try_for_each(|page| page.write(tx))?;
-            if !charges.is_empty() {
+            // By its beat a shared database is asked for the batch, should the answer to its commit be lost.
+            if !charges.is_empty() || tx.is_shared() {
                 run.beat(tx)?;
             }
-            Ok(Committed { charges: outcomes, jobs })
-        });
-        (result, spent)
+            *made = Some(Committed { charges: charged, jobs: results });
+            Ok(())
+        })
     }
 
-    /// After a commit whose answer never came: asks what is there. Jobs and rows without a charge are told as undone;
-    /// they can be repeated.
-    fn find_out(&mut self, charges: &[Charge]) -> Result<Committed, Undone> {
+    /// After a commit whose answer never came: whether it is there.
+    fn find_out(&mut self) -> Result<(), Undone> {
         const TRIES: u32 = 20;
+        let Self { db, leases, book, run, .. } = self;
+        leases.forget(book);
         for _ in 0..TRIES {
-            let found = self.db.transaction(|tx| {
-                charges
-                    .iter()
-                    .map(|charge| {
-                        let row = tx.row(
-                            "SELECT balance_after FROM credit_ledger WHERE request_id = ?1",
-                            &[charge.audit.request_id.as_str().into()],
-                        )?;
-                        row.map(|row| row.int(0)).transpose()
-                    })
-                    .collect::<Result<Vec<_>, _>>()
-            });
-            match found {
-                Ok(found) if !found.is_empty() && found.iter().all(Option::is_some) => {
-                    self.leases.forget(&self.book);
-                    let charges = found.into_iter().flatten().map(Booked::Done).collect();
-                    return Ok(Committed { charges, jobs: Vec::new() });
-                }
-                Ok(_) => {
-                    self.leases.forget(&self.book);
+            match db.transaction(|tx| run.has_beaten(tx)) {
+                Ok(true) => return Ok(()),
+                Ok(false) => {
                     return Err(Undone::Certain(StateError::NotCommitted("the connection broke".to_owned())));
                 }
                 Err(_) => thread::sleep(Duration::from_millis(250)),
@@ -459,11 +447,17 @@ impl Writer {
         if account.spare() >= need {
             return Ok(true);
         }
-        let lent = db.transaction(|tx| leases.lend(tx, &account, need))?;
-        Ok(lent.is_some_and(|lent| {
-            leases.lent(&account, lent);
-            true
-        }))
+        if leases.is_empty(account.id(), need) {
+            return Ok(false);
+        }
+        match db.transaction(|tx| leases.lend(tx, &account, need))? {
+            Some(lent) => leases.lent(&account, lent),
+            None => {
+                leases.found_empty(account.id(), need);
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Keys and credits may have been changed by a command in another process.
@@ -494,7 +488,10 @@ impl Writer {
         let loaded = db.transaction(|tx| book.load(tx));
         if let Err(error) = &loaded {
             tracing::error!(error = crate::gateway::causes(error), "keys and credits could not be read anew");
+            // The next look tries again, whatever it finds.
+            self.seen_version = i64::MIN;
         }
+        self.leases.forget_empty();
         loaded.is_ok()
     }
 
@@ -507,6 +504,7 @@ impl Writer {
         let kept = (|| {
             if db.is_shared() {
                 leases.renew(db, book)?;
+                leases.look(db, book)?;
             }
             if run.is_due() {
                 db.transaction(|tx| run.beat(tx))?;
@@ -522,7 +520,7 @@ impl Writer {
 
 fn told(undone: &Undone) -> StateError {
     match undone {
-        Undone::Certain(error) => StateError::NotCommitted(crate::gateway::causes(error)),
+        Undone::NotBegun(error) | Undone::Certain(error) => StateError::NotCommitted(crate::gateway::causes(error)),
         Undone::Unknown(_) => StateError::Latched,
     }
 }
@@ -582,9 +580,10 @@ pub(super) fn write_charges(
     }
     let mut sheet = Sheet::of(charges.len());
     for (charge, balance) in done {
-        // The body ends with the balance, which is known only now.
+        // The body of an envelope holds the balance, which is known only now; that of a table is still to be written.
         let digits = u64::from(balance.checked_ilog10().unwrap_or(0) + 1);
-        sheet.add(&charge.audit, charge.audit.bytes + digits);
+        let bytes = if charge.audit.bytes == 0 { 0 } else { charge.audit.bytes + digits };
+        sheet.add(&charge.audit, bytes);
     }
     sheet.finished().map_or(Ok(()), |page| page.write(tx))?;
     Ok(outcomes)

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Analysis;
 use crate::asset_book::{AssetBook, AssetView};
-use crate::flows::{Others, movement, overflow};
+use crate::flows::{Others, movement};
 use crate::holdings::{asset_of, is_stablecoin};
+use crate::overflow;
 use crate::query_meta::QueryMeta;
 use crate::request::{Checks, MAX_ITEMS, Warnings, at_most};
 use crate::scope::{Scope, Verdict};
@@ -181,7 +182,7 @@ impl Analysis for AddressesFlow {
                 .zip(&flows)
                 .map(|(address, flows)| row(address, &flows.tally, asset))
                 .collect(),
-            aggregate: aggregate(&flows, asset)?,
+            aggregate: aggregate(&flows, asset, warnings),
             as_of_block: ledger.coverage().get(&chain).and_then(|coverage| coverage.last_block),
             meta: QueryMeta::new(CostClass::Medium),
         })
@@ -195,7 +196,8 @@ impl Analysis for AddressesFlow {
 /// What one address moved, and what of it it sent to addresses of the set.
 struct Flows {
     tally: AssetTally,
-    internal: Amount,
+    /// `None` past 256 bits.
+    internal: Option<Amount>,
 }
 
 impl AddressesFlowParams {
@@ -209,18 +211,18 @@ impl AddressesFlowParams {
         let valuer = Valuer::new(ledger);
         let mut walk = Walk::new(ledger, &self.scope, address, cancel)?;
         let mut others = Others::new(ledger, address, cancel);
-        let mut flows = Flows { tally: AssetTally::default(), internal: Amount::ZERO };
+        let mut flows = Flows { tally: AssetTally::default(), internal: Some(Amount::ZERO) };
         walk.visit(&self.scope.scan(), cancel, &mut |book, flow, verdict| {
             let amount = flow.posting.amount;
             let movement = movement(&valuer, &Output::Own, book.view(flow.asset), &flow, amount);
             let Some(movement) = movement.filter(|_| verdict == Verdict::Shown) else {
                 return Ok(ControlFlow::Continue(()));
             };
-            flows.tally.add(&movement).map_err(overflow)?;
+            flows.tally.add(&movement);
             if flow.posting.direction == Direction::Out && set.len() > 1 {
                 for (other, amount) in others.of(&flow)? {
                     if set.contains(&others.address(other)) {
-                        flows.internal = sum(flows.internal, amount)?;
+                        flows.internal = sum(flows.internal, Some(amount));
                     }
                 }
             }
@@ -230,8 +232,9 @@ impl AddressesFlowParams {
     }
 }
 
-fn sum(one: Amount, other: Amount) -> Result<Amount, Error> {
-    one.checked_add(other).ok_or_else(|| overflow(headwater_types::SumOverflow))
+/// `None` past 256 bits.
+fn sum(one: Option<Amount>, other: Option<Amount>) -> Option<Amount> {
+    one?.checked_add(other?)
 }
 
 /// Received less sent in whole units, from integers, rounded once.
@@ -241,12 +244,13 @@ fn net(balance: &Balance, decimals: u8) -> f64 {
 }
 
 fn row(address: &Address, flow: &AssetTally, asset: &AssetView) -> AddressFlow {
-    let AssetTally { tally, balance } = flow;
-    let net_flow = asset.decimals.map(|decimals| net(balance, decimals));
+    let tally = &flow.tally;
+    let units = |amount: Option<Amount>| Some(amount?.to_f64(asset.decimals?));
+    let net_flow = flow.balance().zip(asset.decimals).map(|(balance, decimals)| net(&balance, decimals));
     AddressFlow {
         address: address.to_string(),
-        received: asset.decimals.map(|decimals| balance.received().to_f64(decimals)),
-        sent: asset.decimals.map(|decimals| balance.sent().to_f64(decimals)),
+        received: units(flow.received()),
+        sent: units(flow.sent()),
         net_flow,
         net_flow_usd: net_flow.filter(|_| is_stablecoin(asset)),
         received_count: tally.received.transactions,
@@ -257,28 +261,32 @@ fn row(address: &Address, flow: &AssetTally, asset: &AssetView) -> AddressFlow {
     }
 }
 
-fn aggregate(flows: &[Flows], asset: &AssetView) -> Result<AddressesFlowAggregate, Error> {
-    let (mut total, mut internal, mut transactions) = (Balance::default(), Amount::ZERO, 0);
-    for flow in flows {
-        total.receive(flow.tally.balance.received()).map_err(overflow)?;
-        total.send(flow.tally.balance.sent()).map_err(overflow)?;
-        internal = sum(internal, flow.internal)?;
-        transactions += flow.tally.tally.transactions;
+fn aggregate(flows: &[Flows], asset: &AssetView, warnings: &mut Warnings) -> AddressesFlowAggregate {
+    let total = |of: fn(&Flows) -> Option<Amount>| flows.iter().map(of).fold(Some(Amount::ZERO), sum);
+    let received = total(|flows| flows.tally.received());
+    let sent = total(|flows| flows.tally.sent());
+    let internal = total(|flows| flows.internal);
+    if [received, sent, internal].contains(&None) {
+        overflow::warn(asset, "aggregate", warnings);
     }
-    let units = |amount: Amount| asset.decimals.map(|decimals| amount.to_f64(decimals));
+    let units = |amount: Option<Amount>| Some(amount?.to_f64(asset.decimals?));
     // Shares of a Bitcoin transaction are rounded, so that those inside the set may pass what it moved by a little.
-    let external = |gross: Amount| units(gross.checked_sub(internal).unwrap_or(Amount::ZERO));
-    let net_flow_total = asset.decimals.map(|decimals| net(&total, decimals));
-    Ok(AddressesFlowAggregate {
-        received_total: units(total.received()),
-        sent_total: units(total.sent()),
+    let external = |gross: Option<Amount>| {
+        let left = gross.zip(internal).map(|(gross, internal)| gross.checked_sub(internal).unwrap_or(Amount::ZERO));
+        units(left)
+    };
+    let both = received.zip(sent).zip(asset.decimals);
+    let net_flow_total = both.map(|((received, sent), decimals)| net(&Balance::of(received, sent), decimals));
+    AddressesFlowAggregate {
+        received_total: units(received),
+        sent_total: units(sent),
         net_flow_total,
         net_flow_total_usd: net_flow_total.filter(|_| is_stablecoin(asset)),
-        tx_count_total: transactions,
+        tx_count_total: flows.iter().map(|flows| flows.tally.tally.transactions).sum(),
         internal_total: units(internal),
-        external_received_total: external(total.received()),
-        external_sent_total: external(total.sent()),
-    })
+        external_received_total: external(received),
+        external_sent_total: external(sent),
+    }
 }
 
 impl List for AddressesFlow {

@@ -91,7 +91,8 @@ pub struct BalanceHistoryReport {
     pub basis: BTreeMap<String, &'static str>,
     /// What to mind, such as `history_incomplete:native` (more went out than came in: shown as 0),
     /// `rebasing_by_transfers:0x...` (the token changes balances without transfers), `before_snapshot:0x...` (days before
-    /// the list of holders that its history begins with: left out).
+    /// the list of holders that its history begins with: left out), `amount_overflow:0x...` (amounts of the token add up to
+    /// more than 256 bits hold: null).
     pub warnings: Vec<String>,
     /// Unit of `amount_out`: a symbol, `usd` or `mixed`.
     pub amount_unit: String,
@@ -124,7 +125,7 @@ pub struct DailyPoint {
 /// What was held at one time.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct BalanceSnapshot {
-    /// The time, epoch seconds.
+    /// The time, epoch seconds; 0 where there is neither an end nor a start nor any data.
     pub timestamp: i64,
     /// Last block held; null where the time is an earlier one.
     pub block_number: Option<u64>,
@@ -145,8 +146,8 @@ pub struct BalanceItem {
     pub decimals: Option<u8>,
     /// How much, in whole units; `0` where more went out than came in.
     pub balance: Option<String>,
-    /// How much, in the smallest unit.
-    pub balance_raw: String,
+    /// How much, in the smallest unit; null where sums of the asset pass 256 bits.
+    pub balance_raw: Option<String>,
     /// US dollars per whole unit at that time.
     pub price_usd: Option<f64>,
     /// The balance at that price.
@@ -210,7 +211,7 @@ impl Analysis for BalanceHistory {
         let valuer = Valuer::new(ledger);
         let mut held = cancel.holding(BALANCES);
         let changes = Changes::gather(&mut walk, &valuer, &ends, &mut held, cancel)?;
-        let closing = Closing::new(&mut walk, &scope, changes, &mut held)?;
+        let closing = Closing::new(&mut walk, &scope, changes, &mut held, cancel)?;
         let mut notes = Vec::new();
         let days = (&days[..], &ends[..]);
         let data_points = closing.points(&walk.book, &valuer, &params.output, days, &mut notes, &mut held)?;
@@ -254,14 +255,18 @@ impl BalanceHistoryParams {
     }
 }
 
-/// First and last day, and the time that the history ends at.
+/// First and last day, and the time that the history ends at; the first day comes behind the last where there is none.
 fn days(
     calendar: Calendar,
     asked: TimeWindow,
     head: Option<Timestamp>,
 ) -> Result<(NaiveDate, NaiveDate, Timestamp), Error> {
-    // Without data and without an end there is nothing to count from but the start.
-    let end = asked.end().or(head).or(asked.start()).unwrap_or(Timestamp::new(0));
+    let Some(end) = asked.end().or(head) else {
+        // A history ends with the data of its chain: where there is none, it has no days.
+        let end = asked.start().unwrap_or(Timestamp::new(0));
+        let last = calendar.day(end);
+        return Ok((last + chrono::Days::new(1), last, end));
+    };
     let end = asked.start().map_or(end, |start| start.max(end));
     let last = calendar.day(end);
     let first = match asked.start() {
@@ -293,7 +298,7 @@ pub struct BalanceRow {
     decimals: Option<u8>,
     /// How much, in whole units.
     balance: Option<String>,
-    /// How much, in the smallest unit; null on a day on which nothing was held.
+    /// How much, in the smallest unit; null on a day on which nothing was held, and where sums pass 256 bits.
     balance_raw: Option<String>,
     /// US dollars per whole unit at that time.
     price_usd: Option<f64>,
@@ -330,7 +335,7 @@ impl BalanceRow {
             symbol: asset.and_then(|item| item.symbol.clone()),
             contract: asset.and_then(|item| item.contract.clone()),
             balance: asset.and_then(|item| item.balance.clone()),
-            balance_raw: asset.map(|item| item.balance_raw.clone()),
+            balance_raw: asset.and_then(|item| item.balance_raw.clone()),
             amount_out: item.and_then(|item| item.amount_out.flatten()),
         }
     }

@@ -105,9 +105,7 @@ fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEnt
         Some(coverage) if lacking(chain, coverage).is_empty() => "full",
         Some(_) => "partial",
     };
-    let of_chain =
-        |name: &&str| name.starts_with("transaction") || name.starts_with("counterparty") || *name == "wallet-overview";
-    let support_of = |name| if of_chain(&name) { support } else { "full" };
+    let support_of = |name| if is_of_movements(name) { support } else { "full" };
     ChainEntry {
         chain: chain.name().to_owned(),
         display_name: chain.display_name().to_owned(),
@@ -124,6 +122,12 @@ fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEnt
         endpoints: ENDPOINTS.iter().map(|endpoint| (endpoint.name, support_of(endpoint.name))).collect(),
         tokens: if with_tokens { entries(ledger, chain) } else { Vec::new() },
     }
+}
+
+/// Whether answers of an endpoint say what is missing of the movements of a chain.
+fn is_of_movements(name: &str) -> bool {
+    ["transaction", "counterparty", "token/"].iter().any(|start| name.starts_with(start))
+        || ["wallet-overview", "balance-history"].contains(&name)
 }
 
 impl List for Chains {

@@ -117,10 +117,11 @@ impl Analysis for Counterparty {
         labels_not_built(warnings, "labels");
         labels_not_built(warnings, "entity_name");
         let page = ranker.page(ledger, cancel)?;
+        page.warn_of_overflow(warnings);
         let as_of_block = ledger.coverage().get(&ranker.scope.chain).and_then(|coverage| coverage.last_block);
         let total_pages = ranker.paging.pages(page.total);
         Ok(CounterpartyReport {
-            datas: page.rows().collect::<Result<_, _>>()?,
+            datas: page.rows().collect(),
             pagination: ranker.paging.info(page.next.clone(), total_pages, ledger.generation(), as_of_block),
             received_address_count: page.senders,
             sent_address_count: page.receivers,
@@ -144,7 +145,8 @@ impl List for Counterparty {
         labels_not_built(warnings, "labels");
         labels_not_built(warnings, "entity_name");
         let page = ranker.page(ledger, rows.cancel)?;
+        page.warn_of_overflow(warnings);
         rows.begin(page.head(ledger), warnings)?;
-        page.rows().try_for_each(|row| rows.push(&row?))
+        page.rows().try_for_each(|row| rows.push(&row))
     }
 }

@@ -139,10 +139,11 @@ impl Analysis for CounterpartyList {
             warnings.add("not_built", Some("group_by"), "clusters are not built yet: rows are addresses");
         }
         let page = ranker.page(ledger, cancel)?;
+        page.warn_of_overflow(warnings);
         let as_of_block = ledger.coverage().get(&chain).and_then(|coverage| coverage.last_block);
         let info = ranker.paging.info(page.next.clone(), -1, ledger.generation(), as_of_block);
         Ok(CounterpartyListReport {
-            datas: page.rows().collect::<Result<_, _>>()?,
+            datas: page.rows().collect(),
             received_address_count: page.senders,
             sent_address_count: page.receivers,
             attribution,
@@ -177,7 +178,8 @@ impl List for CounterpartyList {
         labels_not_built(warnings, "labels");
         labels_not_built(warnings, "entity_name");
         let page = ranker.page(ledger, rows.cancel)?;
+        page.warn_of_overflow(warnings);
         rows.begin(page.head(ledger), warnings)?;
-        page.rows().try_for_each(|row| rows.push(&row?))
+        page.rows().try_for_each(|row| rows.push(&row))
     }
 }

@@ -142,6 +142,8 @@ pub(crate) struct Made {
 pub(crate) struct Entry {
     /// Name of the endpoint.
     pub name: &'static str,
+    /// Checks a call that may ask for so many rows.
+    pub check: fn(&Call<'_>, u32) -> Result<(), Error>,
     /// Answers a call.
     pub run: fn(&Call<'_>) -> Result<Made, Error>,
     /// Describes request and answer.
@@ -160,12 +162,12 @@ pub(crate) struct Table {
 
 impl Entry {
     const fn new<A: Analysis>(name: &'static str) -> Self {
-        Self { name, run: run::<A>, describe: describe::<A>, table: None }
+        Self { name, check: check::<A>, run: run::<A>, describe: describe::<A>, table: None }
     }
 
     const fn list<A: List>(name: &'static str) -> Self {
         let table = Some(Table { columns: A::columns, write: write::<A> });
-        Self { name, run: run::<A>, describe: describe::<A>, table }
+        Self { name, check: check::<A>, run: run::<A>, describe: describe::<A>, table }
     }
 }
 
@@ -197,6 +199,10 @@ pub(crate) const ENTRIES: &[Entry] = &[
 /// Finds the analysis of an endpoint.
 pub(crate) fn entry(name: &str) -> Option<&'static Entry> {
     ENTRIES.iter().find(|entry| entry.name == name)
+}
+
+fn check<A: Analysis>(call: &Call<'_>, most_rows: u32) -> Result<(), Error> {
+    params::<A>(call, most_rows, &mut Warnings::default()).map(drop)
 }
 
 fn run<A: Analysis>(call: &Call<'_>) -> Result<Made, Error> {

@@ -12,7 +12,8 @@ use super::transfer_between::aliased;
 use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::completeness;
-use crate::flows::{SumUnit, Sums, movement, names, overflow};
+use crate::flows::{SumUnit, Sums, movement, names};
+use crate::overflow;
 use crate::request::{Checks, Warnings};
 use crate::scope::{Scope, ScopeFields, Verdict};
 use crate::valuation::{Output, Valuer};
@@ -164,13 +165,14 @@ impl Analysis for CounterpartyOverview {
             if verdict == Verdict::Shown
                 && let Some(movement) = movement(&valuer, &params.output, asset, &flow, flow.posting.amount)
             {
-                group.add(flow.asset, &movement).map_err(overflow)?;
+                group.add(flow.asset, &movement);
             }
             Ok(ControlFlow::Continue(()))
         })?;
         let unit = SumUnit::new(&params.scope, &params.output);
         let all = &group.all;
-        let sums = Sums::of_group(unit, &params.output, &group, &walk.book)?;
+        let sums = Sums::of_group(unit, &params.output, &group, &walk.book);
+        params.warn_of_overflow(&group, &walk.book, warnings);
         let side = |way: Way, amount: Option<String>| params.direction(&group, &walk.book, way, amount);
         Ok(CounterpartyOverviewReport {
             assets_transferred: names(&group, &walk.book),
@@ -182,7 +184,7 @@ impl Analysis for CounterpartyOverview {
             total_amount: sums.total,
             total_amount_usd: (all.received.usd + all.sent.usd).to_string(),
             total_count: all.transactions,
-            transfer_betweens: vec![side(Way::Send, sums.sent)?, side(Way::Receive, sums.received)?],
+            transfer_betweens: vec![side(Way::Send, sums.sent), side(Way::Receive, sums.received)],
             unpriced_count: all.unpriced(),
             amount_unit: unit.name(&params.scope, &params.output, &mut walk.book)?,
         })
@@ -205,19 +207,25 @@ impl Way {
 }
 
 impl CounterpartyOverviewParams {
-    fn direction(
-        &self,
-        group: &Group,
-        book: &AssetBook<'_>,
-        way: Way,
-        amount: Option<String>,
-    ) -> Result<TransferSum, Error> {
+    fn warn_of_overflow(&self, group: &Group, book: &AssetBook<'_>, warnings: &mut Warnings) {
+        for (asset, tally) in &group.by_asset {
+            let asset = book.view(*asset);
+            // The total of both directions is shown of one asset alone.
+            let fits =
+                if self.scope.only_asset().is_some() { tally.total().is_some() } else { tally.balance().is_some() };
+            if !fits && self.output.is_unit_of(asset) {
+                overflow::warn(asset, "transfer_betweens", warnings);
+            }
+        }
+    }
+
+    fn direction(&self, group: &Group, book: &AssetBook<'_>, way: Way, amount: Option<String>) -> TransferSum {
         let mut assets: Vec<_> =
             group.by_asset.iter().filter(|(_, tally)| way.side(&tally.tally).transfers > 0).collect();
         assets.sort_by_key(|(asset, _)| (book.view(*asset).name(), book.view(*asset).asset));
         let mut symbols = Vec::with_capacity(assets.len());
         for (asset, tally) in assets {
-            let sums = Sums::of_asset(&self.output, tally, book.view(*asset))?;
+            let sums = Sums::of_asset(&self.output, tally, book.view(*asset));
             let side = way.side(&tally.tally);
             symbols.push(SymbolSum {
                 amount: if way == Way::Send { sums.sent } else { sums.received },
@@ -229,6 +237,6 @@ impl CounterpartyOverviewParams {
         let side = way.side(&group.all);
         let (action, direction) = if way == Way::Send { ("send", "To") } else { ("receive", "From") };
         let amount_usd = side.usd.to_string();
-        Ok(TransferSum { action, amount, amount_usd, count: side.transactions, direction, symbols })
+        TransferSum { action, amount, amount_usd, count: side.transactions, direction, symbols }
     }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::Analysis;
 use crate::holdings::{ExcludedHolder, Holdings, asset_of, is_stablecoin};
 use crate::query_meta::QueryMeta;
-use crate::request::{Checks, Warnings};
-use crate::{CostClass, Error, completeness};
+use crate::request::{Checks, Warnings, refused};
+use crate::{CostClass, Error, Reason, completeness};
 
 /// `GET /v1/token/concentration`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
@@ -110,18 +110,19 @@ impl Analysis for TokenConcentration {
         ledger: &dyn Ledger,
         params: &TokenConcentrationParams,
         warnings: &mut Warnings,
-        _: &Cancel,
+        cancel: &Cancel,
     ) -> Result<TokenConcentrationReport, Error> {
         completeness::warn(ledger, params.chain, warnings);
-        let holdings = Holdings::new(ledger, params.chain, params.asset, warnings)?;
+        let holdings = Holdings::new(ledger, params.chain, params.asset, warnings, cancel)?;
+        let supply = holdings.supply.ok_or_else(|| unmeasurable(&holdings))?;
         Ok(TokenConcentrationReport {
             blockchain: params.chain.name().to_owned(),
             contract: holdings.asset.contract.clone(),
             symbol: holdings.asset.symbol.clone(),
             decimals: holdings.asset.decimals,
             holder_count: holdings.count,
-            total_supply: holdings.units(holdings.supply),
-            total_supply_raw: holdings.supply.to_string(),
+            total_supply: holdings.units(Some(supply)),
+            total_supply_raw: supply.to_string(),
             concentration: measure(params.chain, &holdings)?,
             excluded: holdings.excluded(),
             as_of_block: ledger.coverage().get(&params.chain).and_then(|coverage| coverage.last_block),
@@ -132,6 +133,13 @@ impl Analysis for TokenConcentration {
     fn meta(report: &TokenConcentrationReport) -> Option<QueryMeta> {
         Some(report.meta)
     }
+}
+
+/// No measure can be null, and none can be told of balances that nobody knows.
+fn unmeasurable(holdings: &Holdings<'_>) -> Error {
+    let contract = holdings.asset.contract.as_deref().unwrap_or("native");
+    let why = format!("balances of {contract} add up to more than 256 bits hold: their concentration is not known");
+    refused(Reason::InvalidContract, "contract", contract, &why)
 }
 
 fn measure(chain: Chain, holdings: &Holdings<'_>) -> Result<ConcentrationMetrics, Error> {

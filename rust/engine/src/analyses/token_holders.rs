@@ -58,8 +58,8 @@ pub struct TokenHoldersReport {
     pub holder_count: u64,
     /// What exists, in whole units: all positive balances, what was sent to the zero address left out.
     pub total_supply: Option<f64>,
-    /// The same in the smallest unit.
-    pub total_supply_raw: String,
+    /// The same in the smallest unit; null where balances together pass 256 bits.
+    pub total_supply_raw: Option<String>,
     /// Holders, largest first, equal ones by address.
     pub holders: Vec<HolderEntry>,
     /// Balances that are neither ranked nor part of the circulating supply.
@@ -79,8 +79,8 @@ pub struct HolderEntry {
     pub address: String,
     /// How much, in whole units; null when decimals are unknown.
     pub balance: Option<f64>,
-    /// How much, in the smallest unit.
-    pub balance_raw: String,
+    /// How much, in the smallest unit; null where sums of it pass 256 bits.
+    pub balance_raw: Option<String>,
     /// The same in US dollars: of USDT, USDC and DAI only, as many as units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub balance_usd: Option<f64>,
@@ -115,7 +115,7 @@ impl Analysis for TokenHolders {
         cancel: &Cancel,
     ) -> Result<TokenHoldersReport, Error> {
         completeness::warn(ledger, params.chain, warnings);
-        let holdings = Holdings::new(ledger, params.chain, params.asset, warnings)?;
+        let holdings = Holdings::new(ledger, params.chain, params.asset, warnings, cancel)?;
         let page = params.page;
         let meta = QueryMeta { limit: Some(page.limit), offset: Some(page.offset), ..QueryMeta::new(CostClass::Heavy) };
         Ok(TokenHoldersReport {
@@ -125,7 +125,7 @@ impl Analysis for TokenHolders {
             decimals: holdings.asset.decimals,
             holder_count: holdings.count,
             total_supply: holdings.units(holdings.supply),
-            total_supply_raw: holdings.supply.to_string(),
+            total_supply_raw: holdings.supply.map(|supply| supply.to_string()),
             holders: entries(&holdings, page, cancel)?,
             excluded: holdings.excluded(),
             as_of_block: ledger.coverage().get(&params.chain).and_then(|coverage| coverage.last_block),
@@ -155,14 +155,16 @@ fn entries(holdings: &Holdings<'_>, page: Offsets, cancel: &Cancel) -> Result<Ve
     holdings.visit_from(from, cancel, &mut |holder, balance| {
         rank += 1;
         held.reach((entries.len() + 1) * BYTES)?;
+        let address = holdings.address(holder)?;
+        let balance = holdings.known(&address, balance, cancel)?;
         let units = holdings.units(balance);
         entries.push(HolderEntry {
             rank,
-            address: holdings.address(holder)?.to_string(),
+            address: address.to_string(),
             balance: units,
-            balance_raw: balance.to_string(),
+            balance_raw: balance.map(|balance| balance.to_string()),
             balance_usd: units.filter(|_| is_stablecoin(&holdings.asset)),
-            pct_of_supply: percent(balance, holdings.circulating),
+            pct_of_supply: balance.zip(holdings.circulating).and_then(|(part, whole)| percent(part, whole)),
         });
         Ok(if rank < until { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;

@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Analysis, labels_not_built};
 use crate::Error;
-use crate::asset_book::AssetBook;
+use crate::asset_book::{AssetBook, AssetView};
 use crate::completeness;
-use crate::flows::{Others, Sums, movement, overflow};
+use crate::flows::{Others, Sums, movement};
+use crate::overflow;
 use crate::purposes::{ASSETS, COUNTERPARTIES};
 use crate::request::{Checks, Warnings};
 use crate::scope::{Scope, ScopeFields, Verdict};
@@ -116,8 +117,8 @@ pub struct AssetOverview {
     pub decimals: Option<u8>,
     /// Received less sent and fees, over all time; `0` where that is negative.
     pub balance: Option<String>,
-    /// The same in the smallest unit.
-    pub balance_raw: String,
+    /// The same in the smallest unit; null where sums of the asset pass 256 bits.
+    pub balance_raw: Option<String>,
     /// Price at the last block held.
     pub price_usd: Option<f64>,
     /// The balance at that price.
@@ -219,7 +220,7 @@ impl Analysis for WalletOverview {
         let mut held = cancel.holding(ASSETS);
         held.reach(holdings.len() * (size_of::<Holding>() + size_of::<AssetOverview>() + TEXT_BYTES))?;
         held.keep();
-        let balances = params.balances(&mut walk.book, &valuer, now, &holdings, &mut activity.group, warnings)?;
+        let balances = params.balances(&mut walk, (&valuer, now), &holdings, &mut activity.group, warnings, cancel)?;
         let priced: Vec<Usd> = balances.iter().filter_map(|balance| Usd::from_f64(balance.balance_usd?)).collect();
         let all = &activity.group.all;
         let count = |numbers: &HashSet<usize>| u64::try_from(numbers.len()).expect("a count fits");
@@ -292,7 +293,7 @@ impl Activity {
     /// Adds what was found in later blocks, with counterparties and assets by the numbers given.
     fn join(&mut self, later: Self, others: &[usize], assets: &[usize]) -> Result<(), Error> {
         self.ask_for(later.senders.len(), later.receivers.len(), assets.len())?;
-        self.group.join(&later.group, |asset| assets[asset]).map_err(overflow)?;
+        self.group.join(&later.group, |asset| assets[asset]);
         self.rows += later.rows;
         self.senders.extend(later.senders.into_iter().map(|other| others[other]));
         self.receivers.extend(later.receivers.into_iter().map(|other| others[other]));
@@ -369,7 +370,7 @@ impl WalletOverviewParams {
             let mut sides = others.of(&flow)?;
             sides.retain(|(_, amount)| !self.scope.hides(*amount));
             activity.ask_for(sides.len(), sides.len(), 1)?;
-            activity.group.add(flow.asset, &movement).map_err(overflow)?;
+            activity.group.add(flow.asset, &movement);
             let incoming = posting.direction == Direction::In;
             let known = if incoming { &mut activity.senders } else { &mut activity.receivers };
             known.extend(sides.iter().map(|(other, _)| *other));
@@ -410,13 +411,15 @@ impl WalletOverviewParams {
     /// Every asset in scope that moved or is held.
     fn balances(
         &self,
-        book: &mut AssetBook<'_>,
-        valuer: &Valuer,
-        now: Option<Timestamp>,
+        walk: &mut Walk<'_>,
+        (valuer, now): (&Valuer, Option<Timestamp>),
         holdings: &[Holding],
         group: &mut Group,
         warnings: &mut Warnings,
+        cancel: &Cancel,
     ) -> Result<Vec<AssetOverview>, Error> {
+        let (ledger, account) = (walk.ledger, walk.account().cloned());
+        let book = &mut walk.book;
         let mut overviews = Vec::new();
         for holding in holdings {
             let asset = book.of_asset(holding.asset)?;
@@ -432,7 +435,11 @@ impl WalletOverviewParams {
                 warnings.add("history_incomplete", Some("balances"), message);
             }
             let tally = *group.asset(asset);
-            overviews.push(self.overview(book, asset, held, &tally, valuer, now)?);
+            let passed = account.as_ref().map_or(Ok(false), |one| overflow::passed(ledger, one, holding, cancel))?;
+            if passed || (tally.balance().is_none() && self.output.is_unit_of(book.view(asset))) {
+                overflow::warn(book.view(asset), "balances", warnings);
+            }
+            overviews.push(self.overview(book.view(asset), (!passed).then_some(held), &tally, valuer, now));
         }
         overviews.sort_by(|one, other| {
             let usd = |overview: &AssetOverview| overview.balance_usd.unwrap_or(-1.0);
@@ -445,25 +452,24 @@ impl WalletOverviewParams {
 
     fn overview(
         &self,
-        book: &AssetBook<'_>,
-        asset: usize,
-        held: Amount,
+        view: &AssetView,
+        held: Option<Amount>,
         sums: &AssetTally,
         valuer: &Valuer,
         now: Option<Timestamp>,
-    ) -> Result<AssetOverview, Error> {
-        let view = book.view(asset);
+    ) -> AssetOverview {
         let price_usd = now.and_then(|now| valuer.price(view, now));
-        let amounts = Sums::of_asset(&self.output, sums, view)?;
+        let amounts = Sums::of_asset(&self.output, sums, view);
+        let known = held.zip(view.decimals);
         let tally = &sums.tally;
-        Ok(AssetOverview {
+        AssetOverview {
             symbol: view.symbol.clone(),
             contract: view.contract.clone(),
             decimals: view.decimals,
-            balance: view.decimals.map(|decimals| held.to_decimal(decimals)),
-            balance_raw: held.to_string(),
+            balance: known.map(|(held, decimals)| held.to_decimal(decimals)),
+            balance_raw: held.map(|held| held.to_string()),
             price_usd,
-            balance_usd: view.decimals.zip(price_usd).map(|(decimals, price)| held.to_f64(decimals) * price),
+            balance_usd: known.zip(price_usd).map(|((held, decimals), price)| held.to_f64(decimals) * price),
             verified: view.verified,
             received_amount: amounts.received,
             sent_amount: amounts.sent,
@@ -473,7 +479,7 @@ impl WalletOverviewParams {
             sent_count: tally.sent.transactions,
             first_activity: tally.first.map(Timestamp::secs),
             last_activity: tally.last.map(Timestamp::secs),
-        })
+        }
     }
 }
 

@@ -253,6 +253,12 @@ impl Subscription {
         filters
     }
 
+    /// Whether blocks are waited for before it is told of one.
+    #[must_use]
+    pub const fn waits(&self) -> bool {
+        self.min_confirmations > 1
+    }
+
     /// Whether anything can ever be told.
     pub(super) fn can_fire(&self) -> bool {
         let is_large = self.event_type == EventType::LargeTransfer;

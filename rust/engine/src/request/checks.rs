@@ -2,6 +2,7 @@
 
 use headwater_ledger::Ledger;
 use headwater_types::address::{Checksum, Reason as AddressReason, eip55};
+use headwater_types::text::{SHOWN, shortened};
 use headwater_types::{Address, Chain, Family, Network, TimeError, TimeWindow};
 
 use crate::desk::Given;
@@ -69,7 +70,7 @@ impl Checks<'_> {
         Address::parse_on(chain, network, text).map_err(|error| match error.reason {
             AddressReason::NetworkMismatch => {
                 let message = format!("{field}: {text:?} is of another network than the {network} data held");
-                Error { value: Some(shortened(text)), ..Error::invalid(Reason::NetworkMismatch, field, message) }
+                Error { value: Some(shortened(text, SHOWN)), ..Error::invalid(Reason::NetworkMismatch, field, message) }
             }
             _ => refused(otherwise, field, text, &error),
         })
@@ -121,9 +122,5 @@ pub(crate) fn symbol_texts(field: &str, texts: &[String]) -> Result<(), Error> {
 /// An invalid value in a named field, with its position where the field is an item of a list.
 pub(crate) fn refused(reason: Reason, field: &str, value: &str, why: &dyn std::fmt::Display) -> Error {
     let index = field.rsplit_once('[').and_then(|(_, rest)| rest.split_once(']')).and_then(|(n, _)| n.parse().ok());
-    Error { index, value: Some(shortened(value)), ..Error::invalid(reason, field, format!("{field}: {why}")) }
-}
-
-fn shortened(text: &str) -> String {
-    super::decode::shown(&serde_json::Value::from(text))
+    Error { index, value: Some(shortened(value, SHOWN)), ..Error::invalid(reason, field, format!("{field}: {why}")) }
 }

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
+use headwater_types::text::{SHOWN, shortened};
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Expected, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
@@ -33,7 +34,7 @@ pub fn decode<R: DeserializeOwned>(request: &Value, method: Method, warnings: &m
     let decoded = R::deserialize(ObjectDecoder(object)).map_err(|error| error.at(&Place::Root, None).into_error());
     let unknown = unknown.into_inner();
     for field in unknown.iter().take(NAMED) {
-        let field: String = field.chars().take(SHOWN).collect();
+        let field = shortened(field, SHOWN);
         warnings.add("unknown_field", Some(&field), format!("there is no field {field:?} here: it had no effect"));
     }
     if let Some(more @ 1..) = unknown.len().checked_sub(NAMED) {
@@ -44,8 +45,6 @@ pub fn decode<R: DeserializeOwned>(request: &Value, method: Method, warnings: &m
 
 /// Unknown fields that are named; more of them are only counted, since a body may be made of nothing else.
 const NAMED: usize = 20;
-/// Characters of an unknown field that are repeated.
-const SHOWN: usize = 100;
 
 /// What every level of one decoding shares.
 #[derive(Clone, Copy)]
@@ -83,11 +82,16 @@ pub(crate) struct DecodeError {
     place: Option<String>,
     index: Option<u64>,
     value: Option<String>,
+    /// The value as the message writes it: text in quotes.
+    quoted: Option<String>,
+    /// Whether it is an integer past 64 bits.
+    is_past_range: bool,
 }
 
 impl DecodeError {
     fn new(reason: Reason, message: String) -> Self {
-        Self { reason, message, missing: None, place: None, index: None, value: None }
+        let (missing, place, index, value, quoted) = (None, None, None, None, None);
+        Self { reason, message, missing, place, index, value, quoted, is_past_range: false }
     }
 
     fn at(mut self, place: &Place<'_>, value: Option<&Value>) -> Self {
@@ -99,6 +103,10 @@ impl DecodeError {
             });
             if self.missing.is_none() {
                 self.value = value.map(shown);
+                self.quoted = value.map(quoted);
+            }
+            if self.is_past_range && self.place.as_deref() == Some("limit") {
+                self.reason = Reason::LimitOutOfRange;
             }
         }
         if let (None, Place::Item(_, index)) = (self.index, place) {
@@ -111,7 +119,9 @@ impl DecodeError {
         let place = self.place.unwrap_or_default();
         let message = if self.missing.is_some() {
             format!("{place} is required")
-        } else if let Some(value) = self.value.as_ref().filter(|value| !value.is_empty()) {
+        } else if let Some(value) =
+            self.quoted.as_ref().filter(|_| self.value.as_ref().is_some_and(|value| !value.is_empty()))
+        {
             format!("{place}: {}, got {value}", self.message)
         } else {
             format!("{place}: {}", self.message)
@@ -134,11 +144,11 @@ impl de::Error for DecodeError {
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new(Reason::InvalidType, format!("expected {expected}"))
+        Self::new(Reason::InvalidType, format!("expected {}", plain(expected)))
     }
 
     fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new(Reason::InvalidValue, format!("expected {expected}"))
+        Self::new(Reason::InvalidValue, format!("expected {}", plain(expected)))
     }
 
     fn missing_field(field: &'static str) -> Self {
@@ -146,16 +156,29 @@ impl de::Error for DecodeError {
     }
 }
 
+/// What is expected, in words: serde names numbers as Rust does.
+fn plain(expected: &dyn Expected) -> String {
+    let name = expected.to_string();
+    match name.as_str() {
+        "f32" | "f64" => "a number".to_owned(),
+        "i8" | "i16" | "i32" | "i64" | "u8" | "u16" | "u32" | "u64" => "an integer".to_owned(),
+        _ => name,
+    }
+}
+
+/// What a message says of a value: text in quotes, so that it is told from what it looks like.
+fn quoted(value: &Value) -> String {
+    match value {
+        Value::String(_) => Value::String(shown(value)).to_string(),
+        other => shown(other),
+    }
+}
+
 /// What an answer says of a value: its JSON text, cut when long.
 pub(crate) fn shown(value: &Value) -> String {
-    const SHOWN: usize = 96;
-    let text = match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    match text.char_indices().nth(SHOWN) {
-        Some((cut, _)) => format!("{}...", &text[..cut]),
-        None => text,
+    match value {
+        Value::String(text) => shortened(text, SHOWN),
+        other => shortened(&other.to_string(), SHOWN),
     }
 }
 
@@ -182,6 +205,23 @@ impl Decoder<'_> {
         DecodeError::new(Reason::InvalidType, format!("expected {what}"))
     }
 
+    /// A number or a text that is no integer, or one of too many digits.
+    fn no_integer(&self) -> DecodeError {
+        let is_past_range = match self.value {
+            Value::Number(number) => number.as_f64().is_some_and(|number| number.fract() == 0.0 && number.abs() >= FAR),
+            Value::String(text) => {
+                let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+                !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+            }
+            _ => false,
+        };
+        if is_past_range {
+            let message = format!("expected an integer from {} to {}", i64::MIN, i64::MAX);
+            return DecodeError { is_past_range, ..DecodeError::new(Reason::InvalidValue, message) };
+        }
+        Self::expected("an integer")
+    }
+
     /// The text of a GET parameter, where text may stand for something else.
     fn parameter(&self) -> Option<&str> {
         match self.shared.method {
@@ -191,19 +231,19 @@ impl Decoder<'_> {
     }
 }
 
+/// The first integer behind those of 64 bits, as a double.
+const FAR: f64 = 9_223_372_036_854_775_808.0;
+
 macro_rules! integers {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
             match (self.value, self.parameter()) {
-                (Value::Number(number), _) => match (number.as_u64(), number.as_i64()) {
-                    (Some(number), _) => visitor.visit_u64(number),
-                    (None, Some(number)) => visitor.visit_i64(number),
-                    (None, None) => Err(Self::expected("an integer")),
-                },
-                (_, Some(text)) => match text.parse::<i64>() {
-                    Ok(number) => visitor.visit_i64(number),
-                    Err(_) => Err(Self::expected("an integer")),
-                },
+                (Value::Number(number), _) => {
+                    number.as_i64().map_or_else(|| Err(self.no_integer()), |number| visitor.visit_i64(number))
+                }
+                (_, Some(text)) => {
+                    text.parse().map_or_else(|_| Err(self.no_integer()), |number| visitor.visit_i64(number))
+                }
                 _ => Err(Self::expected("an integer")),
             }
         }
@@ -407,6 +447,7 @@ mod tests {
         include_all: Option<bool>,
         contracts: Option<Vec<Option<String>>>,
         criteria: Option<Vec<Inner>>,
+        ratio: Option<f64>,
     }
 
     fn refused(method: Method, request: &Value) -> (Reason, String, Option<String>, Option<u64>) {
@@ -434,6 +475,48 @@ mod tests {
             (Reason::InvalidType, "contracts[1]".into(), Some("7".into()), Some(1))
         );
         assert_eq!(post(json!([1])).0, Reason::InvalidType);
+    }
+
+    #[test]
+    fn a_message_says_what_a_client_wrote_in_words_of_its_own() {
+        let message = |method, more: &str| {
+            let request = serde_json::from_str(&format!("{{\"blockchain\": \"x\", {more}}}")).unwrap();
+            let error = decode::<Outer>(&request, method, &mut Warnings::default()).unwrap_err();
+            (error.message, error.kind)
+        };
+        let (kind, range) = (ErrorKind::InvalidInput, "from -9223372036854775808 to 9223372036854775807");
+        for (more, expected, reason) in [
+            ("\"limit\": \"5\"", "limit: expected an integer, got \"5\"".to_owned(), Reason::InvalidType),
+            ("\"limit\": 1.5", "limit: expected an integer, got 1.5".to_owned(), Reason::InvalidType),
+            ("\"limit\": true", "limit: expected an integer, got true".to_owned(), Reason::InvalidType),
+            (
+                "\"include_all\": \"true\"",
+                "include_all: expected true or false, got \"true\"".to_owned(),
+                Reason::InvalidType,
+            ),
+            ("\"ratio\": \"a\"", "ratio: expected a number, got \"a\"".to_owned(), Reason::InvalidType),
+            (
+                "\"limit\": 1180591620717411303424",
+                format!("limit: expected an integer {range}, got 1.1805916207174113e+21"),
+                Reason::LimitOutOfRange,
+            ),
+            (
+                "\"limit\": 18446744073709551615",
+                format!("limit: expected an integer {range}, got 18446744073709551615"),
+                Reason::LimitOutOfRange,
+            ),
+            (
+                "\"criteria\": [{\"symbol\": \"a\", \"at_least\": 9223372036854775808}]",
+                format!("criteria[0].at_least: expected an integer {range}, got 9223372036854775808"),
+                Reason::InvalidValue,
+            ),
+        ] {
+            let (message, of) = message(Method::Post, more);
+            assert_eq!((message, of), (expected, kind(reason)), "{more}");
+        }
+        let (message, of) = message(Method::Get, "\"limit\": \"99999999999999999999\"");
+        assert_eq!(message, format!("limit: expected an integer {range}, got \"99999999999999999999\""));
+        assert_eq!(of, kind(Reason::LimitOutOfRange));
     }
 
     #[test]

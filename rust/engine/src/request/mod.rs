@@ -16,5 +16,5 @@ pub use warnings::Warnings;
 
 pub(crate) use checks::{MAX_ITEMS, MAX_SYMBOL, at_most, refused, symbol_text, symbol_texts};
 pub(crate) use paging::{
-    Cursor, CursorKey, DEFAULT_LIMIT, MAX_CURSOR, MAX_LIMIT, MAX_TABLE, PAGE_WINDOW, Paging, fingerprint,
+    Cursor, CursorKey, DEFAULT_LIMIT, MAX_CURSOR, MAX_LIMIT, MAX_TABLE, PAGE_WINDOW, Paging, fingerprint, whole,
 };

@@ -169,13 +169,11 @@ impl Offsets {
     /// Checks what a request says; a `limit` of 0 is the default.
     ///
     /// # Errors
-    /// `limit_out_of_range`, or `invalid_value` for an offset below zero or past 32 bits.
+    /// `limit_out_of_range`, or `invalid_value` for an offset below zero or past 2147483647.
     pub fn new(limit: Option<i64>, offset: Option<i64>, default: u32, most: u32) -> Result<Self, Error> {
         let limit = checked_limit(limit, default, most)?;
         let offset = offset.unwrap_or(0);
-        let offset = u32::try_from(offset).map_err(|_| {
-            refused(Reason::InvalidValue, "offset", &offset.to_string(), &format!("expected 0 to {}", u32::MAX))
-        })?;
+        let offset = whole("offset", offset)?;
         Ok(Self { limit, offset })
     }
 
@@ -184,6 +182,14 @@ impl Offsets {
     pub fn range(self) -> (u64, u64) {
         (u64::from(self.offset), u64::from(self.offset) + u64::from(self.limit))
     }
+}
+
+/// A number from 0 to what the 32-bit integers of the interface hold.
+pub(crate) fn whole(field: &str, number: i64) -> Result<u32, Error> {
+    i32::try_from(number).ok().and_then(|number| u32::try_from(number).ok()).ok_or_else(|| {
+        let why = format!("expected 0 to {}, got {number}", i32::MAX);
+        refused(Reason::InvalidValue, field, &number.to_string(), &why)
+    })
 }
 
 /// A number of rows: 0 stands for the default, and more than the most is refused.

@@ -257,7 +257,7 @@ fn emit(job: &Job, network: Network, seats: Vec<Seat>, sink: &mut Sink<'_>) -> R
     let mut heights = BTreeSet::new();
     let mut stale = Vec::new();
     let read = each_block(job, &mut |found: Found<'_>| {
-        sink.count_row()?;
+        sink.count_row(Place::Byte(found.offset))?;
         let outcome = found.header(network).and_then(|(header, _)| {
             let seat = seats.next().ok_or_else(|| FieldError::new("block", None, "the file as it was a moment ago"))?;
             match seat {

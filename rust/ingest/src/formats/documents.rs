@@ -42,7 +42,7 @@ pub(super) fn one(
     sink: &mut Sink<'_>,
     handle: impl FnOnce(&mut Sink<'_>) -> Result<(), Fault>,
 ) -> Result<(), IngestError> {
-    sink.count_row()?;
+    sink.count_row(place)?;
     match handle(sink) {
         Ok(()) => sink.boundary(),
         Err(Fault::Field(field)) => sink.reject(RowError { file: job.input.path().to_owned(), place, field }),

@@ -189,6 +189,7 @@ impl Frames {
 
 /// Judges the frames of one transaction.
 fn transaction(mut facts: TransactionFacts, frames: Vec<Frame>, sink: &mut Sink<'_>) {
+    let told = (frames.first().map_or(Place::Row(0), |frame| frame.place), frames.len());
     let mut frames: Vec<FrameRow> = frames.into_iter().map(|frame| frame.row).collect();
     frames.sort_by(|a, b| a.path.cmp(&b.path));
     facts.index = frames.iter().find_map(|frame| frame.index);
@@ -228,7 +229,7 @@ fn transaction(mut facts: TransactionFacts, frames: Vec<Frame>, sink: &mut Sink<
         })
         .collect();
     facts.approximate.extend(approximate);
-    sink.transaction(facts);
+    sink.transaction_of(facts, told);
 }
 
 fn amount_of(frame: &FrameRow) -> Amount {

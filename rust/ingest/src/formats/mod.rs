@@ -119,6 +119,16 @@ impl SniffedChain {
             Self::OneOf(chains) => chains[0],
         }
     }
+
+    /// Whether the file may be of this chain: of those of one family, one looks like the other.
+    #[must_use]
+    pub fn may_be(self, chain: Chain) -> bool {
+        let alike = |one: Chain| one.family() == chain.family();
+        match self {
+            Self::Is(one) | Self::Usually(one) => alike(one),
+            Self::OneOf(chains) => chains.iter().copied().any(alike),
+        }
+    }
 }
 
 /// All formats, in the order in which they are asked.

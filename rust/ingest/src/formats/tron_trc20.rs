@@ -68,7 +68,7 @@ impl Format for TronTrc20 {
             };
             // No commit may fall between the rows of one list.
             transfers.iter().try_for_each(|transfer| {
-                sink.count_row()?;
+                sink.count_row(place)?;
                 match answered(transfer).map_err(Fault::from).and_then(|row| list.transfer(row, sink)) {
                     Ok(()) => Ok(()),
                     Err(Fault::Field(field)) => {

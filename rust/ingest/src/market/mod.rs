@@ -13,7 +13,7 @@ use headwater_types::Chain;
 use crate::error::RowError;
 use crate::report::QUOTED;
 use crate::source::{Counts, Input, Probe};
-use crate::{IngestError, Options};
+use crate::{IngestError, Options, Place};
 
 pub(crate) use prices::price_of;
 pub(crate) use tokens::listing_of;
@@ -110,7 +110,7 @@ fn probe(path: &Path) -> Result<Probe, IngestError> {
 }
 
 impl<T> Counts for Listed<T> {
-    fn count_row(&mut self) -> Result<(), IngestError> {
+    fn count_row(&mut self, _place: Place) -> Result<(), IngestError> {
         Ok(())
     }
 

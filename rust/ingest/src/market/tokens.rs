@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use headwater_ledger::market::TokenListing;
+use headwater_types::text::{SHOWN, shortened};
 use headwater_types::{Address, Chain};
 
 use super::Listed;
-use crate::error::{FieldError, shortened};
+use crate::error::FieldError;
 use crate::source::json::{self, Value};
 use crate::source::{Content, Input, Probe, Row, each_row};
 use crate::{IngestError, Place};
@@ -216,7 +217,7 @@ fn listing(entry: &Entry<'_>) -> Result<TokenListing, FieldError> {
         name: entry.name.map(str::trim).filter(|name| !name.is_empty()).unwrap_or(symbol).to_owned(),
         decimals: decimals.ok_or_else(|| FieldError::new("decimals", entry.decimals, "a number from 0 to 255"))?,
         verified: entry.verified,
-        coingecko_id: entry.coingecko_id.map(shortened),
+        coingecko_id: entry.coingecko_id.map(|id| shortened(id, SHOWN)),
     })
 }
 

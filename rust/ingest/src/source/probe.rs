@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use headwater_types::text::{SHOWN, shortened};
+
 use crate::IngestError;
 use crate::source::lines::without_mark;
 use crate::source::{Compression, Input, columnar, json, table};
@@ -157,7 +159,7 @@ impl Probe {
     pub(crate) fn seen(&self) -> String {
         let columns = || {
             let shown: Vec<_> = self.columns.iter().take(8).map(String::as_str).collect();
-            crate::error::shortened(&shown.join(", "))
+            shortened(&shown.join(", "), SHOWN)
         };
         match self.content {
             Content::Empty => "is empty".to_owned(),

@@ -12,8 +12,8 @@ use crate::source::{Content, Input, Row, columnar, json};
 
 /// Counts rows, and decides about those that are wrong.
 pub(crate) trait Counts {
-    /// Counts a row read.
-    fn count_row(&mut self) -> Result<(), IngestError>;
+    /// Counts a row read, which stands there.
+    fn count_row(&mut self, place: Place) -> Result<(), IngestError>;
 
     /// Leaves a row out, or gives its error back to stop.
     fn reject(&mut self, error: RowError) -> Result<(), IngestError>;
@@ -58,7 +58,7 @@ pub(crate) fn one_row<C: Counts>(
     sink: &mut C,
     handle: &mut impl Handle<C>,
 ) -> Result<(), IngestError> {
-    sink.count_row()?;
+    sink.count_row(row.place())?;
     match handle(row, sink) {
         Ok(()) => Ok(()),
         Err(Fault::Field(field)) => sink.reject(RowError { file: input.path().to_owned(), place: row.place(), field }),
@@ -171,7 +171,7 @@ fn one_document<C: Counts>(
         Ok(value @ json::Value::Object(_)) => value,
         Ok(_) => json::Value::Null,
         Err(field) => {
-            sink.count_row()?;
+            sink.count_row(place)?;
             return sink.reject(RowError { file: input.path().to_owned(), place, field });
         }
     };

@@ -44,6 +44,10 @@ pub struct HolderBatch<'b> {
 pub type VisitHolders<'v> = &'v mut dyn FnMut(HolderBatch<'_>) -> ControlFlow<()>;
 
 impl Holders<'_> {
+    /// Those of an asset on a chain of which nothing is held.
+    pub(crate) const NOBODY: Self =
+        Self { segments: &[], rows: None, changes: None, count: 0, negative: 0, total: Some(Amount::ZERO) };
+
     /// Number of accounts that hold some.
     #[must_use]
     pub const fn count(&self) -> u64 {

@@ -377,7 +377,7 @@ impl Ledger for Snapshot {
 
     fn holders(&self, chain: Chain, asset: &Asset) -> Result<Option<Holders<'_>>> {
         let (Some(holders), Some(places)) = (self.holders.get(&chain), self.by_chain.get(&chain)) else {
-            return Ok(None);
+            return Ok(Some(Holders::NOBODY));
         };
         holders.holders(&self.segments, places, asset)
     }

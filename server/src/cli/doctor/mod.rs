@@ -6,8 +6,6 @@ mod state;
 mod store;
 mod system;
 
-use std::path::PathBuf;
-
 use serde::Serialize;
 use serde_json::json;
 
@@ -21,9 +19,6 @@ use crate::state::{Home, Place};
 /// What `doctor` takes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The TOML file of settings that `serve` is started with.
-    #[arg(long, env = "HEADWATER_CONFIG", value_name = "FILE")]
-    config: Option<PathBuf>,
     /// Read every file of the store against its checksums too, as `verify` does.
     #[arg(long)]
     deep: bool,
@@ -76,7 +71,7 @@ impl Findings {
 /// Looks at everything; fails when something is broken.
 pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let mut findings = Findings::default();
-    let config = configuration(shared, arguments, &mut findings);
+    let config = configuration(shared, &mut findings);
     let store = config.store.clone();
     match &store {
         Some(path) => store::examine(path, arguments.deep, &mut findings),
@@ -101,14 +96,17 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
 }
 
 /// The settings as `serve` would take them; as far as they can be read.
-fn configuration(shared: &Shared, arguments: &Arguments, findings: &mut Findings) -> Config {
-    match serve::settings(shared, arguments.config.as_deref(), &[]) {
+fn configuration(shared: &Shared, findings: &mut Findings) -> Config {
+    match shared.settings(&[]) {
         Ok(config) => {
-            let from = arguments
+            let from = shared
                 .config
                 .as_ref()
                 .map_or("defaults and environment".to_owned(), |file| format!("{}, environment", file.display()));
             findings.good("configuration", format!("every key is known ({from})"));
+            if let Err(failure) = serve::check(&config) {
+                findings.broken("configuration", failure.message, "correct it: `serve` refuses to start with it");
+            }
             config
         }
         Err(error) => {

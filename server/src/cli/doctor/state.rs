@@ -39,10 +39,9 @@ pub(super) fn examine(place: &Place, secrets_dir: Option<&Path>, findings: &mut 
             return findings.broken(AREA, causes(&error), remedy);
         }
     }
-    let counted = home.office("doctor", |office| {
+    let counted = home.consult(|office| {
         let good = office.list_keys()?.iter().filter(|key| key.revoked_at.is_none()).count();
-        let lost = office.lost_answers(1)?.iter().filter(|lost| lost.refunded_at_ms.is_none()).count();
-        Ok((good, lost))
+        Ok((good, office.open_losses()?))
     });
     match counted {
         Ok((0, _)) => findings.warn(AREA, "there is no key", "`headwater keys create --credits 1000` makes one"),

@@ -26,8 +26,9 @@ const PING: Duration = Duration::from_secs(20);
 const MISSED: u32 = 2;
 /// How long one write may take.
 const WRITE_TIME: Duration = Duration::from_secs(10);
-/// How long a client may take to read why the stream ends.
-const CLOSE_TIME: Duration = Duration::from_secs(5);
+/// How long a client may take to read why the stream ends. With a write of 10 s before it, whoever stopped reading is gone
+/// within 15 s.
+const CLOSE_TIME: Duration = Duration::from_secs(2);
 
 /// Why a connection is over.
 pub(super) enum Over {

@@ -1,8 +1,8 @@
 //! What one client asks of its stream.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use headwater_engine::events::Subscription;
 use headwater_engine::{Error, ErrorKind, Warning};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::hub::Listener;
 use super::link::Link;
 use super::protocol::{self, ADDRESSES, Ending, Refused, Request, SUBSCRIPTIONS};
-use super::replay::{Replay, Skipped};
+use super::replay::{Replay, Since, Skipped};
 use crate::events::Events;
 use crate::gateway::{Gateway, causes};
 use crate::state::Caller;
@@ -32,8 +32,8 @@ pub(super) struct Dialogue {
 struct Held {
     subscription: Subscription,
     listener: Listener,
-    /// Position at which it began to listen; `None` while what it missed is being told.
-    since: Option<u64>,
+    /// Where it began to be told; empty while what it missed is being told.
+    since: Arc<OnceLock<Since>>,
 }
 
 impl Dialogue {
@@ -105,17 +105,21 @@ impl Dialogue {
             subscription: Arc::clone(&name),
             order: self.made,
             live: Arc::new(AtomicBool::new(true)),
+            behind: Arc::new(AtomicBool::new(false)),
         };
         let greeting = protocol::subscribed(id, &name, &warnings);
-        let since = match cursor {
+        let mut held = Held { subscription, listener, since: Arc::default() };
+        match cursor {
             Some((after, position)) => {
                 self.link.push(greeting.into());
-                self.replay(subscription.clone(), listener.clone(), after, position, None);
-                None
+                self.replay(&held, after, position, None);
             }
-            None => Some(self.join(subscription.clone(), listener.clone(), greeting).await?),
-        };
-        self.subscriptions.insert(name, Held { subscription, listener, since });
+            None => {
+                let position = self.join(held.subscription.clone(), held.listener.clone(), greeting).await?;
+                held.since = Arc::new(OnceLock::from(Since { position, event: None }));
+            }
+        }
+        self.subscriptions.insert(name, held);
         Ok(())
     }
 
@@ -134,36 +138,38 @@ impl Dialogue {
     /// already; those to come begin there.
     async fn resume(&mut self, after: String) -> Result<(), Ending> {
         let position = self.position_of(&after).await?;
-        let waiting: Vec<Arc<str>> = self
-            .subscriptions
-            .iter()
-            .filter(|(_, held)| held.since.is_some())
-            .map(|(name, _)| Arc::clone(name))
-            .collect();
-        for name in &waiting {
-            self.subscriptions[name].listener.live.store(false, Ordering::Release);
+        let is_told_all = |held: &Held| held.since.get().is_some() && !held.listener.behind.load(Ordering::Acquire);
+        let (listening, missing): (Vec<_>, Vec<_>) = self.subscriptions.iter().partition(|(_, held)| is_told_all(held));
+        for (name, _) in missing {
+            let message =
+                format!("{name} is still being told what came after an earlier event: resume again after that");
+            self.refuse(None, &message);
         }
-        let now = self.sweep().await;
-        for name in waiting {
+        let listening: Vec<Arc<str>> = listening.into_iter().map(|(name, _)| Arc::clone(name)).collect();
+        let leaving = listening.clone();
+        let Some(until) = self.blocking(move |gateway| gateway.events().hub().leave(&leaving)).await else {
+            return Err(Ending::Overloaded);
+        };
+        for name in listening {
             let Some(held) = self.subscriptions.get_mut(&name) else { continue };
-            let told = held.since.take().map(|since| Skipped { behind: since, until: now });
-            held.listener.live = Arc::new(AtomicBool::new(true));
-            let (subscription, listener) = (held.subscription.clone(), held.listener.clone());
-            self.replay(subscription, listener, after.clone(), position, told);
+            let since = std::mem::take(&mut held.since);
+            let told = since.get().cloned().map(|since| Skipped { since, until });
+            self.replay(&self.subscriptions[&name], after.clone(), position, told);
         }
         self.after = Some(after);
         Ok(())
     }
 
-    fn replay(
-        &self,
-        subscription: Subscription,
-        listener: Listener,
-        after: String,
-        position: u64,
-        told: Option<Skipped>,
-    ) {
-        let replay = Replay { gateway: self.gateway.clone(), subscription, listener, after, position, told };
+    fn replay(&self, held: &Held, after: String, position: u64, told: Option<Skipped>) {
+        let replay = Replay {
+            gateway: self.gateway.clone(),
+            subscription: held.subscription.clone(),
+            listener: held.listener.clone(),
+            after,
+            position,
+            told,
+            since: Arc::clone(&held.since),
+        };
         self.gateway.events().spawn(replay.run());
     }
 

@@ -30,6 +30,18 @@ pub(crate) struct Listener {
     pub order: u64,
     /// Unset when it wants no more.
     pub live: Arc<AtomicBool>,
+    /// Set while it is told at its own pace what was too much at once.
+    pub behind: Arc<AtomicBool>,
+}
+
+/// A listener that was told only some of a long burst: it is told the rest as it reads.
+pub(crate) struct Behind {
+    pub listener: Listener,
+    pub subscription: Subscription,
+    /// Position of the step that it was told some of.
+    pub position: u64,
+    /// The last event of that step that it was told.
+    pub after: Option<String>,
 }
 
 /// An event and who is told of it.
@@ -58,6 +70,8 @@ pub(crate) struct Hub {
     connections: Mutex<HashMap<u64, Connection>>,
     next_connection: AtomicU64,
     most_connections: usize,
+    /// Number of the next burst of events.
+    bursts: AtomicU64,
     heads: ArcSwap<String>,
     /// Held by those who compute what was missed.
     pub(super) replays: Semaphore,
@@ -93,6 +107,7 @@ impl Hub {
             connections: Mutex::default(),
             next_connection: AtomicU64::new(1),
             most_connections,
+            bursts: AtomicU64::new(1),
             heads: ArcSwap::from_pointee("{}".to_owned()),
             replays: Semaphore::new(REPLAYS),
         }
@@ -146,6 +161,18 @@ impl Hub {
         there
     }
 
+    /// Takes out the listeners of some subscriptions, and gives the position of now: what was made up to it they are
+    /// still told, whether it has been told yet or not.
+    pub fn leave(&self, subscriptions: &[Arc<str>]) -> u64 {
+        let mut board = self.board();
+        let stays = |listener: &Listener| !subscriptions.contains(&listener.subscription);
+        board.groups.values_mut().for_each(|group| group.listeners.retain(stays));
+        // Of a step that is not at its end nothing was made yet.
+        board.unfinished.iter_mut().for_each(|made| made.listeners.retain(stays));
+        board.forget_empty();
+        board.position
+    }
+
     /// Takes out listeners that want no more, and gives the position of now.
     pub fn sweep(&self) -> u64 {
         let mut board = self.board();
@@ -173,8 +200,11 @@ impl Hub {
         Ok(Found { position: step.position(), made: std::mem::take(&mut board.unfinished) })
     }
 
-    /// Tells the streams. What is told has been committed.
-    pub fn publish(&self, found: Vec<Found>) {
+    /// Tells the streams, and gives those that could not be told all of it at once, which do not listen any more. What is
+    /// told has been committed.
+    pub fn publish(&self, found: Vec<Found>) -> Vec<Behind> {
+        let burst = self.bursts.fetch_add(1, Ordering::Relaxed);
+        let mut behind: Vec<(Listener, u64, Option<String>)> = Vec::new();
         for Found { position, made } in found {
             let mut told: Vec<(&Listener, &Event, Arc<str>)> = Vec::new();
             for one in made.iter().filter(|one| !one.listeners.is_empty()) {
@@ -183,13 +213,38 @@ impl Hub {
             }
             // Stable: the events of one subscription stay in their order.
             told.sort_by_key(|(listener, ..)| listener.order);
-            for (listener, event, body) in told {
-                if listener.live.load(Ordering::Acquire) {
-                    listener.link.push(protocol::event(&listener.subscription, event.seq, &body).into());
+            for (place, (listener, event, body)) in told.iter().enumerate() {
+                if !listener.live.load(Ordering::Acquire) || listener.behind.load(Ordering::Acquire) {
+                    continue;
+                }
+                let message = protocol::event(&listener.subscription, event.seq, body);
+                if !listener.link.push_of(burst, message.into()) {
+                    listener.behind.store(true, Ordering::Release);
+                    let before = told[..place].iter().rfind(|(one, ..)| one.subscription == listener.subscription);
+                    behind.push((Listener::clone(listener), position, before.map(|(_, event, _)| event.id.clone())));
                 }
             }
             self.published.send_replace(position);
         }
+        if behind.is_empty() { Vec::new() } else { self.let_fall(behind) }
+    }
+
+    /// Takes out listeners that are to be told the rest by a replay.
+    fn let_fall(&self, behind: Vec<(Listener, u64, Option<String>)>) -> Vec<Behind> {
+        let mut board = self.board();
+        let mut fallen = Vec::with_capacity(behind.len());
+        for (listener, position, after) in behind {
+            for group in board.groups.values_mut() {
+                let listening = group.listeners.len();
+                group.listeners.retain(|one| one.subscription != listener.subscription);
+                if group.listeners.len() < listening {
+                    let (listener, subscription) = (listener.clone(), group.watcher.subscription().clone());
+                    fallen.push(Behind { listener, subscription, position, after: after.clone() });
+                }
+            }
+        }
+        board.forget_empty();
+        fallen
     }
 
     /// Registers a connection.

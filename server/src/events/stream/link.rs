@@ -33,6 +33,8 @@ struct Queue {
     messages: VecDeque<Utf8Bytes>,
     bytes: usize,
     ending: Option<Ending>,
+    /// The last burst that put something in, and whether there was much room when it began.
+    burst: (u64, bool),
 }
 
 impl Link {
@@ -42,16 +44,32 @@ impl Link {
         if queue.ending.is_some() {
             return;
         }
-        if queue.messages.len() >= MESSAGES || queue.bytes + message.len() > BYTES {
-            queue.end(Ending::SlowConsumer);
-            drop(queue);
-            self.tell_the_end();
-        } else {
+        if queue.has_room(message.len()) {
             queue.bytes += message.len();
             queue.messages.push_back(message);
             drop(queue);
             self.filled.notify_one();
+        } else {
+            queue.end(Ending::SlowConsumer);
+            drop(queue);
+            self.tell_the_end();
         }
+    }
+
+    /// Puts a message of a burst in, as [`Link::push`] does. Gives `false` where there is no room for it though there was
+    /// when the burst began: that client is not slow, the burst is long.
+    pub fn push_of(&self, burst: u64, message: Utf8Bytes) -> bool {
+        let mut queue = self.queue();
+        if queue.burst.0 != burst {
+            queue.burst = (burst, queue.messages.len() < MESSAGES / 2 && queue.bytes < BYTES / 2);
+        }
+        let was_roomy = queue.burst.1;
+        if was_roomy && queue.ending.is_none() && !queue.has_room(message.len()) {
+            return false;
+        }
+        drop(queue);
+        self.push(message);
+        true
     }
 
     /// Puts a message in once there is room, and so never ends the connection: for those who can wait. Gives `false` when
@@ -141,6 +159,10 @@ impl Link {
 }
 
 impl Queue {
+    fn has_room(&self, bytes: usize) -> bool {
+        self.messages.len() < MESSAGES && self.bytes + bytes <= BYTES
+    }
+
     fn end(&mut self, ending: Ending) {
         if self.ending.is_none() {
             self.ending = Some(ending);
@@ -189,6 +211,19 @@ mod tests {
             link.push(message(1));
             assert_eq!(link.take().await, Err(Ending::SlowConsumer));
         }
+    }
+
+    #[tokio::test]
+    async fn a_long_burst_ends_nobody_who_had_read_before_it() {
+        let link = Link::default();
+        for _ in 0..MESSAGES {
+            assert!(link.push_of(1, message(1)));
+        }
+        assert!(!link.push_of(1, message(1)));
+        assert_eq!(link.ending(), None);
+        // The next one finds all of it unread.
+        assert!(link.push_of(2, message(1)));
+        assert_eq!(link.ending(), Some(Ending::SlowConsumer));
     }
 
     #[tokio::test]

@@ -14,4 +14,5 @@ mod tickets;
 pub(crate) use connection::{Comer, run};
 pub(crate) use hub::{Found, Hub};
 pub(crate) use protocol::{Ending, FRAME_BYTES, MESSAGE_BYTES, PATH, SUBPROTOCOL};
+pub(crate) use replay::Replay;
 pub(crate) use tickets::{Ticket, prune as prune_tickets};

@@ -1,10 +1,11 @@
 //! What goes over a stream: the messages of both sides and the codes that end it.
 
 use headwater_engine::{Error, Warning};
+use headwater_types::text::shortened;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::gateway::{Problem, shortened};
+use crate::gateway::{Problem, Strict};
 
 /// Where the stream is.
 pub(crate) const PATH: &str = "/v1/stream";
@@ -141,8 +142,11 @@ struct Written {
 impl Request {
     /// Reads a message.
     pub fn parse(text: &str) -> Result<Self, Refused> {
-        let value: Value = serde_json::from_str(text)
+        let Strict(value) = serde_json::from_str(text)
             .map_err(|error| Refused { id: None, message: format!("the message is no JSON: {error}") })?;
+        if !value.is_object() {
+            return Err(Refused { id: None, message: "a message is one JSON object".to_owned() });
+        }
         // What is refused is not sent back at length.
         let given = value.get("id").and_then(Value::as_str).filter(|id| id.len() <= LONGEST_ID).map(str::to_owned);
         let refused = |message: String| Refused { id: given.clone(), message: shortened(&message, LONGEST_REFUSAL) };
@@ -268,7 +272,9 @@ mod tests {
     fn a_refusal_names_the_field_and_keeps_the_id() {
         for (text, id, named) in [
             ("{", None, "JSON"),
-            ("[]", None, "cannot be read"),
+            ("[]", None, "one JSON object"),
+            (r#"["ping","7",null,null,null,null,null]"#, None, "one JSON object"),
+            (r#"{"action":"ping","id":"7","id":"8"}"#, None, "twice"),
             ("{}", None, "action"),
             (r#"{"action":"dance","id":"7"}"#, Some("7"), "dance"),
             (r#"{"action":"subscribe","id":"7"}"#, Some("7"), "event_type"),

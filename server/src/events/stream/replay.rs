@@ -1,13 +1,13 @@
 //! Tells a subscription what it missed, by reading the feed again: the same feed makes the same events.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use headwater_engine::events::{Event, FeedStep, Subscription, Watcher};
 use headwater_engine::{Error, ErrorKind, Reason};
 
-use super::hub::Listener;
+use super::hub::{Behind, Listener};
 use super::protocol::{self, Ending};
 use crate::events::cursors;
 use crate::gateway::{Gateway, causes};
@@ -20,30 +20,48 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Failed reads in a row that a replay bears.
 const FAILURES: u32 = 10;
 
-/// Positions that the subscription was told of already.
-#[derive(Debug, Clone, Copy)]
+/// Where a subscription began to be told: behind a position, or behind an event at it.
+#[derive(Debug, Clone)]
+pub(super) struct Since {
+    /// All behind this position.
+    pub position: u64,
+    /// And at it what came behind this event.
+    pub event: Option<String>,
+}
+
+/// Events that the subscription was told already.
+#[derive(Debug, Clone)]
 pub(super) struct Skipped {
-    /// All behind this one.
-    pub behind: u64,
-    /// Up to this one.
+    pub since: Since,
+    /// Up to this position.
     pub until: u64,
 }
 
 /// A subscription on its way from an event to now.
-pub(super) struct Replay {
-    pub gateway: Gateway,
-    pub subscription: Subscription,
-    pub listener: Listener,
+pub(crate) struct Replay {
+    pub(super) gateway: Gateway,
+    pub(super) subscription: Subscription,
+    pub(super) listener: Listener,
     /// The event it goes on behind.
-    pub after: String,
+    pub(super) after: String,
     /// Where that event stood.
-    pub position: u64,
-    pub told: Option<Skipped>,
+    pub(super) position: u64,
+    pub(super) told: Option<Skipped>,
+    /// Where it is noted that all has been told, once it has.
+    pub(super) since: Arc<OnceLock<Since>>,
 }
 
 impl Replay {
+    /// Of a listener that was told only some of a long burst.
+    pub fn of(gateway: Gateway, behind: Behind) -> Self {
+        let Behind { listener, subscription, position, after } = behind;
+        let (after, since) = (after.unwrap_or_default(), Arc::default());
+        Self { gateway, subscription, listener, after, position, told: None, since }
+    }
+
     /// Runs until the subscription listens like others, or is over.
-    pub async fn run(self) {
+    pub async fn run(mut self) {
+        self.position = self.own_position().await;
         let mut published = self.gateway.events().hub().published();
         let mut watcher = Watcher::new(self.subscription.clone(), self.position.saturating_sub(1));
         let mut reached = self.position.saturating_sub(1);
@@ -90,6 +108,25 @@ impl Replay {
         }
     }
 
+    /// Where this subscription is told of the event: later than others where it waits for confirmations. Where it is told
+    /// of another one only, where that stood.
+    async fn own_position(&self) -> u64 {
+        let mut reached = self.position.saturating_sub(1);
+        let mut watcher = Watcher::new(self.subscription.clone(), reached);
+        let limit = *self.gateway.events().hub().published().borrow();
+        while self.subscription.waits() && reached < limit && self.is_wanted() {
+            let made;
+            (watcher, made) = self.advance(watcher, reached, limit).await;
+            // What cannot be read is said where it is told.
+            let Ok((events, position)) = made else { break };
+            if let Some((own, _)) = events.iter().find(|(_, event)| event.id == self.after) {
+                return *own;
+            }
+            reached = position;
+        }
+        self.position
+    }
+
     fn is_wanted(&self) -> bool {
         self.listener.live.load(Ordering::Acquire) && self.listener.link.ending().is_none()
     }
@@ -134,8 +171,21 @@ impl Replay {
     async fn tell(&self, events: Vec<(u64, Event)>) -> bool {
         // What came up to the event at its own position is known to the client.
         let known = events.iter().position(|(position, event)| *position == self.position && event.id == self.after);
-        for (position, event) in events.into_iter().skip(known.map_or(0, |place| place + 1)) {
-            if self.told.is_some_and(|told| position > told.behind && position <= told.until) {
+        let told_from = self.told.as_ref().and_then(|Skipped { since, .. }| {
+            let is_it = |(position, event): &(u64, Event)| {
+                *position == since.position && since.event.as_ref() == Some(&event.id)
+            };
+            events.iter().position(is_it)
+        });
+        let is_told = |place: usize, position: u64| {
+            self.told.as_ref().is_some_and(|Skipped { since, until }| {
+                position <= *until
+                    && (position > since.position
+                        || position == since.position && told_from.is_some_and(|from| place > from))
+            })
+        };
+        for (place, (position, event)) in events.into_iter().enumerate().skip(known.map_or(0, |place| place + 1)) {
+            if is_told(place, position) {
                 continue;
             }
             let message = protocol::event(&self.listener.subscription, event.seq, &event.body(None));
@@ -151,7 +201,17 @@ impl Replay {
             (self.gateway.clone(), self.subscription.clone(), self.listener.clone());
         let joined =
             tokio::task::spawn_blocking(move || gateway.events().hub().join_at(reached, subscription, listener));
-        joined.await.unwrap_or(false)
+        let joined = joined.await.unwrap_or(false);
+        if joined {
+            self.listener.behind.store(false, Ordering::Release);
+            let from_here = Since { position: self.position, event: Some(self.after.clone()) };
+            // What was told before reaches back further where this replay went on behind it.
+            let earlier = self.told.as_ref().map(|told| told.since.clone());
+            let since = earlier.filter(|since| since.position < self.position).unwrap_or(from_here);
+            // Set once: a replay joins once.
+            let _ = self.since.set(since);
+        }
+        joined
     }
 }
 

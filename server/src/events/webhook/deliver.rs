@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::deliveries::{self, Claim, Done};
+use super::deliveries::{self, Claim, Done, Due};
 use super::egress::Egress;
 use super::schedule::{Next, PENALTY_MS};
 use super::sign::{Secret, signatures};
@@ -24,6 +24,8 @@ use crate::state::now_ms;
 
 /// Deliveries under way in one server at a time.
 const AT_ONCE: usize = 512;
+/// The same of one account, so that its receivers cannot take the places of all others.
+const OF_ACCOUNT: usize = AT_ONCE / 4;
 /// How long what is due may wait for somebody to look.
 const LOOK: Duration = Duration::from_millis(250);
 /// How long a failed commit is left before the next try.
@@ -100,18 +102,25 @@ impl Courier {
             return Ok(false);
         }
         let (ended, owner) = (self.ended.clone(), self.owner.clone());
+        let mut held: HashMap<i64, usize> = HashMap::new();
+        self.claimed.values().for_each(|claim| *held.entry(claim.account).or_default() += 1);
         let term_ms = self.pace.deadline_ms() + self.pace.scale_ms(LEASE_SECS * 1000);
         let claims = self
             .gateway
             .state()
             .write(move |tx| {
                 deliveries::settle_all(tx, &owner, &ended)?;
-                let mut claims = Vec::new();
+                let (mut claims, mut held) = (Vec::new(), held.clone());
                 for endpoint in &due {
                     if claims.len() >= room {
                         break;
                     }
-                    claims.extend(deliveries::claim(tx, endpoint, &owner, term_ms)?);
+                    let held = held.entry(endpoint.account).or_default();
+                    if *held < OF_ACCOUNT {
+                        let claimed = deliveries::claim(tx, endpoint, &owner, term_ms)?;
+                        *held += claimed.len();
+                        claims.extend(claimed);
+                    }
                 }
                 Ok(claims)
             })
@@ -128,8 +137,8 @@ impl Courier {
     }
 
     /// The webhooks behind the one that was served last come first, so that none waits for ever.
-    fn in_turn(&self, mut due: Vec<String>) -> Vec<String> {
-        let first = due.partition_point(|id| *id <= self.last);
+    fn in_turn(&self, mut due: Vec<Due>) -> Vec<Due> {
+        let first = due.partition_point(|due| due.endpoint_id <= self.last);
         due.rotate_left(first);
         due
     }

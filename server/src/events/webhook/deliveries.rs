@@ -12,14 +12,16 @@ use crate::state::{Insert, StateError, Tx, Value, sum, sums};
 pub(crate) const PER_ENDPOINT: i64 = 4;
 /// How long deliveries and events are remembered.
 pub(crate) const KEPT_MS: i64 = 7 * 24 * 3600 * 1000;
-/// Rows that are removed in one go.
-const PRUNED: i64 = 1000;
+/// Rows that are changed in one go, where they may be many: charges wait for each commit.
+const SOME: i64 = 1000;
 
 /// A delivery that this server makes.
 #[derive(Debug, Clone)]
 pub(crate) struct Claim {
     pub event_id: String,
     pub endpoint_id: String,
+    /// Whose webhook it is.
+    pub account: i64,
     pub target_url: String,
     /// Attempts before this one.
     pub attempts: i64,
@@ -46,23 +48,33 @@ pub(crate) struct Done {
 /// How many deliveries of a webhook are under way, however many wait.
 const UNDER_WAY: &str = "SELECT count(*) FROM webhook_delivery WHERE endpoint_id = ?1 AND lease_until_ms >= ?2";
 
-/// Ids of the webhooks that have something due, in order.
-pub(crate) fn due(tx: &mut Tx<'_>) -> Result<Vec<String>, StateError> {
+/// A webhook that has something due.
+#[derive(Debug, Clone)]
+pub(crate) struct Due {
+    pub endpoint_id: String,
+    pub account: i64,
+}
+
+/// The webhooks that have something due, in order of their ids: those of accounts with a key that is good.
+pub(crate) fn due(tx: &mut Tx<'_>) -> Result<Vec<Due>, StateError> {
     let now_ms = tx.clock_ms()?;
     let rows = tx.rows(
-        "SELECT id FROM webhook_endpoint
+        "SELECT id, account_id FROM webhook_endpoint
          WHERE status = 'active' AND (throttled_until_ms IS NULL OR throttled_until_ms <= ?1) AND EXISTS (
+             SELECT 1 FROM api_key WHERE api_key.account_id = webhook_endpoint.account_id
+                AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)) AND EXISTS (
              SELECT 1 FROM webhook_delivery WHERE endpoint_id = webhook_endpoint.id AND status = 'pending'
                 AND next_at_ms <= ?1 AND (lease_until_ms IS NULL OR lease_until_ms < ?1))
          ORDER BY id",
-        &[now_ms.into()],
+        &[now_ms.into(), (crate::state::now_ms() / 1000).into()],
     )?;
-    rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect()
+    rows.iter().map(|row| Ok(Due { endpoint_id: row.text(0)?.to_owned(), account: row.int(1)? })).collect()
 }
 
 /// Takes what is due of one webhook, as far as its places go, for so long; nothing of one that
 /// another server is at.
-pub(crate) fn claim(tx: &mut Tx<'_>, endpoint_id: &str, owner: &str, term_ms: i64) -> Result<Vec<Claim>, StateError> {
+pub(crate) fn claim(tx: &mut Tx<'_>, due: &Due, owner: &str, term_ms: i64) -> Result<Vec<Claim>, StateError> {
+    let Due { endpoint_id, account } = due;
     let now_ms = tx.clock_ms()?;
     let until_ms = now_ms + term_ms;
     // Locked, so that two servers do not take its places at once.
@@ -111,7 +123,8 @@ pub(crate) fn claim(tx: &mut Tx<'_>, endpoint_id: &str, owner: &str, term_ms: i6
         };
         claims.push(Claim {
             event_id,
-            endpoint_id: endpoint_id.to_owned(),
+            endpoint_id: endpoint_id.clone(),
+            account: *account,
             target_url: target_url.clone(),
             attempts: row.int(1)?,
             body,
@@ -259,7 +272,9 @@ pub(crate) fn add(tx: &mut Tx<'_>, events: &[Addressed<'_>], now_ms: i64) -> Res
         values.push(sum(&values).into());
         rows.push(values);
     }
-    tx.insert(&EVENT, &rows)?;
+    if tx.insert(&EVENT, &rows)? < rows.len() as u64 {
+        events.iter().try_for_each(|event| tell_anew(tx, event))?;
+    }
     let due_ms = tx.clock_ms()?;
     let deliveries = events.iter().flat_map(|one| one.webhooks.iter().map(|webhook| (one.id, *webhook)));
     let rows: Vec<Vec<Value<'_>>> = deliveries
@@ -275,19 +290,71 @@ pub(crate) fn add(tx: &mut Tx<'_>, events: &[Addressed<'_>], now_ms: i64) -> Res
     Ok(())
 }
 
-/// Sends again what was made between two times (Unix milliseconds, both included) and is not waiting anyway; gives how
-/// many deliveries that are.
-pub(crate) fn replay(tx: &mut Tx<'_>, endpoint_id: &str, (from_ms, to_ms): (i64, i64)) -> Result<u64, StateError> {
+/// An event that was found before is found again where somebody waited for its confirmations, of which it says now how
+/// many there are.
+fn tell_anew(tx: &mut Tx<'_>, event: &Addressed<'_>) -> Result<(), StateError> {
+    let found = tx.row(
+        "SELECT created_at_ms FROM outbox_event WHERE id = ?1 AND body <> ?2 /*lock*/",
+        &[event.id.into(), event.body.into()],
+    )?;
+    let Some(found) = found else { return Ok(()) };
+    let sum = sum(&[event.id.into(), event.kind.into(), found.int(0)?.into(), event.body.into()]);
+    tx.execute(
+        "UPDATE outbox_event SET body = ?2, sum = ?3 WHERE id = ?1",
+        &[event.id.into(), event.body.into(), sum.into()],
+    )?;
+    Ok(())
+}
+
+/// Deliveries that are made again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Again {
+    /// How many.
+    pub count: u64,
+    /// The event of the last one, where there may be more behind it.
+    pub last: Option<String>,
+}
+
+/// Sends again what was made between two times (Unix milliseconds, both included) and is not waiting anyway: some of it,
+/// in order of the events and behind one of them.
+pub(crate) fn replay(
+    tx: &mut Tx<'_>,
+    endpoint_id: &str,
+    (from_ms, to_ms): (i64, i64),
+    behind: &str,
+) -> Result<Again, StateError> {
+    super::endpoints::hold(tx, endpoint_id)?;
     let due_ms = tx.clock_ms()?;
     let again = tx.rows(
-        "UPDATE webhook_delivery SET status = 'pending', attempts = 0, next_at_ms = ?4, finished_at_ms = NULL
-         WHERE endpoint_id = ?1 AND created_at_ms BETWEEN ?2 AND ?3 AND status <> 'pending' RETURNING event_id",
-        &[endpoint_id.into(), from_ms.into(), to_ms.into(), due_ms.into()],
+        "SELECT event_id FROM webhook_delivery
+         WHERE endpoint_id = ?1 AND created_at_ms BETWEEN ?2 AND ?3 AND status <> 'pending' AND event_id > ?4
+         ORDER BY event_id LIMIT ?5 /*lock*/",
+        &[endpoint_id.into(), from_ms.into(), to_ms.into(), behind.into(), SOME.into()],
     )?;
     for row in &again {
-        sums::renew(tx, &sums::DELIVERIES, &[row.text(0)?.into(), endpoint_id.into()])?;
+        let delivery = [row.text(0)?.into(), endpoint_id.into()];
+        tx.execute(
+            "UPDATE webhook_delivery SET status = 'pending', attempts = 0, next_at_ms = ?3, finished_at_ms = NULL
+             WHERE event_id = ?1 AND endpoint_id = ?2",
+            &[delivery[0], delivery[1], due_ms.into()],
+        )?;
+        sums::renew(tx, &sums::DELIVERIES, &delivery)?;
     }
-    Ok(again.len() as u64)
+    let count = again.len() as u64;
+    let last = again.last().filter(|_| count == SOME.unsigned_abs()).map(|row| row.text(0)).transpose()?;
+    Ok(Again { count, last: last.map(str::to_owned) })
+}
+
+/// Removes some deliveries of a webhook; gives whether there may be more of them.
+pub(crate) fn forget_some(tx: &mut Tx<'_>, endpoint_id: &str) -> Result<bool, StateError> {
+    super::endpoints::hold(tx, endpoint_id)?;
+    // Their attempts go with them.
+    let forgotten = tx.execute(
+        "DELETE FROM webhook_delivery WHERE endpoint_id = ?1 AND event_id IN (
+             SELECT event_id FROM webhook_delivery WHERE endpoint_id = ?1 LIMIT ?2)",
+        &[endpoint_id.into(), SOME.into()],
+    )?;
+    Ok(forgotten >= SOME.unsigned_abs())
 }
 
 /// A delivery as the owner of its webhook sees it.
@@ -343,15 +410,18 @@ pub(crate) fn list(
     let total = tx.row("SELECT count(*) FROM webhook_delivery WHERE endpoint_id = ?1", &[endpoint_id.into()])?;
     let total = total.map_or(Ok(0), |row| row.int(0))?;
     let rows = tx.rows(
-        "SELECT event_id, type, status, webhook_delivery.created_at_ms, next_at_ms, finished_at_ms
+        "SELECT event_id, type, webhook_delivery.status, webhook_delivery.created_at_ms, next_at_ms, finished_at_ms,
+             webhook_endpoint.status
          FROM webhook_delivery JOIN outbox_event ON outbox_event.id = event_id
+             JOIN webhook_endpoint ON webhook_endpoint.id = endpoint_id
          WHERE endpoint_id = ?1 ORDER BY webhook_delivery.created_at_ms DESC, event_id LIMIT ?2 OFFSET ?3",
         &[endpoint_id.into(), i64::from(limit).into(), i64::from(offset).into()],
     )?;
     let mut list = Vec::with_capacity(rows.len());
     for row in rows {
         let (event_id, status) = (row.text(0)?.to_owned(), row.text(2)?.to_owned());
-        let next = if status == "pending" { row.maybe_int(4)? } else { None };
+        // One that waits until its webhook is active again is due at no time.
+        let next = if status == "pending" && row.text(6)? == "active" { row.maybe_int(4)? } else { None };
         list.push(DeliveryView {
             attempts: attempts(tx, &event_id, endpoint_id)?,
             event_id,
@@ -395,9 +465,9 @@ pub(crate) fn prune(tx: &mut Tx<'_>, now_ms: i64) -> Result<bool, StateError> {
     let events = tx.execute(
         "DELETE FROM outbox_event WHERE seq IN (
              SELECT seq FROM outbox_event WHERE created_at_ms < ?1 LIMIT ?2 /*skip locked*/)",
-        &[oldest.into(), PRUNED.into()],
+        &[oldest.into(), SOME.into()],
     )?;
-    Ok(events >= PRUNED.unsigned_abs())
+    Ok(events >= SOME.unsigned_abs())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use utoipa::ToSchema;
 
+use super::deliveries;
 use crate::state::{Row, StateError, Tx, sums};
 
 /// Webhooks of one account.
@@ -99,15 +100,23 @@ pub(crate) struct Change {
     pub status: Option<EndpointStatus>,
 }
 
-/// Adds a webhook with its first secret; `false` when the account has too many.
+/// Lets changes of an account's webhooks come one after the other, until the transaction ends.
+pub(crate) fn hold_account(tx: &mut Tx<'_>, account: i64) -> Result<(), StateError> {
+    tx.row("SELECT id FROM account WHERE id = ?1 /*lock*/", &[account.into()]).map(drop)
+}
+
+/// Locks a webhook, in whose order its deliveries are changed.
+pub(super) fn hold(tx: &mut Tx<'_>, id: &str) -> Result<(), StateError> {
+    tx.row("SELECT id FROM webhook_endpoint WHERE id = ?1 /*lock*/", &[id.into()]).map(drop)
+}
+
+/// Adds a webhook with its first secret to an account that is held; `false` when it has too many.
 pub(crate) fn create(
     tx: &mut Tx<'_>,
     (account, key_id): (i64, &str),
     endpoint: &Endpoint,
     sealed: &[u8],
 ) -> Result<bool, StateError> {
-    // One after the other for an account, so that the count holds.
-    tx.row("SELECT id FROM account WHERE id = ?1 /*lock*/", &[account.into()])?;
     let held = count(tx, account)?;
     if held >= PER_ACCOUNT {
         return Ok(false);
@@ -181,14 +190,28 @@ fn read(row: &Row) -> Result<Endpoint, StateError> {
     })
 }
 
-/// Removes a webhook with all that belongs to it; `false` when it was not there.
-pub(crate) fn delete(tx: &mut Tx<'_>, account: i64, id: &str) -> Result<bool, StateError> {
+/// Removes a webhook with all that belongs to it, or some of that where it is much.
+pub(crate) fn delete(tx: &mut Tx<'_>, account: i64, id: &str) -> Result<Deleted, StateError> {
     if find(tx, account, id)?.is_none() {
-        return Ok(false);
+        return Ok(Deleted::Missing);
+    }
+    if deliveries::forget_some(tx, id)? {
+        return Ok(Deleted::Part);
     }
     // What refers to it goes with it.
     tx.execute("DELETE FROM webhook_endpoint WHERE id = ?1", &[id.into()])?;
-    Ok(true)
+    Ok(Deleted::Whole)
+}
+
+/// What came of removing a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Deleted {
+    /// It was not there.
+    Missing,
+    /// There is more of it.
+    Part,
+    /// It is gone.
+    Whole,
 }
 
 /// Changes a webhook and gives it as it is then; `None` when it is not there. Whatever status is set, what was counted

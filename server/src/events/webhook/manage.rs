@@ -9,10 +9,10 @@ use uuid::Uuid;
 
 use super::deliveries::{self, Addressed, KEPT_MS};
 use super::egress::{LONGEST, Target, TargetError};
-use super::endpoints::{self, Change, Endpoint, EndpointStatus, GRACE_MS, PER_ACCOUNT, WebhookView};
+use super::endpoints::{self, Change, Deleted, Endpoint, EndpointStatus, GRACE_MS, PER_ACCOUNT, WebhookView};
 use super::sign::Secret;
 use crate::gateway::{Call, Details, Gateway, Problem, Repetition, Reply, Status};
-use crate::state::{StateError, keep, now_ms};
+use crate::state::{Kept, StateError, find_kept, keep, now_ms};
 use headwater_types::{TimeWindow, Timestamp};
 
 /// Rows of a page where nothing else is said.
@@ -138,18 +138,43 @@ pub(crate) async fn create(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
     let reply = call.reply(&CreatedWebhook { view: endpoint.into(), secret: secret.expose() }).created(location);
     let kept = claim.as_ref().map(|claim| call.keep(&gateway, claim, &reply)).transpose()?;
     let request_id = call.context.request_id;
+    let request_hash = kept.as_ref().map(|kept| kept.request_hash);
     let made = gateway.state().write(move |tx| {
-        let made = endpoints::create(tx, (account, &key_id), &row, &sealed)?;
-        if let Some(kept) = kept.as_ref().filter(|_| made) {
+        endpoints::hold_account(tx, account)?;
+        // A call whose client did not wait for it may have come through since this one looked.
+        if let Some(kept) = &kept
+            && let Some(before) = find_kept(tx, account, &kept.key)?
+        {
+            return Ok(Made::Before(before));
+        }
+        if !endpoints::create(tx, (account, &key_id), &row, &sealed)? {
+            return Ok(Made::TooMany);
+        }
+        if let Some(kept) = &kept {
             keep(tx, account, kept, (&request_id, 201), 0)?;
         }
-        Ok(made)
+        Ok(Made::New)
     });
-    if !made.await.map_err(|error| call.failed(&error))? {
-        return Err(too_many());
+    match made.await.map_err(|error| call.failed(&error))? {
+        Made::New => {
+            gateway.events().webhooks_have_changed();
+            Ok(reply)
+        }
+        Made::TooMany => Err(too_many()),
+        Made::Before(kept) => {
+            let again = call.again(&gateway, request_hash.unwrap_or_default(), kept)?;
+            Ok(again.created_before("/v1/webhooks"))
+        }
     }
-    gateway.events().webhooks_have_changed();
-    Ok(reply)
+}
+
+/// What came of making a webhook.
+enum Made {
+    New,
+    /// Its account has as many as it may have.
+    TooMany,
+    /// It was made under the same `Idempotency-Key`.
+    Before(Kept),
 }
 
 /// Lists the webhooks of the caller.
@@ -171,10 +196,15 @@ pub(crate) async fn show(gateway: Gateway, mut call: Call) -> Result<Reply, Prob
 /// Removes a webhook.
 pub(crate) async fn delete(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
     let (account, id) = (call.caller.account().id(), id_of(&call)?);
-    let key = id.clone();
-    let deleted = gateway.state().write(move |tx| endpoints::delete(tx, account, &key)).await;
-    if !deleted.map_err(|error| call.failed(&error))? {
-        return Err(missing());
+    loop {
+        // Its deliveries go before it, some at a time: charges of others wait for each commit.
+        let key = id.clone();
+        let deleted = gateway.state().write(move |tx| endpoints::delete(tx, account, &key)).await;
+        match deleted.map_err(|error| call.failed(&error))? {
+            Deleted::Missing => return Err(missing()),
+            Deleted::Part => {}
+            Deleted::Whole => break,
+        }
     }
     gateway.events().webhooks_have_changed();
     Ok(call.reply(&DeletedWebhook { id, deleted: true }))
@@ -264,8 +294,14 @@ pub(crate) async fn replay(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
     let ReplayRequest { from, to } = call.decode()?;
     let span = span(from, to, now_ms())?;
     let id = found(&gateway, &call).await?.id;
-    let replayed = gateway.state().write(move |tx| deliveries::replay(tx, &id, span)).await;
-    let replayed = replayed.map_err(|error| call.failed(&error))?;
+    let (mut replayed, mut behind) = (0, Some(String::new()));
+    while let Some(event) = behind {
+        let id = id.clone();
+        let some = gateway.state().write(move |tx| deliveries::replay(tx, &id, span, &event)).await;
+        let some = some.map_err(|error| call.failed(&error))?;
+        replayed += some.count;
+        behind = some.last;
+    }
     gateway.events().wake_deliveries();
     Ok(call.reply(&Replayed { replayed }))
 }

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
 
 use super::Gateway;
 use connection::Shared;
@@ -103,10 +104,11 @@ pub(crate) async fn listen(
     let (stopping, stopped) = watch::channel(false);
     // Every connection has a sender; when the last one is gone there is nothing more to wait for.
     let (alive, mut all_gone) = mpsc::channel::<()>(1);
-    let admit = |accepted| match Arc::clone(&places).try_acquire_owned() {
+    let mut connections = JoinSet::new();
+    let admit = |connections: &mut JoinSet<()>, accepted| match Arc::clone(&places).try_acquire_owned() {
         Ok(place) => {
             let held = (place, alive.clone());
-            tokio::spawn(connection::serve(held, Arc::clone(&shared), accepted, stopped.clone()));
+            connections.spawn(connection::serve(held, Arc::clone(&shared), accepted, stopped.clone()));
         }
         Err(_) => tracing::debug!("a connection is closed: there are too many"),
     };
@@ -123,14 +125,15 @@ pub(crate) async fn listen(
             () = &mut stop => break,
             () = &mut follow => {}
             accepted = listener.accept() => match accepted {
-                Ok(accepted) => admit(accepted),
+                Ok(accepted) => admit(&mut connections, accepted),
                 Err(error) => refused(&error).await,
             },
+            Some(_) = connections.join_next() => {}
         }
     }
     // Who connected before the end was accepted by the system already, and may have asked.
     while let Some(Ok(accepted)) = now_or_never(listener.accept()).await {
-        admit(accepted);
+        admit(&mut connections, accepted);
     }
     drop(listener);
     // The receivers live as long as their connections.
@@ -139,6 +142,8 @@ pub(crate) async fn listen(
     drop(shared);
     if tokio::time::timeout(drain, all_gone.recv()).await.is_err() {
         tracing::warn!(seconds = drain.as_secs(), "requests were still under way at the end of the drain");
+        // As clients that leave: what they asked is stopped, and recorded.
+        connections.shutdown().await;
     }
     Ok(())
 }

@@ -141,7 +141,8 @@ const FAILURES: &[(Status, &str, &str, Option<&str>)] = &[
     (
         Status::NotAcceptable,
         "`Accept` leaves out all that is given.",
-        "this answer is no list, so only application/json is given here",
+        "`Accept` leaves out all that is given here: application/json, and of lists text/csv, application/x-ndjson, \
+         application/vnd.apache.parquet, application/vnd.apache.arrow.stream",
         None,
     ),
     (
@@ -151,7 +152,7 @@ const FAILURES: &[(Status, &str, &str, Option<&str>)] = &[
         Some("idempotency_mismatch"),
     ),
     (Status::PayloadTooLarge, "The body is too large.", "", Some("payload_too_large")),
-    (Status::UnsupportedMediaType, "The body is no JSON.", "a POST needs a JSON body", None),
+    (Status::UnsupportedMediaType, "The body is no JSON.", "this call needs a JSON body", None),
     (
         Status::TooManyRequests,
         "The rate is exceeded (`rate_limited`), too many calls of the key are under way (`concurrency`), or the service has \

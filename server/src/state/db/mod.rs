@@ -33,22 +33,27 @@ pub struct Tx<'a>(&'a mut Connection);
 /// Why a transaction is not there.
 #[derive(Debug)]
 pub(super) enum Undone {
+    /// It could not even begin: nothing in it is to blame.
+    NotBegun(StateError),
     /// Nothing of it is in the database.
     Certain(StateError),
     /// It may or may not be there.
     Unknown(StateError),
 }
 
-impl From<StateError> for Undone {
-    fn from(error: StateError) -> Self {
-        Self::Certain(error)
+impl Undone {
+    /// What the database says.
+    pub const fn error(&self) -> &StateError {
+        match self {
+            Self::NotBegun(error) | Self::Certain(error) | Self::Unknown(error) => error,
+        }
     }
 }
 
 impl From<Undone> for StateError {
     fn from(undone: Undone) -> Self {
         match undone {
-            Undone::Certain(error) | Undone::Unknown(error) => error,
+            Undone::NotBegun(error) | Undone::Certain(error) | Undone::Unknown(error) => error,
         }
     }
 }
@@ -90,9 +95,10 @@ impl Db {
     /// The same, telling a commit of unknown outcome from one that is certainly not there.
     pub(super) fn attempt<T>(&mut self, work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>) -> Result<T, Undone> {
         match &mut self.0 {
-            Connection::Sqlite(sqlite) => sqlite.begin()?,
-            Connection::Postgres(postgres) => postgres.begin()?,
+            Connection::Sqlite(sqlite) => sqlite.begin(),
+            Connection::Postgres(postgres) => postgres.begin(),
         }
+        .map_err(Undone::NotBegun)?;
         match work(&mut Tx(&mut self.0)) {
             Ok(value) => {
                 match &mut self.0 {
@@ -260,6 +266,19 @@ impl Tx<'_> {
                 self.execute("RELEASE SAVEPOINT part", &[])?;
                 Err(error)
             }
+        }
+    }
+
+    /// Fails where a failure before has undone the whole transaction: what came next would be committed by itself.
+    ///
+    /// # Errors
+    /// When the transaction is no more.
+    pub(super) fn still_open(&self) -> Result<(), StateError> {
+        match &*self.0 {
+            Connection::Sqlite(sqlite) if !sqlite.is_open() => {
+                Err(StateError::NotCommitted("the database undid the whole transaction".to_owned()))
+            }
+            Connection::Sqlite(_) | Connection::Postgres(_) => Ok(()),
         }
     }
 

@@ -6,6 +6,7 @@ use std::fmt::{self, Write};
 use std::str::FromStr;
 use std::time::Duration;
 
+use postgres::error::SqlState;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::private::BytesMut;
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
@@ -182,8 +183,10 @@ impl Postgres {
     pub fn commit(&mut self) -> Result<(), Undone> {
         match self.client.batch_execute("COMMIT") {
             Ok(()) => Ok(()),
-            // What the server says is certain; silence is not.
-            Err(source) if source.as_db_error().is_some() => Err(Undone::Certain(self.address.failed(source))),
+            // What the server says is certain; silence is not, and neither is what it says while it goes away.
+            Err(source) if source.as_db_error().is_some_and(|said| !is_going(said.code())) => {
+                Err(Undone::Certain(self.address.failed(source)))
+            }
             Err(source) => {
                 self.lost = true;
                 Err(Undone::Unknown(self.address.failed(source)))
@@ -287,6 +290,11 @@ impl Postgres {
             self.address.failed(source)
         })
     }
+}
+
+/// Whether an error says that the server or the connection ends, and not what became of a statement.
+fn is_going(code: &SqlState) -> bool {
+    ["08", "57P"].iter().any(|class| code.code().starts_with(class))
 }
 
 fn cells(row: &postgres::Row) -> Result<Row, postgres::Error> {

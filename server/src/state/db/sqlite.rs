@@ -131,6 +131,11 @@ impl Sqlite {
         self.connection.execute_batch(behaviour).map_err(|source| self.failed(source))
     }
 
+    /// Whether a transaction is open: some failures, such as of a full disk, undo all of it at once.
+    pub fn is_open(&self) -> bool {
+        !self.connection.is_autocommit()
+    }
+
     /// Counts a commit that changes something; gives its number.
     fn count(&self) -> rusqlite::Result<Option<i64>> {
         if self.mark.is_none() || self.connection.total_changes() == self.changed {
@@ -256,13 +261,18 @@ impl Sqlite {
     }
 
     pub fn copy_to(&mut self, path: &Path) -> Result<(), StateError> {
-        // Pages per step: short enough that writers are not held up.
+        // Pages per step.
         const PAGES: std::ffi::c_int = 1024;
         let run = || {
             let mut copy = Connection::open(path)?;
+            // One moment is read from the first page to the last: without that, SQLite begins anew with every commit
+            // of others.
+            let moment = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)?;
+            moment.query_row("SELECT number FROM commit_count", [], |_| Ok(()))?;
             let backup = rusqlite::backup::Backup::new(&self.connection, &mut copy)?;
             backup.run_to_completion(PAGES, Duration::ZERO, None)?;
             drop(backup);
+            moment.finish()?;
             Ok::<_, rusqlite::Error>(copy)
         };
         let connection = run().map_err(|source| database_error(path, source))?;
@@ -434,6 +444,45 @@ mod tests {
         println!("20 commits beside {commits} of a writer that never rests: {:?} to {:?}", waited[0], waited[19]);
         // Each of them begins twice: to see whether the schema is the newest, and to write.
         assert!((1..=20 * 10).contains(&commits), "{commits}");
+    }
+
+    #[test]
+    fn a_copy_comes_to_its_end_beside_commits_and_is_of_one_moment() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("state.sqlite");
+        let mut busy = Sqlite::open(&path, Access::Write).unwrap();
+        let write = |opened: &mut Sqlite, sql: &str| {
+            opened.begin()?;
+            opened.execute(sql, &[])?;
+            opened.commit().map_err(StateError::from)
+        };
+        // More pages than are copied in one step, of which each commit changes two that lie far apart.
+        write(&mut busy, "INSERT INTO setting VALUES ('first', x'00'), ('large', zeroblob(40000000)), ('last', x'00')")
+            .unwrap();
+        let done = AtomicBool::new(false);
+        let copy = place.path().join("copy.sqlite");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    write(&mut busy, "UPDATE setting SET value = randomblob(8) WHERE name IN ('first', 'last')")
+                        .unwrap();
+                }
+            });
+            let copied = Sqlite::open(&path, Access::Read).and_then(|mut reader| reader.copy_to(&copy));
+            done.store(true, Ordering::Relaxed);
+            copied.unwrap();
+        });
+        Sqlite::open(&copy, Access::Read).unwrap().check_integrity().unwrap();
+    }
+
+    #[test]
+    fn a_transaction_that_the_database_undid_is_noticed() {
+        let place = tempfile::tempdir().unwrap();
+        let mut opened = Sqlite::open(&place.path().join("state.sqlite"), Access::Write).unwrap();
+        opened.begin().unwrap();
+        assert!(opened.is_open());
+        opened.execute("ROLLBACK", &[]).unwrap();
+        assert!(!opened.is_open());
     }
 
     #[test]

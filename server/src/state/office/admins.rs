@@ -1,11 +1,12 @@
 //! Keys of the people who run the service, for the admin listener.
 
+use headwater_types::text::{SHOWN, shortened};
 use serde::Serialize;
 use serde_json::json;
 use subtle::ConstantTimeEq;
 
-use super::{NewKey, Office};
-use crate::state::{Environment, KeyText, StateError, now_ms, seal};
+use super::{NewKey, Office, is_possible, json as as_json};
+use crate::state::{Environment, KeyText, Row, StateError, now_ms, seal};
 
 /// An admin key as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -20,12 +21,24 @@ pub struct AdminListing {
     pub revoked_at: Option<i64>,
 }
 
+impl AdminListing {
+    fn read(row: &Row) -> Result<Self, StateError> {
+        Ok(Self {
+            id: row.text(0)?.to_owned(),
+            name: row.text(1)?.to_owned(),
+            created_at: row.int(2)?,
+            revoked_at: row.maybe_int(3)?,
+        })
+    }
+}
+
 impl Office<'_, '_> {
     /// Makes an admin key.
     ///
     /// # Errors
-    /// When the database fails.
+    /// When the name cannot be, or the database fails.
     pub fn create_admin(&mut self, name: &str) -> Result<NewKey, StateError> {
+        Self::check_name(name)?;
         let key = KeyText::generate(Environment::Admin)?;
         let digest = self.pepper.key_digest(&key);
         self.tx.execute(
@@ -44,32 +57,32 @@ impl Office<'_, '_> {
     pub fn list_admins(&mut self) -> Result<Vec<AdminListing>, StateError> {
         let rows =
             self.tx.rows("SELECT id, name, created_at, revoked_at FROM admin_key ORDER BY created_at, id", &[])?;
-        rows.iter()
-            .map(|row| {
-                Ok(AdminListing {
-                    id: row.text(0)?.to_owned(),
-                    name: row.text(1)?.to_owned(),
-                    created_at: row.int(2)?,
-                    revoked_at: row.maybe_int(3)?,
-                })
-            })
-            .collect()
+        rows.iter().map(AdminListing::read).collect()
     }
 
-    /// Revokes an admin key.
+    /// Revokes an admin key. One that is revoked already stays as it is.
     ///
     /// # Errors
     /// When there is no such key.
-    pub fn revoke_admin(&mut self, id: &str) -> Result<(), StateError> {
-        let known = self.tx.execute(
+    pub fn revoke_admin(&mut self, id: &str) -> Result<AdminListing, StateError> {
+        let before = self.admin(id)?;
+        self.tx.execute(
             "UPDATE admin_key SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
             &[id.into(), (now_ms() / 1000).into()],
         )?;
-        if known == 0 {
-            return Err(StateError::UnknownKey(id.to_owned()));
-        }
         self.seal(&seal::ADMINS, id)?;
-        self.changed("admin.revoke", id, None, Some(&json!({"revoked": true})))
+        let after = self.admin(id)?;
+        self.changed("admin.revoke", id, Some(&as_json(&before)), Some(&as_json(&after)))?;
+        Ok(after)
+    }
+
+    fn admin(&mut self, id: &str) -> Result<AdminListing, StateError> {
+        let unknown = || StateError::UnknownAdmin(shortened(id, SHOWN));
+        if !is_possible(id) {
+            return Err(unknown());
+        }
+        let row = self.tx.row("SELECT id, name, created_at, revoked_at FROM admin_key WHERE id = ?1", &[id.into()])?;
+        AdminListing::read(&row.ok_or_else(unknown)?)
     }
 
     /// The id of an admin key that is good; `None` when it is not.

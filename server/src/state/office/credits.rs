@@ -1,10 +1,11 @@
 //! Credits: added, and given back.
 
+use headwater_types::text::{SHOWN, shortened};
 use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::Office;
+use super::{Office, is_possible};
 use crate::state::ledger::{Entry, Kind, book};
 use crate::state::{StateError, now_ms, sums};
 
@@ -46,12 +47,16 @@ impl Office<'_, '_> {
     /// # Errors
     /// As [`Office::refund`], and when another account paid.
     pub fn refund_of(&mut self, key_id: &str, request_id: &str) -> Result<(i64, i64), StateError> {
+        let unknown = || StateError::UnknownCharge(shortened(request_id, SHOWN));
         let account = self.account_of(key_id)?;
+        if !is_possible(request_id) {
+            return Err(unknown());
+        }
         let paid = self.tx.row(
             "SELECT 1 FROM credit_ledger WHERE request_id = ?1 AND account_id = ?2 AND kind = 'charge'",
             &[request_id.into(), account.into()],
         )?;
-        paid.ok_or_else(|| StateError::UnknownCharge(request_id.to_owned()))?;
+        paid.ok_or_else(unknown)?;
         self.refund(request_id)
     }
 
@@ -60,7 +65,10 @@ impl Office<'_, '_> {
     /// # Errors
     /// When no charge has this id, or it was given back before.
     pub fn refund(&mut self, request_id: &str) -> Result<(i64, i64), StateError> {
-        let unknown = || StateError::UnknownCharge(request_id.to_owned());
+        let unknown = || StateError::UnknownCharge(shortened(request_id, SHOWN));
+        if !is_possible(request_id) {
+            return Err(unknown());
+        }
         let row = self.tx.row(
             "SELECT account_id, amount, key_id, endpoint FROM credit_ledger WHERE request_id = ?1 AND kind = 'charge'",
             &[request_id.into()],
@@ -97,16 +105,30 @@ impl Office<'_, '_> {
     /// # Errors
     /// When the database fails.
     pub fn refund_lost(&mut self) -> Result<u64, StateError> {
+        let open = self.losses()?;
+        for request_id in &open {
+            self.refund(request_id)?;
+        }
+        Ok(open.len() as u64)
+    }
+
+    /// How many charges whose answers may be lost are not given back.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn open_losses(&mut self) -> Result<usize, StateError> {
+        Ok(self.losses()?.len())
+    }
+
+    /// Requests that were charged, whose answers may be lost, and that are not given back.
+    fn losses(&mut self) -> Result<Vec<String>, StateError> {
         let rows = self.tx.rows(
             "SELECT request_id FROM lost_answer WHERE refunded_at_ms IS NULL
              AND NOT EXISTS (SELECT 1 FROM credit_ledger WHERE credit_ledger.request_id = 'refund:' || lost_answer.request_id)
              ORDER BY request_id",
             &[],
         )?;
-        for row in &rows {
-            self.refund(row.text(0)?)?;
-        }
-        Ok(rows.len() as u64)
+        rows.iter().map(|row| row.text(0).map(str::to_owned)).collect()
     }
 
     /// Charges whose answers may be lost, newest first.

@@ -1,9 +1,10 @@
 //! Keys: made, listed, revoked, rotated.
 
+use headwater_types::text::{SHOWN, shortened};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Office, json as as_json};
+use super::{Office, is_possible, json as as_json};
 use crate::state::ledger::{GENESIS, Kind};
 use crate::state::plan::DEFAULT_PLAN;
 use crate::state::{Environment, KeyText, Row, StateError, now_ms, seal};
@@ -66,7 +67,7 @@ impl Office<'_, '_> {
     /// Makes an account with a key and gives it credits.
     ///
     /// # Errors
-    /// When `credits` is negative, there is no such plan, or the database fails.
+    /// When the name cannot be, `credits` is negative, there is no such plan, or the database fails.
     pub fn create_key(
         &mut self,
         name: &str,
@@ -74,6 +75,7 @@ impl Office<'_, '_> {
         credits: i64,
         plan: Option<&str>,
     ) -> Result<NewKey, StateError> {
+        Self::check_name(name)?;
         if credits < 0 {
             return Err(StateError::BadAmount { amount: credits });
         }
@@ -149,6 +151,7 @@ impl Office<'_, '_> {
     /// # Errors
     /// When there is no such key.
     pub fn key(&mut self, id: &str) -> Result<KeyListing, StateError> {
+        possible(id)?;
         let row = self.tx.row(
             "SELECT api_key.id, api_key.name, environment, plan, balance, api_key.created_at, expires_at, revoked_at,
                     rotated_to
@@ -159,6 +162,7 @@ impl Office<'_, '_> {
     }
 
     pub(super) fn account_of(&mut self, key_id: &str) -> Result<i64, StateError> {
+        possible(key_id)?;
         let row = self.tx.row("SELECT account_id FROM api_key WHERE id = ?1", &[key_id.into()])?;
         row.ok_or_else(|| StateError::UnknownKey(key_id.to_owned()))?.int(0)
     }
@@ -180,4 +184,8 @@ impl Office<'_, '_> {
         self.seal(&seal::KEYS, key.id())?;
         Ok(key)
     }
+}
+
+fn possible(id: &str) -> Result<(), StateError> {
+    if is_possible(id) { Ok(()) } else { Err(StateError::UnknownKey(shortened(id, SHOWN))) }
 }

@@ -113,16 +113,18 @@ impl Office<'_, '_> {
     /// Requests, newest first.
     ///
     /// # Errors
-    /// When the database fails.
+    /// When what the list is to go on behind is no id, or the database fails.
     pub fn audit(&mut self, filter: &AuditFilter) -> Result<Vec<AuditListing>, StateError> {
+        filter.before.as_deref().map_or(Ok(()), Self::check_cursor)?;
         audit::list(self.tx, filter)
     }
 
     /// Changes that the back office made, newest first; those before the one with the id `before`, where it is given.
     ///
     /// # Errors
-    /// When the database fails.
+    /// When `before` is no id, or the database fails.
     pub fn changes(&mut self, before: Option<&str>, limit: u32) -> Result<Vec<ChangeListing>, StateError> {
+        before.map_or(Ok(()), Self::check_cursor)?;
         let rows = self.tx.rows(
             "SELECT id, ts_ms, actor, action, target, before_json, after_json FROM admin_audit
              WHERE CAST(?1 AS TEXT) IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",

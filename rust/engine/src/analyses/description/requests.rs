@@ -49,7 +49,7 @@ pub(super) fn keywords(record: &str, field: &str) -> Option<Value> {
         (_, "limit") => rows(MAX_LIMIT, DEFAULT_LIMIT),
         (_, "page") => json!({"format": "int32", "minimum": 0, "maximum": PAGE_WINDOW, "default": 1}),
         ("CounterpartyListRequest", "offset") => rows(PAGE_WINDOW - 1, 0),
-        (_, "offset" | "min_interactions") => json!({"minimum": 0, "maximum": u32::MAX, "default": 0}),
+        (_, "offset" | "min_interactions") => json!({"minimum": 0, "maximum": i32::MAX, "default": 0}),
         (_, "cursor") => with(pattern("^[A-Za-z0-9_-]*$"), "maxLength", MAX_CURSOR),
         ("ChainsRequest", "include") => json!({"items": one_of(&["tokens", "none"]), "default": ["tokens"]}),
         (_, "include") => json!({"items": one_of(&["logs", "input", "labels"])}),

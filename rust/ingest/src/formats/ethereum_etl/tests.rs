@@ -239,3 +239,44 @@ fn the_chain_is_taken_from_the_caller_where_the_file_names_none() {
     let (report, batches) = read(&[block(5)], &bsc);
     assert_eq!((batches[0].chain, report.unwrap().files[0].warnings.len()), (Chain::BSC, 0));
 }
+
+#[test]
+fn a_chain_that_files_of_the_format_are_never_of_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (name, content) = block(5);
+    let path = folder.path().join(name);
+    std::fs::write(&path, content).unwrap();
+    for chain in [Chain::TRON, Chain::BITCOIN] {
+        let named = Options { chain: Some(chain), ..Options::default() };
+        // In a folder too: nothing else is there that could have been meant.
+        for path in [path.clone(), folder.path().to_owned()] {
+            let mut target = Gathered::default();
+            let error = ingest_into(&[path], &named, &mut target, &Silent, &Cancel::new()).unwrap_err().to_string();
+            let told = format!(
+                "blocks.csv is in the format ethereum-etl, which is of bsc or ethereum: it cannot be of {chain}"
+            );
+            assert!(error.ends_with(&told), "{error}");
+            assert_eq!(target.batches, []);
+        }
+    }
+}
+
+#[test]
+fn rows_whose_block_is_missing_are_left_out_of_their_file_with_the_reason() {
+    const TRANSFERS: &str = "token_address,from_address,to_address,value,transaction_hash,log_index,block_number";
+    let row = |tx: u8, log: u8, block: u8| format!("{C},{A},{B},1,{},{log},{block}\n", hash(tx));
+    let rows = [row(1, 0, 5), row(1, 1, 5), row(2, 2, 6), row(3, 3, 8)].concat();
+    let files = [block(8), ("transfers.csv", format!("{TRANSFERS}\n{rows}"))];
+    let skip = Options { on_error: OnError::Skip, ..Options::default() };
+    let (report, batches) = read(&files, &skip);
+    let report = report.unwrap();
+    let transfers = report.files.iter().find(|file| file.path.ends_with("transfers.csv")).unwrap();
+    assert_eq!((report.skipped, transfers.rows, transfers.skipped), (3, 4, 3));
+    let [first, second] = &transfers.skipped_reasons[..] else { panic!("{:?}", transfers.skipped_reasons) };
+    assert!(first.starts_with("line 2: column \"block_number\" is \"5\"") && second.starts_with("line 4: "), "{first}");
+    assert!(first.contains("ethereum block 5 has no known time"), "{first}");
+    let claims: Vec<_> = batches.iter().flat_map(|batch| &batch.claims).collect();
+    assert_eq!(claims, [&Claim::Blocks { first: 8, last: 8, table: CoverageTable::Blocks }], "no row may be missing");
+    let error = read(&files, &Options::default()).0.unwrap_err().to_string();
+    assert!(error.contains("transfers.csv, line 2: column \"block_number\" is \"5\""), "{error}");
+}

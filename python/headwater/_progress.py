@@ -1,0 +1,58 @@
+"""How far a long call is, on one line of standard error, for those who ask for it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_DRAW_SECS = 0.2
+_CELLS = 20
+
+
+class Bar:
+    """What was done of what, drawn a few times a second and once at the end; nothing where it is not shown."""
+
+    def __init__(self, name: str, unit: str, total: int | None = None, *, shown: bool = True) -> None:
+        self._name, self._unit, self._total, self._shown = name, unit, total, shown
+        self._start = self._drawn = time.monotonic()
+        self._done = 0
+        self._width = 0
+
+    def reach(self, done: int) -> None:
+        """Say how much is done."""
+        self._done = done
+        if self._shown and time.monotonic() - self._drawn >= _DRAW_SECS:
+            self._draw("\r")
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the line as it was at the end."""
+        if self._shown:
+            self._draw("\n")
+
+    def _draw(self, end: str) -> None:
+        self._drawn = time.monotonic()
+        line = self._line(self._drawn - self._start)
+        # Blanks wipe out what is left of a longer line.
+        print(f"\r{line:{self._width}}", end=end, file=sys.stderr, flush=True)
+        self._width = len(line)
+
+    def _line(self, secs: float) -> str:
+        rate = self._done / max(secs, 1e-3)
+        speed = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+        if self._total is None:
+            return f"{self._name}: {self._done:,} {self._unit}, {speed}, {secs:.0f} s"
+        full = _CELLS * self._done // max(self._total, 1)
+        left = f"{(self._total - self._done) / rate:.0f} s left" if 0 < self._done < self._total else f"{secs:.0f} s"
+        cells = "#" * full + "." * (_CELLS - full)
+        return f"{self._name} [{cells}] {self._done:,} of {self._total:,} {self._unit}, {speed}, {left}"
