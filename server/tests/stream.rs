@@ -224,10 +224,20 @@ fn more_events_of_one_commit_than_may_wait_are_told_to_who_reads_and_then_what_c
     live.block(1);
     let last = socket.event().unwrap();
     assert!(last.0 > told[7002].0);
-    // What it was told it is not told again.
-    socket.say(&json!({"action": "resume", "id": "r", "after": told[4998].1}));
+    // Who comes late goes back to an event, twice, and is told of each that came after it once.
+    let mut late = open(&server, &key);
+    late.subscribe(None).unwrap();
+    late.say(&json!({"action": "resume", "id": "r", "after": told[6999].1}));
+    let missed: Vec<(i64, String)> = (0..4).map(|_| late.event().unwrap()).collect();
+    assert_eq!(missed[..3], told[7000..]);
+    assert_eq!(missed[3], last);
+    thread::sleep(Duration::from_millis(500));
+    late.say(&json!({"action": "resume", "id": "s", "after": told[6997].1}));
+    let before: Vec<(i64, String)> = (0..2).map(|_| late.event().unwrap()).collect();
+    assert_eq!(before[..], told[6998..7000]);
+    thread::sleep(Duration::from_millis(500));
     live.block(1);
-    assert!(socket.event().unwrap().0 > last.0);
+    assert!(late.event().unwrap().0 > last.0);
 }
 
 #[test]
@@ -236,7 +246,8 @@ fn a_subscription_that_waits_for_confirmations_goes_on_behind_what_it_was_told_i
     let server = LiveServer::start(&live.store(), EventSettings::default());
     let ((_, key), (_, other)) = (server.key(), server.key());
     // Somebody else hears of every block at once.
-    open(&server, &other).subscribe(None).unwrap();
+    let mut somebody = open(&server, &other);
+    somebody.subscribe(None).unwrap();
     let subscribe = |after: Option<&str>| {
         let mut socket = open(&server, &key);
         let filters = json!({"blockchain": "ethereum", "addresses": [PAYER], "min_confirmations": 3});
@@ -259,6 +270,15 @@ fn a_subscription_that_waits_for_confirmations_goes_on_behind_what_it_was_told_i
     }
     live.block(1);
     assert!(again.event().unwrap().0 > told[3].0);
+    // What another subscription of the connection was told first says nothing of what this one was told.
+    let mut both = open(&server, &key);
+    both.say(&json!({"action": "resume", "id": "r", "after": told[3].1}));
+    let event_type = "address_activity";
+    let filters = json!({"blockchain": "ethereum", "addresses": [PAYER], "min_confirmations": 3});
+    both.say(&json!({"action": "subscribe", "id": "s", "event_type": event_type, "filters": filters}));
+    assert_eq!(both.hear().unwrap()["type"], "subscribed");
+    let heard: BTreeSet<String> = (0..4).map(|_| both.event().unwrap().1).collect();
+    assert!(heard.contains(&told[2].1) && heard.contains(&told[3].1), "{heard:?}");
 }
 
 /// Clients that are cut off by themselves and by kill -9 of the server, and go on behind what they saw last.

@@ -166,6 +166,7 @@ fn a_plan_decides_which_chains_a_webhook_or_a_stream_may_tell_of() {
     let (hash, address) = ("11".repeat(32), format!("0x{}", "a1".repeat(20)));
     for (path, field) in [
         (format!("/v1/transaction/{hash}"), "?blockchain"),
+        // Bitcoin, where nothing else is said.
         (format!("/v2/counterparty/list?address={address}"), "&blockchain"),
         (format!("/v1/addresses/resolve?q={address}"), "&chain"),
         ("/v1/addresses/autocomplete?q=0xa1a1a1".to_owned(), "&chain"),

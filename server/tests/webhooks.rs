@@ -160,7 +160,6 @@ fn an_event_arrives_signed_and_again_under_the_same_id_until_it_is_taken() {
     assert_eq!(receiver.wait_for(Duration::from_secs(30), 4)[3].id, received[0].id);
 }
 
-/// Webhooks are noticed by the outbox within a moment of being made.
 /// Two who wait for one event, one of them for its confirmations, and one whose key is revoked.
 #[test]
 fn each_delivery_says_what_is_so_when_it_is_due_and_goes_to_who_may_still_ask() {
@@ -193,6 +192,7 @@ fn each_delivery_says_what_is_so_when_it_is_due_and_goes_to_who_may_still_ask() 
     assert_eq!(receiver.received().len(), 4, "nothing more is told to who may not ask any more");
 }
 
+/// Webhooks are noticed by the outbox within a moment of being made.
 fn settle() {
     thread::sleep(Duration::from_millis(600));
 }

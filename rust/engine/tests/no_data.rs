@@ -3,9 +3,8 @@
 
 mod town;
 
-use headwater_types::{Address, Chain};
 use serde_json::{Value, json};
-use town::{ALICE, BOB, ETHER, PAID, USDT, about, ask, batch, between, data, desk, hash, person, reason, send, town};
+use town::{ALICE, BOB, ETHER, PAID, USDT, about, ask, batch, between, data, desk, person, reason, send, town};
 
 const TRON: &str = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
 
@@ -68,19 +67,6 @@ fn what_a_chain_supports_is_what_its_answers_say() {
     }
     let bitcoin = json!({"blockchain": "bitcoin", "addresses": [PAID[0]]});
     assert_eq!(codes(&town(), "token/addresses_flow", &bitcoin), ["no_data"]);
-}
-
-#[test]
-fn texts_in_upper_case_are_read_as_in_lower_case() {
-    let upper = json!({"blockchain": "ethereum", "address": person(0xab).to_string().to_uppercase()});
-    assert_eq!(data(&town(), "transactions", &upper)["address"], person(0xab).to_string());
-    assert!(!codes(&town(), "transactions", &upper).contains(&"checksum_failed".to_owned()));
-    let found =
-        data(&town(), "transaction", &json!({"hash": hash(1).display(Chain::ETHEREUM.family()).to_uppercase()}));
-    assert_eq!(found["tx_hash"], hash(1).display(Chain::ETHEREUM.family()));
-    let hex = "0X41A614F803B6FD780986A42C78EC9C7F77E6DED13C";
-    assert_eq!(data(&town(), "transactions", &json!({"blockchain": "tron", "address": hex}))["address"], TRON);
-    assert_eq!(Address::parse(Chain::TRON, hex), Address::parse(Chain::TRON, TRON));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Hexadecimal text: written in lower case, read in any.
+//! Lower-case hexadecimal text.
 
 /// Bytes of an address or a hash as digits behind a prefix. Pages are full of them, so they are written in one piece.
 pub(crate) fn hex_text<const BYTES: usize>(prefix: &str, bytes: &[u8; BYTES]) -> String {
@@ -10,11 +10,6 @@ pub(crate) fn hex_text<const BYTES: usize>(prefix: &str, bytes: &[u8; BYTES]) ->
     text.push_str(prefix);
     text.push_str(str::from_utf8(digits).expect("digits are ASCII"));
     text
-}
-
-/// What follows `0x`, in either case; `None` where a text does not begin so.
-pub(crate) fn behind_0x(text: &str) -> Option<&str> {
-    text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
-use headwater_engine::{Answer, Column, Desk, Endpoint, ErrorKind, Reason, Shape, TableHead, Warning};
+use headwater_engine::{Answer, Column, Desk, Endpoint, ErrorKind, Shape, TableHead, Warning};
 use headwater_table::Format;
 
 use super::accept::Form;
@@ -85,18 +85,25 @@ impl Gateway {
         read: Arc<Read>,
         form: Option<(Vec<Column>, Format)>,
     ) -> Result<Response<Body>, Problem> {
-        self.check_values(endpoint, context, &read, form.as_ref()).await?;
         let request_hash = self.request_hash(endpoint, &read, form.as_ref());
         let _turn = self.0.repeats.turn(caller.account().id(), &key, self.budget(endpoint)).await?;
-        if let Some(kept) = self.kept(caller, &key).await? {
-            return self.replay(endpoint, context, &kept, request_hash, read, form).await;
+        match self.kept(caller, &key).await? {
+            Some(kept) if kept.request_hash == request_hash => {
+                return self.replay(endpoint, context, &kept, read, form).await;
+            }
+            kept => {
+                self.check_values(endpoint, context, &read, form.as_ref()).await?;
+                if kept.is_some() {
+                    return Err(repeat::mismatch());
+                }
+            }
         }
         let hold = self.reserve(endpoint, Some(caller)).await?;
         let claim = Claim { key, request_hash };
         self.respond(endpoint, context, hold, read, (form, Some(claim))).await
     }
 
-    /// Refuses what cannot be answered, before it is looked for among repetitions or paid.
+    /// Refuses what cannot be meant, before it is paid.
     async fn check_values(
         &self,
         endpoint: &'static Endpoint,
@@ -108,10 +115,8 @@ impl Gateway {
         let (desk, read) = (self.0.desk.clone(), Arc::clone(read));
         let checked = tokio::task::spawn_blocking(move || desk.check(endpoint, read.asked.request(), shape)).await;
         match checked.map_err(|_| Problem::internal())? {
-            // A place in a list that is gone by now was there when the call came first.
-            Err(error) if error.kind != ErrorKind::InvalidInput(Reason::CursorExpired) => {
-                Err(explain(&error, endpoint, context))
-            }
+            Err(error) if matches!(error.kind, ErrorKind::InvalidInput(_)) => Err(explain(&error, endpoint, context)),
+            // Anything else the work itself meets.
             Ok(()) | Err(_) => Ok(()),
         }
     }
@@ -187,13 +192,9 @@ impl Gateway {
         endpoint: &'static Endpoint,
         context: &Arc<Context>,
         kept: &Kept,
-        request_hash: [u8; 32],
         read: Arc<Read>,
         form: Option<(Vec<Column>, Format)>,
     ) -> Result<Response<Body>, Problem> {
-        if kept.request_hash != request_hash {
-            return Err(repeat::mismatch());
-        }
         match (&kept.body, kept.generation, form) {
             (Some(body), _, _) => Ok(repeat::replay(context, kept, body.clone())),
             (None, Some(generation), Some((columns, format))) => {

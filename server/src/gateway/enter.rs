@@ -74,17 +74,18 @@ impl Gateway {
         caller: Option<&Caller>,
         request: &Value,
     ) -> Result<(), Problem> {
-        /// Calls that look on every chain where they name none, with the field that names one.
-        const ANY_CHAIN: [(&str, &str); 4] = [
-            ("transaction", "blockchain"),
-            ("counterparty/list", "blockchain"),
-            ("addresses/resolve", "chain"),
-            ("addresses/autocomplete", "chain"),
-        ];
         let plan = self.plan(caller);
-        let field = ANY_CHAIN.iter().find(|(name, _)| *name == endpoint.name).map(|(_, field)| field);
-        match (&plan.chains, field) {
-            (Some(chains), Some(field)) if request.get(field).is_none_or(Value::is_null) => {
+        let Some(chains) = &plan.chains else { return Ok(()) };
+        let names = |field: &str| request.get(field).is_some_and(|value| !value.is_null());
+        // What a call that names no chain looks at.
+        let every = match endpoint.name {
+            "transaction" => Some("blockchain"),
+            "addresses/resolve" | "addresses/autocomplete" => Some("chain"),
+            "counterparty/list" if !names("blockchain") => return check_named(plan, Chain::BITCOIN.name()),
+            _ => None,
+        };
+        match every {
+            Some(field) if !names(field) => {
                 let message = format!(
                     "the plan {:?} of this key does not include every chain: name one of {} in {field}",
                     plan.name,
@@ -99,18 +100,8 @@ impl Gateway {
     /// Refuses a chain that the caller's plan leaves out. What is no chain the call itself refuses.
     pub(crate) fn check_chain(&self, caller: Option<&Caller>, request: &Value) -> Result<(), Problem> {
         let plan = self.plan(caller);
-        if plan.chains.is_none() {
-            return Ok(());
-        }
         let named = ["blockchain", "chain"].into_iter().filter_map(|field| request.get(field)?.as_str());
-        for chain in named {
-            let chain = chain.to_ascii_lowercase();
-            if !plan.has_chain(&chain) && Chain::all().any(|known| known.name() == chain) {
-                let message = format!("the plan {:?} of this key does not include {chain:?}", plan.name);
-                return Err(Problem::new(Status::Forbidden, message));
-            }
-        }
-        Ok(())
+        named.into_iter().try_for_each(|chain| check_named(plan, &chain.to_ascii_lowercase()))
     }
 
     /// Refuses a subscription to events of chains that the caller's plan leaves out: one that names no chain tells of all.
@@ -133,6 +124,14 @@ impl Gateway {
     fn address(&self, headers: &HeaderMap, context: &Context) -> IpAddr {
         behind(context.peer.ip(), &self.0.settings.trusted_proxies, headers)
     }
+}
+
+fn check_named(plan: &Plan, chain: &str) -> Result<(), Problem> {
+    if plan.has_chain(chain) || !Chain::all().any(|known| known.name() == chain) {
+        return Ok(());
+    }
+    let message = format!("the plan {:?} of this key does not include {chain:?}", plan.name);
+    Err(Problem::new(Status::Forbidden, message))
 }
 
 fn no_room() -> Problem {

@@ -63,16 +63,16 @@ impl Leases {
         }
     }
 
-    /// Whether an account was found a moment ago not to have as much: calls without credits must not keep the one thread
+    /// Whether an account was found a moment ago not to have as much more: calls without credits must not keep the one thread
     /// that commits from those with them.
-    pub fn is_empty(&self, account: i64, need: i64) -> bool {
-        self.empty.get(&account).is_some_and(|(asked, asked_for)| need >= *asked_for && asked.elapsed() < EMPTY)
+    pub fn is_empty(&self, account: i64, missing: i64) -> bool {
+        self.empty.get(&account).is_some_and(|(asked, asked_for)| missing >= *asked_for && asked.elapsed() < EMPTY)
     }
 
-    /// An account has not as much.
-    pub fn found_empty(&mut self, account: i64, need: i64) {
+    /// An account has not as much more.
+    pub fn found_empty(&mut self, account: i64, missing: i64) {
         self.empty.retain(|_, (asked, _)| asked.elapsed() < EMPTY);
-        self.empty.insert(account, (Instant::now(), need));
+        self.empty.insert(account, (Instant::now(), missing));
     }
 
     /// Credits may have been added.

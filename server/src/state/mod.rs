@@ -413,8 +413,10 @@ impl Readers {
 
 impl Drop for Reading<'_> {
     fn drop(&mut self) {
+        // What a reader that panicked left open ends with its connection.
+        let db = self.db.take().filter(|_| !std::thread::panicking());
         // Taken last, given first: connections that few readers need stay few.
-        self.readers.free.lock().unwrap_or_else(PoisonError::into_inner).push(self.db.take());
+        self.readers.free.lock().unwrap_or_else(PoisonError::into_inner).push(db);
         self.readers.freed.notify_one();
     }
 }

@@ -11,7 +11,7 @@ use super::{Office, Pepper, RequestId, StateError, sums};
 
 /// How often a run without charges shows that it lives.
 const BEAT: Duration = Duration::from_secs(10);
-/// A run that has not shown itself for so long is dead.
+/// A run of a shared database that has not shown itself for so long is dead.
 const DEAD_MS: i64 = 60_000;
 /// How often the others look for such a run.
 const LOOK: Duration = Duration::from_secs(10);
@@ -68,8 +68,13 @@ impl Run {
         unsent: Arc<Unsent>,
         alone: bool,
     ) -> Result<(Self, BootReport), StateError> {
-        let report = note_killed(tx, alone)?;
         let now = tx.clock_ms()?;
+        let report = match (tx.is_shared(), alone) {
+            (true, _) => note_killed(tx, id, now - DEAD_MS)?,
+            (false, true) => note_killed(tx, id, i64::MAX)?,
+            // Which of the others lives cannot be told by their clocks: the next one that is alone knows.
+            (false, false) => BootReport::default(),
+        };
         tx.execute(
             "INSERT INTO server_run (id, started_at_ms, beat_at_ms, unsent) VALUES (?1, ?2, ?2, '')",
             &[id.into(), now.into()],
@@ -84,13 +89,16 @@ impl Run {
         self.refunds = Some(pepper);
     }
 
-    /// Looks now and then for other servers that were killed while this one runs on.
+    /// Looks now and then for replicas that were killed while this one runs on.
     pub fn look_for_killed(&mut self, db: &mut Db) -> Result<(), StateError> {
-        if self.looked.elapsed() < LOOK {
+        if !db.is_shared() || self.looked.elapsed() < LOOK {
             return Ok(());
         }
         self.looked = Instant::now();
-        let BootReport { killed_runs, lost_answers } = db.transaction(|tx| note_killed(tx, false))?;
+        let BootReport { killed_runs, lost_answers } = db.transaction(|tx| {
+            let now = tx.clock_ms()?;
+            note_killed(tx, &self.id, now - DEAD_MS)
+        })?;
         // What a server noted that died before it gave it back is given back as well.
         if let Some(pepper) = &self.refunds {
             db.transaction(|tx| Office::new(tx, pepper, "server").refund_lost())?;
@@ -171,14 +179,14 @@ fn note_lost<'a>(
     Ok(lost)
 }
 
-/// Notes what runs that were killed left behind.
-fn note_killed(tx: &mut Tx<'_>, alone: bool) -> Result<BootReport, StateError> {
+/// Notes what other runs left behind that have not shown themselves since then and did not say that they ended.
+fn note_killed(tx: &mut Tx<'_>, own: &str, alive_since: i64) -> Result<BootReport, StateError> {
     let now = tx.clock_ms()?;
     let mut report = BootReport::default();
-    let alive_since = if alone { i64::MAX } else { now - DEAD_MS };
     let killed = tx.rows(
-        "SELECT id, unsent FROM server_run WHERE stopped_at_ms IS NULL AND beat_at_ms < ?1 ORDER BY id /*skip locked*/",
-        &[alive_since.into()],
+        "SELECT id, unsent FROM server_run WHERE stopped_at_ms IS NULL AND beat_at_ms < ?1 AND id <> ?2
+         ORDER BY id /*skip locked*/",
+        &[alive_since.into(), own.into()],
     )?;
     for row in &killed {
         report.killed_runs += 1;

@@ -214,8 +214,12 @@ impl Writer {
             }
         }
         self.write(Vec::new());
+        while self.unwritten.is_empty() && self.rows.len() > 0 {
+            self.write(Vec::new());
+        }
         if !self.unwritten.is_empty() {
-            tracing::error!(rows = self.unwritten_rows(), "audit rows could not be written before the end");
+            let rows = self.unwritten_rows() + self.rows.len();
+            tracing::error!(rows, "audit rows could not be written before the end");
         }
         let Self { db, leases, run, book, .. } = &mut self;
         let ended = db.transaction(|tx| {
@@ -447,13 +451,14 @@ impl Writer {
         if account.spare() >= need {
             return Ok(true);
         }
-        if leases.is_empty(account.id(), need) {
+        let missing = need - account.spare();
+        if leases.is_empty(account.id(), missing) {
             return Ok(false);
         }
         match db.transaction(|tx| leases.lend(tx, &account, need))? {
             Some(lent) => leases.lent(&account, lent),
             None => {
-                leases.found_empty(account.id(), need);
+                leases.found_empty(account.id(), missing);
                 return Ok(false);
             }
         }

@@ -185,12 +185,11 @@ impl Analysis for TransactionDetail {
 
     fn params(request: TransactionRequest, checks: &mut Checks<'_>) -> Result<TransactionParams, Error> {
         let text = request.hash.trim().to_owned();
-        let has_prefix = text.starts_with("0x") || text.starts_with("0X");
         let chains: Vec<Chain> = match &request.blockchain {
             Some(name) => vec![checks.chain("blockchain", name)?],
             // EVM chains write `0x` (and their allocations by name), the others do not.
             None => Chain::all()
-                .filter(|chain| (chain.family() == Family::Evm) == (has_prefix || text.contains('_')))
+                .filter(|chain| (chain.family() == Family::Evm) == (text.starts_with("0x") || text.contains('_')))
                 .collect(),
         };
         let mut places = Vec::with_capacity(chains.len());

@@ -3,12 +3,12 @@
 use sha3::{Digest, Keccak256};
 
 use super::{Checksum, Reason};
-use crate::hex_text::{behind_0x, hex_text};
+use crate::hex_text::hex_text;
 
 const DIGITS: usize = 40;
 
 pub(super) fn parse(text: &str) -> Result<[u8; 20], Reason> {
-    let digits = behind_0x(text).ok_or(Reason::UnknownForm)?;
+    let digits = text.strip_prefix("0x").ok_or(Reason::UnknownForm)?;
     parse_digits(digits)
 }
 

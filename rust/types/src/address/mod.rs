@@ -114,7 +114,7 @@ pub enum Checksum {
 /// ```
 #[must_use]
 pub fn eip55(text: &str) -> Checksum {
-    match (crate::hex_text::behind_0x(text), evm::parse(text)) {
+    match (text.strip_prefix("0x"), evm::parse(text)) {
         (Some(digits), Ok(bytes)) => evm::checksum_of(digits, &bytes),
         _ => Checksum::None,
     }

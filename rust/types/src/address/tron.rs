@@ -1,7 +1,6 @@
 //! TRON addresses: Base58Check of 0x41 and 20 bytes, so that they begin with `T`; nodes also write them as hex.
 
 use super::{Reason, base58};
-use crate::hex_text::behind_0x;
 
 const PREFIX: u8 = 0x41;
 /// The prefix byte of the first test network, whose addresses begin with `27`.
@@ -30,7 +29,7 @@ pub(super) fn parse(text: &str) -> Result<[u8; 20], Reason> {
 
 /// The 42 digits of the hex form, with `0x` or without.
 pub(super) fn hex_digits(text: &str) -> Option<&str> {
-    let digits = behind_0x(text).unwrap_or(text);
+    let digits = text.strip_prefix("0x").unwrap_or(text);
     (digits.len() == 2 * KEY_LENGTH && digits.starts_with("41")).then_some(digits)
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::hub::Listener;
 use super::link::Link;
 use super::protocol::{self, ADDRESSES, Ending, Refused, Request, SUBSCRIPTIONS};
-use super::replay::{Replay, Since, Skipped};
+use super::replay::{Place, Replay, Since, Skipped};
 use crate::events::Events;
 use crate::gateway::{Gateway, causes};
 use crate::state::Caller;
@@ -34,6 +34,14 @@ struct Held {
     listener: Listener,
     /// Where it began to be told; empty while what it missed is being told.
     since: Arc<OnceLock<Since>>,
+}
+
+/// An event to go on behind.
+struct Cursor {
+    after: String,
+    /// Where it stood in the feed.
+    position: u64,
+    place: Place,
 }
 
 impl Dialogue {
@@ -93,9 +101,16 @@ impl Dialogue {
             self.refuse(Some(id), &message);
             return Ok(());
         }
-        let after = after.or_else(|| self.after.clone());
-        let cursor = match &after {
-            Some(after) => Some((after.clone(), self.position_of(after).await?)),
+        let after = match (after, &self.after) {
+            (Some(own), _) => Some((own, Place::OfSubscription)),
+            (None, Some(after)) => Some((after.clone(), Place::OfConnection)),
+            (None, None) => None,
+        };
+        let cursor = match after {
+            Some((after, place)) => {
+                let position = self.position_of(&after).await?;
+                Some(Cursor { after, position, place })
+            }
             None => None,
         };
         let name: Arc<str> = format!("sub_{}", uuid::Uuid::now_v7().simple()).into();
@@ -110,9 +125,9 @@ impl Dialogue {
         let greeting = protocol::subscribed(id, &name, &warnings);
         let mut held = Held { subscription, listener, since: Arc::default() };
         match cursor {
-            Some((after, position)) => {
+            Some(cursor) => {
                 self.link.push(greeting.into());
-                self.replay(&held, after, position, None);
+                self.replay(&held, cursor, None);
             }
             None => {
                 let position = self.join(held.subscription.clone(), held.listener.clone(), greeting).await?;
@@ -138,36 +153,39 @@ impl Dialogue {
     /// already; those to come begin there.
     async fn resume(&mut self, after: String) -> Result<(), Ending> {
         let position = self.position_of(&after).await?;
-        let is_told_all = |held: &Held| held.since.get().is_some() && !held.listener.behind.load(Ordering::Acquire);
-        let (listening, missing): (Vec<_>, Vec<_>) = self.subscriptions.iter().partition(|(_, held)| is_told_all(held));
-        for (name, _) in missing {
-            let message =
-                format!("{name} is still being told what came after an earlier event: resume again after that");
-            self.refuse(None, &message);
-        }
-        let listening: Vec<Arc<str>> = listening.into_iter().map(|(name, _)| Arc::clone(name)).collect();
-        let leaving = listening.clone();
-        let Some(until) = self.blocking(move |gateway| gateway.events().hub().leave(&leaving)).await else {
+        let names: Vec<Arc<str>> = self.subscriptions.keys().map(Arc::clone).collect();
+        let asked = names.clone();
+        let Some((left, until)) = self.blocking(move |gateway| gateway.events().hub().leave(&asked)).await else {
             return Err(Ending::Overloaded);
         };
-        for name in listening {
+        for name in names {
             let Some(held) = self.subscriptions.get_mut(&name) else { continue };
+            if !left.contains(&name) {
+                let message =
+                    format!("{name} is still being told what came after an earlier event: resume again after that");
+                self.refuse(None, &message);
+                continue;
+            }
             let since = std::mem::take(&mut held.since);
             let told = since.get().cloned().map(|since| Skipped { since, until });
-            self.replay(&self.subscriptions[&name], after.clone(), position, told);
+            let cursor = Cursor { after: after.clone(), position, place: Place::OfConnection };
+            self.replay(&self.subscriptions[&name], cursor, told);
         }
         self.after = Some(after);
         Ok(())
     }
 
-    fn replay(&self, held: &Held, after: String, position: u64, told: Option<Skipped>) {
+    fn replay(&self, held: &Held, cursor: Cursor, told: Option<Skipped>) {
+        let Cursor { after, position, place } = cursor;
         let replay = Replay {
             gateway: self.gateway.clone(),
             subscription: held.subscription.clone(),
             listener: held.listener.clone(),
             after,
             position,
+            place,
             told,
+            is_known: false,
             since: Arc::clone(&held.since),
         };
         self.gateway.events().spawn(replay.run());
@@ -205,8 +223,9 @@ impl Dialogue {
             .ok_or(Ending::Overloaded)
     }
 
-    async fn sweep(&self) -> u64 {
-        self.blocking(|gateway| gateway.events().hub().sweep()).await.unwrap_or(0)
+    async fn sweep(&self) {
+        // Where it panics, listeners that want no more are told nothing all the same.
+        let _ = self.blocking(|gateway| gateway.events().hub().sweep()).await;
     }
 
     /// Does what may wait for the store or for the hub, on a thread that may block; `None` when it panicked.

@@ -154,33 +154,31 @@ impl Hub {
     /// The same, unless now is past a position.
     pub fn join_at(&self, position: u64, subscription: Subscription, listener: Listener) -> bool {
         let mut board = self.board();
-        let there = board.begun && board.position == position;
+        // A step that could not be followed to its end has been told to those who listened then.
+        let there = board.begun && board.position == position && board.unfinished.is_empty();
         if there {
+            listener.behind.store(false, Ordering::Release);
             board.group(subscription).listeners.push(listener);
         }
         there
     }
 
-    /// Takes out the listeners of some subscriptions, and gives the position of now: what was made up to it they are
-    /// still told, whether it has been told yet or not.
-    pub fn leave(&self, subscriptions: &[Arc<str>]) -> u64 {
+    /// Takes out those of some subscriptions that listen, and gives which those are and the position of now: what was made
+    /// up to it they are still told, whether it has been told yet or not.
+    pub fn leave(&self, subscriptions: &[Arc<str>]) -> (Vec<Arc<str>>, u64) {
         let mut board = self.board();
-        let stays = |listener: &Listener| !subscriptions.contains(&listener.subscription);
-        board.groups.values_mut().for_each(|group| group.listeners.retain(stays));
-        // Of a step that is not at its end nothing was made yet.
-        board.unfinished.iter_mut().for_each(|made| made.listeners.retain(stays));
+        let left = subscriptions.iter().filter(|one| board.take_out(one).is_some()).map(Arc::clone).collect();
         board.forget_empty();
-        board.position
+        (left, board.position)
     }
 
-    /// Takes out listeners that want no more, and gives the position of now.
-    pub fn sweep(&self) -> u64 {
+    /// Takes out listeners that want no more.
+    pub fn sweep(&self) {
         let mut board = self.board();
         for group in board.groups.values_mut() {
             group.listeners.retain(|listener| listener.live.load(Ordering::Acquire));
         }
         board.forget_empty();
-        board.position
     }
 
     /// Makes the events of the next step.
@@ -234,13 +232,11 @@ impl Hub {
         let mut board = self.board();
         let mut fallen = Vec::with_capacity(behind.len());
         for (listener, position, after) in behind {
-            for group in board.groups.values_mut() {
-                let listening = group.listeners.len();
-                group.listeners.retain(|one| one.subscription != listener.subscription);
-                if group.listeners.len() < listening {
-                    let (listener, subscription) = (listener.clone(), group.watcher.subscription().clone());
-                    fallen.push(Behind { listener, subscription, position, after: after.clone() });
-                }
+            match board.take_out(&listener.subscription) {
+                Some(subscription) => fallen.push(Behind { listener, subscription, position, after }),
+                // It went back to an earlier event, and counts on being told what was made before it did.
+                None if listener.live.load(Ordering::Acquire) => listener.link.end(Ending::SlowConsumer),
+                None => {}
             }
         }
         board.forget_empty();
@@ -319,6 +315,23 @@ impl Board {
             webhooks: Vec::new(),
             listeners: Vec::new(),
         })
+    }
+
+    /// Takes out the listener of a subscription; gives what it listened to.
+    fn take_out(&mut self, name: &Arc<str>) -> Option<Subscription> {
+        let mut found = None;
+        for group in self.groups.values_mut() {
+            let listening = group.listeners.len();
+            group.listeners.retain(|one| one.subscription != *name);
+            if group.listeners.len() < listening {
+                found = Some(group.watcher.subscription().clone());
+            }
+        }
+        if found.is_some() {
+            // Of a step that is not at its end it was told nothing yet.
+            self.unfinished.iter_mut().for_each(|made| made.listeners.retain(|one| one.subscription != *name));
+        }
+        found
     }
 
     fn forget_empty(&mut self) {

@@ -37,6 +37,15 @@ pub(super) struct Skipped {
     pub until: u64,
 }
 
+/// What goes on behind an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// One subscription, which was told of it: later than others where it waits for confirmations.
+    OfSubscription,
+    /// All of a connection, where another subscription may have been told of it first.
+    OfConnection,
+}
+
 /// A subscription on its way from an event to now.
 pub(crate) struct Replay {
     pub(super) gateway: Gateway,
@@ -46,7 +55,11 @@ pub(crate) struct Replay {
     pub(super) after: String,
     /// Where that event stood.
     pub(super) position: u64,
+    /// Whose place in the feed that is.
+    pub(super) place: Place,
     pub(super) told: Option<Skipped>,
+    /// Whether the subscription is told of that event itself.
+    pub(super) is_known: bool,
     /// Where it is noted that all has been told, once it has.
     pub(super) since: Arc<OnceLock<Since>>,
 }
@@ -55,13 +68,15 @@ impl Replay {
     /// Of a listener that was told only some of a long burst.
     pub fn of(gateway: Gateway, behind: Behind) -> Self {
         let Behind { listener, subscription, position, after } = behind;
-        let (after, since) = (after.unwrap_or_default(), Arc::default());
-        Self { gateway, subscription, listener, after, position, told: None, since }
+        let (after, since, place) = (after.unwrap_or_default(), Arc::default(), Place::OfConnection);
+        Self { gateway, subscription, listener, after, position, place, told: None, is_known: false, since }
     }
 
     /// Runs until the subscription listens like others, or is over.
     pub async fn run(mut self) {
-        self.position = self.own_position().await;
+        if self.place == Place::OfSubscription {
+            self.position = self.own_position().await;
+        }
         let mut published = self.gateway.events().hub().published();
         let mut watcher = Watcher::new(self.subscription.clone(), self.position.saturating_sub(1));
         let mut reached = self.position.saturating_sub(1);
@@ -108,8 +123,7 @@ impl Replay {
         }
     }
 
-    /// Where this subscription is told of the event: later than others where it waits for confirmations. Where it is told
-    /// of another one only, where that stood.
+    /// Where this subscription is told of the event; where it is told of others only, where that stood.
     async fn own_position(&self) -> u64 {
         let mut reached = self.position.saturating_sub(1);
         let mut watcher = Watcher::new(self.subscription.clone(), reached);
@@ -168,9 +182,10 @@ impl Replay {
     }
 
     /// Puts events into the queue as there is room; gives `false` when the connection is over.
-    async fn tell(&self, events: Vec<(u64, Event)>) -> bool {
+    async fn tell(&mut self, events: Vec<(u64, Event)>) -> bool {
         // What came up to the event at its own position is known to the client.
         let known = events.iter().position(|(position, event)| *position == self.position && event.id == self.after);
+        self.is_known |= known.is_some();
         let told_from = self.told.as_ref().and_then(|Skipped { since, .. }| {
             let is_it = |(position, event): &(u64, Event)| {
                 *position == since.position && since.event.as_ref() == Some(&event.id)
@@ -203,11 +218,14 @@ impl Replay {
             tokio::task::spawn_blocking(move || gateway.events().hub().join_at(reached, subscription, listener));
         let joined = joined.await.unwrap_or(false);
         if joined {
-            self.listener.behind.store(false, Ordering::Release);
-            let from_here = Since { position: self.position, event: Some(self.after.clone()) };
+            let from_here = if self.is_known {
+                Since { position: self.position, event: Some(self.after.clone()) }
+            } else {
+                Since { position: self.position.saturating_sub(1), event: None }
+            };
             // What was told before reaches back further where this replay went on behind it.
             let earlier = self.told.as_ref().map(|told| told.since.clone());
-            let since = earlier.filter(|since| since.position < self.position).unwrap_or(from_here);
+            let since = earlier.filter(|since| since.position < from_here.position).unwrap_or(from_here);
             // Set once: a replay joins once.
             let _ = self.since.set(since);
         }

@@ -464,15 +464,19 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
-                    write(&mut busy, "UPDATE setting SET value = randomblob(8) WHERE name IN ('first', 'last')")
-                        .unwrap();
+                    let both = "UPDATE setting SET value = CAST((SELECT number FROM commit_count) AS BLOB)
+                                WHERE name IN ('first', 'last')";
+                    write(&mut busy, both).unwrap();
                 }
             });
             let copied = Sqlite::open(&path, Access::Read).and_then(|mut reader| reader.copy_to(&copy));
             done.store(true, Ordering::Relaxed);
             copied.unwrap();
         });
-        Sqlite::open(&copy, Access::Read).unwrap().check_integrity().unwrap();
+        let mut copied = Sqlite::open(&copy, Access::Read).unwrap();
+        copied.check_integrity().unwrap();
+        let both = "SELECT count(DISTINCT value) FROM setting WHERE name IN ('first', 'last')";
+        assert_eq!(copied.rows(both, &[]).unwrap()[0].int(0).unwrap(), 1);
     }
 
     #[test]

@@ -173,5 +173,5 @@ fn near_eip55(reading: &Reading, text: &str) -> Vec<Address> {
 }
 
 fn hex_part(text: &str) -> &str {
-    crate::hex_text::behind_0x(text).unwrap_or(text)
+    text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text)
 }

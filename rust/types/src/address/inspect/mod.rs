@@ -231,7 +231,7 @@ fn chains_of(family: Family) -> Vec<Chain> {
 
 /// The 64 hex digits of a text that is a hash.
 fn hash_digits(text: &str) -> Option<&str> {
-    let digits = crate::hex_text::behind_0x(text).unwrap_or(text);
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
     (digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(digits)
 }
 

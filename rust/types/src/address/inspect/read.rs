@@ -91,7 +91,7 @@ fn read_tron(text: &str, asked: bool, blank: Reading) -> Reading {
 /// Hex of 20 bytes, with `0x`, with `0X`, or with nothing before it; gives the blank back when the text is none.
 fn read_hex(text: &str, blank: Reading) -> Result<Reading, Reading> {
     const ABOUT_AN_ADDRESS: std::ops::RangeInclusive<usize> = 36..=44;
-    let prefixed = crate::hex_text::behind_0x(text);
+    let prefixed = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let digits = prefixed.unwrap_or(text);
     let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     if prefixed.is_none() && !(is_hex && ABOUT_AN_ADDRESS.contains(&digits.len())) {
