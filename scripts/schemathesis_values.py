@@ -31,8 +31,7 @@ values = {
     "symbols": asked("rates/symbols")["symbols"],
     "units": ["usd", "per_symbol", "native"],
     "currencies": ["USD"],
-    # Each of them once, nearly: a webhook that was made under one, and removed since, is answered again as it was made,
-    # which Schemathesis takes for a webhook that was lost.
+    # So many that nearly none comes twice: of two requests under one, the second is a conflict.
     "repetitions": [f"made-{number}" for number in range(20_000)],
 }
 # Fields that take them, and how often; the rest is made up. A cursor fits its own filters alone, a unit few chains.

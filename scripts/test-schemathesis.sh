@@ -38,7 +38,7 @@ done
 
 echo "schemathesis: $examples examples for each operation, seed $seed"
 status=0
-"$tools/bin/schemathesis" --config-file "$place/schemathesis.toml" run "$place/openapi.json" \
+PYTHONPATH=scripts SCHEMATHESIS_HOOKS=schemathesis_hooks "$tools/bin/schemathesis" --config-file "$place/schemathesis.toml" run "$place/openapi.json" \
     --url "http://127.0.0.1:$port" --header "X-API-Key: $key" --phases examples,coverage,fuzzing,stateful --checks all \
     --max-examples "$examples" --seed "$seed" --workers 2 --request-timeout 90 || status=$?
 kill -0 "$server" 2>/dev/null || { echo "the server did not survive; its last words:"; tail -20 "$place/server.log"; exit 1; }

@@ -125,7 +125,7 @@ impl OwnOperation {
             let limit = json!({
                 "type": "integer", "format": "int32", "minimum": 0, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT
             });
-            let offset = json!({"type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX, "default": 0});
+            let offset = json!({"type": "integer", "format": "int32", "minimum": 0, "maximum": i32::MAX, "default": 0});
             for (name, text, schema, example) in
                 [("limit", "Rows of a page.", limit, 20), ("offset", "Rows before it.", offset, 0)]
             {
