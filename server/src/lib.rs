@@ -7,6 +7,7 @@
 //! * [`events`]: webhooks and the stream.
 //! * `json`: JSON text, written piece by piece.
 //! * `spread`: figures that threads add to without waiting for each other.
+//! * `trouble`: errors that last, said once.
 //! * [`config`]: defaults, file, environment, flags.
 //! * [`cli`]: one file per command.
 #![forbid(unsafe_code)]
@@ -22,3 +23,4 @@ mod json;
 pub mod routes;
 mod spread;
 pub mod state;
+mod trouble;

@@ -35,6 +35,7 @@ fn a_key_lives_its_life_through_the_admin_listener() {
     assert_eq!(data(&ask("PUT", &path("/plan"), r#"{"plan": "default"}"#))["plan"], "default");
     assert_eq!(data(&ask("GET", &path(""), ""))["credits"], 12);
     let rotated = data(&ask("POST", &path("/rotate"), r#"{"grace_hours": 0}"#));
+    assert_eq!(rotated["name"], made["name"]);
     let next = rotated["key"].as_str().unwrap();
     assert_eq!(server.client().post("/v1/transactions", key, QUIET).unwrap().status, 401);
     assert_eq!(server.client().post("/v1/transactions", next, QUIET).unwrap().status, 200);
@@ -85,6 +86,7 @@ fn what_cannot_be_done_is_refused_as_the_public_api_refuses() {
         (404, "", "GET", "/admin/v1/nothing", ""),
         (404, "", "GET", "/v1/chains", ""),
         (404, "", "DELETE", "/admin/v1/plans/none", ""),
+        (404, "", "DELETE", "/admin/v1/plans/default", ""),
         (404, "", "GET", "/admin/v1/usage?key_id=AAAAAAAA", ""),
         (404, "", "POST", &credits, r#"{"refund": "nothing"}"#),
         (404, "", "POST", &credits, &foreign),
@@ -122,6 +124,34 @@ fn what_cannot_be_done_is_refused_as_the_public_api_refuses() {
     let mut client = Client::connect(server.admin).unwrap();
     let plain = [("X-Admin-Key", admin.as_str()), ("Content-Type", "text/plain")];
     assert_eq!(client.send("POST", &credits, &plain, b"{}").unwrap().status, 415);
+}
+
+/// The curl of the page, which here ends with an error where the answer is one.
+const CURL: &str =
+    r#"curl() { command curl --silent --show-error --fail-with-body --noproxy '*' --max-time 60 "$@"; }"#;
+
+#[test]
+fn the_page_of_the_back_office_names_every_route_and_its_examples_are_answered() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/back-office.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for path in headwater_server::admin::PATHS {
+        assert!(page.contains(&format!(" {path}`")), "{path}");
+    }
+    let server = Server::start();
+    let ((_, admin), (id, key)) = (server.admin_key(), server.key(10));
+    let paid = server.client().post("/v1/transactions", &key, QUIET).unwrap();
+    let blocks: Vec<&str> = page.split("```bash\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(blocks.len() >= 4, "{blocks:?}");
+    for block in blocks {
+        let done = std::process::Command::new("bash")
+            .args(["-euo", "pipefail", "-c", &format!("{CURL}\n{block}")])
+            .env("ADMIN", format!("http://{}", server.admin))
+            .envs([("ADMIN_KEY", admin.as_str()), ("KEY_ID", &id), ("REQUEST_ID", paid.header("x-request-id"))])
+            .output()
+            .unwrap();
+        let said = [String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr)].concat();
+        assert!(done.status.success() && !done.stdout.is_empty(), "{block}\n{said}");
+    }
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! Every request leaves one row, and the rows of what was paid for agree with the ledger.
 
+use headwater_server::gateway::Settings;
+use headwater_server::state::AuditFilter;
+
 use crate::support::{Mood, QUIET, Server, check_ledger};
 
 #[test]
@@ -67,6 +70,27 @@ fn parameters_are_kept_as_a_digest_only() {
     server.flush();
     let rows = std::fs::read(server.database().path().unwrap()).unwrap();
     assert!(!String::from_utf8_lossy(&rows).contains("00000000aa"));
+}
+
+#[test]
+fn parameters_of_calls_of_data_are_kept_where_the_server_is_told_to() {
+    let server = Server::with(Settings { audit_parameters: true, ..Settings::default() });
+    let (id, key) = server.key(100);
+    server.client().post("/v1/transactions", &key, QUIET).unwrap();
+    server.send("GET", "/v1/rates?symbols=btc%00,eth", &[("X-API-Key", &key)], "");
+    let long = format!("/v1/rates?symbols={}", "a".repeat(5000));
+    server.send("GET", &long, &[("X-API-Key", &key)], "");
+    // A receiver's address may hold a secret of its own.
+    let webhook = r#"{"event_type": "large_transfer", "target_url": "https://hooks.example.com/canary"}"#;
+    server.send("POST", "/v1/webhooks", &[("X-API-Key", &key), ("Content-Type", "application/json")], webhook);
+    server.flush();
+    let filter = AuditFilter { key_id: Some(id), limit: 9, ..AuditFilter::default() };
+    let listed = server.home().consult(|office| office.audit(&filter)).unwrap();
+    let asked = listed.iter().rev().filter(|listing| listing.endpoint.as_deref() != Some("/v1/chains"));
+    let kept: Vec<Option<&str>> = asked.map(|listing| listing.parameters.as_deref()).collect();
+    assert_eq!((kept[0], kept[1], kept[3]), (Some(QUIET), Some("/v1/rates?symbols=btc%00,eth"), None));
+    assert_eq!(kept[2].map(|text| text.chars().count()), Some(4096 + 3));
+    assert_eq!(server.count("SELECT count(*) FROM audit WHERE length(parameters) > 4000"), 1);
 }
 
 #[test]

@@ -39,12 +39,42 @@ fn plans_are_made_assigned_and_removed() {
     assert_eq!(with(&["usage", &id])["plan"], "default");
     refused(&[&at[..], &["plans", "assign", &id, "small"]].concat(), "plans list");
     refused(&[&at[..], &["plans", "set", "x", "--definition", r#"{"heavi": 1}"#]].concat(), "heavi");
-    refused(&[&at[..], &["plans", "set", "x"]].concat(), "--file");
+    refused(&[&at[..], &["plans", "set", "x"]].concat(), "<--file <FILE>|--definition <JSON>>");
     let changes = with(&["audit", "changes", "--limit", "3"]);
     let actions: Vec<&Value> = changes["changes"].as_array().unwrap().iter().map(|one| &one["action"]).collect();
     assert_eq!(actions, ["plans.remove", "plans.assign", "plans.set"]);
     assert!(changes["changes"][1]["actor"].as_str().unwrap().starts_with("cli:"));
     assert_eq!(changes["changes"][1]["after"], json!({"plan": "small"}).to_string());
+}
+
+#[test]
+fn the_default_plan_is_removed_where_one_is_stored() {
+    let place = tempfile::tempdir().unwrap();
+    let at = ["--json", "--state", place.path().to_str().unwrap()];
+    let with = |more: &[&str]| run_json(&[&at, more].concat());
+    with(&["keys", "create"]);
+    refused(&[&at[..], &["plans", "remove", "default"]].concat(), "no plan is stored under the name default");
+    with(&["plans", "set", "default", "--definition", r#"{"concurrency": 3}"#]);
+    let listed = with(&["plans", "list"]);
+    assert_eq!((&listed["plans"][0]["concurrency"], &listed["default_stored"]), (&json!(3), &json!(true)));
+    let human = run(&[&at[1..], &["plans", "remove", "default"]].concat());
+    let said = String::from_utf8(human.stdout).unwrap();
+    assert!(human.status.success() && said.contains("limits.*"), "{said}");
+    assert_eq!(with(&["plans", "list"])["default_stored"], json!(false));
+    let changes = with(&["audit", "changes"]);
+    let actions: Vec<&Value> = changes["changes"].as_array().unwrap().iter().map(|one| &one["action"]).collect();
+    assert_eq!(actions, ["plans.remove", "plans.set", "keys.create"], "what was refused changed nothing");
+}
+
+#[test]
+fn changes_are_listed_wherever_the_options_stand() {
+    let place = tempfile::tempdir().unwrap();
+    let at = place.path().to_str().unwrap();
+    run_json(&["--json", "keys", "create", "--state", at]);
+    let listed = |arguments: &[&str]| run_json(arguments)["changes"].as_array().unwrap().len();
+    assert_eq!(listed(&["audit", "--json", "--state", at, "--limit", "1", "changes"]), 1);
+    assert_eq!(listed(&["audit", "changes", "--json", "--state", at, "--limit", "1"]), 1);
+    refused(&["audit", "--state", at, "--status", "200", "changes"], "choose requests");
 }
 
 #[test]

@@ -21,6 +21,7 @@ fn row(number: u32, key: &str, account: i64, cost: i64) -> AuditRow {
         duration_ms: 1,
         bytes: 10,
         parameter_hash: Some([7; 32]),
+        parameters: None,
         ts_ms: 1_700_000_000_000,
     }
 }

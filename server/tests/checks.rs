@@ -201,7 +201,7 @@ fn unexpected_errors_keep_their_text() {
 
 #[test]
 fn past_the_deadline_the_answer_is_504_and_free() {
-    let server = Server::with(Settings { budget_ms: Some(100), ..Settings::default() });
+    let server = Server::hurried(100);
     let (_, key) = server.key(10);
     server.moody.set(Mood::Slow);
     let started = std::time::Instant::now();

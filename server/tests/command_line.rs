@@ -6,6 +6,9 @@ use crate::support::{headwater, run, run_json, small_store};
 
 const SENDER: &str = "0xa1e4380a3b1f749673e270229993ee55f35663b4";
 
+/// A state that nobody answers for: what is missing is told before it is asked.
+const SHARED: &str = "postgres://headwater@127.0.0.1:1/none";
+
 fn stderr(output: &std::process::Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -49,6 +52,12 @@ fn exit_codes_tell_wrong_usage_from_failure() {
         (2, vec!["keys", "create", "--store", at, "--name", "a\nb"], "1 to 200 characters"),
         (2, vec!["admin", "create", "--store", at, "--name", ""], "1 to 200 characters"),
         (2, vec!["audit", "--store", at, "--before", "xyz"], "no id"),
+        (2, vec!["credits", "refund", "--store", at], "<REQUEST_ID|--lost>"),
+        (2, vec!["credits", "refund", "x", "--lost", "--store", at], "cannot be used with"),
+        (2, vec!["state", "init", "--state", SHARED], "--secrets-dir DIR"),
+        (2, vec!["state", "restore", nowhere, "--state", SHARED], "--secrets-dir DIR"),
+        (2, vec!["keys", "list", "--state", SHARED], "auth.secrets_dir"),
+        (2, vec!["serve", "--store", at, "--state", SHARED], "--secrets-dir DIR"),
         (1, vec!["keys", "list", "--store", nowhere], "headwater state init"),
         (1, vec!["keys", "revoke", "AAAAAAAA", "--store", nowhere], "no state"),
         (1, vec!["admin", "list", "--store", nowhere], "no state"),
@@ -154,6 +163,10 @@ fn a_key_is_shown_once_and_listed_without_its_secret() {
     assert!(text.contains(made["id"].as_str().unwrap()) && !text.contains(&key[17..]), "{text}");
     let human = String::from_utf8(run(&["keys", "list", "--state", at]).stdout).unwrap();
     assert!(human.starts_with("id "), "{human}");
+    let rotated = run_json(&["keys", "rotate", made["id"].as_str().unwrap(), "--state", at, "--json"]);
+    assert_eq!((&rotated["name"], &rotated["credits"]), (&made["name"], &made["credits"]));
+    let fields = |key: &Value| key.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(fields(&rotated), fields(&made));
     assert_eq!(run(&["keys", "create", "--state", at, "--credits=-1"]).status.code(), Some(2));
 }
 

@@ -5,14 +5,12 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use headwater_server::gateway::Settings;
-
 use crate::support::{Mood, QUIET, Server, connections, is_full, quantile, within};
 
 #[test]
 fn calls_past_their_deadline_and_calls_of_clients_that_left_cost_nothing_and_leave_nothing() {
     const DEADLINE: Duration = Duration::from_millis(100);
-    let server = Server::with(Settings { budget_ms: Some(100), ..Settings::default() });
+    let server = Server::hurried(100);
     let (_, key) = server.key(100_000);
     assert_eq!(server.client().post("/v1/counterparty", &key, QUIET).unwrap().status, 200);
     let mut before = [0; 3];

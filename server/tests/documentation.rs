@@ -242,6 +242,82 @@ fn every_operation_says_what_it_is_what_it_takes_and_how_it_can_fail() {
     println!("{seen} operations with {errors} errors between them");
 }
 
+/// Refusals that are shown and that a request without a past can bring about: with such a query or body.
+const SHOWN: [(&str, &str, &str, &str); 11] = [
+    ("get", "/v1/registry", "?a=1&a=1", ""),
+    ("get", "/v1/usage", "?a=1&a=1", ""),
+    ("get", "/v1/webhooks", "?limit=5000", ""),
+    ("post", "/v1/webhooks", "", r#"{"target_url": "https://10.0.0.1/in", "event_type": "large_transfer"}"#),
+    ("get", "/v1/webhooks/{id}", "?a=1&a=1", ""),
+    ("delete", "/v1/webhooks/{id}", "?a=1&a=1", ""),
+    ("post", "/v1/webhooks/{id}/test", "?a=1&a=1", ""),
+    ("post", "/v1/webhooks/{id}/rotate-secret", "?a=1&a=1", ""),
+    ("get", "/v1/webhooks/{id}/deliveries", "?limit=5000", ""),
+    ("post", "/v1/webhooks/{id}/replay", "", r#"{"from": 1600000000}"#),
+    ("get", "/v1/stream", "", ""),
+];
+
+#[test]
+fn every_operation_refuses_what_is_too_long_and_refusals_are_those_that_are_shown() {
+    let document = document();
+    let server = Server::start();
+    let (_, key) = server.key(10);
+    let id = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b";
+    let send = |verb: &str, path: &str, query: &str, body: &str| {
+        let path = format!("{}{query}", path.replace("{hash}", "x").replace("{id}", id));
+        let headers = [("X-API-Key", key.as_str()), ("Content-Type", "application/json")];
+        let reply = server.send(&verb.to_uppercase(), &path, &headers, body);
+        assert_eq!(reply.status, 400, "{verb} {path}: {}", String::from_utf8_lossy(&reply.body));
+        reply.json()
+    };
+    let shown =
+        |operation: &Value| operation["responses"]["400"]["content"]["application/json"]["example"]["error"].clone();
+    let mut open = 0;
+    for (path, verb, operation) in operations(&document) {
+        assert!(operation["responses"]["400"].is_object(), "{verb} {path}");
+        let whole = path.replace("{hash}", "x").replace("{id}", id);
+        let error = send(verb, path, &format!("?{}", "a".repeat(8_999 - whole.len())), "")["error"].clone();
+        assert_eq!(error["details"], serde_json::json!({"reason": "invalid_value", "limit": 8192}), "{verb} {path}");
+        if operation["security"].is_array() {
+            assert_eq!(shown(operation), error, "{verb} {path}");
+            open += 1;
+        }
+    }
+    assert_eq!(open, 4);
+    for (verb, path, query, body) in SHOWN {
+        let error = send(verb, path, query, body)["error"].clone();
+        assert_eq!(shown(&document["paths"][path][verb]), error, "{verb} {path}");
+    }
+}
+
+#[test]
+fn every_list_is_described_in_the_forms_it_is_given_in() {
+    let document = document();
+    let forms = |path: &str, verb: &str| {
+        let success = &document["paths"][path][verb]["responses"]["200"];
+        let forms: Vec<String> = success["content"].as_object().unwrap().keys().cloned().collect();
+        (forms, success["headers"]["X-Total-Count"].is_object())
+    };
+    let expected = forms("/v1/transactions", "post");
+    assert_eq!((expected.0.len(), expected.1), (5, true));
+    for path in ["/v1/registry", "/v1/webhooks", "/v1/webhooks/{id}/deliveries"] {
+        assert_eq!(forms(path, "get"), expected, "{path}");
+    }
+    assert_eq!(forms("/v1/webhooks/{id}", "get").0, ["application/json"]);
+}
+
+#[test]
+fn deliveries_may_be_of_events_that_nobody_asks_for() {
+    let document = document();
+    let types = |record: &str| {
+        let types = &document["components"]["schemas"][record]["properties"]["event_type"]["enum"];
+        types.as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let asked = types("CreateWebhookRequest");
+    assert_eq!(types("DeliveryView"), [&asked[..], &["test".to_owned(), "events_lost".to_owned()]].concat());
+    assert_eq!(types("WebhookView"), asked);
+}
+
 /// Bounds that a field of this type must have to be more than its type, by any of these keywords.
 fn bounds(schema: &Value) -> &'static [&'static str] {
     let is =

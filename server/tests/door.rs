@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use headwater_server::gateway::{Settings, Terms};
 
-use crate::support::{Client, Server, within};
+use crate::support::{Client, Reply, Server, within};
 
 #[test]
 fn a_head_that_is_too_long_is_refused_in_our_own_words_on_every_route() {
@@ -47,10 +47,45 @@ fn a_head_beyond_all_bounds_ends_without_a_word_that_is_not_json() {
             client.raw(&[b'x'; 1024]);
         }
         if let Ok(reply) = client.read(false) {
-            assert!(matches!(reply.status, 400 | 431) && reply.body.is_empty(), "{reply:?}");
+            is_refused(&reply, "a head of 100 KiB");
         }
         assert_eq!(health(address).unwrap(), 200);
     }
+}
+
+#[test]
+fn what_cannot_be_read_as_a_request_is_answered_as_any_error_is() {
+    let server = Server::start();
+    let many = format!("GET /healthz HTTP/1.1\r\nHost: x\r\n{}\r\n", "X-One: 1\r\n".repeat(200));
+    let unreadable = [
+        "\x16\x03\x01\x02\x00\r\n\r\n",
+        "GET /\r\n\r\n",
+        "GET /healthz HTTP/9.9\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nno header\r\n\r\n",
+        "GET /a b HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: x\r\nX-One: \x01\r\n\r\n",
+        "POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        many.as_str(),
+    ];
+    for address in [server.address, server.admin] {
+        for head in unreadable {
+            let mut client = Client::connect(address).unwrap();
+            client.raw(head.as_bytes());
+            is_refused(&client.read(false).unwrap(), head);
+            assert!(client.read(false).is_err(), "{head:?}: the connection ends");
+            // Behind an answer of its own, what follows is told apart from it.
+            let mut client = Client::connect(address).unwrap();
+            client.raw(format!("GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n{head}").as_bytes());
+            assert_eq!(client.read(false).unwrap().status, 404);
+            is_refused(&client.read(false).unwrap(), head);
+        }
+    }
+}
+
+fn is_refused(reply: &Reply, head: &str) {
+    let expected = (400, ("bad_request".to_owned(), "invalid_value".to_owned()));
+    assert_eq!((reply.status, reply.error()), expected, "{head:?}");
+    assert_eq!((reply.headers["x-request-id"].len(), reply.headers["x-credit-cost"].as_str()), (36, "0"));
 }
 
 fn health(address: SocketAddr) -> io::Result<u16> {

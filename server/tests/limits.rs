@@ -153,6 +153,34 @@ fn calls_wait_in_line_in_order_and_no_longer_than_2_seconds() {
 }
 
 #[test]
+fn a_line_is_as_long_and_as_patient_as_it_is_set_to_be() {
+    let refused_of = |longest_wait, longest_line| {
+        let server = with(LimitSettings {
+            overflow: Overflow::Queue,
+            longest_wait,
+            longest_line,
+            plan: Arc::new(Plan { free: Rate::new(1, 1), ..Plan::default() }),
+            ..LimitSettings::default()
+        });
+        let (_, key) = server.key(0);
+        let refused = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let reply = server.send("GET", FREE, &[("X-API-Key", &key)], "");
+                    refused.fetch_add(usize::from(reply.status == 429), Ordering::Relaxed);
+                });
+            }
+        });
+        refused.into_inner()
+    };
+    // One goes at once. The others would wait for 1, 2 and 3 seconds.
+    assert_eq!(refused_of(Duration::from_secs(10), 100), 0);
+    assert_eq!(refused_of(Duration::from_secs(10), 1), 2);
+    assert_eq!(refused_of(Duration::from_millis(500), 100), 3);
+}
+
+#[test]
 fn who_leaves_the_line_takes_nobodys_turn() {
     let server = with(LimitSettings {
         overflow: Overflow::Queue,

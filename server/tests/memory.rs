@@ -12,7 +12,7 @@ use headwater_ledger::facts::{Batch, BlockFacts, Body, TransactionFacts};
 use headwater_ledger::memory::{FREE_BYTES, Held, Purpose};
 use headwater_ledger::read::Status;
 use headwater_ledger::store::{MemoryStore, Writer};
-use headwater_server::gateway::{Settings, Terms};
+use headwater_server::gateway::{Deadlines, Settings, Terms};
 use headwater_types::{Address, Amount, Chain, Timestamp, TxHash};
 
 use crate::support::{Mood, Process, QUIET, Server, is_full, within};
@@ -54,10 +54,10 @@ fn about_the_hub(more: &str) -> String {
 }
 
 /// A gateway over a hub of 3,000 movements with 1,000 others.
-fn gateway(total: u64, per_query: u64, budget_ms: Option<u64>) -> (Server, String) {
+fn gateway(total: u64, per_query: u64, deadlines: Deadlines) -> (Server, String) {
     let mut store = MemoryStore::default();
     store.commit(hub(1000, 0..3000), &Cancel::new()).unwrap();
-    let settings = Settings { memory_bytes: total, query_memory_bytes: per_query, budget_ms, ..Settings::default() };
+    let settings = Settings { memory_bytes: total, query_memory_bytes: per_query, deadlines, ..Settings::default() };
     let server = Server::over(store, Terms::default(), settings);
     let (_, key) = server.key(1000);
     (server, key)
@@ -80,7 +80,7 @@ fn figure(server: &Server, name: &str) -> u64 {
 #[test]
 fn a_query_over_its_share_is_told_how_to_ask_for_less_and_costs_nothing() {
     let share = 200_000;
-    let (server, key) = gateway(1 << 20, share, None);
+    let (server, key) = gateway(1 << 20, share, Deadlines::default());
     let by_value = about_the_hub(r#","sort":"amount_usd","limit":10"#);
     let ranking = about_the_hub(r#","start_time":1600000001"#);
     for (path, body, named) in [
@@ -116,7 +116,7 @@ fn a_query_over_its_share_is_told_how_to_ask_for_less_and_costs_nothing() {
 
 #[test]
 fn a_query_waits_until_its_share_is_free() {
-    let (server, key) = gateway(1 << 20, 1 << 20, None);
+    let (server, key) = gateway(1 << 20, 1 << 20, Deadlines::default());
     let held = take(&server, 1000);
     let is_answered = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -139,7 +139,7 @@ fn a_query_waits_until_its_share_is_free() {
 
 #[test]
 fn a_query_that_waits_for_memory_ends_with_its_time_or_its_client() {
-    let (server, key) = gateway(1 << 20, 1 << 20, Some(2000));
+    let (server, key) = gateway(1 << 20, 1 << 20, Deadlines::all(Duration::from_secs(2)));
     let held = take(&server, 1000);
     let reply = server.client().post("/v1/transactions", &key, QUIET).unwrap();
     assert_eq!((reply.status, reply.error().0.as_str()), (504, "gateway_timeout"));
@@ -156,7 +156,7 @@ fn a_query_that_waits_for_memory_ends_with_its_time_or_its_client() {
 #[test]
 fn a_query_under_way_that_finds_no_memory_left_is_told_to_come_again() {
     let total = 8 << 20;
-    let (server, key) = gateway(total, total, None);
+    let (server, key) = gateway(total, total, Deadlines::default());
     server.moody.set(Mood::Slow);
     let before = server.moody.asked.load(Ordering::SeqCst);
     let ranking = about_the_hub(r#","start_time":1600000001"#);
@@ -182,7 +182,7 @@ fn a_query_under_way_that_finds_no_memory_left_is_told_to_come_again() {
 
 #[test]
 fn work_that_panics_gives_its_memory_back() {
-    let (server, key) = gateway(1 << 20, 1 << 20, None);
+    let (server, key) = gateway(1 << 20, 1 << 20, Deadlines::default());
     server.moody.set(Mood::Panics);
     for _ in 0..5 {
         assert_eq!(server.client().post("/v1/counterparty", &key, QUIET).unwrap().status, 500);

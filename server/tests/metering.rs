@@ -6,8 +6,6 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use headwater_server::gateway::Settings;
-
 use crate::support::{Mood, QUIET, Server, check_ledger, is_full, within};
 
 #[test]
@@ -105,7 +103,7 @@ fn only_a_success_costs() {
         "/v1/token/concentration?blockchain=ethereum&contract=native",
     ];
     let server = Server::start();
-    let hurried = Server::with(Settings { budget_ms: Some(20), ..Settings::default() });
+    let hurried = Server::hurried(20);
     hurried.moody.set(Mood::Good);
     let (_, key) = server.key(1000);
     let (_, poor) = server.key(4);

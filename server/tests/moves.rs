@@ -252,7 +252,7 @@ fn postgres_state_of_an_earlier_schema_is_taken_on_by_servers_that_start_togethe
         .iter()
         .map(|row| row.get(0))
         .collect();
-    assert_eq!(versions, [2, 3, 4, 5, 6, 7], "each step is taken once");
+    assert_eq!(versions, [2, 3, 4, 5, 6, 7, 8], "each step is taken once");
     let kept = client.query_one("SELECT count(*) FROM webhook_endpoint WHERE throttled_until_ms IS NULL", &[]).unwrap();
     assert_eq!(kept.get::<_, i64>(0), 1);
     server.home(&secrets).check().unwrap();

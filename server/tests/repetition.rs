@@ -5,7 +5,6 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use headwater_server::gateway::Settings;
 use headwater_server::state::Home;
 
 use crate::support::{
@@ -64,7 +63,7 @@ fn the_body_is_checked_before_a_repeated_request_is_looked_for() {
 
 #[test]
 fn what_was_no_success_is_done_anew() {
-    let server = Server::with(Settings { budget_ms: Some(100), ..Settings::default() });
+    let server = Server::hurried(100);
     let (_, key) = server.key(100);
     let mut client = server.client();
     assert_eq!(call(&mut client, &key, "a", "{}").status, 400);

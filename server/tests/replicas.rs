@@ -14,7 +14,8 @@ use crate::support::replicas::{Replicas, without_notifications};
 use crate::support::{AtEnd, Client, Process, QUIET, Reply, check_ledger, is_full, random, small_store, within};
 
 const CLIENTS: usize = 24;
-const CREDITS: i64 = 1_000_000;
+/// Enough for what the killed servers were lent as well, which comes back after a minute only.
+const CREDITS: i64 = 3_000_000;
 
 /// What the database says of credits, all of which must agree.
 fn assert_balanced(home: &Home, granted: i64) -> i64 {

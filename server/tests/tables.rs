@@ -1,6 +1,5 @@
 //! Lists in other forms than JSON.
 
-use headwater_server::gateway::Settings;
 use serde_json::{Value, json};
 
 use crate::support::{Mood, Process, QUIET, Server, run, run_json, small_store};
@@ -32,7 +31,7 @@ fn a_list_comes_as_rows_with_its_meta_in_headers() {
 #[test]
 fn a_refusal_is_an_envelope_whatever_was_asked_for() {
     // A panic may take longer than a short budget: where it happened is looked up.
-    let (server, hurried) = (Server::start(), Server::with(Settings { budget_ms: Some(100), ..Settings::default() }));
+    let (server, hurried) = (Server::start(), Server::hurried(100));
     let ((_, key), (_, other)) = (server.key(100), hurried.key(100));
     let csv = |path: &str, body: &str| {
         let method = if body.is_empty() { "GET" } else { "POST" };

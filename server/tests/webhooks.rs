@@ -6,13 +6,18 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use arrow::array::RecordBatch;
+use arrow::ipc::reader::StreamReader;
+use axum::body::Bytes;
 use headwater_server::events::EventSettings;
 use headwater_server::events::webhook::sign::Secret;
 use headwater_server::state::Home;
+use headwater_types::Timestamp;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
 use crate::support::live::{Live, LiveServer, PAYER, Received, Receiver, call, local, webhook};
-use crate::support::{Process, is_full, run_json, within};
+use crate::support::{Client, Process, is_full, run_json, within};
 
 const OK: &str = "200 OK";
 
@@ -78,6 +83,94 @@ fn a_webhook_is_made_listed_changed_and_removed() {
     assert_eq!(list["data"][0]["id"], data["id"]);
     assert_eq!(server.call("DELETE", &path, &key, "").json()["data"], json!({"id": id, "deleted": true}));
     assert_eq!(server.call("DELETE", &path, &key, "").status, 404);
+}
+
+/// The rows of a Parquet file or an Arrow stream, null columns left out.
+fn rows_of(accept: &str, bytes: Vec<u8>) -> Vec<Value> {
+    let batches: Vec<RecordBatch> = if accept.ends_with("parquet") {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).unwrap();
+        builder.build().unwrap().map(Result::unwrap).collect()
+    } else {
+        StreamReader::try_new(&bytes[..], None).unwrap().map(Result::unwrap).collect()
+    };
+    let mut writer = arrow::json::LineDelimitedWriter::new(Vec::new());
+    writer.write_batches(&batches.iter().collect::<Vec<_>>()).unwrap();
+    writer.finish().unwrap();
+    let lines = String::from_utf8(writer.into_inner()).unwrap();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A row of JSON as forms of columns have it: records as text, nothing that is null.
+fn in_columns(row: &Value) -> Value {
+    let shown = |value: &Value| if value.is_string() { value.clone() } else { json!(value.to_string()) };
+    let fields = row.as_object().unwrap().iter().filter(|(_, value)| !value.is_null());
+    Value::Object(fields.map(|(name, value)| (name.clone(), shown(value))).collect())
+}
+
+#[test]
+fn webhooks_and_their_deliveries_come_as_tables_like_other_lists() {
+    let live = Live::new();
+    let server = LiveServer::start(&live.store(), local(20));
+    let ((_, key), (_, other)) = (server.key(), server.key());
+    let receiver = Receiver::start(|_| OK.to_owned());
+    let (id, _) = server.webhook(&key, &receiver.url("in"));
+    server.webhook(&key, &receiver.url("out"));
+    let deliveries = format!("/v1/webhooks/{id}/deliveries");
+    for _ in 0..2 {
+        assert_eq!(server.call("POST", &format!("/v1/webhooks/{id}/test"), &key, "").status, 200);
+    }
+    within(Duration::from_secs(20), "both tests are delivered", || {
+        let list = server.call("GET", &deliveries, &key, "").json();
+        list["data"].as_array().unwrap().iter().filter(|one| one["status"] == "delivered").count() == 2
+    });
+    let ask = |path: &str, key: &str, accept: &str| {
+        let headers = [("X-API-Key", key), ("Accept", accept)];
+        Client::connect(server.address).unwrap().send("GET", path, &headers, b"").unwrap()
+    };
+    for (list, names, nested) in [
+        (
+            "/v1/webhooks",
+            "id,target_url,event_type,status,status_reason,filters,created_at,created_at_ts",
+            "\"{\"\"blockchain\"\":\"\"ethereum\"\",",
+        ),
+        (
+            deliveries.as_str(),
+            "event_id,event_type,status,created_at,created_at_ts,next_attempt_at,next_attempt_at_ts,finished_at,\
+             finished_at_ts,attempts",
+            "\"[{\"\"",
+        ),
+    ] {
+        let path = format!("{list}?limit=1&offset=1&nonsense=1");
+        let row = ask(&path, &key, "application/json").json()["data"][0].clone();
+        let csv = ask(&path, &key, "text/csv");
+        assert_eq!((csv.status, csv.header("content-type")), (200, "text/csv"), "{list}");
+        assert_eq!((csv.header("x-total-count"), csv.header("x-warnings")), ("2", "unknown_field:nonsense"));
+        assert_eq!((csv.header("x-credit-cost"), csv.header("x-request-id").len()), ("0", 36));
+        assert!(!csv.header("x-credit-remaining").is_empty() && !csv.headers.contains_key("x-next-cursor"));
+        let text = String::from_utf8(csv.body).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!((lines.len(), lines[0]), (2, names), "{text}");
+        let made = row["created_at"].as_str().unwrap();
+        let secs = made.parse::<Timestamp>().unwrap().secs();
+        assert!(lines[1].contains(&format!(",{made},{secs}")) && lines[1].contains(nested), "{text}");
+        let lines = ask(&path, &key, "application/x-ndjson");
+        assert_eq!(serde_json::from_slice::<Value>(&lines.body).unwrap(), row, "{list}");
+        for accept in ["application/vnd.apache.parquet", "application/vnd.apache.arrow.stream"] {
+            let reply = ask(&path, &key, accept);
+            assert_eq!((reply.status, reply.header("content-type")), (200, accept), "{list}");
+            assert_eq!(rows_of(accept, reply.body), [in_columns(&row)], "{list}");
+        }
+        let refused = ask(list, &key, "text/html");
+        assert_eq!((refused.status, refused.error().0.as_str()), (406, "not_acceptable"), "{list}");
+        assert_eq!(ask(&format!("{list}?limit=1001"), &key, "text/csv").error().0, "bad_request");
+    }
+    let nothing = ask("/v1/webhooks", &other, "text/csv");
+    assert_eq!(nothing.header("x-total-count"), "0");
+    assert_eq!(String::from_utf8(nothing.body).unwrap().lines().count(), 1);
+    assert_eq!(ask(&deliveries, &other, "text/csv").error().0, "not_found");
+    let no_list = ask(&format!("/v1/webhooks/{id}"), &key, "text/csv");
+    assert_eq!((no_list.status, no_list.error().0.as_str()), (406, "not_acceptable"));
+    assert_eq!(ask(&format!("/v1/webhooks/{id}"), &key, "text/csv, */*;q=0.1").status, 200);
 }
 
 #[test]

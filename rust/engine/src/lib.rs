@@ -46,4 +46,4 @@ pub use request::{
 };
 pub use rows::{Excluded, TransferRow};
 pub use scope::{Bound, FilterCriteria};
-pub use table::{Column, ColumnKind, SinkClosed, TableHead, TableSink};
+pub use table::{Column, ColumnKind, SinkClosed, TableHead, TableSink, columns};

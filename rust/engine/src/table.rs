@@ -5,9 +5,9 @@
 
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use serde::Serialize;
+use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayItems, Schema, SchemaType, Type};
-use utoipa::{PartialSchema, ToSchema};
 
 use crate::analyses::Analysis;
 use crate::request::Warnings;
@@ -99,7 +99,7 @@ pub(crate) trait List: Analysis {
 
     /// Its columns, in the order of the fields.
     fn columns() -> Vec<Column> {
-        columns_of(&Self::Row::schema())
+        columns::<Self::Row>()
     }
 }
 
@@ -154,6 +154,12 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// The columns of a list whose rows are such records: their fields, in their order.
+#[must_use]
+pub fn columns<R: ToSchema>() -> Vec<Column> {
+    columns_of(&R::schema())
+}
+
 /// The columns of a record, from its description.
 fn columns_of(record: &RefOr<Schema>) -> Vec<Column> {
     match record {
@@ -200,7 +206,7 @@ mod tests {
 
     #[test]
     fn columns_are_the_fields_of_a_row_in_their_order() {
-        let columns = columns_of(&TransferRow::schema());
+        let columns = columns::<TransferRow>();
         let kind = |name: &str| columns.iter().find(|column| column.name == name).map(|column| column.kind);
         assert_eq!(columns[0], Column { name: "id".to_owned(), kind: ColumnKind::Text });
         assert_eq!(kind("timestamp"), Some(ColumnKind::Integer));

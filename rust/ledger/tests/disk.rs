@@ -151,6 +151,29 @@ fn imports_are_versions_that_can_be_rolled_back() {
     assert_eq!(versions[1].source, "second.json");
 }
 
+#[test]
+fn blocks_without_a_transaction_are_held_as_well_in_the_tail_and_final() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut live = writer(folder.path());
+    let empty = |number| Batch { transactions: Vec::new(), ..tail_block(number, 1, 1) };
+    for batch in [tail_block(5, 1, 1), empty(6), empty(7)] {
+        live.append_tail_block(batch).unwrap();
+    }
+    let held = || {
+        let coverage = Store::open(folder.path()).unwrap().current().unwrap().coverage()[&CHAIN].clone();
+        (coverage.first_block, coverage.last_block, coverage.last_time)
+    };
+    let time = |number| Some(empty(number).blocks[0].time);
+    assert_eq!(held(), (Some(5), Some(7), time(7)));
+    live.seal_tail(CHAIN, 6).unwrap();
+    assert_eq!(held(), (Some(5), Some(7), time(7)));
+    live.seal_tail(CHAIN, 7).unwrap();
+    assert_eq!(held(), (Some(5), Some(7), time(7)));
+    live.append_tail_block(empty(8)).unwrap();
+    live.roll_back_tail(CHAIN, 7).unwrap();
+    assert_eq!(held(), (Some(5), Some(7), time(7)));
+}
+
 fn block_hash(number: u64, fork: u8) -> BlockHash {
     let mut bytes = [fork; 32];
     bytes[..8].copy_from_slice(&number.to_be_bytes());

@@ -3,7 +3,8 @@
 /// A form that a table is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Text with commas and a line of names (RFC 4180). Times have a second column in ISO 8601; lists are joined by `;`.
+    /// Text with commas and a line of names (RFC 4180). Times have two columns, epoch seconds and ISO 8601; lists are joined
+    /// by `;`.
     Csv,
     /// One JSON object per line.
     Ndjson,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray, StringBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, StringArray, StringBuilder};
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use headwater_engine::{Column, ColumnKind, TableHead};
@@ -38,26 +38,29 @@ pub(crate) fn schema_of(columns: &[Column], head: &TableHead) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, metadata))
 }
 
-/// Whether a column holds epoch seconds.
-fn is_time(field: &Field) -> bool {
+/// What stands behind a column of times: of epoch seconds their ISO form, of ISO texts their epoch seconds.
+fn other_form(field: &Field) -> Option<Field> {
     let name = field.name().as_str();
     let named = name == "ts" || name == "mcap_updated_at";
     let ended = ["timestamp", "_ts", "_activity"].iter().any(|ending| name.ends_with(ending));
-    *field.data_type() == DataType::Int64 && (named || ended)
+    match field.data_type() {
+        DataType::Int64 if named || ended => Some(Field::new(format!("{name}_iso"), DataType::Utf8, true)),
+        DataType::Utf8 if name.ends_with("_at") => Some(Field::new(format!("{name}_ts"), DataType::Int64, true)),
+        _ => None,
+    }
 }
 
-/// The columns as CSV has them: behind each time its ISO form, lists as text.
+/// The columns as CSV has them: behind each time its other form, lists as text.
 pub(crate) fn flat(schema: &Schema) -> SchemaRef {
     let fields: Vec<Field> = schema
         .fields()
         .iter()
         .flat_map(|field| {
-            let iso = is_time(field).then(|| Field::new(format!("{}_iso", field.name()), DataType::Utf8, true));
             let column = match field.data_type() {
                 DataType::List(_) => Field::new(field.name(), DataType::Utf8, true),
                 _ => field.as_ref().clone(),
             };
-            [Some(column), iso].into_iter().flatten()
+            [Some(column), other_form(field)].into_iter().flatten()
         })
         .collect();
     Arc::new(Schema::new(fields))
@@ -71,7 +74,11 @@ pub(crate) fn flattened(batch: &RecordBatch, into: &SchemaRef) -> Result<RecordB
             DataType::List(_) => joined(column),
             _ => Arc::clone(column),
         };
-        [Some(shown), is_time(field).then(|| iso(column))].into_iter().flatten()
+        let other = other_form(field).map(|other| match other.data_type() {
+            DataType::Int64 => epoch(column),
+            _ => iso(column),
+        });
+        [Some(shown), other].into_iter().flatten()
     });
     RecordBatch::try_new(Arc::clone(into), columns.collect())
 }
@@ -80,6 +87,12 @@ fn iso(column: &ArrayRef) -> ArrayRef {
     let times = column.as_primitive::<Int64Type>();
     let texts = times.iter().map(|time| time.map(|secs| Timestamp::new(secs).to_string()));
     Arc::new(texts.collect::<StringArray>())
+}
+
+fn epoch(column: &ArrayRef) -> ArrayRef {
+    let texts = column.as_string::<i32>();
+    let times = texts.iter().map(|text| text?.parse().ok().map(Timestamp::secs));
+    Arc::new(times.collect::<Int64Array>())
 }
 
 fn joined(column: &ArrayRef) -> ArrayRef {

@@ -149,6 +149,23 @@ fn csv_has_a_line_of_names_times_twice_and_lists_as_text() {
 }
 
 #[test]
+fn a_table_of_prices_has_a_row_for_every_symbol_in_the_order_of_the_request() {
+    let desk = desk();
+    let request = json!({"symbols": ["nope", "ETH", "none"], "at": 60});
+    let (csv, told) = written(&desk, "rates", &request, Format::Csv);
+    let expected = "symbol,price_usd,ts,ts_iso,price\nnope,,,,\neth,2000.0,0,1970-01-01T00:00:00Z,\nnone,,,,\n";
+    assert_eq!((String::from_utf8(csv).unwrap().as_str(), told.rows), (expected, 3));
+    let (lines, _) = written(&desk, "rates", &request, Format::Ndjson);
+    let lines: Vec<Value> =
+        String::from_utf8(lines).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let answer = desk.answer(endpoint("rates").unwrap(), &request, &Cancel::new()).unwrap().value();
+    assert_eq!(lines[1], answer["rates"][0]);
+    let missing = answer["missing"].as_array().unwrap().iter();
+    let missing: Vec<Value> = missing.map(|symbol| json!({"symbol": symbol, "price_usd": null, "ts": null})).collect();
+    assert_eq!([&lines[0], &lines[2]], [&missing[0], &missing[1]]);
+}
+
+#[test]
 fn a_list_without_rows_is_a_table_without_rows() {
     let desk = desk();
     let mut request = request();

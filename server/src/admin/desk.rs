@@ -124,6 +124,7 @@ pub(super) fn explain(error: &StateError) -> Problem {
         StateError::UnknownKey(_)
         | StateError::UnknownAdmin(_)
         | StateError::UnknownPlan(_)
+        | StateError::DefaultPlan
         | StateError::UnknownCharge(_) => Problem::new(Status::NotFound, text),
         StateError::DeadKey(_) | StateError::Occupied { .. } => Problem::new(Status::Conflict, text),
         StateError::BadName(_) => Problem::invalid(Reason::InvalidValue, Some("name"), text),

@@ -91,8 +91,11 @@ pub(super) async fn rotate(admin: Admin, Named(id): Named, request: Request) -> 
             let message = format!("grace_hours: {grace_hours} is more than the {LONGEST_GRACE} of a year");
             return Err(Problem::invalid(Reason::InvalidValue, Some("grace_hours"), message));
         }
-        let name = format!("in place of {id}");
-        let made = admin.change(move |office| office.rotate_key(&id, grace_hours * 3600)).await?;
+        let rotated = admin.change(move |office| {
+            let name = office.key(&id)?.name;
+            Ok((office.rotate_key(&id, grace_hours * 3600)?, name))
+        });
+        let (made, name) = rotated.await?;
         Ok(shown(&made, &name))
     };
     admin.answer(made.await)

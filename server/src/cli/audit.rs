@@ -1,6 +1,7 @@
 //! `headwater audit`.
 
 use clap::Subcommand;
+use headwater_types::text::shortened;
 use serde_json::json;
 
 use super::error::Failure;
@@ -10,7 +11,6 @@ use crate::state::{AuditFilter, AuditListing, ChangeListing};
 
 /// What `audit` takes.
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
@@ -27,18 +27,14 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "REQUEST_ID", value_parser = cursor)]
     before: Option<String>,
     /// At most so many, newest first.
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, global = true, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit: u32,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// List what the back office changed, newest first, with what was there before and after.
-    Changes {
-        /// At most so many.
-        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-        limit: u32,
-    },
+    Changes,
 }
 
 /// Reads a time as Unix seconds.
@@ -54,26 +50,40 @@ fn time(text: &str) -> Result<i64, String> {
 
 /// Shows requests, or changes of the back office.
 pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
-    let home = shared.existing()?;
-    if let Some(Command::Changes { limit }) = arguments.command {
+    let Arguments { command, key, status, since, before, limit } = arguments;
+    if let Some(Command::Changes) = command {
+        if key.is_some() || status.is_some() || since.is_some() || before.is_some() {
+            return Err(Failure::usage(
+                "--key, --status, --since and --before choose requests: leave them out of changes",
+            ));
+        }
+        let home = shared.existing()?;
         let changes = home.consult(|office| office.changes(None, limit))?;
         return output.report(&json!({"changes": changes}), || change_lines(&changes));
     }
-    let Arguments { key, status, since, before, limit, .. } = arguments;
     let from_ms = since.map(|secs| secs.saturating_mul(1000));
     let filter = AuditFilter { key_id: key, status, from_ms, before, limit };
-    let requests = home.consult(|office| office.audit(&filter))?;
+    let requests = shared.existing()?.consult(|office| office.audit(&filter))?;
     output.report(&json!({"requests": requests}), || request_lines(&requests))
+}
+
+/// Parameters as the cell of a table has them.
+fn one_line(parameters: &str) -> String {
+    /// Characters of them.
+    const SHOWN: usize = 200;
+    shortened(&parameters.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN)
 }
 
 fn request_lines(requests: &[AuditListing]) -> Vec<String> {
     if requests.is_empty() {
         return vec!["no request fits".to_owned()];
     }
-    let head = ["time", "request", "key", "method", "endpoint", "status", "cost", "ms", "bytes"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let mut head = vec!["time", "request", "key", "method", "endpoint", "status", "cost", "ms", "bytes"];
+    let with_parameters = requests.iter().any(|request| request.parameters.is_some());
+    head.extend(with_parameters.then_some("parameters"));
+    let mut rows = vec![head.into_iter().map(str::to_owned).collect()];
     rows.extend(requests.iter().map(|request| {
-        vec![
+        let mut row = vec![
             date(request.ts_ms / 1000),
             request.request_id.clone(),
             request.key_id.clone().unwrap_or_default(),
@@ -83,7 +93,9 @@ fn request_lines(requests: &[AuditListing]) -> Vec<String> {
             request.cost.to_string(),
             request.duration_ms.to_string(),
             request.bytes.to_string(),
-        ]
+        ];
+        row.extend(with_parameters.then(|| one_line(request.parameters.as_deref().unwrap_or_default())));
+        row
     }));
     table(&rows)
 }

@@ -1,6 +1,6 @@
 //! `headwater credits`.
 
-use clap::Subcommand;
+use clap::{ArgGroup, Subcommand};
 use serde_json::json;
 
 use super::error::Failure;
@@ -24,12 +24,13 @@ enum Command {
         #[arg(value_parser = clap::value_parser!(i64).range(1..))]
         amount: i64,
     },
-    /// Give back what a request cost, or all that a killed server may have charged for answers that never arrived.
+    /// Give back what a request cost, or all that a killed server may have charged for answers that never arrived: name
+    /// the request, or say --lost.
+    #[command(group(ArgGroup::new("what").required(true).args(["request_id", "lost"])))]
     Refund {
-        /// Id of the request.
-        #[arg(required_unless_present = "lost", conflicts_with = "lost")]
+        /// Id of the request, as `X-Request-Id` of its answer, `audit` and `credits lost` show it.
         request_id: Option<String>,
-        /// Every charge whose answer may be lost.
+        /// Every charge whose answer may be lost, as `credits lost` lists them.
         #[arg(long)]
         lost: bool,
     },

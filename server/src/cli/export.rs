@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Only this chain; may be given more than once [default: all].
-    #[arg(long)]
+    #[arg(long, value_parser = super::chain())]
     chain: Vec<Chain>,
 }
 

@@ -18,7 +18,7 @@ use super::progress::{Bar, Unit};
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// The chain, for files that do not name one. Files that cannot be of it are refused.
-    #[arg(long)]
+    #[arg(long, value_parser = super::chain())]
     chain: Option<Chain>,
     /// The format, where it shall not be detected.
     #[arg(long, value_parser = format)]

@@ -25,10 +25,10 @@ enum Command {
         /// Credits to begin with.
         #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
         credits: i64,
-        /// Make a `hw_test_` key.
+        /// Make a `hw_test_` key, which is billed like any other: the prefix tells people what it is for.
         #[arg(long)]
         test: bool,
-        /// Its plan [default: default].
+        /// Its plan, one that `plans list` shows [default: default].
         #[arg(long)]
         plan: Option<String>,
     },
@@ -43,7 +43,7 @@ enum Command {
     Rotate {
         /// Id of the key.
         id: String,
-        /// How long the old key stays good, in hours.
+        /// How long the old key stays good, in hours; 0 ends it at once.
         #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(0..=8760))]
         grace_hours: u32,
     },
@@ -68,8 +68,11 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
             output.report(&json!({"id": id, "revoked": true}), || vec![format!("{id} is revoked")])
         }
         Command::Rotate { id, grace_hours } => {
-            let made = shared.existing()?.office(&actor(), |office| office.rotate_key(&id, grace_hours * 3600))?;
-            show(output, &made, &format!("in place of {id}"))
+            let (made, name) = shared.existing()?.office(&actor(), |office| {
+                let name = office.key(&id)?.name;
+                Ok((office.rotate_key(&id, grace_hours * 3600)?, name))
+            })?;
+            show(output, &made, &name)
         }
     }
 }

@@ -27,9 +27,11 @@ mod verify;
 mod versions;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
+use headwater_types::Chain;
 
 use crate::config::{Config, ConfigError};
 use crate::state::{Access, Db, Home, Office, Place, StateError};
@@ -46,35 +48,39 @@ struct Arguments {
     command: Command,
 }
 
+/// Where help shows what every command takes, apart from what it takes itself.
+const EVERYWHERE: &str = "Options of every command";
+
 /// What every command takes.
 #[derive(Debug, clap::Args)]
 struct Shared {
     /// Folder of the chain data.
-    #[arg(long, global = true, env = "HEADWATER_STORE", value_name = "DIR")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, env = "HEADWATER_STORE", value_name = "DIR")]
     store: Option<PathBuf>,
     /// Folder of keys, credits and audit, or a postgres:// address [default: DIR.state beside the store].
-    #[arg(long, global = true, env = "HEADWATER_STATE", value_name = "DIR|ADDRESS", hide_env_values = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE, env = "HEADWATER_STATE", hide_env_values = true)]
+    #[arg(value_name = "DIR|ADDRESS")]
     state: Option<String>,
     /// Folder of the secrets of a state in PostgreSQL, equal on all replicas.
-    #[arg(long, global = true, env = "HEADWATER_AUTH_SECRETS_DIR", value_name = "DIR")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, env = "HEADWATER_AUTH_SECRETS_DIR", value_name = "DIR")]
     secrets_dir: Option<PathBuf>,
     /// The TOML file of settings that `serve` is started with, which says where the above are too.
-    #[arg(long, global = true, env = "HEADWATER_CONFIG", value_name = "FILE")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, env = "HEADWATER_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
     /// Print JSON in place of tables, for scripts.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Write a seeded economy on four chains.
+    /// Write a made-up economy on four chains into the store, the same for the same seed: for looking around.
     Simulate(simulate::Arguments),
     /// Read chain data from files into the store.
     Ingest(ingest::Arguments),
-    /// Token registries.
+    /// Token registries: imported, listed, rolled back.
     Tokens(tokens::Arguments),
-    /// Prices and exchange rates.
+    /// Prices and exchange rates: imported, listed, rolled back.
     Prices(prices::Arguments),
     /// Ask any data endpoint, without HTTP or billing.
     Query(query::Arguments),
@@ -82,17 +88,17 @@ enum Command {
     Export(export::Arguments),
     /// Run the HTTP gateway.
     Serve(serve::Arguments),
-    /// API keys.
+    /// API keys: made, listed, revoked, rotated.
     Keys(keys::Arguments),
-    /// Credits.
+    /// Credits of keys: added, given back.
     Credits(credits::Arguments),
     /// Plans: what keys may do, and how often.
     Plans(plans::Arguments),
-    /// Keys of the admin listener.
+    /// Keys of the admin listener: made, listed, revoked.
     Admin(admin::Arguments),
     /// What was requested, and what the back office changed.
     Audit(audit::Arguments),
-    /// Calls and credits of an account.
+    /// Calls and credits of a key's account in this month.
     Usage(usage::Arguments),
     /// The state of the gateway: made, copied, restored, checked.
     State(state::Arguments),
@@ -191,6 +197,7 @@ impl Shared {
                 ));
             }
         };
+        check_secrets(&place, config.secrets_dir.as_deref())?;
         Ok((place, config.secrets_dir))
     }
 
@@ -214,6 +221,22 @@ impl Shared {
         }
         Ok(Home::open_existing(&place, secrets.as_deref())?)
     }
+}
+
+/// The secrets of a state in PostgreSQL stand in a folder, which nobody can guess.
+fn check_secrets(place: &Place, secrets: Option<&Path>) -> Result<(), Failure> {
+    match (place, secrets) {
+        (Place::Postgres(_), None) => Err(Failure::usage(
+            "a state in PostgreSQL has its secrets in a folder of their own, and none is named: give --secrets-dir DIR, \
+             or set auth.secrets_dir in the configuration; `headwater state init` makes the files of a new state there",
+        )),
+        (Place::Folder(_), _) | (Place::Postgres(_), Some(_)) => Ok(()),
+    }
+}
+
+/// Reads the name of a chain; help shows all of them.
+fn chain() -> impl TypedValueParser<Value = Chain> {
+    PossibleValuesParser::new(Chain::all().map(Chain::name)).try_map(|name| name.parse::<Chain>())
 }
 
 /// Reads the name of a key.

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Subcommand;
+use clap::{ArgGroup, Subcommand};
 use serde_json::json;
 
 use super::error::Failure;
 use super::output::{Output, table};
 use super::{Shared, actor};
 use crate::gateway::{Plan, Rate};
-use crate::state::StateError;
+use crate::state::{DEFAULT_PLAN, StateError};
 
 /// What `plans` takes.
 #[derive(Debug, clap::Args)]
@@ -22,23 +22,24 @@ pub(super) struct Arguments {
 enum Command {
     /// List plans: those that are stored, and the default one as `serve` would take it from its settings.
     List,
-    /// Make a plan or change it; what its definition leaves out is as in the default plan.
+    /// Make a plan or change it; what its definition leaves out is as Headwater comes, whatever limits.* say.
+    #[command(group(ArgGroup::new("plan").required(true).args(["file", "definition"])))]
     Set {
         /// Its name; `default` is the plan of every key that has no other.
         name: String,
         /// A file with the definition as JSON.
-        #[arg(long, value_name = "FILE", required_unless_present = "definition", conflicts_with = "definition")]
+        #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
         /// The definition, such as `{"heavy": {"per_second": 10, "burst": 20}}`.
         #[arg(long, value_name = "JSON")]
         definition: Option<String>,
     },
-    /// Remove a plan; its keys are left with the default one.
+    /// Remove a plan; its keys are left with the default one. A stored `default` gives way to limits.* of the settings.
     Remove {
         /// Its name.
         name: String,
     },
-    /// Give the account of a key another plan.
+    /// Give the account of a key another plan; it holds for all keys of that account.
     Assign {
         /// Id of the key.
         key: String,
@@ -63,7 +64,12 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
         }
         Command::Remove { name } => {
             shared.existing()?.office(&actor(), |office| office.remove_plan(&name))?;
-            output.report(&json!({"name": name, "removed": true}), || vec![format!("the plan {name} is removed")])
+            let left = match name.as_str() {
+                DEFAULT_PLAN => "its keys go by limits.* of the configuration",
+                _ => "its keys have the plan default",
+            };
+            let lines = || vec![format!("the plan {name} is removed: {left}")];
+            output.report(&json!({"name": name, "removed": true}), lines)
         }
         Command::Assign { key, name } => {
             shared.existing()?.office(&actor(), |office| office.assign_plan(&key, &name))?;

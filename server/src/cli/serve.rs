@@ -8,11 +8,11 @@ use std::time::Duration;
 use headwater_ledger::Store;
 use tracing_subscriber::EnvFilter;
 
-use super::Shared;
 use super::error::Failure;
 use super::interrupt::{outlive_hangups, stop_signal};
 use super::output::Output;
 use super::panics;
+use super::{Shared, check_secrets};
 use crate::admin;
 use crate::config::{AdminListen, Config, LogFormat};
 use crate::events::webhook::egress::{EgressSettings, Policy, authorities};
@@ -26,10 +26,10 @@ pub(super) struct Arguments {
     /// Address and port [default: 127.0.0.1:8080]; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
-    /// Address and port of the admin listener, or none [default: 127.0.0.1:8081].
+    /// Address and port of the admin listener, or `none` for no such listener [default: 127.0.0.1:8081].
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<AdminListen>,
-    /// One setting, such as auth.required=false; stands before file and environment.
+    /// One setting, such as auth.required=false; stands before file and environment. May be given more than once.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
 }
@@ -50,6 +50,7 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
         Some(state) => Place::parse(state)?,
         None => Place::Folder(Home::beside(&store)),
     };
+    check_secrets(&place, config.secrets_dir.as_deref())?;
     start_log(&config);
     panics::log_panics();
     // Before anything is begun: what cannot be served with leaves nothing behind.
@@ -65,6 +66,8 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
         body_limit: config.body_bytes,
         memory_bytes: config.memory_mib << 20,
         query_memory_bytes: config.query_memory_mib << 20,
+        deadlines: config.deadlines.clone(),
+        audit_parameters: config.audit_parameters,
         limits: config.limits(),
         trusted_proxies: config.trusted_proxies.clone(),
         ..Settings::default()

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use headwater_ledger::Cancel;
 use headwater_ledger::store::Writer;
 use headwater_simulate::{Destination, Preset, SimulateReport, simulate};
@@ -16,8 +17,8 @@ use super::progress::{Bar, Unit};
 /// What `simulate` takes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Size of the economy.
-    #[arg(long, default_value_t = Preset::Demo)]
+    /// Size of the economy: about 50 thousand transfers, 1 million, 20 million or 200 million.
+    #[arg(long, default_value_t = Preset::Demo, value_parser = preset())]
     preset: Preset,
     /// Seed of all chance: the same seed gives the same economy.
     #[arg(long, default_value_t = 1)]
@@ -25,6 +26,11 @@ pub(super) struct Arguments {
     /// Folder for the ground truth.
     #[arg(long, value_name = "DIR")]
     truth: Option<PathBuf>,
+}
+
+/// Reads the name of a size; help shows all of them.
+fn preset() -> impl TypedValueParser<Value = Preset> {
+    PossibleValuesParser::new(Preset::ALL.map(Preset::name)).try_map(|name| name.parse::<Preset>())
 }
 
 /// Writes the economy of a seed into the store.

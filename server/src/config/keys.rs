@@ -1,7 +1,9 @@
 //! Every key of the configuration: its name, what it takes, how it is shown.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use headwater_engine::ENDPOINTS;
 use toml::Value;
 
 use super::{Config, LogFormat, Overflow};
@@ -119,6 +121,12 @@ pub(super) const KEYS: &[Key] = &[
         show: |config| config.audit_days.unwrap_or(0).to_string(),
     },
     Key {
+        name: "audit.parameters",
+        expected: "true or false",
+        set: |config, value| truth(value).map(|kept| config.audit_parameters = kept),
+        show: |config| config.audit_parameters.to_string(),
+    },
+    Key {
         name: "credits.refund_lost",
         expected: "true or false",
         set: |config, value| truth(value).map(|refund| config.refund_lost = refund),
@@ -153,6 +161,18 @@ pub(super) const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "limits.queue_ms",
+        expected: "a number of milliseconds from 1 to 60000",
+        set: |config, value| between(value, 1, 60_000).map(|time| config.limits_queue_ms = time),
+        show: |config| config.limits_queue_ms.to_string(),
+    },
+    Key {
+        name: "limits.queue_length",
+        expected: "a number of calls from 1 to 100000",
+        set: |config, value| between(value, 1, 100_000).map(|count| config.limits_queue_length = count),
+        show: |config| config.limits_queue_length.to_string(),
+    },
+    Key {
         name: "limits.free",
         expected: RATE,
         set: |config, value| rate(value).map(|rate| config.limits_free = rate),
@@ -175,6 +195,48 @@ pub(super) const KEYS: &[Key] = &[
         expected: RATE,
         set: |config, value| rate(value).map(|rate| config.limits_heavy = rate),
         show: |config| config.limits_heavy.to_string(),
+    },
+    Key {
+        name: "limits.free_secs",
+        expected: SECONDS,
+        set: |config, value| seconds(value).map(|time| config.deadlines.free = time),
+        show: |config| config.deadlines.free.as_secs().to_string(),
+    },
+    Key {
+        name: "limits.light_secs",
+        expected: SECONDS,
+        set: |config, value| seconds(value).map(|time| config.deadlines.light = time),
+        show: |config| config.deadlines.light.as_secs().to_string(),
+    },
+    Key {
+        name: "limits.medium_secs",
+        expected: SECONDS,
+        set: |config, value| seconds(value).map(|time| config.deadlines.medium = time),
+        show: |config| config.deadlines.medium.as_secs().to_string(),
+    },
+    Key {
+        name: "limits.heavy_secs",
+        expected: SECONDS,
+        set: |config, value| seconds(value).map(|time| config.deadlines.heavy = time),
+        show: |config| config.deadlines.heavy.as_secs().to_string(),
+    },
+    Key {
+        name: "limits.endpoint_secs",
+        expected: "paths of data endpoints with a number of seconds from 1 to 3600, such as \"/v1/token/holders=120\"",
+        set: |config, value| {
+            let timed = |text: &String| {
+                let (path, time) = text.split_once('=')?;
+                let path = ENDPOINTS.iter().find(|endpoint| endpoint.path == path.trim())?.path.to_owned();
+                Some((path, seconds(&Value::String(time.trim().to_owned()))?))
+            };
+            config.deadlines.endpoints = list(value)?.iter().map(timed).collect::<Option<_>>()?;
+            Some(())
+        },
+        show: |config| {
+            let shown = |(path, time): (&String, &Duration)| format!("{path}={}", time.as_secs());
+            let listed: Vec<String> = config.deadlines.endpoints.iter().map(shown).collect();
+            if listed.is_empty() { nothing() } else { listed.join(", ") }
+        },
     },
     Key {
         name: "limits.concurrency",
@@ -345,6 +407,12 @@ const RATE: &str = "calls per second (1 to 100000), a slash and the burst (1 to 
 
 fn rate(value: &Value) -> Option<Rate> {
     text(value)?.parse().ok()
+}
+
+const SECONDS: &str = "a number of seconds from 1 to 3600";
+
+fn seconds(value: &Value) -> Option<Duration> {
+    between(value, 1, 3600).map(Duration::from_secs)
 }
 
 fn nothing() -> String {

@@ -10,10 +10,11 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use toml::Value;
 
-use crate::gateway::{LimitSettings, Plan, Rate, RedisAddress, Terms};
+use crate::gateway::{Deadlines, LimitSettings, Plan, Rate, RedisAddress, Terms};
 
 pub use error::{ConfigError, Origin};
 use keys::KEYS;
@@ -40,6 +41,9 @@ pub struct Config {
     /// `audit.retention_days`: how long requests are kept in the audit; 0 keeps them for ever. The credit ledger and the
     /// counts of usage stay whatever is set here.
     pub audit_days: Option<u32>,
+    /// `audit.parameters`: whether the audit keeps the parameters of calls of data, which say who asked about whom, or
+    /// only a digest of them.
+    pub audit_parameters: bool,
     /// `credits.refund_lost`: whether a start gives back what a killed server charged for answers that may never have
     /// arrived. Otherwise they are listed, and `headwater credits refund --lost` does it.
     pub refund_lost: bool,
@@ -63,6 +67,10 @@ pub struct Config {
     pub limits_enabled: bool,
     /// `limits.overflow`: what becomes of requests above the rate.
     pub limits_overflow: Overflow,
+    /// `limits.queue_ms`: how long a request may wait, where they do.
+    pub limits_queue_ms: u64,
+    /// `limits.queue_length`: requests of one key and endpoint that may wait at a time.
+    pub limits_queue_length: usize,
     /// `limits.free`: calls per second and burst of each free endpoint, for keys without a plan of their own.
     pub limits_free: Rate,
     /// `limits.light`: the same of light endpoints.
@@ -71,6 +79,9 @@ pub struct Config {
     pub limits_medium: Rate,
     /// `limits.heavy`: the same of heavy endpoints.
     pub limits_heavy: Rate,
+    /// `limits.free_secs`, `light_secs`, `medium_secs`, `heavy_secs`: how long a call of the class may take, and
+    /// `limits.endpoint_secs`: how long calls of single endpoints may.
+    pub deadlines: Deadlines,
     /// `limits.concurrency`: calls of one key at a time.
     pub limits_concurrency: u32,
     /// `limits.wrong_keys`: refused keys per second and burst of one address; beyond it nothing from there is looked at.
@@ -119,6 +130,7 @@ impl Default for Config {
             state: None,
             secrets_dir: None,
             audit_days: Some(400),
+            audit_parameters: false,
             refund_lost: false,
             auth_required: true,
             connections: terms.connections,
@@ -129,10 +141,13 @@ impl Default for Config {
             trusted_proxies: Vec::new(),
             limits_enabled: true,
             limits_overflow: limits.overflow,
+            limits_queue_ms: u64::try_from(limits.longest_wait.as_millis()).unwrap_or(u64::MAX),
+            limits_queue_length: limits.longest_line,
             limits_free: limits.plan.free,
             limits_light: limits.plan.light,
             limits_medium: limits.plan.medium,
             limits_heavy: limits.plan.heavy,
+            deadlines: Deadlines::default(),
             limits_concurrency: limits.plan.concurrency,
             limits_wrong_keys: limits.wrong_keys,
             limits_redis: None,
@@ -210,6 +225,8 @@ impl Config {
         LimitSettings {
             enabled: self.limits_enabled,
             overflow: self.limits_overflow,
+            longest_wait: Duration::from_millis(self.limits_queue_ms),
+            longest_line: self.limits_queue_length,
             plan: Arc::new(Plan {
                 free: self.limits_free,
                 light: self.limits_light,
@@ -248,10 +265,10 @@ impl Config {
         Ok(())
     }
 
-    /// Sets the keys that environment variables name. Variables of other sections are other people's.
+    /// Sets the keys that environment variables name. Variables of other sections with other names are other people's.
     ///
     /// # Errors
-    /// When a variable of one of our sections holds a key or value that does not exist.
+    /// When a variable names a key that does not exist, or holds a value that does not fit.
     pub fn read_environment(
         &mut self,
         variables: impl IntoIterator<Item = (String, String)>,
@@ -262,9 +279,11 @@ impl Config {
                 continue;
             };
             let key = format!("{}.{}", section.to_lowercase(), name.to_lowercase());
-            let ours = KEYS
-                .iter()
-                .any(|known| known.name.split_once('.').is_some_and(|(one, _)| key.starts_with(&format!("{one}."))));
+            // Of a section of ours, or of one that is none with the name of a key of ours: a slip of the pen.
+            let names = KEYS.iter().filter_map(|known| known.name.split_once('.'));
+            let ours = names.into_iter().any(|(one, other)| {
+                key.starts_with(&format!("{one}.")) || key.split_once('.').is_some_and(|(_, name)| name == other)
+            });
             if ours {
                 self.set(&key, &Value::String(value), &Origin::Environment(variable))?;
             }
@@ -350,9 +369,14 @@ mod tests {
             let text = from_file(content).unwrap_err().to_string();
             assert!(text.contains(named) && text.contains("headwater.toml"), "{text}");
         }
-        let variable = ("HEADWATER_AUTH_REQUIRE".to_owned(), "false".to_owned());
-        let text = Config::default().read_environment([variable]).unwrap_err().to_string();
-        assert!(text.contains("HEADWATER_AUTH_REQUIRE"), "{text}");
+        for name in ["HEADWATER_AUTH_REQUIRE", "HEADWATER_LIMTS_ENABLED"] {
+            let text =
+                Config::default().read_environment([(name.to_owned(), "false".to_owned())]).unwrap_err().to_string();
+            assert!(text.contains(name), "{text}");
+        }
+        for name in ["HEADWATER_CORPUS", "HEADWATER_BENCH_PYTHON", "LIMTS_ENABLED"] {
+            Config::default().read_environment([(name.to_owned(), "false".to_owned())]).unwrap();
+        }
     }
 
     #[test]
@@ -367,6 +391,9 @@ mod tests {
             ("webhooks.second_ms=0", "from 1 to 1000"),
             ("store.path=", "folder"),
             ("limits.light=50", "50/100"),
+            ("limits.heavy_secs=0", "from 1 to 3600"),
+            ("limits.endpoint_secs=/v1/holders=5", "/v1/token/holders=120"),
+            ("limits.queue_ms=two", "from 1 to 60000"),
             ("limits.redis=localhost", "redis://"),
             ("server.trusted_proxies=10.0.0.1, proxy", "10.0.0.1"),
         ] {

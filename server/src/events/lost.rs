@@ -9,7 +9,7 @@ use super::webhook::endpoints;
 use crate::state::{StateError, Tx, now_ms, sums};
 
 /// The type of the event, which nobody subscribes to and every webhook is sent.
-const KIND: &str = "events_lost";
+pub(crate) const LOST: &str = "events_lost";
 
 /// Writes down behind which position of the feed events are missing, and leaves every webhook an event that says so.
 pub(super) fn tell(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
@@ -23,17 +23,17 @@ pub(super) fn tell(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
     let last = tx.row("SELECT max(created_at_ms) FROM outbox_event", &[])?;
     let last = last.map_or(Ok(None), |row| row.maybe_int(0))?;
     let shown = |time_ms: i64| Timestamp::new(time_ms.div_euclid(1000)).to_string();
-    let digest = Sha256::new_with_prefix(KIND).chain_update(position.to_be_bytes()).chain_update(now.to_be_bytes());
+    let digest = Sha256::new_with_prefix(LOST).chain_update(position.to_be_bytes()).chain_update(now.to_be_bytes());
     let id = digest.finalize()[..16].iter().fold("evt_".to_owned(), |id, byte| format!("{id}{byte:02x}"));
     let message = "events were not made: the service was away longer than it keeps changes, or its store was made anew; \
                    ask for the transactions of that time";
     let body = json!({
         "id": id,
-        "type": KIND,
+        "type": LOST,
         "timestamp": shown(now),
         "data": {"last_event_at": last.map(shown), "message": message},
     });
     let (webhooks, body) = (endpoints::ids(tx)?, body.to_string());
     let webhooks = webhooks.iter().map(String::as_str).collect();
-    deliveries::add(tx, &[Addressed { id: &id, kind: KIND, body: &body, webhooks }], now)
+    deliveries::add(tx, &[Addressed { id: &id, kind: LOST, body: &body, webhooks }], now)
 }

@@ -19,6 +19,7 @@ use super::webhook::endpoints;
 use super::{cursors, lost};
 use crate::gateway::{Gateway, causes};
 use crate::state::{StateError, Tx, now_ms, sums};
+use crate::trouble::Trouble;
 
 /// How often the feed is looked at.
 const LOOK: Duration = Duration::from_millis(50);
@@ -41,6 +42,7 @@ pub(crate) struct Outbox {
     webhooks: Option<endpoints::Fingerprint>,
     looked: tokio::time::Instant,
     pruned: tokio::time::Instant,
+    trouble: Trouble,
 }
 
 /// What came of following the feed for a while.
@@ -49,13 +51,17 @@ type Followed = (Follower, Result<Vec<Found>, Error>);
 impl Outbox {
     pub fn new(gateway: Gateway) -> Self {
         let now = tokio::time::Instant::now();
-        Self { gateway, follower: None, webhooks: None, looked: now, pruned: now }
+        Self { gateway, follower: None, webhooks: None, looked: now, pruned: now, trouble: Trouble::default() }
     }
 
     /// Runs until it is told to stop.
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
         while !*stop.borrow() {
-            let wait = match self.turn(&mut stop).await {
+            let turned = self.turn(&mut stop).await;
+            if turned.is_ok() {
+                self.trouble.over();
+            }
+            let wait = match turned {
                 Ok(true) => continue,
                 Ok(false) => LOOK,
                 Err(()) => AGAIN,
@@ -75,7 +81,7 @@ impl Outbox {
         };
         let position = follower.position();
         if let Err(error) = self.read_webhooks().await {
-            tracing::error!(error = causes(&error), "webhooks could not be read");
+            self.trouble.met("webhooks could not be read", &error);
             self.follower = Some(follower);
             return Err(());
         }
@@ -116,17 +122,17 @@ impl Outbox {
         let newest = match newest {
             Ok(Ok(newest)) => newest,
             Ok(Err(error)) => {
-                tracing::error!(error = causes(&error), "the change feed could not be read");
+                self.trouble.met("the change feed could not be read", &error);
                 return Err(());
             }
             Err(_) => return Err(()),
         };
         let position = self.gateway.state().write(move |tx| stored_position(tx, newest)).await.map_err(|error| {
-            tracing::error!(error = causes(&error), "the position in the change feed could not be read");
+            self.trouble.met("the position in the change feed could not be read", &error);
         })?;
         self.webhooks = None;
         self.read_webhooks().await.map_err(|error| {
-            tracing::error!(error = causes(&error), "webhooks could not be read");
+            self.trouble.met("webhooks could not be read", &error);
         })?;
         self.gateway.events().hub().begin(position);
         Ok(Follower::new(Arc::clone(self.gateway.ledgers()), position))
@@ -151,7 +157,7 @@ impl Outbox {
             Ok(true)
         });
         let lost = written.await.map_err(|error| {
-            tracing::error!(error = causes(&error), "the loss of events could not be written down");
+            self.trouble.met("the loss of events could not be written down", &error);
         })?;
         if lost {
             tracing::error!(
@@ -261,7 +267,7 @@ impl Outbox {
     ) -> Result<(endpoints::Fingerprint, Arc<[Row]>), ()> {
         let read = self.gateway.read_state(|tx| Ok((endpoints::fingerprint(tx)?, endpoints::watched(tx)?)));
         let (fingerprint, watched) = read.await.map_err(|error| {
-            tracing::error!(error = causes(&error), "webhooks could not be read");
+            self.trouble.met("webhooks could not be read", &error);
         })?;
         let told: Vec<Row> = found.iter().flat_map(rows_of).map(Row::without_webhooks).collect();
         let gateway = self.gateway.clone();
@@ -269,7 +275,7 @@ impl Outbox {
         match made.await {
             Ok(Ok(made)) => Ok((fingerprint, made.into_iter().chain(told).collect())),
             Ok(Err(error)) => {
-                tracing::error!(error = causes(&error), "events could not be made anew");
+                self.trouble.met("events could not be made anew", &error);
                 Err(())
             }
             Err(_) => {

@@ -1,7 +1,11 @@
 //! Which form of an answer the client takes (RFC 9110, 12.5.1).
 
 use axum::http::{HeaderMap, header};
+use headwater_engine::Column;
 use headwater_table::Format;
+
+use super::Problem;
+use super::problem::Status;
 
 /// The form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +46,32 @@ struct Range {
 /// named.
 pub(super) fn chosen(headers: &HeaderMap) -> Option<Form> {
     chosen_of(&Form::OFFERED, headers)
+}
+
+/// The columns and form of a table; `None` for JSON. What is no list has no columns.
+///
+/// # Errors
+/// A 406 where the client takes nothing that is given.
+pub(super) fn form_of(
+    headers: &HeaderMap,
+    columns: impl FnOnce() -> Option<Vec<Column>>,
+) -> Result<Option<(Vec<Column>, Format)>, Problem> {
+    match chosen(headers) {
+        Some(Form::Json) => Ok(None),
+        Some(Form::Table(format)) => match columns() {
+            Some(columns) => Ok(Some((columns, format))),
+            None if takes_json(headers) => Ok(None),
+            None => {
+                let message = "this answer is no list, so only application/json is given here: leave `Accept` out, or let it include that";
+                Err(Problem::new(Status::NotAcceptable, message))
+            }
+        },
+        None => {
+            let forms = Format::ALL.map(Format::media_type).join(", ");
+            let message = format!("`Accept` leaves out all that is given here: application/json, and of lists {forms}");
+            Err(Problem::new(Status::NotAcceptable, message))
+        }
+    }
 }
 
 /// Whether the client takes JSON, where nothing else is given.

@@ -9,6 +9,7 @@ use axum::extract::RawPathParams;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use headwater_engine::{Answer, Asked, Endpoint, Reason, Warning};
+use headwater_types::text::shortened;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
@@ -57,6 +58,13 @@ impl Read {
         }
         let warnings = self.warnings.iter().cloned().chain(answer.warnings).collect();
         Answer { warnings, ..answer }
+    }
+
+    /// What was sent as the audit keeps it where it does: path and query of a GET, the body of a POST.
+    pub fn parameters(&self) -> Box<str> {
+        /// Characters of them.
+        const KEPT: usize = 4096;
+        shortened(&String::from_utf8_lossy(&self.raw), KEPT).into()
     }
 }
 

@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
-use headwater_engine::{Answer, Column, Desk, Endpoint, ErrorKind, Shape, TableHead, Warning};
+use axum::http::{HeaderMap, HeaderName, Response};
+use headwater_engine::{Answer, Column, Desk, Endpoint, ErrorKind, Shape, TableHead};
 use headwater_table::Format;
 
-use super::accept::Form;
 use super::arguments::{self, Read};
 use super::pool::Stopped;
 use super::problem::{Status, causes};
@@ -62,10 +61,13 @@ impl Gateway {
         };
         // A repeated request is answered whatever is left of the credits, so its reservation comes last.
         let early = if key.is_none() { self.reserve(endpoint, caller).await? } else { None };
-        let form = form_of(&parts.headers, endpoint)?;
+        let form = accept::form_of(&parts.headers, || Desk::columns(endpoint))?;
         let read = self.read(endpoint, context, parts, body).await?;
         self.check_chains(endpoint, caller, read.asked.request())?;
         context.facts().parameter_hash = Some(read.parameter_hash);
+        if self.0.settings.audit_parameters {
+            context.facts().parameters = Some(read.parameters());
+        }
         head::release(parts);
         // Apart, here and below, so that what a request takes in memory is not that of its rarest form.
         match (key, caller) {
@@ -112,10 +114,10 @@ impl Gateway {
         form: Option<&(Vec<Column>, Format)>,
     ) -> Result<(), Problem> {
         let shape = if form.is_some() { Shape::Table } else { Shape::Envelope };
-        let (desk, read) = (self.0.desk.clone(), Arc::clone(read));
+        let (desk, read, budget) = (self.0.desk.clone(), Arc::clone(read), self.budget(endpoint));
         let checked = tokio::task::spawn_blocking(move || desk.check(endpoint, read.asked.request(), shape)).await;
         match checked.map_err(|_| Problem::internal())? {
-            Err(error) if matches!(error.kind, ErrorKind::InvalidInput(_)) => Err(explain(&error, endpoint, context)),
+            Err(error) if matches!(error.kind, ErrorKind::InvalidInput(_)) => Err(explain(&error, budget, context)),
             // Anything else the work itself meets.
             Ok(()) | Err(_) => Ok(()),
         }
@@ -292,8 +294,8 @@ impl Gateway {
             .await;
         match done {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(explain(&error, endpoint, context)),
-            Err(Stopped::Deadline) => Err(timed_out(endpoint)),
+            Ok(Err(error)) => Err(explain(&error, budget, context)),
+            Err(Stopped::Deadline) => Err(timed_out(budget)),
             Err(Stopped::ClientGone) => Err(Problem::new(Status::ClientGone, "the client went away")),
             Err(Stopped::Panicked) => {
                 tracing::error!(request_id = context.request_id.as_str(), endpoint = endpoint.path, "a call panicked");
@@ -327,14 +329,14 @@ impl Gateway {
                 let warnings = read.warnings.iter().cloned().chain(head.warnings).collect();
                 Ok((TableHead { warnings, ..head }, body))
             }
-            Ok(Ok(Err(error))) => Err(explain(&error, endpoint, context)),
+            Ok(Ok(Err(error))) => Err(explain(&error, budget, context)),
             Ok(Err(_)) => {
                 tracing::error!(request_id = context.request_id.as_str(), endpoint = endpoint.path, "a call panicked");
                 Err(Problem::internal())
             }
             Err(_) => {
                 context.stop();
-                Err(timed_out(endpoint))
+                Err(timed_out(budget))
             }
         }
     }
@@ -361,28 +363,12 @@ impl Gateway {
             context.facts().charged = Some((cost, remaining));
             response = self.send(response, context);
         }
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
-        let codes: Vec<String> = head.warnings.iter().map(warning_code).collect();
-        let said = [
-            (NEXT_CURSOR, head.next_cursor),
-            (TOTAL_COUNT, head.total.map(|total| total.to_string())),
-            (AS_OF_BLOCK, head.as_of_block.map(|block| block.to_string())),
-            (AMOUNT_UNIT, head.amount_unit),
-            (WARNINGS, (!codes.is_empty()).then(|| codes.join(", "))),
-        ];
-        for (name, text) in said {
-            // What no header can hold is left out of it: letters of a symbol, of a field that is not known.
-            let text = text.map(|text| text.replace(|letter: char| letter.is_ascii_control(), ""));
-            if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
-                headers.insert(name, value);
-            }
-        }
+        stream::say(response.headers_mut(), head, format);
         Ok(response)
     }
 
     fn budget(&self, endpoint: &Endpoint) -> Duration {
-        self.0.settings.budget_ms.map_or(Duration::from_secs(endpoint.class.budget_secs()), Duration::from_millis)
+        self.0.settings.deadlines.of(endpoint.path, endpoint.class)
     }
 
     /// Charges what was held and only then makes the answer: no commit, no 2xx.
@@ -438,39 +424,6 @@ impl Gateway {
 }
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
-const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
-const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
-const AS_OF_BLOCK: HeaderName = HeaderName::from_static("x-as-of-block");
-const AMOUNT_UNIT: HeaderName = HeaderName::from_static("x-amount-unit");
-const WARNINGS: HeaderName = HeaderName::from_static("x-warnings");
-
-/// A warning as a header says it: its code, and the field it is about.
-fn warning_code(warning: &Warning) -> String {
-    match &warning.field {
-        Some(field) => format!("{}:{field}", warning.code),
-        None => warning.code.clone(),
-    }
-}
-
-/// The columns and form of a table; `None` for JSON.
-fn form_of(headers: &HeaderMap, endpoint: &Endpoint) -> Result<Option<(Vec<Column>, Format)>, Problem> {
-    match accept::chosen(headers) {
-        Some(Form::Json) => Ok(None),
-        Some(Form::Table(format)) => match Desk::columns(endpoint) {
-            Some(columns) => Ok(Some((columns, format))),
-            None if accept::takes_json(headers) => Ok(None),
-            None => {
-                let message = "this answer is no list, so only application/json is given here: leave `Accept` out, or let it include that";
-                Err(Problem::new(Status::NotAcceptable, message))
-            }
-        },
-        None => {
-            let forms = Format::ALL.map(Format::media_type).join(", ");
-            let message = format!("`Accept` leaves out all that is given here: application/json, and of lists {forms}");
-            Err(Problem::new(Status::NotAcceptable, message))
-        }
-    }
-}
 
 fn unauthorized(message: &str) -> Problem {
     Problem::new(Status::Unauthorized, message)
@@ -489,18 +442,15 @@ fn insufficient(cost: i64) -> Problem {
     )
 }
 
-fn timed_out(endpoint: &Endpoint) -> Problem {
-    let seconds = endpoint.class.budget_secs();
-    Problem::new(
-        Status::GatewayTimeout,
-        format!("the query did not end within its {seconds} seconds: narrow it, or try again later"),
-    )
+fn timed_out(budget: Duration) -> Problem {
+    let message = format!("the query did not end within its {budget:?}: narrow it, or try again later");
+    Problem::new(Status::GatewayTimeout, message)
 }
 
-fn explain(error: &headwater_engine::Error, endpoint: &Endpoint, context: &Context) -> Problem {
+fn explain(error: &headwater_engine::Error, budget: Duration, context: &Context) -> Problem {
     match error.kind {
         ErrorKind::Cancelled if context.is_client_gone() => Problem::new(Status::ClientGone, "the client went away"),
-        ErrorKind::Cancelled => timed_out(endpoint),
+        ErrorKind::Cancelled => timed_out(budget),
         ErrorKind::InvalidInput(_)
         | ErrorKind::NotFound
         | ErrorKind::Overloaded

@@ -41,6 +41,8 @@ pub(super) struct Facts {
     /// Who calls where it is no key of an account.
     pub named: Option<KeyId>,
     pub parameter_hash: Option<[u8; 32]>,
+    /// The parameters themselves, where the audit is to keep them.
+    pub parameters: Option<Box<str>>,
     /// Id of the earlier request whose answer is given again.
     pub answered_id: Option<String>,
     /// Cost and balance of a charge that is committed, audit row included.
@@ -192,6 +194,7 @@ impl Context {
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             bytes,
             parameter_hash: facts.parameter_hash,
+            parameters: facts.parameters.clone(),
             ts_ms: self.started_ms,
         }
     }

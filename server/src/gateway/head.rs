@@ -64,6 +64,21 @@ pub(super) fn detached<B>(mut request: Request<B>) -> Request<B> {
     request
 }
 
+/// A head that is longer than the parser of the library reads on: more than a hundred lines, or 64 KiB.
+pub(super) fn endless() -> Problem {
+    let message = format!(
+        "the head of the request does not end: at most {URL} bytes of path and query, {LINES} header lines and {BYTES} \
+         bytes of headers are taken"
+    );
+    too_long(BYTES, message)
+}
+
+/// A head that is none.
+pub(super) fn unreadable() -> Problem {
+    Problem::new(Status::BadRequest, "this is no HTTP request: its first line or one of its headers cannot be read")
+        .because("invalid_value")
+}
+
 fn too_long(limit: usize, message: String) -> Problem {
     let details = Details { reason: "invalid_value".to_owned(), limit: Some(limit as u64), ..Details::default() };
     Problem { details: Some(Box::new(details)), ..Problem::new(Status::BadRequest, message) }

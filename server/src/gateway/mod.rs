@@ -8,6 +8,7 @@ mod accept;
 mod arguments;
 mod call;
 mod context;
+mod deadlines;
 mod enter;
 mod envelope;
 mod head;
@@ -39,6 +40,7 @@ use crate::events::{EventSettings, Events};
 use crate::routes;
 use crate::state::{Health, State, StateError, Tx};
 
+pub use deadlines::Deadlines;
 pub use envelope::Meta;
 pub use limits::{LimitSettings, NoRate, Plan, Rate, RedisAddress};
 pub use listener::{Terms, Tls, TlsError, bind, serve, serve_on};
@@ -75,8 +77,10 @@ pub struct Settings {
     pub memory_bytes: u64,
     /// Bytes that one of them may take.
     pub query_memory_bytes: u64,
-    /// Stands in for the deadlines of the cost classes, in milliseconds: for tests.
-    pub budget_ms: Option<u64>,
+    /// How long calls may take.
+    pub deadlines: Deadlines,
+    /// Whether the audit keeps the parameters of calls of data besides their digest.
+    pub audit_parameters: bool,
     /// Limits of callers.
     pub limits: LimitSettings,
     /// Proxies whose `X-Forwarded-For` is believed.
@@ -91,7 +95,8 @@ impl Default for Settings {
             cache_bytes: 64 << 20,
             memory_bytes: 512 << 20,
             query_memory_bytes: 128 << 20,
-            budget_ms: None,
+            deadlines: Deadlines::default(),
+            audit_parameters: false,
             limits: LimitSettings::default(),
             trusted_proxies: Vec::new(),
         }

@@ -10,29 +10,28 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use headwater_engine::{CostClass, Method, Pagination, Warning, Warnings, decode};
+use headwater_engine::{Column, CostClass, Method, Pagination, TableHead, Warning, Warnings, decode};
+use headwater_table::Format;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::accept::takes_json;
 use super::arguments::{self, Arguments};
 use super::pool::Ticket;
 use super::problem::{Status, causes};
 use super::repeat::{self, Turn};
-use super::{Context, Gate, Gateway, Meta, Problem};
+use super::{Context, Gate, Gateway, Meta, Problem, accept, stream};
 use crate::state::{Answered, Caller, Keep, Kept, StateError};
 
-/// How long a call may take.
-const BUDGET: Duration = Duration::from_secs(CostClass::Free.budget_secs());
-
 /// A route of the gateway's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct OwnRoute {
     /// The path, as limits, plans and audit name it.
     pub path: &'static str,
     /// What is read of a request besides its path.
     pub takes: Takes,
+    /// The columns of its answer as a table, where that is a list.
+    pub columns: Option<fn() -> Vec<Column>>,
 }
 
 /// What is read of a request besides its path.
@@ -59,6 +58,8 @@ pub(crate) struct Call {
     path: HashMap<String, String>,
     request: Value,
     warnings: Vec<Warning>,
+    /// The table that the client takes in place of JSON.
+    form: Option<(Vec<Column>, Format)>,
     /// Its place among the calls at work, held until it is over.
     _ticket: Ticket,
 }
@@ -105,7 +106,35 @@ impl Call {
             location: None,
             pagination: None,
             warnings: std::mem::take(&mut self.warnings),
-            again: None,
+            ..Reply::default()
+        }
+    }
+
+    /// A page of a list, in the form that the client takes.
+    pub async fn page<R: Serialize>(&mut self, rows: &[R], pagination: Pagination) -> Result<Reply, Problem> {
+        let Some(form) = self.form.take() else {
+            return Ok(Reply { pagination: Some(pagination), ..self.reply(&rows) });
+        };
+        let mut lines = Vec::new();
+        for row in rows {
+            serde_json::to_writer(&mut lines, row).expect("replies are made of maps with text for keys");
+            lines.push(b'\n');
+        }
+        let warnings = std::mem::take(&mut self.warnings);
+        let head = TableHead { total: pagination.total, warnings, ..TableHead::default() };
+        let encoded = tokio::task::spawn_blocking(move || {
+            stream::whole(&form, &head, &lines).map(|body| Table { head, format: form.1, body })
+        });
+        match encoded.await.map_err(|_| Problem::internal())? {
+            Ok(table) => Ok(Reply { table: Some(table), ..Reply::default() }),
+            Err(error) => {
+                tracing::error!(
+                    request_id = self.context.request_id.as_str(),
+                    error = causes(&error),
+                    "a table could not be encoded"
+                );
+                Err(Problem::internal())
+            }
         }
     }
 
@@ -114,7 +143,7 @@ impl Call {
     pub async fn repetition(&self, gateway: &Gateway) -> Result<Repetition, Problem> {
         let Some(key) = repeat::key(&self.headers)? else { return Ok(Repetition::Without) };
         let request_hash = gateway.state().book().parameter_hash(self.route.path, &self.raw);
-        let turn = gateway.repeats().turn(self.caller.account().id(), &key, BUDGET).await?;
+        let turn = gateway.repeats().turn(self.caller.account().id(), &key, gateway.own_budget(self.route)).await?;
         match gateway.kept(&self.caller, &key).await? {
             None => Ok(Repetition::First(Claim { key, request_hash, _turn: turn })),
             Some(kept) => self.again(gateway, request_hash, kept).map(Repetition::Again),
@@ -175,6 +204,14 @@ struct Again {
     body: Vec<u8>,
 }
 
+/// A list as a table, whole.
+#[derive(Debug)]
+struct Table {
+    head: TableHead,
+    format: Format,
+    body: Vec<u8>,
+}
+
 /// A success.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
@@ -184,6 +221,7 @@ pub(crate) struct Reply {
     pagination: Option<Pagination>,
     warnings: Vec<Warning>,
     again: Option<Again>,
+    table: Option<Table>,
 }
 
 impl Reply {
@@ -209,11 +247,6 @@ impl Reply {
             serde_json::from_slice::<Value>(body).ok().and_then(|body| Some(body["data"]["id"].as_str()?.to_owned()));
         Self { location: id.map(|id| format!("{path}/{id}")), ..self }
     }
-
-    /// A page of a list.
-    pub fn page(self, pagination: Pagination) -> Self {
-        Self { pagination: Some(pagination), ..self }
-    }
 }
 
 impl Gateway {
@@ -228,7 +261,7 @@ impl Gateway {
         context.set_endpoint(route.path);
         let (mut parts, mut body) = request.into_parts();
         let answered = match self.admit_own(route, &context, &mut parts, &mut body).await {
-            Ok(call) => match tokio::time::timeout(BUDGET, work(call)).await {
+            Ok(call) => match tokio::time::timeout(self.own_budget(route), work(call)).await {
                 Ok(reply) => reply.map(|reply| envelope(reply, &context)),
                 Err(_) => Err(Problem::new(Status::GatewayTimeout, "the call did not end in time: try again later")),
             },
@@ -243,6 +276,11 @@ impl Gateway {
         }
     }
 
+    /// How long a call of a route of the gateway's own may take.
+    fn own_budget(&self, route: OwnRoute) -> Duration {
+        self.settings().deadlines.of(route.path, CostClass::Free)
+    }
+
     /// The checks, in the order of data endpoints.
     async fn admit_own(
         &self,
@@ -255,10 +293,7 @@ impl Gateway {
         let caller = self.enter(gate, parts, context).await?.cloned().ok_or_else(|| {
             Problem::new(Status::Unauthorized, "this call belongs to a key: give one in the header X-API-Key")
         })?;
-        if !takes_json(&parts.headers) {
-            let message = "only application/json is given here: leave `Accept` out, or let it include that";
-            return Err(Problem::new(Status::NotAcceptable, message));
-        }
+        let form = accept::form_of(&parts.headers, || route.columns.map(|columns| columns()))?;
         let path = path_of(parts).await?;
         let Arguments { request, raw, warnings } = match route.takes {
             Takes::Body => arguments::of_body(parts, body, self.settings()).await?,
@@ -268,7 +303,7 @@ impl Gateway {
         context.facts().parameter_hash = Some(self.state().book().parameter_hash(route.path, &raw));
         let (context, headers) = (Arc::clone(context), parts.headers.clone());
         let ticket = self.ticket(CostClass::Free)?;
-        Ok(Call { caller, context, headers, raw, route, path, request, warnings, _ticket: ticket })
+        Ok(Call { caller, context, headers, raw, route, path, request, warnings, form, _ticket: ticket })
     }
 }
 
@@ -281,6 +316,11 @@ async fn path_of(parts: &mut Parts) -> Result<HashMap<String, String>, Problem> 
 }
 
 fn envelope(reply: Reply, context: &Context) -> Response<Body> {
+    if let Some(Table { head, format, body }) = reply.table {
+        let mut response = Response::new(Body::from(body));
+        stream::say(response.headers_mut(), head, format);
+        return response;
+    }
     let mut response = match reply.again {
         Some(Again { request_id, body }) => {
             context.facts().answered_id = Some(request_id);

@@ -7,7 +7,8 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use headwater_engine::{Column, Desk, Endpoint, Error, ErrorKind, SinkClosed, TableHead, TableSink};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use headwater_engine::{Column, Desk, Endpoint, Error, ErrorKind, SinkClosed, TableHead, TableSink, Warning};
 use headwater_ledger::Cancel;
 use headwater_table::{Encoder, Format, TableError};
 use http_body::Frame;
@@ -44,6 +45,51 @@ pub(super) fn table(
         sink.end(made);
     };
     (job, begun, Body::new(Received(received)))
+}
+
+/// A table whose rows are there already, as lines of JSON.
+pub(super) fn whole(
+    (columns, format): &(Vec<Column>, Format),
+    head: &TableHead,
+    lines: &[u8],
+) -> Result<Vec<u8>, TableError> {
+    let mut encoder = Encoder::new(*format, columns, head, Vec::new())?;
+    encoder.lines(lines)?;
+    encoder.finish()
+}
+
+const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
+const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
+const AS_OF_BLOCK: HeaderName = HeaderName::from_static("x-as-of-block");
+const AMOUNT_UNIT: HeaderName = HeaderName::from_static("x-amount-unit");
+const WARNINGS: HeaderName = HeaderName::from_static("x-warnings");
+
+/// Says in headers what an envelope would say.
+pub(super) fn say(headers: &mut HeaderMap, head: TableHead, format: Format) {
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
+    let codes: Vec<String> = head.warnings.iter().map(warning_code).collect();
+    let said = [
+        (NEXT_CURSOR, head.next_cursor),
+        (TOTAL_COUNT, head.total.map(|total| total.to_string())),
+        (AS_OF_BLOCK, head.as_of_block.map(|block| block.to_string())),
+        (AMOUNT_UNIT, head.amount_unit),
+        (WARNINGS, (!codes.is_empty()).then(|| codes.join(", "))),
+    ];
+    for (name, text) in said {
+        // What no header can hold is left out of it: letters of a symbol, of a field that is not known.
+        let text = text.map(|text| text.replace(|letter: char| letter.is_ascii_control(), ""));
+        if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
+            headers.insert(name, value);
+        }
+    }
+}
+
+/// A warning as a header says it: its code, and the field it is about.
+fn warning_code(warning: &Warning) -> String {
+    match &warning.field {
+        Some(field) => format!("{}:{field}", warning.code),
+        None => warning.code.clone(),
+    }
 }
 
 struct Sink {

@@ -1,10 +1,10 @@
 //! What the description says of routes that the gateway answers itself: there is no table of the engine to take it from.
 
-use headwater_engine::{CostClass, Written};
+use headwater_engine::{Column, CostClass, Written, columns};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::openapi::responses::{Circumstances, failures};
+use super::openapi::responses::{Circumstances, add_tables, failures};
 use super::openapi::{add_schema, headers, reference};
 use crate::events::webhook::manage::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::gateway::Meta;
@@ -18,7 +18,8 @@ pub(super) struct OwnOperation {
     data: Data,
     example: Value,
     body: Option<(Schema, Value)>,
-    refusal: (&'static str, &'static str),
+    /// Message and details.
+    refusal: (&'static str, Value),
     paged: bool,
     repeatable: bool,
 }
@@ -38,25 +39,27 @@ impl Schema {
 /// The `data` of a success.
 pub(super) struct Data {
     schema: Schema,
-    list: bool,
+    /// Of a list, the columns that it has as a table.
+    list: Option<fn() -> Vec<Column>>,
 }
 
 impl Data {
     /// One of a type.
     pub fn one<T: ToSchema>() -> Self {
-        Self { schema: Schema::of::<T>(), list: false }
+        Self { schema: Schema::of::<T>(), list: None }
     }
 
     /// A list of a type.
     pub fn list<T: ToSchema>() -> Self {
-        Self { schema: Schema::of::<T>(), list: true }
+        Self { schema: Schema::of::<T>(), list: Some(columns::<T>) }
     }
 }
 
 impl OwnOperation {
     /// An operation with an example of the `data` of its success.
     pub fn new(verb: &'static str, path: &'static str, success: u16, data: Data, example: Value) -> Self {
-        let refusal = ("a", "the parameter \"a\" is given twice: give it once, lists with commas");
+        let message = "the parameter \"a\" is given twice: give it once, lists with commas";
+        let refusal = (message, json!({"reason": "invalid_value", "field": "a"}));
         Self { verb, path, success, data, example, body: None, refusal, paged: false, repeatable: false }
     }
 
@@ -67,13 +70,20 @@ impl OwnOperation {
 
     /// The same with an example of a refused field.
     pub fn refused(self, field: &'static str, message: &'static str) -> Self {
-        Self { refusal: (field, message), ..self }
+        let reason = if field == "from" { "time_range" } else { "invalid_value" };
+        Self { refusal: (message, json!({"reason": reason, "field": field})), ..self }
+    }
+
+    /// The same with an example of a refusal that is about no field.
+    pub fn refused_for(self, reason: &'static str, message: &'static str) -> Self {
+        Self { refusal: (message, json!({"reason": reason})), ..self }
     }
 
     /// The same with `limit` and `offset`.
     pub fn paged(self) -> Self {
-        let refusal = ("limit", "limit: expected 0 to 1000 (0 is the default of 20), got 5000");
-        Self { paged: true, refusal, ..self }
+        let message = "limit: expected 0 to 1000 (0 is the default of 20), got 5000";
+        let details = json!({"reason": "limit_out_of_range", "field": "limit", "limit": MAX_LIMIT, "value": "5000"});
+        Self { paged: true, refusal: (message, details), ..self }
     }
 
     /// The same with an `Idempotency-Key`.
@@ -139,7 +149,7 @@ impl OwnOperation {
     }
 
     fn responses(&self) -> Value {
-        let data = if self.data.list {
+        let data = if self.data.list.is_some() {
             json!({"type": "array", "items": reference(&self.data.schema.name)})
         } else {
             reference(&self.data.schema.name)
@@ -163,6 +173,9 @@ impl OwnOperation {
                 "example": {"data": self.example, "meta": meta}
             }}
         });
+        if let Some(columns) = self.data.list {
+            add_tables(&mut success, &columns());
+        }
         if self.success == 201 {
             headers::add(&mut success["headers"], "Location");
         }
@@ -177,14 +190,9 @@ impl OwnOperation {
             is_repeatable: self.repeatable,
             missing: self.path.contains('{').then_some("there is no webhook with this id"),
         });
-        let (field, message) = self.refusal;
-        let reason = match field {
-            "limit" => "limit_out_of_range",
-            "from" => "time_range",
-            _ => "invalid_value",
-        };
+        let (message, details) = &self.refusal;
         responses["400"]["content"]["application/json"]["example"]["error"] =
-            json!({"code": "bad_request", "message": message, "details": {"reason": reason, "field": field}});
+            json!({"code": "bad_request", "message": message, "details": details});
         responses.insert(self.success.to_string(), success);
         responses.sort_keys();
         Value::Object(responses)

@@ -3,6 +3,7 @@
 use headwater_engine::events::EventType;
 use serde_json::{Value, json};
 
+use crate::events;
 use crate::events::webhook::egress::LONGEST;
 use crate::gateway::Status;
 
@@ -12,8 +13,8 @@ pub(super) fn keywords(record: &str, field: &str) -> Option<Value> {
         ("CreateWebhookRequest" | "UpdateWebhookRequest", "target_url") => {
             json!({"format": "uri", "pattern": "^https?://[!-\\[\\]-~]+$", "maxLength": LONGEST})
         }
-        ("DeliveryView", "event_type") => events(&["test"]),
-        (_, "event_type") => events(&[]),
+        ("DeliveryView", "event_type") => event_types(&["test", events::LOST]),
+        (_, "event_type") => event_types(&[]),
         ("UpdateWebhookRequest", "status") => json!({"enum": ["active", "paused"]}),
         ("WebhookView", "status") => json!({"enum": ["active", "paused", "disabled"]}),
         ("WebhookView", "status_reason") => json!({"enum": ["gone", "only_failures"]}),
@@ -34,6 +35,6 @@ pub(super) fn keywords(record: &str, field: &str) -> Option<Value> {
 /// The text of a ticket: 32 bytes in the base64 of URLs.
 pub(super) const TICKET: &str = "^[A-Za-z0-9_-]{43}$";
 
-fn events(besides: &[&'static str]) -> Value {
+fn event_types(besides: &[&'static str]) -> Value {
     json!({"enum": EventType::ALL.map(EventType::name).iter().chain(besides).collect::<Vec<_>>()})
 }

@@ -45,7 +45,7 @@ const WRITE_LIMIT: usize = 1 << 20;
     get, path = STREAM, tag = "Events",
     responses(
         (status = 101, description = "The stream is open."),
-        (status = 400, description = "The request is no WebSocket handshake.", body = ErrorEnvelope,
+        (status = 400, description = "The request is no WebSocket handshake, or its address or headers are too long.", body = ErrorEnvelope,
             example = json!({"error": {
                 "code": "bad_request", "message": "this route is a WebSocket: send its handshake",
                 "details": {"reason": "invalid_value"}
@@ -120,7 +120,12 @@ async fn redeem(gateway: &Gateway, context: &Context, text: &str) -> Result<Opti
     })?;
     // The key may have been revoked since.
     let caller = key_id.and_then(|key_id| gateway.state().book().holder(&key_id, now_ms() / 1000));
-    Ok(caller.filter(|caller| gateway.has_endpoint(caller, STREAM)))
+    match caller {
+        Some(caller) if !gateway.has_endpoint(&caller, STREAM) => {
+            Err(Problem::new(Status::Forbidden, format!("the plan of this key does not include {STREAM}")))
+        }
+        caller => Ok(caller),
+    }
 }
 
 /// Browsers let any page open a socket to any host and tell only whose page it was: so strangers' pages are refused here.
@@ -154,7 +159,7 @@ fn ticket_of(uri: &Uri) -> Option<&str> {
 #[utoipa::path(post, path = TICKET, tag = "Events")]
 pub(super) async fn ticket(State(gateway): State<Gateway>, request: Request) -> Response {
     let own = gateway.clone();
-    let route = OwnRoute { path: TICKET, takes: Takes::Nothing };
+    let route = OwnRoute { path: TICKET, takes: Takes::Nothing, columns: None };
     gateway.answer_own(route, request, |call| issue(own, call)).await
 }
 
@@ -188,7 +193,10 @@ pub(super) fn operations() -> Vec<OwnOperation> {
         "ticket": "3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "expires_at": "2026-11-20T10:00:30Z"
     });
     let refusal = "the key holds too many tickets that were not used: they expire after 30 s";
-    vec![OwnOperation::new("post", TICKET, 200, Data::one::<TicketView>(), example).refused("X-API-Key", refusal)]
+    vec![
+        OwnOperation::new("post", TICKET, 200, Data::one::<TicketView>(), example)
+            .refused_for("too_many_items", refusal),
+    ]
 }
 
 /// Completes the description of the stream itself.

@@ -67,15 +67,15 @@ pub(super) fn complete(paths: &mut Value) {
         operation["parameters"] = json!([headers::correlation_id()]);
         let responses = operation["responses"].as_object_mut().expect("the handler names what it answers");
         let too_long = "path and query have 9000 bytes, at most 8192 are taken";
+        let details = json!({"reason": "invalid_value", "limit": 8192});
         let defect = "an unexpected error happened: report it with the request id";
         for (status, description, message) in [
             (Status::BadRequest, "Address or headers of the request are too long.", too_long),
             (Status::InternalServerError, "A defect of the service.", defect),
         ] {
-            responses.insert(status.http().to_string(), failure(status, description, message, Some("invalid_value")));
+            responses.insert(status.http().to_string(), failure(status, description, message, None));
         }
-        responses["500"]["content"]["application/json"]["example"]["error"] =
-            json!({"code": Status::InternalServerError.code(), "message": defect});
+        responses["400"]["content"]["application/json"]["example"]["error"]["details"] = details;
         for response in responses.values_mut() {
             response["headers"] = headers::open();
         }

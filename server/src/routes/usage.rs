@@ -16,7 +16,7 @@ const USAGE: &str = "/v1/usage";
 #[utoipa::path(get, path = USAGE, tag = "System")]
 pub(super) async fn usage(State(gateway): State<Gateway>, request: Request) -> Response {
     let own = gateway.clone();
-    let route = OwnRoute { path: USAGE, takes: Takes::Nothing };
+    let route = OwnRoute { path: USAGE, takes: Takes::Nothing, columns: None };
     let work = |mut call: crate::gateway::Call| async move {
         let account = call.caller.account().id();
         // What was asked before counts, however recently.

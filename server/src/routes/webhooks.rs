@@ -2,7 +2,9 @@
 
 use axum::extract::{Request, State};
 use axum::response::Response;
+use headwater_engine::columns;
 use serde_json::json;
+use utoipa::ToSchema;
 
 use super::own::{Data, OwnOperation};
 use crate::events::webhook::deliveries::DeliveryView;
@@ -21,7 +23,12 @@ const DELIVERIES: &str = "/v1/webhooks/{id}/deliveries";
 const REPLAY: &str = "/v1/webhooks/{id}/replay";
 
 const fn route(path: &'static str, takes: Takes) -> OwnRoute {
-    OwnRoute { path, takes }
+    OwnRoute { path, takes, columns: None }
+}
+
+/// A list of such rows.
+const fn list_of<R: ToSchema>(path: &'static str) -> OwnRoute {
+    OwnRoute { path, takes: Takes::Query, columns: Some(columns::<R>) }
 }
 
 /// Register a webhook
@@ -42,7 +49,7 @@ pub(super) async fn create(State(gateway): State<Gateway>, request: Request) -> 
 #[utoipa::path(get, path = ALL, tag = "Events")]
 pub(super) async fn list(State(gateway): State<Gateway>, request: Request) -> Response {
     let own = gateway.clone();
-    gateway.answer_own(route(ALL, Takes::Query), request, |call| manage::list(own, call)).await
+    gateway.answer_own(list_of::<WebhookView>(ALL), request, |call| manage::list(own, call)).await
 }
 
 /// Show a webhook
@@ -95,7 +102,7 @@ pub(super) async fn rotate(State(gateway): State<Gateway>, request: Request) -> 
 #[utoipa::path(get, path = DELIVERIES, tag = "Events")]
 pub(super) async fn deliveries(State(gateway): State<Gateway>, request: Request) -> Response {
     let own = gateway.clone();
-    gateway.answer_own(route(DELIVERIES, Takes::Query), request, |call| manage::deliveries(own, call)).await
+    gateway.answer_own(list_of::<DeliveryView>(DELIVERIES), request, |call| manage::deliveries(own, call)).await
 }
 
 /// Make deliveries again

@@ -44,8 +44,10 @@ pub struct AuditRow {
     pub duration_ms: u64,
     /// Size of the answer's body.
     pub bytes: u64,
-    /// Digest of the parameters, not their values.
+    /// Digest of the parameters.
     pub parameter_hash: Option<[u8; 32]>,
+    /// The parameters themselves, where they are to be kept.
+    pub parameters: Option<Box<str>>,
     /// Unix milliseconds of the request.
     pub ts_ms: i64,
 }
@@ -161,6 +163,10 @@ impl Sheet {
         self.common(3, row.parameter_hash.map(Said::Parameters));
         self.page.body.push(b',');
         push_number(&mut self.page.body, row.ts_ms);
+        if let Some(parameters) = &row.parameters {
+            self.page.body.push(b',');
+            push_text(&mut self.page.body, parameters);
+        }
         self.page.body.push(b']');
     }
 
@@ -315,6 +321,8 @@ pub struct AuditListing {
     pub parameter_hash: Option<String>,
     /// Unix milliseconds.
     pub ts_ms: i64,
+    /// The parameters, where the server was told to keep them.
+    pub parameters: Option<String>,
 }
 
 /// A request as a page has it.
@@ -331,6 +339,9 @@ struct Line {
     bytes: i64,
     parameter_hash: Option<Common>,
     ts_ms: i64,
+    /// Of most requests a page says nothing more.
+    #[serde(default)]
+    parameters: Option<String>,
 }
 
 /// A text, or the number of the request of the page that has the same one.
@@ -367,6 +378,7 @@ fn listings(body: &str) -> serde_json::Result<Vec<AuditListing>> {
             duration_ms: line.duration_ms,
             bytes: line.bytes,
             ts_ms: line.ts_ms,
+            parameters: line.parameters,
         };
         listings.push(listing);
     }
@@ -437,6 +449,7 @@ mod tests {
             duration_ms: 7,
             bytes: 12,
             parameter_hash: Some([0xab; 32]),
+            parameters: None,
             ts_ms,
         }
     }
@@ -497,6 +510,7 @@ mod tests {
             method,
             endpoint: (number != 3).then_some(["/v1/chains", "/v1/rates"][number % 2]),
             parameter_hash: hash.map(|byte| [byte; 32]),
+            parameters: (number % 3 == 1).then(|| format!("{{\"a\": \"\u{e9}\\n{number}\"}}").into()),
             correlation_id: None,
             ..row(&number.to_string(), "", 200, 1)
         };
@@ -519,17 +533,19 @@ mod tests {
         let found = db.transaction(|tx| list(tx, &AuditFilter { limit: 9, ..AuditFilter::default() })).unwrap();
         let viewed = db.transaction(|tx| {
             tx.rows(
-                "SELECT key_id, method, endpoint, lower(hex(parameter_hash)) FROM audit ORDER BY request_id DESC",
+                "SELECT key_id, method, endpoint, lower(hex(parameter_hash)), parameters FROM audit
+                 ORDER BY request_id DESC",
                 &[],
             )
         });
         for ((row, listing), viewed) in rows.iter().rev().zip(&found).zip(&viewed.unwrap()) {
             let hash = row.parameter_hash.map(|hash| String::from_utf8(hex(&hash).to_vec()).unwrap());
             let expected = (row.key_id.as_deref(), row.method.as_str(), row.endpoint, hash.as_deref());
-            let AuditListing { key_id, method, endpoint, parameter_hash, .. } = listing;
+            let AuditListing { key_id, method, endpoint, parameter_hash, parameters, .. } = listing;
             assert_eq!((key_id.as_deref(), &**method, endpoint.as_deref(), parameter_hash.as_deref()), expected);
             let shown = |place: usize| viewed.maybe_text(place).unwrap();
             assert_eq!((shown(0), shown(1).unwrap(), shown(2), shown(3).filter(|hash| !hash.is_empty())), expected);
+            assert_eq!((parameters.as_deref(), shown(4)), (row.parameters.as_deref(), row.parameters.as_deref()));
         }
         assert!(listings(r#"[["a",null,0,"GET",null,200,0,1,2,null,3]]"#).is_err(), "it points to itself");
     }

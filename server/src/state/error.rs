@@ -118,6 +118,12 @@ pub enum StateError {
     /// No such plan.
     #[error("there is no plan {0:?}: `headwater plans list` shows them")]
     UnknownPlan(String),
+    /// The default plan is to be removed, and none is stored under its name.
+    #[error(
+        "no plan is stored under the name default, so there is none to remove: keys that have no other plan go by \
+         limits.* of the configuration"
+    )]
+    DefaultPlan,
     /// A plan that cannot be.
     #[error("the plan {name:?} cannot be: {what}")]
     BadPlan {

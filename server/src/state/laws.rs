@@ -179,6 +179,7 @@ fn audit_row(number: usize, caller: &Caller, cost: i64) -> AuditRow {
         duration_ms: 1,
         bytes: 1,
         parameter_hash: None,
+        parameters: None,
         ts_ms: 1_700_000_000_000,
     }
 }

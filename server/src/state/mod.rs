@@ -10,6 +10,7 @@ mod book;
 mod copy;
 mod db;
 mod error;
+mod health;
 mod home;
 mod idempotency;
 mod jobs;
@@ -44,6 +45,7 @@ pub use book::{Account, Book, Caller, Hold, Refusal};
 pub(crate) use db::sum;
 pub use db::{Access, Db, Insert, Place, PostgresAddress, Row, Tx, Value};
 pub use error::StateError;
+pub use health::Health;
 pub use home::Home;
 pub use idempotency::{Answered, Keep, Kept, find as find_kept, keep};
 pub use keys::{Environment, KeyId, KeyText, Pepper};
@@ -51,18 +53,19 @@ pub use ledger::check_ledger;
 pub use office::{AdminListing, ChangeListing, KeyListing, LostAnswer, NewKey, Office, Usage, UsageLine};
 pub use plan::DEFAULT_PLAN;
 pub use run::{BootReport, Unsent};
-pub use writer::{Health, OnLatch};
+pub use writer::OnLatch;
 
 /// The files that a state cannot be used without.
 pub const SECRET_FILES: [&str; 2] = [secrets::PEPPER, secrets::MASTER];
 
+use health::HealthFlag;
 use home::Presence;
 use jobs::Jobs;
 use lease::Leases;
 use retention::Retention;
 use rows::Rows;
 use run::Run;
-use writer::{Charge, HealthFlag, Job, Operation, Writer};
+use writer::{Charge, Job, Operation, Writer};
 
 /// Operations that may wait for the writer, and rows of the audit; beyond them requests wait.
 const QUEUE: usize = 16_384;
@@ -144,6 +147,7 @@ impl State {
             run,
             retention: Retention::new(options.audit_days),
             last: 0,
+            troubles: writer::Troubles::default(),
         };
         let mut threads = vec![spawn("state-writer", move || writer.run())?];
         let mut jobs = None;

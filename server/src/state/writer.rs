@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,12 +13,14 @@ use tokio::time::error::Elapsed;
 use super::audit::{AuditRow, Page, Sheet};
 use super::book::{Book, Hold};
 use super::db::{Db, Tx, Undone};
+use super::health::{Health, HealthFlag};
 use super::idempotency::{self, Keep};
 use super::lease::{self, Leases};
 use super::ledger::{Chain, Entry, Kind, Link};
 use super::rows::Rows;
 use super::run::Run;
 use super::{StateError, retention};
+use crate::trouble::Trouble;
 
 /// Most operations in one commit.
 const BATCH: usize = 4096;
@@ -128,35 +129,6 @@ impl Charge {
     }
 }
 
-/// How the writer is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Health {
-    /// The last commit went through.
-    Good,
-    /// The last commit failed, with a known outcome: nothing of it is there. It may work again by itself.
-    Failing,
-    /// A commit ended in an unknown state; nothing more is written.
-    Latched,
-}
-
-/// The health as other threads read it.
-#[derive(Debug, Default)]
-pub(super) struct HealthFlag(AtomicU8);
-
-impl HealthFlag {
-    fn set(&self, health: Health) {
-        self.0.store(health as u8, Ordering::Release);
-    }
-
-    pub(super) fn get(&self) -> Health {
-        match self.0.load(Ordering::Acquire) {
-            0 => Health::Good,
-            1 => Health::Failing,
-            _ => Health::Latched,
-        }
-    }
-}
-
 /// Called when a commit ends in an unknown state. A server ends its process there.
 pub type OnLatch = Box<dyn Fn() + Send>;
 
@@ -176,6 +148,15 @@ pub(super) struct Writer {
     pub retention: retention::Retention,
     /// How much came the last time.
     pub last: usize,
+    pub troubles: Troubles,
+}
+
+/// What the writer meets with.
+#[derive(Debug, Default)]
+pub(super) struct Troubles {
+    commits: Trouble,
+    looks: Trouble,
+    upkeep: Trouble,
 }
 
 /// What a commit made of a batch.
@@ -371,6 +352,7 @@ impl Writer {
             Ok(()) => {
                 self.leases.settled(&spent);
                 self.health.set(Health::Good);
+                self.troubles.commits.over();
             }
             Err(Undone::Unknown(error)) => {
                 tracing::error!(
@@ -387,7 +369,7 @@ impl Writer {
             }
             Err(undone) => {
                 self.health.set(Health::Failing);
-                tracing::error!(error = crate::gateway::causes(undone.error()), "a commit of the state was undone");
+                self.troubles.commits.met("a commit of the state was undone", undone.error());
                 return Err(undone);
             }
         }
@@ -483,9 +465,11 @@ impl Writer {
                 }
             }
             Err(error) => {
-                tracing::error!(error = crate::gateway::causes(&error), "changes of the state cannot be looked for");
+                self.troubles.looks.met("changes of the state cannot be looked for", &error);
+                return;
             }
         }
+        self.troubles.looks.over();
     }
 
     fn load(&mut self) -> bool {
@@ -517,8 +501,9 @@ impl Writer {
             run.look_for_killed(db)?;
             retention.run(db)
         })();
-        if let Err(error) = kept {
-            tracing::error!(error = crate::gateway::causes(&error), "the state could not be tidied");
+        match kept {
+            Ok(()) => self.troubles.upkeep.over(),
+            Err(error) => self.troubles.upkeep.met("the state could not be tidied", &error),
         }
     }
 }

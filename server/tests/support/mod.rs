@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use headwater_ledger::LedgerError;
 use headwater_ledger::read::{Generations, Ledger};
 use headwater_ledger::store::MemoryStore;
-use headwater_server::gateway::{Gateway, Settings, Terms, bind, serve_on};
+use headwater_server::gateway::{Deadlines, Gateway, Settings, Terms, bind, serve_on};
 use headwater_server::state::{Access, Environment, Home, Office, Options, State, StateError};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -111,6 +111,12 @@ impl Server {
 
     pub fn with(settings: Settings) -> Self {
         Self::on(Terms::default(), settings)
+    }
+
+    /// One whose calls have so many milliseconds.
+    pub fn hurried(milliseconds: u64) -> Self {
+        let deadlines = Deadlines::all(Duration::from_millis(milliseconds));
+        Self::with(Settings { deadlines, ..Settings::default() })
     }
 
     pub fn on(terms: Terms, settings: Settings) -> Self {

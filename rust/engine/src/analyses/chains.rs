@@ -49,9 +49,9 @@ pub struct ChainEntry {
     pub native_symbol: String,
     /// Decimals of the native coin.
     pub native_decimals: u8,
-    /// First block that holds a transaction.
+    /// First block that is held: with a transaction, or empty where no transaction is missing.
     pub indexed_from_block: Option<u64>,
-    /// Last block that holds a transaction.
+    /// Last block that is held, likewise.
     pub indexed_to_block: Option<u64>,
     /// Time of that block, epoch seconds.
     pub indexed_to_ts: Option<i64>,

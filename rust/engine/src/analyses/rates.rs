@@ -156,8 +156,20 @@ fn warn_of_left_out(ledger: &dyn Ledger, symbol: &str, at: Option<Timestamp>, wa
     }
 }
 
+/// One symbol that was asked for.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct RateRow {
+    symbol: String,
+    /// Null, as all that follows, where the symbol has no price.
+    price_usd: Option<f64>,
+    ts: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    price: Option<f64>,
+}
+
+/// As a table it has a row for each symbol: a list beside the rows, as `missing` is, a table has no place for.
 impl List for Rates {
-    type Row = Rate;
+    type Row = RateRow;
 
     fn list(
         ledger: &dyn Ledger,
@@ -165,7 +177,14 @@ impl List for Rates {
         warnings: &mut Warnings,
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {
-        let report = Self::report(ledger, params, warnings, rows.cancel)?;
-        rows.whole(TableHead::default(), warnings, report.rates)
+        let RatesReport { rates, .. } = Self::report(ledger, params, warnings, rows.cancel)?;
+        let mut found = rates.into_iter().peekable();
+        let priced = params.symbols.iter().map(|symbol| match found.next_if(|rate| rate.symbol == *symbol) {
+            Some(Rate { symbol, price_usd, ts, price }) => {
+                RateRow { symbol, price_usd: Some(price_usd), ts: Some(ts), price }
+            }
+            None => RateRow { symbol: symbol.clone(), price_usd: None, ts: None, price: None },
+        });
+        rows.whole(TableHead::default(), warnings, priced)
     }
 }

@@ -32,13 +32,13 @@ pub struct Coverage {
     pub ranges: BTreeMap<CoverageTable, Vec<(u64, u64)>>,
     /// Number of accounts whose own history is complete, by table (account exports).
     pub accounts: BTreeMap<CoverageTable, u64>,
-    /// First block that holds a transaction.
+    /// First block that is held: with a transaction, or empty where no transaction is missing.
     pub first_block: Option<u64>,
-    /// Last block that holds a transaction.
+    /// Last block that is held, likewise.
     pub last_block: Option<u64>,
-    /// Time of the first.
+    /// Time of the first transaction.
     pub first_time: Option<Timestamp>,
-    /// Time of the last: the head of the data, against which "now" is measured.
+    /// Time of the last transaction, or of the last block where that is held and later: the head of the data, against which "now" is measured.
     pub last_time: Option<Timestamp>,
     /// Number of transactions.
     pub transactions: u64,

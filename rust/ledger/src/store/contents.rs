@@ -5,14 +5,14 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use headwater_types::{BlockHash, Chain, Network};
+use headwater_types::{BlockHash, Chain, Network, Timestamp};
 
 use super::claims::Claims;
 use super::feed::FeedState;
 use super::imports::Imports;
 use super::sidecars::{SidecarKind, Sidecars};
 use crate::external::Scratch;
-use crate::read::{Coverage, Result};
+use crate::read::{Coverage, CoverageTable, Result};
 use crate::segment::{self, Container, Segment, SegmentInput, Source, Spool};
 use crate::{Cancel, LedgerError, Snapshot};
 
@@ -74,14 +74,20 @@ impl ChainContents {
     }
 
     /// All parts, the sealed ones first; places in this order name a part during a commit.
-    pub(super) fn parts(&self) -> impl Iterator<Item = &Arc<Part>> {
+    pub(super) fn parts(&self) -> impl DoubleEndedIterator<Item = &Arc<Part>> {
         self.sealed.iter().chain(self.tail.iter().map(|block| &block.part))
     }
 
     /// Height of the highest block that is held.
     pub(super) fn head(&self) -> u64 {
-        let of_segments = self.parts().filter_map(|part| part.segment.block_range()).map(|range| range.1).max();
-        of_segments.unwrap_or(0)
+        self.extent(&self.all_claims()).map_or(0, |(_, last)| last)
+    }
+
+    /// The lowest and the highest block that are held: with a transaction, or empty where no transaction is missing.
+    fn extent(&self, claims: &Claims) -> Option<(u64, u64)> {
+        let of_segments = self.parts().filter_map(|part| part.segment.block_range());
+        let empty_too = claims.ranges.get(&CoverageTable::Transactions).into_iter().flatten().copied();
+        of_segments.chain(empty_too).reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
     }
 
     fn all_claims(&self) -> Claims {
@@ -90,17 +96,30 @@ impl ChainContents {
         claims
     }
 
+    /// Time of the last transaction, or of the last block where that is known to be later.
+    fn last_time(&self, last_block: Option<u64>) -> Option<Timestamp> {
+        let segments = || self.parts().map(|part| &part.segment);
+        let has_row =
+            |block: &u64| segments().any(|segment| segment.block_range().is_some_and(|range| range.1 == *block));
+        // What cannot be read here is found by who reads it for an answer.
+        let of_empty = last_block
+            .filter(|block| !has_row(block))
+            .and_then(|block| segments().rev().find_map(|segment| Some(segment.block(block).ok()??.time)));
+        segments().filter_map(|segment| segment.time_range()).map(|range| range.1).chain(of_empty).max()
+    }
+
     pub(super) fn coverage(&self) -> Coverage {
         let claims = self.all_claims();
+        let extent = self.extent(&claims);
         let segments = || self.parts().map(|part| &part.segment);
         Coverage {
             network: self.network,
             ranges: claims.ranges,
             accounts: claims.accounts.iter().map(|(table, accounts)| (*table, accounts.len() as u64)).collect(),
-            first_block: segments().filter_map(|segment| segment.block_range()).map(|range| range.0).min(),
-            last_block: segments().filter_map(|segment| segment.block_range()).map(|range| range.1).max(),
+            first_block: extent.map(|(first, _)| first),
+            last_block: extent.map(|(_, last)| last),
             first_time: segments().filter_map(|segment| segment.time_range()).map(|range| range.0).min(),
-            last_time: segments().filter_map(|segment| segment.time_range()).map(|range| range.1).max(),
+            last_time: self.last_time(extent.map(|(_, last)| last)),
             transactions: segments().map(|segment| u64::from(segment.transactions())).sum(),
             movements: segments().map(|segment| segment.movements()).sum(),
             approximate: segments().map(|segment| segment.marks().approximate).sum(),

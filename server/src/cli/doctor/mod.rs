@@ -9,10 +9,9 @@ mod system;
 use serde::Serialize;
 use serde_json::json;
 
-use super::Shared;
 use super::error::Failure;
 use super::output::{Output, table};
-use super::serve;
+use super::{Shared, check_secrets, serve};
 use crate::config::Config;
 use crate::state::{Home, Place};
 
@@ -82,7 +81,10 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
         ),
     }
     match place(&config) {
-        Some(Ok(place)) => state::examine(&place, config.secrets_dir.as_deref(), &mut findings),
+        Some(Ok(place)) => match check_secrets(&place, config.secrets_dir.as_deref()) {
+            Ok(()) => state::examine(&place, config.secrets_dir.as_deref(), &mut findings),
+            Err(failure) => findings.broken("state", failure.message, "name the folder: no command works without it"),
+        },
         Some(Err(text)) => findings.broken("state", text, "name a folder, or postgres://user:password@host/database"),
         None => {}
     }

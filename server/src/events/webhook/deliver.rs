@@ -21,6 +21,7 @@ use crate::events::Pace;
 use crate::events::stream::prune_tickets;
 use crate::gateway::{Gateway, causes};
 use crate::state::now_ms;
+use crate::trouble::Trouble;
 
 /// Deliveries under way in one server at a time.
 const AT_ONCE: usize = 512;
@@ -57,6 +58,7 @@ pub(crate) struct Courier {
     ended: Vec<Done>,
     /// The webhook that was served last: the next one begins behind it.
     last: String,
+    trouble: Trouble,
 }
 
 impl Courier {
@@ -70,6 +72,7 @@ impl Courier {
             claimed: HashMap::new(),
             ended: Vec::new(),
             last: String::new(),
+            trouble: Trouble::default(),
         }
     }
 
@@ -78,10 +81,14 @@ impl Courier {
         let mut pruned = tokio::time::Instant::now();
         while !*stop.borrow() {
             match self.turn().await {
-                Ok(true) => {}
-                Ok(false) => self.wait(&mut stop).await,
+                Ok(has_more) => {
+                    self.trouble.over();
+                    if !has_more {
+                        self.wait(&mut stop).await;
+                    }
+                }
                 Err(error) => {
-                    tracing::error!(error = causes(&error), "deliveries could not be read or written down");
+                    self.trouble.met("deliveries could not be read or written down", &error);
                     tokio::time::sleep(AGAIN).await;
                 }
             }

@@ -363,7 +363,7 @@ pub(crate) struct DeliveryView {
     /// Id of the event, the same as in `webhook-id`.
     #[schema(example = "evt_0123456789abcdef0123456789abcdef")]
     pub event_id: String,
-    /// What it tells of.
+    /// What it tells of: what the webhook was made for, a `test`, or `events_lost`, which nobody asks for.
     #[schema(example = "large_transfer")]
     pub event_type: String,
     /// `pending`, `delivered` or `failed` (all attempts were).

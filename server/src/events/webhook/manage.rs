@@ -184,7 +184,7 @@ pub(crate) async fn list(gateway: Gateway, mut call: Call) -> Result<Reply, Prob
     let listed = gateway.read_state(move |tx| endpoints::list(tx, account, page.limit, page.offset)).await;
     let (webhooks, total) = listed.map_err(|error| call.failed(&error))?;
     let views: Vec<WebhookView> = webhooks.into_iter().map(WebhookView::from).collect();
-    Ok(call.reply(&views).page(Pagination { limit: page.limit, offset: page.offset, total: Some(total) }))
+    call.page(&views, Pagination { limit: page.limit, offset: page.offset, total: Some(total) }).await
 }
 
 /// Shows one webhook.
@@ -286,7 +286,7 @@ pub(crate) async fn deliveries(gateway: Gateway, mut call: Call) -> Result<Reply
     let id = found(&gateway, &call).await?.id;
     let listed = gateway.read_state(move |tx| deliveries::list(tx, &id, page.limit, page.offset)).await;
     let (views, total) = listed.map_err(|error| call.failed(&error))?;
-    Ok(call.reply(&views).page(Pagination { limit: page.limit, offset: page.offset, total: Some(total) }))
+    call.page(&views, Pagination { limit: page.limit, offset: page.offset, total: Some(total) }).await
 }
 
 /// Makes deliveries again.

@@ -11,8 +11,6 @@ use crate::config::Overflow;
 use crate::gateway::problem::{Details, Status};
 use crate::gateway::{Context, Problem};
 
-/// How long a call may stand in line.
-const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// The latest that a refused caller is told to come back.
 const LATEST_SECS: u64 = 60;
 /// Nanoseconds per second.
@@ -104,7 +102,7 @@ impl Limits {
         }
         let wait = (first.full_in + quota.interval * (before + 1)).saturating_sub(quota.burst);
         let refused = Decision { retry_in: wait.max(1), ..first };
-        if Duration::from_nanos(wait) > LONGEST_WAIT {
+        if Duration::from_nanos(wait) > self.settings.longest_wait {
             return Ok(refused);
         }
         let Some(place) = self.lines.join(*bucket) else { return Ok(refused) };
@@ -119,7 +117,7 @@ impl Limits {
             }
         };
         tokio::select! {
-            waited = tokio::time::timeout(LONGEST_WAIT, admitted) => Ok(waited.unwrap_or(refused)),
+            waited = tokio::time::timeout(self.settings.longest_wait, admitted) => Ok(waited.unwrap_or(refused)),
             () = context.until_client_leaves() => Err(Problem::new(Status::ClientGone, "the client went away")),
         }
     }

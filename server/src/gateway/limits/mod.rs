@@ -109,7 +109,7 @@ impl Limits {
             rates: Buckets::new(BUCKETS),
             promises: Buckets::new(BUCKETS),
             wrong_keys: Buckets::new(ADDRESSES),
-            lines: Lines::new(),
+            lines: Lines::new(settings.longest_line),
             calls: Calls::default(),
             settings,
         }

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Mutex as Turn;
 
-/// Most calls in a line.
-pub(super) const LONGEST: usize = 100;
-
 /// All lines that somebody stands in.
 #[derive(Debug)]
-pub(super) struct Lines<K>(Mutex<HashMap<K, Line>>);
+pub(super) struct Lines<K> {
+    lines: Mutex<HashMap<K, Line>>,
+    longest: usize,
+}
 
 #[derive(Debug, Default)]
 struct Line {
@@ -28,8 +28,9 @@ pub(super) struct Place<'a, K: Hash + Eq> {
 }
 
 impl<K: Hash + Eq + Clone> Lines<K> {
-    pub fn new() -> Self {
-        Self(Mutex::default())
+    /// None yet; each may be so long.
+    pub fn new(longest: usize) -> Self {
+        Self { lines: Mutex::default(), longest }
     }
 
     /// Calls that wait.
@@ -41,7 +42,7 @@ impl<K: Hash + Eq + Clone> Lines<K> {
     pub fn join(&self, key: K) -> Option<Place<'_, K>> {
         let mut lines = self.lines();
         let line = lines.entry(key.clone()).or_default();
-        if line.waiting >= LONGEST {
+        if line.waiting >= self.longest {
             return None;
         }
         line.waiting += 1;
@@ -54,7 +55,7 @@ impl<K: Hash + Eq + Clone> Lines<K> {
 impl<K> Lines<K> {
     fn lines(&self) -> MutexGuard<'_, HashMap<K, Line>> {
         // No code panics while it holds the lock with half a change done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -83,11 +84,12 @@ mod tests {
 
     #[test]
     fn a_line_is_as_long_as_those_who_stand_in_it() {
-        let lines = Lines::new();
+        const LONGEST: usize = 100;
+        let lines = Lines::new(LONGEST);
         let places: Vec<_> = (0..LONGEST).map(|_| lines.join("a").unwrap()).collect();
         assert!(lines.join("a").is_none() && lines.join("b").is_some());
         assert_eq!((lines.waiting(&"a"), lines.waiting(&"b")), (LONGEST, 0));
         drop(places);
-        assert!(lines.0.lock().unwrap().is_empty());
+        assert!(lines.lines.lock().unwrap().is_empty());
     }
 }

@@ -1,6 +1,7 @@
 //! What of the configuration the limits go by.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Plan, Rate, RedisAddress};
 use crate::config::Overflow;
@@ -12,6 +13,10 @@ pub struct LimitSettings {
     pub enabled: bool,
     /// What becomes of a call above its rate.
     pub overflow: Overflow,
+    /// How long a call may stand in line, where they do.
+    pub longest_wait: Duration,
+    /// Most calls in the line of a caller and endpoint.
+    pub longest_line: usize,
     /// The plan of keys that have none, and of callers without a key.
     pub plan: Arc<Plan>,
     /// Refused keys of one address.
@@ -28,6 +33,8 @@ impl Default for LimitSettings {
         Self {
             enabled: false,
             overflow: Overflow::Reject,
+            longest_wait: Duration::from_secs(2),
+            longest_line: 100,
             plan: Arc::default(),
             wrong_keys: Rate::new(20, 100),
             redis: None,

@@ -2,7 +2,7 @@
 //!
 //! An accept loop of our own, because every wait for a client needs an end: a head, an idle connection, an answer that
 //! nobody takes (`pulse`). The wire tells the pulse what happens on it (`wire`), requests tell it that they are under
-//! way (`sent`), and `connection` acts on it.
+//! way (`sent`), and `connection` acts on it. What cannot be read as a request is answered here (`unread`).
 
 mod connection;
 mod peer;
@@ -10,6 +10,7 @@ mod pulse;
 mod sent;
 mod terms;
 mod tls;
+mod unread;
 mod wire;
 
 use std::future::Future;

@@ -11,6 +11,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::server::TlsStream;
 
 use super::pulse::Pulse;
+use super::unread;
 
 /// Bytes of answers that are sent in one piece.
 const SMALL: usize = 2048;
@@ -30,12 +31,39 @@ pub(super) struct Watched {
     wire: Wire,
     pulse: Arc<Pulse>,
     is_new: bool,
+    /// What is written in place of what the connection was told to write, and how much of it is.
+    instead: Option<(Vec<u8>, usize)>,
     _place: OwnedSemaphorePermit,
 }
 
 impl Watched {
     pub fn new(wire: Wire, pulse: Arc<Pulse>, place: OwnedSemaphorePermit) -> Self {
-        Self { wire, pulse, is_new: true, _place: place }
+        Self { wire, pulse, is_new: true, instead: None, _place: place }
+    }
+
+    fn poll_wire(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = match &mut self.wire {
+            Wire::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Wire::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
+        };
+        self.note(bytes.len(), &written);
+        written
+    }
+
+    /// Writes what goes in place of `length` bytes, which are written when all of it is.
+    fn poll_instead(&mut self, cx: &mut Context<'_>, length: usize) -> Poll<io::Result<usize>> {
+        while let Some((instead, done)) = self.instead.take() {
+            let written = self.poll_wire(cx, &instead[done..]);
+            let done = done + if let Poll::Ready(Ok(bytes)) = written { bytes } else { 0 };
+            if done < instead.len() {
+                self.instead = Some((instead, done));
+            }
+            match written {
+                Poll::Ready(Ok(1..)) => {}
+                other => return other,
+            }
+        }
+        Poll::Ready(Ok(length))
     }
 
     fn note(&self, offered: usize, written: &Poll<io::Result<usize>>) {
@@ -68,12 +96,13 @@ impl AsyncRead for Watched {
 
 impl AsyncWrite for Watched {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = match &mut self.wire {
-            Wire::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
-            Wire::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
-        };
-        self.note(bytes.len(), &written);
-        written
+        if self.instead.is_none() {
+            self.instead = unread::in_place_of(bytes).map(|instead| (instead, 0));
+        }
+        if self.instead.is_some() {
+            return self.poll_instead(cx, bytes.len());
+        }
+        self.poll_wire(cx, bytes)
     }
 
     fn poll_write_vectored(
@@ -83,7 +112,10 @@ impl AsyncWrite for Watched {
     ) -> Poll<io::Result<usize>> {
         // A small answer is one piece: to copy its head and body together takes less than to hand over both.
         let length: usize = slices.iter().map(|slice| slice.len()).sum();
-        if slices.len() > 1 && length <= SMALL {
+        if let [one] = slices {
+            return self.poll_write(cx, one);
+        }
+        if length <= SMALL {
             let mut whole = Vec::with_capacity(length);
             for slice in slices {
                 whole.extend_from_slice(slice);

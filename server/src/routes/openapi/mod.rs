@@ -123,7 +123,10 @@ fn complete(
     operation.insert("x-credit-cost".to_owned(), json!(endpoint.cost));
     let said = operation.get("description").and_then(Value::as_str).unwrap_or_default();
     let budget = endpoint.class.budget_secs();
-    let text = format!("{said}\n\nCosts {} credits per success; ends within {budget} s or answers 504.", endpoint.cost);
+    let text = format!(
+        "{said}\n\nCosts {} credits per success; ends within {budget} s, where the operator set no other time, or answers 504.",
+        endpoint.cost
+    );
     operation.insert("description".to_owned(), Value::String(text.trim_start().to_owned()));
 }
 

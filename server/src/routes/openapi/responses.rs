@@ -57,7 +57,9 @@ impl Circumstances<'_> {
                 "{} takes 20 calls a second and 40 at once from one caller: wait as long as Retry-After says",
                 self.path
             ),
-            Status::GatewayTimeout => format!("the query did not end within its {} seconds", self.budget_secs),
+            Status::GatewayTimeout => {
+                format!("the query did not end within its {}s: narrow it, or try again later", self.budget_secs)
+            }
             _ => self.missing.filter(|_| status == Status::NotFound).unwrap_or(otherwise).to_owned(),
         }
     }
@@ -110,7 +112,14 @@ pub(super) fn success(endpoint: &Endpoint, data: &str, columns: Option<&[Column]
     if endpoint.cost > 0 {
         headers::add(&mut success["headers"], "Idempotent-Replayed");
     }
-    let Some(columns) = columns else { return success };
+    if let Some(columns) = columns {
+        add_tables(&mut success, columns);
+    }
+    success
+}
+
+/// Adds the forms of a list to its JSON.
+pub(in crate::routes) fn add_tables(success: &mut Value, columns: &[Column]) {
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     for format in Format::ALL {
         success["content"][format.media_type()] = if matches!(format, Format::Csv | Format::Ndjson) {
@@ -122,7 +131,6 @@ pub(super) fn success(endpoint: &Endpoint, data: &str, columns: Option<&[Column]
     for name in headers::OF_TABLES {
         headers::add(&mut success["headers"], name);
     }
-    success
 }
 
 /// Status, when it comes, an example of its message and reason.
@@ -130,7 +138,8 @@ const FAILURES: &[(Status, &str, &str, Option<&str>)] = &[
     (
         Status::BadRequest,
         "Something in the request cannot be understood or met; `details` names it. `query_too_large` says that the query would \
-         take more memory than one may: the message says how to ask for less.",
+         take more memory than one may: the message says how to ask for less. `invalid_value` with a `limit` and without a \
+         `field` says that the address or the headers are too long.",
         "blockchain: \"solana\" is not supported: expected one of bitcoin, bsc, ethereum, tron",
         Some("unsupported_chain"),
     ),

@@ -25,6 +25,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (5, include_str!("../../../migrations/postgres/0005_replicas.sql")),
     (6, include_str!("../../../migrations/postgres/0006_scale.sql")),
     (7, include_str!("../../../migrations/postgres/0007_pages_and_sums.sql")),
+    (8, include_str!("../../../migrations/postgres/0008_parameters.sql")),
 ];
 
 /// Held while the schema is changed, so that replicas that start together do it once.

@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0005_replicas.sql"),
     include_str!("../../../migrations/sqlite/0006_scale.sql"),
     include_str!("../../../migrations/sqlite/0007_pages_and_sums.sql"),
+    include_str!("../../../migrations/sqlite/0008_parameters.sql"),
 ];
 
 /// Rows that one statement inserts, where there are as many: to begin and end it takes about as long as a row.

@@ -39,10 +39,13 @@ impl Office<'_, '_> {
     /// Removes a plan; its accounts are left with the default one. The default plan goes back to the configuration.
     ///
     /// # Errors
-    /// When there is no such plan.
+    /// When no such plan is stored.
     pub fn remove_plan(&mut self, name: &str) -> Result<(), StateError> {
-        self.known_plan(name)?;
-        let before = plan::read_all(self.tx)?.get(name).map(|plan| as_json(plan.as_ref()));
+        let stored = plan::read_all(self.tx)?.get(name).map(|plan| as_json(plan.as_ref()));
+        let before = stored.ok_or_else(|| match name {
+            DEFAULT_PLAN => StateError::DefaultPlan,
+            _ => StateError::UnknownPlan(name.to_owned()),
+        })?;
         self.tx.execute("DELETE FROM plan WHERE name = ?1", &[name.into()])?;
         self.seal(&seal::PLANS, name)?;
         let accounts = self.tx.rows("SELECT CAST(id AS TEXT) FROM account WHERE plan = ?1", &[name.into()])?;
@@ -50,7 +53,7 @@ impl Office<'_, '_> {
         for account in &accounts {
             self.seal(&seal::ACCOUNTS, account.text(0)?)?;
         }
-        self.changed("plans.remove", name, before.as_ref(), None)
+        self.changed("plans.remove", name, Some(&before), None)
     }
 
     /// Gives the account of a key another plan.

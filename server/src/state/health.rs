@@ -1,0 +1,32 @@
+//! How the writer is, as other threads read it.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// How the writer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Health {
+    /// The last commit went through.
+    Good,
+    /// The last commit failed, with a known outcome: nothing of it is there. It may work again by itself.
+    Failing,
+    /// A commit ended in an unknown state; nothing more is written.
+    Latched,
+}
+
+/// The health as other threads read it.
+#[derive(Debug, Default)]
+pub(super) struct HealthFlag(AtomicU8);
+
+impl HealthFlag {
+    pub(super) fn set(&self, health: Health) {
+        self.0.store(health as u8, Ordering::Release);
+    }
+
+    pub(super) fn get(&self) -> Health {
+        match self.0.load(Ordering::Acquire) {
+            0 => Health::Good,
+            1 => Health::Failing,
+            _ => Health::Latched,
+        }
+    }
+}
