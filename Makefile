@@ -54,7 +54,7 @@ test-same-build: ## two builds in two folders are equal byte for byte: our crate
 	@sh scripts/test-same-build.sh
 
 test-full: ## the long runs too (HEADWATER_FULL=1), the notebooks, the description, the page, the dependencies, two builds
-	HEADWATER_FULL=1 $(MAKE) test test-schemathesis test-docs deny test-same-build
+	HEADWATER_FULL=$${HEADWATER_FULL:-1} $(MAKE) test test-schemathesis test-docs deny test-same-build
 
 check: $(VENV)/ready ## formatting, lints, types
 	cargo fmt --all --check

@@ -72,7 +72,7 @@ def connect(
         What ``headwater keys create`` printed; left out for a server that asks for none.
     timeout : float, optional
         Seconds that one try may take: the longest silence, and a whole JSON answer. The server's own limit for its
-        heaviest calls is 60.
+        heaviest calls is 60, unless its operator set another (``limits.heavy_secs``): give more than that.
     retries : int, optional
         How often a call is tried again: after 429, 502, 503 and 504, when the server says so (``Retry-After``), and
         after a connection that broke. Every try carries the same ``Idempotency-Key``, so that an answer that was lost

@@ -7,7 +7,7 @@
 //! * [`events`]: webhooks and the stream.
 //! * `json`: JSON text, written piece by piece.
 //! * `spread`: figures that threads add to without waiting for each other.
-//! * `trouble`: errors that last, said once.
+//! * `trouble`: errors that go on, said once a minute.
 //! * [`config`]: defaults, file, environment, flags.
 //! * [`cli`]: one file per command.
 #![forbid(unsafe_code)]

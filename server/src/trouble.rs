@@ -1,46 +1,54 @@
-//! Trouble that lasts: it is said when it begins, when it changes and when it is over, not each time it is met.
+//! Errors of what is tried again and again: each is said once a minute, not each time it is met.
 
 use std::error::Error;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::gateway::causes;
 
-/// What one thing that is tried again and again meets with.
-#[derive(Debug, Default)]
-pub(crate) struct Trouble(Mutex<Met>);
+/// How often an error that goes on is said.
+const EVERY: Duration = Duration::from_mins(1);
+/// Different errors that are told apart.
+const SAID: usize = 16;
 
+/// What one thing that is tried again and again meets with: the last errors that were said.
 #[derive(Debug, Default)]
-struct Met {
-    /// What was said of it.
-    said: Vec<String>,
+pub(crate) struct Trouble(Mutex<Vec<Said>>);
+
+#[derive(Debug)]
+struct Said {
+    text: String,
+    at: Instant,
+    /// How often it was met since.
     times: u64,
 }
 
 impl Trouble {
     /// It did not work.
     pub fn met(&self, what: &'static str, error: &dyn Error) {
-        /// Different errors that are told apart.
-        const SAID: usize = 16;
-        let mut met = self.state();
-        met.times += 1;
-        let text = format!("{what}: {}", causes(error));
-        if !met.said.contains(&text) && met.said.len() < SAID {
-            tracing::error!(error = causes(error), "{what}");
-            met.said.push(text);
+        let causes = causes(error);
+        if let Some(times) = self.news(&format!("{what}: {causes}"), Instant::now()) {
+            tracing::error!(error = causes, times, "{what}");
         }
     }
 
-    /// It worked.
-    pub fn over(&self) {
-        let met = std::mem::take(&mut *self.state());
-        if let Some(first) = met.said.first() {
-            tracing::info!(times = met.times, error = first, "an error is over");
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, Met> {
+    /// How often an error was met since it was said last, where it is to be said again.
+    fn news(&self, text: &str, now: Instant) -> Option<u64> {
         // No code panics while it holds the lock with half a change done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(known) = said.iter_mut().find(|one| one.text == text) else {
+            if said.len() == SAID {
+                said.remove(0);
+            }
+            said.push(Said { text: text.to_owned(), at: now, times: 0 });
+            return Some(1);
+        };
+        known.times += 1;
+        if now.duration_since(known.at) < EVERY {
+            return None;
+        }
+        known.at = now;
+        Some(std::mem::take(&mut known.times))
     }
 }
 
@@ -49,20 +57,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_news_once_until_it_is_over() {
-        let (one, other) = (std::io::Error::other("gone"), std::io::Error::other("refused"));
-        let trouble = Trouble::default();
-        let said = || {
-            let met = trouble.state();
-            (met.said.clone(), met.times)
-        };
-        for error in [&one, &other, &one, &other, &one] {
-            trouble.met("it cannot be read", error);
+    fn an_error_is_news_once_a_minute_and_another_one_at_once() {
+        let (trouble, begun) = (Trouble::default(), Instant::now());
+        let news = |text: &str, seconds| trouble.news(text, begun + Duration::from_secs(seconds));
+        assert_eq!([news("a", 0), news("a", 1), news("b", 2), news("a", 59)], [Some(1), None, Some(1), None]);
+        assert_eq!([news("a", 60), news("a", 61), news("b", 62)], [Some(3), None, Some(1)]);
+        for number in 0..SAID {
+            assert_eq!(news(&number.to_string(), 63), Some(1));
         }
-        trouble.met("it cannot be written", &one);
-        let all = ["it cannot be read: gone", "it cannot be read: refused", "it cannot be written: gone"];
-        assert_eq!(said(), (all.map(str::to_owned).to_vec(), 6));
-        trouble.over();
-        assert_eq!(said(), (Vec::new(), 0));
+        assert_eq!(news("a", 64), Some(1), "it was forgotten");
     }
 }

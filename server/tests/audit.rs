@@ -89,8 +89,8 @@ fn parameters_of_calls_of_data_are_kept_where_the_server_is_told_to() {
     let asked = listed.iter().rev().filter(|listing| listing.endpoint.as_deref() != Some("/v1/chains"));
     let kept: Vec<Option<&str>> = asked.map(|listing| listing.parameters.as_deref()).collect();
     assert_eq!((kept[0], kept[1], kept[3]), (Some(QUIET), Some("/v1/rates?symbols=btc%00,eth"), None));
-    assert_eq!(kept[2].map(|text| text.chars().count()), Some(4096 + 3));
-    assert_eq!(server.count("SELECT count(*) FROM audit WHERE length(parameters) > 4000"), 1);
+    assert_eq!(kept[2].map(|text| text.chars().count()), Some(1024 + 3));
+    assert_eq!(server.count("SELECT count(*) FROM audit WHERE length(parameters) > 1000"), 1);
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn egress(policy: Policy, names: &Arc<Names>, deadline: Duration) -> Arc<Egress>
 }
 
 async fn post(egress: &Egress, url: &str) -> Attempt {
-    egress.post(url, HeaderMap::new(), Bytes::from_static(b"{}")).await
+    egress.post(1, url, HeaderMap::new(), Bytes::from_static(b"{}")).await
 }
 
 const FOUR: &[&str] = &[

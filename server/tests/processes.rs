@@ -97,6 +97,31 @@ fn two_servers_on_one_state_know_which_of_them_was_killed() {
 }
 
 #[test]
+fn a_signal_while_it_starts_stops_a_server_as_one_later_does() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    made_key(&store, 0);
+    let home = Home::in_folder(&Home::beside(&store)).unwrap();
+    let open = || {
+        let begun = "SELECT count(*) FROM server_run WHERE stopped_at_ms IS NULL";
+        reader(&home).query_row(begun, [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    for milliseconds in 0..40 {
+        let mut server = Command::new(env!("CARGO_BIN_EXE_headwater"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--store", store.to_str().unwrap()])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        thread::sleep(Duration::from_millis(milliseconds));
+        let _ = Command::new("kill").args(["-TERM", &server.id().to_string()]).status();
+        // Before it has read its settings nothing is begun.
+        let ended = server.wait().unwrap();
+        assert_eq!(open(), 0, "{ended} after {milliseconds} ms");
+    }
+}
+
+#[test]
 fn a_hangup_ends_nothing_where_there_is_no_certificate_to_read() {
     let place = tempfile::tempdir().unwrap();
     let server = Process::start(&small_store(place.path()), &["--set", "auth.required=false"]);

@@ -1,4 +1,4 @@
--- Where the server is told to keep them, a request of the audit ends with its parameters.
+-- Where the server is told to keep them, the first request of a page with some parameters ends with them.
 DROP VIEW audit;
 CREATE VIEW audit AS
 SELECT line.value ->> 0 AS request_id, line.value ->> 1 AS correlation_id,
@@ -11,5 +11,7 @@ SELECT line.value ->> 0 AS request_id, line.value ->> 1 AS correlation_id,
        line.value ->> 5 AS status, line.value ->> 6 AS cost, line.value ->> 7 AS duration_ms, line.value ->> 8 AS bytes,
        unhex(CASE json_type(line.value, '$[9]') WHEN 'integer' THEN page.body -> (line.value ->> 9) ->> 9
                                                 ELSE line.value ->> 9 END) AS parameter_hash,
-       line.value ->> 10 AS ts_ms, line.value ->> 11 AS parameters
+       line.value ->> 10 AS ts_ms,
+       CASE json_type(line.value, '$[9]') WHEN 'integer' THEN page.body -> (line.value ->> 9) ->> 11
+                                          ELSE line.value ->> 11 END AS parameters
 FROM audit_page AS page, json_each(page.body) AS line;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{FromRequestParts, Query, RawPathParams, Request};
+use axum::extract::{FromRequest, FromRequestParts, Query, RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Uri, header};
 use axum::response::Response;
 use headwater_engine::Reason;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Shared;
@@ -106,12 +106,32 @@ pub(super) fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
         .map_err(|rejection| Problem::invalid(Reason::InvalidValue, None, rejection.body_text()))
 }
 
-/// The JSON body of a request; where none was sent, as if it were `{}`.
+/// What a request says to a route that takes nothing but its path.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+impl<S: Send + Sync> FromRequest<S> for Nothing {
+    type Rejection = Response;
+
+    async fn from_request(mut request: Request, _: &S) -> Result<Self, Response> {
+        if is_empty(request.headers()) {
+            request.headers_mut().remove(header::CONTENT_TYPE);
+        }
+        body(request).await.map_err(|problem| problem.response())
+    }
+}
+
+fn is_empty(headers: &HeaderMap) -> bool {
+    headers.get(header::CONTENT_LENGTH).is_none_or(|length| length == "0")
+        && headers.get(header::TRANSFER_ENCODING).is_none()
+}
+
+/// The JSON body of a request, which has no query; where none was sent, as if it were `{}`.
 pub(super) async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
     let (parts, mut body) = request.into_parts();
-    let is_empty = parts.headers.get(header::CONTENT_TYPE).is_none()
-        && parts.headers.get(header::CONTENT_LENGTH).is_none_or(|length| length == "0")
-        && parts.headers.get(header::TRANSFER_ENCODING).is_none();
+    let Nothing {} = query(&parts.uri)?;
+    let is_empty = parts.headers.get(header::CONTENT_TYPE).is_none() && is_empty(&parts.headers);
     let sent = if is_empty { Ok(json!({})) } else { read_json(&parts, &mut body, &Limits::default()).await };
     let sent = sent.inspect_err(|_| drain(&parts.headers, body))?;
     serde_json::from_value(sent).map_err(|error| Problem::invalid(Reason::InvalidValue, None, error.to_string()))

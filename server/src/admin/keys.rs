@@ -6,7 +6,7 @@ use headwater_engine::Reason;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::desk::{Admin, Named, body};
+use super::desk::{Admin, Named, Nothing, body};
 use crate::gateway::Problem;
 use crate::state::{Environment, NewKey};
 
@@ -54,7 +54,7 @@ struct Assignment {
 }
 
 /// `GET /admin/v1/keys`
-pub(super) async fn list(admin: Admin) -> Response {
+pub(super) async fn list(admin: Admin, _: Nothing) -> Response {
     let keys = admin.look(|office| office.list_keys()).await;
     admin.answer(keys.map(|keys| json!({"keys": keys})))
 }
@@ -64,22 +64,21 @@ pub(super) async fn create(admin: Admin, request: Request) -> Response {
     let made = async {
         let wanted: Wanted = body(request).await?;
         let environment = if wanted.test { Environment::Test } else { Environment::Live };
-        let name = wanted.name.clone();
         let made = admin
             .change(move |office| office.create_key(&wanted.name, environment, wanted.credits, wanted.plan.as_deref()))
             .await?;
-        Ok(shown(&made, &name))
+        Ok(shown(&made))
     };
     admin.answer(made.await)
 }
 
 /// `GET /admin/v1/keys/{id}`
-pub(super) async fn show(admin: Admin, Named(id): Named) -> Response {
+pub(super) async fn show(admin: Admin, Named(id): Named, _: Nothing) -> Response {
     admin.answer(admin.look(move |office| office.key(&id)).await)
 }
 
 /// `DELETE /admin/v1/keys/{id}`: the next request with it is refused.
-pub(super) async fn revoke(admin: Admin, Named(id): Named) -> Response {
+pub(super) async fn revoke(admin: Admin, Named(id): Named, _: Nothing) -> Response {
     admin.answer(admin.change(move |office| office.revoke_key(&id)).await)
 }
 
@@ -91,12 +90,8 @@ pub(super) async fn rotate(admin: Admin, Named(id): Named, request: Request) -> 
             let message = format!("grace_hours: {grace_hours} is more than the {LONGEST_GRACE} of a year");
             return Err(Problem::invalid(Reason::InvalidValue, Some("grace_hours"), message));
         }
-        let rotated = admin.change(move |office| {
-            let name = office.key(&id)?.name;
-            Ok((office.rotate_key(&id, grace_hours * 3600)?, name))
-        });
-        let (made, name) = rotated.await?;
-        Ok(shown(&made, &name))
+        let made = admin.change(move |office| office.rotate_key(&id, grace_hours * 3600)).await?;
+        Ok(shown(&made))
     };
     admin.answer(made.await)
 }
@@ -139,6 +134,6 @@ pub(super) async fn assign_plan(admin: Admin, Named(id): Named, request: Request
 }
 
 /// A new key, this once.
-fn shown(made: &NewKey, name: &str) -> serde_json::Value {
-    json!({"id": made.id, "key": made.key.expose(), "name": name, "credits": made.credits})
+fn shown(made: &NewKey) -> serde_json::Value {
+    json!({"id": made.id, "key": made.key.expose(), "name": made.name, "credits": made.credits})
 }

@@ -4,7 +4,7 @@ use axum::extract::Request;
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use super::desk::{Admin, Named, body, explain};
+use super::desk::{Admin, Named, Nothing, body, explain};
 use crate::gateway::{Plan, Problem};
 use crate::state::StateError;
 
@@ -19,12 +19,12 @@ async fn plans(admin: &Admin) -> Result<Vec<Plan>, Problem> {
 }
 
 /// `GET /admin/v1/plans`
-pub(super) async fn list(admin: Admin) -> Response {
+pub(super) async fn list(admin: Admin, _: Nothing) -> Response {
     admin.answer(plans(&admin).await.map(|plans| json!({"plans": plans})))
 }
 
 /// `GET /admin/v1/plans/{name}`
-pub(super) async fn show(admin: Admin, Named(name): Named) -> Response {
+pub(super) async fn show(admin: Admin, Named(name): Named, _: Nothing) -> Response {
     let found = plans(&admin).await.and_then(|plans| {
         let plan = plans.into_iter().find(|plan| plan.name == name);
         plan.ok_or_else(|| explain(&StateError::UnknownPlan(name)))
@@ -42,7 +42,7 @@ pub(super) async fn set(admin: Admin, Named(name): Named, request: Request) -> R
 }
 
 /// `DELETE /admin/v1/plans/{name}`
-pub(super) async fn remove(admin: Admin, Named(name): Named) -> Response {
+pub(super) async fn remove(admin: Admin, Named(name): Named, _: Nothing) -> Response {
     let named = name.clone();
     let removed = admin.change(move |office| office.remove_plan(&named)).await;
     admin.answer(removed.map(|()| json!({"name": name, "removed": true})))

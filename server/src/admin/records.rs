@@ -6,7 +6,7 @@ use headwater_engine::Reason;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::desk::{Admin, query};
+use super::desk::{Admin, Nothing, query};
 use crate::gateway::Problem;
 use crate::state::{AuditFilter, now_ms};
 
@@ -92,14 +92,14 @@ pub(super) async fn usage(admin: Admin, uri: Uri) -> Response {
 }
 
 /// `GET /admin/v1/lost-answers`: charges whose answers may never have arrived.
-pub(super) async fn lost_answers(admin: Admin) -> Response {
+pub(super) async fn lost_answers(admin: Admin, _: Nothing) -> Response {
     const ALL: u32 = 10_000;
     let lost = admin.look(|office| office.lost_answers(ALL)).await;
     admin.answer(lost.map(|lost| json!({"lost": lost})))
 }
 
 /// `POST /admin/v1/lost-answers`: gives all of them back.
-pub(super) async fn refund_lost(admin: Admin) -> Response {
+pub(super) async fn refund_lost(admin: Admin, _: Nothing) -> Response {
     let refunded = admin.change(|office| office.refund_lost()).await;
     admin.answer(refunded.map(|refunded| json!({"refunded_requests": refunded})))
 }

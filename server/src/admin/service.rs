@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Json, Response};
 use serde_json::json;
 
 use super::Shared;
-use super::desk::{Admin, explain};
+use super::desk::{Admin, Nothing, explain};
 use crate::gateway::{METRICS_TYPE, Problem, Status};
 use crate::state::now_ms;
 
@@ -40,7 +40,7 @@ pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
 }
 
 /// `POST /admin/v1/backup`: a new folder in the configured one.
-pub(super) async fn back_up(admin: Admin) -> Response {
+pub(super) async fn back_up(admin: Admin, _: Nothing) -> Response {
     let made = async {
         let Some(folder) = &admin.shared.settings.backup_dir else {
             let message = "no folder for backups is configured: set state.backup_dir, or use `headwater state backup`";

@@ -57,7 +57,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
             let made = shared
                 .state()?
                 .office(&actor(), |office| office.create_key(&name, environment, credits, plan.as_deref()))?;
-            show(output, &made, &name)
+            show(output, &made)
         }
         Command::List => {
             let keys = shared.existing()?.consult(|office| office.list_keys())?;
@@ -68,19 +68,16 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
             output.report(&json!({"id": id, "revoked": true}), || vec![format!("{id} is revoked")])
         }
         Command::Rotate { id, grace_hours } => {
-            let (made, name) = shared.existing()?.office(&actor(), |office| {
-                let name = office.key(&id)?.name;
-                Ok((office.rotate_key(&id, grace_hours * 3600)?, name))
-            })?;
-            show(output, &made, &name)
+            let made = shared.existing()?.office(&actor(), |office| office.rotate_key(&id, grace_hours * 3600))?;
+            show(output, &made)
         }
     }
 }
 
 /// Shows a new key, this once.
-fn show(output: Output, made: &NewKey, name: &str) -> Result<(), Failure> {
+fn show(output: Output, made: &NewKey) -> Result<(), Failure> {
     let key = made.key.expose();
-    output.report(&json!({"id": made.id, "key": key, "name": name, "credits": made.credits}), || {
+    output.report(&json!({"id": made.id, "key": key, "name": made.name, "credits": made.credits}), || {
         vec![
             format!("id       {}", made.id),
             format!("key      {key}"),

@@ -22,7 +22,7 @@ pub(super) struct Arguments {
 enum Command {
     /// List plans: those that are stored, and the default one as `serve` would take it from its settings.
     List,
-    /// Make a plan or change it; what its definition leaves out is as Headwater comes, whatever limits.* say.
+    /// Make a plan or change it; what its definition leaves out is as the built-in default has it, whatever limits.* say.
     #[command(group(ArgGroup::new("plan").required(true).args(["file", "definition"])))]
     Set {
         /// Its name; `default` is the plan of every key that has no other.

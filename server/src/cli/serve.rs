@@ -53,6 +53,9 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
     check_secrets(&place, config.secrets_dir.as_deref())?;
     start_log(&config);
     panics::log_panics();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // From here on a signal stops the server as it is meant to, however far the start is.
+    let stop = runtime.block_on(async { stop_signal() })?;
     // Before anything is begun: what cannot be served with leaves nothing behind.
     let (terms, events) = (terms(&config)?, event_settings(&config)?);
     let ledgers = Arc::new(Store::open(&store)?);
@@ -80,8 +83,7 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
             config.listen
         );
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let served = runtime.block_on(listen(&config, terms, &gateway, output));
+    let served = runtime.block_on(listen(&config, terms, &gateway, (output, stop)));
     // Work that no longer has anybody to answer is not waited for.
     runtime.shutdown_timeout(Duration::from_secs(1));
     if let Some(state) = gateway.into_state() {
@@ -127,7 +129,12 @@ fn event_settings(config: &Config) -> Result<EventSettings, Failure> {
     })
 }
 
-async fn listen(config: &Config, terms: Terms, gateway: &Gateway, output: Output) -> Result<(), Failure> {
+async fn listen(
+    config: &Config,
+    terms: Terms,
+    gateway: &Gateway,
+    (output, stop): (Output, impl Future<Output = ()> + Send + 'static),
+) -> Result<(), Failure> {
     outlive_hangups()?;
     let listener = gateway::bind(config.listen).map_err(|error| {
         let remedy = match error.kind() {
@@ -157,7 +164,7 @@ async fn listen(config: &Config, terms: Terms, gateway: &Gateway, output: Output
     // No webhook may reach our own listeners.
     let own = std::iter::once(address).chain(admin.as_ref().map(admin::Listener::address)).collect();
     let events = Running::start(gateway, own);
-    let served = gateway::serve_on(terms, listener, gateway, stop_signal(), drain).await;
+    let served = gateway::serve_on(terms, listener, gateway, stop, drain).await;
     events.stop().await;
     if let Some(admin) = admin {
         admin.stop().await;

@@ -265,7 +265,7 @@ impl Config {
         Ok(())
     }
 
-    /// Sets the keys that environment variables name. Variables of other sections with other names are other people's.
+    /// Sets the keys that environment variables name. What names no section of ours is somebody else's.
     ///
     /// # Errors
     /// When a variable names a key that does not exist, or holds a value that does not fit.
@@ -279,10 +279,11 @@ impl Config {
                 continue;
             };
             let key = format!("{}.{}", section.to_lowercase(), name.to_lowercase());
-            // Of a section of ours, or of one that is none with the name of a key of ours: a slip of the pen.
-            let names = KEYS.iter().filter_map(|known| known.name.split_once('.'));
-            let ours = names.into_iter().any(|(one, other)| {
-                key.starts_with(&format!("{one}.")) || key.split_once('.').is_some_and(|(_, name)| name == other)
+            // Of a section of ours, or of one that is written much like it with a key of ours: a slip of the pen.
+            let mut names = KEYS.iter().filter_map(|known| known.name.split_once('.'));
+            let ours = names.any(|(one, other)| {
+                section.eq_ignore_ascii_case(one)
+                    || name.eq_ignore_ascii_case(other) && strsim::osa_distance(&section.to_lowercase(), one) <= 2
             });
             if ours {
                 self.set(&key, &Value::String(value), &Origin::Environment(variable))?;
@@ -374,7 +375,7 @@ mod tests {
                 Config::default().read_environment([(name.to_owned(), "false".to_owned())]).unwrap_err().to_string();
             assert!(text.contains(name), "{text}");
         }
-        for name in ["HEADWATER_CORPUS", "HEADWATER_BENCH_PYTHON", "LIMTS_ENABLED"] {
+        for name in ["HEADWATER_CORPUS", "HEADWATER_BENCH_PYTHON", "HEADWATER_DATA_PATH", "LIMTS_ENABLED"] {
             Config::default().read_environment([(name.to_owned(), "false".to_owned())]).unwrap();
         }
     }

@@ -57,11 +57,7 @@ impl Outbox {
     /// Runs until it is told to stop.
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
         while !*stop.borrow() {
-            let turned = self.turn(&mut stop).await;
-            if turned.is_ok() {
-                self.trouble.over();
-            }
-            let wait = match turned {
+            let wait = match self.turn(&mut stop).await {
                 Ok(true) => continue,
                 Ok(false) => LOOK,
                 Err(()) => AGAIN,
@@ -108,7 +104,7 @@ impl Outbox {
                 self.lose(position, &error).await
             }
             Err(error) => {
-                tracing::error!(error = causes(&error), position, "the change feed could not be read");
+                self.trouble.met("the change feed could not be read", &error);
                 self.follower = Some(follower);
                 Err(())
             }
@@ -200,7 +196,7 @@ impl Outbox {
             });
             match set.await {
                 Ok(Ok(())) => self.webhooks = Some(fingerprint),
-                Ok(Err(error)) => tracing::error!(error = causes(&error), "subscriptions could not be read"),
+                Ok(Err(error)) => self.trouble.met("subscriptions could not be read", &error),
                 Err(_) => tracing::error!("reading subscriptions panicked"),
             }
         }
@@ -240,11 +236,7 @@ impl Outbox {
                     Err(()) => return,
                 },
                 Err(error) => {
-                    tracing::error!(
-                        error = causes(&error),
-                        position = steps.1,
-                        "events could not be committed: they wait"
-                    );
+                    self.trouble.met("events could not be committed: they wait", &error);
                     if !waited(stop).await {
                         return;
                     }

@@ -60,12 +60,28 @@ impl Read {
         Answer { warnings, ..answer }
     }
 
-    /// What was sent as the audit keeps it where it does: path and query of a GET, the body of a POST.
+    /// What was sent as the audit keeps it where it does: path and query of a GET, the body of a POST. A key that stands
+    /// there, where it does not belong, is blotted out.
     pub fn parameters(&self) -> Box<str> {
         /// Characters of them.
-        const KEPT: usize = 4096;
-        shortened(&String::from_utf8_lossy(&self.raw), KEPT).into()
+        const KEPT: usize = 1024;
+        shortened(&without_keys(&String::from_utf8_lossy(&self.raw)), KEPT).into()
     }
+}
+
+/// A text without the secrets of keys that stand in it.
+fn without_keys(text: &str) -> String {
+    const PREFIX: &str = "hw_";
+    let mut left = text;
+    let mut shown = String::with_capacity(text.len());
+    while let Some(place) = left.find(PREFIX) {
+        let (before, rest) = left.split_at(place + PREFIX.len());
+        let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(rest.len());
+        shown.push_str(before);
+        shown.push_str("...");
+        left = &rest[end..];
+    }
+    shown + left
 }
 
 /// Bytes of the longest call that is remembered.
@@ -333,6 +349,13 @@ fn decode(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_in_a_wrong_place_are_not_kept() {
+        let text = r#"{"key": "hw_live_AAAAAAAA_BBB", "b": "hw_admin_X"} hw_test_1&x=hw"#;
+        assert_eq!(without_keys(text), r#"{"key": "hw_...", "b": "hw_..."} hw_...&x=hw"#);
+        assert_eq!(without_keys("\u{e9}hw_\u{e9}"), "\u{e9}hw_...\u{e9}");
+    }
 
     #[test]
     fn a_query_is_decoded_and_never_guessed() {

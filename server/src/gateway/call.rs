@@ -63,11 +63,11 @@ impl Gateway {
         let early = if key.is_none() { self.reserve(endpoint, caller).await? } else { None };
         let form = accept::form_of(&parts.headers, || Desk::columns(endpoint))?;
         let read = self.read(endpoint, context, parts, body).await?;
-        self.check_chains(endpoint, caller, read.asked.request())?;
         context.facts().parameter_hash = Some(read.parameter_hash);
         if self.0.settings.audit_parameters {
             context.facts().parameters = Some(read.parameters());
         }
+        self.check_chains(endpoint, caller, read.asked.request())?;
         head::release(parts);
         // Apart, here and below, so that what a request takes in memory is not that of its rarest form.
         match (key, caller) {

@@ -64,13 +64,13 @@ pub(super) fn detached<B>(mut request: Request<B>) -> Request<B> {
     request
 }
 
-/// A head that is longer than the parser of the library reads on: more than a hundred lines, or 64 KiB.
-pub(super) fn endless() -> Problem {
+/// A head beyond what the parser of the library reads: more than a hundred lines, or 64 KiB.
+pub(super) fn too_much() -> Problem {
     let message = format!(
-        "the head of the request does not end: at most {URL} bytes of path and query, {LINES} header lines and {BYTES} \
+        "the head of the request is too long: at most {URL} bytes of path and query, {LINES} header lines and {BYTES} \
          bytes of headers are taken"
     );
-    too_long(BYTES, message)
+    Problem::new(Status::BadRequest, message).because("invalid_value")
 }
 
 /// A head that is none.

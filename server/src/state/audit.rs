@@ -160,26 +160,31 @@ impl Sheet {
             self.page.body.push(b',');
             push_number(&mut self.page.body, number);
         }
-        self.common(3, row.parameter_hash.map(Said::Parameters));
+        let is_new = self.common(3, row.parameter_hash.map(Said::Parameters));
         self.page.body.push(b',');
         push_number(&mut self.page.body, row.ts_ms);
-        if let Some(parameters) = &row.parameters {
+        if let Some(parameters) = row.parameters.as_ref().filter(|_| is_new) {
             self.page.body.push(b',');
             push_text(&mut self.page.body, parameters);
         }
         self.page.body.push(b']');
     }
 
-    /// A value where it stands first, after that the number of that request.
-    fn common(&mut self, field: usize, said: Option<Said>) {
+    /// A value where it stands first, which is then true, after that the number of that request.
+    fn common(&mut self, field: usize, said: Option<Said>) -> bool {
         let line = &mut self.page.body;
         line.push(b',');
-        let Some(said) = said else { return line.extend_from_slice(b"null") };
+        let Some(said) = said else {
+            line.extend_from_slice(b"null");
+            return false;
+        };
         if let Some((last, first)) = &self.last[field]
             && *last == said
         {
-            return push_number(line, *first);
+            push_number(line, *first);
+            return false;
         }
+        let mut is_new = false;
         let first = match self.first.entry(said.clone()) {
             Entry::Occupied(first) => {
                 push_number(line, *first.get());
@@ -194,10 +199,12 @@ impl Sheet {
                         push_plain(line, std::str::from_utf8(&hex(hash)).expect("digits are text"));
                     }
                 }
+                is_new = true;
                 *place.insert(self.page.requests)
             }
         };
         self.last[field] = Some((said, first));
+        is_new
     }
 
     /// How many requests it holds.
@@ -339,7 +346,7 @@ struct Line {
     bytes: i64,
     parameter_hash: Option<Common>,
     ts_ms: i64,
-    /// Of most requests a page says nothing more.
+    /// With the first digest of them, where they are kept.
     #[serde(default)]
     parameters: Option<String>,
 }
@@ -358,6 +365,11 @@ fn listings(body: &str) -> serde_json::Result<Vec<AuditListing>> {
     let mut listings: Vec<AuditListing> = Vec::with_capacity(lines.len());
     for line in lines {
         let before = &listings;
+        // The parameters stand where their digest does.
+        let parameters = match line.parameter_hash {
+            Some(Common::AsIn(place)) => before.get(place).and_then(|same| same.parameters.clone()),
+            Some(Common::Text(_)) | None => line.parameters,
+        };
         let text = |common: Option<Common>, field: fn(&AuditListing) -> Option<&String>| match common {
             None => Ok(None),
             Some(Common::Text(text)) => Ok(Some(text)),
@@ -378,7 +390,7 @@ fn listings(body: &str) -> serde_json::Result<Vec<AuditListing>> {
             duration_ms: line.duration_ms,
             bytes: line.bytes,
             ts_ms: line.ts_ms,
-            parameters: line.parameters,
+            parameters,
         };
         listings.push(listing);
     }
@@ -510,7 +522,7 @@ mod tests {
             method,
             endpoint: (number != 3).then_some(["/v1/chains", "/v1/rates"][number % 2]),
             parameter_hash: hash.map(|byte| [byte; 32]),
-            parameters: (number % 3 == 1).then(|| format!("{{\"a\": \"\u{e9}\\n{number}\"}}").into()),
+            parameters: hash.filter(|byte| *byte == 1).map(|_| "{\"a\": \"\u{e9}\\n\"}".into()),
             correlation_id: None,
             ..row(&number.to_string(), "", 200, 1)
         };

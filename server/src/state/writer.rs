@@ -352,7 +352,6 @@ impl Writer {
             Ok(()) => {
                 self.leases.settled(&spent);
                 self.health.set(Health::Good);
-                self.troubles.commits.over();
             }
             Err(Undone::Unknown(error)) => {
                 tracing::error!(
@@ -466,17 +465,15 @@ impl Writer {
             }
             Err(error) => {
                 self.troubles.looks.met("changes of the state cannot be looked for", &error);
-                return;
             }
         }
-        self.troubles.looks.over();
     }
 
     fn load(&mut self) -> bool {
         let Self { db, book, .. } = self;
         let loaded = db.transaction(|tx| book.load(tx));
         if let Err(error) = &loaded {
-            tracing::error!(error = crate::gateway::causes(error), "keys and credits could not be read anew");
+            self.troubles.looks.met("keys and credits could not be read anew", error);
             // The next look tries again, whatever it finds.
             self.seen_version = i64::MIN;
         }
@@ -501,9 +498,8 @@ impl Writer {
             run.look_for_killed(db)?;
             retention.run(db)
         })();
-        match kept {
-            Ok(()) => self.troubles.upkeep.over(),
-            Err(error) => self.troubles.upkeep.met("the state could not be tidied", &error),
+        if let Err(error) = kept {
+            self.troubles.upkeep.met("the state could not be tidied", &error);
         }
     }
 }

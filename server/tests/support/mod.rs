@@ -291,9 +291,9 @@ impl Drop for Server {
     }
 }
 
-/// Whether tests that run for many minutes are to be shortened: `HEADWATER_FULL=sample`.
-pub fn is_sampled() -> bool {
-    std::env::var("HEADWATER_FULL").is_ok_and(|value| value == "sample")
+/// Whether what takes hours is to be done as a whole as well: `HEADWATER_FULL=all`.
+pub fn is_whole() -> bool {
+    std::env::var("HEADWATER_FULL").is_ok_and(|value| value == "all")
 }
 
 /// A connection that only reads a state in a folder.

@@ -49,9 +49,9 @@ pub struct ChainEntry {
     pub native_symbol: String,
     /// Decimals of the native coin.
     pub native_decimals: u8,
-    /// First block that is held: with a transaction, or empty where no transaction is missing.
+    /// First block that has a transaction.
     pub indexed_from_block: Option<u64>,
-    /// Last block that is held, likewise.
+    /// Last block that has a transaction, or an empty one behind it in a range whose transactions are complete.
     pub indexed_to_block: Option<u64>,
     /// Time of that block, epoch seconds.
     pub indexed_to_ts: Option<i64>,

@@ -32,13 +32,14 @@ pub struct Coverage {
     pub ranges: BTreeMap<CoverageTable, Vec<(u64, u64)>>,
     /// Number of accounts whose own history is complete, by table (account exports).
     pub accounts: BTreeMap<CoverageTable, u64>,
-    /// First block that is held: with a transaction, or empty where no transaction is missing.
+    /// First block that has a transaction.
     pub first_block: Option<u64>,
-    /// Last block that is held, likewise.
+    /// Last block that has a transaction, or an empty one behind it that lies in a range whose transactions are complete
+    /// and whose time is known.
     pub last_block: Option<u64>,
-    /// Time of the first transaction.
+    /// Time of the first.
     pub first_time: Option<Timestamp>,
-    /// Time of the last transaction, or of the last block where that is held and later: the head of the data, against which "now" is measured.
+    /// Time of the last: the head of the data, against which "now" is measured.
     pub last_time: Option<Timestamp>,
     /// Number of transactions.
     pub transactions: u64,

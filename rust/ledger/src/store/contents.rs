@@ -80,14 +80,30 @@ impl ChainContents {
 
     /// Height of the highest block that is held.
     pub(super) fn head(&self) -> u64 {
-        self.extent(&self.all_claims()).map_or(0, |(_, last)| last)
+        self.last_block().map_or(0, |(number, _)| number)
     }
 
-    /// The lowest and the highest block that are held: with a transaction, or empty where no transaction is missing.
-    fn extent(&self, claims: &Claims) -> Option<(u64, u64)> {
-        let of_segments = self.parts().filter_map(|part| part.segment.block_range());
-        let empty_too = claims.ranges.get(&CoverageTable::Transactions).into_iter().flatten().copied();
-        of_segments.chain(empty_too).reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+    /// The last block that is held: the last one with a transaction, or an empty one behind it whose time is known, in a
+    /// range in which no transaction is missing.
+    fn last_block(&self) -> Option<(u64, Timestamp)> {
+        let segments = || self.parts().map(|part| &part.segment);
+        let last = segments().filter_map(|segment| segment.block_range()).map(|range| range.1).max();
+        let time = segments().filter_map(|segment| segment.time_range()).map(|range| range.1).max();
+        let ranges = |claims: &Claims| claims.ranges.get(&CoverageTable::Transactions)?.last().copied();
+        let tail = self.tail.iter().filter_map(|block| ranges(&block.claims));
+        let complete = ranges(&self.claims).into_iter().chain(tail).max_by_key(|range| range.1);
+        // It stands with the last transactions, or with none. What cannot be read here is found by who answers from it.
+        let empty = complete.filter(|range| last.is_none_or(|last| last < range.1)).and_then(|(first, to)| {
+            let near =
+                segments().rev().filter(|segment| segment.block_range().is_none_or(|range| Some(range.1) == last));
+            let found = near.filter_map(|segment| segment.last_block_to(to).ok()?);
+            let behind = found.filter(|block| block.number >= first && last.is_none_or(|last| block.number > last));
+            behind.map(|block| (block.number, block.time)).max()
+        });
+        match (last.zip(time), empty) {
+            (Some((_, time)), Some((number, of_empty))) => Some((number, time.max(of_empty))),
+            (filled, empty) => empty.or(filled),
+        }
     }
 
     fn all_claims(&self) -> Claims {
@@ -96,30 +112,18 @@ impl ChainContents {
         claims
     }
 
-    /// Time of the last transaction, or of the last block where that is known to be later.
-    fn last_time(&self, last_block: Option<u64>) -> Option<Timestamp> {
-        let segments = || self.parts().map(|part| &part.segment);
-        let has_row =
-            |block: &u64| segments().any(|segment| segment.block_range().is_some_and(|range| range.1 == *block));
-        // What cannot be read here is found by who reads it for an answer.
-        let of_empty = last_block
-            .filter(|block| !has_row(block))
-            .and_then(|block| segments().rev().find_map(|segment| Some(segment.block(block).ok()??.time)));
-        segments().filter_map(|segment| segment.time_range()).map(|range| range.1).chain(of_empty).max()
-    }
-
     pub(super) fn coverage(&self) -> Coverage {
         let claims = self.all_claims();
-        let extent = self.extent(&claims);
+        let last = self.last_block();
         let segments = || self.parts().map(|part| &part.segment);
         Coverage {
             network: self.network,
             ranges: claims.ranges,
             accounts: claims.accounts.iter().map(|(table, accounts)| (*table, accounts.len() as u64)).collect(),
-            first_block: extent.map(|(first, _)| first),
-            last_block: extent.map(|(_, last)| last),
+            first_block: segments().filter_map(|segment| segment.block_range()).map(|range| range.0).min(),
+            last_block: last.map(|(number, _)| number),
             first_time: segments().filter_map(|segment| segment.time_range()).map(|range| range.0).min(),
-            last_time: self.last_time(extent.map(|(_, last)| last)),
+            last_time: last.map(|(_, time)| time),
             transactions: segments().map(|segment| u64::from(segment.transactions())).sum(),
             movements: segments().map(|segment| segment.movements()).sum(),
             approximate: segments().map(|segment| segment.marks().approximate).sum(),

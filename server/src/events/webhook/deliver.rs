@@ -81,12 +81,8 @@ impl Courier {
         let mut pruned = tokio::time::Instant::now();
         while !*stop.borrow() {
             match self.turn().await {
-                Ok(has_more) => {
-                    self.trouble.over();
-                    if !has_more {
-                        self.wait(&mut stop).await;
-                    }
-                }
+                Ok(true) => {}
+                Ok(false) => self.wait(&mut stop).await,
                 Err(error) => {
                     self.trouble.met("deliveries could not be read or written down", &error);
                     tokio::time::sleep(AGAIN).await;
@@ -222,7 +218,7 @@ impl Courier {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(error) => {
-                    tracing::error!(error = causes(&error), "old deliveries and tickets could not be removed");
+                    self.trouble.met("old deliveries and tickets could not be removed", &error);
                     return;
                 }
             }
@@ -256,7 +252,7 @@ async fn deliver(egress: Arc<Egress>, pace: Pace, claim: Claim, secrets: Vec<Sec
     let body = addressed(&claim.body, &claim.endpoint_id);
     let headers = headers(&claim.event_id, at_ms / 1000, &secrets, &body);
     drop(secrets);
-    let attempt = egress.post(&claim.target_url, headers, Bytes::from(body)).await;
+    let attempt = egress.post(claim.account, &claim.target_url, headers, Bytes::from(body)).await;
     let attempts = claim.attempts + 1;
     let ended_ms = now_ms();
     let seed = seed(&claim.event_id, &claim.endpoint_id, attempts);

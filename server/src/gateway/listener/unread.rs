@@ -14,24 +14,27 @@ pub(super) fn in_place_of(written: &[u8]) -> Option<Vec<u8>> {
     if !written.ends_with(b"\r\n\r\n") || written.windows(ID.len()).any(|part| part == ID) {
         return None;
     }
-    Some(answer(&match status {
+    let problem = match status {
         b"00" => head::unreadable(),
-        b"14" | b"31" => head::endless(),
+        b"14" | b"31" => head::too_much(),
         _ => return None,
-    }))
+    };
+    let date = written.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"date: "));
+    Some(answer(&problem, String::from_utf8_lossy(date.unwrap_or_default()).trim_end()))
 }
 
 const ID: &[u8] = b"x-request-id";
 
-fn answer(problem: &Problem) -> Vec<u8> {
+fn answer(problem: &Problem, date: &str) -> Vec<u8> {
     let request_id = request_id::new(now_ms());
-    tracing::debug!(request_id = request_id.as_str(), problem = problem.message, "a head could not be read");
+    tracing::info!(request_id = request_id.as_str(), problem = problem.message, "a request could not be read");
     let body = serde_json::to_string(&problem.envelope()).expect("an envelope of strings and numbers is JSON");
     format!(
         "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nx-request-id: {request_id}\r\n\
          x-credit-cost: 0\r\nx-content-type-options: nosniff\r\ncache-control: no-store\r\nconnection: close\r\n\
-         content-length: {}\r\n\r\n{body}",
-        body.len()
+         content-length: {}\r\n{date}{}\r\n{body}",
+        body.len(),
+        if date.is_empty() { "" } else { "\r\n" },
     )
     .into_bytes()
 }
@@ -47,7 +50,7 @@ mod tests {
             let said = String::from_utf8(in_place_of(&bare(status)).unwrap()).unwrap();
             let (head, body) = said.split_once("\r\n\r\n").unwrap();
             assert!(head.starts_with("HTTP/1.1 400 Bad Request\r\n") && head.contains("\r\nx-request-id: 0"), "{head}");
-            assert!(head.contains(&format!("content-length: {}", body.len())), "{head}");
+            assert!(head.contains(&format!("content-length: {}\r\ndate: now", body.len())), "{head}");
             let body: serde_json::Value = serde_json::from_str(body).unwrap();
             assert_eq!(body["error"]["details"]["reason"], "invalid_value");
         }

@@ -124,7 +124,7 @@ fn complete(
     let said = operation.get("description").and_then(Value::as_str).unwrap_or_default();
     let budget = endpoint.class.budget_secs();
     let text = format!(
-        "{said}\n\nCosts {} credits per success; ends within {budget} s, where the operator set no other time, or answers 504.",
+        "{said}\n\nCosts {} credits per success. Ends within {budget} s (unless the operator set another time), else it is a 504.",
         endpoint.cost
     );
     operation.insert("description".to_owned(), Value::String(text.trim_start().to_owned()));

@@ -47,7 +47,7 @@ impl Office<'_, '_> {
         )?;
         self.seal(&seal::ADMINS, key.id())?;
         self.changed("admin.create", key.id(), None, Some(&json!({"name": name})))?;
-        Ok(NewKey { id: key.id().to_owned(), key, credits: 0 })
+        Ok(NewKey { id: key.id().to_owned(), name: name.to_owned(), key, credits: 0 })
     }
 
     /// All admin keys, oldest first.

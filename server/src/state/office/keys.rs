@@ -37,6 +37,8 @@ pub struct KeyListing {
 pub struct NewKey {
     /// Public id.
     pub id: String,
+    /// Its name.
+    pub name: String,
     /// The whole key: the only time it is there.
     pub key: KeyText,
     /// Credits of its account.
@@ -93,7 +95,7 @@ impl Office<'_, '_> {
         }
         let after = json!({"name": name, "environment": environment.name(), "credits": credits, "plan": plan});
         self.changed("keys.create", key.id(), None, Some(&after))?;
-        Ok(NewKey { id: key.id().to_owned(), key, credits })
+        Ok(NewKey { id: key.id().to_owned(), name: name.to_owned(), key, credits })
     }
 
     /// All keys, oldest first.
@@ -143,7 +145,7 @@ impl Office<'_, '_> {
         self.seal(&seal::KEYS, id)?;
         let after = self.key(id)?;
         self.changed("keys.rotate", id, Some(&as_json(&before)), Some(&as_json(&after)))?;
-        Ok(NewKey { id: key.id().to_owned(), key, credits: before.credits })
+        Ok(NewKey { id: key.id().to_owned(), name: before.name, key, credits: before.credits })
     }
 
     /// A key by its id.

@@ -349,6 +349,18 @@ impl Segment {
         found.then(|| self.block_at(place)).transpose()
     }
 
+    /// The last block up to a number.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub fn last_block_to(&self, number: u64) -> Result<Option<BlockFacts>> {
+        let behind = match number.checked_add(1) {
+            Some(next) => self.blocks.numbers.lower_bound(0..self.blocks.length, next)?,
+            None => self.blocks.length,
+        };
+        behind.checked_sub(1).map(|place| self.block_at(place)).transpose()
+    }
+
     fn block_at(&self, place: usize) -> Result<BlockFacts> {
         let row = u32::try_from(place).map_err(|_| self.blocks.numbers.outside(place))?;
         Ok(BlockFacts {

@@ -40,9 +40,9 @@ impl Resolve for SystemResolver {
 }
 
 impl Egress {
-    /// Connects to a target.
-    pub(super) async fn connect(&self, target: &Target) -> Result<TcpStream, Trouble> {
-        let addresses = self.admitted(target).await.ok_or(Trouble::Unreachable)?;
+    /// Connects to a target on behalf of an account.
+    pub(super) async fn connect(&self, account: i64, target: &Target) -> Result<TcpStream, Trouble> {
+        let addresses = self.admitted(account, target).await.ok_or(Trouble::Unreachable)?;
         for (place, address) in addresses.iter().enumerate() {
             let connecting = TcpStream::connect(SocketAddr::new(*address, target.port));
             let connected = if place + 1 == addresses.len() {
@@ -62,11 +62,11 @@ impl Egress {
     }
 
     /// The addresses of a target, when every one of them is admitted.
-    async fn admitted(&self, target: &Target) -> Option<Vec<IpAddr>> {
+    async fn admitted(&self, account: i64, target: &Target) -> Option<Vec<IpAddr>> {
         let mut addresses = match &target.host {
             Host::Address(address) => vec![*address],
             Host::Name(name) => {
-                let _permit = self.lookups.acquire().await.expect("the semaphore is never closed");
+                let _lookup = self.lookups.turn(account).await;
                 // With a dot at its end a name is whole: no search list can lead it into a network of ours.
                 let whole = match self.policy.scope {
                     Scope::Public => format!("{name}."),

@@ -7,6 +7,7 @@
 mod authorities;
 mod dial;
 mod exchange;
+mod lookups;
 mod ranges;
 mod target;
 
@@ -18,7 +19,6 @@ use arc_swap::ArcSwap;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use rustls::pki_types::CertificateDer;
-use tokio::sync::Semaphore;
 use tokio_rustls::TlsConnector;
 
 pub use authorities::{AuthoritiesError, authorities};
@@ -27,11 +27,10 @@ pub use ranges::{Reach, reach};
 pub use target::{Host, LONGEST, Policy, Scheme, Scope, Target, TargetError};
 
 use super::schedule::Outcome;
+use lookups::Lookups;
 
 /// How long a delivery may take in all.
 pub const DEADLINE: Duration = Duration::from_secs(20);
-/// Names that are looked up at a time: the system's resolver blocks a thread for each.
-const LOOKUPS: usize = 32;
 
 /// What decides where deliveries may go.
 #[derive(Clone)]
@@ -96,7 +95,7 @@ pub struct Egress {
     resolver: Arc<dyn Resolve>,
     deadline: Duration,
     tls: TlsConnector,
-    lookups: Semaphore,
+    lookups: Lookups,
     own: ArcSwap<Vec<SocketAddr>>,
 }
 
@@ -112,8 +111,7 @@ impl Egress {
     pub fn new(settings: EgressSettings) -> Self {
         let EgressSettings { policy, resolver, authorities, deadline } = settings;
         let tls = TlsConnector::from(Arc::new(dial::tls_settings(authorities)));
-        let lookups = Semaphore::new(LOOKUPS);
-        Self { policy, resolver, deadline, tls, lookups, own: ArcSwap::default() }
+        Self { policy, resolver, deadline, tls, lookups: Lookups::default(), own: ArcSwap::default() }
     }
 
     /// Names the addresses that this process listens on, which are no targets under any policy.
@@ -127,10 +125,10 @@ impl Egress {
         self.policy
     }
 
-    /// Sends a body with headers and gives what became of it; never longer than the deadline.
-    pub async fn post(&self, url: &str, headers: HeaderMap, body: Bytes) -> Attempt {
+    /// Sends a body with headers on behalf of an account and gives what became of it; never longer than the deadline.
+    pub async fn post(&self, account: i64, url: &str, headers: HeaderMap, body: Bytes) -> Attempt {
         let started = Instant::now();
-        let sent = tokio::time::timeout(self.deadline, self.send(url, headers, body)).await;
+        let sent = tokio::time::timeout(self.deadline, self.send(account, url, headers, body)).await;
         let (outcome, trouble) = match sent {
             Ok(Ok(outcome)) => (outcome, None),
             Ok(Err(trouble)) => (Outcome { status: None, retry_after_secs: None }, Some(trouble)),
@@ -140,10 +138,10 @@ impl Egress {
         Attempt { outcome, trouble, duration }
     }
 
-    async fn send(&self, url: &str, headers: HeaderMap, body: Bytes) -> Result<Outcome, Trouble> {
+    async fn send(&self, account: i64, url: &str, headers: HeaderMap, body: Bytes) -> Result<Outcome, Trouble> {
         // What was admitted when the webhook was made may not be any more.
         let target = Target::parse(url, self.policy).map_err(|_| Trouble::Unreachable)?;
-        let stream = self.connect(&target).await?;
+        let stream = self.connect(account, &target).await?;
         match target.scheme {
             Scheme::Http => exchange::exchange(stream, &target, headers, body).await,
             Scheme::Https => {
