@@ -7,7 +7,7 @@
 //! * [`events`]: webhooks and the stream.
 //! * `json`: JSON text, written piece by piece.
 //! * `spread`: figures that threads add to without waiting for each other.
-//! * `trouble`: errors that go on, said once a minute.
+//! * `recurring`: errors that go on, said once a minute.
 //! * [`config`]: defaults, file, environment, flags.
 //! * [`cli`]: one file per command.
 #![forbid(unsafe_code)]
@@ -20,7 +20,7 @@ pub mod config;
 pub mod events;
 pub mod gateway;
 mod json;
+mod recurring;
 pub mod routes;
 mod spread;
 pub mod state;
-mod trouble;

@@ -18,8 +18,8 @@ use super::webhook::deliveries::{self, Addressed};
 use super::webhook::endpoints;
 use super::{cursors, lost};
 use crate::gateway::{Gateway, causes};
+use crate::recurring::Recurring;
 use crate::state::{StateError, Tx, now_ms, sums};
-use crate::trouble::Trouble;
 
 /// How often the feed is looked at.
 const LOOK: Duration = Duration::from_millis(50);
@@ -42,7 +42,7 @@ pub(crate) struct Outbox {
     webhooks: Option<endpoints::Fingerprint>,
     looked: tokio::time::Instant,
     pruned: tokio::time::Instant,
-    trouble: Trouble,
+    recurring: Recurring,
 }
 
 /// What came of following the feed for a while.
@@ -51,7 +51,7 @@ type Followed = (Follower, Result<Vec<Found>, Error>);
 impl Outbox {
     pub fn new(gateway: Gateway) -> Self {
         let now = tokio::time::Instant::now();
-        Self { gateway, follower: None, webhooks: None, looked: now, pruned: now, trouble: Trouble::default() }
+        Self { gateway, follower: None, webhooks: None, looked: now, pruned: now, recurring: Recurring::default() }
     }
 
     /// Runs until it is told to stop.
@@ -77,7 +77,7 @@ impl Outbox {
         };
         let position = follower.position();
         if let Err(error) = self.read_webhooks().await {
-            self.trouble.met("webhooks could not be read", &error);
+            self.recurring.met("webhooks could not be read", &error);
             self.follower = Some(follower);
             return Err(());
         }
@@ -104,7 +104,7 @@ impl Outbox {
                 self.lose(position, &error).await
             }
             Err(error) => {
-                self.trouble.met("the change feed could not be read", &error);
+                self.recurring.met("the change feed could not be read", &error);
                 self.follower = Some(follower);
                 Err(())
             }
@@ -118,17 +118,17 @@ impl Outbox {
         let newest = match newest {
             Ok(Ok(newest)) => newest,
             Ok(Err(error)) => {
-                self.trouble.met("the change feed could not be read", &error);
+                self.recurring.met("the change feed could not be read", &error);
                 return Err(());
             }
             Err(_) => return Err(()),
         };
         let position = self.gateway.state().write(move |tx| stored_position(tx, newest)).await.map_err(|error| {
-            self.trouble.met("the position in the change feed could not be read", &error);
+            self.recurring.met("the position in the change feed could not be read", &error);
         })?;
         self.webhooks = None;
         self.read_webhooks().await.map_err(|error| {
-            self.trouble.met("webhooks could not be read", &error);
+            self.recurring.met("webhooks could not be read", &error);
         })?;
         self.gateway.events().hub().begin(position);
         Ok(Follower::new(Arc::clone(self.gateway.ledgers()), position))
@@ -153,7 +153,7 @@ impl Outbox {
             Ok(true)
         });
         let lost = written.await.map_err(|error| {
-            self.trouble.met("the loss of events could not be written down", &error);
+            self.recurring.met("the loss of events could not be written down", &error);
         })?;
         if lost {
             tracing::error!(
@@ -196,7 +196,7 @@ impl Outbox {
             });
             match set.await {
                 Ok(Ok(())) => self.webhooks = Some(fingerprint),
-                Ok(Err(error)) => self.trouble.met("subscriptions could not be read", &error),
+                Ok(Err(error)) => self.recurring.met("subscriptions could not be read", &error),
                 Err(_) => tracing::error!("reading subscriptions panicked"),
             }
         }
@@ -236,7 +236,7 @@ impl Outbox {
                     Err(()) => return,
                 },
                 Err(error) => {
-                    self.trouble.met("events could not be committed: they wait", &error);
+                    self.recurring.met("events could not be committed: they wait", &error);
                     if !waited(stop).await {
                         return;
                     }
@@ -259,7 +259,7 @@ impl Outbox {
     ) -> Result<(endpoints::Fingerprint, Arc<[Row]>), ()> {
         let read = self.gateway.read_state(|tx| Ok((endpoints::fingerprint(tx)?, endpoints::watched(tx)?)));
         let (fingerprint, watched) = read.await.map_err(|error| {
-            self.trouble.met("webhooks could not be read", &error);
+            self.recurring.met("webhooks could not be read", &error);
         })?;
         let told: Vec<Row> = found.iter().flat_map(rows_of).map(Row::without_webhooks).collect();
         let gateway = self.gateway.clone();
@@ -267,7 +267,7 @@ impl Outbox {
         match made.await {
             Ok(Ok(made)) => Ok((fingerprint, made.into_iter().chain(told).collect())),
             Ok(Err(error)) => {
-                self.trouble.met("events could not be made anew", &error);
+                self.recurring.met("events could not be made anew", &error);
                 Err(())
             }
             Err(_) => {

@@ -147,7 +147,7 @@ impl State {
             run,
             retention: Retention::new(options.audit_days),
             last: 0,
-            troubles: writer::Troubles::default(),
+            errors: writer::Errors::default(),
         };
         let mut threads = vec![spawn("state-writer", move || writer.run())?];
         let mut jobs = None;

@@ -20,7 +20,7 @@ use super::ledger::{Chain, Entry, Kind, Link};
 use super::rows::Rows;
 use super::run::Run;
 use super::{StateError, retention};
-use crate::trouble::Trouble;
+use crate::recurring::Recurring;
 
 /// Most operations in one commit.
 const BATCH: usize = 4096;
@@ -148,15 +148,15 @@ pub(super) struct Writer {
     pub retention: retention::Retention,
     /// How much came the last time.
     pub last: usize,
-    pub troubles: Troubles,
+    pub errors: Errors,
 }
 
 /// What the writer meets with.
 #[derive(Debug, Default)]
-pub(super) struct Troubles {
-    commits: Trouble,
-    looks: Trouble,
-    upkeep: Trouble,
+pub(super) struct Errors {
+    commits: Recurring,
+    looks: Recurring,
+    upkeep: Recurring,
 }
 
 /// What a commit made of a batch.
@@ -368,7 +368,7 @@ impl Writer {
             }
             Err(undone) => {
                 self.health.set(Health::Failing);
-                self.troubles.commits.met("a commit of the state was undone", undone.error());
+                self.errors.commits.met("a commit of the state was undone", undone.error());
                 return Err(undone);
             }
         }
@@ -464,7 +464,7 @@ impl Writer {
                 }
             }
             Err(error) => {
-                self.troubles.looks.met("changes of the state cannot be looked for", &error);
+                self.errors.looks.met("changes of the state cannot be looked for", &error);
             }
         }
     }
@@ -473,7 +473,7 @@ impl Writer {
         let Self { db, book, .. } = self;
         let loaded = db.transaction(|tx| book.load(tx));
         if let Err(error) = &loaded {
-            self.troubles.looks.met("keys and credits could not be read anew", error);
+            self.errors.looks.met("keys and credits could not be read anew", error);
             // The next look tries again, whatever it finds.
             self.seen_version = i64::MIN;
         }
@@ -499,7 +499,7 @@ impl Writer {
             retention.run(db)
         })();
         if let Err(error) = kept {
-            self.troubles.upkeep.met("the state could not be tidied", &error);
+            self.errors.upkeep.met("the state could not be tidied", &error);
         }
     }
 }

@@ -20,8 +20,8 @@ use super::sign::{Secret, signatures};
 use crate::events::Pace;
 use crate::events::stream::prune_tickets;
 use crate::gateway::{Gateway, causes};
+use crate::recurring::Recurring;
 use crate::state::now_ms;
-use crate::trouble::Trouble;
 
 /// Deliveries under way in one server at a time.
 const AT_ONCE: usize = 512;
@@ -58,7 +58,7 @@ pub(crate) struct Courier {
     ended: Vec<Done>,
     /// The webhook that was served last: the next one begins behind it.
     last: String,
-    trouble: Trouble,
+    recurring: Recurring,
 }
 
 impl Courier {
@@ -72,7 +72,7 @@ impl Courier {
             claimed: HashMap::new(),
             ended: Vec::new(),
             last: String::new(),
-            trouble: Trouble::default(),
+            recurring: Recurring::default(),
         }
     }
 
@@ -84,7 +84,7 @@ impl Courier {
                 Ok(true) => {}
                 Ok(false) => self.wait(&mut stop).await,
                 Err(error) => {
-                    self.trouble.met("deliveries could not be read or written down", &error);
+                    self.recurring.met("deliveries could not be read or written down", &error);
                     tokio::time::sleep(AGAIN).await;
                 }
             }
@@ -218,7 +218,7 @@ impl Courier {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(error) => {
-                    self.trouble.met("old deliveries and tickets could not be removed", &error);
+                    self.recurring.met("old deliveries and tickets could not be removed", &error);
                     return;
                 }
             }
