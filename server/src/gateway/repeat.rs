@@ -25,7 +25,8 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let mut shown = headers.get_all(KEY).iter();
     let Some(value) = shown.next() else { return Ok(None) };
     let text = value.to_str().unwrap_or_default();
-    if shown.next().is_some() || text.is_empty() || text.len() > LONGEST {
+    // A tab is text to the library of headers.
+    if shown.next().is_some() || text.is_empty() || text.len() > LONGEST || text.contains('\t') {
         let message = format!("Idempotency-Key is one text of 1 to {LONGEST} visible ASCII characters");
         return Err(Problem::invalid(Reason::InvalidValue, Some("Idempotency-Key"), message));
     }
@@ -118,5 +119,28 @@ impl Generations for At {
 
     fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>, LedgerError> {
         self.ledgers.generation(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_of_repetition_is_one_visible_text() {
+        let read = |shown: &[&[u8]]| {
+            let mut headers = HeaderMap::new();
+            for value in shown {
+                headers.append(KEY, HeaderValue::from_bytes(value).unwrap());
+            }
+            key(&headers).map_err(|problem| problem.status)
+        };
+        assert_eq!(read(&[]), Ok(None));
+        assert_eq!(read(&[b"order 4711"]), Ok(Some("order 4711".to_owned())));
+        assert_eq!(read(&[&[b'x'; LONGEST]]), Ok(Some("x".repeat(LONGEST))));
+        let refused: [&[&[u8]]; 5] = [&[b""], &[b"a", b"a"], &[b"a\tb"], &[b"\xe9"], &[&[b'x'; LONGEST + 1]]];
+        for shown in refused {
+            assert_eq!(read(shown), Err(Status::BadRequest), "{shown:?}");
+        }
     }
 }
