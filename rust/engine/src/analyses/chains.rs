@@ -51,7 +51,8 @@ pub struct ChainEntry {
     pub native_decimals: u8,
     /// First block that has a transaction.
     pub indexed_from_block: Option<u64>,
-    /// Last block that has a transaction, or an empty one behind it in a range whose transactions are complete.
+    /// Last block that has a transaction, or an empty one behind it whose time is known, in a range whose transactions are
+    /// complete.
     pub indexed_to_block: Option<u64>,
     /// Time of that block, epoch seconds.
     pub indexed_to_ts: Option<i64>,
