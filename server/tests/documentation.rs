@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_engine::{ENDPOINTS, Method};
 use headwater_server::routes::document;
+use headwater_server::state::Home;
 use serde_json::Value;
 
 use crate::support::Server;
@@ -240,6 +241,23 @@ fn every_operation_says_what_it_is_what_it_takes_and_how_it_can_fail() {
         seen += 1;
     }
     println!("{seen} operations with {errors} errors between them");
+}
+
+/// What a key opens a plan may leave out or have.
+#[test]
+fn every_route_that_takes_a_key_may_stand_in_a_plan() {
+    let document = document();
+    let is_free = |operation: &serde_json::Value| {
+        operation["security"].as_array().is_some_and(|schemes| schemes == &[serde_json::json!({})])
+    };
+    let paths: BTreeSet<&str> =
+        operations(&document).filter(|(_, _, operation)| !is_free(operation)).map(|(path, ..)| path).collect();
+    assert!(paths.len() > 20, "{paths:?}");
+    let place = tempfile::tempdir().unwrap();
+    let home = Home::in_folder(place.path()).unwrap();
+    let definition = serde_json::json!({"endpoints": paths}).to_string();
+    let plan = home.office("test", |office| office.set_plan("all", &definition)).unwrap();
+    assert_eq!(plan.endpoints.unwrap().len(), paths.len());
 }
 
 /// Refusals that are shown and that a request without a past can bring about: with such a query or body.

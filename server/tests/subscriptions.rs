@@ -181,6 +181,8 @@ fn a_plan_decides_which_chains_a_webhook_or_a_stream_may_tell_of() {
     within(Duration::from_secs(5), "the plan is known", || make(json!({"blockchain": "ethereum"})).status == 403);
     assert_eq!(call(server.address, "POST", "/v1/stream/ticket", &key, "").error().0, "forbidden");
     assert_eq!(Socket::open(server.address, "", &[("X-API-Key", &key)]).err(), Some(403));
+    // A stream that was open has heard the last of it.
+    assert_eq!(socket.closing(), 4401);
 }
 
 /// A receiver whose certificate comes from an authority of the operator's own.

@@ -266,7 +266,11 @@ impl Desk {
 
 fn complete(kept: &Kept, took_ms: impl FnOnce() -> u64, cached: bool) -> Answer {
     let data = match &kept.data {
-        Data::Whole(text) => text.clone(),
+        Data::Whole(text) => {
+            let mut data = String::with_capacity(text.len() + Answer::ROOM);
+            data.push_str(text);
+            data
+        }
         Data::Headed(headed) => headed.complete(took_ms(), cached),
     };
     Answer { data, pagination: kept.pagination, warnings: kept.warnings.clone() }

@@ -67,7 +67,7 @@ impl Admin {
         match text {
             Ok(text) => {
                 let meta = Meta { request_id: Some(self.context.request_id), ..Meta::default() };
-                let mut response = Response::new(Body::from(meta.wrap(&text)));
+                let mut response = Response::new(Body::from(meta.wrap(text)));
                 response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 response
             }

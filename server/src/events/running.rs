@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::outbox::Outbox;
-use super::stream::Ending;
+use super::stream::{self, Ending};
 use super::webhook::deliver::Courier;
 use crate::gateway::Gateway;
 use crate::state::now_ms;
@@ -61,7 +61,8 @@ impl Running {
     }
 }
 
-/// Ends streams whose key does not stand any more, and all of them when the server drains.
+/// Ends streams whose key does not stand any more or whose plan was narrowed or widened, and all of them when the server
+/// drains. A client that comes back after a change of its plan finds what it has now.
 async fn watch_over(gateway: Gateway, mut stop: watch::Receiver<bool>) {
     while !*stop.borrow() {
         tokio::select! {
@@ -73,6 +74,9 @@ async fn watch_over(gateway: Gateway, mut stop: watch::Receiver<bool>) {
             hub.end_all(Ending::Draining);
         }
         let now_secs = now_ms() / 1000;
-        hub.end_revoked(|key_id| gateway.state().book().is_good(key_id, now_secs));
+        hub.end_revoked(|caller| {
+            let now = gateway.state().book().holder(&caller.key_id(), now_secs);
+            now.is_some_and(|now| gateway.has_endpoint(&now, stream::PATH) && gateway.has_same_chains(caller, &now))
+        });
     }
 }

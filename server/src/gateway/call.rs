@@ -385,10 +385,10 @@ impl Gateway {
         // Made with a balance of one digit, in place of which come the digits there are.
         let (credit_cost, credit_remaining, request_id) = (Some(cost), Some(0), Some(context.request_id));
         let meta = Meta { credit_cost, credit_remaining, pagination, request_id, warnings };
-        let mut body = meta.wrap(&data);
+        let (data_bytes, kept) = (data.len(), claim.map(|claim| (claim, data.clone())));
+        let mut body = meta.wrap(data);
         let row = context.audit_row(&context.facts(), 200, cost, body.len() as u64 - 1, context.elapsed());
-        let data_bytes = data.len();
-        let keep = claim.map(|Claim { key, request_hash }| {
+        let keep = kept.map(|(Claim { key, request_hash }, data)| {
             let answer = Answered::Envelope { data, meta: Box::new(meta) };
             Keep { key, request_hash, answer }
         });
@@ -407,7 +407,7 @@ impl Gateway {
         let Answer { data, pagination, warnings } = answer;
         let (credit_remaining, request_id) = (context.remaining(), Some(context.request_id));
         let meta = Meta { credit_cost: Some(0), credit_remaining, pagination, request_id, warnings };
-        record::json(context, self.body(meta.wrap(&data), context), credit_remaining)
+        record::json(context, self.body(meta.wrap(data), context), credit_remaining)
     }
 
     /// The body of an answer. A large one holds the memory of its query until it has left.

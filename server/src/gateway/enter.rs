@@ -61,6 +61,11 @@ impl Gateway {
         self.plan(Some(caller)).has_endpoint(path)
     }
 
+    /// Whether a caller may ask about the same chains at two times.
+    pub(crate) fn has_same_chains(&self, then: &Caller, now: &Caller) -> bool {
+        self.plan(Some(then)).chains == self.plan(Some(now)).chains
+    }
+
     /// What a caller may do.
     fn plan<'a>(&'a self, caller: Option<&'a Caller>) -> &'a Plan {
         caller.and_then(|caller| caller.plan()).unwrap_or_else(|| self.0.limits.default_plan())

@@ -1,6 +1,6 @@
 //! The success envelope.
 
-use headwater_engine::{Pagination, Warning};
+use headwater_engine::{Answer, Pagination, Warning};
 use memchr::memmem;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -35,12 +35,12 @@ pub struct Meta {
 impl Meta {
     /// The envelope around data that is JSON text already.
     #[must_use]
-    pub fn wrap(&self, data: &str) -> Vec<u8> {
-        // Most answers have no more than this around their data.
-        const AROUND: usize = 256;
-        let mut body = Vec::with_capacity(data.len() + AROUND);
-        body.extend_from_slice(b"{\"data\":");
-        body.extend_from_slice(data.as_bytes());
+    pub fn wrap(&self, data: String) -> Vec<u8> {
+        const BEFORE: &[u8] = b"{\"data\":";
+        let mut body = data.into_bytes();
+        body.reserve_exact(Answer::ROOM);
+        body.extend_from_slice(BEFORE);
+        body.rotate_right(BEFORE.len());
         body.extend_from_slice(b",\"meta\":");
         self.write(&mut body);
         body.push(b'}');
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn an_envelope_is_data_and_meta_without_what_has_no_value() {
         let meta = Meta { credit_cost: Some(5), request_id: Some(RequestId::from("id").unwrap()), ..Meta::default() };
-        let body = String::from_utf8(meta.wrap("[1]")).unwrap();
+        let body = String::from_utf8(meta.wrap("[1]".to_owned())).unwrap();
         assert_eq!(body, r#"{"data":[1],"meta":{"credit_cost":5,"request_id":"id"}}"#);
     }
 
@@ -110,10 +110,10 @@ mod tests {
         let data = r#"{"credit_remaining":0}"#;
         for remaining in [0, 7, 1_234_567_890_123] {
             let meta = Meta { credit_cost: Some(5), credit_remaining: Some(0), ..Meta::default() };
-            let mut body = meta.wrap(data);
+            let mut body = meta.wrap(data.to_owned());
             Meta::set_remaining(&mut body, data.len(), remaining);
             let known = Meta { credit_remaining: Some(remaining), ..meta };
-            assert_eq!(String::from_utf8(body).unwrap(), String::from_utf8(known.wrap(data)).unwrap());
+            assert_eq!(String::from_utf8(body).unwrap(), String::from_utf8(known.wrap(data.to_owned())).unwrap());
         }
     }
 
@@ -130,7 +130,10 @@ mod tests {
                 warnings: if is(4) { vec![warning.clone()] } else { Vec::new() },
             };
             let expected = serde_json::to_string(&meta).unwrap();
-            assert_eq!(String::from_utf8(meta.wrap("0")).unwrap(), format!(r#"{{"data":0,"meta":{expected}}}"#));
+            assert_eq!(
+                String::from_utf8(meta.wrap("0".to_owned())).unwrap(),
+                format!(r#"{{"data":0,"meta":{expected}}}"#)
+            );
         }
     }
 }

@@ -163,7 +163,7 @@ impl Call {
 
     /// The reply as it is kept for a repetition: sealed, since it may hold a secret.
     pub fn keep(&self, gateway: &Gateway, claim: &Claim, reply: &Reply) -> Result<Keep, Problem> {
-        let body = reply.meta(&self.context).wrap(&reply.data);
+        let body = reply.meta(&self.context).wrap(reply.data.clone());
         let sealed = gateway.state().home().master().seal(&body).map_err(|error| self.failed(&error))?;
         Ok(Keep { key: claim.key.clone(), request_hash: claim.request_hash, answer: Answered::Sealed(sealed) })
     }
@@ -328,7 +328,7 @@ fn envelope(reply: Reply, context: &Context) -> Response<Body> {
             repeat::mark(&mut response);
             response
         }
-        None => Response::new(Body::from(reply.meta(context).wrap(&reply.data))),
+        None => Response::new(Body::from(reply.meta(context).wrap(reply.data))),
     };
     *response.status_mut() = reply.status;
     let headers = response.headers_mut();

@@ -73,7 +73,7 @@ pub fn keep(
     let (body, sealed, generation) = match &keep.answer {
         Answered::Envelope { data, meta } => {
             let meta = Meta { credit_remaining: Some(balance), ..Meta::clone(meta) };
-            (Some(meta.wrap(data)), false, None)
+            (Some(meta.wrap(data.clone())), false, None)
         }
         Answered::Table { generation } => (None, false, Some(i64::try_from(*generation).unwrap_or(i64::MAX))),
         Answered::Sealed(body) => (Some(body.clone()), true, None),

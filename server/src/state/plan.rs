@@ -12,14 +12,43 @@ use crate::gateway::Plan;
 /// The plan of accounts that have no other. Where none is stored under this name, it is what the configuration says.
 pub const DEFAULT_PLAN: &str = "default";
 
-/// Paths of routes that are no data endpoints.
-const OTHERS: [&str; 3] = ["/v1/usage", "/v1/webhooks", "/v1/stream"];
+/// Paths of routes that are no data endpoints and that a key opens.
+const OTHERS: [&str; 9] = [
+    "/v1/stream",
+    "/v1/stream/ticket",
+    "/v1/usage",
+    "/v1/webhooks",
+    "/v1/webhooks/{id}",
+    "/v1/webhooks/{id}/deliveries",
+    "/v1/webhooks/{id}/replay",
+    "/v1/webhooks/{id}/rotate-secret",
+    "/v1/webhooks/{id}/test",
+];
 
 /// Plans by name.
 pub(super) type Plans = BTreeMap<String, Arc<Plan>>;
 
-/// Reads a definition as JSON; what it leaves out is as in the plan that the product comes with.
-pub(super) fn parse(name: &str, definition: &str) -> Result<Plan, StateError> {
+/// A plan from its definition as JSON; what it leaves out is as in the plan that the product comes with.
+///
+/// # Errors
+/// [`StateError::BadPlan`] when it cannot be meant.
+pub(super) fn made(name: &str, definition: &str) -> Result<Plan, StateError> {
+    let plan = parse(name, definition)?;
+    let bad = |what: String| StateError::BadPlan { name: name.to_owned(), what };
+    let is_known =
+        |path: &str| OTHERS.contains(&path) || headwater_engine::ENDPOINTS.iter().any(|one| one.path == path);
+    if let Some(unknown) = plan.endpoints.iter().flatten().find(|path| !is_known(path)) {
+        return Err(bad(format!("{unknown:?} is no endpoint: paths are expected, such as /v1/token/holders")));
+    }
+    if let Some(unknown) = plan.chains.iter().flatten().find(|chain| !Chain::all().any(|one| one.name() == **chain)) {
+        return Err(bad(format!("{unknown:?} is no chain")));
+    }
+    Ok(plan)
+}
+
+/// The same without a look at the names in its lists: one that was stored stays a plan, whatever routes and chains there
+/// are by now.
+fn parse(name: &str, definition: &str) -> Result<Plan, StateError> {
     let bad = |what: String| StateError::BadPlan { name: name.to_owned(), what };
     if !definition.trim_start().starts_with('{') {
         return Err(bad(
@@ -38,19 +67,6 @@ pub(super) fn parse(name: &str, definition: &str) -> Result<Plan, StateError> {
     }
     if plan.concurrency == 0 {
         return Err(bad("concurrency is at least 1".to_owned()));
-    }
-    let known = |path: &str| {
-        let is_data = headwater_engine::ENDPOINTS.iter().any(|one| one.path == path);
-        is_data
-            || OTHERS
-                .iter()
-                .any(|other| path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
-    };
-    if let Some(unknown) = plan.endpoints.iter().flatten().find(|path| !known(path)) {
-        return Err(bad(format!("{unknown:?} is no endpoint: paths are expected, such as /v1/token/holders")));
-    }
-    if let Some(unknown) = plan.chains.iter().flatten().find(|chain| !Chain::all().any(|one| one.name() == **chain)) {
-        return Err(bad(format!("{unknown:?} is no chain")));
     }
     Ok(plan)
 }
@@ -71,7 +87,7 @@ mod tests {
 
     #[test]
     fn what_a_definition_leaves_out_is_as_the_product_comes() {
-        let plan = parse("pro", r#"{"heavy": {"per_second": 50, "burst": 100}, "chains": ["ethereum"]}"#).unwrap();
+        let plan = made("pro", r#"{"heavy": {"per_second": 50, "burst": 100}, "chains": ["ethereum"]}"#).unwrap();
         assert_eq!((plan.heavy.burst, plan.medium, plan.concurrency), (100, Plan::default().medium, 20));
         assert!(plan.has_chain("ethereum") && !plan.has_chain("bitcoin") && plan.has_endpoint("/v1/transactions"));
     }
@@ -84,9 +100,10 @@ mod tests {
             (r#"{"heavy": {"per_second": 0, "burst": 1}}"#, "heavy"),
             (r#"{"concurrency": 0}"#, "concurrency"),
             (r#"{"endpoints": ["nope"]}"#, "nope"),
+            (r#"{"endpoints": ["/v1/webhooks/nope"]}"#, "/v1/webhooks/nope"),
             (r#"{"chains": ["doge"]}"#, "doge"),
         ] {
-            let text = parse("x", definition).unwrap_err().to_string();
+            let text = made("x", definition).unwrap_err().to_string();
             assert!(text.contains(named), "{text}");
         }
     }

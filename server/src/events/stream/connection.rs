@@ -61,10 +61,7 @@ pub(crate) async fn run(socket: WebSocket, gateway: Gateway, comer: Comer) {
         caller => Ok(caller),
     };
     let link = Arc::new(Link::default());
-    let registered = caller.and_then(|caller| {
-        let key_id = caller.as_ref().map(Caller::key_id);
-        Ok((gateway.events().hub().register(&link, key_id)?, caller))
-    });
+    let registered = caller.and_then(|caller| Ok((gateway.events().hub().register(&link, caller.clone())?, caller)));
     let (over, number) = match registered {
         Ok((number, caller)) => {
             let connection_id = uuid::Uuid::now_v7().to_string();

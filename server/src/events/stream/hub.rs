@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::link::Link;
 use super::protocol::{self, Ending};
-use crate::state::KeyId;
+use crate::state::{Caller, KeyId};
 
 /// Streams of one key.
 pub(super) const CONNECTIONS_PER_KEY: usize = 10;
@@ -95,7 +95,14 @@ struct Group {
 
 struct Connection {
     link: Arc<Link>,
-    key_id: Option<KeyId>,
+    /// As it was when the stream opened.
+    caller: Option<Caller>,
+}
+
+impl Connection {
+    fn key_id(&self) -> Option<KeyId> {
+        self.caller.as_ref().map(Caller::key_id)
+    }
 }
 
 impl Hub {
@@ -244,18 +251,19 @@ impl Hub {
     }
 
     /// Registers a connection.
-    pub fn register(&self, link: &Arc<Link>, key_id: Option<KeyId>) -> Result<u64, Ending> {
+    pub fn register(&self, link: &Arc<Link>, caller: Option<Caller>) -> Result<u64, Ending> {
+        let key_id = caller.as_ref().map(Caller::key_id);
         let mut connections = self.connections();
         if connections.len() >= self.most_connections {
             return Err(Ending::Overloaded);
         }
         // Those that are being ended have had their turn.
-        let same = connections.values().filter(|one| one.key_id == key_id && one.link.ending().is_none()).count();
+        let same = connections.values().filter(|one| one.key_id() == key_id && one.link.ending().is_none()).count();
         if key_id.is_some() && same >= CONNECTIONS_PER_KEY {
             return Err(Ending::TooManyConnections);
         }
         let number = self.next_connection.fetch_add(1, Ordering::Relaxed);
-        connections.insert(number, Connection { link: Arc::clone(link), key_id });
+        connections.insert(number, Connection { link: Arc::clone(link), caller });
         Ok(number)
     }
 
@@ -264,10 +272,10 @@ impl Hub {
         self.connections().remove(&number);
     }
 
-    /// Ends the connections whose key does not stand any more.
-    pub fn end_revoked(&self, stands: impl Fn(&str) -> bool) {
+    /// Ends the connections whose caller may not listen any more.
+    pub fn end_revoked(&self, may_listen: impl Fn(&Caller) -> bool) {
         for one in self.connections().values() {
-            if one.key_id.as_deref().is_some_and(|key| !stands(key)) {
+            if one.caller.as_ref().is_some_and(|caller| !may_listen(caller)) {
                 one.link.end(Ending::Unauthorized);
             }
         }

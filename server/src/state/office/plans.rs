@@ -23,7 +23,7 @@ impl Office<'_, '_> {
     /// # Errors
     /// [`StateError::BadPlan`] when it cannot be.
     pub fn set_plan(&mut self, name: &str, definition: &str) -> Result<Plan, StateError> {
-        let plan = plan::parse(name, definition)?;
+        let plan = plan::made(name, definition)?;
         let before = plan::read_all(self.tx)?.get(name).map(|plan| as_json(plan.as_ref()));
         let text = as_json(&plan).to_string();
         self.tx.execute(
