@@ -161,6 +161,24 @@ fn a_plan_decides_which_chains_a_webhook_or_a_stream_may_tell_of() {
         assert_eq!((&answer["type"], &answer["error"]["code"]), (&json!("error"), &json!("forbidden")), "{answer}");
     }
     assert_eq!(subscribe(json!({"blockchain": "ethereum"}))["type"], "subscribed");
+    socket.say(&json!({"action": "subscribe", "id": "t", "event_type": "large_transfer",
+        "filters": {"blockchain": "ethereum"}, "filter": {"blockchain": "bitcoin"}}));
+    let warned = socket.hear().unwrap();
+    assert_eq!((&warned["type"], &warned["warnings"][0]["field"]), (&json!("subscribed"), &json!("filter")));
+    socket.say(&json!({"action": "subscribe", "id": "u", "event_type": "large_transfer",
+        "filters": {"blockchain": "ethereum"}, "after": "evt_of_nobody"}));
+    assert_eq!(socket.closing(), 4010);
+    // A stream that was opened is a call that succeeded, whatever opened it.
+    let ticket = server.call("POST", "/v1/stream/ticket", &key, "").json()["data"]["ticket"].clone();
+    let mut socket = Socket::open(server.address, &format!("?ticket={}", ticket.as_str().unwrap()), &[]).unwrap();
+    assert_eq!(socket.hear().unwrap()["type"], "welcome");
+    let usage = || {
+        let usage = server.call("GET", "/v1/usage", &key, "").json();
+        let of_stream = |row: &&Value| row["endpoint"] == "/v1/stream";
+        usage["data"]["by_endpoint"].as_array().unwrap().iter().find(of_stream).cloned().unwrap_or_default()
+    };
+    within(Duration::from_secs(5), "both are counted", || usage()["calls"] == 2);
+    assert_eq!(usage()["failed"], 0);
     // Calls that look on every chain where they name none have to name one.
     let get = |path: &str| server.call("GET", path, &key, "");
     let (hash, address) = ("11".repeat(32), format!("0x{}", "a1".repeat(20)));
@@ -183,6 +201,42 @@ fn a_plan_decides_which_chains_a_webhook_or_a_stream_may_tell_of() {
     assert_eq!(Socket::open(server.address, "", &[("X-API-Key", &key)]).err(), Some(403));
     // A stream that was open has heard the last of it.
     assert_eq!(socket.closing(), 4401);
+}
+
+/// A webhook that was made under a wider plan waits, as that of a revoked key does, until the plan has its chain again.
+#[test]
+fn a_plan_that_is_narrowed_holds_back_the_webhooks_that_it_leaves_out() {
+    let mut live = Live::new();
+    let server = LiveServer::start(&live.store(), local(20));
+    let (id, key) = server.key();
+    let receiver = Receiver::start(|_| OK.to_owned());
+    let (webhook, _) = server.webhook(&key, &receiver.url("in"));
+    let home = Home::in_folder(&live.store().with_file_name("live.state")).unwrap();
+    let path = format!("/v1/webhooks/{webhook}");
+    let change = |body: Value| server.call("PATCH", &path, &key, &body.to_string()).status;
+    live.block(1);
+    receiver.wait_for(Duration::from_secs(20), 1);
+    for (definition, seen) in [(r#"{"chains": ["tron"]}"#, 403), (r#"{"endpoints": ["/v1/chains"]}"#, 403)] {
+        let before = receiver.received().len();
+        home.office("test", |office| {
+            office.set_plan("narrow", definition)?;
+            office.assign_plan(&id, "narrow")
+        })
+        .unwrap();
+        within(Duration::from_secs(5), "the plan is known", || change(json!({"status": "active"})) == seen);
+        live.block(1);
+        std::thread::sleep(Duration::from_secs(1));
+        assert_eq!(receiver.received().len(), before, "{definition}");
+        home.office("test", |office| office.assign_plan(&id, "default")).unwrap();
+        receiver.wait_for(Duration::from_secs(20), before + 1);
+    }
+    home.office("test", |office| {
+        office.set_plan("narrow", r#"{"chains": ["tron"]}"#)?;
+        office.assign_plan(&id, "narrow")
+    })
+    .unwrap();
+    within(Duration::from_secs(5), "the plan is known", || change(json!({"target_url": receiver.url("b")})) == 403);
+    assert_eq!(change(json!({"status": "paused"})), 200, "what is sent may always be stopped");
 }
 
 /// A receiver whose certificate comes from an authority of the operator's own.

@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use headwater_engine::ENDPOINTS;
 use toml::Value;
 
 use super::{Config, LogFormat, Overflow};
 use crate::gateway::Rate;
-use crate::state::Place;
+use crate::state::{Place, is_endpoint};
 
 /// One key: how it is set and how it is shown.
 pub(super) struct Key {
@@ -222,11 +221,11 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "limits.endpoint_secs",
-        expected: "paths of data endpoints with a number of seconds from 1 to 3600, such as \"/v1/token/holders=120\"",
+        expected: "paths of endpoints with a number of seconds from 1 to 3600, such as \"/v1/token/holders=120\"",
         set: |config, value| {
             let timed = |text: &String| {
                 let (path, time) = text.split_once('=')?;
-                let path = ENDPOINTS.iter().find(|endpoint| endpoint.path == path.trim())?.path.to_owned();
+                let path = Some(path.trim()).filter(|path| is_endpoint(path))?.to_owned();
                 Some((path, seconds(&Value::String(time.trim().to_owned()))?))
             };
             config.deadlines.endpoints = list(value)?.iter().map(timed).collect::<Option<_>>()?;

@@ -2,6 +2,7 @@
 //! request but its head is read.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
@@ -13,7 +14,8 @@ use super::limits::{Gate, Plan, Who};
 use super::pool::Ticket;
 use super::problem::Status;
 use super::{Context, Gateway, Problem};
-use crate::state::Caller;
+use crate::events::webhook;
+use crate::state::{Caller, StateError};
 
 impl Gateway {
     /// Lets a call in, or says why not. What it takes is given back when the request is over.
@@ -35,9 +37,26 @@ impl Gateway {
             Some(caller) => Some(Who::Key(caller.key_id())),
             None => Some(address).filter(|address| !address.is_loopback()).map(Who::at),
         };
-        let admitted = limits.admit(who, self.plan(caller), gate, context).await?;
+        self.admit(who, caller, gate, context).await?;
+        Ok(caller)
+    }
+
+    /// The same for a caller who showed something else than a key and is known by now.
+    pub(crate) async fn enter_known(&self, gate: Gate, caller: &Caller, context: &Context) -> Result<(), Problem> {
+        let caller = context.identify(Arc::new(caller.clone()));
+        self.admit(Some(Who::Key(caller.key_id())), Some(caller), gate, context).await
+    }
+
+    async fn admit(
+        &self,
+        who: Option<Who>,
+        caller: Option<&Caller>,
+        gate: Gate,
+        context: &Context,
+    ) -> Result<(), Problem> {
+        let admitted = self.0.limits.admit(who, self.plan(caller), gate, context).await?;
         context.admit(admitted);
-        if self.0.pool.has_room(gate.class) { Ok(caller) } else { Err(no_room()) }
+        if self.0.pool.has_room(gate.class) { Ok(()) } else { Err(no_room()) }
     }
 
     /// A ticket for the work, which an answer at hand does without.
@@ -97,20 +116,26 @@ impl Gateway {
 
     /// Refuses a chain that the caller's plan leaves out. What is no chain the call itself refuses.
     pub(crate) fn check_chain(&self, caller: Option<&Caller>, request: &Value) -> Result<(), Problem> {
-        let plan = self.plan(caller);
-        let named = ["blockchain", "chain"].into_iter().filter_map(|field| request.get(field)?.as_str());
-        named.into_iter().try_for_each(|chain| check_named(plan, &chain.to_ascii_lowercase()))
+        check_chain(self.plan(caller), request)
     }
 
     /// Refuses a subscription to events of chains that the caller's plan leaves out: one that names no chain tells of all.
     pub(crate) fn check_watched(&self, caller: Option<&Caller>, filters: &Value) -> Result<(), Problem> {
-        let plan = self.plan(caller);
-        match &plan.chains {
-            Some(chains) if filters.get("blockchain").is_none_or(Value::is_null) => {
-                Err(unnamed(plan, chains, "filters.blockchain"))
-            }
-            _ => self.check_chain(caller, filters),
-        }
+        check_watched(self.plan(caller), filters)
+    }
+
+    /// Whether the plan of an account has events delivered by a webhook with these filters.
+    ///
+    /// # Errors
+    /// Those of reading the filters, which only a plan that leaves out chains asks for.
+    pub(crate) fn delivers(
+        &self,
+        account: i64,
+        filters: impl FnOnce() -> Result<Value, StateError>,
+    ) -> Result<bool, StateError> {
+        let plan = self.state().book().plan_of(account);
+        let plan = plan.as_deref().unwrap_or_else(|| self.0.limits.default_plan());
+        Ok(plan.has_endpoint(webhook::PATH) && (plan.chains.is_none() || check_watched(plan, &filters()?).is_ok()))
     }
 
     /// Where a request comes from: the other end of its connection, or whom a proxy of ours names there.
@@ -127,6 +152,20 @@ fn unnamed(plan: &Plan, chains: &[String], field: &str) -> Problem {
         chains.join(", ")
     );
     Problem::new(Status::Forbidden, message)
+}
+
+fn check_chain(plan: &Plan, request: &Value) -> Result<(), Problem> {
+    let mut named = ["blockchain", "chain"].into_iter().filter_map(|field| request.get(field)?.as_str());
+    named.try_for_each(|chain| check_named(plan, &chain.to_ascii_lowercase()))
+}
+
+fn check_watched(plan: &Plan, filters: &Value) -> Result<(), Problem> {
+    match &plan.chains {
+        Some(chains) if filters.get("blockchain").is_none_or(Value::is_null) => {
+            Err(unnamed(plan, chains, "filters.blockchain"))
+        }
+        _ => check_chain(plan, filters),
+    }
 }
 
 fn check_named(plan: &Plan, chain: &str) -> Result<(), Problem> {

@@ -295,6 +295,8 @@ impl Drop for UnderWay<'_> {
 
 const fn status_class(status: u16) -> &'static str {
     match status {
+        // A stream was opened.
+        101 => "101",
         200..=299 => "2xx",
         400..=498 => "4xx",
         // The client went away.

@@ -300,6 +300,8 @@ impl Gateway {
             Takes::Query => arguments::of_query(parts)?,
             Takes::Nothing => arguments::of_nothing(parts)?,
         };
+        // What the path names is a parameter like others.
+        let raw = if path.is_empty() { raw } else { [parts.uri.path().as_bytes(), b"\n", &raw].concat() };
         context.facts().parameter_hash = Some(self.state().book().parameter_hash(route.path, &raw));
         let (context, headers) = (Arc::clone(context), parts.headers.clone());
         let ticket = self.ticket(CostClass::Free)?;

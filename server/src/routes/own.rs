@@ -185,7 +185,7 @@ impl OwnOperation {
         let mut responses = failures(&Circumstances {
             path: self.path,
             cost: 0,
-            budget_secs: CostClass::Free.budget_secs(),
+            class: CostClass::Free,
             has_body: self.body.is_some(),
             is_repeatable: self.repeatable,
             missing: self.path.contains('{').then_some("there is no webhook with this id"),

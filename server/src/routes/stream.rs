@@ -24,6 +24,7 @@ use crate::state::{Caller, now_ms};
 
 const STREAM: &str = stream::PATH;
 const TICKET: &str = "/v1/stream/ticket";
+const GATE: Gate = Gate { path: STREAM, class: CostClass::Free };
 /// Bytes that are read from a socket at a time.
 const READ_BYTES: usize = 4 << 10;
 /// Bytes that are gathered before they are written to a socket.
@@ -77,7 +78,7 @@ async fn handshake(
     check_origin(gateway, parts)?;
     let address = gateway.known_address(&parts.headers, context)?;
     let caller = if parts.headers.contains_key("x-api-key") {
-        gateway.enter(Gate { path: STREAM, class: CostClass::Free }, parts, context).await?.cloned()
+        gateway.enter(GATE, parts, context).await?.cloned()
     } else if let Some(ticket) = ticket_of(&parts.uri) {
         let caller = redeem(gateway, context, ticket).await?;
         if caller.is_none() {
@@ -85,7 +86,9 @@ async fn handshake(
         }
         let refused =
             || Problem::new(Status::Unauthorized, "the ticket is not valid: it is good for one stream and 30 s");
-        Some(caller.ok_or_else(refused)?)
+        let caller = caller.ok_or_else(refused)?;
+        gateway.enter_known(GATE, &caller, context).await?;
+        Some(caller)
     } else {
         None
     };
@@ -119,13 +122,7 @@ async fn redeem(gateway: &Gateway, context: &Context, text: &str) -> Result<Opti
         Problem::new(Status::BadGateway, "the ticket could not be looked up: get another one and try again")
     })?;
     // The key may have been revoked since.
-    let caller = key_id.and_then(|key_id| gateway.state().book().holder(&key_id, now_ms() / 1000));
-    match caller {
-        Some(caller) if !gateway.has_endpoint(&caller, STREAM) => {
-            Err(Problem::new(Status::Forbidden, format!("the plan of this key does not include {STREAM}")))
-        }
-        caller => Ok(caller),
-    }
+    Ok(key_id.and_then(|key_id| gateway.state().book().holder(&key_id, now_ms() / 1000)))
 }
 
 /// Browsers let any page open a socket to any host and tell only whose page it was: so strangers' pages are refused here.
@@ -210,7 +207,7 @@ pub(super) fn complete(paths: &mut Value) {
     let of = Circumstances {
         path: STREAM,
         cost: 0,
-        budget_secs: CostClass::Free.budget_secs(),
+        class: CostClass::Free,
         has_body: false,
         is_repeatable: false,
         missing: None,

@@ -15,7 +15,7 @@ use crate::events::webhook::manage::{
 };
 use crate::gateway::{Gateway, OwnRoute, Takes};
 
-const ALL: &str = "/v1/webhooks";
+const ALL: &str = crate::events::webhook::PATH;
 const ONE: &str = "/v1/webhooks/{id}";
 const TEST: &str = "/v1/webhooks/{id}/test";
 const ROTATE: &str = "/v1/webhooks/{id}/rotate-secret";

@@ -52,6 +52,13 @@ pub struct AuditRow {
     pub ts_ms: i64,
 }
 
+impl AuditRow {
+    /// Whether what was asked for was given: an answer, or a stream.
+    fn is_success(&self) -> bool {
+        matches!(self.status, 101 | 200..=299)
+    }
+}
+
 /// Milliseconds of a day.
 pub(super) const DAY_MS: i64 = 86_400_000;
 
@@ -128,7 +135,7 @@ impl Sheet {
         self.page.requests += 1;
         if let (Some(account), Some(endpoint)) = (row.account, row.endpoint) {
             let of = (account, row.ts_ms.div_euclid(DAY_MS), endpoint);
-            let added = Count { calls: 1, failed: i64::from(!(200..300).contains(&row.status)), credits: row.cost };
+            let added = Count { calls: 1, failed: i64::from(!row.is_success()), credits: row.cost };
             match &mut self.counting {
                 Some((counted, count)) if *counted == of => count.add(&added),
                 counting => {

@@ -238,6 +238,8 @@ struct Roster {
     /// nothing of which part of a key was right: an unknown id and a wrong last letter go the same way.
     by_digest: HashMap<[u8; 32], Arc<KeyRecord>, RandomState>,
     by_id: HashMap<KeyId, Arc<KeyRecord>>,
+    /// What the keys of an account may do, where its plan is stored.
+    plans: HashMap<i64, Arc<Plan>>,
 }
 
 /// All keys and accounts.
@@ -343,6 +345,12 @@ impl Book {
         keys.by_id.get(key_id).map(|record| Caller(Arc::clone(record)))
     }
 
+    /// What the keys of an account may do; `None` where the configuration says it.
+    #[must_use]
+    pub fn plan_of(&self, account: i64) -> Option<Arc<Plan>> {
+        self.keys.load().plans.get(&account).map(Arc::clone)
+    }
+
     /// Notes that the shared database answered.
     pub(super) fn seen(&self) {
         self.seen_ms.store(crate::gateway::milliseconds(), Ordering::Release);
@@ -384,6 +392,9 @@ impl Book {
                 expires_at_secs: row.maybe_int(2)?,
                 calls: before.by_id.get(&id).map(|known| Arc::clone(&known.calls)).unwrap_or_default(),
             });
+            if let Some(plan) = &record.plan {
+                keys.plans.insert(record.account.id(), Arc::clone(plan));
+            }
             keys.by_digest.insert(row.digest(1)?, Arc::clone(&record));
             keys.by_id.insert(record.id, record);
         }

@@ -52,6 +52,7 @@ pub use keys::{Environment, KeyId, KeyText, Pepper};
 pub use ledger::check_ledger;
 pub use office::{AdminListing, ChangeListing, KeyListing, LostAnswer, NewKey, Office, Usage, UsageLine};
 pub use plan::DEFAULT_PLAN;
+pub(crate) use plan::is_endpoint;
 pub use run::{BootReport, Unsent};
 pub use writer::OnLatch;
 

@@ -25,6 +25,11 @@ const OTHERS: [&str; 9] = [
     "/v1/webhooks/{id}/test",
 ];
 
+/// Whether this is the path of a route that a key opens.
+pub(crate) fn is_endpoint(path: &str) -> bool {
+    OTHERS.contains(&path) || headwater_engine::ENDPOINTS.iter().any(|one| one.path == path)
+}
+
 /// Plans by name.
 pub(super) type Plans = BTreeMap<String, Arc<Plan>>;
 
@@ -35,9 +40,7 @@ pub(super) type Plans = BTreeMap<String, Arc<Plan>>;
 pub(super) fn made(name: &str, definition: &str) -> Result<Plan, StateError> {
     let plan = parse(name, definition)?;
     let bad = |what: String| StateError::BadPlan { name: name.to_owned(), what };
-    let is_known =
-        |path: &str| OTHERS.contains(&path) || headwater_engine::ENDPOINTS.iter().any(|one| one.path == path);
-    if let Some(unknown) = plan.endpoints.iter().flatten().find(|path| !is_known(path)) {
+    if let Some(unknown) = plan.endpoints.iter().flatten().find(|path| !is_endpoint(path)) {
         return Err(bad(format!("{unknown:?} is no endpoint: paths are expected, such as /v1/token/holders")));
     }
     if let Some(unknown) = plan.chains.iter().flatten().find(|chain| !Chain::all().any(|one| one.name() == **chain)) {

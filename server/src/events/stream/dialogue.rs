@@ -57,11 +57,11 @@ impl Dialogue {
     /// Takes a message.
     pub async fn hear(&mut self, text: &str) -> Result<(), Ending> {
         match Request::parse(text) {
-            Ok(Request::Subscribe { id, event_type, filters, after }) => {
-                self.subscribe(&id, event_type, filters, after).await?;
+            Ok(Request::Subscribe { id, event_type, filters, after, unknown }) => {
+                self.subscribe(&id, (event_type, filters), after, &unknown).await?;
             }
             Ok(Request::Unsubscribe { id, subscription }) => self.unsubscribe(&id, &subscription).await,
-            Ok(Request::Resume { after }) => self.resume(after).await?,
+            Ok(Request::Resume { id, after }) => self.resume(&id, after).await?,
             Ok(Request::Ping { id }) => self.link.push(protocol::pong(&id).into()),
             Ok(Request::Auth(_)) => self.refuse(None, "the connection knows already who this is"),
             Err(Refused { id, message }) => self.refuse(id.as_deref(), &message),
@@ -77,15 +77,15 @@ impl Dialogue {
     async fn subscribe(
         &mut self,
         id: &str,
-        event_type: String,
-        filters: Value,
+        (event_type, filters): (String, Value),
         after: Option<String>,
+        unknown: &[String],
     ) -> Result<(), Ending> {
         if self.subscriptions.len() >= SUBSCRIPTIONS {
             self.refuse(Some(id), &format!("a connection has at most {SUBSCRIPTIONS} subscriptions"));
             return Ok(());
         }
-        let (subscription, warnings) = match self.read(event_type, filters).await {
+        let (subscription, mut warnings) = match self.read(event_type, filters).await {
             Ok(read) => read,
             Err(error) => {
                 self.link.push(protocol::refusal(id, &self.connection_id, &error).into());
@@ -122,6 +122,7 @@ impl Dialogue {
             live: Arc::new(AtomicBool::new(true)),
             behind: Arc::new(AtomicBool::new(false)),
         };
+        warnings.extend(protocol::unknown_fields(unknown));
         let greeting = protocol::subscribed(id, &name, &warnings);
         let mut held = Held { subscription, listener, since: Arc::default() };
         match cursor {
@@ -151,7 +152,7 @@ impl Dialogue {
 
     /// Goes back to an event: subscriptions that are there are told what came after it, but for what they were told
     /// already; those to come begin there.
-    async fn resume(&mut self, after: String) -> Result<(), Ending> {
+    async fn resume(&mut self, id: &str, after: String) -> Result<(), Ending> {
         let position = self.position_of(&after).await?;
         let names: Vec<Arc<str>> = self.subscriptions.keys().map(Arc::clone).collect();
         let asked = names.clone();
@@ -163,7 +164,7 @@ impl Dialogue {
             if !left.contains(&name) {
                 let message =
                     format!("{name} is still being told what came after an earlier event: resume again after that");
-                self.refuse(None, &message);
+                self.refuse(Some(id), &message);
                 continue;
             }
             let since = std::mem::take(&mut held.since);

@@ -3,7 +3,7 @@
 use headwater_engine::{Error, Warning};
 use headwater_types::text::shortened;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::gateway::{Problem, Strict};
 
@@ -98,6 +98,8 @@ pub(super) enum Request {
         filters: Value,
         /// Begin behind this event and not now.
         after: Option<String>,
+        /// Names in the message that mean nothing.
+        unknown: Vec<String>,
     },
     /// It wants them no more.
     Unsubscribe {
@@ -108,6 +110,8 @@ pub(super) enum Request {
     },
     /// It wants what came after an event.
     Resume {
+        /// Comes back where it cannot be.
+        id: String,
         /// The event.
         after: String,
     },
@@ -137,6 +141,8 @@ struct Written {
     filters: Option<Value>,
     subscription: Option<String>,
     after: Option<String>,
+    #[serde(flatten)]
+    unknown: Map<String, Value>,
 }
 
 impl Request {
@@ -167,14 +173,12 @@ impl Request {
                 event_type: needed(written.event_type, "event_type")?,
                 filters: written.filters.unwrap_or(Value::Null),
                 after: written.after,
+                unknown: written.unknown.into_iter().map(|(name, _)| name).collect(),
             }),
             "unsubscribe" => {
                 Ok(Self::Unsubscribe { id: id()?, subscription: needed(written.subscription, "subscription")? })
             }
-            "resume" => {
-                id()?;
-                Ok(Self::Resume { after: needed(written.after, "after")? })
-            }
+            "resume" => Ok(Self::Resume { id: id()?, after: needed(written.after, "after")? }),
             "ping" => Ok(Self::Ping { id: id()? }),
             other => {
                 Err(refused(format!("action: expected auth, subscribe, unsubscribe, resume or ping, got {other:?}")))
@@ -205,6 +209,19 @@ pub(super) fn subscribed(id: &str, subscription: &str, warnings: &[Warning]) -> 
         message["warnings"] = json!(warnings);
     }
     message.to_string()
+}
+
+/// What is said of names in a message that mean nothing: of the first few, since a message may hold thousands.
+pub(super) fn unknown_fields(names: &[String]) -> impl Iterator<Item = Warning> {
+    const TOLD: usize = 10;
+    names.iter().take(TOLD).map(|name| {
+        let field = shortened(name, LONGEST_ID);
+        Warning {
+            code: "unknown_field".to_owned(),
+            message: format!("there is no field {field:?} here: it had no effect"),
+            field: Some(field),
+        }
+    })
 }
 
 /// A subscription is over.
@@ -245,6 +262,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_that_mean_nothing_are_told() {
+        let text = r#"{"action":"subscribe","id":"1","event_type":"large_transfer","filter":{},"x":1}"#;
+        let Ok(Request::Subscribe { unknown, .. }) = Request::parse(text) else { panic!("it is a subscription") };
+        assert_eq!(unknown, ["filter", "x"]);
+        let many: Vec<String> = (0..1000).map(|number| format!("{number}{}", "y".repeat(1000))).collect();
+        let told: Vec<Warning> = unknown_fields(&many).collect();
+        assert_eq!(told.len(), 10);
+        assert!(told.iter().all(|warning| warning.code == "unknown_field" && warning.message.len() < 1000));
+    }
+
+    #[test]
     fn each_message_is_read() {
         let subscribe =
             r#"{"action":"subscribe","id":"1","event_type":"large_transfer","filters":{"blockchain":"ethereum"}}"#;
@@ -253,6 +281,7 @@ mod tests {
             event_type: "large_transfer".to_owned(),
             filters: json!({"blockchain": "ethereum"}),
             after: None,
+            unknown: Vec::new(),
         };
         assert_eq!(Request::parse(subscribe), Ok(expected));
         for (text, expected) in [
@@ -261,7 +290,10 @@ mod tests {
                 r#"{"action":"unsubscribe","id":"2","subscription":"sub_1"}"#,
                 Request::Unsubscribe { id: "2".to_owned(), subscription: "sub_1".to_owned() },
             ),
-            (r#"{"action":"resume","id":"3","after":"evt_1"}"#, Request::Resume { after: "evt_1".to_owned() }),
+            (
+                r#"{"action":"resume","id":"3","after":"evt_1"}"#,
+                Request::Resume { id: "3".to_owned(), after: "evt_1".to_owned() },
+            ),
             (r#"{"action":"ping","id":"4","more":1}"#, Request::Ping { id: "4".to_owned() }),
         ] {
             assert_eq!(Request::parse(text), Ok(expected), "{text}");

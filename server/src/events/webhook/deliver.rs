@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::deliveries::{self, Claim, Done, Due};
+use super::endpoints;
 use super::egress::Egress;
 use super::schedule::{Next, PENALTY_MS};
 use super::sign::{Secret, signatures};
@@ -99,7 +100,18 @@ impl Courier {
     /// Writes down what ended and takes what is due; gives whether there is more to take at once.
     async fn turn(&mut self) -> Result<bool, crate::state::StateError> {
         let room = AT_ONCE.saturating_sub(self.under_way.len());
-        let due = self.gateway.read_state(deliveries::due).await?;
+        let gateway = self.gateway.clone();
+        let due = self.gateway.read_state(move |tx| {
+            let mut allowed = Vec::new();
+            for due in deliveries::due(tx)? {
+                // What a plan leaves out waits, as it does for a key that is revoked.
+                if gateway.delivers(due.account, || endpoints::filters(tx, &due.endpoint_id))? {
+                    allowed.push(due);
+                }
+            }
+            Ok(allowed)
+        });
+        let due = due.await?;
         let due = self.in_turn(due);
         if self.ended.is_empty() && (due.is_empty() || room == 0) {
             return Ok(false);

@@ -411,7 +411,7 @@ pub(crate) fn list(
     let total = total.map_or(Ok(0), |row| row.int(0))?;
     let rows = tx.rows(
         "SELECT event_id, type, webhook_delivery.status, webhook_delivery.created_at_ms, next_at_ms, finished_at_ms,
-             webhook_endpoint.status
+             webhook_endpoint.status, throttled_until_ms
          FROM webhook_delivery JOIN outbox_event ON outbox_event.id = event_id
              JOIN webhook_endpoint ON webhook_endpoint.id = endpoint_id
          WHERE endpoint_id = ?1 ORDER BY webhook_delivery.created_at_ms DESC, event_id LIMIT ?2 OFFSET ?3",
@@ -422,6 +422,9 @@ pub(crate) fn list(
         let (event_id, status) = (row.text(0)?.to_owned(), row.text(2)?.to_owned());
         // One that waits until its webhook is active again is due at no time.
         let next = if status == "pending" && row.text(6)? == "active" { row.maybe_int(4)? } else { None };
+        // One whose receiver has too much is left alone until then.
+        let alone_until = row.maybe_int(7)?;
+        let next = next.map(|next| alone_until.map_or(next, |until| next.max(until)));
         list.push(DeliveryView {
             attempts: attempts(tx, &event_id, endpoint_id)?,
             event_id,

@@ -177,6 +177,12 @@ pub(crate) fn find(tx: &mut Tx<'_>, account: i64, id: &str) -> Result<Option<End
     row.as_ref().map(read).transpose()
 }
 
+/// The filters of a webhook.
+pub(crate) fn filters(tx: &mut Tx<'_>, id: &str) -> Result<Json, StateError> {
+    let row = tx.row("SELECT filters FROM webhook_endpoint WHERE id = ?1", &[id.into()])?;
+    row.map_or(Ok(Json::Null), |row| Ok(serde_json::from_str(row.text(0)?).unwrap_or(Json::Null)))
+}
+
 fn read(row: &Row) -> Result<Endpoint, StateError> {
     Ok(Endpoint {
         id: row.text(0)?.to_owned(),

@@ -230,11 +230,14 @@ pub(crate) async fn update(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
         None => None,
         Some(filters) => {
             let (filters, warnings) = check_filters(&gateway, before.event_type, filters).await?;
-            gateway.check_watched(Some(&call.caller), &filters)?;
             call.warn(warnings);
             Some(filters)
         }
     };
+    // Also of one that was made under another plan; to stop it is always allowed.
+    if status != Some(EndpointStatus::Paused) {
+        gateway.check_watched(Some(&call.caller), filters.as_ref().unwrap_or(&before.filters))?;
+    }
     let (account, id) = (call.caller.account().id(), before.id);
     let change = Change { target_url, filters, status };
     let changed = gateway.state().write(move |tx| endpoints::change(tx, account, &id, &change, now_ms())).await;

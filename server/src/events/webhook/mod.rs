@@ -1,5 +1,8 @@
 //! Webhooks: how deliveries are signed, where they may go, when they are tried again, and who makes them.
 
+/// Where webhooks are made and listed.
+pub(crate) const PATH: &str = "/v1/webhooks";
+
 pub(crate) mod deliver;
 pub(crate) mod deliveries;
 pub mod egress;

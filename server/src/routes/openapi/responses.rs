@@ -1,12 +1,12 @@
 //! How operations answer: the successes' frame and every error, each with the body and headers that it comes with.
 
-use headwater_engine::{Column, Endpoint, Method};
+use headwater_engine::{Column, CostClass, Endpoint, Method};
 use headwater_table::Format;
 use serde_json::{Map, Value, json};
 
 use super::headers;
 use super::reference;
-use crate::gateway::{BODY_LIMIT, Status};
+use crate::gateway::{BODY_LIMIT, Plan, Rate, Status};
 
 /// What decides which errors an operation can answer.
 #[derive(Debug, Clone, Copy)]
@@ -15,8 +15,8 @@ pub(in crate::routes) struct Circumstances<'a> {
     pub path: &'a str,
     /// Credits per success.
     pub cost: u32,
-    /// Its time.
-    pub budget_secs: u64,
+    /// What decides its time and its rate.
+    pub class: CostClass,
     /// Whether parameters stand in a body.
     pub has_body: bool,
     /// Whether it takes an `Idempotency-Key`.
@@ -31,7 +31,7 @@ impl Circumstances<'_> {
         Circumstances {
             path: endpoint.path,
             cost: endpoint.cost,
-            budget_secs: endpoint.class.budget_secs(),
+            class: endpoint.class,
             has_body: endpoint.method == Method::Post,
             is_repeatable: endpoint.cost > 0,
             missing: endpoint.path.contains('{').then_some("no transaction has this hash"),
@@ -53,12 +53,16 @@ impl Circumstances<'_> {
             Status::InsufficientCredit => format!("this call costs {} credits", self.cost),
             Status::Forbidden => format!("the plan \"small\" of this key does not include {}", self.path),
             Status::PayloadTooLarge => format!("the body is larger than the {BODY_LIMIT} bytes that are taken"),
-            Status::TooManyRequests => format!(
-                "{} takes 20 calls a second and 40 at once from one caller: wait as long as Retry-After says",
-                self.path
-            ),
+            Status::TooManyRequests => {
+                let Rate { per_second, burst } = Plan::default().rate(self.class);
+                format!(
+                    "{} takes {per_second} calls a second and {burst} at once from one caller: wait as long as Retry-After says",
+                    self.path
+                )
+            }
             Status::GatewayTimeout => {
-                format!("the query did not end within its {}s: narrow it, or try again later", self.budget_secs)
+                let budget_secs = self.class.budget_secs();
+                format!("the query did not end within its {budget_secs}s: narrow it, or try again later")
             }
             _ => self.missing.filter(|_| status == Status::NotFound).unwrap_or(otherwise).to_owned(),
         }

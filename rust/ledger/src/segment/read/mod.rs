@@ -171,6 +171,10 @@ impl Segment {
             opened: Vec::new(),
             file,
         };
+        // Whoever goes through the rows trusts their number.
+        if this.transactions.heads.len() as u64 != summary.transactions {
+            return Err(summaries.wrong(0, "counts another number of transactions than there are"));
+        }
         this.opened = this.read_opened()?;
         Ok(this)
     }
