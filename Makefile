@@ -31,7 +31,7 @@ serve: ## serve the store of STORE=DIR
 	cargo build --workspace --bin headwater
 	"$(BIN)" serve --store "$(STORE)"
 
-test: test-rust test-python test-notebooks ## every test that needs no service, and the notebooks; prints what it left out
+test: test-rust test-python test-notebooks test-schemathesis ## every test that needs no service, the notebooks, the description; prints what it left out
 
 test-rust:
 	@HEADWATER_BENCH_PYTHON="$(or $(HEADWATER_BENCH_PYTHON),$(wildcard $(BENCH)/venv/bin/python))" sh scripts/test-rust.sh
@@ -53,8 +53,8 @@ test-docs: ## /docs in a browser that reaches nobody else
 test-same-build: ## two builds in two folders are equal byte for byte: our crates, everything in release with HEADWATER_FULL=1
 	@sh scripts/test-same-build.sh
 
-test-full: ## the long runs too (HEADWATER_FULL=1), the notebooks, the description, the page, the dependencies, two builds
-	HEADWATER_FULL=$${HEADWATER_FULL:-1} $(MAKE) test test-schemathesis test-docs deny test-same-build
+test-full: ## the long runs too (HEADWATER_FULL=1), the page, the dependencies, two builds
+	HEADWATER_FULL=$${HEADWATER_FULL:-1} $(MAKE) test test-docs deny test-same-build
 
 check: $(VENV)/ready ## formatting, lints, types
 	cargo fmt --all --check

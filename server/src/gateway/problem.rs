@@ -36,7 +36,11 @@ pub struct ErrorBody {
 /// Place and reason of an error.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Details {
-    /// Stable reason, finer than the code.
+    /// Stable reason, finer than the code. Of a 400: `missing_field`, `invalid_type`, `invalid_value`,
+    /// `unsupported_chain`, `invalid_address`, `invalid_contract`, `invalid_hash`, `empty_list`, `too_many_items`,
+    /// `limit_out_of_range`, `page_window`, `time_range`, `milliseconds`, `unknown_symbol`, `prefix_too_short`,
+    /// `ambiguous_chain`, `invalid_json`, `unknown_field`, `network_mismatch`, `cursor_expired`, `query_too_large`; of a 409:
+    /// `idempotency_mismatch`; of a 429: `rate_limited`, `concurrency`, `overloaded`.
     #[schema(example = "invalid_address")]
     pub reason: String,
     /// JSON path of the field.
