@@ -211,6 +211,8 @@ fn lost_answers_and_backups_are_handled_over_http() {
     assert_eq!(data(&server.ask_admin("GET", "/admin/v1/lost-answers", &admin, ""))["lost"], json!([]));
     assert_eq!(data(&server.ask_admin("POST", "/admin/v1/lost-answers", &admin, ""))["refunded_requests"], 0);
     let made = data(&server.ask_admin("POST", "/admin/v1/backup", &admin, ""));
+    let change = &data(&server.ask_admin("GET", "/admin/v1/changes?limit=1", &admin, ""))["changes"][0];
+    assert_eq!((&change["action"], &change["target"]), (&json!("state.backup"), &made["folder"]));
     assert_eq!(made["entries"], 1);
     let folder = std::path::Path::new(made["folder"].as_str().unwrap());
     let copy = headwater_server::state::Home::in_folder(folder).unwrap();

@@ -455,14 +455,19 @@ mod tests {
     }
 
     /// What threads do to keys and credits. Each step is one action that no other thread can see half of, and nothing
-    /// but these is shared: a look at the roster, a change of the funds under their one lock (the balance shown is set
-    /// under it too), the roster replaced, a commit of the database. So the orders of steps are all interleavings there
-    /// are. What takes several actions is several steps: a charge is committed and then settled; keys and credits are
-    /// read, then the funds set, then the roster replaced.
+    /// else is shared: a look at the roster or at its edition, a change of the funds under their one lock, the roster or
+    /// its edition replaced, a commit of the database. The balance that is shown is one number that only the writer
+    /// sets. So the orders of steps are all interleavings there are. What takes several actions is several steps: a
+    /// charge is committed and then settled; keys and credits are read, then the funds set, then the roster replaced,
+    /// then its edition told.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Step {
-        /// A request finds who shows its key, or is refused.
+        /// A request on a new connection finds who shows its key, or is refused.
         Identify(usize),
+        /// The two actions of one on a connection that knows who shows the key: what the edition is, and a look at the
+        /// roster where it is another.
+        Glance(usize),
+        Look(usize),
         Reserve(usize),
         /// The request ends without an answer.
         Void(usize),
@@ -473,10 +478,11 @@ mod tests {
         TopUp(i64),
         /// Another process revokes the key.
         Revoke,
-        /// The three actions of [`Book::load`].
+        /// The four actions of [`Book::load`].
         Read,
         Fund,
         Replace,
+        Tell,
         /// The two actions of a loan to a replica: set aside in the database, then here to be spent.
         SetAside(i64),
         Lend,
@@ -488,9 +494,10 @@ mod tests {
         /// Whether it is a part of something that the one thread of the writer does, and whether the last.
         const fn of_writer(self) -> Option<bool> {
             match self {
-                Self::Identify(_) | Self::Reserve(_) | Self::Void(_) | Self::TopUp(_) | Self::Revoke => None,
+                Self::Identify(_) | Self::Glance(_) | Self::Look(_) | Self::Reserve(_) | Self::Void(_) => None,
+                Self::TopUp(_) | Self::Revoke => None,
                 Self::Commit(_) | Self::Read | Self::Fund | Self::SetAside(_) => Some(false),
-                Self::Settle(_) | Self::Replace | Self::Lend | Self::CallIn => Some(true),
+                Self::Settle(_) | Self::Replace | Self::Tell | Self::Lend | Self::CallIn => Some(true),
             }
         }
     }
@@ -514,12 +521,17 @@ mod tests {
         read: Option<Database>,
         /// Set aside and not yet there to be spent.
         on_its_way: i64,
-        /// Whether the roster says that the key is revoked.
+        /// Whether the roster says that the key is revoked, and whether that was told.
         refused: bool,
-        callers: [Option<Caller>; 2],
-        holds: [Option<Hold>; 2],
+        told: bool,
+        /// Who shows the key, as a connection found it in the first edition.
+        known: (u64, Caller),
+        /// What requests on it saw of the edition, and whether the revocation was told by then.
+        seen: [(u64, bool); 3],
+        callers: [Option<Caller>; 3],
+        holds: [Option<Hold>; 3],
         /// Balances after charges that are committed and not settled.
-        committed: [Option<i64>; 2],
+        committed: [Option<i64>; 3],
         charged: i64,
     }
 
@@ -530,27 +542,33 @@ mod tests {
         /// A process that has the database for itself may spend the balance, a replica what it was lent, which is nothing
         /// yet.
         fn new(balance: i64, shared: bool) -> Self {
+            let (book, account) = (Book::new(Pepper::new([0; 32]), shared), Arc::new(Account::new(1)));
+            book.keys.store(Self::roster(&account, false));
+            let known = (book.edition(), book.holder_of(&Self::DIGEST, 0).unwrap());
             let mut world = Self {
                 shared,
-                book: Book::new(Pepper::new([0; 32]), shared),
-                account: Arc::new(Account::new(1)),
+                book,
+                account,
                 database: Database { balance, revoked: false, lent: 0 },
                 read: None,
                 on_its_way: 0,
                 refused: false,
-                callers: [None, None],
-                holds: [None, None],
-                committed: [None, None],
+                told: false,
+                known,
+                seen: [(0, false); 3],
+                callers: [None, None, None],
+                holds: [None, None, None],
+                committed: [None, None, None],
                 charged: 0,
             };
-            [Step::Read, Step::Fund, Step::Replace].into_iter().for_each(|step| world.take(step));
+            [Step::Read, Step::Fund].into_iter().for_each(|step| world.take(step));
             world
         }
 
         /// As [`Book::load`] makes it.
-        fn roster(&self, revoked: bool) -> Arc<Roster> {
+        fn roster(account: &Arc<Account>, revoked: bool) -> Arc<Roster> {
             let id = KeyId::from("12345678").unwrap();
-            let (account, calls) = (Arc::clone(&self.account), Arc::default());
+            let (account, calls) = (Arc::clone(account), Arc::default());
             let record = KeyRecord { id, account, plan: None, revoked, expires_at_secs: None, calls };
             let mut roster = Roster::default();
             roster.by_digest.insert(Self::DIGEST, Arc::new(record));
@@ -562,6 +580,18 @@ mod tests {
                 Step::Identify(request) => {
                     let found = self.book.holder_of(&Self::DIGEST, 0);
                     assert_eq!(found.as_ref().err(), self.refused.then_some(&Refusal::Revoked));
+                    self.callers[request] = found.ok();
+                }
+                Step::Glance(request) => self.seen[request] = (self.book.edition(), self.told),
+                Step::Look(request) => {
+                    let ((edition, told), (of, known)) = (self.seen[request], &self.known);
+                    let found = if edition == *of {
+                        self.book.check(known, 0).map(|()| known.clone())
+                    } else {
+                        self.book.holder_of(&Self::DIGEST, 0)
+                    };
+                    assert!(!told || found.is_err(), "what was told is known to every request that comes after");
+                    assert!(self.refused || found.is_ok(), "a good key is not refused");
                     self.callers[request] = found.ok();
                 }
                 Step::Reserve(request) => {
@@ -588,7 +618,11 @@ mod tests {
                 }
                 Step::Replace => {
                     self.refused = self.read.take().expect("it was read").revoked;
-                    self.book.keys.store(self.roster(self.refused));
+                    self.book.keys.store(Self::roster(&self.account, self.refused));
+                }
+                Step::Tell => {
+                    self.book.edition.fetch_add(1, Ordering::Release);
+                    self.told = self.refused;
                 }
                 Step::SetAside(credits) => {
                     self.on_its_way = credits.min(self.database.balance - self.database.lent);
@@ -636,7 +670,7 @@ mod tests {
         /// When all requests are over and the writer has looked once more.
         fn end(mut self, given: i64) {
             drop(std::mem::take(&mut self.holds));
-            [Step::Read, Step::Fund, Step::Replace].into_iter().for_each(|step| self.take(step));
+            [Step::Read, Step::Fund, Step::Replace, Step::Tell].into_iter().for_each(|step| self.take(step));
             let Database { balance, revoked, lent } = self.database;
             assert_eq!(balance + self.charged, given, "every credit is somewhere");
             assert_eq!((self.account.held(), self.account.balance(), self.refused), (0, balance, revoked));
@@ -687,35 +721,51 @@ mod tests {
         orders
     }
 
-    #[test]
-    fn no_order_of_the_steps_of_two_requests_and_the_back_office_overdraws_or_loses_a_credit() {
-        use Step::{Commit, Fund, Identify, Read, Replace, Reserve, Revoke, Settle, TopUp, Void};
-        let pays = [Identify(0), Reserve(0), Commit(0), Settle(0)];
-        let pays_too = [Identify(1), Reserve(1), Commit(1), Settle(1)];
-        let leaves = [Identify(1), Reserve(1), Void(1)];
-        let comes_again = [Identify(1), Reserve(1), Void(1), Identify(1), Reserve(1), Commit(1), Settle(1)];
-        let office = [TopUp(5), Revoke, Read, Fund, Replace];
-        let mut orders =
-            every_order([&pays, &pays_too, &office], false) + every_order([&pays, &leaves, &office], false);
-        if std::env::var_os("HEADWATER_FULL").is_some() {
-            orders += every_order([&pays, &comes_again, &office], false);
-        }
-        println!(
-            "{orders} orders of the steps of two requests, a top-up and a revocation that are learned of: 0 violations"
-        );
+    /// A request that is answered.
+    const fn pays(request: usize) -> [Step; 4] {
+        [Step::Identify(request), Step::Reserve(request), Step::Commit(request), Step::Settle(request)]
+    }
+
+    /// One that ends without an answer.
+    const fn leaves(request: usize) -> [Step; 3] {
+        [Step::Identify(request), Step::Reserve(request), Step::Void(request)]
+    }
+
+    fn is_full() -> bool {
+        std::env::var_os("HEADWATER_FULL").is_some()
     }
 
     #[test]
-    fn no_order_of_the_steps_of_two_requests_and_loans_overdraws_or_loses_a_credit() {
-        use Step::{CallIn, Commit, Identify, Lend, Reserve, SetAside, Settle, Void};
-        let pays = [Identify(0), Reserve(0), Commit(0), Settle(0)];
-        let comes_again = [Identify(1), Reserve(1), Void(1), Reserve(1), Commit(1), Settle(1)];
+    fn no_order_of_the_steps_of_requests_and_the_back_office_overdraws_or_loses_a_credit() {
+        use Step::{Commit, Fund, Glance, Look, Read, Replace, Reserve, Revoke, Settle, Tell, TopUp};
+        let office = [TopUp(5), Revoke, Read, Fund, Replace];
+        let revokes = [Revoke, Read, Fund, Replace, Tell];
+        let stays = [Glance(0), Look(0), Reserve(0), Commit(0), Settle(0)];
+        let again = [&leaves(1)[..], &pays(1)].concat();
+        let mut orders = every_order([&pays(0), &pays(1), &pays(2)], false)
+            + every_order([&pays(0), &pays(1), &office], false)
+            + every_order([&pays(0), &leaves(1), &office], false)
+            + every_order([&stays, &leaves(1), &revokes], false);
+        if is_full() {
+            orders += every_order([&pays(0), &again, &office], false);
+        }
+        println!("{orders} orders of the steps of requests, a top-up and a revocation in three threads: 0 violations");
+    }
+
+    #[test]
+    fn no_order_of_the_steps_of_requests_and_loans_overdraws_or_loses_a_credit() {
+        use Step::{CallIn, Lend, SetAside};
         let lent = [SetAside(5), Lend, SetAside(5), Lend];
         let called_in = [SetAside(10), Lend, CallIn, SetAside(5), Lend];
-        let mut orders = every_order([&pays, &comes_again, &lent], true);
-        if std::env::var_os("HEADWATER_FULL").is_some() {
-            orders += every_order([&pays, &comes_again, &called_in], true);
+        let again = [&leaves(1)[..], &pays(1)].concat();
+        let mut orders = every_order([&pays(0), &pays(1), &lent], true)
+            + every_order([&pays(0), &leaves(1), &lent], true)
+            + every_order([&pays(0), &pays(1), &called_in], true);
+        if is_full() {
+            orders += every_order([&pays(0), &again, &called_in], true);
         }
-        println!("{orders} orders of the steps of two requests at a replica and of its loans: 0 violations");
+        println!(
+            "{orders} orders of the steps of requests at a replica and of its loans in three threads: 0 violations"
+        );
     }
 }

@@ -110,6 +110,14 @@ fn month(day: i64) -> (i64, i64) {
 }
 
 impl Office<'_, '_> {
+    /// Notes that the state, secrets included, is copied into a folder.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn note_backup(&mut self, folder: &str) -> Result<(), StateError> {
+        self.changed("state.backup", folder, None, None)
+    }
+
     /// Requests, newest first.
     ///
     /// # Errors
