@@ -84,12 +84,20 @@ pub(super) fn say(headers: &mut HeaderMap, head: TableHead, format: Format) {
     }
 }
 
-/// A warning as a header says it: its code, and the field it is about.
+/// A warning as a header says it: its code, and the field it is about. What no header can hold of that, and what parts one
+/// warning from the next, is percent-encoded.
 fn warning_code(warning: &Warning) -> String {
-    match &warning.field {
-        Some(field) => format!("{}:{field}", warning.code),
-        None => warning.code.clone(),
+    use std::fmt::Write as _;
+    let Some(field) = &warning.field else { return warning.code.clone() };
+    let mut said = format!("{}:", warning.code);
+    for byte in field.bytes() {
+        if byte.is_ascii_graphic() && !b",%".contains(&byte) {
+            said.push(char::from(byte));
+        } else {
+            write!(said, "%{byte:02X}").expect("text takes whatever is written");
+        }
     }
+    said
 }
 
 struct Sink {
@@ -201,5 +209,26 @@ impl HttpBody for Received {
         task: &mut TaskContext<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         self.0.poll_recv(task).map(|chunk| chunk.map(|chunk| chunk.map(Frame::data)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_says_any_field() {
+        let of = |field: Option<&str>| {
+            warning_code(&Warning { code: "c".to_owned(), field: field.map(str::to_owned), message: String::new() })
+        };
+        for (field, said) in [
+            (None, "c"),
+            (Some("addresses[3]"), "c:addresses[3]"),
+            (Some("größe"), "c:gr%C3%B6%C3%9Fe"),
+            (Some("a, b\n%"), "c:a%2C%20b%0A%25"),
+        ] {
+            assert_eq!(of(field), said);
+            assert!(HeaderValue::from_str(said).is_ok());
+        }
     }
 }

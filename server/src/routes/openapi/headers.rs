@@ -144,7 +144,12 @@ pub(super) fn answers() -> Value {
         ("X-Amount-Unit", header("Of a table: unit of its amounts.", text.clone(), json!("usd"))),
         (
             "X-Warnings",
-            header("Of a table: codes of its warnings, with commas between them.", text, json!("unknown_field")),
+            header(
+                "Of a table: its warnings with commas between them, each as `code`, or `code:field` with the field \
+                 percent-encoded.",
+                text,
+                json!("unknown_field:limits"),
+            ),
         ),
     ];
     let mut headers: Map<String, Value> = all.into_iter().map(|(name, header)| (name.to_owned(), header)).collect();
