@@ -26,6 +26,13 @@ _CHUNK = 1 << 16
 _AGAIN = frozenset({429, 502, 503, 504})
 # Reasons of ours after which it may, too.
 _LOST = frozenset({"connection", "timeout"})
+# What TLS says of a server that speaks something else, such as plain HTTP: it will do so at the next try.
+_NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "UNSUPPORTED_PROTOCOL", "TLSV1_ALERT_PROTOCOL_VERSION", "HTTP_REQUEST"})
+# What is left of the patience for a try at least: one that cannot be answered in time may be charged all the same.
+_SHORTEST_SECS = 1.0
+# Between callers that a limit held up, where the server does not say how often it may be asked.
+_APART_SECS = 0.01
+_JSON = "application/json"
 _BROKEN = (OSError, http.client.HTTPException)
 
 
@@ -35,7 +42,7 @@ class Patience:
 
     # For one try: silence, and a whole JSON answer.
     timeout: float
-    # Tries after the first.
+    # Tries after the first; what a limit turned away, saying for how long, is none.
     retries: int
     # For all tries and the waits between them.
     total: float
@@ -49,7 +56,7 @@ class Call:
     method: str
     path: str
     body: bytes | None = None
-    accept: str = "application/json"
+    accept: str = _JSON
     # Whether an answer that was lost on its way would be paid for twice.
     is_billed: bool = False
 
@@ -58,19 +65,42 @@ class Call:
 class Pace:
     """When an endpoint may be asked again, by what the server says of its limits: for all threads."""
 
+    # What the server said.
     _not_before: dict[str, float] = field(default_factory=dict)
+    # Behind the last of those who wait.
+    _turns: dict[str, float] = field(default_factory=dict)
+    # Seconds in which the limit of an endpoint grows by one call.
+    _apart: dict[str, float] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def wait_of(self, endpoint: str) -> float:
-        """Give the seconds to wait before the endpoint may be asked."""
+    def wait_of(self, endpoint: str, least: float, most: float) -> float:
+        """Give the seconds to wait before the endpoint may be asked, or the least where that would be too long.
+
+        While a limit holds, each who asks gets a turn behind the one before: all at once would be turned away again.
+        """
         with self._lock:
-            return max(0.0, self._not_before.get(endpoint, 0.0) - time.monotonic())
+            now = time.monotonic()
+            turn = max(self._not_before.get(endpoint, 0.0), self._turns.get(endpoint, 0.0))
+            wait = max(turn - now, least)
+            if wait > most:
+                return least
+            if turn > now:
+                self._turns[endpoint] = turn + self._apart.get(endpoint, _APART_SECS)
+            return wait
+
+    def leave(self, endpoint: str) -> None:
+        """Give a turn back that was not waited for, so that nobody waits for it."""
+        with self._lock:
+            self._turns[endpoint] = self._turns.get(endpoint, 0.0) - self._apart.get(endpoint, _APART_SECS)
 
     def heed(self, endpoint: str, status: int, headers: http.client.HTTPMessage) -> None:
         """Remember until when the limit of the endpoint is used up."""
         wait = _refusals.retry_after(headers) if status == 429 else _refusals.exhausted_for(headers)
-        if wait is not None:
-            with self._lock:
+        apart = _refusals.secs_per_call(headers)
+        with self._lock:
+            if apart is not None:
+                self._apart[endpoint] = apart
+            if wait is not None:
                 until = time.monotonic() + wait
                 self._not_before[endpoint] = max(until, self._not_before.get(endpoint, 0.0))
 
@@ -93,20 +123,20 @@ class Connections:
         ``receive`` reads the answer; it is called anew with each try, since an answer may break off.
         """
         headers, stop = self._headers(call), stop or threading.Event()
-        start, tries = time.monotonic(), 0
+        end, tries, least = time.monotonic() + self._patience.total, 0, 0.0
         while True:
-            wait = self._pace.wait_of(call.endpoint)
-            if time.monotonic() + wait - start <= self._patience.total:
-                _rest(wait, stop)
             try:
-                return self._try(call, headers, receive)
+                _rest(self._pace.wait_of(call.endpoint, least, self._left(end)), stop)
+            except BaseException:
+                self._pace.leave(call.endpoint)
+                raise
+            try:
+                return self._try(call, headers, receive, end, stop)
             except HeadwaterError as error:
-                again = self._again(error, tries, start)
+                again = self._again(error, tries, end)
                 if again is None:
                     raise
-                wait = again
-            tries += 1
-            _rest(wait, stop)
+                tries, least = tries + (not _is_limit(error)), again
 
     def close(self) -> None:
         """Close every connection; calls under way end with an error."""
@@ -118,34 +148,47 @@ class Connections:
 
     def body(self, response: http.client.HTTPResponse) -> bytes:
         """Read an answer whole, whatever it is."""
-        return b"".join(chunks(response, time.monotonic() + self._patience.timeout))
+        return b"".join(chunks(response))
 
     def _headers(self, call: Call) -> dict[str, str]:
         headers = {"Accept": call.accept, "User-Agent": f"headwater-python/{__version__}"}
-        if self._key is not None:
-            headers["X-API-Key"] = self._key
         if call.body is not None:
             headers["Content-Type"] = "application/json"
-        if call.is_billed and self._patience.retries > 0:
-            # One for all tries: the server charges once and gives what it charged for.
+        if call.is_billed:
+            # One for all tries, and for the second connection that even a single try may take: the server charges
+            # once and gives what it charged for.
             headers["Idempotency-Key"] = str(uuid.uuid4())
         return headers
 
-    def _again(self, error: HeadwaterError, tries: int, start: float) -> float | None:
+    def _again(self, error: HeadwaterError, tries: int, end: float) -> float | None:
         """Give the seconds to wait before the next try, or nothing where there is none."""
         is_lost = error.status is None and error.reason in _LOST
-        if tries >= self._patience.retries or not (is_lost or error.status in _AGAIN):
+        if self._patience.retries == 0 or not (is_lost or error.status in _AGAIN):
+            return None
+        # Who does as a limit says gives up for lack of patience only.
+        if tries >= self._patience.retries and not _is_limit(error):
             return None
         asked = getattr(error, "retry_after", None)
         # Those who are turned away together do not come back together.
         wait: float = (0.25 * 2.0**tries if asked is None else asked) * (1.0 + 0.25 * random.random())
-        left = self._patience.total - (time.monotonic() - start)
-        return wait if wait < left else None
+        return wait if wait < self._left(end) else None
 
-    def _try(self, call: Call, headers: dict[str, str], receive: Callable[[http.client.HTTPResponse], T]) -> T:
-        line, is_whole = None, False
+    def _left(self, end: float) -> float:
+        """Give the seconds that may be waited for another try."""
+        return end - time.monotonic() - min(self._patience.timeout, _SHORTEST_SECS)
+
+    def _try(
+        self,
+        call: Call,
+        headers: dict[str, str],
+        receive: Callable[[http.client.HTTPResponse], T],
+        end: float,
+        stop: threading.Event,
+    ) -> T:
+        line, is_whole, start = None, False, time.monotonic()
+        until = min(start + self._patience.timeout, end)
         try:
-            line = self._pool.take()
+            line = self._pool.take(until)
             try:
                 response = self._ask(line, call, headers)
             except _BROKEN as error:
@@ -154,16 +197,20 @@ class Connections:
                 # The server had closed the kept connection meanwhile, and heard nothing.
                 self._pool.give_back(line, is_whole=False)
                 line = None
-                line = self._pool.take(fresh=True)
+                _rest(0.0, stop)
+                line = self._pool.take(until, fresh=True)
                 response = self._ask(line, call, headers)
             self._pace.heed(call.endpoint, response.status, response.headers)
-            answer = receive(response) if response.status == 200 else self._refused(response)
+            if call.accept != _JSON and response.status == 200:
+                # Rows may be many: they must not fall silent, and end with the patience.
+                line.bounds.until = end
+            answer = receive(response) if response.status == 200 else self._refused(call, response)
             is_whole = not response.will_close
         except HeadwaterError as error:
             is_whole = error.status is not None
             raise
         except _BROKEN as error:
-            raise self._unreachable(error) from error
+            raise self._unreachable(error, time.monotonic() - start) from error
         finally:
             if line is not None:
                 self._pool.give_back(line, is_whole=is_whole)
@@ -172,28 +219,43 @@ class Connections:
         return answer
 
     def _ask(self, line: Line, call: Call, headers: dict[str, str]) -> http.client.HTTPResponse:
-        target, more = self.place.target(call.path)
-        line.connection.request(call.method, target, body=call.body, headers={**headers, **more})
+        line.sock.settimeout(line.bounds.left())
+        target = self.place.target(call.path)
+        try:
+            # The key stands in no variable here, since reports of errors may show them.
+            line.connection.request(
+                call.method, target, body=call.body, headers={**headers, **self.place.headers(), **self._identity()}
+            )
+        except _BROKEN as error:
+            # Nor in those of the frames below, which are left out.
+            raise error.with_traceback(None) from None
         return line.connection.getresponse()
 
-    def _refused(self, response: http.client.HTTPResponse) -> HeadwaterError:
+    def _identity(self) -> dict[str, str]:
+        return {} if self._key is None else {"X-API-Key": self._key}
+
+    def _refused(self, call: Call, response: http.client.HTTPResponse) -> HeadwaterError:
+        if 300 <= response.status < 400:
+            self.body(response)
+            return _refusals.redirected(response.status, response.headers, self.place.url, call.path)
         return _refusals.of(response.status, response.headers, self.body(response))
 
-    def _unreachable(self, error: Exception) -> HeadwaterError:
+    def _unreachable(self, error: Exception, secs: float) -> HeadwaterError:
         told = str(error) or type(error).__name__
         if isinstance(error, TimeoutError):
-            message = f"{self.place.url} did not answer within {self._patience.timeout:g} s: {told}"
-            return TimedOut(message, reason="timeout")
+            return TimedOut(f"{self.place.url} did not answer within {secs:.3g} s: {told}", reason="timeout")
         reason = "connection"
         if isinstance(error, ssl.SSLCertVerificationError):
             reason = "certificate"
+        elif isinstance(error, ssl.SSLError) and error.reason in _NO_TLS:
+            reason, told = "tls", f"{told}: what listens there does not speak TLS as this side does, or none at all"
         elif isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME:
             reason = "unknown_host"
         return Unavailable(f"{self.place.url} cannot be reached: {told}", reason=reason)
 
 
-def chunks(response: http.client.HTTPResponse, deadline: float | None = None) -> Iterator[bytes]:
-    """Give a body piece by piece; one that breaks off, or is not whole at the deadline, is an error."""
+def chunks(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    """Give a body piece by piece; one that breaks off, or passes the bounds of its connection, is an error."""
     left = None if response.chunked else response.length
     while left is None or left > 0:
         piece = response.read1(_CHUNK if left is None else min(_CHUNK, left))
@@ -201,12 +263,14 @@ def chunks(response: http.client.HTTPResponse, deadline: float | None = None) ->
             break
         yield piece
         left = None if left is None else left - len(piece)
-        if deadline is not None and time.monotonic() > deadline:
-            message = "the answer came too slowly"
-            raise TimeoutError(message)
     response.close()
     if left:
         raise http.client.IncompleteRead(b"", left)
+
+
+def _is_limit(error: HeadwaterError) -> bool:
+    """Tell whether a limit turned a call away and said for how long."""
+    return error.status == 429 and bool(getattr(error, "retry_after", None))
 
 
 def _rest(wait: float, stop: threading.Event) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import warnings
 from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -12,10 +14,15 @@ import polars as pl
 from headwater import _calls, _objects, _request
 from headwater._progress import Bar
 from headwater._tables import check_form, given_as
+from headwater.errors import HeadwaterError
 
 if TYPE_CHECKING:
     from headwater._answers import Answers
     from headwater._headwater import _ArrowStream
+
+
+# Warnings that every list of a kind has, whatever was asked: they are for those who look into an answer.
+_ALWAYS = frozenset({"not_built"})
 
 
 class WholeLists:
@@ -114,7 +121,7 @@ class WholeLists:
         progress: bool = False,
         **fields: Any,
     ) -> Any:
-        """Give all rows of a list as a frame; :meth:`write` says what all means, and tells the warnings.
+        """Give all rows of a list as a frame; :meth:`write` says what all means.
 
         Parameters
         ----------
@@ -134,6 +141,12 @@ class WholeLists:
         polars.DataFrame, ArrowTable or pandas.DataFrame
             A column for every field of a row, those that only some answers have among them. Amounts stay exact text.
 
+        Warns
+        -----
+        UserWarning
+            For what the caller should know, such as a field that is not known and had no effect. Over a store these
+            are the warnings of the first row, which is asked for besides: :meth:`write` gives those of all rows.
+
         Examples
         --------
         >>> from headwater.examples import ledger
@@ -144,13 +157,26 @@ class WholeLists:
         check_form(as_)
         name, parts = _calls.named(endpoint)
         with Bar(name, "rows", shown=progress) as bar:
-            table = pl.DataFrame(self._read(name, _request.body(request, fields, parts), bar))
+            stream, told = self._read(name, _request.body(request, fields, parts), bar)
+            table = pl.DataFrame(stream)
             bar.reach(table.height)
+        for warning in told:
+            if warning["code"] not in _ALWAYS:
+                said = warning["message"] or f"{warning['code']}: {warning['field'] or 'the answer'}"
+                warnings.warn(f"{name}: {said}", UserWarning, stacklevel=2)
         return given_as(table, as_)
 
     def _written(self, name: str, body: str, path: str, bar: Bar) -> dict[str, Any]:
         written: dict[str, Any] = json.loads(self._answers.write_table(name, body, path))
         return written
 
-    def _read(self, name: str, body: str, bar: Bar) -> _ArrowStream:
-        return self._answers.read_table(name, body)
+    def _read(self, name: str, body: str, bar: Bar) -> tuple[_ArrowStream, list[dict[str, Any]]]:
+        table = self._answers.read_table(name, body)
+        first = json.loads(body)
+        if _calls.route(name).pages is not None:
+            first["limit"] = 1
+        told: list[dict[str, Any]] = []
+        # The table does not carry them, and is there whatever becomes of the question for them.
+        with contextlib.suppress(HeadwaterError):
+            told = json.loads(self._answers.answer(name, json.dumps(first)))["meta"].get("warnings", [])
+        return table, told

@@ -10,6 +10,7 @@ import threading
 import time
 from dataclasses import dataclass
 
+from headwater._bounds import Bounds
 from headwater._place import Place
 
 # A server that keeps connections for a minute is not asked over one that it may be closing.
@@ -22,6 +23,7 @@ class Line:
 
     connection: http.client.HTTPConnection
     sock: socket.socket
+    bounds: Bounds
     is_fresh: bool = True
     since: float = 0.0
 
@@ -37,11 +39,13 @@ class Pool:
         self._lock = threading.Lock()
         self._process = os.getpid()
 
-    def take(self, *, fresh: bool = False) -> Line:
-        """Give a connection: one that was kept, or a new one."""
+    def take(self, until: float, *, fresh: bool = False) -> Line:
+        """Give a connection for an answer that must come until then: one that was kept, or a new one."""
         line = None if fresh else self._kept()
         if line is None:
-            line = Line(*self._place.connect(self._timeout))
+            bounds = Bounds(self._timeout, until)
+            line = Line(*self._place.connect(bounds), bounds)
+        line.bounds.until = until
         with self._lock:
             self._busy.add(line)
         return line
@@ -59,18 +63,19 @@ class Pool:
     def close(self) -> None:
         """Close every connection; who reads from one gets an error."""
         with self._lock:
-            lines = self._idle + list(self._busy)
-            self._idle = []
-        for line in lines:
-            with contextlib.suppress(OSError):
-                line.sock.shutdown(socket.SHUT_RDWR)
+            self._leave_those_of_a_parent()
+            idle, self._idle = self._idle, []
+            for line in self._busy:
+                # Only ended, not closed: who reads from it closes it, and finds no socket gone meanwhile. As a plain
+                # socket, since one of TLS would take its state from under the reader.
+                with contextlib.suppress(OSError):
+                    socket.socket.shutdown(line.sock, socket.SHUT_RDWR)
+        for line in idle:
             line.connection.close()
 
     def _kept(self) -> Line | None:
         with self._lock:
-            if self._process != os.getpid():
-                # A forked process leaves the connections of its parent alone.
-                self._idle, self._busy, self._process = [], set(), os.getpid()
+            self._leave_those_of_a_parent()
             oldest = time.monotonic() - _IDLE_SECS
             while self._idle:
                 line = self._idle.pop()
@@ -78,3 +83,8 @@ class Pool:
                     return line
                 line.connection.close()
         return None
+
+    def _leave_those_of_a_parent(self) -> None:
+        """Forget, in a forked process, the connections of its parent, which goes on using them."""
+        if self._process != os.getpid():
+            self._idle, self._busy, self._process = [], set(), os.getpid()

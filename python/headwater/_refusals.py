@@ -7,6 +7,7 @@ import http.client
 import json
 import re
 import time
+import urllib.parse
 from typing import Any
 
 from headwater import errors
@@ -29,13 +30,16 @@ _BY_STATUS: dict[int, type[HeadwaterError]] = {
     504: errors.TimedOut,
 }
 
+# Of a number that a header holds: with more, no table could count so many.
+_MOST_DIGITS = 18
+
 
 def of(status: int, headers: http.client.HTTPMessage, body: bytes) -> HeadwaterError:
     """Give the exception for an answer that is no success."""
     told = _envelope(body)
     kind = _BY_STATUS.get(status, errors.ServerError)
     if told is None:
-        error: HeadwaterError = _foreign(kind, status, headers, body)
+        error: HeadwaterError = _foreign(kind, status, body)
     else:
         details = told["details"] if isinstance(told.get("details"), dict) else {}
         message = f"{told.get('message', 'no message')} (HTTP {status})" if _is_ours_only(kind) else told["message"]
@@ -78,7 +82,7 @@ def retry_after(headers: http.client.HTTPMessage) -> float | None:
         return float(text)
     try:
         return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, OSError):
         return None
 
 
@@ -91,10 +95,36 @@ def exhausted_for(headers: http.client.HTTPMessage) -> float | None:
     return float(parameters["t"])
 
 
+def secs_per_call(headers: http.client.HTTPMessage) -> float | None:
+    """Give the seconds in which a limit grows by one call, as ``RateLimit-Policy`` says: ``"medium";q=40;w=2``."""
+    parameters = dict(re.findall(r";\s*([qw])=(\d{1,9})(?!\d)", headers.get("RateLimit-Policy") or ""))
+    calls, secs = (int(parameters.get(name, 0)) for name in "qw")
+    return secs / calls if calls else None
+
+
+def number_of(text: str | None) -> int | None:
+    """Give the number of a header, or nothing of what is none or larger than any that is counted."""
+    return int(text) if text is not None and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+def redirected(status: int, headers: http.client.HTTPMessage, base: str, path: str) -> errors.ServerError:
+    """Give the exception for an answer that leads elsewhere, which may not be given the key unasked."""
+    place = headers.get("Location")
+    message = f"the server answers {status} and leads to {place!r}"
+    whole, called = urllib.parse.urljoin(base + path, place or "").partition("?")[0], path.partition("?")[0]
+    if place and whole.endswith(called):
+        message = f"{message}: connect to {whole.removesuffix(called)!r}"
+    else:
+        message = f"{message}, which is no call: connect to the address of Headwater itself"
+    error = errors.ServerError(message, reason="redirect")
+    error.status = status
+    return error
+
+
 def _envelope(body: bytes) -> dict[str, Any] | None:
     try:
         told = json.loads(body)["error"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return told if isinstance(told, dict) and isinstance(told.get("message"), str) else None
 
@@ -103,9 +133,6 @@ def _is_ours_only(kind: type[HeadwaterError]) -> bool:
     return issubclass(kind, errors.ServerError)
 
 
-def _foreign(kind: type[HeadwaterError], status: int, headers: http.client.HTTPMessage, body: bytes) -> HeadwaterError:
-    if 300 <= status < 400:
-        message = f"the server answers {status} and leads to {headers.get('Location')!r}: connect to that address"
-        return errors.ServerError(message, reason="redirect")
+def _foreign(kind: type[HeadwaterError], status: int, body: bytes) -> HeadwaterError:
     error = foreign(status, body)
     return kind(str(error), reason=error.reason) if _is_ours_only(kind) else error

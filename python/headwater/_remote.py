@@ -10,7 +10,7 @@ import threading
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import IO, TYPE_CHECKING, Any
 
@@ -24,9 +24,16 @@ if TYPE_CHECKING:
 
 # Rows that one call of a list gives, where it is paged by cursor and where by offset.
 _MOST_ROWS = {"cursor": 100_000, "offset": 100}
+# Rows that a list may be asked for with a limit.
+_MOST_ASKED = 100_000
 _IN_MEMORY = 8 << 20
 _TOGETHER = 1 << 20
 _LOOK_SECS = 0.2
+# After a failure, for what is under way and paid for.
+_LAST_SECS = 2.0
+_CREDITS = ("Cost", "Remaining")
+# Fields of a GET that hold lists, by their calls.
+_LISTS = {"rates": "symbols", "transaction": "include"}
 
 # Is told how many answers, or rows, there are.
 Reach = Callable[[int], None]
@@ -42,6 +49,15 @@ class Spent:
 
     last: int | None = None
     total: int = 0
+    remaining: int | None = None
+
+
+@dataclass
+class _Batch:
+    """Calls that are made together."""
+
+    stop: threading.Event = field(default_factory=threading.Event)
+    # The least that an answer told: they come in another order than they were charged in.
     remaining: int | None = None
 
 
@@ -67,32 +83,41 @@ class Remote:
         """Answer one call."""
         return self._answer(name, request, None)
 
-    def answers(self, name: str, requests: Sequence[str], reach: Reach) -> list[str]:
-        """Answer many calls, some of them at the same time; the first that fails ends all."""
-        stop = threading.Event()
+    def answers(self, name: str, requests: Sequence[str], answered: dict[int, str], reach: Reach) -> None:
+        """Answer many calls, some of them at the same time; the first that fails ends all.
+
+        The answers come by their positions, those that are there after a failure too.
+        """
+        batch = _Batch()
         pool = ThreadPoolExecutor(max(1, min(self._parallel, len(requests))), "headwater")
+        futures: list[Future[str]] = []
         try:
-            futures = [pool.submit(self._answer, name, request, stop) for request in requests]
-            return _in_order(futures, reach)
+            futures += [pool.submit(self._answer, name, request, batch) for request in requests]
+            _wait_for(futures, reach)
         except BaseException as error:
-            stop.set()
+            batch.stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
             if isinstance(error, KeyboardInterrupt):
                 # Nobody waits for what is still under way.
                 self._connections.close()
+            else:
+                wait(futures, _LAST_SECS)
             raise
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(wait=False)
+            whole = {place: future for place, future in enumerate(futures) if future.done() and not future.cancelled()}
+            answered.update({place: each.result() for place, each in whole.items() if each.exception() is None})
 
-    def _answer(self, name: str, request: str, stop: threading.Event | None) -> str:
+    def _answer(self, name: str, request: str, batch: _Batch | None) -> str:
         call = call_of(name, json.loads(request))
 
         def receive(response: http.client.HTTPResponse) -> str:
             text = self._connections.text(response)
-            self._count(name, response)
+            self._count(name, response, batch)
             return text
 
         try:
-            return self._connections.call(call, receive, stop)
+            return self._connections.call(call, receive, None if batch is None else batch.stop)
         except NotFound as error:
             # Of what is named in the path, the answer does not say the field.
             error.field = error.field or next(iter(route(name).parts), None)
@@ -108,14 +133,18 @@ class Remote:
 
     def read_table(self, name: str, request: str, reach: Reach = _unseen) -> _ArrowStream:
         """Give the rows of a list as a table."""
+        return self.read_warned(name, request, reach)[0]
+
+    def read_warned(self, name: str, request: str, reach: Reach) -> tuple[_ArrowStream, list[dict[str, Any]]]:
+        """Give the rows of a list as a table, and the warnings."""
         table = _headwater.Lines(name)
-        self._fill(name, json.loads(request), table, reach)
+        told = self._fill(name, json.loads(request), table, reach)
         with _of_a_server():
             made = table.finish()
         if made is None:
             message = "a table without a file is in memory"
             raise InternalError(message)
-        return made
+        return made, told["warnings"]
 
     def export_transfers(self, out: str | PathLike[str], chains: Sequence[str]) -> str:
         """Refuse: no server gives everything it holds."""
@@ -124,10 +153,10 @@ class Remote:
 
     def _fill(self, name: str, request: dict[str, Any], table: _headwater.Lines, reach: Reach) -> dict[str, Any]:
         """Put all pages of a list into a table, page after page of one state of the data."""
-        pages = route(name).pages if request.get("limit") is None else None
+        pages, most = _paged(name, request)
         if pages is not None:
             request["limit"] = _MOST_ROWS[pages]
-        rows, skipped, first = 0, _skipped(request), None
+        rows, skipped, first, changed = 0, _number(request, "offset"), None, False
         try:
             while True:
                 with tempfile.SpooledTemporaryFile(_IN_MEMORY) as page:
@@ -143,15 +172,18 @@ class Remote:
                             table.add(lines)
                         reach(rows + counted)
                 rows += counted
-                place = _next_place(pages, head, counted, skipped + rows)
+                changed = changed or head.as_of_block != first.as_of_block
+                place = _next_place(pages, head, counted, skipped + rows) if most is None or rows < most else None
                 if place is None:
                     break
                 request.update(place)
+                if most is not None:
+                    request["limit"] = min(request["limit"], most - rows)
         except BaseException:
             table.give_up()
             raise
         warnings = list(first.warnings)
-        if pages == "offset" and head.as_of_block != first.as_of_block:
+        if pages == "offset" and changed:
             message = "the data changed while its pages were read: rows near their edges may be missing or there twice"
             warnings.append({"code": "data_changed", "field": None, "message": message})
         return {"rows": rows, "next_cursor": head.next_cursor, "warnings": warnings}
@@ -170,17 +202,19 @@ class Remote:
 
         return self._connections.call(call, receive)
 
-    def _count(self, name: str, response: http.client.HTTPResponse) -> None:
-        cost, remaining = (response.headers.get(f"X-Credit-{what}", "") for what in ("Cost", "Remaining"))
+    def _count(self, name: str, response: http.client.HTTPResponse, batch: _Batch | None = None) -> None:
+        cost, remaining = (_refusals.number_of(response.headers.get(f"X-Credit-{what}")) for what in _CREDITS)
         if response.headers.get("Idempotent-Replayed"):
             # Given again for nothing, because a try whose answer was lost had paid.
-            cost = str(route(name).cost)
+            cost = route(name).cost
         with self._lock:
-            if cost.isdecimal():
-                self.spent.last = int(cost)
-                self.spent.total += int(cost)
-            if remaining.isdecimal():
-                self.spent.remaining = int(remaining)
+            if cost is not None:
+                self.spent.last = cost
+                self.spent.total += cost
+            if remaining is not None and batch is not None:
+                remaining = batch.remaining = min(remaining, remaining if batch.remaining is None else batch.remaining)
+            if remaining is not None:
+                self.spent.remaining = remaining
 
 
 @dataclass
@@ -196,17 +230,15 @@ class Head:
     @classmethod
     def of(cls, headers: http.client.HTTPMessage) -> Head:
         """Read them."""
-
-        def number(name: str) -> int | None:
-            text = headers.get(name, "")
-            return int(text) if text.isdecimal() else None
-
+        # Names of fields may be any text, which http.client takes for Latin-1.
         codes = [code.strip().partition(":") for code in headers.get("X-Warnings", "").split(",") if code.strip()]
-        warnings = [{"code": code, "field": field or None, "message": ""} for code, _, field in codes]
+        warnings = [
+            {"code": code, "field": urllib.parse.unquote(field) or None, "message": ""} for code, _, field in codes
+        ]
         return cls(
             headers.get("X-Next-Cursor"),
-            number("X-Total-Count"),
-            number("X-As-Of-Block"),
+            _refusals.number_of(headers.get("X-Total-Count")),
+            _refusals.number_of(headers.get("X-As-Of-Block")),
             headers.get("X-Amount-Unit"),
             warnings,
         )
@@ -224,7 +256,9 @@ def call_of(name: str, request: Mapping[str, Any], accept: str = "application/js
         method = "POST"
     if method == "POST":
         return Call(name, method, path, json.dumps(fields).encode(), accept, called.cost > 0)
-    query = urllib.parse.urlencode({field: _shown(value) for field, value in fields.items() if value is not None})
+    lists = _LISTS.get(name)
+    shown = {field: _shown(field, value, field == lists) for field, value in fields.items() if value is not None}
+    query = urllib.parse.urlencode({field: text for field, text in shown.items() if text is not None})
     return Call(name, method, f"{path}?{query}" if query else path, None, accept, called.cost > 0)
 
 
@@ -237,21 +271,48 @@ def _part(name: str, value: Any) -> str:  # noqa: ANN401
     elif value == "":
         reason, message = "invalid_value", f"{name}: expected a value: leave the parameter out where there is none"
     else:
-        reason, message = "invalid_type", f"{name}: expected text, got {json.dumps(value, separators=(',', ':'))}"
+        reason, message = "invalid_type", f"{name}: expected text, got {_json(value)}"
     raise InvalidInput(message, reason=reason, field=name)
 
 
-def _shown(value: Any) -> str:  # noqa: ANN401
-    """Give a value as a query has it: lists with commas, ``native`` for the coin of a chain."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return ",".join("native" if each is None else _shown(each) for each in value)
-    return value if isinstance(value, str) else json.dumps(value)
+def _shown(name: str, value: Any, is_list: bool) -> str | None:  # noqa: ANN401
+    """Give a value as a query has it, or refuse what would arrive there as something else."""
+    if isinstance(value, str):
+        return value
+    if is_list:
+        return _joined(name, value)
+    if isinstance(value, (list, dict)):
+        message = f"{name}: expected one value, got {_json(value)}"
+        raise InvalidInput(message, reason="invalid_type", field=name)
+    return _json(value)
 
 
-def _in_order(futures: Sequence[Future[str]], reach: Reach) -> list[str]:
-    """Give all answers in order, or raise as soon as one has failed: the first of those that have."""
+def _joined(name: str, value: Any) -> str | None:  # noqa: ANN401
+    """Give a list with commas between its items, or nothing of an empty one that may be left out."""
+    if not isinstance(value, list):
+        message = f"{name}: expected a list, got {_json(value)}"
+        raise InvalidInput(message, reason="invalid_type", field=name)
+    for place, item in enumerate(value):
+        at = f"{name}[{place}]"
+        if not isinstance(item, str):
+            message = f"{at}: expected text, got {_json(item)}"
+            raise InvalidInput(message, reason="invalid_type", field=at)
+        if "," in item:
+            message = f"{at}: {_json(item)} holds a comma, which a server takes for the end of an item"
+            raise InvalidInput(message, reason="invalid_value", field=at)
+    if not value and name == "symbols":
+        message = f"{name}: name at least one rate symbol"
+        raise InvalidInput(message, reason="empty_list", field=name)
+    return ",".join(value) if value else None
+
+
+def _json(value: Any) -> str:  # noqa: ANN401
+    """Give a value for a message."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _wait_for(futures: Sequence[Future[str]], reach: Reach) -> None:
+    """Wait for all answers, or raise as soon as one has failed: the first of those that have."""
     failed: list[Future[str]] = []
     pending = set(futures)
     while pending and not failed:
@@ -259,7 +320,8 @@ def _in_order(futures: Sequence[Future[str]], reach: Reach) -> list[str]:
         _, pending = wait(pending, _LOOK_SECS, FIRST_EXCEPTION)
         reach(len(futures) - len(pending))
         failed = [future for future in futures if future.done() and future.exception() is not None]
-    return [future.result() for future in failed or futures]
+    for future in failed:
+        future.result()
 
 
 def _next_place(pages: str | None, head: Head, counted: int, reached: int) -> dict[str, Any] | None:
@@ -270,10 +332,21 @@ def _next_place(pages: str | None, head: Head, counted: int, reached: int) -> di
     return None
 
 
-def _skipped(request: Mapping[str, Any]) -> int:
-    """Give the rows that are left out before the first one; of one that says no number, the server says so."""
-    text = str(request.get("offset") or 0).strip()
-    return int(text) if text.isdecimal() else 0
+def _paged(name: str, request: Mapping[str, Any]) -> tuple[str | None, int | None]:
+    """Give how a list is asked for in pages, where it is, and how many rows it is to have at most."""
+    pages = route(name).pages
+    if request.get("limit") is None:
+        return pages, None
+    asked = _number(request, "limit")
+    # A store gives so many rows at once; with more, the server says what it takes.
+    if pages == "offset" and _MOST_ROWS[pages] < asked <= _MOST_ASKED:
+        return pages, asked
+    return None, None
+
+
+def _number(request: Mapping[str, Any], name: str) -> int:
+    """Give the number of a field, or 0; of one that says no number, the server says so."""
+    return _refusals.number_of(str(request.get(name) or 0).strip()) or 0
 
 
 @contextlib.contextmanager

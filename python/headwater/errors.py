@@ -10,6 +10,11 @@ are what only a server can say: about the key, its credits and its limits, or th
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headwater.reports import Report
+
 
 class HeadwaterError(Exception):
     """Anything Headwater raises.
@@ -24,6 +29,9 @@ class HeadwaterError(Exception):
         The HTTP status, where a server said so.
     request_id : str or None
         The server's id of the request, under which its operator finds it.
+    answered : dict of int to Report
+        Where many addresses were asked about: the answers that were there before one failed, by the position of their
+        address. A server was paid for them; an interrupt (``KeyboardInterrupt``) has them too.
     """
 
     status: int | None = None
@@ -33,6 +41,7 @@ class HeadwaterError(Exception):
         super().__init__(message)
         self.reason = reason
         self.field = field
+        self.answered: dict[int, Report] = {}
 
 
 class InvalidInput(HeadwaterError, ValueError):  # noqa: N818

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, overload
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from headwater import _calls, _frames, _headwater, _objects, _request
 from headwater._answers import Answers
@@ -16,7 +17,11 @@ from headwater._progress import Bar
 from headwater._request import Addresses, Contracts, Texts
 from headwater._request import given as _given
 from headwater._tokens import Holdings
+from headwater.errors import InvalidInput, Unsupported
 from headwater.reports import Report, Reports
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 def open(path: str | PathLike[str]) -> Ledger:  # noqa: A001
@@ -46,11 +51,33 @@ class Ledger(Movements, Holdings, MarketData, WholeLists):
     Every method takes one address or many; many give :class:`Reports`. Keyword arguments that are ``None`` are left
     out of the request. Numbers may be those of numpy, decimals keep all their digits, times may be datetimes with a
     time zone, and lists any collection. Methods raise :class:`headwater.InvalidInput` when an argument cannot be met,
-    and can be interrupted with Ctrl-C.
+    and can be interrupted with Ctrl-C. Where one of many addresses fails, the answers to the others stand in
+    ``error.answered``; a text that is no address of the chain is refused before anything is asked.
+
+    A ledger may be shared between threads, and used in a ``with``. It cannot be copied or pickled: each process opens
+    or connects its own.
     """
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
+
+    def close(self) -> None:
+        """Do nothing: only a ledger over a server has what is to be closed."""
+
+    def __enter__(self) -> Self:
+        """Give the ledger."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled: maps of memory and connections belong to one process."""
+        message = "a ledger cannot be copied or sent to another process: open or connect one in each"
+        raise Unsupported(message)
 
     @staticmethod
     def from_frames(transfers: Any, labels: Any = None, prices: Any = None, tokens: Any = None) -> Ledger:  # noqa: ANN401
@@ -369,16 +396,36 @@ class Ledger(Movements, Holdings, MarketData, WholeLists):
             return self.query(endpoint, {**request, "address": address})
         addresses = _objects.whole_texts(address, "address")
         requests = _request.bodies(request, addresses)
+        _refuse_what_is_none(addresses, request.get("blockchain"))
         with Bar(endpoint, "addresses", len(requests), shown=progress) as bar:
             return Reports(endpoint, addresses, self._all(endpoint, requests, bar))
 
     def _all(self, endpoint: str, requests: Sequence[str], bar: Bar) -> list[Report]:
-        reports = []
-        for request in requests:
-            reports.append(Report(endpoint, self._answers.answer(endpoint, request)))
-            bar.reach(len(reports))
+        reports: list[Report] = []
+        try:
+            for request in requests:
+                reports.append(Report(endpoint, self._answers.answer(endpoint, request)))
+                bar.reach(len(reports))
+        except BaseException as error:
+            vars(error)["answered"] = dict(enumerate(reports))
+            raise
         return reports
 
     def __repr__(self) -> str:
         """Name where the data comes from."""
         return f"<Ledger {self._answers.source}>"
+
+
+def _refuse_what_is_none(addresses: Sequence[str], chain: object) -> None:
+    """Refuse texts that are no addresses of the chain, before others are asked about and paid for."""
+    if not isinstance(chain, str):
+        return
+    try:
+        valid = _headwater.address_valid(addresses, chain)
+    except InvalidInput:
+        # What knows the chains of the data says what is wrong with this one.
+        return
+    if not all(valid):
+        place = valid.index(False)
+        message = f"address[{place}]: {_objects.shown(addresses[place])} is no address of {chain}"
+        raise InvalidInput(message, reason="invalid_address", field=f"address[{place}]")

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from os import PathLike
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from headwater._http import Connections, Patience
@@ -22,8 +21,6 @@ from headwater.ledger import Ledger
 from headwater.reports import Report
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from headwater._headwater import _ArrowStream
 
 _MOST_SECS = 1_000_000
@@ -40,7 +37,8 @@ class Credits:
     spent : int
         Credits of all answers to this ledger.
     remaining : int or None
-        What is left on the key by the last answer, whoever else uses it; ``None`` before the first one.
+        What is left on the key by the last answer, whoever else uses it, and after many addresses the least that one
+        of them told; ``None`` before the first answer.
     """
 
     last_cost: int | None
@@ -71,19 +69,23 @@ def connect(
     api_key : str, optional
         What ``headwater keys create`` printed; left out for a server that asks for none.
     timeout : float, optional
-        Seconds that one try may take: the longest silence, and a whole JSON answer. The server's own limit for its
-        heaviest calls is 60, unless its operator set another (``limits.heavy_secs``): give more than that.
+        Seconds that one try may take, however an answer trickles: a whole JSON answer with its connection, and the
+        head of a list, whose rows may then take as long as the patience but for such a silence. Connecting alone takes
+        at most 10. The server's own limit for its heaviest calls is 60, unless its operator set another
+        (``limits.heavy_secs``): give more than that.
     retries : int, optional
         How often a call is tried again: after 429, 502, 503 and 504, when the server says so (``Retry-After``), and
         after a connection that broke. Every try carries the same ``Idempotency-Key``, so that an answer that was lost
-        on its way is not paid for twice. Never after 402.
+        on its way is not paid for twice. A 429 that says how long to wait does not count as a try: patience alone
+        bounds those, and with no retries there are none. Never after 402.
     patience : float, optional
-        Seconds for all tries of a call and the waits between them; no wait is begun that would pass them.
+        Seconds for all tries of a call, each page of a list being one, and the waits between them: no wait is begun
+        that would pass them, and a try that is under way then ends.
     parallel : int, optional
         Calls at the same time where many addresses are asked about. They keep to the server's limits together.
     proxy : str, optional
-        The address of an HTTP proxy, or ``"environment"`` for what ``https_proxy`` and the like name. Missing, no proxy
-        is used, whatever the environment says.
+        The address of an HTTP proxy, or ``"environment"`` for what ``https_proxy``, ``http_proxy``, ``all_proxy`` and
+        ``no_proxy`` say. Missing, no proxy is used, whatever the environment says.
     tls : ssl.SSLContext or path, optional
         How the server's certificate is checked, or a file of the authorities that are trusted; missing, those of the
         system.
@@ -138,10 +140,13 @@ class RemoteLedger(Ledger):
 
     Calls cost credits. Besides what every ledger raises there are :class:`headwater.ServerError` and its children.
     :meth:`read_all` and :meth:`write` ask in pages of 100,000 rows, each of which costs as a call does; of holders the
-    server gives 100 a page, which then are not of one state of the data where that changes meanwhile. The warnings
-    of :meth:`write` come without their texts. :meth:`export` needs the store and raises :class:`headwater.Unsupported`.
+    server gives 100 a page, which then are not of one state of the data where that changes meanwhile, as a warning
+    says. The server's warnings come without their texts there. :meth:`export` needs the store and raises
+    :class:`headwater.Unsupported`.
 
-    It can be shared between threads. Close it, or use it in a ``with``, to close its connections.
+    It can be shared between threads. Close it, or use it in a ``with``, to close its connections. Where many addresses
+    are asked about and one fails, calls under way have two seconds to be answered; ``error.answered`` holds all that
+    were.
     """
 
     _answers: Remote
@@ -187,22 +192,18 @@ class RemoteLedger(Ledger):
         """Close the connections; a later call opens new ones."""
         self._answers.close()
 
-    def __enter__(self) -> Self:
-        """Give the ledger."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the connections."""
-        self.close()
-
     def _all(self, endpoint: str, requests: Sequence[str], bar: Bar) -> list[Report]:
-        return [Report(endpoint, answer) for answer in self._answers.answers(endpoint, requests, bar.reach)]
+        answered: dict[int, str] = {}
+        try:
+            self._answers.answers(endpoint, requests, answered, bar.reach)
+        except BaseException as error:
+            vars(error)["answered"] = {place: Report(endpoint, answer) for place, answer in answered.items()}
+            raise
+        return [Report(endpoint, answered[place]) for place in range(len(requests))]
 
     def _written(self, name: str, body: str, path: str, bar: Bar) -> dict[str, Any]:
         written: dict[str, Any] = json.loads(self._answers.write_table(name, body, path, bar.reach))
         return written
 
-    def _read(self, name: str, body: str, bar: Bar) -> _ArrowStream:
-        return self._answers.read_table(name, body, bar.reach)
+    def _read(self, name: str, body: str, bar: Bar) -> tuple[_ArrowStream, list[dict[str, Any]]]:
+        return self._answers.read_warned(name, body, bar.reach)

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from headwater import examples
+from stub_server import Stub, stub_server
 
 
 @pytest.fixture(scope="session")
@@ -164,6 +165,13 @@ def _server_of_doctests(request: pytest.FixtureRequest, doctest_namespace: dict[
     if request.node.name.startswith("headwater.remote."):
         served: Served = request.getfixturevalue("served_example")
         doctest_namespace.update(url=served.url, key=served.key)
+
+
+@pytest.fixture
+def stub() -> Iterator[Stub]:
+    """A server that does what the test tells it to."""
+    with stub_server() as stub:
+        yield stub
 
 
 @pytest.fixture(scope="session")

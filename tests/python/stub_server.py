@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+import headwater as hw
 
 
 @dataclass
@@ -124,6 +128,18 @@ def stub_server() -> Iterator[Stub]:
         thread.join(5)
 
 
+def whole_request(client: socket.socket) -> bytes:
+    """Read a request, whose head and body may come apart; nothing where the client is gone."""
+    request = b""
+    while piece := client.recv(1 << 20):
+        request += piece
+        head, ended, body = request.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+        if ended and len(body) >= (int(length[1]) if length else 0):
+            return request
+    return b""
+
+
 @contextmanager
 def losing(upstream: str, lost: int) -> Iterator[str]:
     """Stand between a client and a server, and lose the answers on the first connections."""
@@ -133,7 +149,7 @@ def losing(upstream: str, lost: int) -> Iterator[str]:
 
     def carry(client: socket.socket) -> None:
         with client, socket.create_connection((host, int(port))) as server:
-            while request := client.recv(1 << 20):
+            while request := whole_request(client):
                 server.sendall(request)
                 answer = server.recv(1 << 20)
                 if left[0] > 0:
@@ -154,3 +170,44 @@ def losing(upstream: str, lost: int) -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         listener.close()
+
+
+def connect(stub: Stub, **options: Any) -> hw.RemoteLedger:  # noqa: ANN401
+    """Connect as most tests do."""
+    return hw.connect(stub.url, "hw_test_key", **{"timeout": 5.0, "patience": 20.0, **options})
+
+
+def in_turn(*answers: str) -> Any:  # noqa: ANN401
+    """Answer one request after the other; the last answer stands for all that follow."""
+
+    def script(handler: Handler, number: int) -> None:
+        answer = answers[min(number, len(answers) - 1)]
+        status, _, after = answer.partition(" ")
+        headers = {"Retry_After": after} if after else {}
+        match status:
+            case "200":
+                handler.success({"answer": number}, X_Credit_Cost="5", X_Credit_Remaining="7")
+            case "silence":
+                time.sleep(3)
+                handler.hang_up()
+            case "nothing":
+                handler.hang_up()
+            case "half":
+                handler.send(200, b'{"data": {"half', {"Content-Type": "application/json"}, length=1000)
+            case "page":
+                handler.send(502, b"<html>Bad Gateway</html>", {"Content-Type": "text/html"})
+            case _:
+                handler.refuse(int(status), "some_code", "some_reason", **headers)
+
+    return script
+
+
+def stub_body(stub: Stub, handler: Handler) -> bytes:
+    """The body of the request that a handler answers."""
+    with stub.lock:
+        return next(asked.body for asked in reversed(stub.asked) if asked.client == handler.client_address)
+
+
+def lines_of(*numbers: int) -> bytes:
+    """Rows of a registry."""
+    return b"".join(json.dumps({"chain": "ethereum", "symbol": f"s{number}"}).encode() + b"\n" for number in numbers)

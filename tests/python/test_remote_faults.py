@@ -3,61 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 import socket
 import ssl
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+import traceback
+from collections.abc import Callable
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import headwater as hw
 import numpy as np
-import polars as pl
 import pytest
 from conftest import free_port
-from headwater.examples import ALICE, BOB, SHOP
-from stub_server import Handler, Stub, stub_server
-
-
-@pytest.fixture
-def stub() -> Iterator[Stub]:
-    with stub_server() as stub:
-        yield stub
-
-
-def connect(stub: Stub, **options: Any) -> hw.RemoteLedger:  # noqa: ANN401
-    return hw.connect(stub.url, "hw_test_key", **{"timeout": 5.0, "patience": 20.0, **options})
-
-
-def in_turn(*answers: str) -> Any:  # noqa: ANN401
-    """Answer one request after the other; the last answer stands for all that follow."""
-
-    def script(handler: Handler, number: int) -> None:
-        answer = answers[min(number, len(answers) - 1)]
-        status, _, after = answer.partition(" ")
-        headers = {"Retry_After": after} if after else {}
-        match status:
-            case "200":
-                handler.success({"answer": number}, X_Credit_Cost="5", X_Credit_Remaining="7")
-            case "silence":
-                time.sleep(3)
-                handler.hang_up()
-            case "nothing":
-                handler.hang_up()
-            case "half":
-                handler.send(200, b'{"data": {"half', {"Content-Type": "application/json"}, length=1000)
-            case "page":
-                handler.send(502, b"<html>Bad Gateway</html>", {"Content-Type": "text/html"})
-            case _:
-                handler.refuse(int(status), "some_code", "some_reason", **headers)
-
-    return script
+from headwater import _place, examples
+from headwater.examples import ALICE, BOB
+from stub_server import Handler, Stub, connect, in_turn, lines_of
 
 
 def test_a_limit_is_waited_for_as_long_as_the_server_says(stub: Stub) -> None:
@@ -129,8 +93,8 @@ def test_tries_and_patience_are_bounded(stub: Stub) -> None:
     stub.asked.clear()
     with pytest.raises(hw.RateLimited):
         connect(stub, retries=0).wallet(ALICE)
-    # What is asked once needs no key.
-    assert [asked.repetition_key for asked in stub.asked] == [None]
+    # What is tried once may still be sent twice, over a kept connection that had ended.
+    assert [asked.repetition_key is not None for asked in stub.asked] == [True]
 
 
 def test_free_calls_are_tried_again_without_a_key(stub: Stub) -> None:
@@ -151,6 +115,30 @@ def test_silence_ends_after_the_timeout(stub: Stub) -> None:
     assert isinstance(caught.value, TimeoutError)
     assert (len(stub.asked), caught.value.status) == (2, None)
     assert time.monotonic() - start < 2.9
+    # Patience ends a try, too.
+    start = time.monotonic()
+    with pytest.raises(hw.TimedOut):
+        connect(stub, timeout=30.0, patience=0.5).wallet(ALICE)
+    assert time.monotonic() - start < 2.0
+
+
+def test_a_connection_that_does_not_come_about_names_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_place, "_CONNECT_SECS", 0.3)
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        # Nobody accepts them, so that there is no room for another.
+        waiting = [socket.socket() for _ in range(4)]
+        for each in waiting:
+            each.setblocking(False)
+            each.connect_ex(full.getsockname())
+        time.sleep(0.1)
+        url = f"http://127.0.0.1:{full.getsockname()[1]}"
+        with pytest.raises(hw.TimedOut, match=f"^no connection to {url} within 0.3 s$") as caught:
+            hw.connect(url, "k", retries=0, timeout=75).wallet(ALICE)
+        assert caught.value.reason == "timeout"
+        for each in waiting:
+            each.close()
 
 
 def test_an_answer_that_trickles_ends_after_the_timeout(stub: Stub) -> None:
@@ -181,8 +169,12 @@ def test_what_is_not_headwater_is_named(stub: Stub) -> None:
     stub.script = lambda handler, _: handler.send(302, b"", {"Location": "http://elsewhere.example/"})
     with pytest.raises(hw.ServerError, match=r"elsewhere\.example") as caught:
         connect(stub).wallet(ALICE)
-    assert caught.value.status == 302
+    assert (caught.value.status, caught.value.reason) == (302, "redirect")
     assert len(stub.asked) == 2
+    there = {"Location": "https://elsewhere.example/at/v1/wallet-overview"}
+    stub.script = lambda handler, _: handler.send(308, b"", there)
+    with pytest.raises(hw.ServerError, match=r"connect to 'https://elsewhere\.example/at'$"):
+        connect(stub).wallet(ALICE)
     with pytest.raises(hw.Unavailable, match="cannot be reached"):
         hw.connect(f"http://127.0.0.1:{free_port()}", "k", retries=1).chains()
     with pytest.raises(hw.Unavailable) as unknown:
@@ -224,165 +216,68 @@ def test_a_refusal_with_details_of_another_kind_is_still_one(stub: Stub) -> None
         connect(stub).chains()
 
 
-@pytest.mark.parametrize("body", [b"<h1>Log in</h1>\n", b'{"symbol": \n', b"\xff\n"])
-def test_lines_that_are_no_rows_are_a_server_error_and_leave_no_file(stub: Stub, body: bytes, tmp_path: Path) -> None:
-    stub.script = lambda handler, _: handler.send(200, body, {"Content-Type": "application/x-ndjson"})
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_refusal_nested_without_end_is_a_server_error(stub: Stub, status: int) -> None:
+    body = b'{"error":' * 100_000
+    stub.script = lambda handler, _: handler.send(status, body, {"Content-Type": "application/json"})
     with pytest.raises(hw.ServerError, match="is not Headwater"):
-        connect(stub).write("registry", tmp_path / "rows.csv")
-    assert list(tmp_path.iterdir()) == []
+        connect(stub).chains()
 
 
-def test_connections_are_kept_and_a_stale_one_is_replaced(stub: Stub) -> None:
-    ledger = connect(stub, retries=0)
-    for _ in range(20):
-        ledger.wallet(ALICE)
-    assert len({asked.client for asked in stub.asked}) == 1
-
-    def close_after(handler: Handler, _: int) -> None:
-        # As a server does whose keep-alive time ends: without a word in the answer before.
-        handler.success()
-        handler.hang_up()
-
-    stub.script = close_after
-    for _ in range(5):
-        ledger.wallet(ALICE)
-        time.sleep(0.05)
-    with ledger:
-        ledger.wallet(ALICE)
-    # A closed ledger opens a new connection.
-    ledger.wallet(ALICE)
+def test_headers_whose_numbers_cannot_be_meant_are_passed_over(stub: Stub) -> None:
+    endless = "9" * 5000
+    stub.script = lambda handler, _: handler.success(X_Credit_Cost=endless, X_Credit_Remaining=endless)
+    ledger = connect(stub)
+    assert ledger.chains().data == {}
+    assert ledger.credits == hw.Credits(None, 0, None)
+    head = {"Content-Type": "application/x-ndjson", "X-Total-Count": endless, "X-As-Of-Block": endless}
+    stub.script = lambda handler, _: handler.send(200, lines_of(1), head)
+    assert ledger.read_all("registry").height == 1
 
 
-def test_many_addresses_are_asked_about_at_once_within_a_bound(stub: Stub) -> None:
-    def slow(handler: Handler, _: int) -> None:
-        time.sleep(0.1)
-        handler.success({"address": json.loads(stub_body(stub, handler))["address"]})
-
-    stub.script = slow
-    addresses = [f"0x{number:040x}" for number in range(24)]
-    reports = connect(stub, parallel=3).wallet(addresses)
-    assert isinstance(reports, hw.Reports)
-    assert [report.address for report in reports] == addresses
-    assert stub.most_under_way == 3
-    assert len({asked.client for asked in stub.asked}) == 3
-
-
-def stub_body(stub: Stub, handler: Handler) -> bytes:
-    """The body of the request that a handler answers."""
-    with stub.lock:
-        return next(asked.body for asked in reversed(stub.asked) if asked.client == handler.client_address)
+def test_the_key_stands_in_no_variable_of_a_report_of_an_error(stub: Stub) -> None:
+    stub.script = in_turn("nothing")
+    proxy = f"http://user:secret_pass@127.0.0.1:{free_port()}"
+    for options in ({}, {"proxy": proxy}):
+        with pytest.raises(hw.Unavailable) as caught:
+            connect(stub, retries=0, **options).chains()
+        told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+        # This test holds both: what counts are the frames below it.
+        frames = [each for each in "".join(told.format()).split('  File "') if Path(__file__).name not in each[:200]]
+        assert any("_http.py" in each for each in frames)
+        assert [each for each in frames if "hw_test_key" in each or "secret_pass" in each] == []
 
 
-def test_all_threads_keep_off_while_a_limit_is_used_up(stub: Stub) -> None:
-    times: list[float] = []
-
-    def limited(handler: Handler, number: int) -> None:
-        with stub.lock:
-            times.append(time.monotonic())
-        # The server says so before it has to refuse.
-        told = {"RateLimit": '"medium";r=0;t=1'} if number == 0 else {}
-        handler.success(**told)
-
-    stub.script = limited
-    ledger = connect(stub, parallel=4)
-    ledger.wallet(ALICE)
-    ledger.wallet([ALICE, BOB, SHOP])
-    assert min(times[1:]) - times[0] >= 0.95
-
-
-def test_the_first_failure_ends_the_others(stub: Stub) -> None:
-    def script(handler: Handler, number: int) -> None:
-        if number == 2:
-            handler.refuse(402, "insufficient_credit")
-        elif number < 2:
-            handler.success()
-        else:
-            handler.refuse(429, "too_many_requests", "rate_limited", Retry_After="5")
-
-    stub.script = script
-    start = time.monotonic()
-    with pytest.raises(hw.InsufficientCredit):
-        connect(stub, parallel=2).wallet([f"0x{number:040x}" for number in range(50)])
-    assert time.monotonic() - start < 4
-    time.sleep(0.2)
-    assert len(stub.asked) < 8
-
-
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Let interrupts through: a shell that starts the tests in its background has them ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
-def test_an_interrupt_ends_what_is_under_way(stub: Stub) -> None:
-    stub.script = in_turn("silence")
-    ledger = connect(stub, timeout=30.0, patience=60.0, parallel=2)
-    for asked in (ALICE, [ALICE, BOB, SHOP]):
-        timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), 2))
-        timer.start()
-        start = time.monotonic()
-        with pytest.raises(KeyboardInterrupt):
-            ledger.wallet(asked)
-        assert time.monotonic() - start < 2.5
-    stub.script = in_turn("200")
-    assert ledger.wallet(ALICE)
-
-
-def lines_of(*numbers: int) -> bytes:
-    """Rows of a registry."""
-    return b"".join(json.dumps({"chain": "ethereum", "symbol": f"s{number}"}).encode() + b"\n" for number in numbers)
-
-
-def test_a_list_that_breaks_off_is_read_anew_and_each_row_stands_once(stub: Stub, tmp_path: Path) -> None:
-    page = {"Content-Type": "application/x-ndjson", "X-Credit-Cost": "5", "X-As-Of-Block": "9"}
-
-    def script(handler: Handler, number: int) -> None:
-        match number:
-            case 0:
-                handler.send(200, lines_of(1, 2), {**page, "X-Next-Cursor": "there"})
-            case 1:
-                handler.send(200, lines_of(3), page, length=1000)
-            case _:
-                handler.send(200, lines_of(3, 4), {**page, "X-Warnings": "unknown_field:colour"})
-
-    stub.script = script
-    ledger, path = connect(stub), tmp_path / "rows.csv"
-    written = ledger.write("transactions", path, blockchain="ethereum", address=ALICE)
-    assert written["rows"] == 4
-    assert pl.read_csv(path)["symbol"].to_list() == ["s1", "s2", "s3", "s4"]
-    assert ledger.credits.spent == 10
-    keys = [asked.repetition_key for asked in stub.asked]
-    assert (keys[1] == keys[2], keys[0] == keys[1]) == (True, False)
-    assert [json.loads(asked.body).get("cursor") for asked in stub.asked] == [None, "there", "there"]
-    assert {asked.headers["accept"] for asked in stub.asked} == {"application/x-ndjson"}
-
-
-def test_a_list_that_never_comes_whole_leaves_the_older_file(stub: Stub, tmp_path: Path) -> None:
-    path = tmp_path / "rows.ndjson"
-    path.write_text("an older file")
-    stub.script = lambda handler, _: handler.send(200, lines_of(1), {"Content-Type": "application/x-ndjson"}, 1000)
-    with pytest.raises(hw.Unavailable):
-        connect(stub, retries=1).write("registry", path)
-    assert path.read_text() == "an older file"
-    assert [file.name for file in tmp_path.iterdir()] == ["rows.ndjson"]
-
-
-def test_pages_of_holders_tell_when_the_data_changed_between_them(stub: Stub, tmp_path: Path) -> None:
-    def script(handler: Handler, number: int) -> None:
-        rows = b"".join(
-            json.dumps({"rank": 100 * number + place}).encode() + b"\n" for place in range(100 - 99 * number)
-        )
-        handler.send(200, rows, {"Content-Type": "application/x-ndjson", "X-As-Of-Block": str(9 + number)})
-
-    stub.script = script
-    path = tmp_path / "holders.csv"
-    written = connect(stub).write("token/holders", path, blockchain="ethereum", contract="native")
-    assert (written["rows"], [warning["code"] for warning in written["warnings"]]) == (101, ["data_changed"])
-    assert pl.read_csv(path)["rank"].to_list() == list(range(101))
-    assert [asked.path.split("&limit=")[-1] for asked in stub.asked] == ["100", "100&offset=100"]
+def test_parameters_of_a_get_keep_their_type(stub: Stub) -> None:
+    ledger = connect(stub)
+    ledger.query("rates", symbols=["eth", "usdt"], at=5, detail=True)
+    ledger.query("transaction", hash="0x1", include=[])
+    assert [asked.path for asked in stub.asked] == [
+        "/v1/rates?symbols=eth%2Cusdt&at=5&detail=true",
+        "/v1/transaction/0x1",
+    ]
+    refused: list[tuple[str, dict[str, Any], str, str]] = [
+        ("rates", {"symbols": []}, "empty_list", "symbols"),
+        ("rates", {"symbols": 5}, "invalid_type", "symbols"),
+        ("rates", {"symbols": {"a": 1}}, "invalid_type", "symbols"),
+        ("rates", {"symbols": ["eth", None]}, "invalid_type", "symbols[1]"),
+        ("rates", {"symbols": ["eth", 5]}, "invalid_type", "symbols[1]"),
+        ("rates", {"symbols": ["eth,usdt"]}, "invalid_value", "symbols[0]"),
+        ("rates", {"symbols": "eth", "at": [5]}, "invalid_type", "at"),
+        ("rates/history", {"symbol": ["eth"]}, "invalid_type", "symbol"),
+        ("token/holders", {"contract": [None]}, "invalid_type", "contract"),
+        ("assets", {"chain": {"a": 1}}, "invalid_type", "chain"),
+    ]
+    near = examples.ledger()
+    for endpoint, fields, reason, field in refused:
+        with pytest.raises(hw.InvalidInput) as caught:
+            ledger.query(endpoint, fields)
+        assert (caught.value.reason, caught.value.field) == (reason, field)
+        if reason != "invalid_value":
+            with pytest.raises(hw.InvalidInput) as store:
+                near.query(endpoint, fields)
+            assert (store.value.reason, store.value.field) == (reason, field)
+    assert len(stub.asked) == 2
 
 
 def test_a_server_behind_a_path_is_asked_there(stub: Stub) -> None:
@@ -406,11 +301,18 @@ def test_addresses_keys_and_numbers_that_cannot_be_meant_are_refused() -> None:
         "http://x/?a=1",
         "http://x#a",
         "http://x y",
+        "http://a..b",
+        "http://.example",
+        f"http://{'a' * 70}.example",
     ):
         with pytest.raises(hw.InvalidInput) as caught:
             hw.connect(url, "k")
         assert caught.value.field == "url"
         assert "secret" not in str(caught.value)
+    for url in ("http://x/v1", "http://x/at/v2/"):
+        with pytest.raises(hw.InvalidInput, match=r"connect to http://x(/at)?$") as caught:
+            hw.connect(url, "k")
+        assert caught.value.field == "url"
     for key in ("", " k", "k\r\nX: y", "k\n", "ké"):
         with pytest.raises(hw.InvalidInput) as caught:
             hw.connect("http://x", key)
@@ -450,6 +352,29 @@ def test_proxies_are_used_when_asked_for_only(stub: Stub, monkeypatch: pytest.Mo
         assert stub.asked[-1].path == "http://no-such-host.invalid:81/at/v1/chains"
         assert stub.asked[-1].headers["host"] == "no-such-host.invalid:81"
     assert [asked.headers.get("proxy-authorization") for asked in stub.asked] == ["Basic dXNlcjpwYXNz", None]
+
+
+def test_the_environment_names_proxies_as_for_other_programs(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    url = "http://no-such-host.invalid:81"
+    for name, value in (("http_proxy", stub.url.removeprefix("http://")), ("all_proxy", stub.url)):
+        with monkeypatch.context() as environment:
+            environment.setenv(name, value)
+            hw.connect(url, "k", proxy="environment").chains()
+            assert stub.asked.pop().path == f"{url}/v1/chains"
+            for excepted in ("no-such-host.invalid", "no-such-host.invalid:81", ".invalid"):
+                environment.setenv("no_proxy", excepted)
+                with pytest.raises(hw.Unavailable):
+                    hw.connect(url, "k", proxy="environment", retries=0).chains()
+    assert stub.asked == []
+
+
+def test_a_server_without_tls_is_not_asked_again(stub: Stub) -> None:
+    start = time.monotonic()
+    with pytest.raises(hw.Unavailable, match="does not speak TLS") as caught:
+        hw.connect(stub.url.replace("http:", "https:"), "k").chains()
+    assert (caught.value.reason, time.monotonic() - start < 3) == ("tls", True)
 
 
 @pytest.fixture
