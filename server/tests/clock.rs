@@ -13,7 +13,7 @@ use headwater_server::state::Home;
 
 use crate::support::faults::Faults;
 use crate::support::live::{Live, Receiver, webhook};
-use crate::support::{Process, QUIET, check_ledger, is_full, run_json, within};
+use crate::support::{Process, QUIET, check_ledger, is_full, run_json, verdict, within};
 
 const HOUR_SECS: i64 = 3600;
 
@@ -102,10 +102,14 @@ fn shim_a_clock_that_jumps_lets_no_more_calls_in_and_holds_none_back() {
     });
     let most = f64::from(BURST) + f64::from(RATE) * begun.elapsed().as_secs_f64();
     let admitted = u32::try_from(admitted.into_inner()).unwrap();
-    println!("{jumps} jumps of the clock by up to an hour: {admitted} calls admitted of at most {most:.1}");
+    println!(
+        "{jumps} jumps of the clock by up to an hour: {admitted} calls admitted of at most {most:.1} (aim 0.99 of them: {})",
+        verdict(f64::from(admitted) >= 0.99 * most)
+    );
     assert!(f64::from(admitted) <= most);
-    // How many a loaded machine asks for is another matter; a limiter that the clock stopped would not fill the burst.
-    assert!(admitted >= BURST, "{admitted} of {most}");
+    // A loaded machine may ask for somewhat less; a limiter that the clock stopped for a while would let in far less.
+    let least = if is_full() { 0.9 } else { 0.5 };
+    assert!(f64::from(admitted) >= least * most, "{admitted} of {most}");
     drop(server);
     check_ledger(&Home::in_folder(&Home::beside(&store)).unwrap()).unwrap();
 }

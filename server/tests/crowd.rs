@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::support::hub::{Way, store_with_a_hub};
-use crate::support::{Client, Process, at_once, is_full, made_key, quantile, resident, small_store};
+use crate::support::{Client, Process, at_once, is_full, made_key, quantile, resident, small_store, verdict};
 
 #[test]
 fn a_connection_that_is_kept_without_a_request_takes_little_memory() {
@@ -28,8 +28,9 @@ fn a_connection_that_is_kept_without_a_request_takes_little_memory() {
         assert_eq!(client.send("GET", "/healthz", &[], b"").unwrap().status, 200);
     }
     println!(
-        "connections: {count} kept without a request take {each} bytes each, the process has {} MiB, {} before them",
+        "connections: {count} kept without a request take {each} bytes each, the process has {} MiB (aim 256 with 10,000: {}), {} before them",
         all >> 20,
+        verdict(all <= MOST),
         before >> 20
     );
     assert!(all <= MOST, "{all} bytes");
@@ -39,6 +40,8 @@ fn a_connection_that_is_kept_without_a_request_takes_little_memory() {
 
 #[test]
 fn an_answer_that_is_kept_is_given_again_quickly() {
+    /// Within which 99 of 100 are answered.
+    const AIM: Duration = Duration::from_millis(30);
     let (payments, calls) = if is_full() { (1_000_000, 5_000) } else { (20_000, 250) };
     let place = tempfile::tempdir().unwrap();
     let store = store_with_a_hub(place.path(), payments, Way::Out);
@@ -61,9 +64,11 @@ fn an_answer_that_is_kept_is_given_again_quickly() {
         let mut times = at_once(clients, one_by_one).concat();
         let [half, most] = [0.5, 0.99].map(|share| quantile(&mut times, share));
         println!(
-            "holders: 100 of {payments}, first answer {first:.1?}; {} kept ones to {clients} clients at once, p50 {half:.1?}, p99 {most:.1?}",
-            times.len()
+            "holders: 100 of {payments}, first answer {first:.1?}; {} kept ones to {clients} clients at once, p50 {half:.1?}, p99 {most:.1?} (aim 30 ms: {})",
+            times.len(),
+            verdict(most <= AIM)
         );
-        assert!(most < Duration::from_secs(2), "{most:?}");
+        // The slowest wait for a processor as long as others keep it busy.
+        assert!(half <= AIM && most <= Duration::from_secs(2), "{half:?} {most:?}");
     }
 }

@@ -8,7 +8,18 @@ use std::time::{Duration, Instant};
 use headwater_server::gateway::Settings;
 
 use crate::support::hub::{HUB, Way, hash, store_with_a_hub};
-use crate::support::{Client, Mood, Process, QUIET, Server, at_once, is_full, made_key, quantile, resident, within};
+use crate::support::{
+    Client, Mood, Process, QUIET, Server, at_once, is_full, made_key, quantile, resident, verdict, within,
+};
+
+/// Share of what is done at capacity that is still done beyond it.
+const GOODPUT: f64 = 0.9;
+/// Within which 99 of 100 light calls are answered.
+const LIGHT: Duration = Duration::from_millis(250);
+/// Answers are kept in at most 64 MiB, and the queries at work need less together than one of them may take.
+const MOST_MEMORY: u64 = (64 + 128) << 20;
+/// Within which all is as before.
+const AGAIN: Duration = Duration::from_secs(5);
 
 #[test]
 fn heavy_calls_beyond_the_queue_are_told_at_once_and_light_ones_are_answered() {
@@ -105,18 +116,21 @@ fn at_five_times_its_capacity_it_does_as_much_as_ever_and_is_itself_again_at_onc
     let health = quantile(&mut times, 0.99);
     server.moody.set(Mood::Good);
     let started = Instant::now();
-    within(Duration::from_secs(5), "it is itself again", || {
+    within(AGAIN, "it is itself again", || {
         server.client().post("/v1/counterparty", &key, QUIET).unwrap().status == 200
     });
+    let kept = goodput / peak;
     println!(
-        "overload: {peak:.1} calls/s at capacity, {goodput:.1} at five times that ({told} told to come later), /healthz {} of {} with p99 {health:.1?}, itself again after {:.1?}",
+        "overload: {peak:.1} calls/s at capacity, {goodput:.1} at five times that, {kept:.2} of it (aim 0.9: {}; {told} told to come later), /healthz {} of {} with p99 {health:.1?} (aim 250 ms: {}), itself again after {:.1?} (aim 5 s: met)",
+        verdict(kept >= GOODPUT),
         times.len(),
         times.len(),
+        verdict(health <= LIGHT),
         started.elapsed()
     );
     assert!(told > 0);
-    assert!(goodput >= 0.8 * peak, "{goodput} of {peak}");
-    assert!(health < Duration::from_secs(2));
+    let (least, slowest) = if is_full() { (GOODPUT, LIGHT) } else { (0.8, Duration::from_secs(2)) };
+    assert!(kept >= least && health <= slowest, "{kept} {health:?}");
 }
 
 /// What was seen beside other calls.
@@ -262,23 +276,30 @@ fn real_work_at_five_times_the_capacity_leaves_light_calls_and_memory_alone() {
     let offered = (5.0 * peak).max(150.0 / time.as_secs_f64());
     let Overloaded { goodput, told, seen, again } = busy.overload(offered, time);
     let Seen { mut light, mut health, memory } = seen;
-    let p99 = |times: &mut Vec<Duration>| quantile(times, 0.99);
+    let [quiet, light, health] =
+        [&mut quiet, &mut light, &mut health].map(|times| (times.len(), quantile(times, 0.99)));
+    let kept = goodput / peak;
+    let grown = memory.saturating_sub(before);
     println!(
-        "overload: real work, {peak:.1} calls/s at capacity, {goodput:.1} when {offered:.1} are asked ({told} told to come later); {} light calls with a key, p99 {:.1?} quiet, {:.1?} beside it; /healthz {} of {} with p99 {:.1?}; memory {} MiB, {} at capacity; itself again after {:.1?}",
-        light.len(),
-        p99(&mut quiet),
-        p99(&mut light),
-        health.len(),
-        health.len(),
-        p99(&mut health),
+        "overload: real work, {peak:.1} calls/s at capacity, {goodput:.1} when {offered:.1} are asked, {kept:.2} of it (aim 0.9: {}; {told} told to come later); {} light calls with a key, p99 {:.1?} quiet, {:.1?} beside it (aim 250 ms: {}); /healthz {} of {} with p99 {:.1?}; memory {} MiB, {} at capacity, so {} more (aim 192 more: {}); itself again after {again:.1?} (aim 5 s: {})",
+        verdict(kept >= GOODPUT),
+        light.0,
+        quiet.1,
+        light.1,
+        verdict(light.1 <= LIGHT),
+        health.0,
+        health.0,
+        health.1,
         memory >> 20,
         before >> 20,
-        again
+        grown >> 20,
+        verdict(grown <= MOST_MEMORY),
+        verdict(again <= AGAIN)
     );
     assert!(told > 0);
-    // On a machine with other work the two figures are of different moments.
-    assert!(goodput >= 0.5 * peak, "{goodput} of {peak}");
-    assert!(p99(&mut light) < Duration::from_secs(3));
-    // Answers are kept in at most 64 MiB, and the queries at work need less together than one of them may take.
-    assert!(memory.saturating_sub(before) <= (64 + 128) << 20, "{before} {memory}");
+    // On a machine with other work the two rates are of different moments.
+    assert!(kept >= 0.5, "{goodput} of {peak}");
+    let (slowest, latest) = if is_full() { (LIGHT, AGAIN) } else { (Duration::from_secs(3), Duration::from_secs(30)) };
+    assert!(light.1 <= slowest && again <= latest, "{:?} {again:?}", light.1);
+    assert!(grown <= MOST_MEMORY, "{before} {memory}");
 }

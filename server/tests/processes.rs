@@ -146,7 +146,7 @@ fn a_request_that_is_broken_off_at_the_end_of_the_drain_is_recorded() {
          Content-Length: 100\r\n\r\n{{"
     );
     client.raw(head.as_bytes());
-    thread::sleep(Duration::from_millis(200));
+    thread::sleep(Duration::from_secs(1));
     server.terminate();
     assert_eq!(server.wait(), Some(0));
     let home = Home::in_folder(&Home::beside(&store)).unwrap();

@@ -1,6 +1,8 @@
 //! Several servers on one PostgreSQL: killed, cut off and started again, they never spend a credit twice.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, RwLock};
 use std::thread;
@@ -16,6 +18,8 @@ use crate::support::{AtEnd, Client, Process, QUIET, Reply, check_ledger, is_full
 const CLIENTS: usize = 24;
 /// Enough for what the killed servers were lent as well, which comes back after a minute only.
 const CREDITS: i64 = 3_000_000;
+/// What a second key is given after each kill, for five calls: there is never enough for all who ask.
+const FEW_MORE: i64 = 25;
 
 /// What the database says of credits, all of which must agree.
 fn assert_balanced(home: &Home, granted: i64) -> i64 {
@@ -35,11 +39,16 @@ fn assert_balanced(home: &Home, granted: i64) -> i64 {
         "SELECT CAST(coalesce(sum(granted - settled), 0) AS BIGINT) FROM credit_lease WHERE closed = 0",
     );
     assert_eq!(lent, open, "what is set aside is what is lent");
+    let lowest = number(
+        &mut db,
+        "SELECT least((SELECT min(balance_after) FROM credit_ledger), (SELECT min(balance - leased) FROM account))",
+    );
+    assert!(lowest >= 0, "a balance of {lowest}");
     check_ledger(home).unwrap();
     charged
 }
 
-fn serve(store: &std::path::Path, url: &str, secrets: &std::path::Path) -> Process {
+fn serve(store: &Path, url: &str, secrets: &Path) -> Process {
     Process::start(store, &["--state", url, "--secrets-dir", secrets.to_str().unwrap()])
 }
 
@@ -53,7 +62,7 @@ fn postgres_and_redis_that_fail_beside_killed_replicas_cost_no_credit() {
     spend_under_kills(Some(Redis::start()));
 }
 
-/// Sends a call to whichever server lives until it is answered, or until the end.
+/// Sends a call to whichever server lives until it is answered or cannot be paid, or until the end.
 fn answer(
     addresses: &RwLock<Vec<SocketAddr>>,
     stop: &AtomicBool,
@@ -68,7 +77,7 @@ fn answer(
         let reply = Client::connect(address)
             .and_then(|mut client| client.send("POST", "/v1/transactions", &headers, QUIET.as_bytes()));
         match reply {
-            Ok(reply) if reply.status == 200 => return Some(reply),
+            Ok(reply) if matches!(reply.status, 200 | 402) => return Some(reply),
             Ok(reply) => assert!(matches!(reply.status, 429 | 502 | 504), "{}", reply.status),
             Err(_) => {}
         }
@@ -77,95 +86,216 @@ fn answer(
     None
 }
 
-fn spend_under_kills(mut redis: Option<Redis>) {
-    let (kills, restarts) = if is_full() { (100, 20) } else { (6, 2) };
+/// What clients saw of a key.
+#[derive(Default)]
+struct Seen {
+    /// Calls that were answered.
+    received: Mutex<BTreeSet<String>>,
+    replayed: AtomicU64,
+    refused: AtomicU64,
+}
+
+impl Seen {
+    fn take(&self, reply: &Reply) {
+        let left: i64 = reply.header("x-credit-remaining").parse().unwrap();
+        assert!(left >= 0, "an answer that says {left} are left");
+        if reply.status == 402 {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        self.replayed.fetch_add(u64::from(!reply.header("idempotent-replayed").is_empty()), Ordering::Relaxed);
+        self.received.lock().unwrap().insert(reply.header("x-request-id").to_owned());
+    }
+
+    fn received(&self) -> i64 {
+        i64::try_from(self.received.lock().unwrap().len()).unwrap()
+    }
+}
+
+/// What was charged to the account of a key, what is left of it, and what of that is lent.
+fn account_of(home: &Home, key: &str) -> (i64, i64, i64) {
+    let rows = home.connect(Access::Read).unwrap().transaction(|tx| {
+        tx.rows(
+            "SELECT CAST(coalesce(-sum(amount), 0) AS BIGINT), max(balance), max(leased) FROM api_key
+             JOIN account ON account.id = api_key.account_id
+             LEFT JOIN credit_ledger ON credit_ledger.account_id = account.id AND kind = 'charge' WHERE api_key.id = ?1",
+            &[key.into()],
+        )
+    });
+    let row = &rows.unwrap()[0];
+    (row.int(0).unwrap(), row.int(1).unwrap(), row.int(2).unwrap())
+}
+
+/// Lets what was lent to killed servers come back.
+fn end_loans(home: &Home) {
+    if is_full() {
+        thread::sleep(Duration::from_secs(61));
+    } else {
+        // As if a minute had passed.
+        home.connect(Access::Write)
+            .unwrap()
+            .transaction(|tx| tx.execute("UPDATE credit_lease SET expires_at_ms = 0", &[]))
+            .unwrap();
+    }
+}
+
+/// Calls that a key still pays for at one server, one after the other.
+fn spend_the_rest(server: &Process, key: &str) -> i64 {
+    let mut client = server.client().unwrap();
+    let mut calls = 0;
+    loop {
+        match client.post("/v1/transactions", key, QUIET).unwrap().status {
+            200 => calls += 1,
+            402 => return calls,
+            other => panic!("{other}"),
+        }
+    }
+}
+
+/// Rates that nobody reaches: what is shown is that Redis has no part in money.
+fn rates(redis: Option<&Redis>) -> Vec<String> {
+    let Some(redis) = redis else { return Vec::new() };
+    let limits = format!("limits.redis={}", redis.url());
+    ["limits.enabled=true", "limits.medium=100000/1000000", "limits.replicas=3", &limits]
+        .iter()
+        .flat_map(|one| ["--set".to_owned(), (*one).to_owned()])
+        .collect()
+}
+
+/// Servers that are killed and started again, and what is under them.
+struct Scene<'a> {
+    home: &'a Home,
+    postgres: &'a Postgres,
+    redis: Option<Redis>,
+    servers: Vec<Process>,
+    serve: &'a dyn Fn() -> Process,
+}
+
+impl Scene<'_> {
+    /// Kills one server after the other, PostgreSQL and Redis beside some of them. Each time `poor` is given a little
+    /// and was refused something before; gives how often it was.
+    fn kill(
+        &mut self,
+        (kills, restarts): (u64, u64),
+        addresses: &RwLock<Vec<SocketAddr>>,
+        (poor, seen): (&str, &Seen),
+    ) -> u64 {
+        let mut seed = random();
+        println!("seed {seed}");
+        let mut next = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        let (mut crashed, mut at_the_edge, mut refused) = (0, 0, 0);
+        for kill in 0..kills {
+            thread::sleep(Duration::from_millis(200 + next(400)));
+            let one = usize::try_from(next(3)).unwrap();
+            self.servers[one].kill();
+            let before = std::mem::replace(&mut refused, seen.refused.load(Ordering::Relaxed));
+            at_the_edge += u64::from(refused > before);
+            if crashed * kills <= kill * restarts && crashed < restarts {
+                crashed += 1;
+                self.postgres.crash();
+                self.postgres.begin();
+                if let Some(redis) = &mut self.redis {
+                    redis.stop();
+                }
+            } else if let Some(redis) = &mut self.redis {
+                redis.begin();
+            }
+            self.servers[one] = (self.serve)();
+            addresses.write().unwrap()[one] = self.servers[one].address;
+            self.home.office("t", |office| office.add_credits(poor, FEW_MORE)).unwrap();
+        }
+        thread::sleep(Duration::from_secs(1));
+        at_the_edge
+    }
+
+    /// Ends all servers as they should end.
+    fn stop(&mut self) {
+        for server in &mut self.servers {
+            server.terminate();
+            assert_eq!(server.wait(), Some(0));
+        }
+    }
+}
+
+fn spend_under_kills(redis: Option<Redis>) {
+    // The last is what the second key begins with.
+    let (kills, restarts, first) = if is_full() { (100, 20, 2_500) } else { (6, 2, 500) };
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let secrets = place.path().join("secrets");
     let postgres = Postgres::start();
     let (home, url) = (postgres.home(&secrets), postgres.url());
-    let key = home.office("t", |office| office.create_key("ada", Environment::Live, CREDITS, None)).unwrap().key;
-    // Rates that nobody reaches: what is shown is that Redis has no part in money.
-    let rates: Vec<String> = redis.as_ref().map_or_else(Vec::new, |redis| {
-        let limits = format!("limits.redis={}", redis.url());
-        ["limits.enabled=true", "limits.medium=100000/1000000", "limits.replicas=3", &limits]
-            .iter()
-            .flat_map(|one| ["--set".to_owned(), (*one).to_owned()])
-            .collect()
-    });
+    let made = |credits| home.office("t", |office| office.create_key("ada", Environment::Live, credits, None)).unwrap();
+    let (rich, poor) = (made(CREDITS), made(first));
+    let rates = rates(redis.as_ref());
     let serve = || {
         let mut settings = vec!["--state", url.as_str(), "--secrets-dir", secrets.to_str().unwrap()];
         settings.extend(rates.iter().map(String::as_str));
         Process::start(&store, &settings)
     };
-    let mut servers: Vec<Process> = (0..3).map(|_| serve()).collect();
+    let servers: Vec<Process> = (0..3).map(|_| serve()).collect();
     let addresses: RwLock<Vec<SocketAddr>> = RwLock::new(servers.iter().map(|server| server.address).collect());
-    let (stop, answered, replayed) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
-    let received = Mutex::new(std::collections::BTreeSet::new());
-    let mut seed = random();
-    println!("seed {seed}");
-    let mut next = |below: u64| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) % below
-    };
-    thread::scope(|scope| {
+    let mut scene = Scene { home: &home, postgres: &postgres, redis, servers, serve: &serve };
+    let stop = AtomicBool::new(false);
+    let keys = [rich.key.expose(), poor.key.expose()];
+    let seen = [Seen::default(), Seen::default()];
+    let at_the_edge = thread::scope(|scope| {
+        let _end = AtEnd(&stop);
         for client in 0..CLIENTS {
-            let (addresses, stop, answered, replayed, received, key) =
-                (&addresses, &stop, &answered, &replayed, &received, key.expose());
+            let (addresses, stop, keys, seen) = (&addresses, &stop, &keys, &seen);
             scope.spawn(move || {
                 for call in 1_u64.. {
-                    let repetition = format!("{client}-{call}");
-                    let Some(reply) = answer(addresses, stop, (client, key), &repetition) else { return };
-                    answered.fetch_add(1, Ordering::Relaxed);
-                    replayed.fetch_add(u64::from(!reply.header("idempotent-replayed").is_empty()), Ordering::Relaxed);
-                    received.lock().unwrap().insert(reply.header("x-request-id").to_owned());
+                    for (key, seen) in keys.iter().zip(seen) {
+                        let repetition = format!("{client}-{call}");
+                        let Some(reply) = answer(addresses, stop, (client, key), &repetition) else { return };
+                        seen.take(&reply);
+                    }
                 }
             });
         }
-        let mut crashed = 0;
-        for kill in 0..kills {
-            thread::sleep(Duration::from_millis(200 + next(400)));
-            let one = usize::try_from(next(3)).unwrap();
-            servers[one].kill();
-            if crashed * kills <= kill * restarts && crashed < restarts {
-                crashed += 1;
-                postgres.crash();
-                postgres.begin();
-                if let Some(redis) = &mut redis {
-                    redis.stop();
-                }
-            } else if let Some(redis) = &mut redis {
-                redis.begin();
-            }
-            servers[one] = serve();
-            addresses.write().unwrap()[one] = servers[one].address;
-        }
-        thread::sleep(Duration::from_secs(1));
-        stop.store(true, Ordering::Relaxed);
+        scene.kill((kills, restarts), &addresses, (&poor.id, &seen[1]))
     });
-    for server in &servers {
-        let shown = [("X-API-Key", key.expose())];
+    for server in &scene.servers {
+        let shown = [("X-API-Key", keys[0])];
         let usage = server.client().unwrap().send("GET", "/v1/usage", &shown, b"").unwrap();
         let left = usage.json()["data"]["credit_remaining"].to_string();
         assert_eq!(usage.header("x-credit-remaining"), left, "header and body say the same at every replica");
     }
-    for server in &mut servers {
-        server.terminate();
-        assert_eq!(server.wait(), Some(0));
-    }
-    let charged = assert_balanced(&home, CREDITS);
-    let received = received.into_inner().unwrap();
-    let answered = i64::try_from(received.len()).unwrap();
+    scene.stop();
+    let few = first + FEW_MORE * i64::try_from(kills).unwrap();
+    let charged = assert_balanced(&home, CREDITS + few);
+    let answered: i64 = seen.iter().map(Seen::received).sum();
+    let (of_poor, left, lent) = account_of(&home, &poor.id);
     println!(
         "{kills} kills, {restarts} crashes of PostgreSQL{}: {answered} calls answered ({} replayed), {} charged, difference 0",
-        if redis.is_some() { " and losses of Redis" } else { "" },
-        replayed.into_inner(),
+        if scene.redis.is_some() { " and losses of Redis" } else { "" },
+        seen.iter().map(|seen| seen.replayed.load(Ordering::Relaxed)).sum::<u64>(),
         charged / 5
     );
     // Every answer was paid once; what was paid and never answered is at most one call per client.
     let unanswered = charged / 5 - answered;
     assert!((0..=i64::try_from(CLIENTS).unwrap()).contains(&unanswered), "{unanswered} paid for and not received");
     assert!(answered > 100);
+    assert_eq!(seen[0].refused.load(Ordering::Relaxed), 0, "there was enough of the one");
+    assert!(of_poor <= few && of_poor + left == few, "{of_poor} of {few} charged, {left} left");
+    assert!(at_the_edge > 0, "the other was never spent");
+    // Whatever killed servers were lent is there again when its term ends, and not a credit more.
+    end_loans(&home);
+    scene.servers = vec![serve()];
+    let calls = spend_the_rest(&scene.servers[0], keys[1]);
+    scene.stop();
+    assert_eq!((calls * 5, account_of(&home, &poor.id)), (left, (few, 0, 0)), "the rest is spent to the last credit");
+    assert_balanced(&home, CREDITS + few);
+    println!(
+        "a key with {few} credits beside it: {} calls answered, {} refused for want of credits, at its end before \
+         {at_the_edge} of {kills} kills, lowest balance 0; of the {left} left at the end {lent} were lent to killed servers, and all were spent {}",
+        seen[1].received(),
+        seen[1].refused.load(Ordering::Relaxed),
+        if is_full() { "after their minute" } else { "when their loans ended" }
+    );
 }
 
 #[test]
@@ -184,15 +314,7 @@ fn postgres_gives_the_credits_of_a_killed_replica_back_when_its_loan_ends() {
     let lent =
         home.connect(Access::Write).unwrap().transaction(|tx| tx.rows("SELECT leased FROM account", &[])).unwrap();
     assert!(lent[0].int(0).unwrap() > 0, "something was lent");
-    if is_full() {
-        thread::sleep(Duration::from_secs(61));
-    } else {
-        // As if a minute had passed.
-        home.connect(Access::Write)
-            .unwrap()
-            .transaction(|tx| tx.execute("UPDATE credit_lease SET expires_at_ms = 0", &[]))
-            .unwrap();
-    }
+    end_loans(&home);
     let mut second = serve(&store, &postgres.url(), &secrets);
     for _ in 0..9 {
         assert_eq!(call(&second), 200);

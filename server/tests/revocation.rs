@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use headwater_server::state::Environment;
 
-use crate::support::{AtEnd, QUIET, Server, is_full, quantile, within};
+use crate::support::{AtEnd, QUIET, Server, is_full, quantile, verdict, within};
 
 /// Makes keys by one change each and waits until the gateway knows the last one.
 fn many_keys(server: &Server, count: usize) -> Vec<(String, String)> {
@@ -24,6 +24,8 @@ fn many_keys(server: &Server, count: usize) -> Vec<(String, String)> {
 
 #[test]
 fn the_next_request_after_a_revocation_is_refused_under_load() {
+    /// Within which 99 of 100 keys are refused.
+    const AIM: Duration = Duration::from_millis(100);
     let server = Server::start();
     let (_, admin) = server.admin_key();
     let keys = many_keys(&server, if is_full() { 1000 } else { 40 });
@@ -63,16 +65,22 @@ fn the_next_request_after_a_revocation_is_refused_under_load() {
             command_took.push(begun.elapsed());
         }
     });
+    let (call, command) = (quantile(&mut took, 0.99), quantile(&mut command_took, 0.99));
     println!(
         "{} revocations by the admin listener under load ({} other calls): requests accepted afterwards {accepted}, \
-         p99 of the call itself {:?}; {} by command: refused p99 {:?} after the command",
+         p99 of the call itself {call:?} (aim 100 ms: {}); {} by command: refused p99 {command:?} after the command \
+         (aim 100 ms: {}), at worst {:?}",
         by_listener.len(),
         served.load(Ordering::Relaxed),
-        quantile(&mut took, 0.99),
+        verdict(call <= AIM),
         by_command.len(),
-        quantile(&mut command_took, 0.99)
+        verdict(command <= AIM),
+        quantile(&mut command_took, 1.0)
     );
     assert_eq!(accepted, 0);
+    // The slowest wait for a processor as long as others keep it busy.
+    assert!(quantile(&mut took, 0.5) <= AIM && quantile(&mut command_took, 0.5) <= AIM);
+    assert!(call <= 10 * AIM && command <= 10 * AIM, "{call:?} {command:?}");
 }
 
 fn now_secs() -> f64 {

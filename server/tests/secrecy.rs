@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{Client, Process, QUIET, ask_admin, headwater, run, run_json, small_store};
+use crate::support::{Client, Mood, Process, QUIET, Server, ask_admin, headwater, run, run_json, small_store};
 
 /// A collector that takes everything; gives the body of each request with its head.
 fn collector() -> (String, mpsc::Receiver<(String, Vec<u8>)>) {
@@ -155,15 +157,93 @@ fn canaries_in_all_secrets_are_found_nowhere() {
         seen.push((file.to_owned(), std::fs::read(state.join(file)).unwrap_or_default()));
     }
     let mut canaries: Vec<Vec<u8>> = vec![hook.into_bytes(), ticket.into_bytes()];
-    for key in [&key, &poor, &revoked, &admin] {
-        canaries.push(key.splitn(4, '_').nth(3).unwrap().as_bytes()[..43].to_vec());
-    }
+    canaries.extend(secrets(&[&key, &poor, &revoked, &admin]));
     for file in ["key.pepper", "master.key"] {
         let secret = std::fs::read(state.join(file)).unwrap();
         canaries.push(secret.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect());
         canaries.push(secret);
     }
     assert_eq!(search(&seen, &canaries), 0);
+}
+
+/// The secrets of keys, without what all keys have in common.
+fn secrets(keys: &[&str]) -> Vec<Vec<u8>> {
+    keys.iter().map(|key| key.splitn(4, '_').nth(3).unwrap().as_bytes()[..43].to_vec()).collect()
+}
+
+/// Where a test that runs itself a second time has the other run put the keys that it used.
+const KEYS: &str = "SECRECY_TEST_KEYS";
+
+#[test]
+fn secrets_shown_in_calls_that_panic_or_cannot_be_done_are_found_nowhere() {
+    let name = "secrecy::secrets_shown_in_calls_that_panic_or_cannot_be_done_are_found_nowhere";
+    if let Some(keys) = std::env::var_os(KEYS) {
+        return panics_and_defects(Path::new(&keys));
+    }
+    // Apart, so that all that it says can be read: what is logged, and what the runtime says of a panic.
+    let place = tempfile::tempdir().unwrap();
+    let keys = place.path().join("keys");
+    let mut apart = Command::new(std::env::current_exe().unwrap());
+    apart.args(["--exact", name, "--nocapture"]).env(KEYS, &keys).env("RUST_BACKTRACE", "full");
+    let output = apart.output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+    // There was something to find: the panics, the defects, and the log of everything.
+    for expected in ["secret of the store", "a call panicked", "/secret/place", "DEBUG"] {
+        assert!(holds(&said, expected.as_bytes()), "{expected}");
+    }
+    for line in String::from_utf8_lossy(&said).lines().filter(|line| line.contains(" searched for ")) {
+        println!("calls that panic or cannot be done: {line}");
+    }
+    let keys = std::fs::read_to_string(keys).unwrap();
+    let canaries = secrets(&keys.lines().collect::<Vec<_>>());
+    assert_eq!(canaries.len(), 2);
+    assert_eq!(search(&[("what was said beside panics".to_owned(), said)], &canaries), 0);
+}
+
+/// Calls with keys in every header that panic or meet a store that cannot be read, under a log of everything.
+fn panics_and_defects(keys: &Path) {
+    // What these say below `info` may repeat what went over a connection; a server never has them say it.
+    let filter = "trace,h2=info,hyper=info,hyper_util=info,tungstenite=info,tokio_tungstenite=info";
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let server = Server::start();
+    let (key, admin) = (server.key(1000).1, server.admin_key().1);
+    std::fs::write(keys, format!("{key}\n{admin}\n")).unwrap();
+    let bearer = format!("Bearer {key}");
+    let headers = [
+        ("X-API-Key", key.as_str()),
+        ("Authorization", &bearer),
+        ("Cookie", &admin),
+        ("X-Correlation-Id", &bearer),
+        ("Content-Type", "application/json"),
+    ];
+    let mut seen = Vec::new();
+    for (mood, status) in [(Mood::Panics, 500), (Mood::Broken, 502)] {
+        server.moody.set(mood);
+        for (method, path, body) in [
+            ("POST", "/v1/transactions", QUIET),
+            ("POST", "/v1/counterparty", QUIET),
+            ("GET", "/v1/token/holders?blockchain=ethereum&contract=native", ""),
+        ] {
+            let reply = server.send(method, path, &headers, body);
+            assert_eq!(reply.status, status, "{path}");
+            // Neither what is the client's, nor what is the server's.
+            assert!(!holds(&reply.body, b"secret"), "{}", String::from_utf8_lossy(&reply.body));
+            seen.push((format!("the answer of {path}"), reply.body));
+        }
+    }
+    server.moody.set(Mood::Good);
+    for path in ["/metrics", "/admin/v1/audit", "/admin/v1/changes", "/admin/v1/keys"] {
+        let reply = server.ask_admin("GET", path, &admin, "");
+        assert_eq!(reply.status, 200, "{path}");
+        seen.push((path.to_owned(), reply.body));
+    }
+    server.flush();
+    let database = server.home().database().unwrap();
+    for file in [database.clone(), database.with_extension("sqlite-wal")] {
+        seen.push((file.display().to_string(), std::fs::read(file).unwrap()));
+    }
+    assert_eq!(search(&seen, &secrets(&[&key, &admin])), 0);
 }
 
 /// How often a canary is found.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use headwater_server::gateway::{Settings, Terms};
 
 use crate::http2::{HEADERS, PREFACE, frame, get, settings};
-use crate::support::{Client, Server, is_full, quantile, within};
+use crate::support::{Client, Server, is_full, quantile, verdict, within};
 
 /// How often an attacker does what it does. Thousands that did it more often would be a load of their own.
 fn pace() -> Duration {
@@ -140,12 +140,16 @@ fn attack(listener: &str, address: SocketAddr, terms: &Terms, attacks: &[Attack]
         println!("slow clients, {listener}: {each} with {}: all gone after {time:.1?}", attack.name);
     }
     let p = |times: &mut Vec<Duration>| [0.5, 0.99, 1.0].map(|share| quantile(times, share));
+    let (before, beside) = (p(&mut quiet), p(&mut loud));
+    let slower = beside[1].as_secs_f64() / before[1].as_secs_f64();
+    let last = longest.iter().copied().max().flatten().unwrap_or(Duration::MAX);
     println!(
-        "slow clients, {listener}: {} normal requests beside {}, {failed} failed; p50, p99 and longest {:.1?} quiet, {:.1?} beside them",
+        "slow clients, {listener}: {} normal requests beside {}, {failed} failed (aim 0: {}); p50, p99 and longest {before:.1?} quiet, {beside:.1?} beside them, p99 {slower:.1} times (aim 2: {}); the last of the slow ones gone after {last:.1?} (aim 65 s: {})",
         loud.len(),
         each * attacks.len(),
-        p(&mut quiet),
-        p(&mut loud)
+        verdict(failed == 0),
+        verdict(slower <= 2.0),
+        verdict(longest.iter().all(|time| time.is_some_and(|time| time <= Duration::from_secs(65)))),
     );
     assert_eq!(failed, 0);
     assert!(longest.iter().all(|time| time.is_some_and(|time| time < most)), "{longest:?}");

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::live::{Live, Socket, call};
+use headwater_server::events::EventSettings;
+
+use crate::support::live::{Live, LiveServer, Socket, call};
 use crate::support::{Process, is_full, made_key, quantile, resident, within};
 
 /// Streams that a key may have.
@@ -82,15 +84,75 @@ fn streams_that_nobody_reads_are_closed_and_the_others_hear_at_once() {
         let delays: Vec<Duration> = heard.into_iter().flat_map(|one| one.into_iter().enumerate().map(delay)).collect();
         (delays, memory.join().unwrap(), closed)
     });
+    // They read again when it is too late to be told why: the next test shows who is.
     let codes: Vec<u16> = stuck.iter_mut().map(Socket::closing).collect();
+    let told = codes.iter().filter(|code| **code == 4008).count();
+    let (p50, p99) = (quantile(&mut delays, 0.5), quantile(&mut delays, 0.99));
+    let met = |is_met: bool| if is_met { "met" } else { "missed" };
     println!(
-        "slow streams: {slow} of {} do not read and are closed {closed:.1?} after the first event with {codes:?}; {} events to the others, p50 {:.1?}, p99 {:.1?} after the commit of their block; memory +{} KiB at most",
+        "slow streams: {slow} of {} do not read and are closed {closed:.1?} after the first event (aim 15 s, {}), {told} with \
+         4008 and {} too long ago to be told; {} events to the others, p50 {p50:.1?}, p99 {p99:.1?} after the commit of \
+         their block (aim 250 ms, {}); memory +{} KiB at most",
         healthy + slow,
+        met(closed <= Duration::from_secs(15)),
+        slow - told,
         delays.len(),
-        quantile(&mut delays, 0.5),
-        quantile(&mut delays, 0.99),
+        met(p99 <= Duration::from_millis(250)),
         most.saturating_sub(before) >> 10
     );
     assert!(codes.iter().all(|code| matches!(code, 4008 | 0)), "{codes:?}");
     assert!(most.saturating_sub(before) <= 64 << 20);
+}
+
+/// A client that stops reading is given 10 s for what was written to it and 2 s for why it is ended: who reads again in
+/// those finds it behind all that came before.
+#[test]
+fn who_reads_again_while_it_is_ended_is_told_why() {
+    let mut live = Live::new();
+    let server = LiveServer::start(&live.store(), EventSettings::default());
+    let (_, key) = server.key();
+    // The last one comes when the time for that is over, if no other thing made the server late.
+    let after_ms = [10_600, 11_000, 11_400, 11_800, 12_600];
+    let mut sockets: Vec<Socket> = (0..after_ms.len())
+        .map(|_| {
+            let mut socket = Socket::open(server.address, "", &[("X-API-Key", &key)]).unwrap();
+            socket.subscribe(None).unwrap();
+            socket
+        })
+        .collect();
+    // More than systems hold, in one commit, of which a stream is told as it reads: only the write takes too long.
+    let events = 3000;
+    live.block(events);
+    let committed = Instant::now();
+    let outcome: Vec<(u64, u16)> = thread::scope(|scope| {
+        let reading: Vec<_> = sockets
+            .iter_mut()
+            .zip(after_ms)
+            .map(|(socket, after_ms)| {
+                scope.spawn(move || {
+                    thread::sleep(Duration::from_millis(after_ms).saturating_sub(committed.elapsed()));
+                    let mut heard = 0;
+                    while heard < events {
+                        match socket.event() {
+                            Ok(_) => heard += 1,
+                            Err(code) => return (heard, code),
+                        }
+                    }
+                    // It came too early, and was let go on.
+                    (heard, 0)
+                })
+            })
+            .collect();
+        reading.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    let counted = |is_it: fn(&(u64, u16)) -> bool| outcome.iter().filter(|one| is_it(one)).count();
+    let (told, whole) = (counted(|one| one.1 == 4008), counted(|one| one.0 == 3000));
+    println!(
+        "slow streams: of {} that read again about when they are ended, {told} are told 4008, {} come too late for it, \
+         {whole} are let go on; they had {:?} of {events} events",
+        outcome.len(),
+        outcome.len() - told - whole,
+        outcome.iter().map(|one| one.0).collect::<Vec<u64>>()
+    );
+    assert!(told > 0 && outcome.iter().all(|(_, code)| matches!(code, 4008 | 0)), "{outcome:?}");
 }

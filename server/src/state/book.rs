@@ -494,8 +494,13 @@ mod tests {
         /// Whether it is a part of something that the one thread of the writer does, and whether the last.
         const fn of_writer(self) -> Option<bool> {
             match self {
-                Self::Identify(_) | Self::Glance(_) | Self::Look(_) | Self::Reserve(_) | Self::Void(_) => None,
-                Self::TopUp(_) | Self::Revoke => None,
+                Self::Identify(_)
+                | Self::Glance(_)
+                | Self::Look(_)
+                | Self::Reserve(_)
+                | Self::Void(_)
+                | Self::TopUp(_)
+                | Self::Revoke => None,
                 Self::Commit(_) | Self::Read | Self::Fund | Self::SetAside(_) => Some(false),
                 Self::Settle(_) | Self::Replace | Self::Tell | Self::Lend | Self::CallIn => Some(true),
             }
@@ -561,7 +566,9 @@ mod tests {
                 committed: [None, None, None],
                 charged: 0,
             };
-            [Step::Read, Step::Fund].into_iter().for_each(|step| world.take(step));
+            for step in [Step::Read, Step::Fund] {
+                world.take(step);
+            }
             world
         }
 
@@ -670,7 +677,9 @@ mod tests {
         /// When all requests are over and the writer has looked once more.
         fn end(mut self, given: i64) {
             drop(std::mem::take(&mut self.holds));
-            [Step::Read, Step::Fund, Step::Replace, Step::Tell].into_iter().for_each(|step| self.take(step));
+            for step in [Step::Read, Step::Fund, Step::Replace, Step::Tell] {
+                self.take(step);
+            }
             let Database { balance, revoked, lent } = self.database;
             assert_eq!(balance + self.charged, given, "every credit is somewhere");
             assert_eq!((self.account.held(), self.account.balance(), self.refused), (0, balance, revoked));
@@ -714,7 +723,9 @@ mod tests {
             interleavings(&threads, None, &mut Vec::new(), &mut |steps| {
                 orders += 1;
                 let mut world = World::new(balance, shared);
-                steps.iter().for_each(|step| world.take(*step));
+                for step in steps {
+                    world.take(*step);
+                }
                 world.end(balance + given);
             });
         }

@@ -5,7 +5,8 @@
  *   FAULTS_OPS   which operations count: w writes, t truncations, s syncs
  *   FAULTS_FILE  only those of files whose names end so
  *   FAULTS_AT    the number of the operation to meet
- *   FAULTS_DO    fail (EIO), before or after (the process dies there), tear=N (it dies having written N sectors)
+ *   FAULTS_DO    fail (EIO), before or after (the process dies there), tear=N (it dies having written N sectors), pass
+ *                (nothing fails, and where it would have is told)
  *   FAULTS_LIE   syncs are told as done and are not
  *   FAULTS_FULL  while this file exists, no file grows (ENOSPC)
  *   FAULTS_SAID  the process dies when it logs this text the FAULTS_SAID_AT-th time
@@ -146,6 +147,13 @@ static void strike(const char *name) {
     note('!', name, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec, NULL, 0);
 }
 
+/* Whether this operation is to fail, which is told; the turn is held. */
+static int falls(char op, const char *name) {
+    if (!meets(op, name)) return 0;
+    strike(name);
+    return !is("pass");
+}
+
 static int grows(int file, off_t end) {
     struct stat found;
     return full && access(full, F_OK) == 0 && fstat(file, &found) == 0 && end > found.st_size;
@@ -156,9 +164,8 @@ static ssize_t put(int file, const char *name, const void *bytes, size_t length,
         errno = ENOSPC;
         return -1;
     }
-    int struck = meets('w', name);
+    int struck = falls('w', name);
     if (struck) {
-        strike(name);
         if (is("fail")) {
             errno = EIO;
             return -1;
@@ -207,8 +214,7 @@ int ftruncate64(int file, off_t size) {
     const char *name = name_of(file);
     if (!name) return real_truncate(file, size);
     pthread_mutex_lock(&turn);
-    int done = -1, struck = meets('t', name);
-    if (struck) strike(name);
+    int done = -1, struck = falls('t', name);
     if (struck && is("fail")) {
         errno = EIO;
     } else {
@@ -229,9 +235,9 @@ static int sync_file(int file, int (*real)(int)) {
     const char *name = name_of(file);
     if (!name) return real(file);
     pthread_mutex_lock(&turn);
-    int done = -1, struck = meets('s', name);
-    if (struck) strike(name);
+    int done = -1, struck = falls('s', name);
     if (struck && is("fail")) {
+        note('f', name, 0, NULL, 0);
         errno = EIO;
     } else {
         if (struck && !is("after")) die();

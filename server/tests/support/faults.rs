@@ -63,6 +63,8 @@ pub enum Happened {
     },
     Truncated(usize),
     Synced,
+    /// A sync that failed.
+    NotSynced,
     Removed,
     /// The fault, with the nanoseconds since 1970.
     Struck(u64),
@@ -84,6 +86,7 @@ pub fn read_log(log: &Path) -> Vec<(String, Happened)> {
             b'w' => Happened::Written { place: usize::try_from(place).unwrap(), bytes: bytes.to_vec() },
             b't' => Happened::Truncated(usize::try_from(place).unwrap()),
             b's' => Happened::Synced,
+            b'f' => Happened::NotSynced,
             b'u' => Happened::Removed,
             b'!' => Happened::Struck(place),
             other => panic!("a record of kind {other}"),
@@ -121,6 +124,15 @@ pub fn after_power_loss(from: &Path, log: &[(String, Happened)], unsynced: Unsyn
             files.insert(name, File { durable: fs::read(entry.path()).unwrap(), pending: Vec::new() });
         }
     }
+    let mut chance = Chance::new(match unsynced {
+        Unsynced::Scattered(seed) => seed,
+        Unsynced::Kept | Unsynced::Dropped => 0,
+    });
+    let mut kept = |_| match unsynced {
+        Unsynced::Kept => true,
+        Unsynced::Dropped => false,
+        Unsynced::Scattered(_) => chance.below(2) == 0,
+    };
     for (name, happened) in log {
         let file = files.entry(name.clone()).or_insert_with(|| File { durable: Vec::new(), pending: Vec::new() });
         match happened {
@@ -129,23 +141,21 @@ pub fn after_power_loss(from: &Path, log: &[(String, Happened)], unsynced: Unsyn
                     apply(&mut file.durable, &one, &mut |_| true);
                 }
             }
+            // What could not be brought to the disk counts as clean from then on: no later sync brings it there.
+            Happened::NotSynced => {
+                for one in std::mem::take(&mut file.pending) {
+                    apply(&mut file.durable, &one, &mut kept);
+                }
+            }
             Happened::Removed => drop(files.remove(name)),
             Happened::Struck(_) => {}
             other => file.pending.push(other.clone()),
         }
     }
     fs::create_dir(to).unwrap();
-    let mut chance = Chance::new(match unsynced {
-        Unsynced::Scattered(seed) => seed,
-        Unsynced::Kept | Unsynced::Dropped => 0,
-    });
     for (name, mut file) in files {
         for one in &file.pending {
-            apply(&mut file.durable, one, &mut |_| match unsynced {
-                Unsynced::Kept => true,
-                Unsynced::Dropped => false,
-                Unsynced::Scattered(_) => chance.below(2) == 0,
-            });
+            apply(&mut file.durable, one, &mut kept);
         }
         fs::write(to.join(&name), &file.durable).unwrap();
     }

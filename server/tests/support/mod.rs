@@ -257,6 +257,23 @@ pub fn resident(process: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }
 
+/// Most resident memory of a process since [`forget_peak`], or ever, in bytes.
+pub fn peak(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}
+
+/// From now on the peak is what comes.
+pub fn forget_peak(process: u32) {
+    std::fs::write(format!("/proc/{process}/clear_refs"), "5").unwrap();
+}
+
+/// How a figure stands to its aim.
+pub fn verdict(met: bool) -> &'static str {
+    if met { "met" } else { "missed" }
+}
+
 /// Calls `work` on this many threads with the number of each, and gives what came of it.
 pub fn at_once<T: Send>(threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     thread::scope(|scope| {
@@ -406,6 +423,11 @@ impl Client {
     /// Writes bytes as they are, unless the server has closed.
     pub fn try_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.get_mut().write_all(bytes)
+    }
+
+    /// The same connection once more: one may read while the other writes.
+    pub fn twin(&self) -> io::Result<Self> {
+        Ok(Self(BufReader::new(self.0.get_ref().try_clone()?)))
     }
 
     pub fn shutdown(&self, how: std::net::Shutdown) {

@@ -14,8 +14,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::deliveries::{self, Claim, Done, Due};
-use super::endpoints;
 use super::egress::Egress;
+use super::endpoints;
 use super::schedule::{Next, PENALTY_MS};
 use super::sign::{Secret, signatures};
 use crate::events::Pace;
