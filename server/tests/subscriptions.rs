@@ -236,6 +236,8 @@ fn a_plan_that_is_narrowed_holds_back_the_webhooks_that_it_leaves_out() {
     })
     .unwrap();
     within(Duration::from_secs(5), "the plan is known", || change(json!({"target_url": receiver.url("b")})) == 403);
+    let elsewhere = json!({"status": "paused", "filters": {"blockchain": "bitcoin"}});
+    assert_eq!(change(elsewhere), 403);
     assert_eq!(change(json!({"status": "paused"})), 200, "what is sent may always be stopped");
 }
 

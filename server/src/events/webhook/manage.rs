@@ -234,8 +234,8 @@ pub(crate) async fn update(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
             Some(filters)
         }
     };
-    // Also of one that was made under another plan; to stop it is always allowed.
-    if status != Some(EndpointStatus::Paused) {
+    // Also of one that was made under another plan; to stop that is always allowed.
+    if filters.is_some() || status != Some(EndpointStatus::Paused) {
         gateway.check_watched(Some(&call.caller), filters.as_ref().unwrap_or(&before.filters))?;
     }
     let (account, id) = (call.caller.account().id(), before.id);
