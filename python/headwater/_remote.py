@@ -230,7 +230,7 @@ class Head:
     @classmethod
     def of(cls, headers: http.client.HTTPMessage) -> Head:
         """Read them."""
-        # Names of fields may be any text, which http.client takes for Latin-1.
+        # Names of fields may be any text, so they come percent-encoded.
         codes = [code.strip().partition(":") for code in headers.get("X-Warnings", "").split(",") if code.strip()]
         warnings = [
             {"code": code, "field": urllib.parse.unquote(field) or None, "message": ""} for code, _, field in codes

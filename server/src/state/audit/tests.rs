@@ -1,0 +1,152 @@
+use super::*;
+use crate::state::{Access, Home};
+
+fn row(id: &str, key: &str, status: u16, ts_ms: i64) -> AuditRow {
+    AuditRow {
+        request_id: RequestId::from(id).unwrap(),
+        correlation_id: Some("a\"b".to_owned()),
+        key_id: KeyId::from(key).ok(),
+        account: None,
+        method: Method::GET,
+        endpoint: Some("/v1/chains"),
+        status,
+        cost: 0,
+        duration_ms: 7,
+        bytes: 12,
+        parameter_hash: Some([0xab; 32]),
+        parameters: None,
+        ts_ms,
+    }
+}
+
+#[test]
+fn a_list_is_in_order_over_pages_that_overlap_and_a_page_is_written_once() {
+    let place = tempfile::tempdir().unwrap();
+    let home = Home::in_folder(place.path()).unwrap();
+    let mut db = home.connect(Access::Write).unwrap();
+    // A long request, `b`, ends when later ones are written already.
+    let pages = [
+        vec![row("a", "k", 200, 1), row("d", "k", 404, 4)],
+        vec![row("c", "l", 200, 3), row("e", "k", 200, 5)],
+        vec![row("b", "k", 200, 2), row("f", "l", 200, 6)],
+    ];
+    for rows in pages.iter().chain(&pages[..1]) {
+        let mut sheet = Sheet::default();
+        for row in rows {
+            sheet.add(row, row.bytes);
+        }
+        let page = sheet.finished().unwrap();
+        db.transaction(|tx| page.write(tx)).unwrap();
+    }
+    let mut ids = |filter: AuditFilter| {
+        let found = db.transaction(|tx| list(tx, &filter)).unwrap();
+        found.into_iter().map(|listing| listing.request_id).collect::<String>()
+    };
+    let all = AuditFilter { limit: 100, ..AuditFilter::default() };
+    assert_eq!(ids(all.clone()), "fedcba");
+    assert_eq!(ids(AuditFilter { limit: 2, ..all.clone() }), "fe");
+    assert_eq!(ids(AuditFilter { limit: 3, before: Some("e".to_owned()), ..all.clone() }), "dcb");
+    assert_eq!(ids(AuditFilter { limit: 1, before: Some("b".to_owned()), ..all.clone() }), "a");
+    assert_eq!(ids(AuditFilter { key_id: Some("k".to_owned()), ..all.clone() }), "edba");
+    assert_eq!(ids(AuditFilter { status: Some(404), ..all.clone() }), "d");
+    assert_eq!(ids(AuditFilter { from_ms: Some(4), ..all.clone() }), "fed");
+    assert_eq!(ids(AuditFilter { before: Some("a".to_owned()), ..all }), "");
+    let rows = db.transaction(|tx| {
+        tx.rows(
+            "SELECT request_id, correlation_id, status, bytes, parameter_hash, ts_ms FROM audit
+             ORDER BY request_id",
+            &[],
+        )
+    });
+    let rows = rows.unwrap();
+    assert_eq!(rows.len(), 6);
+    assert_eq!((rows[3].text(0).unwrap(), rows[3].text(1).unwrap()), ("d", "a\"b"));
+    assert_eq!((rows[3].int(2).unwrap(), rows[3].int(3).unwrap(), rows[3].int(5).unwrap()), (404, 12, 4));
+    assert_eq!(rows[3].digest(4).unwrap(), [0xab; 32]);
+}
+
+#[test]
+fn what_requests_of_a_page_have_in_common_stands_there_once_and_is_read_for_each() {
+    let place = tempfile::tempdir().unwrap();
+    let home = Home::in_folder(place.path()).unwrap();
+    let mut db = home.connect(Access::Write).unwrap();
+    let of = |number: usize, key: Option<&str>, method: Method, hash: Option<u8>| AuditRow {
+        key_id: key.map(|key| KeyId::from(key).unwrap()),
+        method,
+        endpoint: (number != 3).then_some(["/v1/chains", "/v1/rates"][number % 2]),
+        parameter_hash: hash.map(|byte| [byte; 32]),
+        parameters: hash.filter(|byte| *byte == 1).map(|_| "{\"a\": \"\u{e9}\\n\"}".into()),
+        correlation_id: None,
+        ..row(&number.to_string(), "", 200, 1)
+    };
+    let rows = [
+        of(0, None, Method::GET, None),
+        of(1, Some("k"), Method::POST, Some(1)),
+        of(2, Some("l"), Method::GET, Some(2)),
+        of(3, Some("k"), Method::POST, Some(1)),
+        of(4, None, Method::GET, None),
+        of(5, Some("k"), Method::from_bytes(b"PROPFIND").unwrap(), Some(2)),
+    ];
+    let mut sheet = Sheet::default();
+    for row in &rows {
+        sheet.add(row, row.bytes);
+    }
+    let page = sheet.finished().unwrap();
+    let body = std::str::from_utf8(&page.body).unwrap();
+    assert_eq!(body.matches("POST").count() + body.matches("/v1/rates").count(), 2, "{body}");
+    db.transaction(|tx| page.write(tx)).unwrap();
+    let found = db.transaction(|tx| list(tx, &AuditFilter { limit: 9, ..AuditFilter::default() })).unwrap();
+    let viewed = db.transaction(|tx| {
+        tx.rows(
+            "SELECT key_id, method, endpoint, lower(hex(parameter_hash)), parameters FROM audit
+             ORDER BY request_id DESC",
+            &[],
+        )
+    });
+    for ((row, listing), viewed) in rows.iter().rev().zip(&found).zip(&viewed.unwrap()) {
+        let hash = row.parameter_hash.map(|hash| String::from_utf8(hex(&hash).to_vec()).unwrap());
+        let expected = (row.key_id.as_deref(), row.method.as_str(), row.endpoint, hash.as_deref());
+        let AuditListing { key_id, method, endpoint, parameter_hash, parameters, .. } = listing;
+        assert_eq!((key_id.as_deref(), &**method, endpoint.as_deref(), parameter_hash.as_deref()), expected);
+        let shown = |place: usize| viewed.maybe_text(place).unwrap();
+        assert_eq!((shown(0), shown(1).unwrap(), shown(2), shown(3).filter(|hash| !hash.is_empty())), expected);
+        assert_eq!((parameters.as_deref(), shown(4)), (row.parameters.as_deref(), row.parameters.as_deref()));
+    }
+    assert!(listings(r#"[["a",null,0,"GET",null,200,0,1,2,null,3]]"#).is_err(), "it points to itself");
+}
+
+#[test]
+fn usage_that_changed_after_it_was_counted_no_longer_fits_its_sum() {
+    let place = tempfile::tempdir().unwrap();
+    let home = Home::in_folder(place.path()).unwrap();
+    let made = home.office("t", |office| office.create_key("t", crate::state::Environment::Live, 5, None)).unwrap();
+    let mut db = home.connect(Access::Write).unwrap();
+    for (id, cost) in [("a", 5), ("b", 0), ("c", 7)] {
+        let counted = AuditRow { account: Some(1), cost, ..row(id, "k", if cost > 0 { 200 } else { 404 }, 1) };
+        let mut sheet = Sheet::default();
+        sheet.add(&counted, 0);
+        db.transaction(|tx| sheet.finished().unwrap().write(tx)).unwrap();
+    }
+    db.transaction(sums::check).unwrap();
+    let usage = |tx: &mut Tx<'_>| crate::state::Usage::read(tx, 1, 1);
+    let read = db.transaction(usage).unwrap().by_endpoint;
+    assert_eq!((read[0].calls, read[0].failed, read[0].credits), (3, 1, 12), "{}", made.id);
+    for change in [
+        "UPDATE usage_day SET calls = calls + 64",
+        "UPDATE usage_day SET failed = 0",
+        "UPDATE usage_day SET credits = credits - 4",
+        "UPDATE usage_day SET sum = sum + 1024",
+    ] {
+        let broken = db.transaction(|tx| {
+            tx.savepoint(|tx| {
+                tx.execute(change, &[])?;
+                for found in [sums::check(tx), usage(tx).map(|_| ())] {
+                    assert!(matches!(found, Err(StateError::BrokenSeal { table: "usage_day", .. })), "{change}");
+                }
+                Err::<(), _>(StateError::Closed)
+            })
+        });
+        assert!(broken.is_err());
+    }
+    db.transaction(sums::check).unwrap();
+}
