@@ -11,8 +11,9 @@ use headwater_ingest::{Gathered, IngestError, IngestReport, OnError, Options, Si
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::Batch;
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression as ParquetCompression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
+use parquet::basic::{Compression as ParquetCompression, Encoding, GzipLevel, ZstdLevel};
+use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::reader::{FileReader, SerializedFileReader};
 
 const HEADER: &str = "blockNumber,timeStamp,hash,from,to,value,gas,gasPrice,gasUsed,isError";
 const ACCOUNT: &str = "0x16b2556e015dbe017f50d3dc403ddfb244ad59fb";
@@ -160,6 +161,11 @@ fn numbers_that_are_none_are_errors_of_their_row() {
 }
 
 fn parquet_file(path: &Path, rows: usize) {
+    let packed = WriterProperties::builder().set_compression(ParquetCompression::ZSTD(ZstdLevel::default()));
+    parquet_file_as(path, rows, packed.build());
+}
+
+fn parquet_file_as(path: &Path, rows: usize, properties: WriterProperties) {
     let text = |column: usize| -> ArrayRef {
         let cells = (0..rows).map(|number| row(number).split(',').nth(column).unwrap().to_owned());
         Arc::new(StringArray::from(cells.collect::<Vec<_>>()))
@@ -172,8 +178,6 @@ fn parquet_file(path: &Path, rows: usize) {
         (name, numbers)
     });
     let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let properties =
-        WriterProperties::builder().set_compression(ParquetCompression::ZSTD(ZstdLevel::default())).build();
     let mut writer =
         ArrowWriter::try_new(std::fs::File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();
@@ -196,6 +200,66 @@ fn a_parquet_file_that_is_cut_is_an_error() {
     for length in [4, 5, 12, whole.len() / 2, whole.len() - 1] {
         refused("cut.parquet", &whole[..length]);
     }
+}
+
+/// The bytes of a Parquet file of that many rows, and where in them the column of senders begins.
+fn senders(rows: usize, properties: WriterProperties) -> (Vec<u8>, usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("whole.parquet");
+    parquet_file_as(&path, rows, properties);
+    assert_eq!(ingest(&path, &Options::default()).0.unwrap().rows, u64::try_from(rows).unwrap());
+    let file = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+    let (start, _) = file.metadata().row_group(0).column(3).byte_range();
+    (std::fs::read(&path).unwrap(), usize::try_from(start).unwrap())
+}
+
+#[test]
+fn a_page_that_claims_more_than_comes_out_of_it_is_refused_and_the_best_compressed_is_read() {
+    // One page of more than 1 MiB of one address, so that its length takes four bytes in the header: 15, kind, 15, length.
+    let rows = (1 << 20) / ACCOUNT.len();
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        for (codec, most) in [
+            (ParquetCompression::SNAPPY, 22),
+            (ParquetCompression::GZIP(GzipLevel::default()), 1032),
+            (ParquetCompression::ZSTD(ZstdLevel::default()), 1 << 15),
+        ] {
+            let properties = WriterProperties::builder().set_writer_version(version).set_compression(codec);
+            let whole = properties.set_dictionary_enabled(false).set_encoding(Encoding::PLAIN);
+            let whole = whole.set_data_page_size_limit(1 << 24).set_data_page_row_count_limit(usize::MAX).build();
+            let (mut content, start) = senders(rows, whole);
+            let length = &mut content[start + 3..start + 7];
+            assert!(length[2] >= 0x80 && length[3] < 0x80, "{length:x?}");
+            length.copy_from_slice(&[0xfe, 0xff, 0xff, 0x7f]);
+            let error = refused("claims.parquet", &content);
+            assert!(error.contains(&format!("at byte {start}: column \"from\" of row group 0")), "{error}");
+            assert!(error.contains("claims 134217727"), "{error}");
+            let held: u64 = error.split("page of ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+            assert!(error.contains(&format!("at most {} come out", held * most)), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_dictionary_that_claims_more_values_than_bytes_is_refused() {
+    for codec in [ParquetCompression::UNCOMPRESSED, ParquetCompression::SNAPPY] {
+        let (mut content, start) = senders(3, WriterProperties::builder().set_compression(codec).build());
+        // The header of a dictionary is field 7, four past that of the length, and begins with its one value.
+        let head = content[start..start + 16].windows(3).position(|bytes| bytes == [0x4c, 0x15, 2]).unwrap();
+        content[start + head + 2] = 2 * 63;
+        let error = refused("values.parquet", &content);
+        assert!(error.contains(&format!("at byte {start}: column \"from\" of row group 0")), "{error}");
+        assert!(error.contains("a dictionary of 46 bytes that claims 63 values"), "{error}");
+    }
+}
+
+#[test]
+fn a_page_header_that_cannot_be_followed_is_refused() {
+    let (mut content, start) = senders(3, WriterProperties::builder().build());
+    // A list of all the yes and no that a count of 32 bits allows, which takes no bytes and as many steps.
+    let head = content[start..start + 16].windows(3).position(|bytes| bytes == [0x4c, 0x15, 2]).unwrap();
+    content[start + head..start + head + 3].copy_from_slice(&[0xf9, 0xf2, 0xff]);
+    let error = refused("list.parquet", &content);
+    assert!(error.contains("a page whose header is none that is known"), "{error}");
 }
 
 #[test]

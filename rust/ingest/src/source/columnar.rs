@@ -16,6 +16,7 @@ use crate::IngestError;
 use crate::error::{FieldError, Place, RowError};
 use crate::source::json::Value;
 use crate::source::nested::{Documents, list_column, record_column};
+use crate::source::pages::check_pages;
 use crate::source::row::Header;
 use crate::source::table::{Counts, Handle, one_row};
 use crate::source::{Input, Row};
@@ -55,9 +56,15 @@ fn first_row(
     input: &Input,
     builder: ParquetRecordBatchReaderBuilder<File>,
 ) -> Result<Vec<(String, Option<String>)>, IngestError> {
-    check_lengths(input, builder.metadata())?;
+    let metadata = Arc::clone(builder.metadata());
+    check_lengths(input, &metadata)?;
+    let Some(group) = metadata.row_groups().iter().position(|group| group.num_rows() > 0) else {
+        return Ok(Vec::new());
+    };
     let mask = ProjectionMask::columns(builder.parquet_schema(), TELLING.iter().copied());
-    let mut reader = guarded(input, || builder.with_projection(mask).with_batch_size(1).build())?;
+    check_pages(input, &metadata, &mask, [group])?;
+    let builder = builder.with_projection(mask).with_row_groups(vec![group]).with_batch_size(1);
+    let mut reader = guarded(input, || builder.build())?;
     let Some(batch) = guarded(input, || reader.next().transpose())? else { return Ok(Vec::new()) };
     let Ok((header, text)) = text_columns(&batch) else { return Ok(Vec::new()) };
     Ok(header.into_iter().map(|(name, place)| (name, text[place].get(0).map(str::to_owned))).collect())
@@ -130,6 +137,7 @@ fn each_batch(
         (root && !unread).then_some(place)
     });
     let mask = ProjectionMask::leaves(builder.parquet_schema(), leaves.collect::<Vec<_>>());
+    check_pages(input, builder.metadata(), &mask, 0..builder.metadata().num_row_groups())?;
     let mut reader = guarded(input, || builder.with_projection(mask).with_batch_size(BATCH_ROWS).build())?;
     let mut number = 0;
     while let Some(batch) = guarded(input, || reader.next().transpose())? {

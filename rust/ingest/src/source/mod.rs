@@ -9,6 +9,7 @@ pub mod json;
 mod lines;
 mod nested;
 mod object;
+mod pages;
 mod probe;
 mod row;
 mod table;
