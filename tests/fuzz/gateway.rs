@@ -103,8 +103,11 @@ fn no_url_of_a_webhook_leads_anywhere_but_to_the_public_internet() {
                 assert_eq!(*name, name.to_ascii_lowercase());
             }
         }
-        let again = Target::parse(&format!("https://{}{}", target.authority, target.path), Policy::PUBLIC);
-        assert_eq!(again.as_ref(), Ok(&target), "{url}");
+        let whole = format!("https://{}{}", target.authority, target.path);
+        // A URL without a path gets one, which may be a character too much.
+        if whole.len() <= LONGEST {
+            assert_eq!(Target::parse(&whole, Policy::PUBLIC).as_ref(), Ok(&target), "{url}");
+        }
         // What is public is open for local use as well.
         assert!(Target::parse(url, Policy { scope: Scope::Local, ports: None }).is_ok());
         Met::Taken
