@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use headwater_server::events::EventSettings;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::live::{Live, LiveServer, PAYER, Socket, call};
 use crate::support::{Process, is_full, is_whole, random, run_json};
@@ -112,18 +112,53 @@ fn a_client_is_told_what_it_asks_for_and_nothing_else() {
             "{message}"
         );
     }
-    // As many as may be are taken in one message and one frame, which is how a page in a browser sends them.
-    let filters = json!({"blockchain": "ethereum", "addresses": many[..1000]});
-    socket.say(&json!({"action": "subscribe", "id": "m", "event_type": "address_activity", "filters": filters}));
-    assert_eq!(socket.hear().unwrap()["type"], "subscribed");
-    let filters = json!({"blockchain": "ethereum", "addresses": many});
-    socket.say(&json!({"action": "subscribe", "id": "e", "event_type": "address_activity", "filters": filters}));
-    assert!(socket.hear().unwrap()["error"]["message"].as_str().unwrap().contains("1000"));
+    // As many as may be are taken in one message, and no more.
+    let mut watch = |addresses: &[String]| {
+        let filters = json!({"blockchain": "ethereum", "addresses": addresses});
+        let message = json!({"action": "subscribe", "id": "m", "event_type": "address_activity", "filters": filters});
+        socket.frames(&message.to_string(), FRAME);
+        socket.hear().unwrap()
+    };
+    assert_eq!(watch(&many[..1000])["type"], "subscribed");
+    assert!(watch(&many)["error"]["message"].as_str().unwrap().contains("1000"));
     // Nothing is told of an event that nobody can have yet, but a word that it will not come.
     socket.say(&json!({"action": "subscribe", "id": "r", "event_type": "risk_alert"}));
     let answer = socket.hear().unwrap();
     assert_eq!(answer["type"], "subscribed");
     assert!(!answer["warnings"].as_array().unwrap().is_empty());
+}
+
+/// Bytes of the largest frame that is taken.
+const FRAME: usize = 16 << 10;
+
+#[test]
+fn a_message_has_at_most_64_kib_and_each_of_its_frames_16() {
+    let live = Live::new();
+    let server = LiveServer::start(&live.store(), EventSettings::default());
+    let (_, key) = server.key();
+    let of = |message: Value, bytes: usize| {
+        let text = message.to_string();
+        let filling = " ".repeat(bytes - text.len());
+        text + &filling
+    };
+    let ping = |bytes: usize, frame: usize| {
+        let mut socket = open(&server, &key);
+        socket.frames(&of(json!({"action": "ping", "id": "p"}), bytes), frame);
+        socket.hear().map(|answer| answer["type"].clone())
+    };
+    assert_eq!(ping(FRAME, FRAME), Ok(json!("pong")));
+    assert_eq!(ping(FRAME + 1, FRAME + 1), Err(1009));
+    assert_eq!(ping(4 * FRAME, FRAME), Ok(json!("pong")));
+    assert_eq!(ping(4 * FRAME + 1, FRAME), Err(1009));
+    // So has the one that says who comes.
+    let auth = |bytes: usize| {
+        let mut socket = Socket::open(server.address, "", &[]).unwrap();
+        socket.frames(&of(json!({"action": "auth", "api_key": key}), bytes), bytes);
+        socket.hear().map(|welcome| welcome["limits"].clone())
+    };
+    let limits = auth(FRAME).unwrap();
+    assert_eq!((&limits["message_bytes"], &limits["frame_bytes"]), (&json!(4 * FRAME), &json!(FRAME)));
+    assert_eq!(auth(FRAME + 1), Err(1009));
 }
 
 #[test]
@@ -136,11 +171,6 @@ fn limits_end_a_stream_with_their_own_codes() {
         socket.say(&json!({"action": "ping", "id": number.to_string()}));
     }
     assert_eq!(socket.closing(), 4429);
-    let mut socket = open(&server, &key);
-    socket.text(&"x".repeat(15 << 10));
-    assert_eq!(socket.hear().unwrap()["type"], "error");
-    socket.text(&"x".repeat(70 << 10));
-    assert!(matches!(socket.closing(), 1009 | 0));
     let mut socket = open(&server, &key);
     socket.say(&json!({"action": "resume", "id": "r", "after": "evt_00000000000000000000000000000000"}));
     assert_eq!(socket.closing(), 4010);

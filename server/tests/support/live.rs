@@ -22,6 +22,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Message, WebSocket, client};
 
 use super::{Client, Reply, within};
@@ -352,6 +354,15 @@ impl Socket {
     pub fn text(&mut self, text: &str) {
         // The server may have ended it already, which the next read tells.
         let _ = self.0.send(Message::text(text));
+    }
+
+    /// Says a text in frames of so many bytes.
+    pub fn frames(&mut self, text: &str, bytes: usize) {
+        let last = text.len().div_ceil(bytes) - 1;
+        for (place, piece) in text.as_bytes().chunks(bytes).enumerate() {
+            let data = OpCode::Data(if place == 0 { Data::Text } else { Data::Continue });
+            let _ = self.0.send(Message::Frame(Frame::message(piece.to_vec(), data, place == last)));
+        }
     }
 
     /// The next message, heartbeats left out; the close code where there is none (0 without a code).

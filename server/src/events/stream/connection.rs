@@ -95,7 +95,8 @@ async fn introduced(stream: &mut SplitStream<WebSocket>, gateway: &Gateway, addr
                 Some(Ok(Message::Text(text))) => return Ok(text),
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(Message::Binary(_))) => return Err(Ending::Unauthorized.into()),
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return Err(Over::Gone),
+                Some(Err(error)) => return Err(broken(&error)),
+                Some(Ok(Message::Close(_))) | None => return Err(Over::Gone),
             }
         }
     };
@@ -132,9 +133,7 @@ async fn listen(stream: &mut SplitStream<WebSocket>, dialogue: &mut Dialogue, mi
     loop {
         let message = match stream.next().await {
             Some(Ok(message)) => message,
-            Some(Err(error)) => {
-                return if is_too_large(&error) { Ending::TooLarge.into() } else { Over::Gone };
-            }
+            Some(Err(error)) => return broken(&error),
             None => return Over::Gone,
         };
         // Whatever comes shows that somebody is there.
@@ -159,16 +158,17 @@ async fn listen(stream: &mut SplitStream<WebSocket>, dialogue: &mut Dialogue, mi
     }
 }
 
-fn is_too_large(error: &axum::Error) -> bool {
+/// What cannot be read ends the connection, with a word where it is only too large.
+fn broken(error: &axum::Error) -> Over {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(one) = cause {
         // The library that frames the messages has no name of its own here, its text has.
         if one.to_string().contains("too long") || one.to_string().contains("too big") {
-            return true;
+            return Ending::TooLarge.into();
         }
         cause = one.source();
     }
-    false
+    Over::Gone
 }
 
 /// Tells the client what waits for it, and looks now and then whether it is there.
