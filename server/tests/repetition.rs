@@ -1,14 +1,17 @@
 //! Requests repeated under one key: answered alike, paid once.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 use std::sync::{Barrier, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use headwater_server::gateway::{Deadlines, Settings};
 use headwater_server::state::Home;
 
 use crate::support::{
-    Client, Mood, Process, QUIET, Reply, Server, check_ledger, is_full, random, reader, run_json, small_store,
+    Client, Mood, Process, QUIET, Reply, Server, at_once, check_ledger, is_full, random, reader, run_json, small_store,
+    within,
 };
 
 fn headers<'a>(key: &'a str, repetition: &'a str) -> [(&'a str, &'a str); 3] {
@@ -18,6 +21,9 @@ fn headers<'a>(key: &'a str, repetition: &'a str) -> [(&'a str, &'a str); 3] {
 fn call(client: &mut Client, key: &str, repetition: &str, body: &str) -> Reply {
     client.send("POST", "/v1/transactions", &headers(key, repetition), body.as_bytes()).unwrap()
 }
+
+/// A webhook to be made.
+const HOOK: &str = r#"{"target_url":"https://hooks.example.com/in","event_type":"large_transfer"}"#;
 
 #[test]
 fn a_repeated_request_has_the_same_bytes_and_costs_nothing_more() {
@@ -170,18 +176,58 @@ fn duplicates_that_come_together_over_kills_are_paid_once() {
 }
 
 #[test]
+fn waiting_for_another_call_under_the_same_key_is_part_of_the_time_that_a_call_may_take() {
+    let seconds = Duration::from_secs;
+    let times = [("/v1/counterparty", 4), ("/v1/transactions", 5), ("/v1/wallet-overview", 1), ("/v1/webhooks", 1)];
+    let endpoints = times.iter().map(|(path, secs)| ((*path).to_owned(), seconds(*secs))).collect();
+    let deadlines = Deadlines { endpoints, ..Deadlines::default() };
+    let server = Server::with(Settings { deadlines, ..Settings::default() });
+    let (_, key) = server.key(100);
+    let ask = |path: &str| {
+        let body = if path == "/v1/webhooks" { HOOK } else { QUIET };
+        let begun = Instant::now();
+        let reply = server.send("POST", path, &headers(&key, "k"), body);
+        (reply.status, reply.header("retry-after").to_owned(), begun.elapsed())
+    };
+    // Each call looks at the store when its values are checked and when it is at work, where it stays.
+    server.moody.asked.store(0, Ordering::SeqCst);
+    server.moody.set(Mood::Halting);
+    thread::scope(|scope| {
+        let first = scope.spawn(|| ask("/v1/counterparty"));
+        within(seconds(3), "the first call is at work", || server.moody.asked.load(Ordering::SeqCst) == 2);
+        let second = scope.spawn(|| ask("/v1/transactions"));
+        let others = ["/v1/wallet-overview", "/v1/webhooks"];
+        for (status, retry_after, took) in at_once(2, |number| ask(others[number])) {
+            assert_eq!((status, retry_after.as_str()), (429, "1"));
+            assert!(took >= seconds(1), "{took:?}");
+        }
+        // That of a webhook looked at the store for its filters, before it waited.
+        assert_eq!(server.moody.asked.swap(2, Ordering::SeqCst), 3);
+        assert_eq!(first.join().unwrap().0, 504);
+        let (status, retry_after, took) = second.join().unwrap();
+        assert_eq!((status, retry_after.as_str()), (504, "30"));
+        assert_eq!(server.moody.asked.load(Ordering::SeqCst), 4, "it had its turn and was at work");
+        println!("a call of 5 s that waited for one of 4 s ended after {took:.1?}");
+        // With a time of its own for the work it would be 9 s.
+        assert!((seconds(5)..seconds(8)).contains(&took), "{took:?}");
+    });
+    server.moody.set(Mood::Good);
+    assert_eq!(ask("/v1/transactions").0, 200);
+    assert_eq!(server.count("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'"), 5);
+}
+
+#[test]
 fn a_webhook_that_is_made_twice_under_one_key_is_one_with_one_secret() {
     let server = Server::start();
     let (_, key) = server.key(0);
-    let body = r#"{"target_url":"https://hooks.example.com/in","event_type":"large_transfer"}"#;
     let make = |body: &str| server.send("POST", "/v1/webhooks", &headers(&key, "w"), body);
-    let first = make(body);
+    let first = make(HOOK);
     assert_eq!(first.status, 201);
-    let again = make(body);
+    let again = make(HOOK);
     assert_eq!((again.status, again.header("idempotent-replayed")), (201, "true"));
     assert_eq!(again.body, first.body);
     assert_eq!(again.header("location"), first.header("location"));
-    assert_eq!(make(&body.replace("/in", "/out")).status, 409);
+    assert_eq!(make(&HOOK.replace("/in", "/out")).status, 409);
     assert_eq!(server.count("SELECT count(*) FROM webhook_endpoint"), 1);
     // The secret lies nowhere in clear.
     let secret = first.json()["data"]["secret"].as_str().unwrap().to_owned();

@@ -9,6 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Response};
 use headwater_engine::{Answer, Column, Desk, Endpoint, ErrorKind, Shape, TableHead};
 use headwater_table::Format;
+use tokio::time::timeout_at;
 
 use super::arguments::{self, Read};
 use super::pool::Stopped;
@@ -88,7 +89,8 @@ impl Gateway {
         form: Option<(Vec<Column>, Format)>,
     ) -> Result<Response<Body>, Problem> {
         let request_hash = self.request_hash(endpoint, &read, form.as_ref());
-        let _turn = self.0.repeats.turn(caller.account().id(), &key, self.budget(endpoint)).await?;
+        let deadline = context.deadline(self.budget(endpoint));
+        let _turn = self.0.repeats.turn(caller.account().id(), &key, deadline).await?;
         match self.kept(caller, &key).await? {
             Some(kept) if kept.request_hash == request_hash => {
                 return self.replay(endpoint, context, &kept, read, form).await;
@@ -109,13 +111,20 @@ impl Gateway {
     async fn check_values(
         &self,
         endpoint: &'static Endpoint,
-        context: &Context,
+        context: &Arc<Context>,
         read: &Arc<Read>,
         form: Option<&(Vec<Column>, Format)>,
     ) -> Result<(), Problem> {
         let shape = if form.is_some() { Shape::Table } else { Shape::Envelope };
         let (desk, read, budget) = (self.0.desk.clone(), Arc::clone(read), self.budget(endpoint));
-        let checked = tokio::task::spawn_blocking(move || desk.check(endpoint, read.asked.request(), shape)).await;
+        // What the call holds is held until the look is over, whoever waits for it.
+        let held = Arc::clone(context);
+        let look = tokio::task::spawn_blocking(move || {
+            let checked = desk.check(endpoint, read.asked.request(), shape);
+            drop(held);
+            checked
+        });
+        let checked = timeout_at(context.deadline(budget), look).await.map_err(|_| timed_out(budget))?;
         match checked.map_err(|_| Problem::internal())? {
             Err(error) if matches!(error.kind, ErrorKind::InvalidInput(_)) => Err(explain(&error, budget, context)),
             // Anything else the work itself meets.
@@ -288,7 +297,7 @@ impl Gateway {
         let done = self
             .0
             .pool
-            .run(ticket, budget, context, move || {
+            .run(ticket, context.deadline(budget), context, move || {
                 desk.answer(endpoint, read.asked.request(), &cancel).map_err(Box::new)
             })
             .await;
@@ -319,12 +328,12 @@ impl Gateway {
         let ticket = self.ticket(endpoint.class)?;
         let (job, begun, body) =
             stream::table(desk, endpoint, Arc::clone(&read), form, context.cancel(&self.0.memory).clone());
-        let (gateway, waiting) = (self.clone(), Arc::clone(context));
+        let (gateway, waiting, end) = (self.clone(), Arc::clone(context), context.deadline(budget * LONGER));
         tokio::spawn(async move {
             // How it ended the body says, or what waits for its beginning.
-            let _ = gateway.0.pool.run(ticket, budget * LONGER, &waiting, job).await;
+            let _ = gateway.0.pool.run(ticket, end, &waiting, job).await;
         });
-        match tokio::time::timeout(budget, begun).await {
+        match timeout_at(context.deadline(budget), begun).await {
             Ok(Ok(Ok(head))) => {
                 let warnings = read.warnings.iter().cloned().chain(head.warnings).collect();
                 Ok((TableHead { warnings, ..head }, body))

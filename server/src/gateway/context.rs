@@ -26,6 +26,7 @@ pub struct Context {
     method: Method,
     started: Instant,
     started_ms: i64,
+    runs_since: OnceLock<tokio::time::Instant>,
     client_gone: AtomicBool,
     gone: Notify,
     cancel: OnceLock<Cancel>,
@@ -64,6 +65,7 @@ impl Context {
             method,
             started: Instant::now(),
             started_ms,
+            runs_since: OnceLock::new(),
             client_gone: AtomicBool::new(false),
             gone: Notify::new(),
             cancel: OnceLock::new(),
@@ -104,6 +106,12 @@ impl Context {
 
     pub(super) fn elapsed(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// When a call that may take so long has to be done. Its time runs from when this is asked first: what it then waits
+    /// for, another call under its key of repetition above all, is part of it.
+    pub(super) fn deadline(&self, budget: Duration) -> tokio::time::Instant {
+        *self.runs_since.get_or_init(tokio::time::Instant::now) + budget
     }
 
     /// The client closed its connection: nothing can be delivered any more.

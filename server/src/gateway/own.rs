@@ -15,6 +15,7 @@ use headwater_table::Format;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::time::timeout_at;
 
 use super::arguments::{self, Arguments};
 use super::pool::Ticket;
@@ -143,7 +144,8 @@ impl Call {
     pub async fn repetition(&self, gateway: &Gateway) -> Result<Repetition, Problem> {
         let Some(key) = repeat::key(&self.headers)? else { return Ok(Repetition::Without) };
         let request_hash = gateway.state().book().parameter_hash(self.route.path, &self.raw);
-        let turn = gateway.repeats().turn(self.caller.account().id(), &key, gateway.own_budget(self.route)).await?;
+        let deadline = self.context.deadline(gateway.own_budget(self.route));
+        let turn = gateway.repeats().turn(self.caller.account().id(), &key, deadline).await?;
         match gateway.kept(&self.caller, &key).await? {
             None => Ok(Repetition::First(Claim { key, request_hash, _turn: turn })),
             Some(kept) => self.again(gateway, request_hash, kept).map(Repetition::Again),
@@ -261,7 +263,7 @@ impl Gateway {
         context.set_endpoint(route.path);
         let (mut parts, mut body) = request.into_parts();
         let answered = match self.admit_own(route, &context, &mut parts, &mut body).await {
-            Ok(call) => match tokio::time::timeout(self.own_budget(route), work(call)).await {
+            Ok(call) => match timeout_at(context.deadline(self.own_budget(route)), work(call)).await {
                 Ok(reply) => reply.map(|reply| envelope(reply, &context)),
                 Err(_) => Err(Problem::new(Status::GatewayTimeout, "the call did not end in time: try again later")),
             },

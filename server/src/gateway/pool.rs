@@ -10,6 +10,7 @@ use std::time::Duration;
 use headwater_engine::CostClass;
 use headwater_ledger::Memory;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::Instant;
 
 use super::Context;
 
@@ -82,12 +83,12 @@ impl Pool {
         Some(Ticket { lane, _place: place })
     }
 
-    /// Does `work` within `budget`, the waiting for a slot and for memory included. Past it the token of the request is
+    /// Does `work` until `deadline`, the waiting for a slot and for memory included. Past it the token of the request is
     /// set, and the slot stays taken until the work has seen it. What the call holds is held as long.
     pub async fn run<T: Send + 'static>(
         &self,
         ticket: Ticket,
-        budget: Duration,
+        deadline: Instant,
         context: &Arc<Context>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Stopped> {
@@ -119,7 +120,7 @@ impl Pool {
                 None => result.await.map_err(|_| Stopped::Panicked),
             }
         };
-        tokio::time::timeout(budget, run).await.unwrap_or_else(|_| {
+        tokio::time::timeout_at(deadline, run).await.unwrap_or_else(|_| {
             context.stop();
             drop(taken(&waits));
             Err(Stopped::Deadline)

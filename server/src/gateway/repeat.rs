@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
@@ -10,6 +9,7 @@ use headwater_engine::Reason;
 use headwater_ledger::LedgerError;
 use headwater_ledger::read::{Generations, Ledger};
 use tokio::sync::OwnedMutexGuard;
+use tokio::time::{Instant, timeout_at};
 
 use super::problem::Status;
 use super::{Context, Problem};
@@ -49,13 +49,13 @@ pub(super) struct Turn {
 }
 
 impl Repeats {
-    /// Waits until no other request under this key is under way.
-    pub async fn turn(self: &Arc<Self>, account: i64, key: &str, budget: Duration) -> Result<Turn, Problem> {
+    /// Waits until no other request under this key is under way, as long as the request that waits may take.
+    pub async fn turn(self: &Arc<Self>, account: i64, key: &str, deadline: Instant) -> Result<Turn, Problem> {
         let place = (account, key.to_owned());
         let lock = Arc::clone(self.map().entry(place.clone()).or_default());
         // Made before it waits, so that the place is tidied whatever becomes of the waiting.
         let mut turn = Turn { repeats: Arc::clone(self), place, guard: None };
-        match tokio::time::timeout(budget, lock.lock_owned()).await {
+        match timeout_at(deadline, lock.lock_owned()).await {
             Ok(guard) => {
                 turn.guard = Some(guard);
                 Ok(turn)

@@ -55,6 +55,8 @@ pub enum Mood {
     Broken,
     /// Takes 300 ms, then answers.
     Slow,
+    /// Answers every other time, and keeps who asks in between waiting while it is so.
+    Halting,
 }
 
 /// An empty store with moods.
@@ -73,12 +75,17 @@ impl Moody {
 
 impl Generations for Moody {
     fn current(&self) -> Result<Arc<dyn Ledger>, LedgerError> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
+        let asked = self.asked.fetch_add(1, Ordering::SeqCst);
         match self.mood.load(Ordering::SeqCst) {
             0 => {}
             1 => panic!("secret of the store"),
             2 => return Err(LedgerError::Latched { path: "/secret/place".into() }),
-            _ => thread::sleep(Duration::from_millis(300)),
+            3 => thread::sleep(Duration::from_millis(300)),
+            _ => {
+                while asked % 2 == 1 && self.mood.load(Ordering::SeqCst) == Mood::Halting as u8 {
+                    thread::sleep(Duration::from_millis(10));
+                }
+            }
         }
         self.store.current()
     }
