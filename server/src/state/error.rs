@@ -77,8 +77,8 @@ pub enum StateError {
         /// The folder.
         path: PathBuf,
     },
-    /// A secret file is not the one that the state was made with.
-    #[error("{} is not the file that this state was made with: put the original back, with mode 0600", path.display())]
+    /// A secret file and the digest of it that the database keeps differ: either may be what changed.
+    #[error("{} does not fit the digest that the state database keeps of it: put the original file back, with mode 0600, if it is another one; if it is the original the database is damaged, and `headwater state restore` puts a backup back", path.display())]
     WrongSecret {
         /// The file.
         path: PathBuf,

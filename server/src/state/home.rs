@@ -199,6 +199,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::state::db::Value;
 
     #[test]
     fn secrets_are_for_the_owner_only_and_stay_the_same() {
@@ -226,6 +227,33 @@ mod tests {
             assert!(matches!(Home::in_folder(place.path()), Err(StateError::BadSecret { .. })));
             fs::remove_file(&secret).unwrap();
             assert!(matches!(Home::in_folder(place.path()), Err(StateError::MissingSecret { .. })));
+        }
+    }
+
+    #[test]
+    fn a_digest_that_changed_in_the_database_does_not_lay_the_blame_on_the_file_alone() {
+        for (name, file) in [("pepper", PEPPER), ("master", MASTER)] {
+            let place = tempfile::tempdir().unwrap();
+            let home = Home::in_folder(place.path()).unwrap();
+            let mut db = home.connect(Access::Write).unwrap();
+            let mut put = |digest: &[u8]| {
+                let values: [Value<'_>; 2] = [name.into(), Value::Blob(digest)];
+                db.transaction(|tx| tx.execute("UPDATE setting SET value = ?2 WHERE name = ?1", &values)).unwrap();
+            };
+            let mut digest = match file {
+                PEPPER => home.pepper.digest(&[b"fingerprint"]),
+                _ => home.master.fingerprint(),
+            };
+            digest[7] ^= 4;
+            put(&digest);
+            let said = Home::in_folder(place.path()).unwrap_err().to_string();
+            let path = place.path().join(file);
+            for part in [path.to_str().unwrap(), "the original file back", "damaged", "`headwater state restore`"] {
+                assert!(said.contains(part), "{part}: {said}");
+            }
+            digest[7] ^= 4;
+            put(&digest);
+            assert!(Home::in_folder(place.path()).is_ok(), "nothing else was wrong with {name}");
         }
     }
 
