@@ -1,9 +1,13 @@
 //! Every request leaves one row, and the rows of what was paid for agree with the ledger.
 
-use headwater_server::gateway::Settings;
-use headwater_server::state::AuditFilter;
+use std::time::Duration;
 
-use crate::support::{Mood, QUIET, Server, check_ledger};
+use headwater_server::gateway::Settings;
+use headwater_server::state::{AuditFilter, Home};
+use serde_json::json;
+
+use crate::support::live::Socket;
+use crate::support::{Mood, Process, QUIET, Server, check_ledger, reader, small_store, within};
 
 #[test]
 fn every_request_has_one_row_whatever_became_of_it() {
@@ -41,6 +45,63 @@ fn every_request_has_one_row_whatever_became_of_it() {
         )
         .unwrap();
     assert_eq!((key_id, endpoint.as_str(), cost, hash.len()), (id, "/v1/transactions", 5, 32));
+}
+
+#[test]
+fn a_stream_stands_under_the_key_that_its_first_message_says() {
+    let server = Server::start();
+    let ((id, key), (other, excluded)) = (server.key(0), server.key(0));
+    let rows = || {
+        server.flush();
+        let database = server.database();
+        let mut found = database
+            .prepare("SELECT status, key_id FROM audit WHERE endpoint = '/v1/stream' ORDER BY request_id")
+            .unwrap();
+        let rows = found.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        rows.collect::<Result<Vec<(u16, Option<String>)>, _>>().unwrap()
+    };
+    let open = |headers: &[(&str, &str)]| Socket::open(server.address, "", headers).unwrap();
+    let says = |socket: &mut Socket, key: &str| {
+        socket.say(&json!({"action": "auth", "api_key": key}));
+        socket.hear().map(|message| message["type"].clone())
+    };
+    let mut socket = open(&[]);
+    assert_eq!(rows(), [], "nobody has said yet who it is");
+    assert_eq!(says(&mut socket, &key), Ok(json!("welcome")));
+    let mut expected = vec![(101, Some(id.clone()))];
+    assert_eq!(rows(), expected);
+    assert_eq!(open(&[("X-API-Key", &key)]).hear().unwrap()["type"], "welcome");
+    expected.push((101, Some(id)));
+    assert_eq!(says(&mut open(&[]), "wrong"), Err(4401));
+    expected.push((401, None));
+    server.office(|office| {
+        office.set_plan("calls", r#"{"endpoints": ["/v1/chains"]}"#)?;
+        office.assign_plan(&other, "calls")
+    });
+    within(Duration::from_secs(5), "the plan is known", || {
+        server.send("GET", "/v1/usage", &[("X-API-Key", &excluded)], "").status == 403
+    });
+    assert_eq!(says(&mut open(&[]), &excluded), Err(4401));
+    expected.push((401, Some(other)));
+    assert_eq!(rows(), expected);
+    drop(open(&[]));
+    expected.push((499, None));
+    within(Duration::from_secs(5), "who went away has a row", || rows() == expected);
+}
+
+#[test]
+fn who_had_not_said_a_key_when_the_server_stopped_has_a_row() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let mut server = Process::start(&store, &[]);
+    let socket = Socket::open(server.address, "", &[]).unwrap();
+    server.terminate();
+    assert_eq!(server.wait(), Some(0));
+    drop(socket);
+    let database = reader(&Home::in_folder(&Home::beside(&store)).unwrap());
+    let sql = "SELECT count(*), max(status) FROM audit WHERE endpoint = '/v1/stream'";
+    let found: (i64, u16) = database.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    assert_eq!(found, (1, 499));
 }
 
 #[test]

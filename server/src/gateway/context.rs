@@ -39,6 +39,8 @@ pub struct Context {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
     pub endpoint: Option<&'static str>,
+    /// Whether its row in the audit is left to an [`Opening`](super::Opening).
+    pub is_opening: bool,
     /// Who calls where it is no key of an account.
     pub named: Option<KeyId>,
     pub parameter_hash: Option<[u8; 32]>,

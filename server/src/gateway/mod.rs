@@ -57,7 +57,7 @@ pub(crate) use metrics::METRICS_TYPE;
 pub(crate) use own::{Call, OwnRoute, Repetition, Reply, Takes};
 use pool::Pool;
 pub(crate) use problem::causes;
-pub(crate) use record::Recorded;
+pub(crate) use record::{Opening, Recorded};
 pub(crate) use repeat::LONGEST as LONGEST_REPEAT_KEY;
 pub(crate) use strict::Strict;
 

@@ -21,6 +21,7 @@ use super::problem::Status;
 use super::said::{CREDIT_COST, CREDIT_REMAINING, REQUEST_ID, Said, Usual};
 use super::telemetry::{Telemetry, Traced};
 use super::{Context, Gateway, Problem, drain, head};
+use crate::state::{AuditRow, Caller};
 
 pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const QUEUE_WAIT: HeaderName = HeaderName::from_static("x-queue-wait-ms");
@@ -145,7 +146,7 @@ async fn carry(
         let (request_id, method) = (context.request_id.as_str(), context.method());
         telemetry.span(Traced { parent, request_id, method, endpoint, status, cost, took });
     }
-    if charged.is_none() {
+    if charged.is_none() && !facts.is_opening {
         let row = context.audit_row(&facts, status, 0, body_length(&response), took);
         tracing::debug!(
             request_id = row.request_id.as_str(),
@@ -154,13 +155,61 @@ async fn carry(
             millis = row.duration_ms,
             "answered"
         );
-        if !gateway.state().note(&row)
-            && let Err(error) = Box::pin(gateway.state().record(row)).await
-        {
-            tracing::error!(%error, request_id = context.request_id.as_str(), "an audit row could not be handed over");
+        if !gateway.state().note(&row) {
+            Box::pin(hand_over(gateway, row)).await;
         }
     }
     response
+}
+
+/// The row in the audit of a request that is answered before it is known who calls. It is written when this is dropped.
+pub(crate) struct Opening {
+    gateway: Gateway,
+    context: Arc<Context>,
+    facts: Facts,
+    status: u16,
+}
+
+impl Opening {
+    /// Takes the row over from the request that is being answered.
+    pub fn new(gateway: &Gateway, context: &Arc<Context>) -> Self {
+        let mut facts = context.facts();
+        facts.is_opening = true;
+        let (gateway, context, facts) = (gateway.clone(), Arc::clone(context), facts.clone());
+        Self { gateway, context, facts, status: Status::ClientGone.http() }
+    }
+
+    /// Notes who calls.
+    pub fn identify(&self, caller: &Caller) {
+        self.context.identify(Arc::new(caller.clone()));
+    }
+
+    /// Notes what became of it, in place of a client that went away.
+    pub fn end(mut self, status: u16) {
+        self.status = status;
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        let row = self.context.audit_row(&self.facts, self.status, 0, 0, self.context.elapsed());
+        if self.gateway.state().note(&row) {
+            return;
+        }
+        // Where too many wait it does as well. Without a runtime the process is ending.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let gateway = self.gateway.clone();
+            runtime.spawn(async move { hand_over(&gateway, row).await });
+        }
+    }
+}
+
+/// Hands a row of the audit over, and waits while too many wait.
+async fn hand_over(gateway: &Gateway, row: AuditRow) {
+    let request_id = row.request_id;
+    if let Err(error) = gateway.state().record(row).await {
+        tracing::error!(%error, request_id = request_id.as_str(), "an audit row could not be handed over");
+    }
 }
 
 /// An answer in JSON. Where a caller is told of a limit, as nearly all are, it says what it has to say already.

@@ -19,7 +19,9 @@ use super::openapi::responses::{Circumstances, failures};
 use super::own::{Data, OwnOperation};
 use super::own_fields::TICKET as TICKET_FORM;
 use crate::events::stream::{self, Comer, FRAME_BYTES, MESSAGE_BYTES, SUBPROTOCOL, Ticket};
-use crate::gateway::{Call, Context, ErrorEnvelope, Gate, Gateway, OwnRoute, Problem, Reply, Status, Takes, causes};
+use crate::gateway::{
+    Call, Context, ErrorEnvelope, Gate, Gateway, Opening, OwnRoute, Problem, Reply, Status, Takes, causes,
+};
 use crate::state::{Caller, now_ms};
 
 const STREAM: &str = stream::PATH;
@@ -72,7 +74,7 @@ pub(super) async fn open(
 /// Everything that is checked before the protocol changes.
 async fn handshake(
     gateway: &Gateway,
-    context: &Context,
+    context: &Arc<Context>,
     parts: &mut Parts,
 ) -> Result<(WebSocketUpgrade, Comer), Problem> {
     check_origin(gateway, parts)?;
@@ -107,7 +109,12 @@ async fn handshake(
         .read_buffer_size(READ_BYTES)
         .write_buffer_size(WRITE_BYTES)
         .max_write_buffer_size(WRITE_LIMIT);
-    Ok((upgrade, Comer { caller, address }))
+    let comer = if is_known {
+        Comer::Known(caller)
+    } else {
+        Comer::Unknown(Box::new(Opening::new(gateway, context)), address)
+    };
+    Ok((upgrade, comer))
 }
 
 /// Whose ticket it is, which is used up by this.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use axum::http::StatusCode;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use headwater_types::Timestamp;
@@ -15,7 +16,7 @@ use super::dialogue::Dialogue;
 use super::hub::CONNECTIONS_PER_KEY;
 use super::link::{Link, LinkGuard};
 use super::protocol::{self, Ending, MESSAGES_PER_SECOND, PATH, Request};
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, Opening, Status};
 use crate::state::{Caller, now_ms};
 
 /// How long a client may take to say who it is.
@@ -45,20 +46,28 @@ impl From<Ending> for Over {
 }
 
 /// Who opens a connection.
-pub(crate) struct Comer {
-    /// Who showed a key or a ticket with the handshake.
-    pub caller: Option<Caller>,
-    /// Where it comes from.
-    pub address: IpAddr,
+pub(crate) enum Comer {
+    /// Who showed a key or a ticket with the handshake, or need not.
+    Known(Option<Caller>),
+    /// Who is to say it in the first message, and where it comes from.
+    Unknown(Box<Opening>, IpAddr),
 }
 
 /// Runs a connection to its end.
 pub(crate) async fn run(socket: WebSocket, gateway: Gateway, comer: Comer) {
     let (mut sink, mut stream) = socket.split();
-    let Comer { caller, address } = comer;
-    let caller = match caller {
-        None if gateway.settings().auth_required => introduced(&mut stream, &gateway, address).await.map(Some),
-        caller => Ok(caller),
+    let caller = match comer {
+        Comer::Known(caller) => Ok(caller),
+        Comer::Unknown(opening, address) => {
+            let caller = introduced(&mut stream, &gateway, (&*opening, address)).await;
+            // The audit says of it what it says of a handshake with a key.
+            opening.end(match &caller {
+                Ok(_) => StatusCode::SWITCHING_PROTOCOLS.as_u16(),
+                Err(Over::Ended(_)) => Status::Unauthorized.http(),
+                Err(Over::Gone) => Status::ClientGone.http(),
+            });
+            caller.map(Some)
+        }
     };
     let link = Arc::new(Link::default());
     let registered = caller.and_then(|caller| Ok((gateway.events().hub().register(&link, caller.clone())?, caller)));
@@ -88,7 +97,11 @@ pub(crate) async fn run(socket: WebSocket, gateway: Gateway, comer: Comer) {
 }
 
 /// The first message says who it is.
-async fn introduced(stream: &mut SplitStream<WebSocket>, gateway: &Gateway, address: IpAddr) -> Result<Caller, Over> {
+async fn introduced(
+    stream: &mut SplitStream<WebSocket>,
+    gateway: &Gateway,
+    (opening, address): (&Opening, IpAddr),
+) -> Result<Caller, Over> {
     let first = async {
         loop {
             match stream.next().await {
@@ -102,8 +115,8 @@ async fn introduced(stream: &mut SplitStream<WebSocket>, gateway: &Gateway, addr
     };
     let text = timeout(AUTH_TIME, first).await.map_err(|_| Ending::AuthTimeout)??;
     let Ok(Request::Auth(key)) = Request::parse(&text) else { return Err(Ending::Unauthorized.into()) };
-    let known = gateway.state().book().identify(&key, now_ms() / 1000);
-    known.ok().filter(|caller| gateway.has_endpoint(caller, PATH)).ok_or_else(|| {
+    let known = gateway.state().book().identify(&key, now_ms() / 1000).ok().inspect(|caller| opening.identify(caller));
+    known.filter(|caller| gateway.has_endpoint(caller, PATH)).ok_or_else(|| {
         gateway.note_refused_key(address);
         Ending::Unauthorized.into()
     })
