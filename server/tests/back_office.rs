@@ -197,7 +197,7 @@ fn what_is_broken_is_named_with_its_remedy() {
     assert!(warned.iter().any(|what| what.contains("the mode 644")), "{warned:?}");
     let secret = std::fs::read(&pepper).unwrap();
     std::fs::write(&pepper, [0; 32]).unwrap();
-    breaks("key.pepper is not the file", &[]);
+    breaks("key.pepper does not fit", &[]);
     std::fs::write(&pepper, secret).unwrap();
 
     let config = place.path().join("headwater.toml");

@@ -109,11 +109,8 @@ async fn handshake(
         .read_buffer_size(READ_BYTES)
         .write_buffer_size(WRITE_BYTES)
         .max_write_buffer_size(WRITE_LIMIT);
-    let comer = if is_known {
-        Comer::Known(caller)
-    } else {
-        Comer::Unknown(Box::new(Opening::new(gateway, context)), address)
-    };
+    let comer =
+        if is_known { Comer::Known(caller) } else { Comer::Unknown(Box::new(Opening::new(gateway, context)), address) };
     Ok((upgrade, comer))
 }
 
