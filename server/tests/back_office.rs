@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
@@ -43,7 +44,8 @@ fn plans_are_made_assigned_and_removed() {
     let changes = with(&["audit", "changes", "--limit", "3"]);
     let actions: Vec<&Value> = changes["changes"].as_array().unwrap().iter().map(|one| &one["action"]).collect();
     assert_eq!(actions, ["plans.remove", "plans.assign", "plans.set"]);
-    assert!(changes["changes"][1]["actor"].as_str().unwrap().starts_with("cli:"));
+    let name = std::process::Command::new("id").arg("-un").output().unwrap().stdout;
+    assert_eq!(changes["changes"][1]["actor"], format!("cli:{}", String::from_utf8_lossy(&name).trim_end()));
     assert_eq!(changes["changes"][1]["after"], json!({"plan": "small"}).to_string());
 }
 
@@ -178,6 +180,38 @@ fn a_healthy_set_up_has_nothing_broken() {
     }
     let human = String::from_utf8(run(&[&["doctor"], &at[..]].concat()).stdout).unwrap();
     assert!(human.contains("-> `headwater prices import`"), "{human}");
+}
+
+#[test]
+fn certificates_that_end_and_a_redis_that_is_away_are_found() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let (certificate, key) = (place.path().join("server.pem"), place.path().join("server.key"));
+    let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() / 86_400;
+    let day = |day| rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(86_400 * day);
+    let around = [
+        (today - 9, today - 1, "broken"),
+        (today + 1, today + 99, "broken"),
+        (today, today + 9, "warning"),
+        (today, today + 99, "good"),
+    ];
+    for (from, to, level) in around {
+        let mut made = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        (made.not_before, made.not_after) = (day(from), day(to));
+        let secret = rcgen::KeyPair::generate().unwrap();
+        std::fs::write(&certificate, made.self_signed(&secret).unwrap().pem()).unwrap();
+        std::fs::write(&key, secret.serialize_pem()).unwrap();
+        let set = |name: &str, value: &Path| format!("server.{name}={}", value.display());
+        let [certificate, key] = [set("tls_cert", &certificate), set("tls_key", &key)];
+        let (found, _) = doctor(&["--store", store.to_str().unwrap(), "--set", &certificate, "--set", &key], level);
+        assert!(found.iter().any(|what| what.contains("server.pem is valid from")), "{level}: {found:?}");
+    }
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let redis = format!("limits.redis=redis://:secret@{}/0", listener.local_addr().unwrap());
+    drop(listener);
+    let (found, _) = doctor(&["--store", store.to_str().unwrap(), "--set", &redis], "warning");
+    let told = found.iter().find(|what| what.starts_with("Redis at")).expect("Redis is away");
+    assert!(told.contains("gives no answer") && !told.contains("secret"), "{told}");
 }
 
 #[test]

@@ -249,9 +249,16 @@ fn cursor(text: &str) -> Result<String, String> {
     Office::check_cursor(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
-/// Who changes of the command line are made by.
+/// Who changes of the command line are made by: the user that the system runs it as, whatever the environment says.
 fn actor() -> String {
-    format!("cli:{}", std::env::var("USER").unwrap_or_else(|_| "unknown".to_owned()))
+    let id = rustix::process::getuid().as_raw().to_string();
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == id).then_some(name)
+    });
+    format!("cli:{}", name.unwrap_or(&id))
 }
 
 #[cfg(test)]

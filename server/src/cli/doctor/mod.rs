@@ -21,6 +21,9 @@ pub(super) struct Arguments {
     /// Read every file of the store against its checksums too, as `verify` does.
     #[arg(long)]
     deep: bool,
+    /// One setting, as `serve` takes it; may be given more than once.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
 }
 
 /// How bad a finding is.
@@ -70,7 +73,7 @@ impl Findings {
 /// Looks at everything; fails when something is broken.
 pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let mut findings = Findings::default();
-    let config = configuration(shared, &mut findings);
+    let config = configuration(shared, &arguments.settings, &mut findings);
     let store = config.store.clone();
     match &store {
         Some(path) => store::examine(path, arguments.deep, &mut findings),
@@ -98,8 +101,8 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
 }
 
 /// The settings as `serve` would take them; as far as they can be read.
-fn configuration(shared: &Shared, findings: &mut Findings) -> Config {
-    match shared.settings(&[]) {
+fn configuration(shared: &Shared, settings: &[String], findings: &mut Findings) -> Config {
+    match shared.settings(settings) {
         Ok(config) => {
             let from = shared
                 .config

@@ -54,6 +54,18 @@ impl FromStr for RedisAddress {
     }
 }
 
+impl RedisAddress {
+    /// Asks for a sign of life. Blocks.
+    ///
+    /// # Errors
+    /// When there is none within a second or two.
+    pub fn ping(&self) -> Result<(), RedisError> {
+        let mut connection = self.0.get_connection_with_timeout(FIRST)?;
+        connection.set_read_timeout(Some(FIRST))?;
+        redis::cmd("PING").query(&mut connection)
+    }
+}
+
 impl PartialEq for RedisAddress {
     fn eq(&self, other: &Self) -> bool {
         self.to_string() == other.to_string()

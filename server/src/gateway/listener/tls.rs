@@ -1,5 +1,6 @@
 //! TLS with a certificate that may be replaced while connections are open.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -9,6 +10,8 @@ use rustls::ServerConfig;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
 
 /// How often the files are looked at.
 const LOOK: Duration = Duration::from_secs(3);
@@ -70,6 +73,18 @@ impl Tls {
         Ok(Self { certificate: certificate.to_owned(), key: key.to_owned(), current, seen })
     }
 
+    /// From when to when a certificate is valid, in Unix seconds; `None` where it does not say so in a way that is known.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or holds none.
+    pub fn validity(certificate: &Path) -> Result<Option<RangeInclusive<i64>>, TlsError> {
+        let chain = chain(certificate)?;
+        let Ok(first) = Certificate::from_der(&chain[0]) else { return Ok(None) };
+        let valid = first.tbs_certificate.validity;
+        let [from, to] = [valid.not_before, valid.not_after].map(|time| time.to_unix_duration().as_secs());
+        Ok(i64::try_from(from).ok().zip(i64::try_from(to).ok()).map(|(from, to)| from..=to))
+    }
+
     /// Accepts connections under the certificate of this moment.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(self.current.load_full())
@@ -129,16 +144,27 @@ fn stamp(certificate: &Path, key: &Path) -> Stamp {
     })
 }
 
-fn read(certificate: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
-    let unread = |what, path: &Path| {
-        let path = path.to_owned();
-        move |source| TlsError::Pem { what, path, source }
-    };
-    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(certificate)
+fn unread(what: &'static str, path: &Path) -> impl FnOnce(pem::Error) -> TlsError {
+    move |source| TlsError::Pem { what, path: path.to_owned(), source }
+}
+
+/// The server's own certificate, and those that vouch for it.
+fn chain(certificate: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let chain: Vec<_> = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect)
         .map_err(unread("a certificate", certificate))?;
     if chain.is_empty() {
         return Err(TlsError::NoCertificate { path: certificate.to_owned() });
+    }
+    Ok(chain)
+}
+
+fn read(certificate: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
+    let chain = chain(certificate)?;
+    let now = crate::state::now_ms() / 1000;
+    if Tls::validity(certificate)?.is_some_and(|valid| !valid.contains(&now)) {
+        let certificate = certificate.display();
+        tracing::warn!(%certificate, "the certificate has ended or not begun: clients will refuse it");
     }
     let secret = PrivateKeyDer::from_pem_file(key).map_err(unread("a private key", key))?;
     let unfit = |source| TlsError::Unfit { certificate: certificate.to_owned(), key: key.to_owned(), source };
