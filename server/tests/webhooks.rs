@@ -628,23 +628,82 @@ fn gone_too_much_and_nothing_but_failures_are_treated_as_promised() {
     let given_up = of("lost").len();
     next(&[]);
     assert_eq!((of("lost").len(), of("gone").len()), (given_up, 1), "nothing is sent any more");
-    // After 5 s and 5 min; a minute passes after each 429, and Retry-After stretches a wait up to twofold.
+    // After 5 s and 5 min, which Retry-After stretches up to twofold.
     let gaps = ["busy", "greedy"].map(|path| {
         within(Duration::from_secs(30), "the third attempt", || of(path).len() >= 3);
         let received = of(path);
         [received[1].at - received[0].at, received[2].at - received[1].at]
     });
-    for (gap, least_ms) in gaps.iter().flatten().zip([600, 5500, 600, 6000]) {
+    for (gap, least_ms) in gaps.iter().flatten().zip([100, 5500, 100, 6000]) {
         let least = Duration::from_millis(least_ms);
         assert!(*gap + Duration::from_millis(2) >= least && *gap <= least + LATE, "{gaps:?}");
     }
     let blocks: BTreeSet<usize> = of("healthy").iter().map(block_of).collect();
     assert!(blocks.iter().copied().eq(1..=5), "{blocks:?}");
     println!(
-        "410: disabled after 1 attempt; 429: left alone for 60 s, 550 s of Retry-After became {:.1?} of the test and 999,999 \
-         s became {:.1?}, which is twofold; 120 hours of failures: disabled, a minute before: not; a healthy receiver \
-         beside them was told all",
+        "410: disabled after 1 attempt; 429: 550 s of Retry-After became {:.1?} of the test and 999,999 s became {:.1?}, \
+         which is twofold; 120 hours of failures: disabled, a minute before: not; a healthy receiver beside them was told \
+         all",
         gaps[0][1], gaps[1][1]
+    );
+}
+
+/// A second of the schedule takes 200 ms, the minute after a 502 so 12 s.
+#[test]
+fn who_has_too_much_is_sent_one_at_a_time_when_it_was_promised() {
+    const EVENTS: usize = 12;
+    const CAP: usize = 4;
+    const SECOND: Duration = Duration::from_millis(200);
+    // With the longest wait it is less than the minute.
+    const LATE: Duration = Duration::from_secs(5);
+    let mut live = Live::new();
+    let server = LiveServer::start(&live.store(), local(200));
+    let (_, key) = server.key();
+    let busy = Arc::new(AtomicBool::new(false));
+    // How many the receiver held already when each came.
+    let (held, beside) = (AtomicUsize::new(0), Arc::new(Mutex::new(Vec::new())));
+    let (answer, list) = (Arc::clone(&busy), Arc::clone(&beside));
+    let receiver = Receiver::start(move |_| {
+        list.lock().unwrap().push(held.fetch_add(1, Ordering::SeqCst));
+        // Long enough to be met by whatever comes beside it.
+        thread::sleep(Duration::from_millis(100));
+        held.fetch_sub(1, Ordering::SeqCst);
+        if answer.load(Ordering::SeqCst) { "502 Bad Gateway".to_owned() } else { OK.to_owned() }
+    });
+    let (id, _) = server.webhook(&key, &receiver.url("in"));
+    settle();
+    let database = database(&live);
+    let events = u64::try_from(EVENTS).unwrap();
+    let most = |from: usize| beside.lock().unwrap()[from..].iter().max().map(|others| others + 1);
+    let is_settled = |attempts: i64, count: usize| {
+        let sql = format!(
+            "SELECT count(*) FROM webhook_delivery WHERE endpoint_id = ?1 AND attempts = {attempts} AND lease_owner IS NULL"
+        );
+        number(&database, &sql, &id) == i64::try_from(count).ok()
+    };
+    live.block(events);
+    within(Duration::from_secs(30), "all are taken", || is_settled(1, EVENTS));
+    assert_eq!(most(0), Some(CAP), "before it has too much");
+    busy.store(true, Ordering::SeqCst);
+    live.block(events);
+    within(Duration::from_secs(30), "all are tried twice", || is_settled(2, EVENTS));
+    let received = receiver.received().split_off(EVENTS);
+    let gaps: Vec<Duration> = arrivals(&received).values().map(|times| times[1] - times[0]).collect();
+    assert_eq!((received.len(), gaps.len()), (2 * EVENTS, EVENTS));
+    let (least, longest) = (*gaps.iter().min().unwrap(), *gaps.iter().max().unwrap());
+    assert!(least + Duration::from_millis(2) >= 4 * SECOND && longest <= 6 * SECOND + LATE, "{gaps:?}");
+    // As many as had a place before the first was answered may come together, and no others.
+    assert_eq!(most(EVENTS + CAP), Some(1), "{:?}", beside.lock().unwrap());
+    busy.store(false, Ordering::SeqCst);
+    database.execute("UPDATE webhook_endpoint SET throttled_until_ms = 0 WHERE id = ?1", [&id]).unwrap();
+    live.block(events);
+    within(Duration::from_secs(30), "all are taken again", || is_settled(1, 2 * EVENTS));
+    assert_eq!(most(3 * EVENTS), Some(CAP), "when the minute is over");
+    println!(
+        "502: {EVENTS} deliveries tried again after {least:.1?} to {longest:.1?} (promised {:.1?} to {:.1?}), one at a time; \
+         {CAP} at a time before and when the minute was over",
+        4 * SECOND,
+        6 * SECOND
     );
 }
 

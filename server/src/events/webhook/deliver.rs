@@ -140,8 +140,9 @@ impl Courier {
                 Ok(claims)
             })
             .await?;
+        // What ended may have been what a throttled webhook waited for.
+        let more = !claims.is_empty() || !self.ended.is_empty();
         self.ended.clear();
-        let more = !claims.is_empty();
         if let Some(claim) = claims.last() {
             self.last.clone_from(&claim.endpoint_id);
         }

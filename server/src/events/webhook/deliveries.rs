@@ -10,6 +10,8 @@ use crate::state::{Insert, StateError, Tx, Value, sum, sums};
 
 /// Deliveries of one webhook under way at a time, over all servers of a state.
 pub(crate) const PER_ENDPOINT: i64 = 4;
+/// The same of one whose receiver said lately that it has too much.
+const PER_THROTTLED: i64 = 1;
 /// How long deliveries and events are remembered.
 pub(crate) const KEPT_MS: i64 = 7 * 24 * 3600 * 1000;
 /// Rows that are changed in one go, where they may be many: charges wait for each commit.
@@ -41,7 +43,7 @@ pub(crate) struct Done {
     /// `None` where it was broken off before anything came of it.
     pub attempt: Option<Attempt>,
     pub next: Next,
-    /// For how long the receiver is left alone, where it said that it has too much.
+    /// For how long the receiver is sent one at a time, where it said that it has too much.
     pub throttled_for_ms: Option<i64>,
 }
 
@@ -55,12 +57,14 @@ pub(crate) struct Due {
     pub account: i64,
 }
 
-/// The webhooks that have something due, in order of their ids: those of accounts with a key that is good.
+/// The webhooks that have something due, in order of their ids: those of accounts with a key that is good. One that is
+/// throttled is not due while a delivery of it is under way, so that however many are, others do not wait for them.
 pub(crate) fn due(tx: &mut Tx<'_>) -> Result<Vec<Due>, StateError> {
     let now_ms = tx.clock_ms()?;
     let rows = tx.rows(
         "SELECT id, account_id FROM webhook_endpoint
-         WHERE status = 'active' AND (throttled_until_ms IS NULL OR throttled_until_ms <= ?1) AND EXISTS (
+         WHERE status = 'active' AND (throttled_until_ms IS NULL OR throttled_until_ms <= ?1 OR NOT EXISTS (
+             SELECT 1 FROM webhook_delivery WHERE endpoint_id = webhook_endpoint.id AND lease_until_ms >= ?1)) AND EXISTS (
              SELECT 1 FROM api_key WHERE api_key.account_id = webhook_endpoint.account_id
                 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)) AND EXISTS (
              SELECT 1 FROM webhook_delivery WHERE endpoint_id = webhook_endpoint.id AND status = 'pending'
@@ -71,23 +75,24 @@ pub(crate) fn due(tx: &mut Tx<'_>) -> Result<Vec<Due>, StateError> {
     rows.iter().map(|row| Ok(Due { endpoint_id: row.text(0)?.to_owned(), account: row.int(1)? })).collect()
 }
 
-/// Takes what is due of one webhook, as far as its places go, for so long; nothing of one that
-/// another server is at.
+/// Takes what is due of one webhook, as far as its places go, for so long; nothing of one that another server is at.
 pub(crate) fn claim(tx: &mut Tx<'_>, due: &Due, owner: &str, term_ms: i64) -> Result<Vec<Claim>, StateError> {
     let Due { endpoint_id, account } = due;
     let now_ms = tx.clock_ms()?;
     let until_ms = now_ms + term_ms;
     // Locked, so that two servers do not take its places at once.
     let Some(endpoint) = tx.row(
-        "SELECT target_url FROM webhook_endpoint WHERE id = ?1 AND status = 'active'
-            AND (throttled_until_ms IS NULL OR throttled_until_ms <= ?2) /*skip locked*/",
-        &[endpoint_id.into(), now_ms.into()],
+        "SELECT target_url, throttled_until_ms FROM webhook_endpoint WHERE id = ?1 AND status = 'active'
+         /*skip locked*/",
+        &[endpoint_id.into()],
     )?
     else {
         return Ok(Vec::new());
     };
+    let is_throttled = endpoint.maybe_int(1)?.is_some_and(|until_ms| until_ms > now_ms);
+    let places = if is_throttled { PER_THROTTLED } else { PER_ENDPOINT };
     let under_way = tx.row(UNDER_WAY, &[endpoint_id.into(), now_ms.into()])?;
-    let room = PER_ENDPOINT - under_way.map_or(Ok(0), |row| row.int(0))?;
+    let room = places - under_way.map_or(Ok(0), |row| row.int(0))?;
     if room <= 0 {
         return Ok(Vec::new());
     }
@@ -411,7 +416,7 @@ pub(crate) fn list(
     let total = total.map_or(Ok(0), |row| row.int(0))?;
     let rows = tx.rows(
         "SELECT event_id, type, webhook_delivery.status, webhook_delivery.created_at_ms, next_at_ms, finished_at_ms,
-             webhook_endpoint.status, throttled_until_ms
+             webhook_endpoint.status
          FROM webhook_delivery JOIN outbox_event ON outbox_event.id = event_id
              JOIN webhook_endpoint ON webhook_endpoint.id = endpoint_id
          WHERE endpoint_id = ?1 ORDER BY webhook_delivery.created_at_ms DESC, event_id LIMIT ?2 OFFSET ?3",
@@ -422,9 +427,6 @@ pub(crate) fn list(
         let (event_id, status) = (row.text(0)?.to_owned(), row.text(2)?.to_owned());
         // One that waits until its webhook is active again is due at no time.
         let next = if status == "pending" && row.text(6)? == "active" { row.maybe_int(4)? } else { None };
-        // One whose receiver has too much is left alone until then.
-        let alone_until = row.maybe_int(7)?;
-        let next = next.map(|next| alone_until.map_or(next, |until| next.max(until)));
         list.push(DeliveryView {
             attempts: attempts(tx, &event_id, endpoint_id)?,
             event_id,
@@ -475,8 +477,127 @@ pub(crate) fn prune(tx: &mut Tx<'_>, now_ms: i64) -> Result<bool, StateError> {
 
 #[cfg(test)]
 mod tests {
-    use super::UNDER_WAY;
-    use crate::state::{Access, Home};
+    use std::time::Duration;
+
+    use serde_json::Value as Json;
+
+    use super::*;
+    use crate::events::webhook::endpoints::{self, Endpoint, EndpointStatus};
+    use crate::state::{Access, Db, Environment, Home};
+
+    const TERM_MS: i64 = 60_000;
+
+    /// Two webhooks of one account with five deliveries each.
+    fn waiting(home: &Home) -> Db {
+        let key = home.office("test", |office| office.create_key("k", Environment::Live, 0, None)).unwrap().id;
+        let mut db = home.connect(Access::Write).unwrap();
+        db.transaction(|tx| {
+            let webhooks = vec!["busy", "well"];
+            for id in &webhooks {
+                let endpoint = Endpoint {
+                    id: (*id).to_owned(),
+                    target_url: "https://hooks.example.com/".to_owned(),
+                    event_type: "large_transfer".to_owned(),
+                    filters: Json::Null,
+                    status: EndpointStatus::Active,
+                    status_reason: None,
+                    created_at_ms: 1,
+                };
+                assert!(endpoints::create(tx, (1, &key), &endpoint, b"sealed")?);
+            }
+            for id in ["e1", "e2", "e3", "e4", "e5"] {
+                add(tx, &[Addressed { id, kind: "large_transfer", body: "{}", webhooks: webhooks.clone() }], 1)?;
+            }
+            Ok(())
+        })
+        .unwrap();
+        db
+    }
+
+    fn all_due(db: &mut Db) -> Vec<String> {
+        let due = db.transaction(due).unwrap();
+        due.into_iter().map(|one| one.endpoint_id).collect()
+    }
+
+    fn claimed(db: &mut Db, endpoint_id: &str, owner: &str) -> Vec<Claim> {
+        let due = Due { endpoint_id: endpoint_id.to_owned(), account: 1 };
+        db.transaction(|tx| claim(tx, &due, owner, TERM_MS)).unwrap()
+    }
+
+    /// Each was answered 502.
+    fn settle_throttled(db: &mut Db, owner: &str, claims: &[Claim]) {
+        let outcome = Outcome { status: Some(502), retry_after_secs: None };
+        let done = |claim: &Claim| Done {
+            event_id: claim.event_id.clone(),
+            endpoint_id: claim.endpoint_id.clone(),
+            attempts: claim.attempts + 1,
+            at_ms: 1,
+            ended_ms: 2,
+            attempt: Some(Attempt { outcome, trouble: None, duration: Duration::ZERO }),
+            next: Next::Retry { after_ms: 5000 },
+            throttled_for_ms: Some(TERM_MS),
+        };
+        let ended: Vec<Done> = claims.iter().map(done).collect();
+        db.transaction(|tx| settle_all(tx, owner, &ended)).unwrap();
+    }
+
+    #[test]
+    fn a_throttled_webhook_has_one_delivery_under_way_and_keeps_its_schedule() {
+        let place = tempfile::tempdir().unwrap();
+        let mut db = waiting(&Home::in_folder(place.path()).unwrap());
+        let first = claimed(&mut db, "busy", "a");
+        assert_eq!(first.len(), 4);
+        settle_throttled(&mut db, "a", &first[..1]);
+        // Three are under way still, and another webhook has its four meanwhile.
+        assert_eq!(all_due(&mut db), ["well"]);
+        assert_eq!((claimed(&mut db, "busy", "a").len(), claimed(&mut db, "well", "a").len()), (0, 4));
+        settle_throttled(&mut db, "a", &first[1..]);
+        db.transaction(|tx| {
+            let latest = Timestamp::new((tx.clock_ms()? + 5000).div_euclid(1000)).to_string();
+            let (list, _) = list(tx, "busy", 10, 0)?;
+            assert_eq!(list.iter().filter(|one| one.attempts.len() == 1).count(), 4);
+            assert!(list.iter().all(|one| one.next_attempt_at.as_ref() <= Some(&latest)), "{list:?} {latest}");
+            tx.execute("UPDATE webhook_delivery SET next_at_ms = 0", &[])
+        })
+        .unwrap();
+        assert_eq!(all_due(&mut db), ["busy", "well"]);
+        for turn in 0..3 {
+            let alone = claimed(&mut db, "busy", "a");
+            assert_eq!((alone.len(), claimed(&mut db, "busy", "b").len()), (1, 0), "turn {turn}");
+            assert_eq!(all_due(&mut db), ["well"]);
+            settle_throttled(&mut db, "a", &alone);
+        }
+    }
+
+    #[test]
+    fn a_throttled_webhook_goes_on_when_a_lease_has_run_out_and_has_all_its_places_after_the_minute() {
+        let place = tempfile::tempdir().unwrap();
+        let mut db = waiting(&Home::in_folder(place.path()).unwrap());
+        db.transaction(|tx| {
+            let until_ms = tx.clock_ms()? + TERM_MS;
+            tx.execute("UPDATE webhook_endpoint SET throttled_until_ms = ?1 WHERE id = 'busy'", &[until_ms.into()])
+        })
+        .unwrap();
+        assert_eq!(claimed(&mut db, "busy", "killed").len(), 1);
+        assert_eq!((claimed(&mut db, "busy", "b").len(), all_due(&mut db)), (0, vec!["well".to_owned()]));
+        db.transaction(|tx| {
+            let over_ms = tx.clock_ms()? - 1;
+            tx.execute(
+                "UPDATE webhook_delivery SET lease_until_ms = ?1 WHERE lease_owner = 'killed'",
+                &[over_ms.into()],
+            )
+        })
+        .unwrap();
+        assert_eq!(all_due(&mut db), ["busy", "well"]);
+        assert_eq!((claimed(&mut db, "busy", "b").len(), claimed(&mut db, "busy", "c").len()), (1, 0));
+        db.transaction(|tx| {
+            let over_ms = tx.clock_ms()?;
+            tx.execute("UPDATE webhook_endpoint SET throttled_until_ms = ?1", &[over_ms.into()])
+        })
+        .unwrap();
+        assert_eq!(all_due(&mut db), ["busy", "well"]);
+        assert_eq!(claimed(&mut db, "busy", "b").len(), 3, "one is under way");
+    }
 
     #[test]
     fn deliveries_under_way_are_counted_without_those_that_wait() {

@@ -7,7 +7,7 @@ pub const DELAYS_SECS: [u32; 10] =
 pub const ATTEMPTS: u32 = 10;
 /// An endpoint that has failed for so long without one success is disabled.
 pub const GIVE_UP_AFTER_MS: i64 = 120 * 3600 * 1000;
-/// How long an endpoint that says it has too much is left alone.
+/// How long an endpoint that says it has too much is sent one delivery at a time.
 pub const PENALTY_MS: i64 = 60 * 1000;
 /// Shortest and longest share of a delay, in thousandths.
 const JITTER: std::ops::RangeInclusive<u64> = 800..=1200;
@@ -76,7 +76,8 @@ impl Outcome {
         matches!(self.status, Some(200..=299))
     }
 
-    /// Whether the endpoint says that it has too much. Then it is left alone for [`PENALTY_MS`].
+    /// Whether the endpoint says that it has too much. Then it is sent one delivery at a time for [`PENALTY_MS`]; when they
+    /// are tried again is as with any failure.
     #[must_use]
     pub const fn throttles(self) -> bool {
         matches!(self.status, Some(429 | 502 | 504))
