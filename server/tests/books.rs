@@ -36,7 +36,7 @@ fn keep(key: &str) -> Keep {
 }
 
 /// Everything that requests and the back office do, on a new state.
-fn a_day_at_the_office(home: &Home) {
+pub fn a_day_at_the_office(home: &Home) {
     let made = home.office("t", |office| office.create_key("ada", Environment::Live, 100, None)).unwrap();
     assert!(matches!(
         home.office("t", |office| office.create_key("x", Environment::Live, 0, Some("nope"))),

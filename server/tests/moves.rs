@@ -225,35 +225,3 @@ fn postgres_state_is_examined_by_doctor() {
     let gone = doctor(&secrets);
     assert!(gone.iter().any(|(level, _)| level == "broken"), "{gone:?}");
 }
-
-#[test]
-fn postgres_state_of_an_earlier_schema_is_taken_on_by_servers_that_start_together() {
-    let place = tempfile::tempdir().unwrap();
-    let server = Postgres::start();
-    let mut client = postgres::Client::connect(&server.url(), postgres::NoTls).unwrap();
-    client.batch_execute(include_str!("../migrations/postgres/0002_gateway.sql")).unwrap();
-    client
-        .batch_execute(
-            "CREATE TABLE schema_version (version BIGINT NOT NULL);
-             INSERT INTO schema_version VALUES (2);
-             INSERT INTO account (name, balance, head, created_at) VALUES ('a', 0, decode(repeat('00', 32), 'hex'), 1);
-             INSERT INTO webhook_endpoint VALUES ('w', 1, 'k', 'https://hooks.example.com/', 'large_transfer', '{}', 'active', NULL, 1, 1, NULL)",
-        )
-        .unwrap();
-    let secrets = place.path().join("secrets");
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| server.home(&secrets));
-        }
-    });
-    let versions: Vec<i64> = client
-        .query("SELECT version FROM schema_version ORDER BY version", &[])
-        .unwrap()
-        .iter()
-        .map(|row| row.get(0))
-        .collect();
-    assert_eq!(versions, [2, 3, 4, 5, 6, 7, 8], "each step is taken once");
-    let kept = client.query_one("SELECT count(*) FROM webhook_endpoint WHERE throttled_until_ms IS NULL", &[]).unwrap();
-    assert_eq!(kept.get::<_, i64>(0), 1);
-    server.home(&secrets).check().unwrap();
-}

@@ -46,4 +46,5 @@ mod support;
 mod tables;
 mod timing;
 mod tls;
+mod upgrades;
 mod webhooks;

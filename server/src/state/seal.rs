@@ -111,9 +111,13 @@ pub(super) fn check(tx: &mut Tx<'_>, pepper: &Pepper) -> Result<(), StateError> 
 
 /// Seals a state that has no seals yet.
 pub(super) fn begin(tx: &mut Tx<'_>, pepper: &Pepper) -> Result<(), StateError> {
-    if let Some(row) = tx.row("SELECT value FROM setting WHERE name = ?1", &[DONE.into()])? {
-        let whole = row.blob(0)? == [1];
-        return if whole { Ok(()) } else { Err(StateError::BrokenSeal { table: "setting", id: DONE.to_owned() }) };
+    if is_done(tx)? {
+        return Ok(());
+    }
+    // One replica seals. The others would wait for its rows no longer than for any, or seal anew what it changed since.
+    tx.hold_migration()?;
+    if is_done(tx)? {
+        return Ok(());
     }
     for of in ALL {
         for row in tx.rows(of.all, &[])? {
@@ -128,6 +132,14 @@ pub(super) fn begin(tx: &mut Tx<'_>, pepper: &Pepper) -> Result<(), StateError> 
         &[DONE.into(), Value::Blob(&value)],
     )?;
     Ok(())
+}
+
+fn is_done(tx: &mut Tx<'_>) -> Result<bool, StateError> {
+    match tx.row("SELECT value FROM setting WHERE name = ?1", &[DONE.into()])? {
+        None => Ok(false),
+        Some(row) if row.blob(0)? == [1] => Ok(true),
+        Some(_) => Err(StateError::BrokenSeal { table: "setting", id: DONE.to_owned() }),
+    }
 }
 
 #[cfg(test)]

@@ -80,13 +80,23 @@ impl Postgres {
     }
 
     pub fn url(&self) -> String {
-        format!("postgres://headwater@127.0.0.1:{}/postgres", self.port)
+        self.database("postgres")
+    }
+
+    /// The address of a database in it.
+    pub fn database(&self, name: &str) -> String {
+        format!("postgres://headwater@127.0.0.1:{}/{name}", self.port)
     }
 
     /// A state in it, with its secrets in `folder`.
     pub fn home(&self, folder: &Path) -> Home {
+        self.home_in("postgres", folder)
+    }
+
+    /// A state in a database of it.
+    pub fn home_in(&self, database: &str, folder: &Path) -> Home {
         secrets::make(folder).unwrap();
-        Home::open(&Place::parse(&self.url()).unwrap(), Some(folder)).unwrap()
+        Home::open(&Place::parse(&self.database(database)).unwrap(), Some(folder)).unwrap()
     }
 }
 

@@ -223,6 +223,18 @@ impl Tx<'_> {
         }
     }
 
+    /// Waits until no other replica brings the state up to date, however long that takes, and holds them up until the
+    /// transaction ends. In `SQLite` every writer is alone.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub(super) fn hold_migration(&mut self) -> Result<(), StateError> {
+        match &mut *self.0 {
+            Connection::Sqlite(_) => Ok(()),
+            Connection::Postgres(postgres) => postgres.order(self::postgres::MIGRATION),
+        }
+    }
+
     /// Lets the statements of the transaction take as long as they need.
     ///
     /// # Errors

@@ -28,8 +28,10 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (8, include_str!("../../../migrations/postgres/0008_parameters.sql")),
 ];
 
-/// Held while the schema is changed, so that replicas that start together do it once.
-const MIGRATION_LOCK: i64 = 0x6865_6164_7761_7465;
+/// Begins a change of the schema, or of all rows because of it: under a lock, so that replicas that start together do
+/// it once, and however long the others take. One whose machine is gone leaves its connection, which ends before long.
+pub(super) const MIGRATION: &str = "SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0;
+     SET LOCAL idle_in_transaction_session_timeout = '5s'; SELECT pg_advisory_xact_lock(7522525836719780965)";
 
 /// Most parameters of one statement that the protocol can count.
 const PARAMETERS: usize = 65_535;
@@ -156,7 +158,7 @@ impl Postgres {
         let failed = |source| address.failed(source);
         let known = MIGRATIONS.last().expect("there are steps").0;
         let mut step = self.client.transaction().map_err(failed)?;
-        step.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).map_err(failed)?;
+        step.batch_execute(MIGRATION).map_err(failed)?;
         step.batch_execute("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)").map_err(failed)?;
         let found: i64 =
             step.query_one("SELECT coalesce(max(version), 0) FROM schema_version", &[]).map_err(failed)?.get(0);
