@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, RwLock};
+use std::sync::{Barrier, Mutex, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -296,6 +296,46 @@ fn spend_under_kills(redis: Option<Redis>) {
         seen[1].refused.load(Ordering::Relaxed),
         if is_full() { "after their minute" } else { "when their loans ended" }
     );
+}
+
+#[test]
+fn postgres_replicas_answer_the_same_request_alike_when_it_comes_to_all_of_them_at_once() {
+    const TOGETHER: usize = 8;
+    let place = tempfile::tempdir().unwrap();
+    let replicas = Replicas::start(2, &small_store(place.path()), &[]);
+    let (id, key) = replicas.key();
+    replicas.home.office("t", |office| office.add_credits(&id, 1000)).unwrap();
+    let rounds = if is_full() { 90 } else { 20 };
+    for round in 0..rounds {
+        let form = ["application/json", "text/csv"][round % 2];
+        let (key, repetition, begin) = (&key, &round.to_string(), &Barrier::new(TOGETHER));
+        let replies: Vec<Reply> = thread::scope(|scope| {
+            let ask = |number: usize| {
+                let mut client = replicas.servers[number % 2].client().unwrap();
+                move || {
+                    let headers = [
+                        ("X-API-Key", key.as_str()),
+                        ("Content-Type", "application/json"),
+                        ("Accept", form),
+                        ("Idempotency-Key", repetition),
+                    ];
+                    begin.wait();
+                    client.send("POST", "/v1/transactions", &headers, QUIET.as_bytes()).unwrap()
+                }
+            };
+            let asked: Vec<_> = (0..TOGETHER).map(|number| scope.spawn(ask(number))).collect();
+            asked.into_iter().map(|asked| asked.join().unwrap()).collect()
+        });
+        let paid = replies.iter().filter(|reply| reply.header("x-credit-cost") == "5").count();
+        assert_eq!(paid, 1, "{form}");
+        for reply in &replies {
+            assert_eq!((reply.status, &reply.body), (200, &replies[0].body), "{form}");
+        }
+    }
+    println!("{rounds} requests that came to two replicas {TOGETHER} times at once: each answered alike and paid once");
+    within(Duration::from_secs(5), "all is settled", || {
+        assert_balanced(&replicas.home, 1000) == 5 * i64::try_from(rounds).unwrap()
+    });
 }
 
 #[test]

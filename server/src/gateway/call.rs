@@ -103,8 +103,19 @@ impl Gateway {
             }
         }
         let hold = self.reserve(endpoint, Some(caller)).await?;
-        let claim = Claim { key, request_hash };
-        self.respond(endpoint, context, hold, read, (form, Some(claim))).await
+        let claim = Claim { key: key.clone(), request_hash };
+        let answered = self.respond(endpoint, context, hold, Arc::clone(&read), (form.clone(), Some(claim))).await;
+        match answered {
+            // Where another replica was faster, what it answered is there.
+            Err(refused) if refused.status == Status::TooManyRequests => match self.kept(caller, &key).await? {
+                Some(kept) if kept.request_hash == request_hash => {
+                    self.replay(endpoint, context, &kept, read, form).await
+                }
+                Some(_) => Err(repeat::mismatch()),
+                None => Err(refused),
+            },
+            answered => answered,
+        }
     }
 
     /// Refuses what cannot be meant, before it is paid.
@@ -471,7 +482,7 @@ fn explain(error: &headwater_engine::Error, budget: Duration, context: &Context)
 fn not_settled(error: &StateError, context: &Context) -> Problem {
     match error {
         StateError::Insufficient { cost } => return insufficient(*cost),
-        // By another replica; asked once more, its answer is given.
+        // By another replica, whose answer is there.
         StateError::Repeated => return repeat::under_way(),
         _ => {}
     }
