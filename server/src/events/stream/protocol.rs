@@ -25,15 +25,15 @@ const LONGEST_REFUSAL: usize = 300;
 pub(super) const MESSAGES_PER_SECOND: u32 = 20;
 /// Bytes of a client's message: a subscription that names 1,000 addresses fits.
 pub(crate) const MESSAGE_BYTES: usize = 64 << 10;
-/// Bytes of a client's frame. Who cannot choose how a message is cut, as a page in a browser, sends several messages.
-pub(crate) const FRAME_BYTES: usize = 16 << 10;
+/// Bytes of a client's frame. As much as a message, since browsers do not let a page choose how it is cut.
+pub(crate) const FRAME_BYTES: usize = MESSAGE_BYTES;
 
 /// Why the server ends a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// The server is shutting down.
     Draining,
-    /// A message or a frame larger than is taken.
+    /// A message larger than is taken.
     TooLarge,
     /// There are too many streams in all.
     Overloaded,
@@ -195,7 +195,6 @@ pub(super) fn welcome(connection_id: &str, connections: usize) -> String {
         "addresses_per_subscription": ADDRESSES,
         "messages_per_second": MESSAGES_PER_SECOND,
         "message_bytes": MESSAGE_BYTES,
-        "frame_bytes": FRAME_BYTES,
         "queue_messages": super::link::MESSAGES,
         "queue_bytes": super::link::BYTES,
     });

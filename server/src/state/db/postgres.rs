@@ -31,7 +31,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
 /// Begins a change of the schema, or of all rows because of it: under a lock, so that replicas that start together do
 /// it once, and however long the others take. One whose machine is gone leaves its connection, which ends before long.
 pub(super) const MIGRATION: &str = "SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0;
-     SET LOCAL idle_in_transaction_session_timeout = '5s'; SELECT pg_advisory_xact_lock(7522525836719780965)";
+     SET LOCAL client_min_messages = warning; SET LOCAL idle_in_transaction_session_timeout = '5s'; SELECT pg_advisory_xact_lock(7522525836719780965)";
 
 /// Most parameters of one statement that the protocol can count.
 const PARAMETERS: usize = 65_535;
@@ -147,7 +147,11 @@ impl Postgres {
 
     fn set_up(&mut self) -> Result<(), StateError> {
         let mode = match self.access {
-            Access::Write => "SET lock_timeout = '5s'; SET statement_timeout = '30s'; SET synchronous_commit = on",
+            // A replica whose machine is lost within a transaction keeps its locks no longer than its loans.
+            Access::Write => {
+                "SET lock_timeout = '5s'; SET statement_timeout = '30s'; SET synchronous_commit = on;
+                 SET idle_in_transaction_session_timeout = '60s'"
+            }
             Access::Read => "SET default_transaction_read_only = on; SET statement_timeout = '30s'",
         };
         self.client.batch_execute(mode).map_err(|source| self.address.failed(source))
