@@ -31,7 +31,8 @@ const MIGRATIONS: &[(i64, &str)] = &[
 /// Begins a change of the schema, or of all rows because of it: under a lock, so that replicas that start together do
 /// it once, and however long the others take. One whose machine is gone leaves its connection, which ends before long.
 pub(super) const MIGRATION: &str = "SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0;
-     SET LOCAL client_min_messages = warning; SET LOCAL idle_in_transaction_session_timeout = '5s'; SELECT pg_advisory_xact_lock(7522525836719780965)";
+     SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL client_min_messages = warning;
+     SELECT pg_advisory_xact_lock(7522525836719780965)";
 
 /// Most parameters of one statement that the protocol can count.
 const PARAMETERS: usize = 65_535;
