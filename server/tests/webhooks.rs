@@ -68,6 +68,10 @@ fn a_webhook_is_made_listed_changed_and_removed() {
     let paused = server.call("PATCH", &path, &key, r#"{"status": "paused", "nonsense": 1}"#).json();
     assert_eq!(paused["data"]["status"], "paused");
     assert_eq!(paused["meta"]["warnings"][0]["code"], "unknown_field");
+    for (waiting, body) in [("test", String::new()), ("replay", json!({"from": now_secs() - 600}).to_string())] {
+        let said = server.call("POST", &format!("{path}/{waiting}"), &key, &body).json();
+        assert_eq!(said["meta"]["warnings"][0]["code"], "not_active", "{waiting}: {said}");
+    }
     // Newest first, in pages.
     let second = server.call(
         "POST",

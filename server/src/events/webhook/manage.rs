@@ -246,16 +246,21 @@ pub(crate) async fn update(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
     Ok(call.reply(&WebhookView::from(endpoint)))
 }
 
-/// Sends an event that tells of nothing but itself.
-pub(crate) async fn test(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
-    let endpoint = found(&gateway, &call).await?;
+/// Says that what is to be delivered has to wait.
+fn warn_of_waiting(call: &mut Call, endpoint: &Endpoint) {
     if endpoint.status != EndpointStatus::Active {
         call.warn([Warning {
             code: "not_active".to_owned(),
             field: None,
-            message: format!("the webhook is {}: the delivery waits until it is active", endpoint.status.name()),
+            message: format!("the webhook is {}: deliveries wait until it is active", endpoint.status.name()),
         }]);
     }
+}
+
+/// Sends an event that tells of nothing but itself.
+pub(crate) async fn test(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+    let endpoint = found(&gateway, &call).await?;
+    warn_of_waiting(&mut call, &endpoint);
     let event_id = format!("evt_{}", Uuid::now_v7().simple());
     let timestamp = Timestamp::new(now_ms() / 1000).to_string();
     let body = json!({"id": event_id, "type": "test", "timestamp": timestamp, "data": {"webhook_id": endpoint.id}});
@@ -296,7 +301,9 @@ pub(crate) async fn deliveries(gateway: Gateway, mut call: Call) -> Result<Reply
 pub(crate) async fn replay(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
     let ReplayRequest { from, to } = call.decode()?;
     let span = span(from, to, now_ms())?;
-    let id = found(&gateway, &call).await?.id;
+    let endpoint = found(&gateway, &call).await?;
+    warn_of_waiting(&mut call, &endpoint);
+    let id = endpoint.id;
     let (mut replayed, mut behind) = (0, Some(String::new()));
     while let Some(event) = behind {
         let id = id.clone();
