@@ -3,7 +3,8 @@
 //!
 //! Balances have their own: the chain of the ledger.
 
-use super::db::{Tx, Value};
+use super::db::{Row, Tx, Value};
+use super::sums::shown;
 use super::{Pepper, StateError};
 
 /// A table whose rows are sealed.
@@ -92,18 +93,19 @@ fn digest(pepper: &Pepper, of: &Sealed, columns: &[Value<'_>]) -> [u8; 32] {
 /// # Errors
 /// [`StateError::BrokenSeal`] naming the first row that does not fit.
 pub(super) fn check(tx: &mut Tx<'_>, pepper: &Pepper) -> Result<(), StateError> {
-    let broken = |of: &Sealed, id: &str| Err(StateError::BrokenSeal { table: of.table, id: id.to_owned() });
+    // Damage may have made anything of the id.
+    let broken = |of: &Sealed, row: &Row| Err(StateError::BrokenSeal { table: of.table, id: shown(&row.values()[0]) });
     for of in ALL {
         for row in tx.rows(of.all, &[])? {
             let columns = row.values();
-            let (_, covered) = columns.split_last().expect("a row ends with its seal");
-            if row.maybe_blob(covered.len())? != Some(&digest(pepper, of, covered)[..]) {
-                return broken(of, row.text(0)?);
+            let (seal, covered) = columns.split_last().expect("a row ends with its seal");
+            if !matches!(seal, Value::Blob(seal) if **seal == digest(pepper, of, covered)) {
+                return broken(of, &row);
             }
         }
         // The row of such a seal is gone, or has another id.
         if let Some(row) = tx.row(of.alone, &[])? {
-            return broken(of, row.text(0)?);
+            return broken(of, &row);
         }
     }
     Ok(())

@@ -140,7 +140,7 @@ fn check_table(
 }
 
 /// A value as people read it.
-fn shown(value: &Value<'_>) -> String {
+pub(super) fn shown(value: &Value<'_>) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Int(number) => number.to_string(),
@@ -168,7 +168,7 @@ pub(super) fn check(tx: &mut Tx<'_>) -> Result<(), StateError> {
     let strange = "SELECT name FROM setting WHERE name NOT IN ('pepper', 'master', 'sealed') ORDER BY name";
     match tx.row(strange, &[])? {
         None => Ok(()),
-        Some(row) => Err(StateError::BrokenSeal { table: "setting", id: row.text(0)?.to_owned() }),
+        Some(row) => Err(StateError::BrokenSeal { table: "setting", id: shown(&row.values()[0]) }),
     }
 }
 
