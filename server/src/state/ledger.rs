@@ -190,7 +190,7 @@ pub(super) fn check_ends(tx: &mut Tx<'_>) -> Result<(), StateError> {
             continue;
         }
         let before = if entries == 1 { GENESIS } else { row.digest(5)? };
-        let Some(kind) = Kind::named(row.text(7)?) else { return broken("its kind is unknown") };
+        let Some(kind) = row.text(7).ok().and_then(Kind::named) else { return broken("its kind is unknown") };
         let entry = Entry {
             request_id: row.text(6)?,
             account,
@@ -243,7 +243,7 @@ fn check_chain(tx: &mut Tx<'_>, account: i64) -> Result<(i64, i64, [u8; 32]), St
             let entry = Entry {
                 request_id: row.text(1)?,
                 account,
-                kind: Kind::named(row.text(2)?).ok_or_else(|| broken("its kind is unknown"))?,
+                kind: row.text(2).ok().and_then(Kind::named).ok_or_else(|| broken("its kind is unknown"))?,
                 amount: row.int(3)?,
                 key_id: row.maybe_text(5)?,
                 endpoint: row.maybe_text(6)?,
