@@ -1,0 +1,128 @@
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use super::*;
+use crate::events::webhook::endpoints::{self, Endpoint, EndpointStatus};
+use crate::state::{Access, Db, Environment, Home};
+
+const TERM_MS: i64 = 60_000;
+
+/// Two webhooks of one account with five deliveries each.
+fn waiting(home: &Home) -> Db {
+    let key = home.office("test", |office| office.create_key("k", Environment::Live, 0, None)).unwrap().id;
+    let mut db = home.connect(Access::Write).unwrap();
+    db.transaction(|tx| {
+        let webhooks = vec!["busy", "well"];
+        for id in &webhooks {
+            let endpoint = Endpoint {
+                id: (*id).to_owned(),
+                target_url: "https://hooks.example.com/".to_owned(),
+                event_type: "large_transfer".to_owned(),
+                filters: Json::Null,
+                status: EndpointStatus::Active,
+                status_reason: None,
+                created_at_ms: 1,
+            };
+            assert!(endpoints::create(tx, (1, &key), &endpoint, b"sealed")?);
+        }
+        for id in ["e1", "e2", "e3", "e4", "e5"] {
+            add(tx, &[Addressed { id, kind: "large_transfer", body: "{}", webhooks: webhooks.clone() }], 1)?;
+        }
+        Ok(())
+    })
+    .unwrap();
+    db
+}
+
+fn all_due(db: &mut Db) -> Vec<String> {
+    let due = db.transaction(due).unwrap();
+    due.into_iter().map(|one| one.endpoint_id).collect()
+}
+
+fn claimed(db: &mut Db, endpoint_id: &str, owner: &str) -> Vec<Claim> {
+    let due = Due { endpoint_id: endpoint_id.to_owned(), account: 1 };
+    db.transaction(|tx| claim(tx, &due, owner, TERM_MS)).unwrap()
+}
+
+/// Each was answered 502.
+fn settle_throttled(db: &mut Db, owner: &str, claims: &[Claim]) {
+    let outcome = Outcome { status: Some(502), retry_after_secs: None };
+    let done = |claim: &Claim| Done {
+        event_id: claim.event_id.clone(),
+        endpoint_id: claim.endpoint_id.clone(),
+        attempts: claim.attempts + 1,
+        at_ms: 1,
+        ended_ms: 2,
+        attempt: Some(Attempt { outcome, trouble: None, duration: Duration::ZERO }),
+        next: Next::Retry { after_ms: 5000 },
+        throttled_for_ms: Some(TERM_MS),
+    };
+    let ended: Vec<Done> = claims.iter().map(done).collect();
+    db.transaction(|tx| settle_all(tx, owner, &ended)).unwrap();
+}
+
+#[test]
+fn a_throttled_webhook_has_one_delivery_under_way_and_keeps_its_schedule() {
+    let place = tempfile::tempdir().unwrap();
+    let mut db = waiting(&Home::in_folder(place.path()).unwrap());
+    let first = claimed(&mut db, "busy", "a");
+    assert_eq!(first.len(), 4);
+    settle_throttled(&mut db, "a", &first[..1]);
+    // Three are under way still, and another webhook has its four meanwhile.
+    assert_eq!(all_due(&mut db), ["well"]);
+    assert_eq!((claimed(&mut db, "busy", "a").len(), claimed(&mut db, "well", "a").len()), (0, 4));
+    settle_throttled(&mut db, "a", &first[1..]);
+    db.transaction(|tx| {
+        let latest = Timestamp::new((tx.clock_ms()? + 5000).div_euclid(1000)).to_string();
+        let (list, _) = list(tx, "busy", 10, 0)?;
+        assert_eq!(list.iter().filter(|one| one.attempts.len() == 1).count(), 4);
+        assert!(list.iter().all(|one| one.next_attempt_at.as_ref() <= Some(&latest)), "{list:?} {latest}");
+        tx.execute("UPDATE webhook_delivery SET next_at_ms = 0", &[])
+    })
+    .unwrap();
+    assert_eq!(all_due(&mut db), ["busy", "well"]);
+    for turn in 0..3 {
+        let alone = claimed(&mut db, "busy", "a");
+        assert_eq!((alone.len(), claimed(&mut db, "busy", "b").len()), (1, 0), "turn {turn}");
+        assert_eq!(all_due(&mut db), ["well"]);
+        settle_throttled(&mut db, "a", &alone);
+    }
+}
+
+#[test]
+fn a_throttled_webhook_goes_on_when_a_lease_has_run_out_and_has_all_its_places_after_the_minute() {
+    let place = tempfile::tempdir().unwrap();
+    let mut db = waiting(&Home::in_folder(place.path()).unwrap());
+    db.transaction(|tx| {
+        let until_ms = tx.clock_ms()? + TERM_MS;
+        tx.execute("UPDATE webhook_endpoint SET throttled_until_ms = ?1 WHERE id = 'busy'", &[until_ms.into()])
+    })
+    .unwrap();
+    assert_eq!(claimed(&mut db, "busy", "killed").len(), 1);
+    assert_eq!((claimed(&mut db, "busy", "b").len(), all_due(&mut db)), (0, vec!["well".to_owned()]));
+    db.transaction(|tx| {
+        let over_ms = tx.clock_ms()? - 1;
+        tx.execute("UPDATE webhook_delivery SET lease_until_ms = ?1 WHERE lease_owner = 'killed'", &[over_ms.into()])
+    })
+    .unwrap();
+    assert_eq!(all_due(&mut db), ["busy", "well"]);
+    assert_eq!((claimed(&mut db, "busy", "b").len(), claimed(&mut db, "busy", "c").len()), (1, 0));
+    db.transaction(|tx| {
+        let over_ms = tx.clock_ms()?;
+        tx.execute("UPDATE webhook_endpoint SET throttled_until_ms = ?1", &[over_ms.into()])
+    })
+    .unwrap();
+    assert_eq!(all_due(&mut db), ["busy", "well"]);
+    assert_eq!(claimed(&mut db, "busy", "b").len(), 3, "one is under way");
+}
+
+#[test]
+fn deliveries_under_way_are_counted_without_those_that_wait() {
+    let place = tempfile::tempdir().unwrap();
+    let home = Home::in_folder(place.path()).unwrap();
+    drop(home.connect(Access::Write).unwrap());
+    let db = rusqlite::Connection::open(home.database().unwrap()).unwrap();
+    let plan: String = db.query_row(&format!("EXPLAIN QUERY PLAN {UNDER_WAY}"), ("w", 0), |row| row.get(3)).unwrap();
+    assert!(plan.contains("webhook_delivery_leased (endpoint_id=? AND lease_until_ms>?)"), "{plan}");
+}
