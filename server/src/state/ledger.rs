@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::StateError;
-use super::db::{Db, Insert, Tx, Value};
+use super::db::{Db, Insert, Row, Tx, Value};
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,18 +189,11 @@ pub(super) fn check_ends(tx: &mut Tx<'_>) -> Result<(), StateError> {
             }
             continue;
         }
-        let before = if entries == 1 { GENESIS } else { row.digest(5)? };
-        let Some(kind) = row.text(7).ok().and_then(Kind::named) else { return broken("its kind is unknown") };
-        let entry = Entry {
-            request_id: row.text(6)?,
-            account,
-            kind,
-            amount: row.int(8)?,
-            key_id: row.maybe_text(10)?,
-            endpoint: row.maybe_text(11)?,
-            ts_ms: row.int(12)?,
+        let before = if entries == 1 { Some(GENESIS) } else { row.digest(5).ok() };
+        let (Some(before), Some((entry, after, hash))) = (before, entry_of(row, account, 6)) else {
+            return broken("a value of it is of another kind");
         };
-        if row.int(9)? != balance || row.digest(13)? != head || link(&before, &entry, entries, balance) != head {
+        if after != balance || hash != head || link(&before, &entry, entries, balance) != head {
             return broken("the account does not end with its last entry");
         }
     }
@@ -240,32 +233,39 @@ fn check_chain(tx: &mut Tx<'_>, account: i64) -> Result<(i64, i64, [u8; 32]), St
         for row in &page {
             let number = row.int(0)?;
             let broken = |what| StateError::BrokenLedger { account, entry: number, what };
-            let entry = Entry {
-                request_id: row.text(1)?,
-                account,
-                kind: row.text(2).ok().and_then(Kind::named).ok_or_else(|| broken("its kind is unknown"))?,
-                amount: row.int(3)?,
-                key_id: row.maybe_text(5)?,
-                endpoint: row.maybe_text(6)?,
-                ts_ms: row.int(7)?,
-            };
+            let read = entry_of(row, account, 1);
+            let (entry, after, hash) = read.ok_or_else(|| broken("a value of it is of another kind"))?;
             count += 1;
             sum = sum.checked_add(entry.amount).ok_or_else(|| broken("the sum passes 2^63"))?;
             if number != count {
                 return Err(broken("an entry is missing before it"));
             }
-            if sum != row.int(4)? {
+            if sum != after {
                 return Err(broken("the balance after it is not the sum so far"));
             }
-            if link(&head, &entry, count, sum) != row.digest(8)? {
+            if link(&head, &entry, count, sum) != hash {
                 return Err(broken("its hash does not fit"));
             }
-            head = row.digest(8)?;
+            head = hash;
         }
         if page.len() < usize::try_from(PAGE).expect("a page is small") {
             return Ok((count, sum, head));
         }
     }
+}
+
+/// The entry whose columns begin at `first`, the balance after it and its hash; `None` where a value is none of its column.
+fn entry_of(row: &Row, account: i64, first: usize) -> Option<(Entry<'_>, i64, [u8; 32])> {
+    let entry = Entry {
+        request_id: row.text(first).ok()?,
+        account,
+        kind: Kind::named(row.text(first + 1).ok()?)?,
+        amount: row.int(first + 2).ok()?,
+        key_id: row.maybe_text(first + 4).ok()?,
+        endpoint: row.maybe_text(first + 5).ok()?,
+        ts_ms: row.int(first + 6).ok()?,
+    };
+    Some((entry, row.int(first + 3).ok()?, row.digest(first + 7).ok()?))
 }
 
 fn link(head: &[u8; 32], entry: &Entry<'_>, number: i64, after: i64) -> [u8; 32] {
