@@ -252,7 +252,7 @@ impl State {
     }
 
     /// Commits ledger entry, balance, audit row and what is kept of the answer together and gives the balance after it.
-    /// `audit.bytes` counts the body without the digits of that balance. Until [`State::sent`] the answer counts as
+    /// `audit.bytes` counts the body without the digits of that balance. Until [`Unsent::end`] the answer counts as
     /// one that may be lost with this process.
     ///
     /// # Errors
