@@ -123,6 +123,9 @@ fn what_cannot_be_done_is_refused_as_the_public_api_refuses() {
         let reply = server.ask_admin(method, path, &admin, body);
         assert_eq!((reply.status, reply.error().1.as_str()), (status, reason), "{method} {path} {body}");
     }
+    let refused = server.ask_admin("GET", "/admin/v1/audit?stats=200", &admin, "").json();
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.contains("unknown field `stats`") && !message.contains("eserialize"), "{message}");
     server.ask_admin("DELETE", &format!("/admin/v1/keys/{id}"), &admin, "");
     assert_eq!(server.ask_admin("POST", &format!("/admin/v1/keys/{id}/rotate"), &admin, "").status, 409);
     let mut client = Client::connect(server.admin).unwrap();

@@ -94,18 +94,19 @@ fn a_stream_stands_under_the_key_that_its_first_message_says() {
 }
 
 #[test]
-fn who_had_not_said_a_key_when_the_server_stopped_has_a_row() {
+fn who_had_not_said_a_key_when_the_server_stopped_is_told_and_has_a_row() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let mut server = Process::start(&store, &[]);
-    let socket = Socket::open(server.address, "", &[]).unwrap();
+    let mut socket = Socket::open(server.address, "", &[]).unwrap();
     server.terminate();
-    assert_eq!(server.wait(), Some(0));
+    assert_eq!(socket.closing(), 1001);
     drop(socket);
+    assert_eq!(server.wait(), Some(0));
     let database = reader(&Home::in_folder(&Home::beside(&store)).unwrap());
     let sql = "SELECT count(*), max(status) FROM audit WHERE endpoint = '/v1/stream'";
     let found: (i64, u16) = database.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-    assert_eq!(found, (1, 499));
+    assert_eq!(found, (1, 503));
 }
 
 #[test]

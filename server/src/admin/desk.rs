@@ -102,8 +102,12 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
 /// The query of a request. A parameter that does not exist is refused: what was meant is not done by leaving it out.
 pub(super) fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
     let read = Query::<T>::try_from_uri(uri);
-    read.map(|Query(query)| query)
-        .map_err(|rejection| Problem::invalid(Reason::InvalidValue, None, rejection.body_text()))
+    read.map(|Query(query)| query).map_err(|rejection| {
+        // Without the library's own words before it.
+        let text = rejection.body_text();
+        let message = text.split_once(": ").map_or(text.as_str(), |(_, said)| said);
+        Problem::invalid(Reason::InvalidValue, None, message)
+    })
 }
 
 /// What a request says to a route that takes nothing but its path.

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::outbox::Outbox;
-use super::stream::{self, Ending};
+use super::stream;
 use super::webhook::deliver::Courier;
 use crate::gateway::Gateway;
 use crate::state::now_ms;
@@ -41,7 +41,7 @@ impl Running {
 
     /// Ends them: streams are told, deliveries under way may end for a while, what is known is written down.
     pub async fn stop(mut self) {
-        self.gateway.events().hub().end_all(Ending::Draining);
+        self.gateway.events().hub().drain();
         // Nobody listens when all of them have ended already.
         let _ = self.stop.send(true);
         while let Some(ended) = self.tasks.join_next().await {
@@ -71,7 +71,7 @@ async fn watch_over(gateway: Gateway, mut stop: watch::Receiver<bool>) {
         }
         let hub = gateway.events().hub();
         if gateway.is_draining() {
-            hub.end_all(Ending::Draining);
+            hub.drain();
         }
         let now_secs = now_ms() / 1000;
         hub.end_revoked(|caller| {

@@ -98,7 +98,10 @@ pub enum StateError {
         found: usize,
     },
     /// Something sealed does not open under the master key.
-    #[error("a stored secret does not open under the master key: put the original master.key back")]
+    #[error(
+        "a stored secret does not open under the master key: it or master.key was changed; put the original master.key \
+         back, or restore the state from a backup where that one is there"
+    )]
     Unsealed,
     /// No such key.
     #[error("there is no key with the id {0:?}: `headwater keys list` shows the ids")]

@@ -56,29 +56,17 @@ pub(crate) enum Comer {
 /// Runs a connection to its end.
 pub(crate) async fn run(socket: WebSocket, gateway: Gateway, comer: Comer) {
     let (mut sink, mut stream) = socket.split();
-    let caller = match comer {
-        Comer::Known(caller) => Ok(caller),
-        Comer::Unknown(opening, address) => {
-            let caller = introduced(&mut stream, &gateway, (&*opening, address)).await;
-            // The audit says of it what it says of a handshake with a key.
-            opening.end(match &caller {
-                Ok(_) => StatusCode::SWITCHING_PROTOCOLS.as_u16(),
-                Err(Over::Ended(_)) => Status::Unauthorized.http(),
-                Err(Over::Gone) => Status::ClientGone.http(),
-            });
-            caller.map(Some)
-        }
-    };
     let link = Arc::new(Link::default());
-    let registered = caller.and_then(|caller| Ok((gateway.events().hub().register(&link, caller.clone())?, caller)));
-    let (over, number) = match registered {
-        Ok((number, caller)) => {
+    let hub = gateway.events().hub();
+    let number = hub.register(&link);
+    let over = match admitted(&mut stream, &gateway, comer, (&link, number)).await {
+        Ok(caller) => {
             let connection_id = uuid::Uuid::now_v7().to_string();
             link.push(protocol::welcome(&connection_id, CONNECTIONS_PER_KEY).into());
             let dialogue = Dialogue::new(gateway.clone(), Arc::clone(&link), connection_id, caller);
-            (converse(&mut sink, &mut stream, dialogue, &link).await, Some(number))
+            converse(&mut sink, &mut stream, dialogue, &link).await
         }
-        Err(over) => (over, None),
+        Err(over) => over,
     };
     if let Over::Ended(ending) = over {
         let frame = CloseFrame { code: ending.code(), reason: Utf8Bytes::from_static(ending.reason()) };
@@ -91,9 +79,35 @@ pub(crate) async fn run(socket: WebSocket, gateway: Gateway, comer: Comer) {
         // A client that does not read it is left.
         let _ = timeout(CLOSE_TIME, farewell).await;
     }
-    if let Some(number) = number {
-        gateway.events().hub().unregister(number);
-    }
+    hub.unregister(number);
+}
+
+/// Who opens the connection with this number, once that is known.
+async fn admitted(
+    stream: &mut SplitStream<WebSocket>,
+    gateway: &Gateway,
+    comer: Comer,
+    (link, number): (&Link, u64),
+) -> Result<Option<Caller>, Over> {
+    let caller = match comer {
+        Comer::Known(caller) => caller,
+        Comer::Unknown(opening, address) => {
+            let caller = tokio::select! {
+                caller = introduced(stream, gateway, (&*opening, address)) => caller,
+                ending = link.ended() => Err(ending.into()),
+            };
+            // The audit says of it what it says of a handshake with a key.
+            opening.end(match &caller {
+                Ok(_) => StatusCode::SWITCHING_PROTOCOLS.as_u16(),
+                Err(Over::Ended(Ending::Draining)) => Status::ServiceUnavailable.http(),
+                Err(Over::Ended(_)) => Status::Unauthorized.http(),
+                Err(Over::Gone) => Status::ClientGone.http(),
+            });
+            Some(caller?)
+        }
+    };
+    gateway.events().hub().admit(number, caller.clone())?;
+    Ok(caller)
 }
 
 /// The first message says who it is.

@@ -70,6 +70,8 @@ pub(crate) struct Hub {
     connections: Mutex<HashMap<u64, Connection>>,
     next_connection: AtomicU64,
     most_connections: usize,
+    /// Whether the server stops.
+    is_draining: AtomicBool,
     /// Number of the next burst of events.
     bursts: AtomicU64,
     heads: ArcSwap<String>,
@@ -95,6 +97,8 @@ struct Group {
 
 struct Connection {
     link: Arc<Link>,
+    /// Whether it has a place among the streams: not until it is known whose it is.
+    is_admitted: bool,
     /// As it was when the stream opened.
     caller: Option<Caller>,
 }
@@ -113,6 +117,7 @@ impl Hub {
             published: watch::Sender::new(0),
             connections: Mutex::default(),
             next_connection: AtomicU64::new(1),
+            is_draining: AtomicBool::new(false),
             most_connections,
             bursts: AtomicU64::new(1),
             heads: ArcSwap::from_pointee("{}".to_owned()),
@@ -250,21 +255,35 @@ impl Hub {
         fallen
     }
 
-    /// Registers a connection.
-    pub fn register(&self, link: &Arc<Link>, caller: Option<Caller>) -> Result<u64, Ending> {
+    /// Registers a connection, which is told of the end of the server from now on.
+    pub fn register(&self, link: &Arc<Link>) -> u64 {
+        let number = self.next_connection.fetch_add(1, Ordering::Relaxed);
+        let connection = Connection { link: Arc::clone(link), is_admitted: false, caller: None };
+        self.connections().insert(number, connection);
+        // Either this is seen here, or the connection by who ends them all.
+        if self.is_draining.load(Ordering::SeqCst) {
+            link.end(Ending::Draining);
+        }
+        number
+    }
+
+    /// Gives a connection a place among the streams.
+    pub fn admit(&self, number: u64, caller: Option<Caller>) -> Result<(), Ending> {
         let key_id = caller.as_ref().map(Caller::key_id);
         let mut connections = self.connections();
-        if connections.len() >= self.most_connections {
+        let admitted = || connections.values().filter(|one| one.is_admitted);
+        if admitted().count() >= self.most_connections {
             return Err(Ending::Overloaded);
         }
         // Those that are being ended have had their turn.
-        let same = connections.values().filter(|one| one.key_id() == key_id && one.link.ending().is_none()).count();
+        let same = admitted().filter(|one| one.key_id() == key_id && one.link.ending().is_none()).count();
         if key_id.is_some() && same >= CONNECTIONS_PER_KEY {
             return Err(Ending::TooManyConnections);
         }
-        let number = self.next_connection.fetch_add(1, Ordering::Relaxed);
-        connections.insert(number, Connection { link: Arc::clone(link), caller });
-        Ok(number)
+        if let Some(connection) = connections.get_mut(&number) {
+            (connection.is_admitted, connection.caller) = (true, caller);
+        }
+        Ok(())
     }
 
     /// Forgets a connection.
@@ -281,10 +300,18 @@ impl Hub {
         }
     }
 
-    /// Ends every connection.
+    /// Ends every stream.
     pub fn end_all(&self, ending: Ending) {
-        for one in self.connections().values() {
+        for one in self.connections().values().filter(|one| one.is_admitted) {
             one.link.end(ending);
+        }
+    }
+
+    /// Ends every connection, and whichever comes from now on: the server stops.
+    pub fn drain(&self) {
+        self.is_draining.store(true, Ordering::SeqCst);
+        for one in self.connections().values() {
+            one.link.end(Ending::Draining);
         }
     }
 
