@@ -20,10 +20,16 @@ exec "$@" --remap-path-prefix "$HEADWATER_SOURCES=/headwater" --remap-path-prefi
 END
 chmod +x "$work/rustc"
 
+# Both at once: a file that is edited while the first is built would make a difference.
+mkdir -p "$work/one" "$work/second/folder"
+git ls-files -z --cached | tar --create --file "$work/sources.tar" --null --files-from -
+for folder in "$work/one" "$work/second/folder"; do
+    tar --extract --file "$work/sources.tar" --directory "$folder"
+done
+
 # $1: the folder of the sources; $2: the target folder.
 build() {
-    mkdir -p "$1" "$2/$profile"
-    git ls-files -z --cached | xargs -0 tar --create --file - | tar --extract --file - --directory "$1"
+    mkdir -p "$2/$profile"
     if [ "$profile" = debug ]; then
         # Links to what is built already, without anything of ours. Cargo writes its notes in place: they are copied.
         for part in deps build .fingerprint; do
