@@ -90,7 +90,7 @@ pub enum Status {
     InternalServerError,
     /// 502.
     BadGateway,
-    /// 503, `/readyz` only.
+    /// 503: an answer of `/readyz` only; in the audit a stream that ended with the server before it said its key.
     ServiceUnavailable,
     /// 504.
     GatewayTimeout,
