@@ -13,15 +13,15 @@ print(f"\nThe demo economy is in {store}. Addresses worth a look:\n")
 for each in highlights:
     print(f"  {each['blockchain']:<9} {each['address']:<44} {each['why']}")
 first = highlights[0]
-body = json.dumps({"blockchain": first["blockchain"], "address": first["address"], "limit": 5})
+who = {"blockchain": first["blockchain"], "address": first["address"]}
 print(f"""
 Ask over HTTP (your key is {key}):
 
-  curl -s http://{listen}/v1/counterparty -H 'X-API-Key: {key}' -H 'Content-Type: application/json' -d '{body}'
+  curl -s http://{listen}/v1/counterparty -H 'X-API-Key: {key}' -H 'Content-Type: application/json' -d '{json.dumps(who | {"limit": 5})}'
 
 in the shell, without a server:
 
-  {binary} query wallet-overview --store {store} --body '{body}'
+  {binary} query wallet-overview --store {store} --body '{json.dumps(who)}'
 
 in Python, after `pip install` of the wheel that `make wheel` builds:
 

@@ -16,6 +16,7 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
@@ -29,6 +30,7 @@ use mimalloc::MiMalloc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
+use tokio::sync::Notify;
 
 /// As in the binary.
 #[global_allocator]
@@ -188,7 +190,7 @@ fn fdatasync(folder: &Path, times: usize) -> io::Result<Vec<Duration>> {
 }
 
 /// Times of all calls. In a closed loop each connection calls again as soon as it is answered; at a rate, when its next
-/// call is due, and what it is late counts.
+/// call is due, and what it is late counts: in turn, so that calls come one by one.
 async fn drive(target: &Target, connections: u32, time: Duration, rate: Option<f64>) -> io::Result<Vec<Duration>> {
     let mut clients = Vec::new();
     for _ in 0..connections {
@@ -198,29 +200,42 @@ async fn drive(target: &Target, connections: u32, time: Duration, rate: Option<f
     }
     let start = Instant::now();
     let until = start + time;
-    let every = rate.map(|rate| Duration::from_secs_f64(f64::from(connections) / rate));
-    let mut running = Vec::new();
+    // Calls are numbered over all connections, which have their turns one after the other.
+    let due = move |call: u32| rate.map(|rate| start + Duration::from_secs_f64(f64::from(call) / rate));
+    let (mut running, mut bells) = (Vec::new(), Vec::new());
     for (number, mut client) in (0..).zip(clients) {
         let request = Arc::clone(&target.request);
-        let first = every.map(|every| start + every * number / connections);
+        let bell = Arc::new(Notify::new());
+        bells.push(Arc::clone(&bell));
         running.push(tokio::spawn(async move {
-            let (mut due, mut times) = (first, Vec::new());
-            while due.unwrap_or_else(Instant::now) < until {
-                if let Some(due) = due {
-                    tokio::time::sleep_until(due.into()).await;
+            let mut times = Vec::new();
+            for call in (number..).step_by(connections as usize) {
+                let started = due(call).unwrap_or_else(Instant::now);
+                if started >= until {
+                    break;
                 }
-                let started = due.unwrap_or_else(Instant::now);
+                while Instant::now() < started {
+                    bell.notified().await;
+                }
                 client.call(&request).await?;
                 times.push(started.elapsed());
-                due = due.zip(every).map(|(due, every)| due + every);
             }
             Ok::<_, io::Error>(times)
         }));
     }
+    // A thread of its own: the runtime's clock ticks in milliseconds, which would make bursts of the calls.
+    let ringing = thread::spawn(move || {
+        for (call, bell) in (0..).zip(bells.iter().cycle()) {
+            let Some(due) = due(call).filter(|due| *due < until) else { break };
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+            bell.notify_one();
+        }
+    });
     let mut times = Vec::new();
     for one in running {
         times.append(&mut one.await.map_err(io::Error::other)??);
     }
+    ringing.join().map_err(|_| io::Error::other("the clock of the calls panicked"))?;
     Ok(times)
 }
 
