@@ -37,6 +37,8 @@ use tokio::sync::Notify;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 const ROUNDS: usize = 5;
+/// How long a call at a rate may be held back, so that its clock does not take a core.
+const TICK: Duration = Duration::from_micros(100);
 const CREDITS: i64 = 1_000_000_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -227,7 +229,9 @@ async fn drive(target: &Target, connections: u32, time: Duration, rate: Option<f
     let ringing = thread::spawn(move || {
         for (call, bell) in (0..).zip(bells.iter().cycle()) {
             let Some(due) = due(call).filter(|due| *due < until) else { break };
-            thread::sleep(due.saturating_duration_since(Instant::now()));
+            while Instant::now() < due {
+                thread::sleep(TICK);
+            }
             bell.notify_one();
         }
     });

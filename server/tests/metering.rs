@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::Shutdown;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -342,13 +343,49 @@ fn a_full_disk_gives_no_success_without_its_row_and_is_got_over_without_a_restar
     let ready = server.send("GET", "/readyz", &[], "");
     assert_eq!((ready.status, ready.error().1.as_str()), (503, "storage_failed"));
     assert_eq!(server.gateway.state().book().held(), 0);
-    set("PRAGMA max_page_count = 1073741823");
+    let unwritten = probed_in_a_crowd(&server, || set("PRAGMA max_page_count = 1073741823"));
     assert_eq!(client.post("/v1/transactions", &key, QUIET).unwrap().status, 200);
     within(Duration::from_secs(2), "it is ready again", || server.send("GET", "/readyz", &[], "").status == 200);
     let charged = server.count("SELECT count(*) FROM credit_ledger WHERE kind = 'charge'");
     assert_eq!(charged, paid + 1);
     assert_eq!(server.count("SELECT sum(cost) FROM audit WHERE status = 200"), charged * 5);
     assert_eq!(server.count("SELECT count(*) FROM audit WHERE status = 502"), refused, "what was refused is recorded");
+    assert_eq!(server.count("SELECT count(*) FROM audit WHERE endpoint IS NULL"), unwritten);
     check_ledger(&server.home()).unwrap();
-    println!("a full disk: {paid} paid before it, {refused} refused on it, difference 0");
+    println!(
+        "a full disk: {paid} paid before it, {refused} refused on it, difference 0; probes answered while {unwritten} rows waited"
+    );
+}
+
+/// Calls until each waits for its row in the audit, asks whether the server lives, and gives the disk room again. The
+/// calls that were made.
+fn probed_in_a_crowd(server: &Server, make_room: impl FnOnce()) -> i64 {
+    let (made, answered, over) = (AtomicI64::new(0), AtomicI64::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut client = server.client();
+                while !over.load(Ordering::Relaxed) {
+                    made.fetch_add(1, Ordering::Relaxed);
+                    assert_eq!(client.send("GET", "/nothing", &[], b"").unwrap().status, 404);
+                    answered.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        let mut last = -1;
+        while last != answered.load(Ordering::Relaxed) {
+            last = answered.load(Ordering::Relaxed);
+            thread::sleep(Duration::from_secs(1));
+        }
+        for _ in 0..100 {
+            let asked = Instant::now();
+            assert_eq!(server.send("GET", "/healthz", &[], "").status, 200);
+            assert_eq!(server.send("GET", "/readyz", &[], "").status, 503);
+            assert!(asked.elapsed() < Duration::from_secs(5), "a probe waited for {:?}", asked.elapsed());
+        }
+        assert_eq!(answered.load(Ordering::Relaxed), last, "calls wait for their rows");
+        over.store(true, Ordering::Relaxed);
+        make_room();
+    });
+    made.into_inner()
 }

@@ -28,13 +28,14 @@ mod strict;
 mod telemetry;
 
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Instant;
 
 use headwater_engine::Desk;
 use headwater_ledger::Memory;
 use headwater_ledger::read::Generations;
-use tokio::sync::watch;
+use tokio::sync::Semaphore;
 
 use crate::events::{EventSettings, Events};
 use crate::routes;
@@ -126,7 +127,9 @@ struct Parts {
     telemetry: OnceLock<Telemetry>,
     limits: Limits,
     events: Events,
-    draining: watch::Sender<bool>,
+    is_draining: AtomicBool,
+    /// Room for the audit of probes that did not wait for it.
+    left_behind: Arc<Semaphore>,
 }
 
 /// Why the gateway cannot take traffic.
@@ -179,7 +182,8 @@ impl Gateway {
             events,
             metrics,
             telemetry: OnceLock::new(),
-            draining: watch::Sender::new(false),
+            is_draining: AtomicBool::new(false),
+            left_behind: Arc::new(Semaphore::new(record::LEFT_BEHIND)),
         }))
     }
 
@@ -240,7 +244,7 @@ impl Gateway {
 
     /// Whether the end has been announced.
     pub(crate) fn is_draining(&self) -> bool {
-        *self.0.draining.borrow()
+        self.0.is_draining.load(Ordering::Relaxed)
     }
 
     /// What of the configuration a request meets.
@@ -260,13 +264,7 @@ impl Gateway {
 
     /// Tells `/readyz` that no more traffic should come.
     pub fn drain(&self) {
-        self.0.draining.send_replace(true);
-    }
-
-    /// Resolves when no more traffic should come: what lives longer than a request ends then.
-    pub async fn until_draining(&self) {
-        // The sender lives as long as the gateway.
-        let _ = self.0.draining.subscribe().wait_for(|draining| *draining).await;
+        self.0.is_draining.store(true, Ordering::Relaxed);
     }
 
     /// Whether traffic may come.
@@ -274,7 +272,7 @@ impl Gateway {
     /// # Errors
     /// When it may not, why.
     pub async fn ready(&self) -> Result<(), NotReady> {
-        if *self.0.draining.borrow() {
+        if self.is_draining() {
             return Err(NotReady::Draining);
         }
         let ledgers = Arc::clone(&self.0.ledgers);

@@ -25,6 +25,10 @@ use crate::state::{AuditRow, Caller};
 
 pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const QUEUE_WAIT: HeaderName = HeaderName::from_static("x-queue-wait-ms");
+/// Paths that ask whether the server lives.
+const PROBES: [&str; 2] = ["/healthz", "/readyz"];
+/// Most rows of the audit that probes leave behind.
+pub(super) const LEFT_BEHIND: usize = 1024;
 
 /// Routes, with what every request gets around them.
 #[derive(Clone)]
@@ -156,10 +160,26 @@ async fn carry(
             "answered"
         );
         if !gateway.state().note(&row) {
-            Box::pin(hand_over(gateway, row)).await;
+            Box::pin(wait_for_room(gateway, row)).await;
         }
     }
     response
+}
+
+/// Hands a row of the audit over where too many wait. Probes leave theirs behind as far as there is room: a server that
+/// is silent because its disk is full would be killed, and the rows that wait with it.
+async fn wait_for_room(gateway: &Gateway, row: AuditRow) {
+    let is_probe = row.endpoint.is_some_and(|endpoint| PROBES.contains(&endpoint));
+    match Arc::clone(&gateway.0.left_behind).try_acquire_owned() {
+        Ok(room) if is_probe => {
+            let gateway = gateway.clone();
+            tokio::spawn(async move {
+                hand_over(&gateway, row).await;
+                drop(room);
+            });
+        }
+        _ => hand_over(gateway, row).await,
+    }
 }
 
 /// The row in the audit of a request that is answered before it is known who calls. It is written when this is dropped.
