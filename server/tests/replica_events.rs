@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use headwater_server::events::webhook::sign::Secret;
 use headwater_server::state::Access;
+use serde_json::json;
 
 use crate::support::live::{Live, Received, Receiver, Socket, call, webhook};
 use crate::support::replicas::Replicas;
@@ -305,4 +306,32 @@ fn postgres_a_receiver_that_has_too_much_is_sent_one_at_a_time_by_all_replicas()
     );
     // As many as had a place before the first was answered may come together, and no others.
     assert!(again == 1 && beside[CAP..].iter().all(|others| *others == 0), "{again} {beside:?}");
+}
+
+#[test]
+fn a_change_of_a_webhook_leaves_what_another_replica_changed() {
+    let live = Live::new();
+    let replicas = Replicas::start(1, &live.store(), &LOCAL);
+    let (_, key) = replicas.key();
+    let address = replicas.servers[0].address;
+    let receiver = Receiver::start(|_| OK.to_owned());
+    let path = format!("/v1/webhooks/{}", webhook(address, &key, &receiver.url("a")).0);
+    let changed = json!({"target_url": receiver.url("b")}).to_string();
+    let mut db = replicas.home.connect(Access::Write).unwrap();
+    let reply = thread::scope(|scope| {
+        // Another replica disables it, and has not yet committed that when the change comes.
+        let change = db.transaction(|tx| {
+            tx.execute("UPDATE webhook_endpoint SET status = 'disabled', status_reason = 'gone'", &[])?;
+            let change = scope.spawn(|| call(address, "PATCH", &path, &key, &changed));
+            thread::sleep(Duration::from_millis(500));
+            Ok(change)
+        });
+        change.unwrap().join().unwrap()
+    });
+    assert_eq!(reply.status, 200, "{}", String::from_utf8_lossy(&reply.body));
+    for view in [reply.json(), call(address, "GET", &path, &key, "").json()] {
+        let data = &view["data"];
+        assert_eq!((&data["status"], &data["status_reason"]), (&json!("disabled"), &json!("gone")), "{data}");
+        assert_eq!(data["target_url"], receiver.url("b"));
+    }
 }

@@ -122,7 +122,7 @@ impl Events {
         self.origins.iter().any(|one| one.eq_ignore_ascii_case(origin))
     }
 
-    /// How many streams are open.
+    /// How many streams are open, those included that have not said yet who they are.
     pub fn open_streams(&self) -> usize {
         self.hub.open()
     }

@@ -25,6 +25,8 @@ use crate::state::{StateError, Tx, now_ms, sums};
 const LOOK: Duration = Duration::from_millis(50);
 /// Steps that are followed before they are committed.
 const STEPS: usize = 16;
+/// Deliveries that go into one commit, unless a single step makes more: charges wait for each commit.
+const DELIVERIES: usize = 5000;
 /// How long a failure is left before the next try.
 const AGAIN: Duration = Duration::from_secs(1);
 /// How often webhooks that another server changed are looked for.
@@ -206,10 +208,29 @@ impl Outbox {
     /// Commits what was found, however often it takes, and then tells it. Where it is told to stop before, the next
     /// server finds it again.
     async fn commit(&mut self, found: Vec<Found>, stop: &mut watch::Receiver<bool>) {
-        let (Some(first), Some(last)) = (found.first(), found.last()) else { return };
+        for part in parts(&found) {
+            if !self.write_down(part, stop).await {
+                return;
+            }
+        }
+        let gateway = self.gateway.clone();
+        let published = tokio::task::spawn_blocking(move || gateway.events().hub().publish(found)).await;
+        let Ok(behind) = published else {
+            tracing::error!("telling the streams panicked: all of them are ended, and none misses an event in silence");
+            self.gateway.events().hub().end_all(super::stream::Ending::Overloaded);
+            return;
+        };
+        for behind in behind {
+            self.gateway.events().spawn(Replay::of(self.gateway.clone(), behind).run());
+        }
+    }
+
+    /// Commits some of it; gives `false` where it is told to stop before.
+    async fn write_down(&mut self, found: &[Found], stop: &mut watch::Receiver<bool>) -> bool {
+        let (Some(first), Some(last)) = (found.first(), found.last()) else { return true };
         let steps = (first.position - 1, last.position);
         let mut rows: Arc<[Row]> = found.iter().flat_map(rows_of).collect();
-        let mut webhooks = self.webhooks.clone();
+        let mut webhooks = self.webhooks.clone().map_or(Webhooks::Unknown, Webhooks::AsRead);
         let prune = self.pruned.elapsed() >= PRUNING;
         if prune {
             self.pruned = tokio::time::Instant::now();
@@ -217,7 +238,7 @@ impl Outbox {
         loop {
             let (batch, known) = (Arc::clone(&rows), webhooks.clone());
             let write = move |tx: &mut Tx<'_>| {
-                let written = write(tx, &batch, steps.1, known.as_ref())?;
+                let written = write(tx, &batch, steps.1, &known)?;
                 if prune {
                     cursors::prune(tx, now_ms())?;
                 }
@@ -226,46 +247,39 @@ impl Outbox {
             match self.gateway.state().write(write).await {
                 Ok(Written::Done) => break,
                 // Webhooks that were made or changed before these steps, and that this server had not heard of.
-                Ok(Written::Stale) => match self.address_anew(&found, steps).await {
-                    Ok((fingerprint, addressed)) => {
+                Ok(Written::Stale) => match self.address_anew(found, steps).await {
+                    Ok(addressed) => {
                         tracing::debug!(position = steps.1, "webhooks changed while events were made for them");
-                        (webhooks, rows) = (Some(fingerprint), addressed);
+                        (webhooks, rows) = (Webhooks::ReadSince, addressed);
                         self.gateway.events().webhooks_have_changed();
                     }
                     Err(()) if waited(stop).await => {}
-                    Err(()) => return,
+                    Err(()) => return false,
                 },
                 Err(error) => {
                     self.recurring.met("events could not be committed: they wait", &error);
                     if !waited(stop).await {
-                        return;
+                        return false;
                     }
                 }
             }
         }
-        for behind in self.gateway.events().hub().publish(found) {
-            self.gateway.events().spawn(Replay::of(self.gateway.clone(), behind).run());
-        }
         if rows.iter().any(|row| !row.webhooks.is_empty()) {
             self.gateway.events().wake_deliveries();
         }
+        true
     }
 
     /// The rows of some steps for the webhooks as they are now.
-    async fn address_anew(
-        &self,
-        found: &[Found],
-        (behind, until): (u64, u64),
-    ) -> Result<(endpoints::Fingerprint, Arc<[Row]>), ()> {
-        let read = self.gateway.read_state(|tx| Ok((endpoints::fingerprint(tx)?, endpoints::watched(tx)?)));
-        let (fingerprint, watched) = read.await.map_err(|error| {
+    async fn address_anew(&self, found: &[Found], (behind, until): (u64, u64)) -> Result<Arc<[Row]>, ()> {
+        let watched = self.gateway.read_state(endpoints::watched).await.map_err(|error| {
             self.recurring.met("webhooks could not be read", &error);
         })?;
         let told: Vec<Row> = found.iter().flat_map(rows_of).map(Row::without_webhooks).collect();
         let gateway = self.gateway.clone();
         let made = tokio::task::spawn_blocking(move || made_for(&gateway, watched, behind, until));
         match made.await {
-            Ok(Ok(made)) => Ok((fingerprint, made.into_iter().chain(told).collect())),
+            Ok(Ok(made)) => Ok(made.into_iter().chain(told).collect()),
             Ok(Err(error)) => {
                 self.recurring.met("events could not be made anew", &error);
                 Err(())
@@ -311,6 +325,22 @@ fn rows_of(found: &Found) -> Vec<Row> {
     found.made.iter().map(|made| Row::new(found.position, &made.event, made.webhooks.clone())).collect()
 }
 
+/// Steps that are committed together: as many as make [`DELIVERIES`], and one at least.
+fn parts(found: &[Found]) -> Vec<&[Found]> {
+    let mut parts = Vec::new();
+    let (mut begin, mut deliveries) = (0, 0);
+    for (place, one) in found.iter().enumerate() {
+        let more: usize = one.made.iter().map(|made| made.webhooks.len()).sum();
+        if place > begin && deliveries + more > DELIVERIES {
+            parts.push(&found[begin..place]);
+            (begin, deliveries) = (place, 0);
+        }
+        deliveries += more;
+    }
+    parts.push(&found[begin..]);
+    parts
+}
+
 /// What some steps make for webhooks, whatever was made of them before.
 fn made_for(gateway: &Gateway, watched: Vec<endpoints::Watched>, behind: u64, until: u64) -> Result<Vec<Row>, Error> {
     let (mut steps, mut reached) = (Vec::<Arc<FeedStep>>::new(), behind);
@@ -334,6 +364,18 @@ fn made_for(gateway: &Gateway, watched: Vec<endpoints::Watched>, behind: u64, un
     Ok(rows)
 }
 
+/// The webhooks that rows were made for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Webhooks {
+    /// None were read.
+    Unknown,
+    /// As they were when they were read, which may have been long before the steps were found.
+    AsRead(endpoints::Fingerprint),
+    /// As they were at some moment after the steps were found. What changed behind that does not concern these steps, and
+    /// is not looked at: however often webhooks change, events go out.
+    ReadSince,
+}
+
 /// Whether rows were written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Written {
@@ -343,16 +385,16 @@ enum Written {
     Stale,
 }
 
-fn write(
-    tx: &mut Tx<'_>,
-    rows: &[Row],
-    position: u64,
-    webhooks: Option<&endpoints::Fingerprint>,
-) -> Result<Written, StateError> {
+fn write(tx: &mut Tx<'_>, rows: &[Row], position: u64, webhooks: &Webhooks) -> Result<Written, StateError> {
     let now = now_ms();
     let is_first = locked_position(tx)? < position;
     if is_first {
-        if Some(&endpoints::fingerprint(tx)?) != webhooks {
+        let is_known = match webhooks {
+            Webhooks::Unknown => false,
+            Webhooks::AsRead(fingerprint) => endpoints::fingerprint(tx)? == *fingerprint,
+            Webhooks::ReadSince => true,
+        };
+        if !is_known {
             return Ok(Written::Stale);
         }
         let existing = if rows.iter().any(|row| row.body.is_some()) { endpoints::ids(tx)? } else { BTreeSet::new() };
@@ -455,4 +497,64 @@ fn set_position(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
     let position = i64::try_from(position).unwrap_or(i64::MAX);
     tx.execute("UPDATE outbox_position SET position = ?2 WHERE name = ?1", &[NAME.into(), position.into()])?;
     sums::renew(tx, &sums::POSITIONS, &[NAME.into()])
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_engine::events::EventType;
+    use headwater_types::Timestamp;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::events::stream::Made;
+    use crate::events::webhook::endpoints::{Endpoint, EndpointStatus};
+    use crate::state::{Access, Environment, Home};
+
+    fn add_webhook(tx: &mut Tx<'_>, key_id: &str, id: &str) -> Result<(), StateError> {
+        let endpoint = Endpoint {
+            id: id.to_owned(),
+            target_url: "https://hooks.example.com/".to_owned(),
+            event_type: "large_transfer".to_owned(),
+            filters: Value::Null,
+            status: EndpointStatus::Active,
+            status_reason: None,
+            created_at_ms: 1,
+        };
+        assert!(endpoints::create(tx, (1, key_id), &endpoint, b"sealed")?);
+        Ok(())
+    }
+
+    #[test]
+    fn events_go_out_however_often_webhooks_change() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        let key = home.office("test", |office| office.create_key("k", Environment::Live, 0, None)).unwrap().id;
+        let mut db = home.connect(Access::Write).unwrap();
+        let written = db.transaction(|tx| {
+            stored_position(tx, 4)?;
+            let known = Webhooks::AsRead(endpoints::fingerprint(tx)?);
+            let unchanged = write(tx, &[], 5, &known)?;
+            add_webhook(tx, &key, "a")?;
+            // Not heard of when the events were made; then read, and changed once more.
+            let stale = [write(tx, &[], 6, &known)?, write(tx, &[], 6, &Webhooks::Unknown)?];
+            add_webhook(tx, &key, "b")?;
+            Ok((unchanged, stale, write(tx, &[], 6, &Webhooks::ReadSince)?, locked_position(tx)?))
+        });
+        assert_eq!(written.unwrap(), (Written::Done, [Written::Stale; 2], Written::Done, 6));
+    }
+
+    #[test]
+    fn a_commit_takes_no_more_deliveries_than_it_may_or_one_step() {
+        let found = |position: u64, webhooks: usize| {
+            let (event_type, timestamp) = (EventType::LargeTransfer, Timestamp::new(1));
+            let event = Event { id: String::new(), event_type, seq: 1, timestamp, data: Value::Null };
+            let made = Made { event, webhooks: vec!["w".into(); webhooks], listeners: Vec::new() };
+            Found { position, made: vec![made] }
+        };
+        let found =
+            [(1, 1), (2, DELIVERIES - 1), (3, 1), (4, 2 * DELIVERIES), (5, 0), (6, 0)].map(|(at, n)| found(at, n));
+        let parts: Vec<Vec<u64>> =
+            parts(&found).into_iter().map(|part| part.iter().map(|one| one.position).collect()).collect();
+        assert_eq!(parts, [vec![1, 2], vec![3], vec![4], vec![5, 6]]);
+    }
 }

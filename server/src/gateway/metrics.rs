@@ -140,7 +140,11 @@ impl Metrics {
         registry.register("state_waiting", "Operations that wait for the writer of the state", metrics.waiting.clone());
         registry.register("state_commit_seconds", "Commits of the state", state.commits().clone());
         registry.register("ledger_generation", "Generation of the store that answers", metrics.generation.clone());
-        registry.register("streams_open", "Streams that are open", metrics.streams.clone());
+        registry.register(
+            "streams_open",
+            "Streams that are open, those included that have not said yet who they are",
+            metrics.streams.clone(),
+        );
         registry.register("webhook_deliveries_pending", "Deliveries that wait", metrics.deliveries.clone());
         registry.register(
             "chain_lag_seconds",

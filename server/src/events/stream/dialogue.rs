@@ -124,18 +124,19 @@ impl Dialogue {
         };
         warnings.extend(protocol::unknown_fields(unknown));
         let greeting = protocol::subscribed(id, &name, &warnings);
-        let mut held = Held { subscription, listener, since: Arc::default() };
-        match cursor {
-            Some(cursor) => {
-                self.link.push(greeting.into());
-                self.replay(&held, cursor, None);
-            }
-            None => {
-                let position = self.join(held.subscription.clone(), held.listener.clone(), greeting).await?;
-                held.since = Arc::new(OnceLock::from(Since { position, event: None }));
-            }
+        let held = Held { subscription: subscription.clone(), listener: listener.clone(), since: Arc::default() };
+        let since = Arc::clone(&held.since);
+        if let Some(cursor) = cursor {
+            self.link.push(greeting.into());
+            self.replay(&held, cursor, None);
+            self.subscriptions.insert(name, held);
+            return Ok(());
         }
+        // Held before it listens: where the connection is over meanwhile, `end` tells it so.
         self.subscriptions.insert(name, held);
+        let position = self.join(subscription, listener, greeting).await?;
+        // Set once: nothing else was asked of this subscription yet.
+        let _ = since.set(Since { position, event: None });
         Ok(())
     }
 
@@ -243,5 +244,64 @@ impl Dialogue {
         if !self.subscriptions.is_empty() {
             self.sweep().await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::poll;
+    use headwater_ledger::Store;
+    use headwater_ledger::store::Writer;
+    use tokio::sync::oneshot;
+    use tokio::task::spawn_blocking;
+
+    use super::*;
+    use crate::gateway::Settings;
+    use crate::state::{Home, Options, State};
+
+    const SUBSCRIBE: &str = r#"{"action": "subscribe", "id": "1", "event_type": "large_transfer", "filters": {}}"#;
+
+    fn gateway(place: &std::path::Path) -> Gateway {
+        drop(Writer::open_or_create(place.join("demo")).unwrap());
+        let ledgers = Arc::new(Store::open(place.join("demo")).unwrap());
+        let home = Home::in_folder(&place.join("state")).unwrap();
+        let state = State::start(&home, Options::default(), Box::new(|| {})).unwrap();
+        Gateway::new(ledgers, state, Settings::default())
+    }
+
+    #[test]
+    fn a_connection_that_ends_while_it_subscribes_leaves_nobody_listening() {
+        let place = tempfile::tempdir().unwrap();
+        let gateway = gateway(place.path());
+        // One thread that may block: what is put on it is done in order.
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut dialogue = Dialogue::new(gateway.clone(), Arc::default(), "c".to_owned(), None);
+            // Holds the thread from when it begins until it may go on.
+            let gate = || {
+                let ((started, begun), (go_on, held)) = (oneshot::channel(), oneshot::channel::<()>());
+                spawn_blocking(move || (started.send(()), held.blocking_recv()));
+                (begun, go_on)
+            };
+            let (_, go_on) = gate();
+            let mut hearing = Box::pin(dialogue.hear(SUBSCRIBE));
+            assert!(poll!(&mut hearing).is_pending());
+            let (begun, put_on) = gate();
+            go_on.send(()).unwrap();
+            begun.await.unwrap();
+            // The filters are read; now it waits to be put on the board, and is broken off.
+            assert!(poll!(&mut hearing).is_pending());
+            drop(hearing);
+            tokio::join!(dialogue.end(), async { put_on.send(()).unwrap() });
+            spawn_blocking(|| ()).await.unwrap();
+            assert_eq!(gateway.events().hub().listening(), 0);
+            // One that is not broken off does listen.
+            let mut dialogue = Dialogue::new(gateway.clone(), Arc::default(), "d".to_owned(), None);
+            dialogue.hear(SUBSCRIBE).await.unwrap();
+            assert_eq!(gateway.events().hub().listening(), 1);
+            dialogue.end().await;
+            assert_eq!(gateway.events().hub().listening(), 0);
+        });
     }
 }

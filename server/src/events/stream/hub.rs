@@ -34,6 +34,13 @@ pub(crate) struct Listener {
     pub behind: Arc<AtomicBool>,
 }
 
+impl Listener {
+    /// Whether it is to be told anything more.
+    pub fn is_there(&self) -> bool {
+        self.live.load(Ordering::Acquire) && self.link.ending().is_none()
+    }
+}
+
 /// A listener that was told only some of a long burst: it is told the rest as it reads.
 pub(crate) struct Behind {
     pub listener: Listener,
@@ -155,11 +162,13 @@ impl Hub {
     }
 
     /// Tells a listener of what comes from now on, and gives the position of now. The greeting is said first: no event
-    /// comes before it, and none that happens behind it is left out.
+    /// comes before it, and none that happens behind it is left out. One that is over already does not join.
     pub fn join(&self, subscription: Subscription, listener: Listener, greeting: String) -> u64 {
         let mut board = self.board();
         listener.link.push(greeting.into());
-        board.group(subscription).listeners.push(listener);
+        if listener.is_there() {
+            board.group(subscription).listeners.push(listener);
+        }
         board.position
     }
 
@@ -168,7 +177,7 @@ impl Hub {
         let mut board = self.board();
         // A step that could not be followed to its end has been told to those who listened then.
         let there = board.begun && board.position == position && board.unfinished.is_empty();
-        if there {
+        if there && listener.is_there() {
             listener.behind.store(false, Ordering::Release);
             board.group(subscription).listeners.push(listener);
         }
@@ -184,11 +193,11 @@ impl Hub {
         (left, board.position)
     }
 
-    /// Takes out listeners that want no more.
+    /// Takes out listeners that are there no more.
     pub fn sweep(&self) {
         let mut board = self.board();
         for group in board.groups.values_mut() {
-            group.listeners.retain(|listener| listener.live.load(Ordering::Acquire));
+            group.listeners.retain(Listener::is_there);
         }
         board.forget_empty();
     }
@@ -211,7 +220,7 @@ impl Hub {
     }
 
     /// Tells the streams, and gives those that could not be told all of it at once, which do not listen any more. What is
-    /// told has been committed.
+    /// told has been committed. Takes long where many events meet many streams: for threads that may block.
     pub fn publish(&self, found: Vec<Found>) -> Vec<Behind> {
         let burst = self.bursts.fetch_add(1, Ordering::Relaxed);
         let mut behind: Vec<(Listener, u64, Option<String>)> = Vec::new();
@@ -224,7 +233,7 @@ impl Hub {
             // Stable: the events of one subscription stay in their order.
             told.sort_by_key(|(listener, ..)| listener.order);
             for (place, (listener, event, body)) in told.iter().enumerate() {
-                if !listener.live.load(Ordering::Acquire) || listener.behind.load(Ordering::Acquire) {
+                if !listener.is_there() || listener.behind.load(Ordering::Acquire) {
                     continue;
                 }
                 let message = protocol::event(&listener.subscription, event.seq, body);
@@ -315,7 +324,7 @@ impl Hub {
         }
     }
 
-    /// Streams that are open.
+    /// Streams that are open, those included that have not said yet who they are.
     pub fn open(&self) -> usize {
         self.connections().len()
     }
@@ -328,6 +337,12 @@ impl Hub {
     /// Sets the highest blocks.
     pub fn set_heads(&self, heads: String) {
         self.heads.store(Arc::new(heads));
+    }
+
+    /// How many listen.
+    #[cfg(test)]
+    pub(super) fn listening(&self) -> usize {
+        self.board().groups.values().map(|group| group.listeners.len()).sum()
     }
 
     fn board(&self) -> MutexGuard<'_, Board> {

@@ -12,6 +12,8 @@ mod replay;
 mod tickets;
 
 pub(crate) use connection::{Comer, run};
+#[cfg(test)]
+pub(crate) use hub::Made;
 pub(crate) use hub::{Found, Hub};
 pub(crate) use protocol::{Ending, FRAME_BYTES, MESSAGE_BYTES, PATH, SUBPROTOCOL};
 pub(crate) use replay::Replay;

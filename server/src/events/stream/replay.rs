@@ -1,6 +1,5 @@
 //! Tells a subscription what it missed, by reading the feed again: the same feed makes the same events.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -142,7 +141,7 @@ impl Replay {
     }
 
     fn is_wanted(&self) -> bool {
-        self.listener.live.load(Ordering::Acquire) && self.listener.link.ending().is_none()
+        self.listener.is_there()
     }
 
     /// Reads some steps and makes their events; gives them and the position that was reached.

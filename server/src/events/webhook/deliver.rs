@@ -40,6 +40,8 @@ const FAREWELL: Duration = Duration::from_secs(5);
 const LEASE_SECS: i64 = 30;
 /// How often what is too old is looked for.
 const PRUNING: Duration = Duration::from_mins(1);
+/// How long what is too old is left where there is more of it: deliveries and charges have their turn.
+const PAUSE: Duration = Duration::from_millis(10);
 
 const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
@@ -79,19 +81,21 @@ impl Courier {
 
     /// Runs until it is told to stop.
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
-        let mut pruned = tokio::time::Instant::now();
+        let (mut pruned, mut longest) = (tokio::time::Instant::now(), LOOK);
         while !*stop.borrow() {
             match self.turn().await {
                 Ok(true) => {}
-                Ok(false) => self.wait(&mut stop).await,
+                Ok(false) => self.wait(&mut stop, longest).await,
                 Err(error) => {
                     self.recurring.met("deliveries could not be read or written down", &error);
                     tokio::time::sleep(AGAIN).await;
                 }
             }
             if pruned.elapsed() >= PRUNING {
-                self.prune().await;
-                pruned = tokio::time::Instant::now();
+                longest = if self.prune().await { PAUSE } else { LOOK };
+                if longest == LOOK {
+                    pruned = tokio::time::Instant::now();
+                }
             }
         }
         self.stop().await;
@@ -160,7 +164,7 @@ impl Courier {
     }
 
     /// Waits for an end, for news, or for a while.
-    async fn wait(&mut self, stop: &mut watch::Receiver<bool>) {
+    async fn wait(&mut self, stop: &mut watch::Receiver<bool>, longest: Duration) {
         let gateway = self.gateway.clone();
         tokio::select! {
             _ = stop.changed() => {}
@@ -172,7 +176,7 @@ impl Courier {
                     self.note(ended);
                 }
             }
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(longest) => {}
         }
     }
 
@@ -216,26 +220,21 @@ impl Courier {
             })
             .collect();
         if secrets.is_empty() {
-            // What cannot be signed is not sent; it stays due until its lease has run out.
+            // What cannot be signed is not sent: it is due again when its lease has run out, until it is too old. No attempt is
+            // counted, since none was made.
             return;
         }
         let task = self.under_way.spawn(deliver(Arc::clone(&self.egress), self.pace, claim.clone(), secrets));
         self.claimed.insert(task.id(), claim);
     }
 
-    async fn prune(&self) {
-        loop {
-            let pruned =
-                self.gateway.state().write(|tx| Ok(deliveries::prune(tx, now_ms())? | prune_tickets(tx)?)).await;
-            match pruned {
-                Ok(true) => {}
-                Ok(false) => return,
-                Err(error) => {
-                    self.recurring.met("old deliveries and tickets could not be removed", &error);
-                    return;
-                }
-            }
-        }
+    /// Removes some of what is too old; gives whether there may be more.
+    async fn prune(&self) -> bool {
+        let pruned = self.gateway.state().write(|tx| Ok(deliveries::prune(tx, now_ms())? | prune_tickets(tx)?)).await;
+        pruned.unwrap_or_else(|error| {
+            self.recurring.met("old deliveries and tickets could not be removed", &error);
+            false
+        })
     }
 
     /// Lets deliveries under way end for a while, then breaks them off: others make them.

@@ -246,9 +246,9 @@ fn judge(
         }
         Verdict::Disabled(why) => {
             tx.execute(
-                "UPDATE webhook_endpoint SET status = 'disabled', status_reason = ?2, updated_at_ms = ?3
+                "UPDATE webhook_endpoint SET status = 'disabled', status_reason = ?2
                  WHERE id = ?1 AND status = 'active'",
-                &[endpoint_id.into(), why.name().into(), now_ms.into()],
+                &[endpoint_id.into(), why.name().into()],
             )?;
             sums::renew(tx, &sums::WEBHOOKS, &[endpoint_id.into()])?;
         }
@@ -311,43 +311,63 @@ fn tell_anew(tx: &mut Tx<'_>, event: &Addressed<'_>) -> Result<(), StateError> {
     Ok(())
 }
 
-/// Deliveries that are made again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Again {
-    /// How many.
-    pub count: u64,
-    /// The event of the last one, where there may be more behind it.
-    pub last: Option<String>,
+/// A place among the deliveries of a webhook: when one was made (Unix milliseconds), and its event.
+pub(crate) type DeliveryPlace = (i64, String);
+
+/// Some deliveries of a webhook.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Events of those that do not wait.
+    pub settled: Vec<String>,
+    /// The last one that was looked at, where there may be more behind it.
+    pub last: Option<DeliveryPlace>,
 }
 
-/// Sends again what was made between two times (Unix milliseconds, both included) and is not waiting anyway: some of it,
-/// in order of the events and behind one of them.
-pub(crate) fn replay(
+/// In the order of an index, so that each look reads its own rows and no others.
+const MADE: &str = "SELECT created_at_ms, event_id, status FROM webhook_delivery
+    WHERE endpoint_id = ?1 AND (created_at_ms, event_id) > (?2, ?3) AND created_at_ms <= ?4
+    ORDER BY created_at_ms, event_id LIMIT ?5";
+
+/// Looks at some of what was made for a webhook behind a place and up to a time.
+pub(crate) fn made(
     tx: &mut Tx<'_>,
     endpoint_id: &str,
-    (from_ms, to_ms): (i64, i64),
-    behind: &str,
-) -> Result<Again, StateError> {
+    behind: &DeliveryPlace,
+    to_ms: i64,
+) -> Result<Found, StateError> {
+    let (behind_ms, event) = behind;
+    let rows =
+        tx.rows(MADE, &[endpoint_id.into(), (*behind_ms).into(), event.as_str().into(), to_ms.into(), SOME.into()])?;
+    let mut found = Found::default();
+    for row in &rows {
+        if row.text(2)? != "pending" {
+            found.settled.push(row.text(1)?.to_owned());
+        }
+    }
+    if let Some(last) = rows.last().filter(|_| rows.len() as u64 >= SOME.unsigned_abs()) {
+        found.last = Some((last.int(0)?, last.text(1)?.to_owned()));
+    }
+    Ok(found)
+}
+
+/// Sends some events again that are not waiting anyway; gives how many.
+pub(crate) fn replay(tx: &mut Tx<'_>, endpoint_id: &str, events: &[String]) -> Result<u64, StateError> {
     super::endpoints::hold(tx, endpoint_id)?;
     let due_ms = tx.clock_ms()?;
-    let again = tx.rows(
-        "SELECT event_id FROM webhook_delivery
-         WHERE endpoint_id = ?1 AND created_at_ms BETWEEN ?2 AND ?3 AND status <> 'pending' AND event_id > ?4
-         ORDER BY event_id LIMIT ?5 /*lock*/",
-        &[endpoint_id.into(), from_ms.into(), to_ms.into(), behind.into(), SOME.into()],
-    )?;
-    for row in &again {
-        let delivery = [row.text(0)?.into(), endpoint_id.into()];
-        tx.execute(
+    let mut count = 0;
+    for event in events {
+        let delivery = [event.into(), endpoint_id.into()];
+        let changed = tx.execute(
             "UPDATE webhook_delivery SET status = 'pending', attempts = 0, next_at_ms = ?3, finished_at_ms = NULL
-             WHERE event_id = ?1 AND endpoint_id = ?2",
+             WHERE event_id = ?1 AND endpoint_id = ?2 AND status <> 'pending'",
             &[delivery[0], delivery[1], due_ms.into()],
         )?;
-        sums::renew(tx, &sums::DELIVERIES, &delivery)?;
+        if changed > 0 {
+            sums::renew(tx, &sums::DELIVERIES, &delivery)?;
+        }
+        count += changed;
     }
-    let count = again.len() as u64;
-    let last = again.last().filter(|_| count == SOME.unsigned_abs()).map(|row| row.text(0)).transpose()?;
-    Ok(Again { count, last: last.map(str::to_owned) })
+    Ok(count)
 }
 
 /// Removes some deliveries of a webhook; gives whether there may be more of them.
@@ -463,16 +483,29 @@ fn shown(time_ms: i64) -> String {
     Timestamp::new(time_ms.div_euclid(1000)).to_string()
 }
 
-/// Removes some of what is too old; gives whether there may be more of it.
+/// Removes some of what is too old; gives whether there may be more of it. Of the oldest events first the attempts, then
+/// the deliveries, then themselves: one event can have very many of either.
 pub(crate) fn prune(tx: &mut Tx<'_>, now_ms: i64) -> Result<bool, StateError> {
-    let oldest = now_ms - KEPT_MS;
-    // Their deliveries and attempts go with them.
-    let events = tx.execute(
+    const OF_THE_OLDEST: [&str; 3] = [
+        "DELETE FROM webhook_attempt WHERE (event_id, endpoint_id, number) IN (
+             SELECT event_id, endpoint_id, number FROM webhook_attempt WHERE event_id IN (
+                 SELECT id FROM outbox_event WHERE created_at_ms < ?1 ORDER BY created_at_ms, seq LIMIT ?2)
+             LIMIT ?2 /*skip locked*/)",
+        "DELETE FROM webhook_delivery WHERE (event_id, endpoint_id) IN (
+             SELECT event_id, endpoint_id FROM webhook_delivery WHERE event_id IN (
+                 SELECT id FROM outbox_event WHERE created_at_ms < ?1 ORDER BY created_at_ms, seq LIMIT ?2)
+             LIMIT ?2 /*skip locked*/)",
         "DELETE FROM outbox_event WHERE seq IN (
-             SELECT seq FROM outbox_event WHERE created_at_ms < ?1 LIMIT ?2 /*skip locked*/)",
-        &[oldest.into(), SOME.into()],
-    )?;
-    Ok(events >= SOME.unsigned_abs())
+             SELECT seq FROM outbox_event WHERE created_at_ms < ?1 ORDER BY created_at_ms, seq LIMIT ?2 /*skip locked*/)
+             AND NOT EXISTS (SELECT 1 FROM webhook_delivery WHERE event_id = outbox_event.id)",
+    ];
+    let oldest = now_ms - KEPT_MS;
+    for statement in OF_THE_OLDEST {
+        if tx.execute(statement, &[oldest.into(), SOME.into()])? >= SOME.unsigned_abs() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 #[cfg(test)]

@@ -229,7 +229,10 @@ pub(crate) fn change(
     change: &Change,
     now_ms: i64,
 ) -> Result<Option<Endpoint>, StateError> {
-    let Some(mut endpoint) = find(tx, account, id)? else { return Ok(None) };
+    // First: nobody changes it between the look at it and the write.
+    hold(tx, id)?;
+    let Some(before) = find(tx, account, id)? else { return Ok(None) };
+    let mut endpoint = before.clone();
     if let Some(target_url) = &change.target_url {
         endpoint.target_url.clone_from(target_url);
     }
@@ -243,10 +246,15 @@ pub(crate) fn change(
             &[id.into()],
         )?;
     }
+    if endpoint == before {
+        return Ok(Some(endpoint));
+    }
     let filters = endpoint.filters.to_string();
+    // The time is that of the last change of what is watched for: see `fingerprint`.
     tx.execute(
         "UPDATE webhook_endpoint SET target_url = ?2, filters = ?3, status = ?4, status_reason = ?5,
-             updated_at_ms = CASE WHEN updated_at_ms < ?6 THEN ?6 ELSE updated_at_ms + 1 END
+             updated_at_ms = CASE WHEN filters = ?3 THEN updated_at_ms WHEN updated_at_ms < ?6 THEN ?6
+                 ELSE updated_at_ms + 1 END
          WHERE id = ?1",
         &[
             id.into(),
@@ -263,6 +271,7 @@ pub(crate) fn change(
 
 /// Adds a secret; those before it sign until the grace is over. `false` when the webhook is not there.
 pub(crate) fn rotate(tx: &mut Tx<'_>, account: i64, id: &str, sealed: &[u8], now_ms: i64) -> Result<bool, StateError> {
+    hold(tx, id)?;
     if find(tx, account, id)?.is_none() {
         return Ok(false);
     }
@@ -314,9 +323,9 @@ pub(crate) fn ids(tx: &mut Tx<'_>) -> Result<BTreeSet<String>, StateError> {
     rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect()
 }
 
-/// How many webhooks there are, the newest one, and the sum of when each was last changed, which only grows with a
-/// change: another answer means that [`watched`] gives something else. The newest change alone would miss one that a
-/// server with a slower clock made.
+/// How many webhooks there are, the newest one, and the sum of when the filters of each were last changed, which only
+/// grows with a change: another answer means that [`watched`] gives something else. The newest change alone would miss
+/// one that a server with a slower clock made.
 pub(crate) fn fingerprint(tx: &mut Tx<'_>) -> Result<Fingerprint, StateError> {
     let row =
         tx.row("SELECT count(*), max(id), CAST(coalesce(sum(updated_at_ms), 0) AS BIGINT) FROM webhook_endpoint", &[])?;

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::deliveries::{self, Addressed, KEPT_MS};
+use super::deliveries::{self, Addressed, Found, KEPT_MS};
 use super::egress::{LONGEST, Target, TargetError};
 use super::endpoints::{self, Change, Deleted, Endpoint, EndpointStatus, GRACE_MS, PER_ACCOUNT, WebhookView};
 use super::sign::Secret;
@@ -300,17 +300,22 @@ pub(crate) async fn deliveries(gateway: Gateway, mut call: Call) -> Result<Reply
 /// Makes deliveries again.
 pub(crate) async fn replay(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
     let ReplayRequest { from, to } = call.decode()?;
-    let span = span(from, to, now_ms())?;
+    let (from_ms, to_ms) = span(from, to, now_ms())?;
     let endpoint = found(&gateway, &call).await?;
     warn_of_waiting(&mut call, &endpoint);
     let id = endpoint.id;
-    let (mut replayed, mut behind) = (0, Some(String::new()));
-    while let Some(event) = behind {
-        let id = id.clone();
-        let some = gateway.state().write(move |tx| deliveries::replay(tx, &id, span, &event)).await;
-        let some = some.map_err(|error| call.failed(&error))?;
-        replayed += some.count;
-        behind = some.last;
+    let (mut replayed, mut behind) = (0, Some((from_ms, String::new())));
+    while let Some(place) = behind {
+        // Found beside the writer, which charges wait for.
+        let of = id.clone();
+        let made = gateway.read_state(move |tx| deliveries::made(tx, &of, &place, to_ms)).await;
+        let Found { settled, last } = made.map_err(|error| call.failed(&error))?;
+        if !settled.is_empty() {
+            let of = id.clone();
+            let again = gateway.state().write(move |tx| deliveries::replay(tx, &of, &settled)).await;
+            replayed += again.map_err(|error| call.failed(&error))?;
+        }
+        behind = last;
     }
     gateway.events().wake_deliveries();
     Ok(call.reply(&Replayed { replayed }))

@@ -126,3 +126,120 @@ fn deliveries_under_way_are_counted_without_those_that_wait() {
     let plan: String = db.query_row(&format!("EXPLAIN QUERY PLAN {UNDER_WAY}"), ("w", 0), |row| row.get(3)).unwrap();
     assert!(plan.contains("webhook_delivery_leased (endpoint_id=? AND lease_until_ms>?)"), "{plan}");
 }
+
+/// A webhook for which each of so many events was made at one time, every other one delivered.
+fn half_delivered(home: &Home, events: usize) -> Db {
+    let mut db = waiting(home);
+    let ids: Vec<String> = (0..events).map(|number| format!("made{number:05}")).collect();
+    db.transaction(|tx| {
+        let event = |id| Addressed { id, kind: "large_transfer", body: "{}", webhooks: vec!["busy"] };
+        let events: Vec<Addressed<'_>> = ids.iter().map(|id| event(id)).collect();
+        add(tx, &events, 7)?;
+        for id in ids.iter().step_by(2) {
+            let delivered = "UPDATE webhook_delivery SET status = 'delivered' WHERE event_id = ?1";
+            tx.execute(delivered, &[id.into()])?;
+        }
+        Ok(())
+    })
+    .unwrap();
+    db
+}
+
+#[test]
+fn what_was_made_is_looked_at_some_at_a_time_and_sent_again_once() {
+    let place = tempfile::tempdir().unwrap();
+    let mut db = half_delivered(&Home::in_folder(place.path()).unwrap(), 2500);
+    let (mut settled, mut behind, mut looks) = (Vec::new(), Some((2, String::new())), 0);
+    while let Some(place) = behind {
+        let found = db.transaction(|tx| made(tx, "busy", &place, 7)).unwrap();
+        settled.extend(found.settled);
+        behind = found.last;
+        looks += 1;
+    }
+    assert_eq!((looks, settled.len()), (3, 1250));
+    assert!(settled.is_sorted() && settled[0] == "made00000" && settled[1249] == "made02498");
+    let again = |db: &mut Db| db.transaction(|tx| replay(tx, "busy", &settled)).unwrap();
+    assert_eq!((again(&mut db), again(&mut db)), (1250, 0));
+    let earlier = db.transaction(|tx| made(tx, "busy", &(8, String::new()), 9)).unwrap();
+    assert_eq!(earlier, Found::default());
+}
+
+#[test]
+fn a_look_at_what_was_made_reads_its_own_rows_only() {
+    let place = tempfile::tempdir().unwrap();
+    let home = Home::in_folder(place.path()).unwrap();
+    drop(home.connect(Access::Write).unwrap());
+    let db = rusqlite::Connection::open(home.database().unwrap()).unwrap();
+    let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {MADE}")).unwrap();
+    let plan: Vec<String> =
+        plan.query_map(("w", 0, "", 9, SOME), |row| row.get(3)).unwrap().collect::<Result<_, _>>().unwrap();
+    assert_eq!(plan.len(), 1, "{plan:?}");
+    assert!(plan[0].contains("webhook_delivery_by_endpoint (endpoint_id=? AND (created_at_ms,event_id)>"), "{plan:?}");
+}
+
+#[test]
+fn what_is_too_old_goes_some_rows_at_a_time_however_few_events_have_them() {
+    let place = tempfile::tempdir().unwrap();
+    let mut db = waiting(&Home::in_folder(place.path()).unwrap());
+    let ids: Vec<String> = (0..1500).map(|number| format!("w{number}")).collect();
+    let counts = |db: &mut Db| {
+        db.transaction(|tx| {
+            let count = |tx: &mut Tx<'_>, sql| tx.row(sql, &[]).map(|row| row.unwrap().int(0).unwrap());
+            Ok((
+                count(tx, "SELECT count(*) FROM outbox_event")?,
+                count(tx, "SELECT count(*) FROM webhook_delivery")?,
+                count(tx, "SELECT count(*) FROM webhook_attempt")?,
+            ))
+        })
+        .unwrap()
+    };
+    db.transaction(|tx| {
+        for id in &ids {
+            tx.execute(
+                "INSERT INTO webhook_endpoint
+                     (id, account_id, key_id, target_url, event_type, filters, status, created_at_ms, updated_at_ms)
+                 VALUES (?1, 1, 'k', 'u', 't', '{}', 'active', 1, 1)",
+                &[id.into()],
+            )?;
+        }
+        let webhooks = ids.iter().map(String::as_str).collect();
+        add(tx, &[Addressed { id: "old", kind: "t", body: "{}", webhooks }], 1)?;
+        add(tx, &[Addressed { id: "new", kind: "t", body: "{}", webhooks: vec!["w0"] }], KEPT_MS + 3)?;
+        tx.execute(
+            "INSERT INTO webhook_attempt (event_id, endpoint_id, number, at_ms, duration_ms)
+             SELECT event_id, endpoint_id, 1, 1, 1 FROM webhook_delivery WHERE event_id = 'old'",
+            &[],
+        )
+    })
+    .unwrap();
+    assert_eq!(counts(&mut db), (7, 1511, 1500));
+    let pruned = |db: &mut Db| db.transaction(|tx| prune(tx, KEPT_MS + 2)).unwrap();
+    assert!(pruned(&mut db));
+    assert_eq!(counts(&mut db), (7, 1511, 500));
+    assert!(pruned(&mut db));
+    assert_eq!(counts(&mut db), (7, 511, 0));
+    assert!(!pruned(&mut db));
+    assert_eq!(counts(&mut db), (1, 1, 0));
+}
+
+#[test]
+fn webhooks_look_other_only_when_what_they_watch_for_is_other() {
+    let place = tempfile::tempdir().unwrap();
+    let mut db = waiting(&Home::in_folder(place.path()).unwrap());
+    let mut seen = db.transaction(endpoints::fingerprint).unwrap();
+    let mut looks_other = |change: endpoints::Change| {
+        let now = db.transaction(|tx| {
+            assert!(endpoints::change(tx, 1, "busy", &change, 5)?.is_some());
+            endpoints::fingerprint(tx)
+        });
+        let before = std::mem::replace(&mut seen, now.unwrap());
+        seen != before
+    };
+    let change = endpoints::Change::default;
+    assert!(!looks_other(change()));
+    assert!(!looks_other(endpoints::Change { status: Some(EndpointStatus::Paused), ..change() }));
+    assert!(!looks_other(endpoints::Change { target_url: Some("https://b.example.com/".to_owned()), ..change() }));
+    let filters = Some(serde_json::json!({"blockchain": "ethereum"}));
+    assert!(looks_other(endpoints::Change { filters: filters.clone(), ..change() }));
+    assert!(!looks_other(endpoints::Change { filters, ..change() }));
+}
