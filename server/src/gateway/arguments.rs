@@ -203,9 +203,13 @@ pub(crate) async fn read_json(parts: &Parts, body: &mut Body, settings: &Setting
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     let refused = |message: String| Err(Problem::new(Status::UnsupportedMediaType, message));
-    let Some(value) = headers.get(header::CONTENT_TYPE) else {
+    let mut stated = headers.get_all(header::CONTENT_TYPE).iter();
+    let Some(value) = stated.next() else {
         return refused("this call needs a JSON body with the header `Content-Type: application/json`".to_owned());
     };
+    if stated.next().is_some() {
+        return refused("the header Content-Type stands there more than once".to_owned());
+    }
     let text = value.to_str().unwrap_or("(no text)");
     let mut parts = text.split(';').map(str::trim);
     let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -220,11 +224,10 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     if !json || !utf8 {
         return refused(format!("{text:?} is not taken: send `Content-Type: application/json` in UTF-8"));
     }
-    match headers.get(header::CONTENT_ENCODING) {
-        Some(encoding) if encoding != "identity" => {
-            refused(format!("{encoding:?} bodies are not taken: send plain JSON"))
-        }
-        _ => Ok(()),
+    let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
+    match encodings.find(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        Some(encoding) => refused(format!("{encoding:?} bodies are not taken: send plain JSON")),
+        None => Ok(()),
     }
 }
 

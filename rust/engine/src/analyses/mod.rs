@@ -35,7 +35,7 @@ use utoipa::ToSchema;
 use description::describe;
 
 use crate::desk::Given;
-use crate::request::{Checks, MAX_LIMIT, MAX_TABLE, Warnings, decode, fingerprint};
+use crate::request::{Checks, MAX_LIMIT, MAX_TABLE, Warnings, decode_known, fingerprint};
 use crate::table::{List, Rows};
 use crate::text::text;
 use crate::{Column, Endpoint, Error, Pagination, QueryMeta, TableSink, Warning};
@@ -223,8 +223,8 @@ fn write<A: List>(call: &Call<'_>, sink: &mut dyn TableSink) -> Result<(), Error
 }
 
 fn params<A: Analysis>(call: &Call<'_>, most_rows: u32, warnings: &mut Warnings) -> Result<A::Params, Error> {
-    let request = decode::<A::Request>(call.request, call.endpoint.method, warnings)?;
-    let fingerprint = fingerprint(call.endpoint.name, call.request);
+    let (request, unknown) = decode_known::<A::Request>(call.request, call.endpoint.method, warnings)?;
+    let fingerprint = fingerprint(call.endpoint.name, call.request, &unknown);
     A::params(request, &mut Checks { ledger: call.ledger, warnings, fingerprint, most_rows, given: call.given })
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 use headwater_types::text::{SHOWN, shortened};
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Expected, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::{Error, Method, Reason};
 
@@ -20,6 +20,18 @@ use super::Warnings;
 /// # Errors
 /// When a field is missing or has a value that it cannot have; the error names its place.
 pub fn decode<R: DeserializeOwned>(request: &Value, method: Method, warnings: &mut Warnings) -> Result<R, Error> {
+    decode_known(request, method, warnings).map(|(decoded, _)| decoded)
+}
+
+/// The same, with the places of the fields that are not known.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_known<R: DeserializeOwned>(
+    request: &Value,
+    method: Method,
+    warnings: &mut Warnings,
+) -> Result<(R, Vec<String>), Error> {
     let nothing = Map::new();
     let fields = match request {
         Value::Object(fields) => fields,
@@ -40,7 +52,7 @@ pub fn decode<R: DeserializeOwned>(request: &Value, method: Method, warnings: &m
     if let Some(more @ 1..) = unknown.len().checked_sub(NAMED) {
         warnings.add("unknown_field", None, format!("{more} more fields are not known here: they had no effect"));
     }
-    decoded
+    Ok((decoded?, unknown))
 }
 
 /// Unknown fields that are named; more of them are only counted, since a body may be made of nothing else.
@@ -234,12 +246,20 @@ impl Decoder<'_> {
 /// The first integer behind those of 64 bits, as a double.
 const FAR: f64 = 9_223_372_036_854_775_808.0;
 
+/// A JSON number that is an integer, which 1.0 is, too; as a double only where that is exact.
+fn integer(number: &Number) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let double = || number.as_f64().filter(|double| double.fract() == 0.0 && double.abs() <= EXACT);
+    #[expect(clippy::cast_possible_truncation, reason = "it is an integer of at most 53 bits")]
+    number.as_i64().or_else(|| double().map(|double| double as i64))
+}
+
 macro_rules! integers {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
             match (self.value, self.parameter()) {
                 (Value::Number(number), _) => {
-                    number.as_i64().map_or_else(|| Err(self.no_integer()), |number| visitor.visit_i64(number))
+                    integer(number).map_or_else(|| Err(self.no_integer()), |number| visitor.visit_i64(number))
                 }
                 (_, Some(text)) => {
                     text.parse().map_or_else(|_| Err(self.no_integer()), |number| visitor.visit_i64(number))
@@ -538,6 +558,17 @@ mod tests {
         assert_eq!((got.blockchain.as_str(), warnings.into_list().len()), ("x", 1));
         let got: Outer = decode(&json!({"blockchain": ""}), Method::Post, &mut Warnings::default()).unwrap();
         assert_eq!(got.blockchain, "", "in a body the field itself says whether it may be empty");
+    }
+
+    #[test]
+    fn a_number_without_a_fraction_is_an_integer_however_it_is_written() {
+        for (written, integer) in [("1.0", 1), ("2e1", 20), ("-0", 0), ("-0.0", 0), ("9007199254740992.0", 1 << 53)] {
+            let request = serde_json::from_str(&format!(r#"{{"blockchain": "x", "limit": {written}}}"#)).unwrap();
+            let got: Outer = decode(&request, Method::Post, &mut Warnings::default()).unwrap();
+            assert_eq!(got.limit, Some(integer), "{written}");
+        }
+        let (reason, ..) = refused(Method::Post, &json!({"blockchain": "x", "limit": 9_007_199_254_740_994.0}));
+        assert_eq!(reason, Reason::InvalidType);
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod switch;
 mod warnings;
 
 pub use checks::Checks;
-pub use decode::decode;
+pub use decode::{decode, decode_known};
 pub use paging::{Offsets, PageInfo};
 pub use switch::{
     Crossing, DirectionFilter, GroupBy, HistoryUnit, RankingSort, Sign, SortOrder, TransactionSort, TransferSort,

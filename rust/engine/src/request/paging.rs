@@ -3,6 +3,8 @@
 //! A page is a number, and reaches only so far; a cursor is the content of the last row with the generation it was
 //! read from, and reaches everything. Both give the same rows.
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use headwater_ledger::read::{MovementKind, Ordinal, PostingKey};
@@ -34,7 +36,7 @@ pub(crate) struct Paging {
     pub page: u32,
     /// Go on behind this row instead of counting pages.
     pub after: Option<CursorKey>,
-    /// Rows before the page, where they are given as such; the page is 1 then.
+    /// Rows before the page, where they are given as such; the page is 1 then. With a cursor only what the answer echoes.
     offset: u32,
     fingerprint: u64,
 }
@@ -67,7 +69,7 @@ impl Paging {
                 let why = "the filters or the order are not those that the cursor was made for: start again from the first page";
                 return Err(refused(Reason::CursorExpired, "cursor", text, &why));
             }
-            return Ok(Self { limit, page: cursor.page, after: Some(cursor.key), offset: 0, fingerprint });
+            return Ok(Self { limit, page: cursor.page, after: Some(cursor.key), offset: cursor.offset, fingerprint });
         }
         let page = match page.unwrap_or(0) {
             0 => 1,
@@ -109,7 +111,7 @@ impl Paging {
             let error = refused(Reason::PageWindow, "offset", &offset.to_string(), &why);
             return Err(Error { limit: Some(PAGE_WINDOW), ..error });
         }
-        Ok(Self { offset: if paging.after.is_some() { 0 } else { offset }, ..paging })
+        Ok(if paging.after.is_some() { paging } else { Self { offset, ..paging } })
     }
 
     /// What `meta.pagination` says of it.
@@ -149,8 +151,8 @@ impl Paging {
         as_of_block: Option<u64>,
     ) -> PageInfo {
         let next_cursor = next.map(|key| {
-            Cursor { generation, as_of_block, fingerprint: self.fingerprint, page: self.page.saturating_add(1), key }
-                .to_text()
+            let (page, offset) = (self.page.saturating_add(1), self.offset.saturating_add(self.limit));
+            Cursor { generation, as_of_block, fingerprint: self.fingerprint, page, offset, key }.to_text()
         });
         PageInfo { has_more: next_cursor.is_some(), limit: self.limit, page: self.page, total_pages, next_cursor }
     }
@@ -230,6 +232,8 @@ pub(crate) struct Cursor {
     pub fingerprint: u64,
     /// The page that follows.
     pub page: u32,
+    /// Rows before it, of a list that counts rows.
+    pub offset: u32,
     /// The last row given.
     pub key: CursorKey,
 }
@@ -254,6 +258,8 @@ struct Wire {
     b: Option<u64>,
     f: u64,
     p: u32,
+    #[serde(default)]
+    o: u32,
     k: WireKey,
 }
 
@@ -287,7 +293,8 @@ impl Cursor {
             }
             CursorKey::Counterparty { address, asset } => WireKey::C(address.clone(), asset.clone()),
         };
-        let wire = Wire { g: self.generation, b: self.as_of_block, f: self.fingerprint, p: self.page, k };
+        let wire =
+            Wire { g: self.generation, b: self.as_of_block, f: self.fingerprint, p: self.page, o: self.offset, k };
         URL_SAFE_NO_PAD.encode(serde_json::to_vec(&wire).expect("a cursor is plain data"))
     }
 
@@ -313,25 +320,49 @@ impl Cursor {
             }
             WireKey::C(address, asset) => CursorKey::Counterparty { address, asset },
         };
-        (wire.p > 0).then_some(Self { generation: wire.g, as_of_block: wire.b, fingerprint: wire.f, page: wire.p, key })
+        let Wire { g: generation, b: as_of_block, f: fingerprint, p: page, o: offset, .. } = wire;
+        (page > 0).then_some(Self { generation, as_of_block, fingerprint, page, offset, key })
     }
 }
 
-/// A number that stands for everything of a request but its paging, so that a cursor is used only with the filters it
-/// was made for. FNV-1a over the fields in order of name.
-pub(crate) fn fingerprint(endpoint: &str, request: &Value) -> u64 {
+/// A number that stands for what a request asks for, its paging apart, so that a cursor is used only with the filters it
+/// was made for. FNV-1a over the fields in order of name; neither a field that has no effect counts, nor one that says
+/// what is so without it, nor case.
+pub(crate) fn fingerprint(endpoint: &str, request: &Value, unknown: &[String]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325;
     feed(&mut hash, endpoint.as_bytes());
     if let Value::Object(fields) = request {
-        let mut fields: Vec<_> = fields.iter().filter(|(_, value)| !value.is_null()).collect();
-        fields.retain(|(name, _)| !["limit", "page", "offset", "cursor"].contains(&name.as_str()));
+        let mut without: BTreeSet<&str> = unknown.iter().map(String::as_str).collect();
+        without.extend(["limit", "page", "offset", "cursor"]);
+        let mut fields: Vec<_> = fields.iter().filter(|(name, value)| !is_default(name, value)).collect();
+        fields.retain(|(name, _)| !without.contains(name.as_str()));
         fields.sort_by_key(|(name, _)| name.as_str());
         for (name, value) in fields {
             feed(&mut hash, name.as_bytes());
-            feed(&mut hash, value.to_string().as_bytes());
+            feed(&mut hash, value.to_string().to_ascii_lowercase().as_bytes());
         }
     }
     hash
+}
+
+/// Whether a field of a list says what is so without it.
+fn is_default(name: &str, value: &Value) -> bool {
+    let is = |text: &str, word: &str| text.eq_ignore_ascii_case(word);
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Array(items) => {
+            items.is_empty() || items.iter().any(|item| item.as_str().is_some_and(|item| is(item, "all")))
+        }
+        Value::String(text) => match name {
+            "direction" => is(text, "all"),
+            "order" => is(text, "desc"),
+            "group_by" => is(text, "address"),
+            "sort" => is(text, "timestamp") || is(text, "total_amount"),
+            "blockchain" => is(text, "bitcoin"),
+            _ => is(text, "false"),
+        },
+        _ => false,
+    }
 }
 
 fn feed(hash: &mut u64, bytes: &[u8]) {
@@ -396,8 +427,42 @@ mod tests {
     fn the_fingerprint_ignores_paging_and_the_order_of_fields() {
         let one = json!({"address": "a", "limit": 5, "page": 2, "direction": "in"});
         let same = json!({"direction": "in", "cursor": "x", "address": "a", "sort": null});
-        assert_eq!(fingerprint("transactions", &one), fingerprint("transactions", &same));
-        assert_ne!(fingerprint("transactions", &one), fingerprint("counterparty", &one));
-        assert_ne!(fingerprint("transactions", &one), fingerprint("transactions", &json!({"address": "a"})));
+        let of = |request: &Value| fingerprint("transactions", request, &["foo".to_owned()]);
+        assert_eq!(of(&one), of(&same));
+        assert_ne!(of(&one), fingerprint("counterparty", &one, &[]));
+        assert_ne!(of(&one), of(&json!({"address": "a"})));
+        assert_ne!(of(&one), of(&json!({"address": "b", "direction": "in"})));
+    }
+
+    #[test]
+    fn the_fingerprint_is_of_what_is_asked_not_of_how_it_is_said() {
+        let of = |request: &Value| fingerprint("transactions", request, &["foo".to_owned()]);
+        let short = json!({"address": "0xab"});
+        for same in [
+            json!({"address": "0xAB"}),
+            json!({"address": "0xab", "direction": "all", "order": "desc", "sort": "timestamp", "foo": 1}),
+            json!({"address": "0xab", "symbols": [], "contracts": ["all"], "filter_criterias": []}),
+            json!({"address": "0xab", "symbols": ["ALL"], "include_failed": false}),
+            json!({"address": "0xab", "include_failed": "false", "blockchain": "bitcoin"}),
+        ] {
+            assert_eq!(of(&same), of(&short), "{same}");
+        }
+        for other in [
+            json!({"address": "0xab", "symbols": ["eth"]}),
+            json!({"address": "0xab", "include_failed": true}),
+            json!({"address": "0xab", "order": "asc"}),
+            json!({"address": "0xab", "start_time": 0}),
+        ] {
+            assert_ne!(of(&other), of(&short), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_cursor_knows_how_many_rows_lie_before_its_page() {
+        let text = paging(Some(3), None, None, 1).unwrap().info(Some(key()), -1, 3, None).next_cursor.unwrap();
+        let second = paging(Some(5), None, Some(&text), 1).unwrap();
+        assert_eq!((second.pagination(20).offset, second.skipped()), (3, 0));
+        let text = second.info(Some(key()), -1, 3, None).next_cursor.unwrap();
+        assert_eq!(paging(Some(5), None, Some(&text), 1).unwrap().pagination(20).offset, 8);
     }
 }
