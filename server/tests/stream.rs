@@ -159,6 +159,63 @@ fn a_message_has_at_most_64_kib_in_one_frame_or_several() {
 }
 
 #[test]
+fn a_close_is_answered_and_what_is_no_websocket_is_told_so() {
+    let live = Live::new();
+    let server = LiveServer::start(&live.store(), EventSettings::default());
+    let (_, key) = server.key();
+    for mut socket in [open(&server, &key), Socket::open(server.address, "", &[]).unwrap()] {
+        socket.close();
+        assert_eq!(socket.closing(), 1000, "the code comes back");
+    }
+    for (code, frame) in [
+        // A text that is not UTF-8, masked with zeros.
+        (1007, &[0x81, 0x82, 0, 0, 0, 0, 0xff, 0xfe][..]),
+        // A text without a mask, a frame of no kind, one of reserved bits, one that goes on with nothing.
+        (1002, &[0x81, 0x02, b'h', b'i'][..]),
+        (1002, &[0x83, 0x80, 0, 0, 0, 0][..]),
+        (1002, &[0xc1, 0x80, 0, 0, 0, 0][..]),
+        (1002, &[0x80, 0x80, 0, 0, 0, 0][..]),
+        // A ping of 126 bytes.
+        (1002, &[&[0x89, 0xfe, 0, 126][..], &[0; 130]].concat()),
+    ] {
+        let mut socket = open(&server, &key);
+        socket.raw(frame);
+        assert_eq!(socket.closing(), code, "{frame:?}");
+    }
+}
+
+#[test]
+fn twenty_messages_a_second_are_counted_over_any_second_and_without_what_the_client_must_say() {
+    let live = Live::new();
+    let server = LiveServer::start(&live.store(), EventSettings::default());
+    let (_, key) = server.key();
+    let say = |socket: &mut Socket, messages: usize| {
+        for number in 0..messages {
+            socket.say(&json!({"action": "ping", "id": number.to_string()}));
+        }
+    };
+    let mut socket = open(&server, &key);
+    say(&mut socket, 20);
+    // Answers to pings, masked with zeros.
+    for _ in 0..30 {
+        socket.raw(&[0x8a, 0x80, 0, 0, 0, 0]);
+    }
+    for _ in 0..20 {
+        assert_eq!(socket.hear().unwrap()["type"], "pong");
+    }
+    say(&mut socket, 1);
+    assert_eq!(socket.closing(), 4429);
+    // Half of them before the end of a second since the first, half behind it.
+    let mut socket = open(&server, &key);
+    say(&mut socket, 1);
+    thread::sleep(Duration::from_millis(700));
+    say(&mut socket, 15);
+    thread::sleep(Duration::from_millis(500));
+    say(&mut socket, 15);
+    assert_eq!(socket.closing(), 4429);
+}
+
+#[test]
 fn limits_end_a_stream_with_their_own_codes() {
     let live = Live::new();
     let mut server = LiveServer::start(&live.store(), EventSettings::default());

@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Message, WebSocket, client};
@@ -363,6 +364,17 @@ impl Socket {
             let data = OpCode::Data(if place == 0 { Data::Text } else { Data::Continue });
             let _ = self.0.send(Message::Frame(Frame::message(piece.to_vec(), data, place == last)));
         }
+    }
+
+    /// Says what is not a message: bytes on the wire.
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.0.get_mut().write_all(bytes).unwrap();
+    }
+
+    /// Says that it ends the stream.
+    pub fn close(&mut self) {
+        let frame = CloseFrame { code: 1000.into(), reason: "done".into() };
+        self.0.close(Some(frame)).unwrap();
     }
 
     /// The next message, heartbeats left out; the close code where there is none (0 without a code).

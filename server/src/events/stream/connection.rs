@@ -1,5 +1,6 @@
 //! One connection: who it is, what it asks, what it is told.
 
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -35,6 +36,8 @@ const CLOSE_TIME: Duration = Duration::from_secs(2);
 pub(super) enum Over {
     /// The server ends it.
     Ended(Ending),
+    /// The client ends it.
+    Closed,
     /// It is no more.
     Gone,
 }
@@ -68,17 +71,22 @@ pub(crate) async fn run(socket: WebSocket, gateway: Gateway, comer: Comer) {
         }
         Err(over) => over,
     };
-    if let Over::Ended(ending) = over {
-        let frame = CloseFrame { code: ending.code(), reason: Utf8Bytes::from_static(ending.reason()) };
-        let farewell = async {
-            if sink.send(Message::Close(Some(frame))).await.is_ok() {
-                // The other side closes when it has read it.
-                while let Some(Ok(_)) = stream.next().await {}
+    let farewell = async {
+        match over {
+            Over::Ended(ending) => {
+                let frame = CloseFrame { code: ending.code(), reason: Utf8Bytes::from_static(ending.reason()) };
+                if sink.send(Message::Close(Some(frame))).await.is_ok() {
+                    // The other side closes when it has read it.
+                    while let Some(Ok(_)) = stream.next().await {}
+                }
             }
-        };
-        // A client that does not read it is left.
-        let _ = timeout(CLOSE_TIME, farewell).await;
-    }
+            // The answer to its word is made already, and goes out with this. Whether it is read is the client's affair.
+            Over::Closed => drop(sink.close().await),
+            Over::Gone => {}
+        }
+    };
+    // A client that does not read it is left.
+    let _ = timeout(CLOSE_TIME, farewell).await;
     hub.unregister(number);
 }
 
@@ -101,7 +109,7 @@ async fn admitted(
                 Ok(_) => StatusCode::SWITCHING_PROTOCOLS.as_u16(),
                 Err(Over::Ended(Ending::Draining)) => Status::ServiceUnavailable.http(),
                 Err(Over::Ended(_)) => Status::Unauthorized.http(),
-                Err(Over::Gone) => Status::ClientGone.http(),
+                Err(Over::Closed | Over::Gone) => Status::ClientGone.http(),
             });
             Some(caller?)
         }
@@ -123,7 +131,8 @@ async fn introduced(
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(Message::Binary(_))) => return Err(Ending::Unauthorized.into()),
                 Some(Err(error)) => return Err(broken(&error)),
-                Some(Ok(Message::Close(_))) | None => return Err(Over::Gone),
+                Some(Ok(Message::Close(_))) => return Err(Over::Closed),
+                None => return Err(Over::Gone),
             }
         }
     };
@@ -156,7 +165,7 @@ async fn converse(
 
 /// Takes what the client says.
 async fn listen(stream: &mut SplitStream<WebSocket>, dialogue: &mut Dialogue, missed: &AtomicU32) -> Over {
-    let (mut window, mut count) = (Instant::now(), 0);
+    let mut last = VecDeque::with_capacity(MESSAGES_PER_SECOND);
     loop {
         let message = match stream.next().await {
             Some(Ok(message)) => message,
@@ -165,12 +174,14 @@ async fn listen(stream: &mut SplitStream<WebSocket>, dialogue: &mut Dialogue, mi
         };
         // Whatever comes shows that somebody is there.
         missed.store(0, Ordering::Relaxed);
-        if window.elapsed() >= Duration::from_secs(1) {
-            (window, count) = (Instant::now(), 0);
-        }
-        count += 1;
-        if count > MESSAGES_PER_SECOND {
-            return Ending::TooManyMessages.into();
+        // Its answers to our pings are not its own choice.
+        if !matches!(message, Message::Pong(_) | Message::Close(_)) {
+            if last.len() == MESSAGES_PER_SECOND
+                && last.pop_front().is_some_and(|first: Instant| first.elapsed() < Duration::from_secs(1))
+            {
+                return Ending::TooManyMessages.into();
+            }
+            last.push_back(Instant::now());
         }
         match message {
             Message::Text(text) => {
@@ -180,22 +191,24 @@ async fn listen(stream: &mut SplitStream<WebSocket>, dialogue: &mut Dialogue, mi
             }
             Message::Binary(_) => dialogue.refuse(None, "a message is text that holds one JSON object"),
             Message::Ping(_) | Message::Pong(_) => {}
-            Message::Close(_) => return Over::Gone,
+            Message::Close(_) => return Over::Closed,
         }
     }
 }
 
-/// What cannot be read ends the connection, with a word where it is only too large.
+/// What cannot be read ends the connection, with a word to a client that is still there.
 fn broken(error: &axum::Error) -> Over {
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
-    while let Some(one) = cause {
-        // The library that frames the messages has no name of its own here, its text has.
-        if one.to_string().contains("too long") || one.to_string().contains("too big") {
-            return Ending::TooLarge.into();
-        }
-        cause = one.source();
+    // The library that frames the messages has no name of its own here, its text has.
+    let text = error.to_string();
+    if text.starts_with("Space limit exceeded") {
+        Ending::TooLarge.into()
+    } else if text.starts_with("UTF-8 encoding error") {
+        Ending::NotText.into()
+    } else if text.starts_with("WebSocket protocol error") && !text.contains("without closing handshake") {
+        Ending::Malformed.into()
+    } else {
+        Over::Gone
     }
-    Over::Gone
 }
 
 /// Tells the client what waits for it, and looks now and then whether it is there.

@@ -22,7 +22,7 @@ const LONGEST_ID: usize = 128;
 /// Characters that the message of a refusal has.
 const LONGEST_REFUSAL: usize = 300;
 /// Messages that a client may send in a second.
-pub(super) const MESSAGES_PER_SECOND: u32 = 20;
+pub(super) const MESSAGES_PER_SECOND: usize = 20;
 /// Bytes of a client's message: a subscription that names 1,000 addresses fits.
 pub(crate) const MESSAGE_BYTES: usize = 64 << 10;
 /// Bytes of a client's frame. As much as a message, since browsers do not let a page choose how it is cut.
@@ -33,6 +33,10 @@ pub(crate) const FRAME_BYTES: usize = MESSAGE_BYTES;
 pub(crate) enum Ending {
     /// The server is shutting down.
     Draining,
+    /// What came is no frame of a WebSocket.
+    Malformed,
+    /// A text is not UTF-8.
+    NotText,
     /// A message larger than is taken.
     TooLarge,
     /// There are too many streams in all.
@@ -56,6 +60,8 @@ impl Ending {
     pub const fn code(self) -> u16 {
         match self {
             Self::Draining => 1001,
+            Self::Malformed => 1002,
+            Self::NotText => 1007,
             Self::TooLarge => 1009,
             Self::Overloaded => 1013,
             Self::SlowConsumer => 4008,
@@ -71,6 +77,8 @@ impl Ending {
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Draining => "draining",
+            Self::Malformed => "protocol_error",
+            Self::NotText => "not_utf8",
             Self::TooLarge => "message_too_large",
             Self::Overloaded => "overloaded",
             Self::SlowConsumer => "slow_consumer",

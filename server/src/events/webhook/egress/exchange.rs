@@ -1,5 +1,7 @@
 //! One request and the beginning of its answer.
 
+use std::time::UNIX_EPOCH;
+
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, header};
 use http_body_util::{BodyExt, Full};
@@ -72,31 +74,14 @@ async fn read(response: Response<Incoming>) -> Result<Outcome, Trouble> {
     Ok(Outcome { status, retry_after_secs })
 }
 
-/// Seconds, or a date (RFC 9110, 10.2.3) in the one form that may be sent today.
+/// Seconds, or a date (RFC 9110, 10.2.3).
 fn retry_after(text: &str, now_secs: i64) -> Option<u64> {
     let text = text.trim();
     if let Ok(seconds) = text.parse() {
         return Some(seconds);
     }
-    u64::try_from(date_secs(text)? - now_secs).ok()
-}
-
-/// `Sun, 06 Nov 1994 08:49:37 GMT` as seconds since 1970.
-fn date_secs(text: &str) -> Option<i64> {
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let (_, text) = text.split_once(", ")?;
-    let mut parts = text.split(' ');
-    let mut next = || parts.next();
-    let day: i64 = next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
-    let month = next()?;
-    let month = i64::try_from(MONTHS.iter().position(|one| *one == month)?).ok()? + 1;
-    let year: i64 = next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
-    let mut time = next()?.split(':').map(|part| part.parse::<i64>().ok().filter(|part| (0..=60).contains(part)));
-    let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
-    // Days since 1970-01-01 in the calendar that begins its years in March, so that leap days come last.
-    let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1 - 719_468;
-    Some(days * 86_400 + hour * 3600 + minute * 60 + second)
+    let date = httpdate::parse_http_date(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
+    date.as_secs().checked_sub(u64::try_from(now_secs).ok()?)
 }
 
 #[cfg(test)]
@@ -105,11 +90,11 @@ mod tests {
 
     #[test]
     fn retry_after_is_seconds_or_a_date() {
-        // The date of RFC 9110's own example is 784,111,777 seconds after 1970.
-        assert_eq!(date_secs("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
-        assert_eq!(date_secs("Thu, 29 Feb 2024 00:00:00 GMT"), Some(1_709_164_800));
         assert_eq!(retry_after(" 120 ", 0), Some(120));
-        assert_eq!(retry_after("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_700), Some(77));
+        // The forms of RFC 9110's own example, which is 784,111,777 seconds after 1970.
+        for text in ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"] {
+            assert_eq!(retry_after(text, 784_111_700), Some(77), "{text}");
+        }
         for text in ["", "-1", "soon", "Sun, 06 Nov 1994", "Sun, 06 Nov 1994 08:49:37 GMT"] {
             assert_eq!(retry_after(text, 2_000_000_000), None, "{text}");
         }
