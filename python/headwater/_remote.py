@@ -101,7 +101,7 @@ class Remote:
                 # Nobody waits for what is still under way.
                 self._connections.close()
             else:
-                wait(futures, _LAST_SECS)
+                wait([each for each in futures if not each.cancelled()], _LAST_SECS)
             raise
         finally:
             pool.shutdown(wait=False)

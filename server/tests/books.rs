@@ -1,14 +1,19 @@
 //! The state by itself: one text of SQL, two databases, one behaviour.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use axum::http::Method;
 use headwater_server::state::{
-    Access, AuditRow, DEFAULT_PLAN, Environment, Home, Keep, KeyId, Options, RequestId, State, StateError, Usage,
-    check_ledger,
+    Access, AuditRow, DEFAULT_PLAN, Environment, Health, Home, Keep, KeyId, Options, RequestId, State, StateError, Tx,
+    Usage, check_ledger,
 };
 
 use crate::support::postgres::Postgres;
+use crate::support::within;
 
-fn row(number: u32, key: &str, account: i64, cost: i64) -> AuditRow {
+pub fn row(number: u32, key: &str, account: i64, cost: i64) -> AuditRow {
     AuditRow {
         request_id: RequestId::from(&format!("0000-{number:08}")).unwrap(),
         correlation_id: Some("job".to_owned()),
@@ -167,4 +172,50 @@ fn postgres_without_its_secrets_is_refused() {
     assert!(matches!(refused, Err(StateError::MissingSecret { .. })));
     headwater_server::state::secrets::make(wrong.path()).unwrap();
     assert!(matches!(Home::open(home.place(), Some(wrong.path())), Err(StateError::WrongSecret { .. })));
+}
+
+#[test]
+fn what_cannot_be_committed_is_not_told_as_done_and_is_there_when_it_can() {
+    let place = tempfile::tempdir().unwrap();
+    let home = Home::in_folder(place.path()).unwrap();
+    home.office("t", |office| office.create_key("ada", Environment::Live, 0, None)).unwrap();
+    let state = State::start(&home, Options::default(), Box::new(|| panic!("latched"))).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut beside = home.connect(Access::Write).unwrap();
+    let refuse = "CREATE TRIGGER full BEFORE INSERT ON audit_page BEGIN SELECT RAISE(ABORT, 'full'); END";
+    beside.transaction(|tx| tx.execute(refuse, &[])).unwrap();
+    assert!(state.note(&row(0, "k", 1, 0)));
+    assert!(matches!(runtime.block_on(state.flush()), Err(StateError::NotCommitted(_))));
+    beside.transaction(|tx| tx.execute("DROP TRIGGER full", &[])).unwrap();
+    runtime.block_on(state.flush()).unwrap();
+    assert_eq!(state.read(|tx| tx.rows("SELECT request_id FROM audit", &[])).unwrap().len(), 1);
+    state.close();
+}
+
+/// A change that panics takes the thread with it that commits, and nobody is to be served on the strength of it.
+fn assert_latches(home: &Home) {
+    let latched = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&latched);
+    let latch = move || seen.store(true, Ordering::SeqCst);
+    let state = State::start(home, Options::default(), Box::new(latch)).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let panics = |_: &mut Tx<'_>| -> Result<(), StateError> { panic!("a defect") };
+    assert!(matches!(runtime.block_on(state.write(panics)), Err(StateError::Closed)));
+    within(Duration::from_secs(5), "it is latched", || {
+        state.health() == Health::Latched && latched.load(Ordering::SeqCst)
+    });
+    state.close();
+}
+
+#[test]
+fn a_state_whose_writer_panicked_is_not_ready_any_more() {
+    let place = tempfile::tempdir().unwrap();
+    assert_latches(&Home::in_folder(place.path()).unwrap());
+}
+
+#[test]
+fn postgres_whose_jobs_panicked_is_not_ready_any_more() {
+    let place = tempfile::tempdir().unwrap();
+    let server = Postgres::start();
+    assert_latches(&server.home(place.path()));
 }

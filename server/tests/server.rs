@@ -36,6 +36,7 @@ mod replica_events;
 mod replicas;
 mod revocation;
 mod secrecy;
+mod shared;
 mod slow_clients;
 mod slow_listeners;
 mod steps;

@@ -170,7 +170,9 @@ async fn listen(
         admin.stop().await;
     }
     served?;
-    gateway.state().flush().await?;
+    if let Err(error) = gateway.state().flush().await {
+        tracing::warn!(error = gateway::causes(&error), "what waits for the state cannot be committed now");
+    }
     let traced = gateway.clone();
     let stop_telemetry = move || traced.telemetry().map(Telemetry::stop);
     if tokio::task::spawn_blocking(stop_telemetry).await.is_err() {

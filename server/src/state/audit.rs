@@ -238,9 +238,8 @@ impl Page {
         usize::try_from(self.requests).expect("requests are counted from zero")
     }
 
-    /// Writes it and adds it to the usage of the accounts, unless it is there already: by a commit whose answer never
-    /// came.
-    pub fn write(&self, tx: &mut Tx<'_>) -> Result<(), StateError> {
+    /// Writes it, unless it is there already: by a commit whose answer never came. Tells whether it did.
+    fn insert(&self, tx: &mut Tx<'_>) -> Result<bool, StateError> {
         let body = std::str::from_utf8(&self.body).expect("JSON is text");
         let page: [Value<'_>; 5] = [
             self.last_id.as_str().into(),
@@ -257,24 +256,36 @@ impl Page {
         )?;
         if written == 0 {
             tracing::warn!("a page of the audit was there already");
-            return Ok(());
         }
-        for ((account, day, endpoint), count) in &self.counts {
-            let Count { calls, failed, credits } = *count;
-            let day: [Value<'_>; 3] = [(*account).into(), (*day).into(), (*endpoint).into()];
-            let sum = sums::of_usage(&day, calls, failed, credits);
-            let grown = sum - sums::of_usage(&day, 0, 0, 0);
-            tx.execute(
-                "INSERT INTO usage_day (account_id, day, endpoint, calls, failed, credits, sum)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-                 ON CONFLICT (account_id, day, endpoint) DO UPDATE SET calls = usage_day.calls + excluded.calls,
-                     failed = usage_day.failed + excluded.failed, credits = usage_day.credits + excluded.credits,
-                     sum = CASE usage_day.sum WHEN -1 THEN -1 ELSE usage_day.sum + ?8 END",
-                &[day[0], day[1], day[2], calls.into(), failed.into(), credits.into(), sum.into(), grown.into()],
-            )?;
-        }
-        Ok(())
+        Ok(written > 0)
     }
+}
+
+/// Writes pages and adds them to the usage of the accounts: once in order for all of them, so that replicas never wait for
+/// one another in a circle.
+pub(super) fn write<'a>(tx: &mut Tx<'_>, pages: impl IntoIterator<Item = &'a Page>) -> Result<(), StateError> {
+    let mut counts: BTreeMap<Counted, Count> = BTreeMap::new();
+    for page in pages {
+        if page.insert(tx)? {
+            for (counted, count) in &page.counts {
+                counts.entry(*counted).or_default().add(count);
+            }
+        }
+    }
+    for ((account, day, endpoint), Count { calls, failed, credits }) in counts {
+        let day: [Value<'_>; 3] = [account.into(), day.into(), endpoint.into()];
+        let sum = sums::of_usage(&day, calls, failed, credits);
+        let grown = sum - sums::of_usage(&day, 0, 0, 0);
+        tx.execute(
+            "INSERT INTO usage_day (account_id, day, endpoint, calls, failed, credits, sum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (account_id, day, endpoint) DO UPDATE SET calls = usage_day.calls + excluded.calls,
+                 failed = usage_day.failed + excluded.failed, credits = usage_day.credits + excluded.credits,
+                 sum = CASE usage_day.sum WHEN -1 THEN -1 ELSE usage_day.sum + ?8 END",
+            &[day[0], day[1], day[2], calls.into(), failed.into(), credits.into(), sum.into(), grown.into()],
+        )?;
+    }
+    Ok(())
 }
 
 fn hex(bytes: &[u8; 32]) -> [u8; 64] {
@@ -404,6 +415,20 @@ fn listings(body: &str) -> serde_json::Result<Vec<AuditListing>> {
     Ok(listings)
 }
 
+/// An id below those of all requests since this time: ids begin with the time that they were made at, by a clock that
+/// another one may have set since.
+fn least_id(from_ms: i64) -> String {
+    const SLACK_MS: i64 = 3_600_000;
+    let made = from_ms.saturating_sub(SLACK_MS).clamp(0, (1 << 48) - 1);
+    format!("{:08x}-{:04x}-0000-0000-000000000000", made >> 16, made & 0xffff)
+}
+
+/// Pages by their last id, of which both bounds are given, so that no others are looked at.
+const PAGES_BEFORE: &str = "SELECT last_id, first_id, last_ms, requests, body, sum FROM audit_page
+     WHERE last_id < ?1 AND last_id >= ?5 AND (CAST(?2 AS TEXT) IS NULL OR first_id < ?2)
+       AND (CAST(?3 AS BIGINT) IS NULL OR last_ms >= ?3)
+     ORDER BY last_id DESC LIMIT ?4";
+
 /// Requests, newest first.
 pub(super) fn list(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Vec<AuditListing>, StateError> {
     /// Most pages read at a time: one at first, since it may hold thousands of requests, then twice as many each time.
@@ -411,14 +436,13 @@ pub(super) fn list(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Vec<AuditLis
     let mut at_a_time = 1;
     let limit = usize::try_from(filter.limit).unwrap_or(usize::MAX);
     let mut found: BTreeMap<String, AuditListing> = BTreeMap::new();
-    let mut below: Option<String> = None;
+    // No id is greater: it begins with another letter.
+    let mut below = "z".to_owned();
+    let least = filter.from_ms.map_or_else(String::new, least_id);
     loop {
         let pages = tx.rows(
-            "SELECT last_id, first_id, last_ms, requests, body, sum FROM audit_page
-             WHERE (CAST(?1 AS TEXT) IS NULL OR last_id < ?1) AND (CAST(?2 AS TEXT) IS NULL OR first_id < ?2)
-               AND (CAST(?3 AS BIGINT) IS NULL OR last_ms >= ?3)
-             ORDER BY last_id DESC LIMIT ?4",
-            &[below.as_ref().into(), filter.before.as_ref().into(), filter.from_ms.into(), at_a_time.into()],
+            PAGES_BEFORE,
+            &[(&below).into(), filter.before.as_ref().into(), filter.from_ms.into(), at_a_time.into(), (&least).into()],
         )?;
         for page in &pages {
             let last_id = page.text(0)?;
@@ -442,7 +466,7 @@ pub(super) fn list(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Vec<AuditLis
         }
         match pages.last() {
             Some(last) => {
-                below = Some(last.text(0)?.to_owned());
+                last.text(0)?.clone_into(&mut below);
                 at_a_time = PAGES.min(2 * at_a_time);
             }
             None => return Ok(found.into_values().rev().collect()),

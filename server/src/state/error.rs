@@ -112,11 +112,16 @@ pub enum StateError {
     /// A name that a key cannot have.
     #[error("the name {0:?} cannot be: a name has 1 to 200 characters, and no control characters among them")]
     BadName(String),
+    /// The state is neither a folder nor in `PostgreSQL`.
+    #[error("a state is a folder or `postgres://…`, not `{0}://…`")]
+    BadScheme(String),
     /// What a list is to go on behind is no id.
     #[error("{0:?} is no id that a list can go on behind: give the one that the list before ended with")]
     BadCursor(String),
     /// A key that cannot be rotated any more.
-    #[error("the key {0:?} is revoked, expired or was rotated already: make a new one with `headwater keys create`")]
+    #[error(
+        "the key {0:?} is revoked, expired or was rotated already: where `headwater keys list` names a `rotated_to`, that is the key of the account now"
+    )]
     DeadKey(String),
     /// No such plan.
     #[error("there is no plan {0:?}: `headwater plans list` shows them")]

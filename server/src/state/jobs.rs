@@ -8,12 +8,14 @@ use tokio::sync::mpsc;
 
 use super::StateError;
 use super::db::{Db, Undone};
-use super::writer::Job;
+use super::writer::{Job, Watch};
 
 /// The thread that makes them, one after the other.
 pub(super) struct Jobs {
     pub db: Db,
     pub queue: mpsc::Receiver<Box<dyn Job>>,
+    /// Kept for its end.
+    pub _watch: Watch,
 }
 
 impl Jobs {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use tokio::sync::oneshot;
 
-use super::audit::RequestId;
+use super::audit::{self, RequestId};
 use super::book::{Book, Caller};
 use super::db::Tx;
 use super::lease::{Leases, Spent};
@@ -133,7 +133,8 @@ impl World<'_, '_> {
                 Charge { hold, audit, keep: None, done: oneshot::channel().0, runtime: None }
             })
             .collect();
-        let outcomes = write_charges(self.tx, &charges, &Leases::new("t"), &mut Spent::default())?;
+        let (outcomes, page) = write_charges(self.tx, &charges, &Leases::new("t"), &mut Spent::default())?;
+        audit::write(self.tx, &page)?;
         for ((charge, outcome), (owner, cost)) in charges.into_iter().zip(outcomes).zip(owners) {
             let model = &mut self.models[owner];
             model.balance -= cost;

@@ -1,7 +1,7 @@
 //! Credits lent to a replica: where several share one balance, each spends what it was lent without asking, and settles
 //! it with every commit. What is lent is set aside in the account, so that all together never spend more than there is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::StateError;
@@ -17,7 +17,7 @@ const LOOKED: Duration = Duration::from_secs(1);
 /// After how long without use a loan is given back.
 const IDLE: Duration = Duration::from_secs(10);
 /// How long an account that had not enough is not asked again.
-const EMPTY: Duration = Duration::from_millis(100);
+const EMPTY: Duration = Duration::from_secs(1);
 /// Most that is lent beyond what is needed at once.
 const AHEAD: i64 = 10_000;
 
@@ -50,7 +50,11 @@ pub(super) struct Lent {
 
 /// What a transaction settles, by account.
 #[derive(Debug, Default)]
-pub(super) struct Spent(Vec<(i64, i64)>);
+pub(super) struct Spent {
+    settled: Vec<(i64, i64)>,
+    /// Accounts whose loans are not there any more, whatever becomes of the transaction.
+    lost: Vec<i64>,
+}
 
 impl Leases {
     pub fn new(run_id: &str) -> Self {
@@ -71,7 +75,6 @@ impl Leases {
 
     /// An account has not as much more.
     pub fn found_empty(&mut self, account: i64, missing: i64) {
-        self.empty.retain(|_, (asked, _)| asked.elapsed() < EMPTY);
         self.empty.insert(account, (Instant::now(), missing));
     }
 
@@ -81,7 +84,13 @@ impl Leases {
     }
 
     /// Borrows at least what is missing; `None` where the account does not have it.
-    pub fn lend(&self, tx: &mut Tx<'_>, account: &Account, need: i64) -> Result<Option<Lent>, StateError> {
+    pub fn lend(
+        &self,
+        tx: &mut Tx<'_>,
+        account: &Account,
+        need: i64,
+        spent: &mut Spent,
+    ) -> Result<Option<Lent>, StateError> {
         let Some(row) = tx.row("SELECT balance, leased FROM account WHERE id = ?1 /*lock*/", &[account.id().into()])?
         else {
             return Ok(None);
@@ -103,6 +112,7 @@ impl Leases {
                     &[lease.id.into(), amount.into(), expires.into()],
                 )?;
                 if extended == 0 {
+                    spent.lost.push(account.id());
                     return Err(lost());
                 }
                 lease.id
@@ -126,28 +136,40 @@ impl Leases {
         account.lend(lent.amount, lent.balance);
     }
 
-    /// Takes what was spent out of what was lent, inside the transaction that books it.
-    pub fn settle(&self, tx: &mut Tx<'_>, account: i64, credits: i64, spent: &mut Spent) -> Result<(), StateError> {
+    /// Takes what was spent out of what was lent, inside the transaction that books it; false where the loan is not there
+    /// any more, and nothing was taken.
+    pub fn settle(&self, tx: &mut Tx<'_>, account: i64, credits: i64, spent: &mut Spent) -> Result<bool, StateError> {
         if credits == 0 || !tx.is_shared() {
-            return Ok(());
+            return Ok(true);
         }
-        let lease = self.open.get(&account).ok_or_else(lost)?;
-        let settled = tx.execute(
-            "UPDATE credit_lease SET settled = settled + ?2 WHERE id = ?1 AND closed = 0 AND settled + ?2 <= granted",
-            &[lease.id.into(), credits.into()],
-        )?;
-        let freed =
-            tx.execute("UPDATE account SET leased = leased - ?2 WHERE id = ?1", &[account.into(), credits.into()])?;
-        if settled != 1 || freed != 1 {
-            return Err(lost());
+        let settled = match self.open.get(&account) {
+            Some(lease) => tx.execute(
+                "UPDATE credit_lease SET settled = settled + ?2 WHERE id = ?1 AND closed = 0 AND settled + ?2 <= granted",
+                &[lease.id.into(), credits.into()],
+            )?,
+            None => 0,
+        };
+        if settled == 0 {
+            spent.lost.push(account);
+            return Ok(false);
         }
-        spent.0.push((account, credits));
-        Ok(())
+        tx.execute("UPDATE account SET leased = leased - ?2 WHERE id = ?1", &[account.into(), credits.into()])?;
+        spent.settled.push((account, credits));
+        Ok(true)
+    }
+
+    /// Forgets the loans that a transaction found gone, whether it was committed or not; tells whether there were any.
+    pub fn forget_lost(&mut self, spent: &Spent, book: &Book) -> bool {
+        for account in &spent.lost {
+            self.open.remove(account);
+            book.account(*account).call_in();
+        }
+        !spent.lost.is_empty()
     }
 
     /// The transaction that settled it is committed.
     pub fn settled(&mut self, spent: &Spent) {
-        for (account, credits) in &spent.0 {
+        for (account, credits) in &spent.settled {
             if let Some(lease) = self.open.get_mut(account) {
                 lease.settled += credits;
                 lease.used = Instant::now();
@@ -161,55 +183,52 @@ impl Leases {
             return Ok(());
         }
         self.looked = Instant::now();
-        let asked = book.asked();
+        let asked: BTreeMap<i64, _> = book.asked().into_iter().map(|account| (account.id(), account)).collect();
         if asked.is_empty() {
             return Ok(());
         }
-        db.transaction(|tx| {
-            for account in asked {
-                if let Some(row) = tx.row("SELECT balance FROM account WHERE id = ?1", &[account.id().into()])? {
-                    account.saw(row.int(0)?);
-                }
-            }
-            Ok(())
-        })
+        let which = numbers(asked.keys());
+        let balances = db.transaction(|tx| {
+            tx.rows(
+                "SELECT id, balance FROM account WHERE id = ANY (CAST(string_to_array(?1, ' ') AS BIGINT[]))",
+                &[(&which).into()],
+            )
+        })?;
+        for row in &balances {
+            asked[&row.int(0)?].saw(row.int(1)?);
+        }
+        Ok(())
     }
 
-    /// Renews what is in use and gives back what is not.
+    /// Renews what is in use and gives back what is not, all of it in a few statements: one for each account would hold up
+    /// the charges of many.
     pub fn renew(&mut self, db: &mut Db, book: &Book) -> Result<(), StateError> {
         if self.renewed.elapsed() < RENEWED {
             return Ok(());
         }
         self.renewed = Instant::now();
-        let accounts: Vec<i64> = self.open.keys().copied().collect();
-        for id in accounts {
-            let lease = &self.open[&id];
-            let account = book.account(id);
-            let idle = lease.used.elapsed() > IDLE && account.call_in_idle();
-            let lease_id = lease.id;
-            let kept = db.transaction(|tx| {
-                if idle {
-                    return give_back(tx, id, lease_id).map(|()| false);
-                }
-                let now = tx.clock_ms()?;
-                let renewed = tx.execute(
-                    "UPDATE credit_lease SET expires_at_ms = ?2 WHERE id = ?1 AND closed = 0",
-                    &[lease_id.into(), (now + TERM_MS).into()],
-                )?;
-                Ok(renewed == 1)
-            });
-            match kept {
-                Ok(true) => {}
-                Ok(false) => {
-                    self.open.remove(&id);
-                    account.call_in();
-                }
-                Err(error) => {
-                    self.open.remove(&id);
-                    account.call_in();
-                    return Err(error);
-                }
-            }
+        self.empty.retain(|_, (asked, _)| asked.elapsed() < EMPTY);
+        let idle =
+            |account: &i64, lease: &mut Lease| lease.used.elapsed() > IDLE && book.account(*account).call_in_idle();
+        let idle: Vec<i64> = self.open.extract_if(.., idle).map(|(_, lease)| lease.id).collect();
+        if !idle.is_empty() {
+            db.transaction(|tx| give_back(tx, &idle))?;
+        }
+        if self.open.is_empty() {
+            return Ok(());
+        }
+        let which = numbers(self.open.values().map(|lease| &lease.id));
+        let renewed = db.transaction(|tx| {
+            let now = tx.clock_ms()?;
+            tx.rows(
+                "UPDATE credit_lease SET expires_at_ms = ?2
+                 WHERE id = ANY (CAST(string_to_array(?1, ' ') AS BIGINT[])) AND closed = 0 RETURNING id",
+                &[(&which).into(), (now + TERM_MS).into()],
+            )
+        })?;
+        let renewed = renewed.iter().map(|row| row.int(0)).collect::<Result<BTreeSet<i64>, _>>()?;
+        for (account, _) in self.open.extract_if(.., |_, lease| !renewed.contains(&lease.id)) {
+            book.account(account).call_in();
         }
         Ok(())
     }
@@ -223,23 +242,40 @@ impl Leases {
 
     /// Gives everything back, at the end.
     pub fn give_back_all(&mut self, tx: &mut Tx<'_>, book: &Book) -> Result<(), StateError> {
-        for (id, lease) in std::mem::take(&mut self.open) {
-            book.account(id).call_in();
-            give_back(tx, id, lease.id)?;
+        let open = std::mem::take(&mut self.open);
+        for account in open.keys() {
+            book.account(*account).call_in();
         }
-        Ok(())
+        give_back(tx, &open.values().map(|lease| lease.id).collect::<Vec<_>>())
     }
 }
 
-/// Closes a loan and gives the account back what was not settled.
-fn give_back(tx: &mut Tx<'_>, account: i64, lease: i64) -> Result<(), StateError> {
-    tx.row("SELECT id FROM account WHERE id = ?1 /*lock*/", &[account.into()])?;
-    let closed =
-        tx.row("DELETE FROM credit_lease WHERE id = ?1 AND closed = 0 RETURNING granted - settled", &[lease.into()])?;
-    if let Some(row) = closed {
-        tx.execute("UPDATE account SET leased = leased - ?2 WHERE id = ?1", &[account.into(), row.int(0)?.into()])?;
+/// Ends loans and gives their accounts back what was not settled. Without any it asks nothing: a state of its own has no
+/// table of them.
+fn give_back(tx: &mut Tx<'_>, leases: &[i64]) -> Result<(), StateError> {
+    if leases.is_empty() {
+        return Ok(());
     }
+    let which = numbers(leases);
+    // In the order in which charges lock them.
+    tx.rows(
+        "SELECT id FROM account WHERE id IN (SELECT account_id FROM credit_lease
+             WHERE id = ANY (CAST(string_to_array(?1, ' ') AS BIGINT[]))) ORDER BY id /*lock*/",
+        &[(&which).into()],
+    )?;
+    tx.execute(
+        "WITH ended AS (DELETE FROM credit_lease WHERE closed = 0
+                 AND id = ANY (CAST(string_to_array(?1, ' ') AS BIGINT[])) RETURNING account_id, granted - settled AS back),
+             given AS (SELECT account_id, CAST(sum(back) AS BIGINT) AS back FROM ended GROUP BY account_id)
+         UPDATE account SET leased = leased - back FROM given WHERE account.id = account_id",
+        &[(&which).into()],
+    )?;
     Ok(())
+}
+
+/// Numbers as one parameter.
+fn numbers<'a>(numbers: impl IntoIterator<Item = &'a i64>) -> String {
+    numbers.into_iter().map(i64::to_string).collect::<Vec<_>>().join(" ")
 }
 
 /// Closes the loans of an account whose term ended; gives what came back. The account is locked.

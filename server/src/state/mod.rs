@@ -66,7 +66,7 @@ use lease::Leases;
 use retention::Retention;
 use rows::Rows;
 use run::Run;
-use writer::{Charge, Job, Operation, Writer};
+use writer::{Charge, Job, Lend, Operation, Watch, Writer};
 
 /// Operations that may wait for the writer, and rows of the audit; beyond them requests wait.
 const QUEUE: usize = 16_384;
@@ -102,8 +102,8 @@ pub struct State {
 }
 
 impl State {
-    /// Reads keys and balances and starts the writer. `on_latch` is called when a commit ends in an unknown state:
-    /// a server ends its process there, so that nothing is answered on the strength of it.
+    /// Reads keys and balances and starts the writer. `on_latch` is called when a commit ends in an unknown state, or the
+    /// writer panics: a server ends its process there, so that nothing is answered on the strength of it.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -134,12 +134,14 @@ impl State {
             listen(address.clone(), queue.downgrade());
         }
         let commits = Histogram::new(exponential_buckets(0.0005, 2.0, 14));
+        let on_latch = Arc::new(on_latch);
+        let watch = || Watch { health: Arc::clone(&health), on_latch: Arc::clone(&on_latch) };
         let writer = Writer {
             commits: commits.clone(),
             db,
             book: Arc::clone(&book),
             health: Arc::clone(&health),
-            on_latch,
+            watch: watch(),
             queue: waiting,
             rows: Arc::clone(&rows),
             seen_version,
@@ -154,7 +156,7 @@ impl State {
         let mut jobs = None;
         if let Place::Postgres(_) = home.place() {
             let (sender, queue) = mpsc::channel(QUEUE);
-            let made = Jobs { db: home.connect(Access::Write)?, queue };
+            let made = Jobs { db: home.connect(Access::Write)?, queue, _watch: watch() };
             threads.push(spawn("state-jobs", move || made.run())?);
             jobs = Some(sender);
         }
@@ -228,7 +230,7 @@ impl State {
         const TRIES: usize = 8;
         for _ in 0..TRIES {
             let (done, lent) = oneshot::channel();
-            self.hand(Operation::Lend { account: account.id(), need: cost, done }).await?;
+            self.hand(Operation::Lend(Lend { account: account.id(), need: cost, done })).await?;
             if !lent.await.map_err(|_| StateError::Closed)?? {
                 break;
             }
@@ -298,7 +300,10 @@ impl State {
     /// When the state is closed.
     pub async fn record(&self, audit: AuditRow) -> Result<(), StateError> {
         while !self.note(&audit) {
-            self.flush().await?;
+            // What cannot be committed now waits on.
+            if let Err(closed @ StateError::Closed) = self.flush().await {
+                return Err(closed);
+            }
             tokio::time::sleep(CROWDED).await;
         }
         Ok(())
@@ -370,11 +375,11 @@ impl State {
     /// Waits until all that was handed over is committed.
     ///
     /// # Errors
-    /// When the state is closed.
+    /// When it cannot be committed now, or the state is closed.
     pub async fn flush(&self) -> Result<(), StateError> {
         let (done, result) = oneshot::channel();
         self.hand(Operation::Flush(done)).await?;
-        result.await.map_err(|_| StateError::Closed)
+        result.await.map_err(|_| StateError::Closed)?
     }
 
     /// Writes what waits and ends the writer. Blocks until it is done.

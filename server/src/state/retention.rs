@@ -8,8 +8,11 @@ use super::{StateError, idempotency, now_ms};
 
 /// How often something is deleted.
 const EVERY: Duration = Duration::from_secs(30);
-/// Most rows of a table that are deleted at a time, so that no request waits long for it.
-const ROWS: i64 = 5_000;
+/// Most rows of a table that are deleted at a time, so that no request waits long for it: a page of the audit or an answer
+/// may have 100 kB and more.
+const ROWS: i64 = 100;
+/// How long it goes on at a time.
+const LONGEST: Duration = Duration::from_millis(20);
 
 /// How long rows are kept.
 #[derive(Debug)]
@@ -29,9 +32,22 @@ impl Retention {
         if self.last.is_some_and(|last| last.elapsed() < EVERY) {
             return Ok(());
         }
-        self.last = Some(Instant::now());
+        let begun = Instant::now();
+        self.last = Some(begun);
+        while self.delete(db)? >= ROWS.unsigned_abs() {
+            if begun.elapsed() > LONGEST {
+                // There is more: it goes on at the next look, so that it keeps pace with what is written.
+                self.last = None;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes a little; gives how many rows at most of a table.
+    fn delete(&self, db: &mut Db) -> Result<u64, StateError> {
         let now = now_ms();
-        let deleted = db.transaction(|tx| {
+        db.transaction(|tx| {
             let mut deleted = tx.execute(
                 "DELETE FROM idempotency WHERE (account_id, key) IN
                  (SELECT account_id, key FROM idempotency WHERE created_at_ms < ?1 LIMIT ?2)",
@@ -48,11 +64,39 @@ impl Retention {
             }
             tx.execute("DELETE FROM server_run WHERE stopped_at_ms < ?1", &[(now - 30 * DAY_MS).into()])?;
             Ok(deleted)
-        })?;
-        if deleted >= ROWS.unsigned_abs() {
-            // There is more: it goes on at the next look, so that it keeps pace with what is written.
-            self.last = None;
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::{Access, Home};
+
+    #[test]
+    fn what_is_old_is_deleted_a_little_at_a_time_and_all_of_it() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        let mut db = home.connect(Access::Write).unwrap();
+        let page = |db: &mut Db, id: i64, at_ms: i64| {
+            db.transaction(|tx| {
+                tx.execute(
+                    "INSERT INTO audit_page (last_id, first_id, last_ms, requests, body) VALUES (?1, ?1, ?2, 1, '[]')",
+                    &[(&format!("{id:08}")).into(), at_ms.into()],
+                )
+            })
+            .unwrap();
+        };
+        for id in 0..250 {
+            page(&mut db, id, 1);
         }
-        Ok(())
+        page(&mut db, 250, now_ms());
+        let mut retention = Retention::new(Some(1));
+        assert_eq!(retention.delete(&mut db).unwrap(), 100);
+        while retention.last.is_none() {
+            retention.run(&mut db).unwrap();
+        }
+        let left = db.transaction(|tx| tx.rows("SELECT last_id FROM audit_page", &[])).unwrap();
+        assert_eq!((left.len(), left[0].text(0).unwrap()), (1, "00000250"));
     }
 }

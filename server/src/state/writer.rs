@@ -1,6 +1,6 @@
 //! The one thread that writes: it takes all that waits, commits it in one transaction, and wakes who waited.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,9 +10,9 @@ use tokio::runtime::{self, Handle, Runtime};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::error::Elapsed;
 
-use super::audit::{AuditRow, Page, Sheet};
+use super::audit::{self, AuditRow, Page, Sheet};
 use super::book::{Book, Hold};
-use super::db::{Db, Tx, Undone};
+use super::db::{Db, Tx, Undone, is_held_up};
 use super::health::{Health, HealthFlag};
 use super::idempotency::{self, Keep};
 use super::lease::{self, Leases};
@@ -46,11 +46,18 @@ pub(super) enum Operation {
     /// Any other change.
     Job(Box<dyn Job>),
     /// Credits to spend, where replicas share the balance.
-    Lend { account: i64, need: i64, done: oneshot::Sender<Result<bool, StateError>> },
+    Lend(Lend),
     /// Keys, plans or credits may have been changed by another process.
     Look,
-    /// Answered when all before it is committed.
-    Flush(oneshot::Sender<()>),
+    /// Answered when all before it is committed, or cannot be.
+    Flush(oneshot::Sender<Result<(), StateError>>),
+}
+
+/// Credits that somebody waits for.
+pub(super) struct Lend {
+    pub account: i64,
+    pub need: i64,
+    pub done: oneshot::Sender<Result<bool, StateError>>,
 }
 
 /// An answer to be paid for. `audit.bytes` is the size of its body without the digits of the balance.
@@ -129,15 +136,36 @@ impl Charge {
     }
 }
 
-/// Called when a commit ends in an unknown state. A server ends its process there.
-pub type OnLatch = Box<dyn Fn() + Send>;
+/// Called when a commit ends in an unknown state, or nothing is committed any more. A server ends its process there.
+pub type OnLatch = Box<dyn Fn() + Send + Sync>;
+
+/// Latches where the thread that has it panics: who waits for it would wait in vain, and the server say that it is ready.
+pub(super) struct Watch {
+    pub health: Arc<HealthFlag>,
+    pub on_latch: Arc<OnLatch>,
+}
+
+impl Watch {
+    fn latch(&self) {
+        self.health.set(Health::Latched);
+        (self.on_latch)();
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.latch();
+        }
+    }
+}
 
 pub(super) struct Writer {
     pub commits: Histogram,
     pub db: Db,
     pub book: Arc<Book>,
     pub health: Arc<HealthFlag>,
-    pub on_latch: OnLatch,
+    pub watch: Watch,
     pub queue: mpsc::Receiver<Operation>,
     pub rows: Arc<Rows>,
     pub seen_version: i64,
@@ -189,7 +217,7 @@ impl Writer {
                 self.look_for_changes();
                 self.keep_house();
                 if self.db.is_unknown() && self.health.get() != Health::Latched {
-                    self.latch();
+                    self.watch.latch();
                 }
                 polled = Instant::now();
             }
@@ -265,14 +293,15 @@ impl Writer {
                 // They are taken with every batch.
                 Operation::Record => {}
                 Operation::Job(job) => jobs.push(job),
-                Operation::Lend { account, need, done } => lends.push((account, need, done)),
+                Operation::Lend(lend) => lends.push(lend),
                 Operation::Look => look = true,
                 Operation::Flush(done) => flushes.push(done),
             }
         }
-        for (account, need, done) in lends {
-            let lent = self.lend(account, need);
-            let _ = done.send(lent);
+        self.lend_all(lends);
+        if self.db.is_shared() {
+            // They lock accounts in another order than charges do, and so replicas would wait for one another in a circle.
+            self.write_jobs(std::mem::take(&mut jobs));
         }
         let rows = if self.unwritten_rows() <= UNWRITTEN { self.rows.take() } else { Vec::new() };
         let mut pages = std::mem::take(&mut self.unwritten);
@@ -296,28 +325,70 @@ impl Writer {
         if look {
             self.look_for_changes();
         }
-        for done in flushes {
-            let _ = done.send(());
+        if !flushes.is_empty() {
+            self.flush(flushes);
         }
     }
 
+    fn flush(&mut self, flushes: Vec<oneshot::Sender<Result<(), StateError>>>) {
+        let unwritten = std::mem::take(&mut self.unwritten);
+        let flushed = self.write_pages(unwritten).and_then(|()| {
+            // There may have been too many to be taken.
+            let rows = self.rows.take();
+            self.write_pages(rows)
+        });
+        for done in flushes {
+            let _ = done.send(flushed.as_ref().copied().map_err(told));
+        }
+    }
+
+    fn write_pages(&mut self, pages: Vec<Page>) -> Result<(), Undone> {
+        let written = self.commit(&[], &mut [], &pages);
+        if written.is_err() {
+            self.unwritten = pages;
+        }
+        written.map(|_| ())
+    }
+
     fn write_one_by_one(&mut self, charges: Vec<Charge>, jobs: Vec<Box<dyn Job>>, undone: &Undone) {
+        if is_held_up(undone.error()) {
+            // It took long, and whoever has another account is not to be refused for it.
+            self.look_for_changes();
+        }
         let again = matches!(undone, Undone::Certain(_)) && charges.len() + jobs.len() > 1;
+        if !again {
+            for charge in charges {
+                charge.fail(told(undone));
+            }
+            for job in jobs {
+                job.finish(Err(told(undone)));
+            }
+            return;
+        }
+        let mut held_up: HashMap<i64, Undone> = HashMap::new();
         for charge in charges {
-            if !again {
+            let account = charge.hold.account().id();
+            if let Some(undone) = held_up.get(&account) {
                 charge.fail(told(undone));
                 continue;
             }
             match self.commit(std::slice::from_ref(&charge), &mut [], &[]) {
                 Ok(committed) => charge.finish(committed.charges[0], &mut Told::default()),
-                Err(undone) => charge.fail(told(&undone)),
+                Err(undone) => {
+                    charge.fail(told(&undone));
+                    if is_held_up(undone.error()) {
+                        held_up.insert(account, undone);
+                        self.look_for_changes();
+                    }
+                }
             }
         }
+        self.write_jobs(jobs);
+    }
+
+    /// Each in a commit of its own.
+    fn write_jobs(&mut self, jobs: Vec<Box<dyn Job>>) {
         for job in jobs {
-            if !again {
-                job.finish(Err(told(undone)));
-                continue;
-            }
             let mut one = vec![job];
             match self.commit(&[], &mut one, &[]) {
                 Ok(committed) => self.finish_jobs(one, committed.jobs),
@@ -351,6 +422,7 @@ impl Writer {
         match committed {
             Ok(()) => {
                 self.leases.settled(&spent);
+                self.leases.forget_lost(&spent, &self.book);
                 self.health.set(Health::Good);
             }
             Err(Undone::Unknown(error)) => {
@@ -360,24 +432,20 @@ impl Writer {
                 );
                 // A server across a network can be asked what became of it; a failed sync of a file cannot.
                 if !self.db.is_shared() {
-                    self.latch();
+                    self.watch.latch();
                     return Err(Undone::Unknown(error));
                 }
                 self.health.set(Health::Failing);
                 self.find_out()?;
             }
             Err(undone) => {
+                self.leases.forget_lost(&spent, &self.book);
                 self.health.set(Health::Failing);
                 self.errors.commits.met("a commit of the state was undone", undone.error());
                 return Err(undone);
             }
         }
         Ok(made.expect("a commit is tried when all of it is made"))
-    }
-
-    fn latch(&self) {
-        self.health.set(Health::Latched);
-        (self.on_latch)();
     }
 
     /// Makes all of a batch in `made` and commits it.
@@ -389,13 +457,13 @@ impl Writer {
     ) -> Result<(), Undone> {
         let Self { db, leases, run, .. } = self;
         db.attempt(|tx| {
-            let charged = write_charges(tx, charges, leases, spent)?;
+            let (charged, page) = write_charges(tx, charges, leases, spent)?;
             let mut results = Vec::with_capacity(jobs.len());
             for job in jobs {
                 results.push(tx.savepoint(|tx| job.run(tx)));
                 tx.still_open()?;
             }
-            pages.iter().try_for_each(|page| page.write(tx))?;
+            audit::write(tx, page.iter().chain(pages))?;
             // By its beat a shared database is asked for the batch, should the answer to its commit be lost.
             if !charges.is_empty() || tx.is_shared() {
                 run.beat(tx)?;
@@ -422,6 +490,22 @@ impl Writer {
         Err(Undone::Unknown(StateError::NotCommitted("the database cannot be reached".to_owned())))
     }
 
+    fn lend_all(&mut self, lends: Vec<Lend>) {
+        let mut held_up = HashSet::new();
+        for Lend { account, need, done } in lends {
+            let lent = if held_up.contains(&account) {
+                Err(StateError::NotCommitted("another server held the account for too long".to_owned()))
+            } else {
+                self.lend(account, need)
+            };
+            if lent.as_ref().is_err_and(is_held_up) {
+                held_up.insert(account);
+                self.look_for_changes();
+            }
+            let _ = done.send(lent);
+        }
+    }
+
     fn lend(&mut self, account: i64, need: i64) -> Result<bool, StateError> {
         let Self { db, leases, book, .. } = self;
         if !db.is_shared() {
@@ -436,7 +520,12 @@ impl Writer {
         if leases.is_empty(account.id(), missing) {
             return Ok(false);
         }
-        match db.transaction(|tx| leases.lend(tx, &account, need))? {
+        let mut spent = lease::Spent::default();
+        let mut lent = db.transaction(|tx| leases.lend(tx, &account, need, &mut spent));
+        if leases.forget_lost(&spent, book) {
+            lent = db.transaction(|tx| leases.lend(tx, &account, need, &mut spent));
+        }
+        match lent? {
             Some(lent) => leases.lent(&account, lent),
             None => {
                 leases.found_empty(account.id(), missing);
@@ -512,13 +601,13 @@ fn told(undone: &Undone) -> StateError {
 }
 
 /// Books charges account by account, in order of their numbers so that replicas never wait for one another in a
-/// circle; outcomes are in the order of the charges.
+/// circle. Gives outcomes in the order of the charges, and the page of the audit, which is still to be written.
 pub(super) fn write_charges(
     tx: &mut Tx<'_>,
     charges: &[Charge],
     leases: &Leases,
     spent: &mut lease::Spent,
-) -> Result<Vec<Booked>, StateError> {
+) -> Result<(Vec<Booked>, Option<Page>), StateError> {
     let mut by_account: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
     for (place, charge) in charges.iter().enumerate() {
         by_account.entry(charge.hold.account().id()).or_default().push(place);
@@ -551,8 +640,13 @@ pub(super) fn write_charges(
             .map(|place| charges[*place].hold.cost())
             .sum();
         // First, since no more may be lent than the balance holds.
-        leases.settle(tx, account, credits, spent)?;
-        chain.write(tx, &links)?;
+        if leases.settle(tx, account, credits, spent)? {
+            chain.write(tx, &links)?;
+        } else {
+            for place in places {
+                outcomes[place] = Booked::CalledIn;
+            }
+        }
     }
     let done = charges.iter().zip(&outcomes).filter_map(|(charge, outcome)| match outcome {
         Booked::Done(balance) => Some((charge, *balance)),
@@ -571,6 +665,5 @@ pub(super) fn write_charges(
         let bytes = if charge.audit.bytes == 0 { 0 } else { charge.audit.bytes + digits };
         sheet.add(&charge.audit, bytes);
     }
-    sheet.finished().map_or(Ok(()), |page| page.write(tx))?;
-    Ok(outcomes)
+    Ok((outcomes, sheet.finished()))
 }

@@ -36,7 +36,7 @@ fn a_list_is_in_order_over_pages_that_overlap_and_a_page_is_written_once() {
             sheet.add(row, row.bytes);
         }
         let page = sheet.finished().unwrap();
-        db.transaction(|tx| page.write(tx)).unwrap();
+        db.transaction(|tx| write(tx, [&page])).unwrap();
     }
     let mut ids = |filter: AuditFilter| {
         let found = db.transaction(|tx| list(tx, &filter)).unwrap();
@@ -94,7 +94,7 @@ fn what_requests_of_a_page_have_in_common_stands_there_once_and_is_read_for_each
     let page = sheet.finished().unwrap();
     let body = std::str::from_utf8(&page.body).unwrap();
     assert_eq!(body.matches("POST").count() + body.matches("/v1/rates").count(), 2, "{body}");
-    db.transaction(|tx| page.write(tx)).unwrap();
+    db.transaction(|tx| write(tx, [&page])).unwrap();
     let found = db.transaction(|tx| list(tx, &AuditFilter { limit: 9, ..AuditFilter::default() })).unwrap();
     let viewed = db.transaction(|tx| {
         tx.rows(
@@ -125,7 +125,7 @@ fn usage_that_changed_after_it_was_counted_no_longer_fits_its_sum() {
         let counted = AuditRow { account: Some(1), cost, ..row(id, "k", if cost > 0 { 200 } else { 404 }, 1) };
         let mut sheet = Sheet::default();
         sheet.add(&counted, 0);
-        db.transaction(|tx| sheet.finished().unwrap().write(tx)).unwrap();
+        db.transaction(|tx| write(tx, &sheet.finished())).unwrap();
     }
     db.transaction(sums::check).unwrap();
     let usage = |tx: &mut Tx<'_>| crate::state::Usage::read(tx, 1, 1);
@@ -149,4 +149,32 @@ fn usage_that_changed_after_it_was_counted_no_longer_fits_its_sum() {
         assert!(broken.is_err());
     }
     db.transaction(sums::check).unwrap();
+}
+
+#[test]
+fn an_id_of_a_request_lies_above_the_bound_of_its_time_however_the_clock_was_set_by_up_to_an_hour() {
+    const HOUR_MS: i64 = 3_600_000;
+    let made_ms = 1_790_000_000_000;
+    let id = "01a0c450-6c00-7000-8000-000000000000";
+    for (from_ms, is_above) in [
+        (i64::MIN, true),
+        (0, true),
+        (made_ms, true),
+        (made_ms + HOUR_MS, true),
+        (made_ms + HOUR_MS + 1, false),
+        (i64::MAX, false),
+    ] {
+        assert_eq!(id >= least_id(from_ms).as_str(), is_above, "{from_ms}");
+    }
+}
+
+#[test]
+fn a_list_since_a_time_reads_no_page_before_it() {
+    let place = tempfile::tempdir().unwrap();
+    let home = Home::in_folder(place.path()).unwrap();
+    drop(home.connect(Access::Write).unwrap());
+    let db = rusqlite::Connection::open(home.database().unwrap()).unwrap();
+    let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {PAGES_BEFORE}")).unwrap();
+    let steps: Vec<String> = plan.query_map([None::<i64>; 5], |row| row.get(3)).unwrap().map(Result::unwrap).collect();
+    assert!(steps.iter().any(|step| step.contains("last_id>? AND last_id<?")), "{steps:?}");
 }

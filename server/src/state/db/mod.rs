@@ -16,6 +16,7 @@ use std::time::Instant;
 use super::StateError;
 
 pub use self::postgres::PostgresAddress;
+pub(super) use self::postgres::is_held_up;
 pub(crate) use row::sum;
 pub use row::{Row, Value};
 
@@ -235,14 +236,16 @@ impl Tx<'_> {
         }
     }
 
-    /// Lets the statements of the transaction take as long as they need.
+    /// Lets the statements of the transaction take as long as they need, and what is done between them a minute.
     ///
     /// # Errors
     /// What the database says.
     pub fn take_time(&mut self) -> Result<(), StateError> {
         match &mut *self.0 {
             Connection::Sqlite(_) => Ok(()),
-            Connection::Postgres(postgres) => postgres.order("SET LOCAL statement_timeout = 0"),
+            Connection::Postgres(postgres) => {
+                postgres.order("SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '60s'")
+            }
         }
     }
 
@@ -339,10 +342,13 @@ impl Place {
     /// Reads a folder's path or a `postgres://` address.
     ///
     /// # Errors
-    /// When an address cannot be read.
+    /// When an address cannot be read, or is of something else.
     pub fn parse(text: &str) -> Result<Self, StateError> {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             PostgresAddress::parse(text).map(Self::Postgres)
+        } else if let Some((scheme, _)) = text.split_once("://") {
+            // Without the rest, where a password may stand.
+            Err(StateError::BadScheme(scheme.to_owned()))
         } else {
             Ok(Self::Folder(PathBuf::from(text)))
         }

@@ -34,6 +34,9 @@ pub(super) const MIGRATION: &str = "SET LOCAL lock_timeout = 0; SET LOCAL statem
      SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL client_min_messages = warning;
      SELECT pg_advisory_xact_lock(7522525836719780965)";
 
+/// How long a connection is idle before it is probed, where its address does not say it.
+const USUAL_IDLE: Duration = Duration::from_hours(2);
+
 /// Most parameters of one statement that the protocol can count.
 const PARAMETERS: usize = 65_535;
 
@@ -89,7 +92,20 @@ impl PostgresAddress {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(Duration::from_secs(3));
         }
-        config.application_name("headwater").tcp_user_timeout(Duration::from_secs(5));
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(Duration::from_secs(5));
+        }
+        // Nothing is left unacknowledged where the machine dies between a request and its answer: only probes tell.
+        if config.get_keepalives_idle() == USUAL_IDLE {
+            config.keepalives_idle(Duration::from_secs(5));
+        }
+        if config.get_keepalives_interval().is_none() {
+            config.keepalives_interval(Duration::from_secs(2));
+        }
+        if config.get_keepalives_retries().is_none() {
+            config.keepalives_retries(3);
+        }
+        config.application_name("headwater");
         config
     }
 
@@ -148,10 +164,11 @@ impl Postgres {
 
     fn set_up(&mut self) -> Result<(), StateError> {
         let mode = match self.access {
-            // A replica whose machine is lost within a transaction keeps its locks no longer than its loans.
+            // Others wait for a lock for less time than they trust what they know of keys, and a replica that is stopped
+            // within a transaction does not keep its locks for long.
             Access::Write => {
-                "SET lock_timeout = '5s'; SET statement_timeout = '30s'; SET synchronous_commit = on;
-                 SET idle_in_transaction_session_timeout = '60s'"
+                "SET lock_timeout = '3s'; SET statement_timeout = '30s'; SET synchronous_commit = on;
+                 SET idle_in_transaction_session_timeout = '10s'"
             }
             Access::Read => "SET default_transaction_read_only = on; SET statement_timeout = '30s'",
         };
@@ -300,6 +317,13 @@ impl Postgres {
     }
 }
 
+/// Whether somebody else held a row for too long.
+pub(in crate::state) fn is_held_up(error: &StateError) -> bool {
+    let StateError::Database { source, .. } = error else { return false };
+    let said = source.downcast_ref::<postgres::Error>().and_then(postgres::Error::code);
+    said == Some(&SqlState::LOCK_NOT_AVAILABLE)
+}
+
 /// Whether an error says that the server or the connection ends, and not what became of a statement.
 fn is_going(code: &SqlState) -> bool {
     ["08", "57P"].iter().any(|class| code.code().starts_with(class))
@@ -361,6 +385,25 @@ mod tests {
         }
         let refused = PostgresAddress::parse("postgres://ada:secret@db?nonsense=secret").unwrap_err();
         assert!(!format!("{refused} {refused:?}").contains("secret"));
+    }
+
+    #[test]
+    fn a_machine_that_is_gone_is_noticed_within_seconds_unless_the_address_says_when() {
+        let config = |text: &str| PostgresAddress::parse(text).unwrap().config();
+        let usual = config("postgres://db/gate");
+        assert_eq!(usual.get_keepalives_idle(), Duration::from_secs(5));
+        assert_eq!(usual.get_keepalives_interval(), Some(Duration::from_secs(2)));
+        assert_eq!((usual.get_keepalives(), usual.get_keepalives_retries()), (true, Some(3)));
+        assert_eq!(usual.get_tcp_user_timeout(), Some(&Duration::from_secs(5)));
+        let said = config(
+            "postgres://db/gate?keepalives_idle=60&keepalives_interval=9&keepalives_retries=4&tcp_user_timeout=70",
+        );
+        assert_eq!(said.get_keepalives_idle(), Duration::from_mins(1));
+        assert_eq!(
+            (said.get_keepalives_interval(), said.get_keepalives_retries()),
+            (Some(Duration::from_secs(9)), Some(4))
+        );
+        assert_eq!(said.get_tcp_user_timeout(), Some(&Duration::from_secs(70)));
     }
 
     #[test]

@@ -75,6 +75,9 @@ impl Office<'_, '_> {
         )?;
         let row = row.ok_or_else(unknown)?;
         let (account, credits) = (row.int(0)?, -row.int(1)?);
+        // Another refund of it is done or not begun; in the order in which all of them lock.
+        self.tx.row("SELECT 1 FROM lost_answer WHERE request_id = ?1 /*lock*/", &[request_id.into()])?;
+        self.tx.row("SELECT 1 FROM account WHERE id = ?1 /*lock*/", &[account.into()])?;
         // The id of a refund is made of that of its charge, so that there can be one only.
         let refund_id = format!("refund:{request_id}");
         if self.tx.row("SELECT 1 FROM credit_ledger WHERE request_id = ?1", &[(&refund_id).into()])?.is_some() {
@@ -114,10 +117,16 @@ impl Office<'_, '_> {
              ORDER BY credit_ledger.account_id, lost_answer.request_id /*skip locked*/",
             &[],
         )?;
+        let mut refunded = 0;
         for row in &open {
-            self.refund(row.text(0)?)?;
+            match self.refund(row.text(0)?) {
+                Ok(_) => refunded += 1,
+                // Given back by somebody else meanwhile.
+                Err(StateError::UnknownCharge(_)) => {}
+                Err(error) => return Err(error),
+            }
         }
-        Ok(open.len() as u64)
+        Ok(refunded)
     }
 
     /// How many charges whose answers may be lost are not given back.

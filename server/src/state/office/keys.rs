@@ -111,7 +111,7 @@ impl Office<'_, '_> {
     /// # Errors
     /// When there is no such key.
     pub fn revoke_key(&mut self, id: &str) -> Result<KeyListing, StateError> {
-        let before = self.key(id)?;
+        let before = self.locked_key(id)?;
         self.tx.execute(
             "UPDATE api_key SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
             &[id.into(), (now_ms() / 1000).into()],
@@ -127,7 +127,7 @@ impl Office<'_, '_> {
     /// # Errors
     /// When there is no such key, or it is not good any more.
     pub fn rotate_key(&mut self, id: &str, grace_secs: u32) -> Result<NewKey, StateError> {
-        let before = self.key(id)?;
+        let before = self.locked_key(id)?;
         let now = now_ms() / 1000;
         let is_dead = before.revoked_at.is_some()
             || before.rotated_to.is_some()
@@ -161,6 +161,13 @@ impl Office<'_, '_> {
             &[id.into()],
         )?;
         KeyListing::read(&row.ok_or_else(|| StateError::UnknownKey(id.to_owned()))?)
+    }
+
+    /// A key as it is until the transaction ends.
+    fn locked_key(&mut self, id: &str) -> Result<KeyListing, StateError> {
+        possible(id)?;
+        self.tx.row("SELECT id FROM api_key WHERE id = ?1 /*lock*/", &[id.into()])?;
+        self.key(id)
     }
 
     pub(super) fn account_of(&mut self, key_id: &str) -> Result<i64, StateError> {

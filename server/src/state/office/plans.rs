@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{Office, json as as_json};
+use super::{Office, is_possible, json as as_json};
 use crate::gateway::Plan;
 use crate::state::plan::{self, DEFAULT_PLAN};
 use crate::state::{StateError, now_ms, seal};
@@ -48,8 +48,12 @@ impl Office<'_, '_> {
         })?;
         self.tx.execute("DELETE FROM plan WHERE name = ?1", &[name.into()])?;
         self.seal(&seal::PLANS, name)?;
-        let accounts = self.tx.rows("SELECT CAST(id AS TEXT) FROM account WHERE plan = ?1", &[name.into()])?;
-        self.tx.execute("UPDATE account SET plan = ?2 WHERE plan = ?1", &[name.into(), DEFAULT_PLAN.into()])?;
+        // In the order in which charges lock them.
+        self.tx.rows("SELECT id FROM account WHERE plan = ?1 ORDER BY id /*lock*/", &[name.into()])?;
+        let accounts = self.tx.rows(
+            "UPDATE account SET plan = ?2 WHERE plan = ?1 RETURNING CAST(id AS TEXT)",
+            &[name.into(), DEFAULT_PLAN.into()],
+        )?;
         for account in &accounts {
             self.seal(&seal::ACCOUNTS, account.text(0)?)?;
         }
@@ -70,10 +74,15 @@ impl Office<'_, '_> {
     }
 
     pub(super) fn known_plan(&mut self, name: &str) -> Result<(), StateError> {
-        if name == DEFAULT_PLAN || plan::read_all(self.tx)?.contains_key(name) {
-            Ok(())
-        } else {
-            Err(StateError::UnknownPlan(name.to_owned()))
+        // Locked, so that it is not removed before it is given.
+        if name == DEFAULT_PLAN {
+            return Ok(());
         }
+        let found = if is_possible(name) {
+            self.tx.row("SELECT name FROM plan WHERE name = ?1 /*lock*/", &[name.into()])?
+        } else {
+            None
+        };
+        found.map(|_| ()).ok_or_else(|| StateError::UnknownPlan(name.to_owned()))
     }
 }
