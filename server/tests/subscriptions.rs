@@ -125,6 +125,38 @@ fn events_that_were_lost_are_said_to_be_lost_to_webhooks_and_streams() {
 }
 
 #[test]
+fn a_stream_does_not_go_on_in_a_store_that_was_made_anew() {
+    let mut live = Live::new();
+    let receiver = Receiver::start(|_| OK.to_owned());
+    let server = LiveServer::start(&live.store(), local(20));
+    let (_, key) = server.key();
+    server.webhook(&key, &receiver.url("in"));
+    let mut socket = open(&server, &key);
+    socket.subscribe(None).unwrap();
+    let told: Vec<String> = (0..3)
+        .map(|_| {
+            live.block(1);
+            socket.event().unwrap().1
+        })
+        .collect();
+    drop((server, socket));
+    live = live.anew();
+    live.block(1);
+    let server = LiveServer::start(&live.store(), local(20));
+    within(Duration::from_secs(30), "the loss is told", || {
+        receiver.received().iter().any(|one| one.body.contains("events_lost"))
+    });
+    for known in [&told[0], &told[2]] {
+        let mut socket = open(&server, &key);
+        assert_eq!(socket.subscribe(Some(known)).and_then(|_| socket.event().map(drop)), Err(4010));
+    }
+    let mut socket = open(&server, &key);
+    socket.subscribe(None).unwrap();
+    live.block(1);
+    assert!(socket.event().is_ok());
+}
+
+#[test]
 fn a_plan_decides_which_chains_a_webhook_or_a_stream_may_tell_of() {
     let live = Live::new();
     let server = LiveServer::start(&live.store(), EventSettings::default());

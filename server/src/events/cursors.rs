@@ -39,6 +39,11 @@ pub(super) fn find(tx: &mut Tx<'_>, event: &str, now_ms: i64) -> Result<Option<u
     }
 }
 
+/// Forgets all: the feed is another one, or has a gap that nobody goes on across in silence.
+pub(super) fn clear(tx: &mut Tx<'_>) -> Result<(), StateError> {
+    tx.execute("DELETE FROM stream_event", &[]).map(drop)
+}
+
 /// Forgets what is too old, or too many.
 pub(super) fn prune(tx: &mut Tx<'_>, now_ms: i64) -> Result<(), StateError> {
     tx.execute("DELETE FROM stream_event WHERE at_ms < ?1", &[(now_ms - KEPT_MS).into()])?;

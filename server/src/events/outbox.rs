@@ -151,6 +151,7 @@ impl Outbox {
                 return Ok(false);
             }
             lost::tell(tx, position)?;
+            cursors::clear(tx)?;
             set_position(tx, next)?;
             Ok(true)
         });

@@ -51,13 +51,24 @@ pub struct Live {
 
 impl Live {
     pub fn new() -> Self {
-        let place = tempfile::tempdir().unwrap();
+        Self::within(tempfile::tempdir().unwrap())
+    }
+
+    fn within(place: TempDir) -> Self {
         let mut writer = Writer::open_or_create(place.path().join("demo")).unwrap();
         writer.begin_events();
         writer.begin_load();
         let mut live = Self { place, writer, blocks: 0, transactions: 0 };
         live.block(0);
         live
+    }
+
+    /// Makes the store anew, at its place.
+    pub fn anew(self) -> Self {
+        let Self { place, writer, .. } = self;
+        drop(writer);
+        std::fs::remove_dir_all(place.path().join("demo")).unwrap();
+        Self::within(place)
     }
 
     pub fn store(&self) -> PathBuf {
