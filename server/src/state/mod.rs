@@ -7,6 +7,7 @@
 mod audit;
 mod backup;
 mod book;
+mod charge;
 mod copy;
 mod db;
 mod error;
@@ -59,6 +60,7 @@ pub use writer::OnLatch;
 /// The files that a state cannot be used without.
 pub const SECRET_FILES: [&str; 2] = [secrets::PEPPER, secrets::MASTER];
 
+use charge::Charge;
 use health::HealthFlag;
 use home::Presence;
 use jobs::Jobs;
@@ -66,7 +68,7 @@ use lease::Leases;
 use retention::Retention;
 use rows::Rows;
 use run::Run;
-use writer::{Charge, Job, Lend, Operation, Watch, Writer};
+use writer::{Job, Lend, Operation, Watch, Writer};
 
 /// Operations that may wait for the writer, and rows of the audit; beyond them requests wait.
 const QUEUE: usize = 16_384;

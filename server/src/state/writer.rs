@@ -1,22 +1,21 @@
 //! The one thread that writes: it takes all that waits, commits it in one transaction, and wakes who waited.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use prometheus_client::metrics::histogram::Histogram;
-use tokio::runtime::{self, Handle, Runtime};
+use tokio::runtime::{self, Runtime};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::error::Elapsed;
 
-use super::audit::{self, AuditRow, Page, Sheet};
-use super::book::{Book, Hold};
+use super::audit::{self, Page};
+use super::book::Book;
+use super::charge::{Booked, Charge, Told, write_charges};
 use super::db::{Db, Tx, Undone, is_held_up};
 use super::health::{Health, HealthFlag};
-use super::idempotency::{self, Keep};
 use super::lease::{self, Leases};
-use super::ledger::{Chain, Entry, Kind, Link};
 use super::rows::Rows;
 use super::run::Run;
 use super::{StateError, retention};
@@ -60,80 +59,12 @@ pub(super) struct Lend {
     pub done: oneshot::Sender<Result<bool, StateError>>,
 }
 
-/// An answer to be paid for. `audit.bytes` is the size of its body without the digits of the balance.
-pub(super) struct Charge {
-    pub hold: Hold,
-    pub audit: AuditRow,
-    /// What is kept of the answer for who repeats the request.
-    pub keep: Option<Keep>,
-    pub done: oneshot::Sender<Result<i64, StateError>>,
-    /// Where the answer is waited for.
-    pub runtime: Option<Handle>,
-}
-
-/// Balances for who waits for them. They are told where they are waited for, many in one go: to wake each from the
-/// thread of the writer would take longer than the commit.
-#[derive(Default)]
-struct Told(Vec<(oneshot::Sender<Result<i64, StateError>>, i64)>);
-
-impl Drop for Told {
-    fn drop(&mut self) {
-        for (done, balance) in self.0.drain(..) {
-            // Whoever waited may be gone; what is committed stays.
-            let _ = done.send(Ok(balance));
-        }
-    }
-}
-
 /// A change of any kind, which may have to be tried again when its neighbours in a commit spoil it.
 pub(super) trait Job: Send {
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StateError>;
     /// Whether keys, plans or credits are to be read anew before who waits is told.
     fn changes_roster(&self) -> bool;
     fn finish(self: Box<Self>, committed: Result<(), StateError>);
-}
-
-/// How a booking ended, where the database itself did not fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Booked {
-    Done(i64),
-    Insufficient,
-    Repeated,
-    CalledIn,
-}
-
-impl Charge {
-    fn finish(self, outcome: Booked, told: &mut Told) {
-        let refused = match outcome {
-            Booked::Done(balance) => {
-                self.hold.settle(balance);
-                told.0.push((self.done, balance));
-                return;
-            }
-            Booked::Insufficient => StateError::Insufficient { cost: self.hold.cost() },
-            Booked::Repeated => StateError::Repeated,
-            Booked::CalledIn => StateError::NotCommitted("the credits lent to this replica were called in".to_owned()),
-        };
-        self.fail(refused);
-    }
-
-    fn fail(self, error: StateError) {
-        // Given back before anybody hears of it.
-        drop(self.hold);
-        let _ = self.done.send(Err(error));
-    }
-
-    fn entry(&self) -> Entry<'_> {
-        Entry {
-            request_id: &self.audit.request_id,
-            account: self.hold.account().id(),
-            kind: Kind::Charge,
-            amount: -self.hold.cost(),
-            key_id: self.audit.key_id.as_deref(),
-            endpoint: self.audit.endpoint,
-            ts_ms: self.audit.ts_ms,
-        }
-    }
 }
 
 /// Called when a commit ends in an unknown state, or nothing is committed any more. A server ends its process there.
@@ -598,72 +529,4 @@ fn told(undone: &Undone) -> StateError {
         Undone::NotBegun(error) | Undone::Certain(error) => StateError::NotCommitted(crate::gateway::causes(error)),
         Undone::Unknown(_) => StateError::Latched,
     }
-}
-
-/// Books charges account by account, in order of their numbers so that replicas never wait for one another in a
-/// circle. Gives outcomes in the order of the charges, and the page of the audit, which is still to be written.
-pub(super) fn write_charges(
-    tx: &mut Tx<'_>,
-    charges: &[Charge],
-    leases: &Leases,
-    spent: &mut lease::Spent,
-) -> Result<(Vec<Booked>, Option<Page>), StateError> {
-    let mut by_account: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
-    for (place, charge) in charges.iter().enumerate() {
-        by_account.entry(charge.hold.account().id()).or_default().push(place);
-    }
-    let mut outcomes = vec![Booked::Insufficient; charges.len()];
-    for (account, places) in by_account {
-        let Some(mut chain) = Chain::of(tx, account)? else { continue };
-        let mut links: Vec<Link<'_>> = Vec::with_capacity(places.len());
-        let mut booked: HashSet<&str> = HashSet::new();
-        for &place in &places {
-            let charge = &charges[place];
-            if !charge.hold.is_current() {
-                outcomes[place] = Booked::CalledIn;
-                continue;
-            }
-            if let Some(keep) = &charge.keep
-                && (!booked.insert(&keep.key) || idempotency::is_kept(tx, account, &keep.key)?)
-            {
-                outcomes[place] = Booked::Repeated;
-                continue;
-            }
-            if let Some(link) = chain.link(charge.entry()) {
-                outcomes[place] = Booked::Done(link.after);
-                links.push(link);
-            }
-        }
-        let credits: i64 = places
-            .iter()
-            .filter(|place| matches!(outcomes[**place], Booked::Done(_)))
-            .map(|place| charges[*place].hold.cost())
-            .sum();
-        // First, since no more may be lent than the balance holds.
-        if leases.settle(tx, account, credits, spent)? {
-            chain.write(tx, &links)?;
-        } else {
-            for place in places {
-                outcomes[place] = Booked::CalledIn;
-            }
-        }
-    }
-    let done = charges.iter().zip(&outcomes).filter_map(|(charge, outcome)| match outcome {
-        Booked::Done(balance) => Some((charge, *balance)),
-        Booked::Insufficient | Booked::Repeated | Booked::CalledIn => None,
-    });
-    for (charge, balance) in done.clone() {
-        if let Some(keep) = &charge.keep {
-            let answered = (charge.audit.request_id.as_str(), charge.audit.status);
-            idempotency::keep(tx, charge.hold.account().id(), keep, answered, balance)?;
-        }
-    }
-    let mut sheet = Sheet::of(charges.len());
-    for (charge, balance) in done {
-        // The body of an envelope holds the balance, which is known only now; that of a table is still to be written.
-        let digits = u64::from(balance.checked_ilog10().unwrap_or(0) + 1);
-        let bytes = if charge.audit.bytes == 0 { 0 } else { charge.audit.bytes + digits };
-        sheet.add(&charge.audit, bytes);
-    }
-    Ok((outcomes, sheet.finished()))
 }
