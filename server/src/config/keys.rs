@@ -71,8 +71,7 @@ pub(super) const KEYS: &[Key] = &[
         name: "server.trusted_proxies",
         expected: "IP addresses with commas between them, such as \"10.0.0.1, 10.0.0.2\"",
         set: |config, value| {
-            let listed = text(value)?.split(',').map(str::trim).filter(|one| !one.is_empty());
-            config.trusted_proxies = listed.map(|one| one.parse().ok()).collect::<Option<_>>()?;
+            config.trusted_proxies = list(value)?.iter().map(|one| one.parse().ok()).collect::<Option<_>>()?;
             Some(())
         },
         show: |config| {
@@ -290,7 +289,7 @@ pub(super) const KEYS: &[Key] = &[
             let origins = list(value)?;
             let whole = |origin: &String| {
                 let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
-                host.is_some_and(|host| !host.is_empty() && !host.contains('/'))
+                host.is_some_and(|host| !host.contains(['/', '?', '#', '@'])) && origin.parse::<hyper::Uri>().is_ok()
             };
             origins.iter().all(whole).then(|| config.stream_origins = origins)
         },
@@ -364,12 +363,7 @@ pub(super) const KEYS: &[Key] = &[
         set: |config, value| {
             let filter = text(value)?;
             filter.parse::<tracing_subscriber::EnvFilter>().ok()?;
-            // A word by itself that is no level would be taken for a target, of which there is nothing to log.
-            let is_meant =
-                |one: &str| one.contains('=') || one.parse::<tracing_subscriber::filter::LevelFilter>().is_ok();
-            filter.split(',').map(str::trim).all(is_meant).then_some(())?;
-            filter.clone_into(&mut config.log_filter);
-            Some(())
+            are_directives(filter).then(|| filter.clone_into(&mut config.log_filter))
         },
         show: |config| config.log_filter.clone(),
     },
@@ -379,12 +373,31 @@ fn text(value: &Value) -> Option<&str> {
     value.as_str()
 }
 
-/// A list, or its text with commas between.
+/// Whether each part of a filter says a level. A word by itself that is none would be taken for a target, of which there
+/// is nothing to log.
+fn are_directives(filter: &str) -> bool {
+    let is_level = |text: &str| !text.is_empty() && text.parse::<tracing_subscriber::filter::LevelFilter>().is_ok();
+    let is_meant = |one: &str| {
+        let (span, rest) = one.rsplit_once(']').map_or(("", one), |(span, rest)| (span, rest));
+        match (span, rest.rsplit_once('=')) {
+            (_, Some((target, level))) => !(span.is_empty() && target.is_empty()) && is_level(level),
+            ("", None) => is_level(rest),
+            // Of a span everything is logged where no level is said.
+            (_, None) => rest.is_empty(),
+        }
+    };
+    filter.split(',').map(str::trim).all(is_meant)
+}
+
+/// A list, or its text with commas between; none where that is blank.
 fn list(value: &Value) -> Option<Vec<String>> {
     let item = |text: &str| text.trim().to_owned();
     match value {
         Value::Array(items) => items.iter().map(|one| text(one).map(item)).collect(),
-        other => Some(text(other)?.split(',').map(item).filter(|one| !one.is_empty()).collect()),
+        other => match text(other)? {
+            blank if blank.trim().is_empty() => Some(Vec::new()),
+            listed => Some(listed.split(',').map(item).collect()),
+        },
     }
 }
 

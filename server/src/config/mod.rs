@@ -397,6 +397,17 @@ mod tests {
             ("limits.queue_ms=two", "from 1 to 60000"),
             ("limits.redis=localhost", "redis://"),
             ("server.trusted_proxies=10.0.0.1, proxy", "10.0.0.1"),
+            ("server.trusted_proxies=10.0.0.1, ", "server.trusted_proxies"),
+            ("stream.origins= , ", "stream.origins"),
+            ("stream.origins=https://app.example.com,", "stream.origins"),
+            ("stream.origins=https://app example.com", "stream.origins"),
+            ("stream.origins=https://", "stream.origins"),
+            ("log.filter=inf0=,", "log.filter"),
+            ("log.filter=inf0=", "log.filter"),
+            ("log.filter=info,", "log.filter"),
+            ("log.filter==debug", "log.filter"),
+            ("log.filter=inf0", "log.filter"),
+            ("log.filter=", "log.filter"),
         ] {
             let text = Config::default().assign(assignment).unwrap_err().to_string();
             assert!(text.contains(named), "{text}");
@@ -406,8 +417,19 @@ mod tests {
             let text = Config::default().assign(&assignment).unwrap_err().to_string();
             assert!(!text.contains("canary") && text.contains(key), "{text}");
         }
+        assert!(matches!(from_file("[stream]\norigins = [\"  \"]"), Err(ConfigError::BadValue { .. })));
         assert!(matches!(from_file("[auth]\nrequired = \"maybe\""), Err(ConfigError::BadValue { .. })));
         assert!(matches!(from_file("[auth"), Err(ConfigError::Syntax { .. })));
+    }
+
+    #[test]
+    fn a_filter_and_origins_that_are_meant_are_taken() {
+        let origins = ["", "https://app.example.com, http://localhost:3000", "https://[::1]:8443"]
+            .map(|one| ("stream.origins", one));
+        let filters = ["info", "WARN", "warn,headwater_server=debug", "headwater_server[a{b=c}]=trace,off", "[call]"];
+        for (key, value) in filters.map(|one| ("log.filter", one)).into_iter().chain(origins) {
+            Config::default().assign(&format!("{key}={value}")).unwrap();
+        }
     }
 
     #[test]
