@@ -40,13 +40,18 @@ fn plans_are_made_assigned_and_removed() {
     assert_eq!(with(&["usage", &id])["plan"], "default");
     refused(&[&at[..], &["plans", "assign", &id, "small"]].concat(), "plans list");
     refused(&[&at[..], &["plans", "set", "x", "--definition", r#"{"heavi": 1}"#]].concat(), "heavi");
+    refused(
+        &[&at[..], &["plans", "set", "x", "--definition", r#"{"name": "y"}"#]].concat(),
+        "the definition has the name",
+    );
+    with(&["plans", "set", "large", "--definition", r#"{"name": "large", "concurrency": 100}"#]);
     refused(&[&at[..], &["plans", "set", "x"]].concat(), "<--file <FILE>|--definition <JSON>>");
-    let changes = with(&["audit", "changes", "--limit", "3"]);
+    let changes = with(&["audit", "changes", "--limit", "4"]);
     let actions: Vec<&Value> = changes["changes"].as_array().unwrap().iter().map(|one| &one["action"]).collect();
-    assert_eq!(actions, ["plans.remove", "plans.assign", "plans.set"]);
+    assert_eq!(actions, ["plans.set", "plans.remove", "plans.assign", "plans.set"]);
     let name = std::process::Command::new("id").arg("-un").output().unwrap().stdout;
-    assert_eq!(changes["changes"][1]["actor"], format!("cli:{}", String::from_utf8_lossy(&name).trim_end()));
-    assert_eq!(changes["changes"][1]["after"], json!({"plan": "small"}).to_string());
+    assert_eq!(changes["changes"][2]["actor"], format!("cli:{}", String::from_utf8_lossy(&name).trim_end()));
+    assert_eq!(changes["changes"][2]["after"], json!({"plan": "small"}).to_string());
 }
 
 #[test]
@@ -126,6 +131,10 @@ fn what_was_requested_is_found_by_key_status_and_time() {
     assert_eq!(usage["credit_remaining"], 95);
     assert_eq!(usage["by_endpoint"], json!([{"endpoint": "/v1/transactions", "calls": 2, "failed": 1, "credits": 5}]));
     refused(&[&at[..], &["audit", "--since", "soon"]].concat(), "2026-01-31");
+    refused(&[&at[..], &["audit", "--since", "1700000000000"]].concat(), "milliseconds");
+    for status in ["42", "9999"] {
+        refused(&[&at[..], &["audit", "--status", status]].concat(), "100..=599");
+    }
 }
 
 #[test]

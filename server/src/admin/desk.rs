@@ -1,5 +1,6 @@
 //! What every handler works with: who asks, what was sent, and how it is answered.
 
+use std::fmt;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -7,10 +8,11 @@ use axum::extract::{FromRequest, FromRequestParts, Query, RawPathParams, Request
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Uri, header};
 use axum::response::Response;
-use headwater_engine::Reason;
+use headwater_engine::{Error, Method, Reason, Warnings, decode};
+use headwater_types::text::{SHOWN, shortened};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::Shared;
 use crate::gateway::{Context, Gateway, Meta, Problem, Settings as Limits, Status, causes, drain, read_json};
@@ -101,18 +103,47 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
 
 /// The query of a request. A parameter that does not exist is refused: what was meant is not done by leaving it out.
 pub(super) fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
-    let read = Query::<T>::try_from_uri(uri);
-    read.map(|Query(query)| query).map_err(|rejection| {
-        // Without the library's own words before it.
-        let text = rejection.body_text();
-        let message = text.split_once(": ").map_or(text.as_str(), |(_, said)| said);
-        Problem::invalid(Reason::InvalidValue, None, message)
-    })
+    let unreadable = |_| Problem::invalid(Reason::InvalidValue, None, "the query cannot be read");
+    let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri).map_err(unreadable)?;
+    let mut fields = Map::new();
+    for (name, value) in pairs {
+        if fields.contains_key(&name) {
+            let message = format!("the parameter {name:?} is given twice: give it once");
+            return Err(Problem::invalid(Reason::InvalidValue, Some(&name), message));
+        }
+        fields.insert(name, Value::String(value));
+    }
+    read(&Value::Object(fields), Method::Get)
+}
+
+/// Reads what was sent as the public listener does, but for fields that do not exist, which are refused.
+fn read<T: DeserializeOwned>(sent: &Value, method: Method) -> Result<T, Problem> {
+    let mut warnings = Warnings::default();
+    let read = decode(sent, method, &mut warnings);
+    if let Some(field) = warnings.into_list().into_iter().find_map(|warning| warning.field) {
+        let message = format!("there is no field {field:?} here");
+        return Err(Problem::invalid(Reason::InvalidValue, Some(&field), message));
+    }
+    read.map_err(|error| Problem::quietly_from_engine(&error))
+}
+
+/// A 400 about the value of a field.
+pub(super) fn unfit(reason: Reason, field: &str, value: impl fmt::Display, expected: impl fmt::Display) -> Problem {
+    let value = shortened(&value.to_string(), SHOWN);
+    let error = Error::invalid(reason, field, format!("{field}: expected {expected}, got {value}"));
+    Problem::quietly_from_engine(&Error { value: Some(value), ..error })
+}
+
+/// A 400 that names no field yet, with the field that it is about.
+pub(super) fn about(mut problem: Problem, field: &str) -> Problem {
+    if let Some(details) = &mut problem.details {
+        details.field.get_or_insert_with(|| field.to_owned());
+    }
+    problem
 }
 
 /// What a request says to a route that takes nothing but its path.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 
 impl<S: Send + Sync> FromRequest<S> for Nothing {
@@ -138,7 +169,7 @@ pub(super) async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Pro
     let is_empty = parts.headers.get(header::CONTENT_TYPE).is_none() && is_empty(&parts.headers);
     let sent = if is_empty { Ok(json!({})) } else { read_json(&parts, &mut body, &Limits::default()).await };
     let sent = sent.inspect_err(|_| drain(&parts.headers, body))?;
-    serde_json::from_value(sent).map_err(|error| Problem::invalid(Reason::InvalidValue, None, error.to_string()))
+    read(&sent, Method::Post)
 }
 
 /// What became of a change that was not made.

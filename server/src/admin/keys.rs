@@ -6,7 +6,7 @@ use headwater_engine::Reason;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::desk::{Admin, Named, Nothing, body};
+use super::desk::{Admin, Named, Nothing, about, body, unfit};
 use crate::gateway::Problem;
 use crate::state::{Environment, NewKey};
 
@@ -14,7 +14,6 @@ use crate::state::{Environment, NewKey};
 const LONGEST_GRACE: u32 = 8760;
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Wanted {
     #[serde(default = "unnamed")]
     name: String,
@@ -30,25 +29,22 @@ fn unnamed() -> String {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Rotation {
     #[serde(default = "a_day")]
-    grace_hours: u32,
+    grace_hours: i64,
 }
 
-const fn a_day() -> u32 {
+const fn a_day() -> i64 {
     24
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Booking {
     add: Option<i64>,
     refund: Option<String>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Assignment {
     plan: String,
 }
@@ -66,7 +62,8 @@ pub(super) async fn create(admin: Admin, request: Request) -> Response {
         let environment = if wanted.test { Environment::Test } else { Environment::Live };
         let made = admin
             .change(move |office| office.create_key(&wanted.name, environment, wanted.credits, wanted.plan.as_deref()))
-            .await?;
+            .await
+            .map_err(|problem| about(problem, "credits"))?;
         Ok(shown(&made))
     };
     admin.answer(made.await)
@@ -86,11 +83,11 @@ pub(super) async fn revoke(admin: Admin, Named(id): Named, _: Nothing) -> Respon
 pub(super) async fn rotate(admin: Admin, Named(id): Named, request: Request) -> Response {
     let made = async {
         let Rotation { grace_hours } = body(request).await?;
-        if grace_hours > LONGEST_GRACE {
-            let message = format!("grace_hours: {grace_hours} is more than the {LONGEST_GRACE} of a year");
-            return Err(Problem::invalid(Reason::InvalidValue, Some("grace_hours"), message));
-        }
-        let made = admin.change(move |office| office.rotate_key(&id, grace_hours * 3600)).await?;
+        let hours = u32::try_from(grace_hours).ok().filter(|hours| *hours <= LONGEST_GRACE).ok_or_else(|| {
+            let expected = format!("0 to {LONGEST_GRACE}, the hours of a year");
+            unfit(Reason::InvalidValue, "grace_hours", grace_hours, expected)
+        })?;
+        let made = admin.change(move |office| office.rotate_key(&id, hours * 3600)).await?;
         Ok(shown(&made))
     };
     admin.answer(made.await)
@@ -102,7 +99,8 @@ pub(super) async fn credits(admin: Admin, Named(id): Named, request: Request) ->
         match body(request).await? {
             Booking { add: Some(amount), refund: None } => {
                 let key = id.clone();
-                let balance = admin.change(move |office| office.add_credits(&key, amount)).await?;
+                let balance = admin.change(move |office| office.add_credits(&key, amount)).await;
+                let balance = balance.map_err(|problem| about(problem, "add"))?;
                 Ok(json!({"id": id, "added": amount, "credits": balance}))
             }
             Booking { add: None, refund: Some(request_id) } => {
@@ -110,9 +108,13 @@ pub(super) async fn credits(admin: Admin, Named(id): Named, request: Request) ->
                 let (credits, balance) = admin.change(move |office| office.refund_of(&key, &charge)).await?;
                 Ok(json!({"id": id, "request_id": request_id, "refunded": credits, "credits": balance}))
             }
-            Booking { .. } => {
+            Booking { add, .. } => {
+                let (reason, field) = match add {
+                    Some(_) => (Reason::InvalidValue, "refund"),
+                    None => (Reason::MissingField, "add"),
+                };
                 let message = "give {\"add\": credits} or {\"refund\": request_id}, one of them";
-                Err(Problem::invalid(Reason::MissingField, None, message))
+                Err(Problem::invalid(reason, Some(field), message))
             }
         }
     };

@@ -2,11 +2,59 @@
 
 use axum::extract::Request;
 use axum::response::Response;
-use serde_json::{Value, json};
+use headwater_engine::Reason;
+use headwater_types::Chain;
+use serde::Deserialize;
+use serde_json::json;
 
-use super::desk::{Admin, Named, Nothing, body, explain};
-use crate::gateway::{Plan, Problem};
-use crate::state::StateError;
+use super::desk::{Admin, Named, Nothing, about, body, explain, unfit};
+use crate::gateway::{Plan, Problem, Rate};
+use crate::state::{StateError, is_endpoint};
+
+/// A plan as a client writes it.
+#[derive(Deserialize)]
+struct Definition {
+    name: Option<String>,
+    free: Option<Rate>,
+    light: Option<Rate>,
+    medium: Option<Rate>,
+    heavy: Option<Rate>,
+    concurrency: Option<u32>,
+    endpoints: Option<Vec<String>>,
+    chains: Option<Vec<String>>,
+}
+
+impl Definition {
+    /// The plan of that name; what is left out is as in the plan that the product comes with.
+    fn named(self, name: String) -> Result<Plan, Problem> {
+        if let Some(other) = self.name.filter(|other| *other != name) {
+            return Err(unfit(Reason::InvalidValue, "name", other, format!("{name:?} as in the path, or none")));
+        }
+        let usual = Plan::default();
+        Ok(Plan {
+            name,
+            free: self.free.unwrap_or(usual.free),
+            light: self.light.unwrap_or(usual.light),
+            medium: self.medium.unwrap_or(usual.medium),
+            heavy: self.heavy.unwrap_or(usual.heavy),
+            concurrency: self.concurrency.unwrap_or(usual.concurrency),
+            endpoints: self.endpoints,
+            chains: self.chains,
+        })
+    }
+}
+
+/// The field that keeps a plan from being one.
+fn fault(plan: &Plan) -> String {
+    let rates = [("free", plan.free), ("light", plan.light), ("medium", plan.medium), ("heavy", plan.heavy)];
+    let rate = rates.into_iter().find(|(_, rate)| !rate.is_possible()).map(|(name, _)| name.to_owned());
+    let concurrency = || (plan.concurrency == 0).then(|| "concurrency".to_owned());
+    let endpoint =
+        || Some(format!("endpoints[{}]", plan.endpoints.iter().flatten().position(|one| !is_endpoint(one))?));
+    let is_chain = |name: &String| Chain::all().any(|chain| chain.name() == *name);
+    let chain = || Some(format!("chains[{}]", plan.chains.iter().flatten().position(|one| !is_chain(one))?));
+    rate.or_else(concurrency).or_else(endpoint).or_else(chain).unwrap_or_else(|| "name".to_owned())
+}
 
 /// All plans; the default one is that of the configuration, unless another is stored.
 async fn plans(admin: &Admin) -> Result<Vec<Plan>, Problem> {
@@ -35,8 +83,10 @@ pub(super) async fn show(admin: Admin, Named(name): Named, _: Nothing) -> Respon
 /// `PUT /admin/v1/plans/{name}`
 pub(super) async fn set(admin: Admin, Named(name): Named, request: Request) -> Response {
     let set = async {
-        let definition = body::<Value>(request).await?.to_string();
-        admin.change(move |office| office.set_plan(&name, &definition)).await
+        let plan = body::<Definition>(request).await?.named(name)?;
+        let (name, definition, field) = (plan.name.clone(), json!(plan).to_string(), fault(&plan));
+        let set = admin.change(move |office| office.set_plan(&name, &definition)).await;
+        set.map_err(|problem| about(problem, &field))
     };
     admin.answer(set.await)
 }

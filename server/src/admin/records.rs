@@ -3,10 +3,11 @@
 use axum::http::Uri;
 use axum::response::Response;
 use headwater_engine::Reason;
+use headwater_types::TimeWindow;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::desk::{Admin, Nothing, query};
+use super::desk::{Admin, Nothing, query, unfit};
 use crate::gateway::Problem;
 use crate::state::{AuditFilter, now_ms};
 
@@ -14,41 +15,50 @@ use crate::state::{AuditFilter, now_ms};
 const MOST: u32 = 1000;
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Requests {
     key_id: Option<String>,
-    status: Option<u16>,
+    status: Option<i64>,
     /// Unix seconds.
     since: Option<i64>,
     cursor: Option<String>,
     #[serde(default = "page")]
-    limit: u32,
+    limit: i64,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Page {
     cursor: Option<String>,
     #[serde(default = "page")]
-    limit: u32,
+    limit: i64,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct OfKey {
     key_id: String,
 }
 
-const fn page() -> u32 {
+const fn page() -> i64 {
     50
 }
 
-fn checked(limit: u32) -> Result<u32, Problem> {
-    if (1..=MOST).contains(&limit) {
-        return Ok(limit);
+fn checked(limit: i64) -> Result<u32, Problem> {
+    let fits = u32::try_from(limit).ok().filter(|limit| (1..=MOST).contains(limit));
+    fits.ok_or_else(|| unfit(Reason::LimitOutOfRange, "limit", limit, format!("1 to {MOST}")))
+}
+
+/// A status that the audit may hold.
+fn status(number: i64) -> Result<u16, Problem> {
+    let fits = u16::try_from(number).ok().filter(|status| (100..=599).contains(status));
+    fits.ok_or_else(|| unfit(Reason::InvalidValue, "status", number, "an HTTP status, 100 to 599"))
+}
+
+/// Unix seconds as Unix milliseconds.
+fn milliseconds(since: i64) -> Result<i64, Problem> {
+    match since {
+        0..=TimeWindow::LAST_SECS => Ok(since * 1000),
+        ..0 => Err(unfit(Reason::InvalidValue, "since", since, "epoch seconds, 0 or more")),
+        _ => Err(unfit(Reason::Milliseconds, "since", since, "epoch seconds, not milliseconds")),
     }
-    let message = format!("limit: {limit} is not between 1 and {MOST}");
-    Err(Problem::invalid(Reason::LimitOutOfRange, Some("limit"), message))
 }
 
 /// The cursor behind the last row; null when the list may have ended.
@@ -61,7 +71,7 @@ pub(super) async fn audit(admin: Admin, uri: Uri) -> Response {
     let found = async {
         let Requests { key_id, status, since, cursor, limit } = query(&uri)?;
         let limit = checked(limit)?;
-        let from_ms = since.map(|secs| secs.saturating_mul(1000));
+        let (status, from_ms) = (status.map(self::status).transpose()?, since.map(milliseconds).transpose()?);
         let filter = AuditFilter { key_id, status, from_ms, before: cursor, limit };
         let rows = admin.look(move |office| office.audit(&filter)).await?;
         let next = next(&rows, limit, |row| row.request_id.clone());

@@ -1,6 +1,7 @@
 //! `headwater audit`.
 
 use clap::Subcommand;
+use headwater_types::TimeWindow;
 use headwater_types::text::shortened;
 use serde_json::json;
 
@@ -41,11 +42,13 @@ enum Command {
 fn time(text: &str) -> Result<i64, String> {
     let date = || text.parse::<chrono::NaiveDate>().ok()?.and_hms_opt(0, 0, 0).map(|time| time.and_utc().timestamp());
     let instant = || chrono::DateTime::parse_from_rfc3339(text).ok().map(|time| time.timestamp());
-    text.parse()
-        .ok()
-        .or_else(date)
-        .or_else(instant)
-        .ok_or_else(|| "expected Unix seconds, 2026-01-31 or 2026-01-31T12:00:00Z".to_owned())
+    let expected = "expected Unix seconds, 2026-01-31 or 2026-01-31T12:00:00Z";
+    match text.parse().ok().or_else(date).or_else(instant) {
+        Some(secs @ 0..=TimeWindow::LAST_SECS) => Ok(secs),
+        Some(..0) => Err(format!("it lies before 1970: {expected}")),
+        Some(_) => Err(format!("it looks like milliseconds: {expected}")),
+        None => Err(expected.to_owned()),
+    }
 }
 
 /// Shows requests, or changes of the back office.
@@ -133,8 +136,9 @@ mod tests {
         ] {
             assert_eq!(time(text), Ok(secs), "{text}");
         }
-        for text in ["", "yesterday", "2000-02-30"] {
+        for text in ["", "yesterday", "2000-02-30", "-1", "1969-12-31"] {
             assert!(time(text).is_err(), "{text}");
         }
+        assert!(time("1600000000000").unwrap_err().contains("milliseconds"));
     }
 }

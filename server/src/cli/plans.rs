@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Subcommand};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::error::Failure;
 use super::output::{Output, table};
@@ -59,6 +59,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
                     .map_err(|error| Failure::failed(format!("cannot read {}: {error}", file.display())))?,
                 (None, None) => return Err(Failure::usage("give the plan with --file or --definition")),
             };
+            check_name(&name, &definition)?;
             let plan = shared.state()?.office(&actor(), |office| office.set_plan(&name, &definition)).map_err(unfit)?;
             output.report(&plan, || listing(std::slice::from_ref(&plan)))
         }
@@ -101,6 +102,18 @@ fn unstored(config: Option<&Path>) -> String {
         "default is not stored: it is what limits.* of {file} say here, and a server that was started otherwise goes by its \
          own"
     )
+}
+
+/// A definition may say its name as lists show it, but no other.
+fn check_name(name: &str, definition: &str) -> Result<(), Failure> {
+    // What is no JSON is refused where it is read.
+    let said = serde_json::from_str::<Value>(definition).ok().and_then(|definition| definition.get("name").cloned());
+    match said {
+        Some(Value::String(other)) if other != name => Err(Failure::usage(format!(
+            "the definition has the name {other:?} and the command says {name:?}: leave the name out of the definition"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A definition that cannot be is wrong usage.
