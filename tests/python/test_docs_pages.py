@@ -174,6 +174,23 @@ def test_the_unit_is_one_that_systemd_takes() -> None:
     assert "is not executable" in done.stderr or done.returncode == 0, done.stderr
 
 
+def test_what_the_page_adds_to_the_unit_is_taken_too(tmp_path: Path) -> None:
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("left out: there is no systemd-analyze to check the unit with")
+    unit = tmp_path / "headwater.service"
+    unit.write_text((ROOT / "deploy/headwater.service").read_text())
+    additions = tmp_path / "headwater.service.d"
+    additions.mkdir()
+    added = blocks(ROOT / "docs/run-it-for-others.md", "ini")
+    assert added
+    for number, block in enumerate(added):
+        (additions / f"{number}.conf").write_text(block)
+    done = subprocess.run([analyze, "verify", unit], capture_output=True, text=True, check=False)
+    faults = [line for line in done.stderr.splitlines() if "is not executable" not in line and "headwater" in line]
+    assert not faults, faults
+
+
 def test_the_command_line_of_the_pages_is_known() -> None:
     """Commands that are shown without being run are commands that exist."""
     known = headwater("--help").stdout
