@@ -318,6 +318,24 @@ fn what_a_later_source_adds_to_a_transaction_is_told_and_nothing_else_of_it() {
 }
 
 #[test]
+fn a_fee_told_with_later_movements_is_another_event_than_its_transaction() {
+    let mut store = store();
+    store.begin_events();
+    let mut commit = |chain: Chainlet| store.commit(chain.batch(), &Cancel::new()).unwrap();
+    let wei = |number| Chainlet::ethereum().at_block(number);
+    commit(wei(5).transfer(9, 1, 100));
+    commit(wei(6).transfer(1, 2, 50));
+    commit(wei(7).transfer(9, 1, 20));
+    commit(wei(6).transfer(1, 2, 50).internal(2, 3, 4).fee(15));
+    let threshold = json!({"contract": "native", "amount": "0.00000000000000006"});
+    let watched = watch("balance_threshold", json!({"addresses": [account(1)], "threshold": threshold}));
+    let events = all_events(store, &watched);
+    assert_eq!(fields(&events, "balance_raw"), ["100", "50", "70", "55"]);
+    assert_eq!(fields(&events, "block_number"), [5, 6, 7, 6]);
+    assert_ne!(events[1].id, events[3].id);
+}
+
+#[test]
 fn subscriptions_are_checked_and_say_what_they_mean() {
     let store = shared(store());
     let ledger = headwater_ledger::read::Generations::current(&*store).unwrap();

@@ -66,10 +66,11 @@ impl Changes {
 
     fn take_account(&mut self, new: &NewTransaction, counts: &mut dyn FnMut(&Asset) -> bool) {
         let (transaction, facts) = (&new.transaction, &new.transaction.facts);
-        let cause = |kind, ordinal| Cause { hash: facts.hash, kind, place: CausePlace::Ordinal(ordinal) };
+        let cause = |kind, place| Cause { hash: facts.hash, kind, place };
         let failed = facts.status == Some(Status::Failed);
         let is_new_body = new.before.as_ref().is_none_or(|before| before.body.is_none());
-        let native = cause(MovementKind::Native, Ordinal::Indexed(0));
+        let place = if is_new_body { CausePlace::Ordinal(Ordinal::Indexed(0)) } else { CausePlace::Fee };
+        let native = cause(MovementKind::Native, place);
         if let Some(body) = facts.body {
             let to = body.to.or(facts.created);
             let moves = is_new_body
@@ -108,7 +109,7 @@ impl Changes {
             if movement.from == movement.to || !is_known {
                 continue;
             }
-            let cause = cause(kind, movement.ordinal);
+            let cause = cause(kind, CausePlace::Ordinal(movement.ordinal));
             if let Some(from) = movement.from {
                 self.push(from, movement.asset, (Amount::ZERO, movement.amount), cause);
             }

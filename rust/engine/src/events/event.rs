@@ -84,6 +84,8 @@ pub(super) struct Cause {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CausePlace {
     Ordinal(Ordinal),
+    /// The fee of a transaction whose movement was told before.
+    Fee,
     /// On UTXO chains places shift when more is known of what a transaction spends; owners do not.
     Owner(Address),
 }
@@ -124,6 +126,7 @@ pub(super) fn id(item: &FeedItem, store: StoreId, event_type: EventType, draft: 
     put(draft.cause.kind.name().as_bytes());
     match draft.cause.place {
         CausePlace::Ordinal(ordinal) => put(&ordinal.number().to_be_bytes()),
+        CausePlace::Fee => put(b"fee"),
         CausePlace::Owner(owner) => put(owner.to_string().as_bytes()),
     }
     put(event_type.name().as_bytes());
