@@ -80,6 +80,27 @@ fn what_cannot_be_read_as_a_request_is_answered_as_any_error_is() {
     }
 }
 
+#[test]
+fn a_request_of_http_1_1_names_its_host_once() {
+    let server = Server::start();
+    for address in [server.address, server.admin] {
+        for (head, status) in [
+            ("GET /healthz HTTP/1.1\r\n\r\n", 400),
+            ("GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400),
+            ("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", 200),
+            ("GET /healthz HTTP/1.0\r\n\r\n", 200),
+        ] {
+            let mut client = Client::connect(address).unwrap();
+            client.raw(head.as_bytes());
+            let reply = client.read(false).unwrap();
+            assert_eq!(reply.status, status, "{head:?}");
+            if status == 400 {
+                is_refused(&reply, head);
+            }
+        }
+    }
+}
+
 fn is_refused(reply: &Reply, head: &str) {
     let expected = (400, ("bad_request".to_owned(), "invalid_value".to_owned()));
     assert_eq!((reply.status, reply.error()), expected, "{head:?}");

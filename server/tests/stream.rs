@@ -70,6 +70,15 @@ fn a_stream_opens_with_a_key_a_first_message_or_a_ticket() {
     assert_eq!(call(server.address, "GET", "/v1/stream", &key, "").error().0, "bad_request");
     let unknown = crate::support::Client::connect(server.address).unwrap().send("GET", "/v1/stream", &[], b"").unwrap();
     assert_eq!(unknown.status, 401);
+    let old = [
+        ("X-API-Key", key.as_str()),
+        ("Connection", "Upgrade"),
+        ("Upgrade", "websocket"),
+        ("Sec-WebSocket-Version", "8"),
+        ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ];
+    let old = crate::support::Client::connect(server.address).unwrap().send("GET", "/v1/stream", &old, b"").unwrap();
+    assert_eq!((old.status, old.headers["sec-websocket-version"].as_str()), (400, "13"));
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use axum::body::Bytes;
 use axum::http::request::Parts;
 use axum::http::uri::PathAndQuery;
-use axum::http::{HeaderMap, HeaderValue, Request, Uri, Version};
+use axum::http::{HeaderValue, Request, Uri, Version, header};
 
 use super::Problem;
 use super::problem::{Details, Status};
@@ -18,8 +18,13 @@ const LINES: usize = 64;
 /// Most bytes of their names and values together.
 const BYTES: usize = 16 << 10;
 
-/// Refuses what is too long.
-pub(super) fn check(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+/// Refuses what is too long, and what does not say which host it asks, or says it twice (RFC 9112, 3.2).
+pub(super) fn check(parts: &Parts) -> Result<(), Problem> {
+    let Parts { uri, headers, version, .. } = parts;
+    if *version == Version::HTTP_11 && headers.get_all(header::HOST).iter().count() != 1 {
+        let message = "a request of HTTP/1.1 names its host once, in the header Host";
+        return Err(Problem::new(Status::BadRequest, message).because("invalid_value"));
+    }
     let length = uri.path_and_query().map_or(0, |whole| whole.as_str().len());
     if length > URL {
         return Err(too_long(URL, format!("path and query have {length} bytes, at most {URL} are taken")));

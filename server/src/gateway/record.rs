@@ -118,7 +118,7 @@ async fn carry(
     let gateway = &served.gateway;
     let _under_way = gateway.metrics().begin();
     let endpoint = if served.has_data { endpoint(&parts) } else { None };
-    let answered = match (head::check(&parts.uri, &parts.headers), endpoint) {
+    let answered = match (head::check(&parts), endpoint) {
         (Ok(()), Some(endpoint)) => {
             CatchPanic(pin!(gateway.answer_data(endpoint, &context, &mut parts, &mut body))).await
         }

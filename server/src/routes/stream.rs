@@ -6,7 +6,7 @@ use axum::Extension;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{Uri, header};
+use axum::http::{HeaderValue, Uri, header};
 use axum::response::Response;
 use headwater_engine::CostClass;
 use headwater_types::Timestamp;
@@ -50,7 +50,7 @@ const WRITE_LIMIT: usize = 1 << 20;
         (status = 101, description = "The stream is open."),
         (status = 400, description = "The request is no WebSocket handshake, or its address or headers are too long.", body = ErrorEnvelope,
             example = json!({"error": {
-                "code": "bad_request", "message": "this route is a WebSocket: send its handshake",
+                "code": "bad_request", "message": "this route is a WebSocket of version 13: send its handshake",
                 "details": {"reason": "invalid_value"}
             }})),
         (status = 401, description = "Key or ticket is not valid, or the page that opens the stream is not admitted.",
@@ -67,7 +67,14 @@ pub(super) async fn open(
     let (mut parts, _) = request.into_parts();
     match handshake(&gateway, &context, &mut parts).await {
         Ok((upgrade, comer)) => upgrade.on_upgrade(move |socket| stream::run(socket, gateway, comer)),
-        Err(problem) => problem.response(),
+        Err(problem) => {
+            let mut refused = problem.response();
+            if problem.status == Status::BadRequest {
+                // Whoever speaks another version of the protocol learns which one is spoken here (RFC 6455, 4.4).
+                refused.headers_mut().insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+            }
+            refused
+        }
     }
 }
 
@@ -100,7 +107,8 @@ async fn handshake(
             // Only who has opened the stream can say first in it who it is.
             return Problem::new(Status::Unauthorized, "the header X-API-Key is missing");
         }
-        Problem::new(Status::BadRequest, "this route is a WebSocket: send its handshake").because("invalid_value")
+        Problem::new(Status::BadRequest, "this route is a WebSocket of version 13: send its handshake")
+            .because("invalid_value")
     })?;
     let upgrade = upgrade
         .protocols([SUBPROTOCOL])

@@ -106,8 +106,11 @@ fn read(folder: &Path, name: &str) -> Result<[u8; 32], StateError> {
         _ => io_error("cannot read", &path)(source),
     })?;
     let mode = fs::metadata(&path).map_err(io_error("cannot read", &path))?.permissions().mode();
-    if mode & 0o077 != 0 {
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(io_error("cannot protect", &path))?;
+    if mode & 0o077 != 0
+        && let Err(error) = fs::set_permissions(&path, fs::Permissions::from_mode(0o600))
+    {
+        // Credentials of the operating system lie where nothing can be changed, and show the rights of a list besides.
+        tracing::warn!(path = %path.display(), %error, "more than the owner may read a secret, and its mode stays");
     }
     let found = bytes.len();
     let secret = <[u8; 32]>::try_from(bytes.as_slice()).map_err(|_| StateError::BadSecret { path, found });
