@@ -250,12 +250,17 @@ impl Dialogue {
 #[cfg(test)]
 mod tests {
     use futures_util::poll;
-    use headwater_ledger::Store;
+    use headwater_engine::events::Watcher;
     use headwater_ledger::store::Writer;
+    use headwater_ledger::{Cancel, Store};
+    use headwater_testkit::{Chainlet, address};
+    use headwater_types::Chain;
+    use serde_json::json;
     use tokio::sync::oneshot;
     use tokio::task::spawn_blocking;
 
     use super::*;
+    use crate::events::cursors;
     use crate::gateway::Settings;
     use crate::state::{Home, Options, State};
 
@@ -303,5 +308,49 @@ mod tests {
             dialogue.end().await;
             assert_eq!(gateway.events().hub().listening(), 0);
         });
+    }
+
+    /// Another replica has told the first event of a block, and this one has made none of them.
+    #[test]
+    fn a_client_that_comes_to_a_replica_which_is_behind_is_told_nothing_again() {
+        let place = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open_or_create(place.path().join("demo")).unwrap();
+        writer.begin_events();
+        let block = Chainlet::ethereum().at_block(5).transfer(1, 2, 10).same_block().transfer(1, 2, 11);
+        writer.commit(block.same_block().transfer(1, 2, 12).batch(), &Cancel::new()).unwrap();
+        drop(writer);
+        let gateway = gateway(place.path());
+        for waits in [0, 1] {
+            let filters = json!({"addresses": [address(Chain::ETHEREUM, 1)], "min_confirmations": waits});
+            let ledger = gateway.ledgers().current().unwrap();
+            let (subscription, _) = Subscription::parse("address_activity", &filters, &*ledger).unwrap();
+            let steps = gateway.events().steps().after(gateway.ledgers(), 0, 10).unwrap();
+            let told = Watcher::new(subscription, 0).advance(&steps[0]).unwrap();
+            let [first, second, third] =
+                told.iter().map(|event| event.id.clone()).collect::<Vec<_>>().try_into().unwrap();
+            let (hub, link) = (gateway.events().hub(), Arc::<Link>::default());
+            hub.begin(0);
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let (event, position) = (first.clone(), steps[0].position());
+                let note = move |tx: &mut crate::state::Tx<'_>| cursors::add(tx, &[(event.as_str(), position)], 1 << 41);
+                gateway.state().write(note).await.unwrap();
+                let mut dialogue = Dialogue::new(gateway.clone(), Arc::clone(&link), "c".to_owned(), None);
+                let wish = json!({"action": "subscribe", "id": "1", "event_type": "address_activity", "filters": filters, "after": first});
+                dialogue.hear(&wish.to_string()).await.unwrap();
+                // Long enough to join too early.
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                drop(hub.publish(vec![hub.advance(&steps[0]).unwrap()]));
+                let mut heard = Vec::new();
+                while heard.last() != Some(&third) {
+                    for message in link.take().await.unwrap() {
+                        let message: Value = serde_json::from_str(&message).unwrap();
+                        heard.extend(message["event"]["id"].as_str().map(str::to_owned));
+                    }
+                }
+                assert_eq!(heard, [second, third]);
+                dialogue.end().await;
+            });
+        }
     }
 }

@@ -83,7 +83,8 @@ impl Replay {
         while self.is_wanted() {
             let limit = *published.borrow_and_update();
             if reached >= limit {
-                if self.join(reached).await {
+                // Whoever joins is told whole steps: not before that of the event, which another replica may have told first.
+                if reached >= self.position && self.join(reached).await {
                     return;
                 }
                 // Something new is on its way, or a step has been made that is not told yet.
@@ -126,14 +127,17 @@ impl Replay {
     async fn own_position(&self) -> u64 {
         let mut reached = self.position.saturating_sub(1);
         let mut watcher = Watcher::new(self.subscription.clone(), reached);
-        let limit = *self.gateway.events().hub().published().borrow();
-        while self.subscription.waits() && reached < limit && self.is_wanted() {
+        while self.subscription.waits() && self.is_wanted() {
             let made;
-            (watcher, made) = self.advance(watcher, reached, limit).await;
+            // To the end of the feed: another replica may have told more of it than this one has.
+            (watcher, made) = self.advance(watcher, reached, u64::MAX).await;
             // What cannot be read is said where it is told.
             let Ok((events, position)) = made else { break };
             if let Some((own, _)) = events.iter().find(|(_, event)| event.id == self.after) {
                 return *own;
+            }
+            if position == reached {
+                break;
             }
             reached = position;
         }
