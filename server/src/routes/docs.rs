@@ -1,14 +1,17 @@
 //! The interactive documentation, from the binary alone: nothing is loaded from another host.
 
-use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::{Cursor, Read};
 use std::sync::{Arc, LazyLock};
 
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::Path;
-use axum::http::{HeaderValue, Response, header};
+use axum::http::{Response, header};
 use axum::response::IntoResponse;
-use utoipa_swagger_ui::Config;
+use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
+use zip::ZipArchive;
+use zip::result::ZipResult;
 
 use crate::gateway::{Context, Problem, Status};
 
@@ -19,10 +22,36 @@ const DESCRIPTION: &str = "/api-docs/openapi.json";
 const POLICY: &str =
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
-static CONFIG: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| {
-    // The badge of an outside validator is off, and a key that was typed in is not kept in the browser.
-    Arc::new(Config::from(DESCRIPTION).validator_url("none").display_request_duration(true))
+/// What is ours of the page, and what is Swagger UI's, which its archive holds.
+const OURS: [(&str, &str); 2] = [
+    ("index.html", include_str!("docs/index.html")),
+    ("swagger-initializer.js", include_str!("docs/swagger-initializer.js")),
+];
+const SWAGGER_UI: [&str; 5] =
+    ["favicon-16x16.png", "favicon-32x32.png", "index.css", "swagger-ui-bundle.js", "swagger-ui.css"];
+
+/// All files of the page, by their names.
+static FILES: LazyLock<HashMap<&str, Vec<u8>>> = LazyLock::new(|| {
+    let mut files = swagger_ui().expect("the build carries Swagger UI");
+    files.extend(OURS.map(|(name, text)| (name, text.as_bytes().to_vec())));
+    files
 });
+
+fn swagger_ui() -> ZipResult<HashMap<&'static str, Vec<u8>>> {
+    let mut archive = ZipArchive::new(Cursor::new(SWAGGER_UI_VENDORED))?;
+    let mut files = HashMap::new();
+    for index in 0..archive.len() {
+        let mut file = archive.by_index(index)?;
+        let path = file.name()?.into_owned();
+        let is = |name: &&str| path.split('/').skip(1).eq(["dist", name]);
+        if let Some(name) = SWAGGER_UI.into_iter().find(is) {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            files.insert(name, bytes);
+        }
+    }
+    Ok(files)
+}
 
 static DOCUMENT: LazyLock<Vec<u8>> =
     LazyLock::new(|| serde_json::to_vec(&super::document()).expect("a JSON value is JSON"));
@@ -58,27 +87,19 @@ pub(super) async fn file(Extension(context): Extension<Arc<Context>>, Path(name)
 }
 
 fn asset(name: &str) -> Response<Body> {
-    let Ok(Some(found)) = utoipa_swagger_ui::serve(name, Arc::clone(&CONFIG)) else {
+    let Some(bytes) = FILES.get(name) else {
         return Problem::new(Status::NotFound, "the documentation has no such file: it begins at /docs").response();
     };
-    // Its links are relative to a folder, and the page also answers without the slash at the end.
-    let bytes = if name == "index.html" { Cow::Owned(with_base(&found.bytes)) } else { found.bytes };
-    let mut response = Response::new(Body::from(bytes.into_owned()));
-    let headers = response.headers_mut();
-    if let Ok(kind) = HeaderValue::from_str(&found.content_type) {
-        headers.insert(header::CONTENT_TYPE, kind);
-    }
-    if found.gzpipped {
-        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    response
-}
-
-fn with_base(page: &[u8]) -> Vec<u8> {
-    String::from_utf8_lossy(page)
-        .replacen("<head>", "<head>\n    <base href=\"/docs/\">", 1)
-        .replacen("<title>Swagger UI</title>", "<title>Headwater API</title>", 1)
-        .into_bytes()
+    let kind = match name.rsplit('.').next() {
+        Some("html") => "text/html",
+        Some("css") => "text/css",
+        Some("js") => "text/javascript",
+        _ => "image/png",
+    };
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CACHE_CONTROL, "public, max-age=3600"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+    ];
+    (headers, bytes.as_slice()).into_response()
 }
