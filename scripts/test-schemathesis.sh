@@ -39,11 +39,14 @@ done
     "http://127.0.0.1:$port/api-docs/openapi.json" "$place/openapi.json"
 "$tools/bin/python" scripts/openapi_examples.py "$place/openapi.json"
 
+# Python 3.11 before 3.11.8 fails now and then where two threads parse at a time (CPython issue 106905).
+workers=$("$tools/bin/python" -c 'import sys; print(1 if (3, 11) <= sys.version_info[:3] < (3, 11, 8) else 2)')
+
 echo "schemathesis: $examples examples for each operation, seed $seed"
 status=0
 PYTHONPATH=scripts SCHEMATHESIS_HOOKS=schemathesis_hooks "$tools/bin/schemathesis" --config-file "$place/schemathesis.toml" run "$place/openapi.json" \
     --url "http://127.0.0.1:$port" --header "X-API-Key: $key" --phases examples,coverage,fuzzing,stateful --checks all \
-    --max-examples "$examples" --seed "$seed" --workers 2 --request-timeout 90 || status=$?
+    --max-examples "$examples" --seed "$seed" --workers "$workers" --request-timeout 90 || status=$?
 kill -0 "$server" 2>/dev/null || { echo "the server did not survive; its last words:"; tail -20 "$place/server.log"; exit 1; }
 if grep -qi "panicked" "$place/server.log"; then
     echo "the server panicked:"; grep -i -A5 "panicked" "$place/server.log"; exit 1

@@ -345,6 +345,9 @@ fn without_a_key_addresses_are_limited_but_not_this_machine() {
         [200, 200, 429, 200]
     );
     assert_eq!([from("2001:db8::1"), from("2001:db8::2"), from("2001:db8::3")], [200, 200, 429]);
+    assert_eq!([from("203.0.113.9"), from("203.0.113.9:1"), from("\u{ff}, 203.0.113.9:2")], [200, 200, 429]);
+    // Whom the proxy names cannot be read.
+    assert_eq!([from("\u{ff}"), from("203.0.113.1, \u{ff}"), from("nobody")], [200, 200, 429]);
     for _ in 0..10 {
         assert_eq!(server.send("GET", FREE, &[], "").status, 200);
     }

@@ -27,7 +27,7 @@ fn person(number: u64) -> Address {
 const HUB: u64 = 1;
 
 /// The hub pays and is paid by so many others.
-fn hub(others: u64, movements: std::ops::Range<u64>) -> Batch {
+pub fn hub(others: u64, movements: std::ops::Range<u64>) -> Batch {
     let mut batch = Batch::new(Chain::ETHEREUM);
     for number in movements {
         let time = Timestamp::new(1_600_000_000 + i64::try_from(number).unwrap());
@@ -49,7 +49,7 @@ fn hub(others: u64, movements: std::ops::Range<u64>) -> Batch {
     batch
 }
 
-fn about_the_hub(more: &str) -> String {
+pub fn about_the_hub(more: &str) -> String {
     format!(r#"{{"blockchain":"ethereum","address":"{}"{more}}}"#, person(HUB))
 }
 

@@ -66,10 +66,11 @@ fn redis_lets_three_gateways_together_admit_what_one_would() {
     let seconds = if is_full() { 60 } else { 4 };
     let (admitted, took) = hammer(&servers, Duration::from_secs(seconds), || {});
     let most = 100.0 + 50.0 * took;
-    println!("redis: three gateways admitted {admitted} of at most {most:.1} in {took:.2} s");
+    println!("redis: three gateways admitted {admitted} of at most {most:.1} in {took:.2} s (aim 0.99)");
     assert!(admitted <= most);
     // On a busy machine Redis may answer too late now and then, which costs some and gives none.
-    assert!(admitted >= 0.6 * most, "{admitted} of {most}");
+    let least = if is_full() { 0.95 } else { 0.8 };
+    assert!(admitted >= least * most, "{admitted} of {most}");
 }
 
 #[test]
@@ -99,17 +100,23 @@ fn a_shared_store_that_never_answers_delays_calls_for_a_moment_and_opens_nothing
     let server = replica(silent.local_addr().unwrap().port(), Rate::new(10, 30));
     let mut client = server.client();
     let (started, mut slowest, mut admitted) = (Instant::now(), Duration::ZERO, 0);
-    for _ in 0..100 {
+    let (mut calls, mut kept_waiting) = (0, 0);
+    while calls < 100 || started.elapsed() < Duration::from_secs(4) {
         let one = Instant::now();
         admitted += usize::from(client.send("GET", FREE, &[CALLER], b"").unwrap().status == 200);
+        calls += 1;
+        kept_waiting += usize::from(one.elapsed() > Duration::from_millis(900));
         slowest = slowest.max(one.elapsed());
+        thread::sleep(Duration::from_millis(5));
     }
     let took = started.elapsed();
     println!(
-        "redis that is silent: 100 calls in {took:.1?}, slowest {slowest:.1?}, {admitted} admitted of a share of 10 and 3 a second"
+        "redis that is silent: {calls} calls in {took:.1?}, slowest {slowest:.1?}, {kept_waiting} kept waiting for it, {admitted} admitted of a share of 10 and 3 a second"
     );
     assert!(slowest < Duration::from_secs(2));
-    #[expect(clippy::cast_precision_loss, reason = "at most 100")]
+    // The first finds out; on a busy machine another may be late for itself.
+    assert!(kept_waiting <= 2, "{kept_waiting} calls waited for it");
+    #[expect(clippy::cast_precision_loss, reason = "some thousands at most")]
     let admitted = admitted as f64;
     assert!((10.0..=11.0 + 3.4 * took.as_secs_f64()).contains(&admitted));
 }

@@ -6,8 +6,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use headwater_server::state::{
-    Access, Caller, DEFAULT_PLAN, Db, Environment, Home, NewKey, Office, Options, State, StateError,
+    Access, Caller, DEFAULT_PLAN, Db, Environment, Home, NewKey, Office, Options, Place, SECRET_FILES, State,
+    StateError,
 };
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -19,15 +21,15 @@ use crate::support::{AtEnd, within};
 struct Shared {
     home: Home,
     /// Stops behind what uses it.
-    _postgres: Postgres,
-    _place: TempDir,
+    postgres: Postgres,
+    place: TempDir,
 }
 
 impl Shared {
     fn start() -> Self {
         let place = tempfile::tempdir().unwrap();
         let postgres = Postgres::start();
-        Self { home: postgres.home(place.path()), _postgres: postgres, _place: place }
+        Self { home: postgres.home(place.path()), postgres, place }
     }
 
     fn key(&self, credits: i64) -> NewKey {
@@ -215,6 +217,37 @@ fn postgres_asks_for_credits_that_are_not_there_once_a_second() {
     shared.home.office("t", |office| office.add_credits(&key.id, 5)).unwrap();
     within(Duration::from_secs(1), "what the back office of another process gives is there", has_some);
     state.close();
+}
+
+#[test]
+fn postgres_credits_for_so_many_calls_are_for_so_many_at_once() {
+    const CALLS: usize = 40;
+    let shared = Shared::start();
+    let keys = [(); 5].map(|()| shared.key(5 * i64::try_from(CALLS).unwrap()));
+    let state = shared.serve();
+    for key in &keys {
+        let caller = caller(&state, key);
+        let held = runtime().block_on(join_all((0..=CALLS).map(|_| state.reserve(caller.account(), 5))));
+        assert_eq!(held.iter().flatten().flatten().count(), CALLS, "and one finds nothing");
+    }
+    state.close();
+}
+
+#[test]
+fn postgres_looking_for_a_state_makes_none() {
+    let place = tempfile::tempdir().unwrap();
+    let shared = Shared::start();
+    let mut client = postgres::Client::connect(&shared.postgres.url(), postgres::NoTls).unwrap();
+    client.batch_execute("CREATE DATABASE empty").unwrap();
+    let empty = Place::parse(&shared.postgres.database("empty")).unwrap();
+    for name in SECRET_FILES {
+        std::fs::copy(shared.place.path().join(name), place.path().join(name)).unwrap();
+    }
+    let found = Home::open_existing(&empty, Some(place.path()));
+    assert!(matches!(found, Err(StateError::NoState { .. })), "{found:?}");
+    let backup = place.path().join("backup");
+    shared.home.back_up(&backup).unwrap();
+    Home::restore(&backup, &empty, Some(place.path())).unwrap();
 }
 
 #[test]

@@ -2,14 +2,20 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use headwater_server::gateway::{Settings, Terms};
+use headwater_ledger::Cancel;
+use headwater_ledger::market::TokenListing;
+use headwater_ledger::store::MemoryStore;
+use headwater_server::gateway::{LimitSettings, Plan, Settings, Terms};
+use headwater_types::{Address, Chain};
 
 use crate::http2::{HEADERS, PREFACE, frame, get, settings};
-use crate::support::{Client, Server, is_full, quantile, verdict, within};
+use crate::memory::{about_the_hub, hub};
+use crate::support::{Client, QUIET, Server, is_full, quantile, verdict, within};
 
 /// How often an attacker does what it does. Thousands that did it more often would be a load of their own.
 fn pace() -> Duration {
@@ -200,4 +206,90 @@ fn the_system_holds_little_for_a_client_that_does_not_read() {
     let held = held();
     println!("slow clients: the system holds up to {:?} bytes for one that does not read", held.iter().max());
     assert!(held.iter().all(|bytes| *bytes < 1 << 20), "{held:?}");
+}
+
+/// A server over so many movements of one account with as many others.
+fn about_many(movements: u64, settings: Settings) -> Server {
+    let mut store = MemoryStore::default();
+    store.commit(hub(movements, 0..movements), &Cancel::new()).unwrap();
+    Server::over(store, Terms::default(), settings)
+}
+
+#[test]
+fn tables_that_nobody_reads_take_no_slot_of_other_calls_and_are_whole_once_somebody_does() {
+    const MOVEMENTS: u64 = 10_000;
+    const JSON: (&str, &str) = ("Content-Type", "application/json");
+    let server = about_many(MOVEMENTS, Settings { auth_required: false, ..Settings::default() });
+    let body = about_the_hub(&format!(r#","limit":{MOVEMENTS}"#));
+    // More than there are slots for calls like these.
+    let slots = 4 * thread::available_parallelism().unwrap().get();
+    let mut slow: Vec<Client> = (0..slots.min(100)).map(|_| server.client()).collect();
+    for client in &mut slow {
+        client.write("POST", "/v1/transactions", &[JSON, ("Accept", "application/x-ndjson")], body.as_bytes()).unwrap();
+    }
+    // They have begun, and go on until nothing more can be sent.
+    thread::sleep(Duration::from_secs(1));
+    let started = Instant::now();
+    for _ in 0..10 {
+        assert_eq!(server.send("POST", "/v1/transactions", &[JSON], QUIET).status, 200);
+        assert_eq!(server.send("GET", "/v1/addresses/autocomplete?q=0xabc00", &[], "").status, 200);
+    }
+    println!("slow clients: 20 calls beside {} tables that nobody reads took {:.1?}", slow.len(), started.elapsed());
+    for client in &mut slow {
+        let reply = client.read(false).unwrap();
+        let rows = reply.body.split(|byte| *byte == b'\n').count() - 1;
+        assert_eq!((reply.status, rows as u64), (200, MOVEMENTS));
+    }
+}
+
+/// A store that lists so many tokens.
+fn listing(tokens: u32) -> MemoryStore {
+    let listed = (0..tokens).map(|number| {
+        let mut contract = [0x11; 20];
+        contract[..4].copy_from_slice(&number.to_be_bytes());
+        TokenListing {
+            chain: Chain::ETHEREUM,
+            contract: Address::Evm(contract),
+            symbol: format!("T{number}"),
+            name: format!("the token of the number {number}"),
+            decimals: 18,
+            verified: true,
+            coingecko_id: None,
+        }
+    });
+    let mut store = MemoryStore::default();
+    store.import_tokens("test", listed.collect()).unwrap();
+    store
+}
+
+#[test]
+fn a_large_answer_is_among_the_calls_of_its_caller_until_it_has_left() {
+    const CALLS: u32 = 3;
+    let limits = LimitSettings {
+        enabled: true,
+        plan: Arc::new(Plan { concurrency: CALLS, ..Plan::default() }),
+        ..LimitSettings::default()
+    };
+    let server = Server::over(listing(30_000), Terms::default(), Settings { limits, ..Settings::default() });
+    let (_, key) = server.key(0);
+    let own = [("X-API-Key", key.as_str())];
+    let ask = || server.send("GET", "/v1/addresses/autocomplete?q=0xabc00", &own, "");
+    let request = format!("GET /v1/registry HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\nConnection: close\r\n\r\n");
+    let slow = (0..CALLS).map(|_| {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        // Its answer is made, as its first byte is there.
+        stream.read_exact(&mut [0]).unwrap();
+        stream
+    });
+    let slow: Vec<TcpStream> = slow.collect();
+    let refused = ask();
+    assert_eq!((refused.status, refused.error().1.as_str()), (429, "concurrency"));
+    let (_, other) = server.key(0);
+    assert_eq!(server.send("GET", "/v1/addresses/autocomplete?q=0xabc00", &[("X-API-Key", &other)], "").status, 200);
+    for mut stream in slow {
+        let read = stream.read_to_end(&mut Vec::new()).unwrap();
+        assert!(read > 3 << 20, "{read} bytes");
+    }
+    within(Duration::from_secs(10), "a place is free", || ask().status == 200);
 }

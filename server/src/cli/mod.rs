@@ -34,7 +34,7 @@ use clap::{Parser, Subcommand};
 use headwater_types::Chain;
 
 use crate::config::{Config, ConfigError};
-use crate::state::{Access, Db, Home, Office, Place, StateError};
+use crate::state::{Home, Office, Place};
 use error::Failure;
 use output::Output;
 
@@ -162,9 +162,7 @@ impl Shared {
         config.read_environment(
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
         )?;
-        for setting in assignments {
-            config.assign(setting)?;
-        }
+        // Which may come from the environment as well.
         if let Some(store) = &self.store {
             config.store = Some(store.clone());
         }
@@ -173,6 +171,9 @@ impl Shared {
         }
         if let Some(folder) = &self.secrets_dir {
             config.secrets_dir = Some(folder.clone());
+        }
+        for setting in assignments {
+            config.assign(setting)?;
         }
         Ok(config)
     }
@@ -210,15 +211,6 @@ impl Shared {
     /// The state of all others, which is there already.
     fn existing(&self) -> Result<Home, Failure> {
         let (place, secrets) = self.place()?;
-        if let Place::Postgres(address) = &place {
-            let mut db = Db::open_postgres(address, Access::Read)?;
-            let found = db.transaction(|tx| {
-                let made = "SELECT CAST(tablename AS TEXT) FROM pg_tables
-                            WHERE tablename = 'setting' AND schemaname = ANY (current_schemas(false))";
-                tx.row(made, &[])
-            })?;
-            found.ok_or_else(|| StateError::NoState { path: address.to_string().into() })?;
-        }
         Ok(Home::open_existing(&place, secrets.as_deref())?)
     }
 }

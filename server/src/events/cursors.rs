@@ -1,5 +1,7 @@
 //! Where each event stood in the feed, so that a stream can go on behind it.
 
+use std::collections::BTreeMap;
+
 use crate::state::{Insert, StateError, Tx, Value, sum, sums};
 
 /// Events that can be gone on behind.
@@ -7,21 +9,50 @@ const MOST: i64 = 100_000;
 /// For how long.
 const KEPT_MS: i64 = 24 * 3600 * 1000;
 
-/// Remembers events with where they stood.
+/// Events whose places are looked up together.
+const TOGETHER: usize = 8;
+
+/// Remembers events with where they stood first: one that waits for confirmations is told to some later than to others,
+/// and who goes on behind it must miss nothing of what the others were told in between.
 pub(super) fn add(tx: &mut Tx<'_>, events: &[(&str, u64)], now_ms: i64) -> Result<(), StateError> {
     const CURSOR: Insert = Insert { head: "INSERT INTO stream_event (id, position, at_ms, sum)", columns: 4 };
     let mut events = events.to_vec();
     // In order of their ids, so that servers that remember the same ones never wait for one another in a circle.
     events.sort_unstable();
-    events.dedup();
+    // The lowest place comes first.
+    events.dedup_by_key(|(event, _)| *event);
     let mut rows: Vec<Vec<Value<'_>>> = Vec::with_capacity(events.len());
-    for (event, position) in events {
-        let position = i64::try_from(position).unwrap_or(i64::MAX);
-        let mut values: Vec<Value<'_>> = vec![event.into(), position.into(), now_ms.into()];
+    for (event, position) in &events {
+        let position = i64::try_from(*position).unwrap_or(i64::MAX);
+        let mut values: Vec<Value<'_>> = vec![(*event).into(), position.into(), now_ms.into()];
         values.push(sum(&values).into());
         rows.push(values);
     }
-    tx.insert(&CURSOR, &rows)?;
+    if tx.insert(&CURSOR, &rows)? < rows.len() as u64 {
+        rows.chunks(TOGETHER).try_for_each(|rows| lower(tx, rows))?;
+    }
+    Ok(())
+}
+
+/// Writes down of some events that they stood further ahead than was known.
+fn lower(tx: &mut Tx<'_>, rows: &[Vec<Value<'_>>]) -> Result<(), StateError> {
+    let Some(last) = rows.last() else { return Ok(()) };
+    // As many parameters as the query has: the last one may stand in it more than once.
+    let ids: Vec<Value<'_>> = (0..TOGETHER).map(|place| rows.get(place).unwrap_or(last)[0]).collect();
+    let known = tx.rows("SELECT id, position FROM stream_event WHERE id IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", &ids)?;
+    let mut places: BTreeMap<&str, i64> = BTreeMap::new();
+    for row in &known {
+        places.insert(row.text(0)?, row.int(1)?);
+    }
+    for row in rows {
+        let (Value::Text(event), Value::Int(position)) = (row[0], row[1]) else { continue };
+        if places.get(event).is_some_and(|known| *known > position) {
+            tx.execute(
+                "UPDATE stream_event SET position = ?2, at_ms = ?3, sum = ?4 WHERE id = ?1 AND position > ?2",
+                row,
+            )?;
+        }
+    }
     Ok(())
 }
 
@@ -53,4 +84,31 @@ pub(super) fn prune(tx: &mut Tx<'_>, now_ms: i64) -> Result<(), StateError> {
         tx.execute("DELETE FROM stream_event WHERE position < ?1", &[row.int(0)?.into()])?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::{Access, Home};
+
+    #[test]
+    fn an_event_stands_where_it_was_told_first_whoever_notes_it_first() {
+        let place = tempfile::tempdir().unwrap();
+        let mut db = Home::in_folder(place.path()).unwrap().connect(Access::Write).unwrap();
+        let names: Vec<String> = (0..20).map(|number| format!("evt_{number:02}")).collect();
+        let places = |first: u64| -> Vec<(&str, u64)> { names.iter().map(String::as_str).zip(first..).collect() };
+        let found = db.transaction(|tx| {
+            // Told to one that waits, then to one that does not, and at last to one that waits longer.
+            for first in [300, 200, 400] {
+                add(tx, &places(first), 1 << 41)?;
+            }
+            add(tx, &[("evt_twice", 7), ("evt_twice", 5), ("evt_twice", 9)], 1 << 41)?;
+            let known = |tx: &mut Tx<'_>, name: &str| find(tx, name, 1 << 41);
+            let mut found = names.iter().map(|name| known(tx, name)).collect::<Result<Vec<_>, _>>()?;
+            found.push(known(tx, "evt_twice")?);
+            Ok(found)
+        });
+        let expected: Vec<Option<u64>> = (200..220).chain([5]).map(Some).collect();
+        assert_eq!(found.unwrap(), expected);
+    }
 }

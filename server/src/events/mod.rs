@@ -6,6 +6,7 @@
 mod cursors;
 mod lost;
 mod outbox;
+mod reached;
 mod running;
 mod steps;
 pub(crate) mod stream;

@@ -10,21 +10,25 @@ use std::time::Duration;
 
 use headwater_engine::events::{Event, FeedStep, Follower, Subscription, Watcher};
 use headwater_engine::{Error, ErrorKind, Reason};
+use headwater_ledger::feed::StoreId;
 use serde_json::json;
 use tokio::sync::watch;
 
+use super::reached::{self, Reached};
 use super::stream::{Found, Replay};
 use super::webhook::deliveries::{self, Addressed};
 use super::webhook::endpoints;
 use super::{cursors, lost};
 use crate::gateway::{Gateway, causes};
 use crate::recurring::Recurring;
-use crate::state::{StateError, Tx, now_ms, sums};
+use crate::state::{StateError, Tx, now_ms};
 
 /// How often the feed is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 /// Steps that are followed before they are committed.
 const STEPS: usize = 16;
+/// Events that are found before they are committed, unless a single step makes more.
+const EVENTS: usize = 4096;
 /// Deliveries that go into one commit, unless a single step makes more: charges wait for each commit.
 const DELIVERIES: usize = 5000;
 /// How long a failure is left before the next try.
@@ -33,8 +37,6 @@ const AGAIN: Duration = Duration::from_secs(1);
 const CHANGES: Duration = Duration::from_secs(1);
 /// How often cursors that are too old are looked for.
 const PRUNING: Duration = Duration::from_mins(1);
-/// The name of the position.
-const NAME: &str = "events";
 
 /// The one task that makes events in a server.
 pub(crate) struct Outbox {
@@ -75,9 +77,12 @@ impl Outbox {
     async fn turn(&mut self, stop: &mut watch::Receiver<bool>) -> Result<bool, ()> {
         let follower = match self.follower.take() {
             Some(follower) => follower,
-            None => self.begin().await?,
+            None => match self.begin().await? {
+                Some(follower) => follower,
+                None => return Ok(true),
+            },
         };
-        let position = follower.position();
+        let behind = Reached::new(follower.position(), follower.store());
         if let Err(error) = self.read_webhooks().await {
             self.recurring.met("webhooks could not be read", &error);
             self.follower = Some(follower);
@@ -86,8 +91,9 @@ impl Outbox {
         let gateway = self.gateway.clone();
         let followed = tokio::task::spawn_blocking(move || follow(&gateway, follower)).await;
         let Ok((follower, found)) = followed else {
-            tracing::error!(position, "making events panicked");
-            // Begun anew from what was committed.
+            tracing::error!(position = behind.position, "making events panicked");
+            // Begun anew from what was committed, which may lie ahead of what the streams here were told.
+            self.gateway.events().hub().end_all(super::stream::Ending::Overloaded);
             return Err(());
         };
         match found {
@@ -96,14 +102,14 @@ impl Outbox {
                 Ok(false)
             }
             Ok(found) => {
-                self.commit(found, stop).await;
+                self.commit(found, follower.store(), stop).await;
                 self.follower = Some(follower);
                 Ok(true)
             }
             Err(error)
                 if matches!(error.kind, ErrorKind::InvalidInput(Reason::CursorExpired | Reason::InvalidValue)) =>
             {
-                self.lose(position, &error).await
+                self.lose(behind, &error).await
             }
             Err(error) => {
                 self.recurring.met("the change feed could not be read", &error);
@@ -114,45 +120,57 @@ impl Outbox {
     }
 
     /// The position that was committed, or for the first time the newest there is: what was there before is history.
-    async fn begin(&mut self) -> Result<Follower, ()> {
+    /// None where the store is another one than it was.
+    async fn begin(&mut self) -> Result<Option<Follower>, ()> {
         let ledgers = Arc::clone(self.gateway.ledgers());
-        let newest = tokio::task::spawn_blocking(move || ledgers.feed().map(|feed| feed.newest())).await;
-        let newest = match newest {
-            Ok(Ok(newest)) => newest,
+        let feed = tokio::task::spawn_blocking(move || ledgers.feed().map(|feed| (feed.newest(), feed.store()))).await;
+        let (newest, store) = match feed {
+            Ok(Ok(feed)) => feed,
             Ok(Err(error)) => {
                 self.recurring.met("the change feed could not be read", &error);
                 return Err(());
             }
             Err(_) => return Err(()),
         };
-        let position = self.gateway.state().write(move |tx| stored_position(tx, newest)).await.map_err(|error| {
+        let now = Reached::new(newest, store);
+        let reached = self.gateway.state().write(move |tx| reached::begin(tx, now)).await.map_err(|error| {
             self.recurring.met("the position in the change feed could not be read", &error);
         })?;
+        if reached.is_elsewhere(now) {
+            let error = Error::new(ErrorKind::Internal, "the change feed is that of another store than before");
+            return self.lose(reached, &error).await.map(|_| None);
+        }
+        let position = reached.position;
         self.webhooks = None;
         self.read_webhooks().await.map_err(|error| {
             self.recurring.met("webhooks could not be read", &error);
         })?;
         self.gateway.events().hub().begin(position);
-        Ok(Follower::new(Arc::clone(self.gateway.ledgers()), position))
+        Ok(Some(Follower::new(Arc::clone(self.gateway.ledgers()), position).of_store(store)))
     }
 
     /// The feed no longer holds what came next, or is another one than before. Another server may have followed it
     /// meanwhile; where none has, events are lost, which is written down and told to every webhook.
-    async fn lose(&mut self, position: u64, error: &Error) -> Result<bool, ()> {
+    async fn lose(&mut self, behind: Reached, error: &Error) -> Result<bool, ()> {
         let ledgers = Arc::clone(self.gateway.ledgers());
-        let feed = tokio::task::spawn_blocking(move || ledgers.feed().map(|feed| (feed.oldest(), feed.newest()))).await;
-        let Ok(Ok((oldest, newest))) = feed else { return Err(()) };
-        let first = oldest.saturating_sub(1);
+        let feed = tokio::task::spawn_blocking(move || {
+            ledgers.feed().map(|feed| (feed.oldest(), Reached::new(feed.newest(), feed.store())))
+        });
+        let Ok(Ok((oldest, newest))) = feed.await else { return Err(()) };
+        let (position, first) = (behind.position, oldest.saturating_sub(1));
         // Of a feed that goes on all that is kept is told; one that begins anew has nothing that anybody waits for.
-        let next = if newest < position { newest } else { first };
+        let is_anew = newest.is_elsewhere(behind) || newest.position < position;
+        let next = Reached { position: if is_anew { newest.position } else { first }, ..newest };
         let written = self.gateway.state().write(move |tx| {
-            let stored = locked_position(tx)?;
-            if stored != position && (first..=newest).contains(&stored) {
+            let stored = reached::lock(tx)?;
+            let has_moved = stored.position != position || stored.is_elsewhere(behind);
+            let is_kept = (first..=newest.position).contains(&stored.position) && !stored.is_elsewhere(newest);
+            if has_moved && is_kept {
                 return Ok(false);
             }
             lost::tell(tx, position)?;
             cursors::clear(tx)?;
-            set_position(tx, next)?;
+            reached::set(tx, next)?;
             Ok(true)
         });
         let lost = written.await.map_err(|error| {
@@ -162,7 +180,7 @@ impl Outbox {
             tracing::error!(
                 error = causes(error),
                 lost_behind = position,
-                going_on_behind = next,
+                going_on_behind = next.position,
                 "EVENTS WERE LOST: the gateway was away longer than the change feed is kept, or the store was made anew; \
                  every webhook is told so by an event of the type events_lost"
             );
@@ -208,9 +226,9 @@ impl Outbox {
 
     /// Commits what was found, however often it takes, and then tells it. Where it is told to stop before, the next
     /// server finds it again.
-    async fn commit(&mut self, found: Vec<Found>, stop: &mut watch::Receiver<bool>) {
+    async fn commit(&mut self, found: Vec<Found>, store: StoreId, stop: &mut watch::Receiver<bool>) {
         for part in parts(&found) {
-            if !self.write_down(part, stop).await {
+            if !self.write_down(part, store, stop).await {
                 return;
             }
         }
@@ -227,9 +245,10 @@ impl Outbox {
     }
 
     /// Commits some of it; gives `false` where it is told to stop before.
-    async fn write_down(&mut self, found: &[Found], stop: &mut watch::Receiver<bool>) -> bool {
+    async fn write_down(&mut self, found: &[Found], store: StoreId, stop: &mut watch::Receiver<bool>) -> bool {
         let (Some(first), Some(last)) = (found.first(), found.last()) else { return true };
         let steps = (first.position - 1, last.position);
+        let reached = Reached::new(last.position, store);
         let mut rows: Arc<[Row]> = found.iter().flat_map(rows_of).collect();
         let mut webhooks = self.webhooks.clone().map_or(Webhooks::Unknown, Webhooks::AsRead);
         let prune = self.pruned.elapsed() >= PRUNING;
@@ -239,7 +258,7 @@ impl Outbox {
         loop {
             let (batch, known) = (Arc::clone(&rows), webhooks.clone());
             let write = move |tx: &mut Tx<'_>| {
-                let written = write(tx, &batch, steps.1, &known)?;
+                let written = write(tx, &batch, reached, &known)?;
                 if prune {
                     cursors::prune(tx, now_ms())?;
                 }
@@ -386,9 +405,14 @@ enum Written {
     Stale,
 }
 
-fn write(tx: &mut Tx<'_>, rows: &[Row], position: u64, webhooks: &Webhooks) -> Result<Written, StateError> {
+fn write(tx: &mut Tx<'_>, rows: &[Row], reached: Reached, webhooks: &Webhooks) -> Result<Written, StateError> {
     let now = now_ms();
-    let is_first = locked_position(tx)? < position;
+    let stored = reached::lock(tx)?;
+    if stored.is_elsewhere(reached) {
+        // Another server follows the store that was made anew, as this one will when it looks at it next.
+        return Ok(Written::Done);
+    }
+    let is_first = stored.position < reached.position;
     if is_first {
         let is_known = match webhooks {
             Webhooks::Unknown => false,
@@ -412,7 +436,7 @@ fn write(tx: &mut Tx<'_>, rows: &[Row], position: u64, webhooks: &Webhooks) -> R
     let events: Vec<(&str, u64)> = rows.iter().map(|row| (row.id.as_str(), row.position)).collect();
     cursors::add(tx, &events, now)?;
     if is_first {
-        set_position(tx, position)?;
+        reached::set(tx, reached)?;
     }
     Ok(Written::Done)
 }
@@ -429,18 +453,26 @@ fn follow(gateway: &Gateway, mut follower: Follower) -> Followed {
         Err(error) => return (follower, Err(error)),
     };
     gateway.events().steps().keep(&steps);
-    let mut found = Vec::with_capacity(steps.len());
+    let mut found: Vec<Found> = Vec::with_capacity(steps.len());
+    let mut events = 0;
     for step in &steps {
         match advance(gateway, step) {
-            Ok(one) => found.push(one),
+            Ok(one) => {
+                events += one.made.len();
+                found.push(one);
+            }
             // What is done is told; the rest is read again.
             Err(_) if !found.is_empty() => break,
-            Err(error) => return (Follower::new(Arc::clone(gateway.ledgers()), before), Err(error)),
+            Err(error) => {
+                follower.go_back_to(before);
+                return (follower, Err(error));
+            }
+        }
+        if events >= EVENTS {
+            break;
         }
     }
-    let reached = found.last().map_or(before, |one| one.position);
-    let follower =
-        if reached == follower.position() { follower } else { Follower::new(Arc::clone(gateway.ledgers()), reached) };
+    follower.go_back_to(found.last().map_or(before, |one| one.position));
     (follower, Ok(found))
 }
 
@@ -473,89 +505,5 @@ fn restore(gateway: &Gateway, watched: Vec<endpoints::Watched>) -> Result<Vec<(A
     Ok(webhooks)
 }
 
-fn stored_position(tx: &mut Tx<'_>, newest: u64) -> Result<u64, StateError> {
-    let number = i64::try_from(newest).unwrap_or(i64::MAX);
-    let begun = tx.execute(
-        "INSERT INTO outbox_position (name, position, generation) VALUES (?1, ?2, 0) ON CONFLICT (name) DO NOTHING",
-        &[NAME.into(), number.into()],
-    )?;
-    if begun > 0 {
-        sums::renew(tx, &sums::POSITIONS, &[NAME.into()])?;
-    }
-    let row = tx.row("SELECT position FROM outbox_position WHERE name = ?1", &[NAME.into()])?;
-    let position = row.map_or(Ok(number), |row| row.int(0))?;
-    Ok(u64::try_from(position).unwrap_or(0))
-}
-
-/// How far the feed was followed; one server after the other from here on.
-fn locked_position(tx: &mut Tx<'_>) -> Result<u64, StateError> {
-    let row = tx.row("SELECT position FROM outbox_position WHERE name = ?1 /*lock*/", &[NAME.into()])?;
-    let position = row.map_or(Ok(0), |row| row.int(0))?;
-    Ok(u64::try_from(position).unwrap_or(0))
-}
-
-fn set_position(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
-    let position = i64::try_from(position).unwrap_or(i64::MAX);
-    tx.execute("UPDATE outbox_position SET position = ?2 WHERE name = ?1", &[NAME.into(), position.into()])?;
-    sums::renew(tx, &sums::POSITIONS, &[NAME.into()])
-}
-
 #[cfg(test)]
-mod tests {
-    use headwater_engine::events::EventType;
-    use headwater_types::Timestamp;
-    use serde_json::Value;
-
-    use super::*;
-    use crate::events::stream::Made;
-    use crate::events::webhook::endpoints::{Endpoint, EndpointStatus};
-    use crate::state::{Access, Environment, Home};
-
-    fn add_webhook(tx: &mut Tx<'_>, key_id: &str, id: &str) -> Result<(), StateError> {
-        let endpoint = Endpoint {
-            id: id.to_owned(),
-            target_url: "https://hooks.example.com/".to_owned(),
-            event_type: "large_transfer".to_owned(),
-            filters: Value::Null,
-            status: EndpointStatus::Active,
-            status_reason: None,
-            created_at_ms: 1,
-        };
-        assert!(endpoints::create(tx, (1, key_id), &endpoint, b"sealed")?);
-        Ok(())
-    }
-
-    #[test]
-    fn events_go_out_however_often_webhooks_change() {
-        let place = tempfile::tempdir().unwrap();
-        let home = Home::in_folder(place.path()).unwrap();
-        let key = home.office("test", |office| office.create_key("k", Environment::Live, 0, None)).unwrap().id;
-        let mut db = home.connect(Access::Write).unwrap();
-        let written = db.transaction(|tx| {
-            stored_position(tx, 4)?;
-            let known = Webhooks::AsRead(endpoints::fingerprint(tx)?);
-            let unchanged = write(tx, &[], 5, &known)?;
-            add_webhook(tx, &key, "a")?;
-            // Not heard of when the events were made; then read, and changed once more.
-            let stale = [write(tx, &[], 6, &known)?, write(tx, &[], 6, &Webhooks::Unknown)?];
-            add_webhook(tx, &key, "b")?;
-            Ok((unchanged, stale, write(tx, &[], 6, &Webhooks::ReadSince)?, locked_position(tx)?))
-        });
-        assert_eq!(written.unwrap(), (Written::Done, [Written::Stale; 2], Written::Done, 6));
-    }
-
-    #[test]
-    fn a_commit_takes_no_more_deliveries_than_it_may_or_one_step() {
-        let found = |position: u64, webhooks: usize| {
-            let (event_type, timestamp) = (EventType::LargeTransfer, Timestamp::new(1));
-            let event = Event { id: String::new(), event_type, seq: 1, timestamp, data: Value::Null };
-            let made = Made { event, webhooks: vec!["w".into(); webhooks], listeners: Vec::new() };
-            Found { position, made: vec![made] }
-        };
-        let found =
-            [(1, 1), (2, DELIVERIES - 1), (3, 1), (4, 2 * DELIVERIES), (5, 0), (6, 0)].map(|(at, n)| found(at, n));
-        let parts: Vec<Vec<u64>> =
-            parts(&found).into_iter().map(|part| part.iter().map(|one| one.position).collect()).collect();
-        assert_eq!(parts, [vec![1, 2], vec![3], vec![4], vec![5, 6]]);
-    }
-}
+mod tests;

@@ -218,7 +218,7 @@ impl Gateway {
         form: Option<(Vec<Column>, Format)>,
     ) -> Result<Response<Body>, Problem> {
         match (&kept.body, kept.generation, form) {
-            (Some(body), _, _) => Ok(repeat::replay(context, kept, body.clone())),
+            (Some(body), _, _) => Ok(OnItsWay::free(repeat::replay(context, kept, body.clone()), context)),
             (None, Some(generation), Some((columns, format))) => {
                 let desk = self.desk_at(generation);
                 let (head, table) = self.begin(endpoint, context, read, (columns, format), desk).await?;
@@ -337,8 +337,8 @@ impl Gateway {
         const LONGER: u32 = 10;
         let budget = self.budget(endpoint);
         let ticket = self.ticket(endpoint.class)?;
-        let (job, begun, body) =
-            stream::table(desk, endpoint, Arc::clone(&read), form, context.cancel(&self.0.memory).clone());
+        let held = (context.cancel(&self.0.memory).clone(), self.0.pool.slot(&ticket));
+        let (job, begun, body) = stream::table(desk, endpoint, Arc::clone(&read), form, held);
         let (gateway, waiting, end) = (self.clone(), Arc::clone(context), context.deadline(budget * LONGER));
         tokio::spawn(async move {
             // How it ended the body says, or what waits for its beginning.
@@ -381,7 +381,7 @@ impl Gateway {
             let remaining = charged.map_err(|error| not_settled(&error, context))?;
             tracing::trace!("the charge is committed");
             context.facts().charged = Some((cost, remaining));
-            response = self.send(response, context);
+            response = OnItsWay::charged(self.0.state.unsent(), response, context);
         }
         stream::say(response.headers_mut(), head, format);
         Ok(response)
@@ -419,27 +419,21 @@ impl Gateway {
         context.facts().charged = Some((cost, remaining));
         Meta::set_remaining(&mut body, data_bytes, remaining);
         let response = record::json(context, self.body(body, context), Some(remaining));
-        Ok(self.send(response, context))
+        Ok(OnItsWay::charged(self.0.state.unsent(), response, context))
     }
 
     /// An answer that costs nothing.
-    fn give(&self, context: &Context, answer: Answer) -> Response<Body> {
+    fn give(&self, context: &Arc<Context>, answer: Answer) -> Response<Body> {
         let Answer { data, pagination, warnings } = answer;
         let (credit_remaining, request_id) = (context.remaining(), Some(context.request_id));
         let meta = Meta { credit_cost: Some(0), credit_remaining, pagination, request_id, warnings };
-        record::json(context, self.body(meta.wrap(data), context), credit_remaining)
+        let response = record::json(context, self.body(meta.wrap(data), context), credit_remaining);
+        OnItsWay::free(response, context)
     }
 
     /// The body of an answer. A large one holds the memory of its query until it has left.
     fn body(&self, text: Vec<u8>, context: &Context) -> Body {
         if text.len() < Large::FROM { text.into() } else { Large::body(text, context.cancel(&self.0.memory)) }
-    }
-
-    /// Until a charged answer has left, it is one that may be lost with this process.
-    fn send(&self, mut response: Response<Body>, context: &Context) -> Response<Body> {
-        let on_its_way = OnItsWay::new(self.0.state.unsent(), context.request_id);
-        response.extensions_mut().insert(Arc::new(on_its_way));
-        response
     }
 }
 

@@ -1,11 +1,12 @@
 //! The door of an endpoint: key, plan, rate, calls at a time, room for the work. In this order, before anything of the
 //! request but its head is read.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::str::from_utf8;
 use std::sync::Arc;
 
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName};
 use headwater_engine::{CostClass, Endpoint};
 use headwater_types::Chain;
 use serde_json::Value;
@@ -35,7 +36,7 @@ impl Gateway {
         })?;
         let who = match caller {
             Some(caller) => Some(Who::Key(caller.key_id())),
-            None => Some(address).filter(|address| !address.is_loopback()).map(Who::at),
+            None => Some(address).filter(|address| !is_local(*address, &parts.headers)).map(Who::at),
         };
         self.admit(who, caller, gate, context).await?;
         Ok(caller)
@@ -180,16 +181,25 @@ fn no_room() -> Problem {
     Problem::overloaded("the service has as much to do as it can: try again in a moment")
 }
 
-/// The last address of `X-Forwarded-For` that is no trusted proxy: what stands before it anybody may have written.
+/// Where proxies say whom they speak for.
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Whether a caller is on this machine. A proxy on it speaks for others, whether or not it is known whom it names.
+fn is_local(address: IpAddr, headers: &HeaderMap) -> bool {
+    address.is_loopback() && !headers.contains_key(FORWARDED_FOR)
+}
+
+/// The last address of `X-Forwarded-For` that is no trusted proxy: what stands before it anybody may have written, and in
+/// any letters. Where one cannot be read, the last one before it that could.
 fn behind(peer: IpAddr, trusted: &[IpAddr], headers: &HeaderMap) -> IpAddr {
     if !trusted.contains(&peer) {
         return peer;
     }
-    let lines: Vec<&str> = headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok()).collect();
-    let named = lines.iter().flat_map(|line| line.split(',')).map(|one| one.trim().parse::<IpAddr>().ok());
+    let lines: Vec<&[u8]> = headers.get_all(FORWARDED_FOR).iter().map(|line| line.as_bytes()).collect();
+    let pieces = lines.iter().rev().flat_map(|line| line.rsplit(|byte| *byte == b','));
     let mut last = peer;
-    for address in named.collect::<Vec<_>>().into_iter().rev() {
-        match address.map(|address| address.to_canonical()) {
+    for piece in pieces {
+        match named(piece) {
             Some(address) if trusted.contains(&address) => last = address,
             Some(address) => return address,
             None => return last,
@@ -198,26 +208,69 @@ fn behind(peer: IpAddr, trusted: &[IpAddr], headers: &HeaderMap) -> IpAddr {
     last
 }
 
+/// The address that a proxy names: alone, in brackets, or with a port.
+fn named(piece: &[u8]) -> Option<IpAddr> {
+    let text = from_utf8(piece.trim_ascii()).ok()?;
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let address = match bare {
+        Some(bare) => IpAddr::V6(bare.parse().ok()?),
+        None => text.parse().or_else(|_| text.parse().map(|with_port: SocketAddr| with_port.ip())).ok()?,
+    };
+    Some(address.to_canonical())
+}
+
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
+
+    fn forwarded(lines: &[&str]) -> HeaderMap {
+        let value = |line: &&str| HeaderValue::from_bytes(line.as_bytes()).unwrap();
+        lines.iter().map(|line| (FORWARDED_FOR, value(line))).collect()
+    }
 
     #[test]
     fn only_a_trusted_proxy_may_name_another_address() {
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
         let proxies = [address("10.0.0.1"), address("10.0.0.2")];
-        let from = |peer: &str, lines: &[&str]| {
-            let mut headers = HeaderMap::new();
-            for line in lines {
-                headers.append("x-forwarded-for", line.parse().unwrap());
-            }
-            behind(address(peer), &proxies, &headers).to_string()
-        };
+        let from = |peer: &str, lines: &[&str]| behind(address(peer), &proxies, &forwarded(lines)).to_string();
         assert_eq!(from("198.51.100.7", &["203.0.113.9"]), "198.51.100.7");
         assert_eq!(from("10.0.0.1", &["203.0.113.9"]), "203.0.113.9");
         assert_eq!(from("10.0.0.1", &["192.0.2.1, 203.0.113.9, 10.0.0.2"]), "203.0.113.9");
         assert_eq!(from("10.0.0.1", &["192.0.2.1", "203.0.113.9"]), "203.0.113.9");
         assert_eq!(from("10.0.0.1", &["203.0.113.9, nonsense"]), "10.0.0.1");
+        assert_eq!(from("10.0.0.1", &["nonsense, 10.0.0.2"]), "10.0.0.2");
         assert_eq!(from("10.0.0.1", &[]), "10.0.0.1");
+    }
+
+    #[test]
+    fn a_proxy_may_name_an_address_with_its_port_and_beside_letters_of_any_kind() {
+        let proxies = ["127.0.0.1".parse().unwrap()];
+        let from = |line: &str| behind(proxies[0], &proxies, &forwarded(&[line])).to_string();
+        for (line, named) in [
+            ("\u{ff}, 203.0.113.9", "203.0.113.9"),
+            ("203.0.113.9:4711", "203.0.113.9"),
+            ("[2001:db8::7]", "2001:db8::7"),
+            ("[2001:db8::7]:4711", "2001:db8::7"),
+            ("2001:db8::7", "2001:db8::7"),
+            ("[::ffff:203.0.113.9]:4711", "203.0.113.9"),
+            ("198.51.100.1, 203.0.113.9:4711 , 127.0.0.1:80", "203.0.113.9"),
+            ("203.0.113.9, \u{ff}", "127.0.0.1"),
+            ("203.0.113.9, [203.0.113.9]", "127.0.0.1"),
+            ("203.0.113.9,", "127.0.0.1"),
+        ] {
+            assert_eq!(from(line), named, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn nobody_whom_a_proxy_speaks_for_passes_for_local() {
+        let here = "127.0.0.1".parse().unwrap();
+        assert!(is_local(here, &HeaderMap::new()));
+        for line in ["\u{ff}", "", "127.0.0.1", "nonsense"] {
+            assert!(!is_local(here, &forwarded(&[line])), "{line:?}");
+        }
+        assert!(!is_local("203.0.113.9".parse().unwrap(), &HeaderMap::new()));
     }
 }

@@ -2,14 +2,16 @@
 //! waits for them.
 
 use std::collections::VecDeque;
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use headwater_engine::CostClass;
 use headwater_ledger::Memory;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::Instant;
 
 use super::Context;
@@ -21,6 +23,9 @@ const MEDIUM: usize = 1;
 const LIGHT: usize = 2;
 /// Calls of each lane that may wait.
 const QUEUES: [usize; LANES] = [64, 512, 1024];
+/// Calls of each lane that may wait for their clients, at most and for each slot: those without a slot hold a thread.
+const AWAY: [usize; LANES] = [16, 128, 256];
+const AWAY_PER_SLOT: usize = 16;
 /// How long calls wait for memory until it is looked at again: an answer that is sent gives its own back, too.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
@@ -49,6 +54,42 @@ pub(super) struct Ticket {
     _place: OwnedSemaphorePermit,
 }
 
+/// The slot of a call at work, for the thread that does it.
+#[derive(Debug)]
+pub(super) struct Slot {
+    crew: Arc<Crew>,
+    lane: usize,
+}
+
+impl Slot {
+    /// Waits for the client, and lets others work meanwhile: it takes as long as the client likes. `None` when too many
+    /// calls wait so, and this one waited longest.
+    pub fn wait_for<T>(&self, runtime: &Handle, client: impl Future<Output = T>) -> Option<T> {
+        let away = Away { slot: self, given_up: self.crew.leave(self.lane) };
+        let done = runtime.block_on(async {
+            tokio::select! {
+                biased;
+                done = client => Some(done),
+                () = away.given_up.notified() => None,
+            }
+        });
+        drop(away);
+        done
+    }
+}
+
+/// A call that waits for its client. Dropped, it takes a slot again, for which it may have to wait.
+struct Away<'a> {
+    slot: &'a Slot,
+    given_up: Arc<Notify>,
+}
+
+impl Drop for Away<'_> {
+    fn drop(&mut self) {
+        self.slot.crew.come_back(self.slot.lane, &self.given_up);
+    }
+}
+
 /// Why there is no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stopped {
@@ -69,6 +110,11 @@ impl Pool {
             room: std::array::from_fn(|lane| Arc::new(Semaphore::new(most[lane] + QUEUES[lane]))),
             crew: Arc::new(Crew { lines: Mutex::default(), wake: Condvar::new(), most, memory }),
         }
+    }
+
+    /// The slot of the call that is run with this ticket.
+    pub fn slot(&self, ticket: &Ticket) -> Slot {
+        Slot { crew: Arc::clone(&self.crew), lane: ticket.lane }
     }
 
     /// Whether there are tickets.
@@ -161,6 +207,12 @@ struct Lines {
     came: u64,
     threads: usize,
     idle: usize,
+    /// Threads whose call is without its slot.
+    absent: usize,
+    /// Of these calls those that wait for their clients, by lane: who waits longest is first.
+    away: [VecDeque<Arc<Notify>>; LANES],
+    /// Of these calls those that wait for a slot to go on, by lane.
+    back: [VecDeque<mpsc::Sender<()>>; LANES],
     /// Whether a thread was called that has not looked yet. It calls the next one where there is more to do.
     called: bool,
     closed: bool,
@@ -177,17 +229,47 @@ impl Lines {
     /// Of the calls that have a slot, the one that came first. Heavy and medium ones need room for a whole share of the
     /// memory; one that is under way and finds none any more is refused instead, as it holds what others wait for.
     fn next(&mut self, most: [usize; LANES], has_room: bool) -> Option<(usize, Job)> {
-        let others = self.at_work[MEDIUM] + self.at_work[LIGHT];
-        let has_slot = |lane| match lane {
-            HEAVY => has_room && self.at_work[HEAVY] < most[HEAVY],
-            MEDIUM => has_room && self.at_work[MEDIUM] < most[MEDIUM] && others < most[LIGHT],
-            _ => others < most[LIGHT],
-        };
+        let may_begin = |lane: &usize| (has_room || *lane == LIGHT) && self.has_slot(most, *lane);
         let first = |lane: usize| self.waiting[lane].front().map(|(came, _)| (*came, lane));
-        let (_, lane) = (0..LANES).filter(|lane| has_slot(*lane)).filter_map(first).min()?;
+        let (_, lane) = (0..LANES).filter(may_begin).filter_map(first).min()?;
         let (_, job) = self.waiting[lane].pop_front()?;
         self.at_work[lane] += 1;
         Some((lane, job))
+    }
+
+    fn has_slot(&self, most: [usize; LANES], lane: usize) -> bool {
+        let has_any = self.at_work[MEDIUM] + self.at_work[LIGHT] < most[LIGHT];
+        match lane {
+            HEAVY => self.at_work[HEAVY] < most[HEAVY],
+            MEDIUM => self.at_work[MEDIUM] < most[MEDIUM] && has_any,
+            _ => has_any,
+        }
+    }
+
+    /// A slot for a call that gave its own away, where there is one. It has its memory already.
+    fn take_again(&mut self, most: [usize; LANES], lane: usize) -> bool {
+        let has_slot = self.has_slot(most, lane);
+        if has_slot {
+            self.at_work[lane] += 1;
+            self.absent -= 1;
+        }
+        has_slot
+    }
+
+    /// Gives a slot back. Calls that had one go on before others begin: they came before them.
+    fn free(&mut self, most: [usize; LANES], lane: usize) {
+        self.at_work[lane] -= 1;
+        for lane in 0..LANES {
+            while !self.back[lane].is_empty() && self.take_again(most, lane) {
+                if let Some(waits) = self.back[lane].pop_front() {
+                    waits.send(()).expect("a thread that waits for its slot does nothing else");
+                }
+            }
+        }
+    }
+
+    fn has_waiting(&self) -> bool {
+        self.waiting.iter().any(|line| !line.is_empty())
     }
 }
 
@@ -214,7 +296,7 @@ impl Crew {
                 drop(lines);
                 self.wake.notify_one();
             }
-        } else if lines.threads < self.most[HEAVY] + self.most[LIGHT] {
+        } else if lines.threads < self.threads() + lines.absent {
             lines.threads += 1;
             drop(lines);
             let crew = Arc::clone(self);
@@ -226,21 +308,59 @@ impl Crew {
         }
     }
 
+    /// Most threads with a slot.
+    fn threads(&self) -> usize {
+        self.most[HEAVY] + self.most[LIGHT]
+    }
+
+    /// The call of this thread gives its slot away and waits for its client, until it is told that others need its place.
+    fn leave(self: &Arc<Self>, lane: usize) -> Arc<Notify> {
+        let given_up = Arc::new(Notify::new());
+        let mut lines = self.lines();
+        if lines.away[lane].len() >= AWAY[lane].min(AWAY_PER_SLOT * self.most[lane])
+            && let Some(longest) = lines.away[lane].pop_front()
+        {
+            longest.notify_one();
+        }
+        lines.away[lane].push_back(Arc::clone(&given_up));
+        lines.absent += 1;
+        lines.free(self.most, lane);
+        if lines.has_waiting() {
+            self.call(lines);
+        }
+        given_up
+    }
+
+    /// The call of this thread goes on, once it has a slot again.
+    fn come_back(&self, lane: usize, given_up: &Arc<Notify>) {
+        let mut lines = self.lines();
+        lines.away[lane].retain(|one| !Arc::ptr_eq(one, given_up));
+        if lines.back[lane].is_empty() && lines.take_again(self.most, lane) {
+            return;
+        }
+        let (sender, has_slot) = mpsc::channel();
+        lines.back[lane].push_back(sender);
+        drop(lines);
+        has_slot.recv().expect("who waits for a slot is in line until it has one");
+    }
+
     /// The life of a thread.
     fn take_turns(self: &Arc<Self>) {
         let mut lines = self.lines();
         loop {
             let has_room = self.memory.has_room();
             if let Some((lane, job)) = lines.next(self.most, has_room) {
-                if lines.waiting.iter().any(|line| !line.is_empty()) {
+                if lines.has_waiting() {
                     self.call(lines);
                 } else {
                     drop(lines);
                 }
                 job();
                 lines = self.lines();
-                lines.at_work[lane] -= 1;
-            } else if lines.closed {
+                lines.free(self.most, lane);
+            } else if lines.closed || lines.idle >= self.threads() {
+                // Those beyond came in place of others that are back.
+                lines.threads -= 1;
                 return;
             } else {
                 lines.idle += 1;
@@ -288,6 +408,78 @@ mod tests {
         assert_eq!(lines.next(most, false).map(|(lane, _)| lane), Some(LIGHT), "the others need memory");
         lines.at_work[LIGHT] -= 1;
         assert_eq!(lines.next(most, true).map(|(lane, _)| lane), Some(MEDIUM), "it came before the last");
+    }
+
+    /// Begins calls of a lane that wait for their clients, which are told by what is given; tells how each ended.
+    fn away(pool: &Pool, class: CostClass, calls: usize) -> (Arc<Semaphore>, mpsc::Receiver<bool>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (client, (told, tells)) = (Arc::new(Semaphore::new(0)), mpsc::channel());
+        let runtime = Arc::new(runtime);
+        for _ in 0..calls {
+            let slot = Slot { crew: Arc::clone(&pool.crew), lane: lane(class) };
+            let (client, told, runtime) = (Arc::clone(&client), told.clone(), Arc::clone(&runtime));
+            pool.crew.put(lane(class), move || {
+                let read = slot.wait_for(runtime.handle(), async { client.acquire().await.unwrap().forget() });
+                told.send(read.is_some()).unwrap();
+            });
+        }
+        (client, tells)
+    }
+
+    fn until(pool: &Pool, what: impl Fn(&Lines) -> bool) {
+        let begun = std::time::Instant::now();
+        while !what(&pool.crew.lines()) {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", pool.crew.lines());
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn calls_that_wait_for_their_clients_take_no_slot_of_others() {
+        const CALLS: usize = 40;
+        let pool = Pool::new(1, Memory::new(2, 1));
+        let patience = Duration::from_secs(30);
+        let (client, tells) = away(&pool, CostClass::Medium, CALLS);
+        until(&pool, |lines| lines.away[MEDIUM].len() == CALLS);
+        for lane in [HEAVY, MEDIUM, LIGHT] {
+            let (told, light) = mpsc::channel();
+            pool.crew.put(lane, move || told.send(()).unwrap());
+            light.recv_timeout(patience).expect("a call of each kind is done");
+        }
+        // All slots are taken when the clients go on.
+        let (done, ends) = mpsc::channel::<()>();
+        let ends = Arc::new(Mutex::new(ends));
+        for _ in 0..4 {
+            let ends = Arc::clone(&ends);
+            pool.crew.put(LIGHT, move || assert!(ends.lock().unwrap().recv_timeout(patience).is_err()));
+        }
+        until(&pool, |lines| lines.at_work[LIGHT] == 4);
+        client.add_permits(CALLS);
+        until(&pool, |lines| lines.back[MEDIUM].len() == CALLS);
+        assert!(tells.try_recv().is_err(), "without a slot none goes on");
+        drop(done);
+        for _ in 0..CALLS {
+            assert!(tells.recv_timeout(patience).unwrap(), "its client has read");
+        }
+        until(&pool, |lines| lines.at_work == [0; LANES] && lines.absent == 0);
+        until(&pool, |lines| lines.threads <= 5);
+    }
+
+    #[test]
+    fn of_too_many_calls_that_wait_for_their_clients_the_one_that_waits_longest_is_given_up() {
+        let pool = Pool::new(1, Memory::new(2, 1));
+        let patience = Duration::from_secs(30);
+        let (client, tells) = away(&pool, CostClass::Heavy, AWAY[HEAVY]);
+        until(&pool, |lines| lines.away[HEAVY].len() == AWAY[HEAVY]);
+        let (other_client, others) = away(&pool, CostClass::Heavy, 1);
+        assert!(!tells.recv_timeout(patience).unwrap());
+        other_client.add_permits(1);
+        assert!(others.recv_timeout(patience).unwrap());
+        client.add_permits(AWAY[HEAVY]);
+        for _ in 1..AWAY[HEAVY] {
+            assert!(tells.recv_timeout(patience).unwrap());
+        }
+        until(&pool, |lines| lines.at_work == [0; LANES] && lines.absent == 0);
     }
 
     #[test]

@@ -2,12 +2,14 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context as TaskContext, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
+use axum::http::Response;
 use headwater_ledger::Cancel;
 use http_body::{Frame, SizeHint};
 
+use super::Context;
 use crate::state::{RequestId, Unsent};
 
 /// A text so large that its memory stays with its query until it has left.
@@ -30,7 +32,10 @@ impl HttpBody for Large {
     type Data = Bytes;
     type Error = axum::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        task: &mut TaskContext<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         Pin::new(&mut self.body).poll_frame(task)
     }
 
@@ -43,23 +48,48 @@ impl HttpBody for Large {
     }
 }
 
-/// A charged answer that may be lost with this process. Travels with the response to its connection, which lets go of
-/// it when the system has taken the last byte, or nobody takes it any more.
+/// What stays until an answer has left: that a charged one may be lost with this process, and what the call of a large one
+/// holds, its place among its caller's calls above all. Travels with the response to its connection, which lets go of it
+/// when the system has taken the last byte, or nobody takes it any more.
 #[derive(Debug)]
 pub(super) struct OnItsWay {
-    unsent: Arc<Unsent>,
-    request_id: RequestId,
+    charged: Option<(Arc<Unsent>, RequestId)>,
+    call: Option<Arc<Context>>,
 }
 
 impl OnItsWay {
+    /// Of an answer that is charged.
     pub const fn new(unsent: Arc<Unsent>, request_id: RequestId) -> Self {
-        Self { unsent, request_id }
+        Self { charged: Some((unsent, request_id)), call: None }
     }
+
+    /// Sends a charged answer.
+    pub fn charged(unsent: Arc<Unsent>, response: Response<Body>, call: &Arc<Context>) -> Response<Body> {
+        let mut on_its_way = Self::new(unsent, call.request_id);
+        on_its_way.call = is_large(&response).then(|| Arc::clone(call));
+        on_its_way.with(response)
+    }
+
+    /// Sends one that costs nothing.
+    pub fn free(response: Response<Body>, call: &Arc<Context>) -> Response<Body> {
+        if is_large(&response) { Self { charged: None, call: Some(Arc::clone(call)) }.with(response) } else { response }
+    }
+
+    fn with(self, mut response: Response<Body>) -> Response<Body> {
+        response.extensions_mut().insert(Arc::new(self));
+        response
+    }
+}
+
+fn is_large(response: &Response<Body>) -> bool {
+    response.body().size_hint().lower() >= Large::FROM as u64
 }
 
 impl Drop for OnItsWay {
     fn drop(&mut self) {
-        self.unsent.end(&self.request_id);
+        if let Some((unsent, request_id)) = &self.charged {
+            unsent.end(request_id);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll};
+use std::task::{Context as TaskContext, Poll, ready};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -16,6 +16,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use super::arguments::Read;
+use super::pool::Slot;
 
 /// Bytes that are sent together.
 const CHUNK: usize = 64 << 10;
@@ -27,24 +28,25 @@ const STALLED: Duration = Duration::from_secs(30);
 /// What a table begins with, once it does.
 pub(super) type Begun = oneshot::Receiver<Result<TableHead, Box<Error>>>;
 
-/// The two ends of a table: the job that makes it, and the body that is sent.
+/// The two ends of a table: the job that makes it, in its slot, and the body that is sent.
 pub(super) fn table(
     desk: Desk,
     endpoint: &'static Endpoint,
     read: Arc<Read>,
     (columns, format): (Vec<Column>, Format),
-    cancel: Cancel,
+    (cancel, slot): (Cancel, Slot),
 ) -> (impl FnOnce() + Send + 'static, Begun, Body) {
     let (head, begun) = oneshot::channel();
-    let (sender, received) = mpsc::channel(WAITING);
-    let runtime = Handle::current();
+    let (sender, chunks) = mpsc::channel(WAITING);
+    let (whole, is_whole) = oneshot::channel();
+    let client = Client { sender: Some(sender), slot, runtime: Handle::current() };
     let job = move || {
-        let out = Chunks { buffer: Vec::with_capacity(CHUNK), sender, runtime };
+        let out = Chunks { buffer: Vec::with_capacity(CHUNK), client, whole };
         let mut sink = Sink { head: Some(head), columns, format, waiting: Some(out), encoder: None, failed: false };
         let made = desk.table(endpoint, read.asked.request(), &cancel, &mut sink);
         sink.end(made);
     };
-    (job, begun, Body::new(Received(received)))
+    (job, begun, Body::new(Received { chunks, is_whole: Some(is_whole) }))
 }
 
 /// A table whose rows are there already, as lines of JSON.
@@ -135,16 +137,11 @@ impl Sink {
 
     /// Ends the table. One that broke off ends the connection too, so that nobody takes it for whole.
     fn end(mut self, made: Result<(), Error>) {
-        let out = self.encoder.take().map(Encoder::finish);
-        match (made, out) {
-            (Ok(()), Some(Ok(mut out))) if !self.failed => {
-                // A client that went away needs no end.
-                let _ = io::Write::flush(&mut out);
-            }
-            (made, out) => {
-                if let Some(Ok(out)) = out {
-                    out.break_off();
-                }
+        let is_made = made.is_ok() && !self.failed;
+        match self.encoder.take().filter(|_| is_made).map(Encoder::finish) {
+            // A client that went away needs no end.
+            Some(Ok(out)) => drop(out.end()),
+            _ => {
                 let error =
                     made.err().unwrap_or_else(|| Error::new(ErrorKind::Internal, "a table could not be encoded"));
                 if let Some(head) = self.head.take() {
@@ -155,27 +152,50 @@ impl Sink {
     }
 }
 
-/// Gathers bytes and sends them on; waits while the client does not read.
+/// Gathers bytes and sends them on.
 struct Chunks {
     buffer: Vec<u8>,
-    sender: mpsc::Sender<io::Result<Bytes>>,
-    runtime: Handle,
+    client: Client,
+    whole: oneshot::Sender<()>,
 }
 
 impl Chunks {
-    fn send(&self, chunk: io::Result<Bytes>) -> io::Result<()> {
-        let sent = self.runtime.block_on(async { tokio::time::timeout(STALLED, self.sender.send(chunk)).await });
-        match sent {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(io::Error::new(io::ErrorKind::BrokenPipe, "the client went away")),
-            Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")),
-        }
+    /// Sends the last of them, and says that it is.
+    fn end(mut self) -> io::Result<()> {
+        io::Write::flush(&mut self)?;
+        // A client that went away needs no word.
+        let _ = self.whole.send(());
+        Ok(())
     }
+}
 
-    fn break_off(mut self) {
-        self.buffer.clear();
-        // A client that is gone needs no word.
-        let _ = self.send(Err(io::Error::other("the table broke off")));
+/// Where chunks are sent. While the client does not read, the thread waits, but its slot is others'.
+struct Client {
+    /// None once one was not sent: nothing comes after it.
+    sender: Option<mpsc::Sender<Bytes>>,
+    slot: Slot,
+    runtime: Handle,
+}
+
+impl Client {
+    fn send(&mut self, chunk: Bytes) -> io::Result<()> {
+        let gone = || io::Error::new(io::ErrorKind::BrokenPipe, "the client went away");
+        let sender = self.sender.take().ok_or_else(gone)?;
+        match sender.try_send(chunk) {
+            Ok(()) => {}
+            Err(mpsc::error::TrySendError::Closed(_)) => return Err(gone()),
+            Err(mpsc::error::TrySendError::Full(chunk)) => {
+                let reads = async { tokio::time::timeout(STALLED, sender.send(chunk)).await };
+                match self.slot.wait_for(&self.runtime, reads) {
+                    Some(Ok(Ok(()))) => {}
+                    Some(Ok(Err(_))) => return Err(gone()),
+                    Some(Err(_)) => return Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")),
+                    None => return Err(io::Error::new(io::ErrorKind::TimedOut, "too many clients do not read")),
+                }
+            }
+        }
+        self.sender = Some(sender);
+        Ok(())
     }
 }
 
@@ -193,12 +213,15 @@ impl io::Write for Chunks {
             return Ok(());
         }
         let chunk = std::mem::replace(&mut self.buffer, Vec::with_capacity(CHUNK));
-        self.send(Ok(Bytes::from(chunk)))
+        self.client.send(Bytes::from(chunk))
     }
 }
 
-/// The body of a table.
-struct Received(mpsc::Receiver<io::Result<Bytes>>);
+/// The body of a table. One that ends before it is said to be whole breaks off.
+struct Received {
+    chunks: mpsc::Receiver<Bytes>,
+    is_whole: Option<oneshot::Receiver<()>>,
+}
 
 impl HttpBody for Received {
     type Data = Bytes;
@@ -208,13 +231,32 @@ impl HttpBody for Received {
         mut self: Pin<&mut Self>,
         task: &mut TaskContext<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        self.0.poll_recv(task).map(|chunk| chunk.map(|chunk| chunk.map(Frame::data)))
+        if let Some(chunk) = ready!(self.chunks.poll_recv(task)) {
+            return Poll::Ready(Some(Ok(Frame::data(chunk))));
+        }
+        let is_whole = self.is_whole.take().is_none_or(|mut said| said.try_recv().is_ok());
+        Poll::Ready((!is_whole).then(|| Err(io::Error::other("the table broke off"))))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_table_is_whole_only_where_that_was_said() {
+        for is_said in [true, false] {
+            let (sender, chunks) = mpsc::channel(WAITING);
+            let (whole, is_whole) = oneshot::channel();
+            sender.send(Bytes::from_static(b"row\n")).await.unwrap();
+            if is_said {
+                whole.send(()).unwrap();
+            }
+            drop(sender);
+            let read = axum::body::to_bytes(Body::new(Received { chunks, is_whole: Some(is_whole) }), CHUNK).await;
+            assert_eq!(read.ok(), is_said.then(|| Bytes::from_static(b"row\n")));
+        }
+    }
 
     #[test]
     fn a_header_says_any_field() {

@@ -85,7 +85,7 @@ type Counted = (i64, i64, &'static str);
 #[derive(Debug, Default)]
 pub(super) struct Page {
     first_id: RequestId,
-    /// No other page has it: by it a page that is there already is known.
+    /// The name of the page: no other has it, so that a page that is there already is known.
     last_id: RequestId,
     last_ms: i64,
     requests: i64,
@@ -240,23 +240,40 @@ impl Page {
 
     /// Writes it, unless it is there already: by a commit whose answer never came. Tells whether it did.
     fn insert(&self, tx: &mut Tx<'_>) -> Result<bool, StateError> {
+        if self.insert_as(tx, &self.last_id)? {
+            return Ok(true);
+        }
+        // Another page ends with the same request where that was told two ends: it was charged by a commit that its server
+        // knew nothing of any more. What else stands on this one is nowhere else. Its name lies behind the last id, so
+        // that lists find it by that.
+        let is_there = self.is_there(tx, &self.last_id)?;
+        let written = !is_there && self.insert_as(tx, &format!("{}+{}", self.last_id, self.first_id))?;
+        if !written {
+            tracing::warn!("a page of the audit was there already");
+        }
+        Ok(written)
+    }
+
+    /// Whether the page of this name is this one.
+    fn is_there(&self, tx: &mut Tx<'_>, name: &str) -> Result<bool, StateError> {
+        let row = tx.row("SELECT first_id, requests, body FROM audit_page WHERE last_id = ?1", &[name.into()])?;
+        row.map_or(Ok(false), |row| {
+            let same = row.text(0)? == self.first_id.as_str() && row.int(1)? == self.requests;
+            Ok(same && row.text(2)?.as_bytes() == self.body)
+        })
+    }
+
+    /// Writes it under a name, unless that is taken.
+    fn insert_as(&self, tx: &mut Tx<'_>, name: &str) -> Result<bool, StateError> {
         let body = std::str::from_utf8(&self.body).expect("JSON is text");
-        let page: [Value<'_>; 5] = [
-            self.last_id.as_str().into(),
-            self.first_id.as_str().into(),
-            self.last_ms.into(),
-            self.requests.into(),
-            body.into(),
-        ];
+        let page: [Value<'_>; 5] =
+            [name.into(), self.first_id.as_str().into(), self.last_ms.into(), self.requests.into(), body.into()];
         let [last_id, first_id, last_ms, requests, body] = page;
         let written = tx.execute(
             "INSERT INTO audit_page (last_id, first_id, last_ms, requests, body, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
              ON CONFLICT DO NOTHING",
             &[last_id, first_id, last_ms, requests, body, sum(&page).into()],
         )?;
-        if written == 0 {
-            tracing::warn!("a page of the audit was there already");
-        }
         Ok(written > 0)
     }
 }

@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::db::{Access, Db, Place};
-use super::home::{DATABASE, Home};
+use super::home::{DATABASE, Home, LOG, MARK};
 use super::secrets::{MASTER, PEPPER, io_error, put};
 use super::{Pepper, StateError, check_ledger, copy, seal, sums};
 
@@ -26,10 +26,17 @@ impl Home {
     /// # Errors
     /// As [`Home::open`], and when there is none.
     pub fn open_existing(place: &Place, secrets_dir: Option<&Path>) -> Result<Self, StateError> {
-        if let Place::Folder(path) = place
-            && !path.join(DATABASE).exists()
-        {
-            return Err(StateError::NoState { path: path.clone() });
+        match place {
+            Place::Folder(path) if !path.join(DATABASE).exists() => {
+                return Err(StateError::NoState { path: path.clone() });
+            }
+            Place::Folder(_) => {}
+            Place::Postgres(address) => {
+                let made = "SELECT CAST(tablename AS TEXT) FROM pg_tables
+                            WHERE tablename = 'setting' AND schemaname = ANY (current_schemas(false))";
+                let found = Db::open_postgres(address, Access::Read)?.transaction(|tx| tx.row(made, &[]))?;
+                found.ok_or_else(|| StateError::NoState { path: address.to_string().into() })?;
+            }
         }
         Self::open(place, secrets_dir)
     }
@@ -101,10 +108,15 @@ impl Home {
 
 /// A state in a folder out of a backup, opened as a state is opened: schema, secrets and database must fit.
 fn unpack(backup: &Path, draft: &Draft) -> Result<(Home, Checked), StateError> {
-    for name in [DATABASE, PEPPER, MASTER] {
+    let log = backup.join(LOG);
+    if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+        return Err(StateError::NoBackup { path: log });
+    }
+    for name in [DATABASE, MARK, PEPPER, MASTER] {
         let from = backup.join(name);
-        if name == MASTER && !from.exists() {
-            // A backup of the first schema has none; the step to the next one makes it.
+        if (name == MASTER || name == MARK) && !from.exists() {
+            // A backup of the first schema has no master key, which the step to the next one makes; only the folder of a
+            // state that was served has a mark, which tells whether its log of commits is missing.
             continue;
         }
         let bytes = fs::File::open(&from).map_err(io_error("cannot read", &from))?;
@@ -199,7 +211,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::state::Environment;
+    use crate::state::{Environment, Options, State};
 
     fn state(path: &Path) -> (Home, String) {
         let home = Home::in_folder(path).unwrap();
@@ -252,6 +264,37 @@ mod tests {
         drop(database);
         let refused = Home::restore(&backup, &Place::Folder(place.path().join("to")), None);
         assert!(matches!(refused, Err(StateError::BrokenLedger { .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn the_folder_of_a_state_whose_log_holds_commits_is_no_backup() {
+        let place = tempfile::tempdir().unwrap();
+        let (home, id) = state(&place.path().join("state"));
+        let Place::Folder(folder) = home.place() else { unreachable!("it was made in a folder") };
+        // Who reads leaves the log as it is.
+        let mut reader = home.connect(Access::Read).unwrap();
+        reader.transaction(|tx| tx.rows("SELECT id FROM account", &[])).unwrap();
+        home.office("test", |office| office.add_credits(&id, 5)).unwrap();
+        drop(reader);
+        let to = Place::Folder(place.path().join("to"));
+        let refused = Home::restore(folder, &to, None).unwrap_err();
+        assert!(matches!(&refused, StateError::NoBackup { path } if path.ends_with(LOG)), "{refused:?}");
+        assert!(refused.to_string().contains("`headwater state backup`"), "{refused}");
+        fs::remove_file(folder.join(LOG)).unwrap();
+        let missed = Home::restore(folder, &to, None);
+        assert!(matches!(missed, Err(StateError::LostCommits { .. })), "{missed:?}");
+    }
+
+    #[test]
+    fn a_state_that_was_stopped_is_one_file_whoever_read_of_it() {
+        let place = tempfile::tempdir().unwrap();
+        let (home, _) = state(&place.path().join("state"));
+        let state = State::start(&home, Options::default(), Box::new(|| panic!("latched"))).unwrap();
+        state.read(|tx| tx.rows("SELECT id FROM account", &[])).unwrap();
+        state.close();
+        let Place::Folder(folder) = home.place() else { unreachable!("it was made in a folder") };
+        assert!(!folder.join(LOG).exists());
+        Home::restore(folder, &Place::Folder(place.path().join("to")), None).unwrap();
     }
 
     #[test]

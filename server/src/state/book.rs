@@ -351,9 +351,10 @@ impl Book {
         self.keys.load().plans.get(&account).map(Arc::clone)
     }
 
-    /// Notes that the shared database answered.
-    pub(super) fn seen(&self) {
-        self.seen_ms.store(crate::gateway::milliseconds(), Ordering::Release);
+    /// Notes that the shared database answered what it was asked at that time, by [`crate::gateway::milliseconds`]:
+    /// what it says is as old as the question.
+    pub(super) fn seen(&self, asked_ms: u64) {
+        self.seen_ms.store(asked_ms, Ordering::Release);
     }
 
     /// The account of this number, whoever asks first for it.
@@ -365,6 +366,7 @@ impl Book {
     /// Reads keys, plans and balances anew. Only the thread that commits may call it, else it could bring back a
     /// balance that a commit has changed since.
     pub(super) fn load(&self, tx: &mut Tx<'_>) -> Result<(), StateError> {
+        let asked_ms = crate::gateway::milliseconds();
         let plans = plan::read_all(tx)?;
         let rows = tx.rows(
             "SELECT api_key.id, digest, expires_at, revoked_at, account_id, balance, plan
@@ -400,7 +402,7 @@ impl Book {
         }
         self.keys.store(Arc::new(keys));
         self.edition.fetch_add(1, Ordering::Release);
-        self.seen();
+        self.seen(asked_ms);
         Ok(())
     }
 

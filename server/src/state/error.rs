@@ -71,6 +71,15 @@ pub enum StateError {
         /// The file or folder.
         path: PathBuf,
     },
+    /// A folder that is to be restored is that of a state, whose database alone is not all of it.
+    #[error(
+        "{} holds commits that the database beside it lacks, so this is the folder of a state and no backup: make one of it with `headwater state backup`, or use it as it is with --state",
+        path.display()
+    )]
+    NoBackup {
+        /// The log of commits.
+        path: PathBuf,
+    },
     /// There is no state where one is needed.
     #[error("there is no state in {}: `headwater keys create` or `headwater state init` makes one", path.display())]
     NoState {

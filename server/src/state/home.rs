@@ -9,6 +9,10 @@ use super::secrets::{self, MASTER, Master, PEPPER};
 use super::{Pepper, StateError, seal};
 
 pub(super) const DATABASE: &str = "gateway.sqlite";
+/// The log of commits that are not brought into the database yet.
+pub(super) const LOG: &str = "gateway.sqlite-wal";
+/// What tells that commits are missing.
+pub(super) const MARK: &str = "gateway.mark";
 
 /// The file by whose locks servers on one folder know of each other.
 const SERVING: &str = "serving";

@@ -91,6 +91,24 @@ impl Chain {
         .transpose()
     }
 
+    /// Checks that the account ends with its last entry, so that nothing is booked on what was damaged, which would fit
+    /// from then on. Asked once the account is locked: before, a shared database shows the entry of another moment.
+    fn check_end(&self, tx: &mut Tx<'_>) -> Result<(), StateError> {
+        if self.entries == 0 {
+            return Ok(());
+        }
+        let row = tx.row(
+            "SELECT balance_after, hash FROM credit_ledger WHERE account_id = ?1 AND entry = ?2",
+            &[self.account.into(), self.entries.into()],
+        )?;
+        let end = row.and_then(|row| Some((row.int(0).ok()?, row.digest(1).ok()?)));
+        if end == Some((self.balance, self.head)) {
+            return Ok(());
+        }
+        let what = "the account does not end with its last entry";
+        Err(StateError::BrokenLedger { account: self.account, entry: self.entries, what })
+    }
+
     /// The next link; `None` where the balance does not allow it.
     pub fn link<'a>(&mut self, entry: Entry<'a>) -> Option<Link<'a>> {
         let after = self.balance.checked_add(entry.amount).filter(|after| *after >= 0)?;
@@ -136,6 +154,7 @@ impl Chain {
 /// Books one entry; gives the balance after it, or `None` where the account does not exist or allow it.
 pub(super) fn book(tx: &mut Tx<'_>, entry: Entry<'_>) -> Result<Option<i64>, StateError> {
     let Some(mut chain) = Chain::of(tx, entry.account)? else { return Ok(None) };
+    chain.check_end(tx)?;
     let Some(link) = chain.link(entry) else { return Ok(None) };
     chain.write(tx, std::slice::from_ref(&link))?;
     Ok(Some(link.after))
@@ -286,6 +305,61 @@ fn link(head: &[u8; 32], entry: &Entry<'_>, number: i64, after: i64) -> [u8; 32]
 mod tests {
     use super::*;
     use crate::state::{Access, Environment, Home};
+
+    #[test]
+    fn nothing_is_booked_on_a_balance_that_the_ledger_does_not_end_with() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        let key = home.office("t", |office| office.create_key("t", Environment::Live, 50, None)).unwrap().id;
+        let mut db = home.connect(Access::Write).unwrap();
+        let charge = Entry {
+            request_id: "lost",
+            account: 1,
+            kind: Kind::Charge,
+            amount: -5,
+            key_id: Some(&key),
+            endpoint: None,
+            ts_ms: 1,
+        };
+        db.transaction(|tx| {
+            book(tx, charge)?;
+            tx.execute("INSERT INTO lost_answer (request_id, run_id, found_at_ms) VALUES ('lost', 'a', 1)", &[])?;
+            crate::state::sums::renew(tx, &crate::state::sums::LOST, &["lost".into()])?;
+            tx.execute("UPDATE account SET balance = balance + 1048576", &[])
+        })
+        .unwrap();
+        let is_broken = |error: StateError| matches!(error, StateError::BrokenLedger { account: 1, entry: 2, .. });
+        assert!(is_broken(home.office("t", |office| office.add_credits(&key, 1)).unwrap_err()));
+        assert!(is_broken(home.office("t", |office| office.refund("lost")).unwrap_err()));
+        let options = crate::state::Options { refund_lost: true, ..crate::state::Options::default() };
+        let started = crate::state::State::start(&home, options, Box::new(|| ()));
+        assert!(is_broken(started.err().unwrap()));
+        let counted = db.transaction(|tx| {
+            tx.row("SELECT (SELECT count(*) FROM credit_ledger), (SELECT count(*) FROM server_run)", &[])
+        });
+        let counted = counted.unwrap().unwrap();
+        assert_eq!((counted.int(0).unwrap(), counted.int(1).unwrap()), (2, 0), "and no run has begun");
+    }
+
+    #[test]
+    fn what_was_given_back_before_it_was_found_lost_is_shown_so() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        home.office("t", |office| office.create_key("t", Environment::Live, 50, None)).unwrap();
+        let mut db = home.connect(Access::Write).unwrap();
+        let (request_id, kind) = ("lost", Kind::Charge);
+        let charge = Entry { request_id, account: 1, kind, amount: -5, key_id: None, endpoint: None, ts_ms: 1 };
+        db.transaction(|tx| book(tx, charge)).unwrap();
+        home.office("t", |office| office.refund("lost")).unwrap();
+        db.transaction(|tx| {
+            tx.execute("INSERT INTO lost_answer (request_id, run_id, found_at_ms) VALUES ('lost', 'a', 1)", &[])?;
+            crate::state::sums::renew(tx, &crate::state::sums::LOST, &["lost".into()])
+        })
+        .unwrap();
+        let (lost, open) = home.consult(|office| Ok((office.lost_answers(9)?, office.open_losses()?))).unwrap();
+        assert!(lost.len() == 1 && lost[0].refunded_at_ms.is_some(), "{lost:?}");
+        assert_eq!(open, 0);
+    }
 
     /// Entries of so many accounts, so many each.
     fn ledger(home: &Home, accounts: i64, entries: i64) -> Db {

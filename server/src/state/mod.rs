@@ -116,17 +116,17 @@ impl State {
         let id = Uuid::now_v7().to_string();
         let presence = home.presence()?;
         let alone = presence.as_ref().is_some_and(|presence| presence.alone);
-        let (mut run, boot) = db.transaction(|tx| Run::start(tx, &id, Arc::clone(&unsent), alone))?;
-        if options.refund_lost {
-            run.refund_lost(home.pepper().clone());
-            db.transaction(|tx| Office::new(tx, home.pepper(), "server").refund_lost())?;
-        }
-        // What is damaged is not served.
+        // What is damaged is not served, and nothing is booked on it.
         db.transaction(|tx| {
             seal::check(tx, home.pepper())?;
             sums::check_acted_on(tx)?;
             ledger::check_ends(tx)
         })?;
+        let (mut run, boot) = db.transaction(|tx| Run::start(tx, &id, Arc::clone(&unsent), alone))?;
+        if options.refund_lost {
+            run.refund_lost(home.pepper().clone());
+            db.transaction(|tx| Office::new(tx, home.pepper(), "server").refund_lost())?;
+        }
         // Read before the keys: a change in between is then seen once more, and not missed.
         let seen_version = db.data_version()?.unwrap_or(0);
         db.transaction(|tx| book.load(tx))?;
@@ -228,19 +228,16 @@ impl State {
     }
 
     async fn borrow(&self, account: &Arc<Account>, cost: i64) -> Result<Option<Hold>, StateError> {
-        /// Others may spend what was lent before this request comes to hold it.
-        const TRIES: usize = 8;
-        for _ in 0..TRIES {
+        // Others may hold what was lent before this request does: each time one of them has what it needs.
+        loop {
             let (done, lent) = oneshot::channel();
             self.hand(Operation::Lend(Lend { account: account.id(), need: cost, done })).await?;
-            if !lent.await.map_err(|_| StateError::Closed)?? {
-                break;
-            }
-            if let Some(hold) = account.reserve(cost) {
-                return Ok(Some(hold));
+            let is_there = lent.await.map_err(|_| StateError::Closed)??;
+            let hold = account.reserve(cost);
+            if hold.is_some() || !is_there {
+                return Ok(hold);
             }
         }
-        Ok(None)
     }
 
     /// Gives the writer something to do, which waits only while it has too much.
@@ -386,7 +383,8 @@ impl State {
 
     /// Writes what waits and ends the writer. Blocks until it is done.
     pub fn close(self) {
-        drop((self.queue, self.jobs));
+        // Readers first: the last connection brings the log of commits into the database, which a reader cannot.
+        drop((self.queue, self.jobs, self.readers));
         for thread in self.threads {
             if thread.join().is_err() {
                 tracing::error!("a writer of the state panicked");

@@ -34,7 +34,7 @@ pub(super) const KEYS: Sealed = Sealed {
 /// Accounts, as far as the ledger does not say what they hold.
 pub(super) const ACCOUNTS: Sealed = Sealed {
     table: "account",
-    one: "SELECT CAST(id AS TEXT), name, created_at, plan FROM account WHERE CAST(id AS TEXT) = ?1",
+    one: "SELECT CAST(id AS TEXT), name, created_at, plan FROM account WHERE id = CAST(CAST(?1 AS TEXT) AS BIGINT)",
     all: "SELECT CAST(id AS TEXT), name, created_at, plan, digest
           FROM account LEFT JOIN seal ON of_table = 'account' AND row_id = CAST(id AS TEXT)",
     alone: "SELECT row_id FROM seal WHERE of_table = 'account'

@@ -458,6 +458,8 @@ impl Writer {
         }
         match lent? {
             Some(lent) => leases.lent(&account, lent),
+            // Somebody gave back what was held meanwhile.
+            None if account.spare() >= need => {}
             None => {
                 leases.found_empty(account.id(), missing);
                 return Ok(false);
@@ -468,6 +470,7 @@ impl Writer {
 
     /// Keys and credits may have been changed by a command in another process.
     fn look_for_changes(&mut self) {
+        let asked_ms = crate::gateway::milliseconds();
         let version = match self.db.data_version() {
             Ok(Some(version)) => Ok(version),
             Ok(None) => self.db.transaction(|tx| {
@@ -477,7 +480,7 @@ impl Writer {
             Err(error) => Err(error),
         };
         match version {
-            Ok(version) if version == self.seen_version => self.book.seen(),
+            Ok(version) if version == self.seen_version => self.book.seen(asked_ms),
             Ok(version) => {
                 if self.load() {
                     self.seen_version = version;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use headwater_ledger::feed::StoreId;
 use headwater_ledger::read::Generations;
 
 use super::FeedStep;
@@ -12,6 +13,8 @@ use crate::{Error, Reason};
 pub struct Follower {
     ledgers: Arc<dyn Generations>,
     position: u64,
+    /// No name before the store has one.
+    store: StoreId,
     recent: Arc<Recent>,
 }
 
@@ -19,7 +22,24 @@ impl Follower {
     /// Reads what comes behind a position.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, position: u64) -> Self {
-        Self { ledgers, position, recent: Arc::new(Recent::new()) }
+        Self { ledgers, position, store: StoreId::default(), recent: Arc::new(Recent::new()) }
+    }
+
+    /// The same, of the store of this name and no other.
+    #[must_use]
+    pub fn of_store(self, store: StoreId) -> Self {
+        Self { store, ..self }
+    }
+
+    /// The name of the store whose feed it reads; the default one before it is known.
+    #[must_use]
+    pub const fn store(&self) -> StoreId {
+        self.store
+    }
+
+    /// Goes back to an earlier position, behind which it reads once more.
+    pub fn go_back_to(&mut self, position: u64) {
+        self.position = self.position.min(position);
     }
 
     /// Position of the last item that was read.
@@ -42,10 +62,17 @@ impl Follower {
     ///
     /// # Errors
     /// `cursor_expired` when the next item is no longer kept; `invalid_value` when the position lies ahead of the
-    /// feed, as behind a store that was made anew; or when the store cannot be read. The position stays where it was.
+    /// feed, or the store is another one than before, as one that was made anew; or when the store cannot be read. The
+    /// position stays where it was.
     pub fn next_steps(&mut self, most: usize) -> Result<Vec<Arc<FeedStep>>, Error> {
         let feed = self.ledgers.feed()?;
         let (oldest, newest, next) = (feed.oldest(), feed.newest(), self.position.saturating_add(1));
+        let store = feed.store();
+        if store != self.store && ![store, self.store].contains(&StoreId::default()) {
+            let message =
+                format!("position {} is of the change feed of store {}, not of {store}", self.position, self.store);
+            return Err(Error::invalid(Reason::InvalidValue, "position", message));
+        }
         if self.position > newest {
             let message = format!("position {} lies ahead of the change feed, which ends at {newest}", self.position);
             return Err(Error::invalid(Reason::InvalidValue, "position", message));
@@ -54,6 +81,7 @@ impl Follower {
             let message = format!("item {next} of the change feed is no longer kept: the oldest one is {oldest}");
             return Err(Error::invalid(Reason::CursorExpired, "position", message));
         }
+        self.store = store;
         if self.position == newest {
             return Ok(Vec::new());
         }
@@ -62,5 +90,38 @@ impl Follower {
         let steps: Vec<_> = items.into_iter().map(|item| view.step(item).map(Arc::new)).collect::<Result<_, _>>()?;
         self.position = steps.last().map_or(self.position, |step| step.position());
         Ok(steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_ledger::{Cancel, Store, store::Writer};
+    use headwater_testkit::Chainlet;
+
+    use super::*;
+    use crate::ErrorKind;
+
+    #[test]
+    fn the_feed_of_another_store_is_not_gone_on_with_however_long_it_is() {
+        let place = tempfile::tempdir().unwrap();
+        let [one, other] = ["one", "other"].map(|name| -> Arc<dyn Generations> {
+            let mut writer = Writer::open_or_create(place.path().join(name)).unwrap();
+            writer.begin_events();
+            for block in 5..8 {
+                writer.commit(Chainlet::ethereum().at_block(block).transfer(1, 2, 10).batch(), &Cancel::new()).unwrap();
+            }
+            drop(writer);
+            Arc::new(Store::open(place.path().join(name)).unwrap())
+        });
+        let mut follower = Follower::new(one, 0);
+        assert_eq!(follower.next_steps(2).unwrap().len(), 2);
+        let mut astray = Follower::new(Arc::clone(&other), 2).of_store(follower.store());
+        let refused = astray.next_steps(2).err().map(|error| error.kind);
+        assert_eq!(refused, Some(ErrorKind::InvalidInput(Reason::InvalidValue)));
+        assert_eq!(astray.position(), 2);
+        // One that knows no store takes the one it finds.
+        assert_eq!(Follower::new(other, 2).next_steps(2).unwrap().len(), 1);
+        follower.go_back_to(1);
+        assert_eq!(follower.next_steps(9).unwrap().len(), 2);
     }
 }

@@ -112,12 +112,15 @@ impl Watcher {
             waiting.retain(|waiting| !is_same(&waiting.item));
             // What was never told need not be taken back.
             if waiting.len() == before {
-                telling.add(&item, drafts, Told::TakenBack)?;
+                room(&item, drafts.len())?;
+                telling.add(&item, drafts, Told::TakenBack);
             }
             return Ok(telling.events);
         }
         let depth = self.subscription.min_confirmations - 1;
         let is_deep = |other: &FeedItem| other.chain == item.chain && other.number.saturating_add(depth) <= item.head;
+        let old = waiting.iter().filter(|waiting| is_deep(&waiting.item)).map(|waiting| waiting.drafts.len());
+        room(&item, old.sum::<usize>() + if is_deep(&item) { drafts.len() } else { 0 })?;
         let (mut due, later): (Vec<Waiting>, Vec<Waiting>) =
             std::mem::take(waiting).into_iter().partition(|waiting| is_deep(&waiting.item));
         *waiting = later;
@@ -126,7 +129,7 @@ impl Watcher {
             if is_deep(&item) { due.push(own) } else { waiting.push(own) }
         }
         for due in due {
-            telling.add(&due.item, due.drafts, Told::Happened)?;
+            telling.add(&due.item, due.drafts, Told::Happened);
         }
         Ok(telling.events)
     }
@@ -164,6 +167,15 @@ fn first_waiting(items: &[FeedItem], depth: u64, chain: Option<Chain>) -> Option
     first
 }
 
+/// Whether an item may make so many events.
+fn room(item: &FeedItem, events: usize) -> Result<(), Error> {
+    if events <= MOST_OF_ITEM {
+        return Ok(());
+    }
+    let message = format!("item {} of the change feed makes more than {MOST_OF_ITEM} events", item.position);
+    Err(Error::new(ErrorKind::Internal, message))
+}
+
 /// Events of one item that are being made.
 struct Telling<'a> {
     step: &'a FeedStep,
@@ -173,14 +185,9 @@ struct Telling<'a> {
 
 impl Telling<'_> {
     /// Adds events of a block, which may be an earlier one than the item's.
-    fn add(&mut self, of: &FeedItem, drafts: Vec<Draft>, told: Told) -> Result<(), Error> {
+    fn add(&mut self, of: &FeedItem, drafts: Vec<Draft>, told: Told) {
         let (item, store) = (self.step.item(), self.step.view.feed.store());
         for draft in drafts {
-            if self.events.len() == MOST_OF_ITEM {
-                let message =
-                    format!("item {} of the change feed makes more than {MOST_OF_ITEM} events", item.position);
-                return Err(Error::new(ErrorKind::Internal, message));
-            }
             let first = id(of, store, self.event_type, &draft, Told::Happened);
             let (id, replaces) = match told {
                 Told::Happened => (first, Value::Null),
@@ -202,7 +209,6 @@ impl Telling<'_> {
                 data: Value::Object(data),
             });
         }
-        Ok(())
     }
 }
 
@@ -257,8 +263,17 @@ fn draft(row: &Row, matched: Option<headwater_types::Address>, seen: &TransferRo
 
 #[cfg(test)]
 mod tests {
-    use headwater_types::{BlockHash, Timestamp};
+    use std::sync::Arc;
 
+    use headwater_ledger::read::MovementKind;
+    use headwater_ledger::store::Writer;
+    use headwater_ledger::{Cancel, Store};
+    use headwater_testkit::Chainlet;
+    use headwater_types::{BlockHash, Timestamp, TxHash};
+    use serde_json::Map;
+
+    use super::super::Follower;
+    use super::super::event::{Cause, CausePlace};
     use super::*;
 
     fn item(position: u64, number: u64, fork: u8, removed: bool, head: u64) -> FeedItem {
@@ -283,5 +298,32 @@ mod tests {
         assert_eq!(first(&items, 9), Some(1));
         assert_eq!(first(&items[..4], 1), None, "block 2 was deep enough before 3 was taken back");
         assert_eq!(first_waiting(&items, 9, Some(Chain::TRON)), None);
+    }
+
+    #[test]
+    fn what_waits_still_waits_where_an_item_makes_too_many_events() {
+        let place = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open_or_create(place.path()).unwrap();
+        writer.begin_events();
+        writer.commit(Chainlet::ethereum().at_block(5).transfer(1, 2, 10).batch(), &Cancel::new()).unwrap();
+        drop(writer);
+        let store = Arc::new(Store::open(place.path()).unwrap());
+        let step = Follower::new(store.clone(), 0).next_steps(1).unwrap().remove(0);
+        let ledger = headwater_ledger::read::Generations::current(&*store).unwrap();
+        let filters = json!({"min_confirmations": 2});
+        let (subscription, _) = Subscription::parse("large_transfer", &filters, &*ledger).unwrap();
+        let cause = Cause { hash: TxHash::new([1; 32]), kind: MovementKind::Native, place: CausePlace::Fee };
+        let draft = Draft { cause, matched: None, data: Map::new(), tells_depth: true };
+        let drafts = |count: usize| vec![draft.clone(); count];
+        let mut waiting = vec![
+            Waiting { item: item(0, 3, 1, false, 3), drafts: drafts(1) },
+            Waiting { item: item(0, 4, 1, false, 4), drafts: drafts(MOST_OF_ITEM) },
+            Waiting { item: item(0, 5, 1, false, 5), drafts: drafts(1) },
+        ];
+        let mut watcher = Watcher::new(subscription, 0);
+        assert!(watcher.tell(&step, &mut waiting).is_err());
+        assert_eq!(waiting.iter().map(|one| one.item.number).collect::<Vec<_>>(), [3, 4, 5]);
+        waiting[1].drafts.truncate(1);
+        assert_eq!(watcher.tell(&step, &mut waiting).unwrap().len(), 2);
     }
 }

@@ -23,7 +23,11 @@ pub(super) fn examine(place: &Place, secrets_dir: Option<&Path>, findings: &mut 
     let home = match Home::open_existing(place, secrets_dir) {
         Ok(home) => home,
         Err(error @ StateError::NoState { .. }) => {
-            return findings.warn(AREA, error.to_string(), "`headwater keys create` makes it with its first key");
+            return findings.warn(
+                AREA,
+                error.to_string(),
+                "`headwater state init` makes it, and `headwater keys create` its first key",
+            );
         }
         Err(error) => {
             let remedy = "put right what is named, or restore a backup with `headwater state restore`";

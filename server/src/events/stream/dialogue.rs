@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::hub::Listener;
 use super::link::Link;
 use super::protocol::{self, ADDRESSES, Ending, Refused, Request, SUBSCRIPTIONS};
-use super::replay::{Place, Replay, Since, Skipped};
+use super::replay::{FROM_THE_FIRST, Place, Replay, Since, Skipped};
 use crate::events::Events;
 use crate::gateway::{Gateway, causes};
 use crate::state::Caller;
@@ -134,7 +134,7 @@ impl Dialogue {
         }
         // Held before it listens: where the connection is over meanwhile, `end` tells it so.
         self.subscriptions.insert(name, held);
-        let position = self.join(subscription, listener, greeting).await?;
+        let position = self.join(subscription, listener, greeting).await?.unwrap_or(FROM_THE_FIRST);
         // Set once: nothing else was asked of this subscription yet.
         let _ = since.set(Since { position, event: None });
         Ok(())
@@ -157,7 +157,7 @@ impl Dialogue {
         let position = self.position_of(&after).await?;
         let names: Vec<Arc<str>> = self.subscriptions.keys().map(Arc::clone).collect();
         let asked = names.clone();
-        let Some((left, until)) = self.blocking(move |gateway| gateway.events().hub().leave(&asked)).await else {
+        let Some((left, from, until)) = self.blocking(move |gateway| gateway.events().hub().leave(&asked)).await else {
             return Err(Ending::Overloaded);
         };
         for name in names {
@@ -169,7 +169,7 @@ impl Dialogue {
                 continue;
             }
             let since = std::mem::take(&mut held.since);
-            let told = since.get().cloned().map(|since| Skipped { since, until });
+            let told = since.get().cloned().map(|since| Skipped { since: since.known(from), until });
             let cursor = Cursor { after: after.clone(), position, place: Place::OfConnection };
             self.replay(&self.subscriptions[&name], cursor, told);
         }
@@ -219,7 +219,12 @@ impl Dialogue {
         .unwrap_or_else(|| Err(Error::new(ErrorKind::Internal, "a subscription could not be read")))
     }
 
-    async fn join(&self, subscription: Subscription, listener: Listener, greeting: String) -> Result<u64, Ending> {
+    async fn join(
+        &self,
+        subscription: Subscription,
+        listener: Listener,
+        greeting: String,
+    ) -> Result<Option<u64>, Ending> {
         self.blocking(move |gateway| gateway.events().hub().join(subscription, listener, greeting))
             .await
             .ok_or(Ending::Overloaded)
@@ -352,5 +357,48 @@ mod tests {
                 dialogue.end().await;
             });
         }
+    }
+
+    #[test]
+    fn a_client_that_comes_before_events_are_made_is_told_what_it_missed() {
+        let place = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open_or_create(place.path().join("demo")).unwrap();
+        writer.begin_events();
+        let first = Chainlet::ethereum().at_block(5).transfer(1, 2, 10).same_block().transfer(1, 2, 11);
+        for block in [first, Chainlet::ethereum().at_block(6).transfer(1, 2, 12)] {
+            writer.commit(block.batch(), &Cancel::new()).unwrap();
+        }
+        drop(writer);
+        let gateway = gateway(place.path());
+        let filters = json!({"addresses": [address(Chain::ETHEREUM, 1)]});
+        let ledger = gateway.ledgers().current().unwrap();
+        let (subscription, _) = Subscription::parse("address_activity", &filters, &*ledger).unwrap();
+        let steps = gateway.events().steps().after(gateway.ledgers(), 0, 10).unwrap();
+        let mut watcher = Watcher::new(subscription, 0);
+        let made: Vec<String> =
+            steps.iter().flat_map(|step| watcher.advance(step).unwrap()).map(|event| event.id).collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let known = made[0].clone();
+            let note = move |tx: &mut crate::state::Tx<'_>| cursors::add(tx, &[(known.as_str(), 1)], 1 << 41);
+            gateway.state().write(note).await.unwrap();
+            let (hub, link) = (gateway.events().hub(), Arc::<Link>::default());
+            let mut dialogue = Dialogue::new(gateway.clone(), Arc::clone(&link), "c".to_owned(), None);
+            let wish = json!({"action": "subscribe", "id": "1", "event_type": "address_activity", "filters": filters});
+            dialogue.hear(&wish.to_string()).await.unwrap();
+            // The first block was told before this server began, to others.
+            hub.begin(1);
+            drop(hub.publish(vec![hub.advance(&steps[1]).unwrap()]));
+            let resume = json!({"action": "resume", "id": "2", "after": made[0]});
+            dialogue.hear(&resume.to_string()).await.unwrap();
+            while hub.listening() == 0 {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+            let heard: Vec<String> = link.take().await.unwrap().iter().map(|message| message.to_string()).collect();
+            let told = |id: &String| heard.iter().filter(|message| message.contains(id.as_str())).count();
+            // The second of that block as it goes back, and the other block once, as it was made.
+            assert_eq!(made.iter().map(told).collect::<Vec<_>>(), [0, 1, 1], "{heard:?}");
+            dialogue.end().await;
+        });
     }
 }

@@ -90,6 +90,8 @@ pub(crate) struct Hub {
 struct Board {
     /// Position that all watchers have reached; meaningless until events are made.
     position: u64,
+    /// Position that it was begun from.
+    from: u64,
     begun: bool,
     groups: HashMap<[u8; 32], Group>,
     /// Events of a step that could not be followed to its end.
@@ -135,7 +137,7 @@ impl Hub {
     /// Sets the position that events are made from. Watchers begin anew there.
     pub fn begin(&self, position: u64) {
         let mut board = self.board();
-        (board.position, board.begun) = (position, true);
+        (board.position, board.from, board.begun) = (position, position, true);
         board.unfinished.clear();
         for group in board.groups.values_mut() {
             group.watcher = Watcher::new(group.watcher.subscription().clone(), position);
@@ -162,14 +164,15 @@ impl Hub {
     }
 
     /// Tells a listener of what comes from now on, and gives the position of now. The greeting is said first: no event
-    /// comes before it, and none that happens behind it is left out. One that is over already does not join.
-    pub fn join(&self, subscription: Subscription, listener: Listener, greeting: String) -> u64 {
+    /// comes before it, and none that happens behind it is left out. One that is over already does not join. There is no
+    /// position of now before events are made: it is the one that they are going to be made from.
+    pub fn join(&self, subscription: Subscription, listener: Listener, greeting: String) -> Option<u64> {
         let mut board = self.board();
         listener.link.push(greeting.into());
         if listener.is_there() {
             board.group(subscription).listeners.push(listener);
         }
-        board.position
+        board.begun.then_some(board.position)
     }
 
     /// The same, unless now is past a position.
@@ -184,13 +187,13 @@ impl Hub {
         there
     }
 
-    /// Takes out those of some subscriptions that listen, and gives which those are and the position of now: what was made
-    /// up to it they are still told, whether it has been told yet or not.
-    pub fn leave(&self, subscriptions: &[Arc<str>]) -> (Vec<Arc<str>>, u64) {
+    /// Takes out those of some subscriptions that listen, and gives which those are, the position that events were made
+    /// from, and the position of now: what was made up to it they are still told, whether it has been told yet or not.
+    pub fn leave(&self, subscriptions: &[Arc<str>]) -> (Vec<Arc<str>>, u64, u64) {
         let mut board = self.board();
         let left = subscriptions.iter().filter(|one| board.take_out(one).is_some()).map(Arc::clone).collect();
         board.forget_empty();
-        (left, board.position)
+        (left, board.from, board.position)
     }
 
     /// Takes out listeners that are there no more.
@@ -360,7 +363,13 @@ impl Board {
         let filters = subscription.to_json().to_string();
         let key = Sha256::new_with_prefix(subscription.event_type().name()).chain_update([0]).chain_update(filters);
         let position = self.position;
-        self.groups.entry(key.finalize().into()).or_insert_with(|| Group {
+        let mut key: [u8; 32] = key.finalize().into();
+        // Of a step that is not at its end, some have made their events already: who comes now has a group of its own,
+        // and is told of that step too.
+        while self.groups.get(&key).is_some_and(|group| group.watcher.position() > position) {
+            key = Sha256::digest(key).into();
+        }
+        self.groups.entry(key).or_insert_with(|| Group {
             watcher: Watcher::new(subscription, position),
             webhooks: Vec::new(),
             listeners: Vec::new(),
@@ -386,5 +395,51 @@ impl Board {
 
     fn forget_empty(&mut self) {
         self.groups.retain(|_, group| !group.webhooks.is_empty() || !group.listeners.is_empty());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_engine::events::Follower;
+    use headwater_ledger::read::Generations;
+    use headwater_ledger::store::Writer;
+    use headwater_ledger::{Cancel, Store};
+    use headwater_testkit::Chainlet;
+
+    use super::*;
+
+    fn listener(name: &str) -> Listener {
+        let (link, live, behind) = (Arc::default(), Arc::new(AtomicBool::new(true)), Arc::default());
+        Listener { link, subscription: name.into(), order: 1, live, behind }
+    }
+
+    #[test]
+    fn who_comes_while_a_step_is_half_made_is_told_of_it_too() {
+        let place = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open_or_create(place.path()).unwrap();
+        writer.begin_events();
+        writer.commit(Chainlet::ethereum().at_block(5).transfer(1, 2, 10).batch(), &Cancel::new()).unwrap();
+        drop(writer);
+        let store = Arc::new(Store::open(place.path()).unwrap());
+        let filters =
+            serde_json::json!({"addresses": [headwater_testkit::address(headwater_types::Chain::ETHEREUM, 1)]});
+        let ledger = store.current().unwrap();
+        let (subscription, _) = Subscription::parse("address_activity", &filters, &*ledger).unwrap();
+        let step = Follower::new(store.clone(), 0).next_steps(1).unwrap().remove(0);
+        let hub = Hub::new(9);
+        hub.begin(0);
+        hub.join(subscription.clone(), listener("early"), String::new());
+        {
+            let mut board = hub.board();
+            let group = board.groups.values_mut().next().unwrap();
+            let (made, listeners) = (group.watcher.advance(&step).unwrap(), group.listeners.clone());
+            for event in made {
+                board.unfinished.push(Made { event, webhooks: Vec::new(), listeners: listeners.clone() });
+            }
+        }
+        assert_eq!(hub.join(subscription, listener("late"), String::new()), Some(0));
+        let found = hub.advance(&step).unwrap();
+        let told = found.made.iter().flat_map(|made| made.listeners.iter().map(|one| &*one.subscription));
+        assert_eq!(told.collect::<Vec<_>>(), ["early", "late"]);
     }
 }

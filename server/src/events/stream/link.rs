@@ -26,6 +26,8 @@ pub(crate) struct Link {
     emptied: Notify,
     /// The connection is to end.
     ended: Notify,
+    /// Held by the one replay that has events for this connection in memory.
+    pub(super) turn: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]

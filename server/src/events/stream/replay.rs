@@ -14,6 +14,8 @@ use crate::state::{StateError, Tx, now_ms};
 
 /// Steps that are read at a time.
 const STEPS: usize = 32;
+/// Events that are held at a time, unless a single step makes more.
+const EVENTS: usize = 256;
 /// How long a failed read is left before the next try.
 const AGAIN: Duration = Duration::from_secs(1);
 /// Failed reads in a row that a replay bears.
@@ -26,6 +28,16 @@ pub(super) struct Since {
     pub position: u64,
     /// And at it what came behind this event.
     pub event: Option<String>,
+}
+
+/// The position of one that came before events were made: it is told all that are.
+pub(super) const FROM_THE_FIRST: u64 = u64::MAX;
+
+impl Since {
+    /// The same, where events are made from a position on.
+    pub fn known(self, from: u64) -> Self {
+        if self.position == FROM_THE_FIRST { Self { position: from, ..self } } else { self }
+    }
 }
 
 /// Events that the subscription was told already.
@@ -91,6 +103,9 @@ impl Replay {
                 let _ = tokio::time::timeout(AGAIN, published.changed()).await;
                 continue;
             }
+            // However many subscriptions of a connection go back, one of them holds events that wait for the client.
+            let link = Arc::clone(&self.listener.link);
+            let turn = link.turn.lock().await;
             let made;
             (watcher, made) = self.advance(watcher, reached, limit).await;
             match made {
@@ -117,6 +132,7 @@ impl Replay {
                         self.listener.link.end(Ending::Overloaded);
                         return;
                     }
+                    drop(turn);
                     tokio::time::sleep(AGAIN).await;
                 }
             }
@@ -249,6 +265,9 @@ fn advance(
             Ok(made) => {
                 position = step.position();
                 events.extend(made.into_iter().map(|event| (position, event)));
+                if events.len() >= EVENTS {
+                    break;
+                }
             }
             Err(error) if position == reached => return Err(error),
             Err(_) => break,

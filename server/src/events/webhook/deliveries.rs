@@ -484,19 +484,29 @@ fn shown(time_ms: i64) -> String {
 }
 
 /// Removes some of what is too old; gives whether there may be more of it. Of the oldest events first the attempts, then
-/// the deliveries, then themselves: one event can have very many of either.
+/// the deliveries, then themselves: one event can have very many of either. An event that was found before is found again
+/// for a webhook that waits for its confirmations, so a delivery can be younger than its event, which stays as long.
 pub(crate) fn prune(tx: &mut Tx<'_>, now_ms: i64) -> Result<bool, StateError> {
     const OF_THE_OLDEST: [&str; 3] = [
         "DELETE FROM webhook_attempt WHERE (event_id, endpoint_id, number) IN (
-             SELECT event_id, endpoint_id, number FROM webhook_attempt WHERE event_id IN (
-                 SELECT id FROM outbox_event WHERE created_at_ms < ?1 ORDER BY created_at_ms, seq LIMIT ?2)
+             SELECT event_id, endpoint_id, number FROM webhook_attempt WHERE (event_id, endpoint_id) IN (
+                 SELECT event_id, endpoint_id FROM webhook_delivery WHERE created_at_ms < ?1 AND event_id IN (
+                     SELECT id FROM outbox_event WHERE created_at_ms < ?1 AND EXISTS (
+                         SELECT 1 FROM webhook_delivery AS old WHERE old.event_id = outbox_event.id
+                             AND old.created_at_ms < ?1)
+                     ORDER BY created_at_ms, seq LIMIT ?2))
              LIMIT ?2 /*skip locked*/)",
         "DELETE FROM webhook_delivery WHERE (event_id, endpoint_id) IN (
-             SELECT event_id, endpoint_id FROM webhook_delivery WHERE event_id IN (
-                 SELECT id FROM outbox_event WHERE created_at_ms < ?1 ORDER BY created_at_ms, seq LIMIT ?2)
+             SELECT event_id, endpoint_id FROM webhook_delivery WHERE created_at_ms < ?1 AND event_id IN (
+                 SELECT id FROM outbox_event WHERE created_at_ms < ?1 AND EXISTS (
+                     SELECT 1 FROM webhook_delivery AS old WHERE old.event_id = outbox_event.id
+                         AND old.created_at_ms < ?1)
+                 ORDER BY created_at_ms, seq LIMIT ?2)
              LIMIT ?2 /*skip locked*/)",
         "DELETE FROM outbox_event WHERE seq IN (
-             SELECT seq FROM outbox_event WHERE created_at_ms < ?1 ORDER BY created_at_ms, seq LIMIT ?2 /*skip locked*/)
+             SELECT seq FROM outbox_event WHERE created_at_ms < ?1
+                 AND NOT EXISTS (SELECT 1 FROM webhook_delivery WHERE event_id = outbox_event.id)
+             ORDER BY created_at_ms, seq LIMIT ?2 /*skip locked*/)
              AND NOT EXISTS (SELECT 1 FROM webhook_delivery WHERE event_id = outbox_event.id)",
     ];
     let oldest = now_ms - KEPT_MS;

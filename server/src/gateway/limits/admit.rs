@@ -128,6 +128,8 @@ impl Limits {
             Who::Key(id) => format!("headwater:rate:{id}:{}", bucket.1),
             Who::Address(address) => format!("headwater:rate:{address}:{}", bucket.1),
         };
+        // When it is asked, not when the call began: what is known is told for this moment.
+        let now = nanoseconds();
         let known = self.rates.full_in(bucket, now);
         match Box::pin(shared.call(&name, now, quota, calls, known)).await {
             Some(decision) => {

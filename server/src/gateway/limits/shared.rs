@@ -13,6 +13,7 @@ use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use redis::{Client, RedisError, Script};
 
 use super::gcra::{Decision, Quota};
+use super::nanoseconds;
 
 /// How long an answer of Redis may take before the gateway decides by itself.
 const ANSWER: Duration = Duration::from_millis(100);
@@ -20,6 +21,8 @@ const ANSWER: Duration = Duration::from_millis(100);
 const FIRST: Duration = Duration::from_secs(1);
 /// How long Redis is not asked after it gave no answer, in nanoseconds.
 const PAUSE: u64 = 1_000_000_000;
+/// The same where it never gave one: each time somebody waits as long as for the first.
+const LONG_PAUSE: u64 = 10 * PAUSE;
 /// Nanoseconds per microsecond.
 const MICRO: u64 = 1000;
 
@@ -27,9 +30,13 @@ const SCRIPT: &str = r"
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local interval, burst = tonumber(ARGV[1]), tonumber(ARGV[2])
-local calls, full_in = tonumber(ARGV[3]), tonumber(ARGV[4])
-local arrival = tonumber(redis.call('GET', KEYS[1]) or 0)
-arrival = math.min(math.max(arrival, now + full_in), now + burst)
+local calls, full_in, late = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local kept = redis.call('GET', KEYS[1])
+local arrival = now + full_in
+if kept then
+    arrival = math.max(tonumber(kept), arrival - late)
+end
+arrival = math.min(math.max(arrival, now), now + burst)
 local wanted = arrival + interval * calls
 local retry_in = wanted - now - burst
 if retry_in <= 0 then
@@ -131,19 +138,26 @@ impl Shared {
     }
 
     /// Decides on `calls` calls. `full_in` is what this gateway knows to be taken from the bucket at least, in
-    /// nanoseconds: a Redis that lost its memory learns it again. `None` when Redis gives no answer.
+    /// nanoseconds at `now`: a Redis that lost its memory, or was not asked for a while, learns it again. As it hears of
+    /// it later than that, by the time of an answer at most, a Redis that remembers takes as much less for true: else
+    /// each call that is slower than the one before would shut the bucket by what it is slower. `None` when Redis gives
+    /// no answer.
     pub async fn call(&self, key: &str, now: u64, quota: Quota, calls: u64, full_in: u64) -> Option<Decision> {
-        if now < self.pause_until.load(Ordering::Relaxed) {
+        let has_answered = self.has_answered.load(Ordering::Relaxed);
+        let (patience, pause) = if has_answered { (ANSWER, PAUSE) } else { (FIRST, LONG_PAUSE) };
+        if !self.is_to_be_asked(now, has_answered) {
             return None;
         }
         let mut manager = self.manager();
         let mut call = self.script.key(key);
-        call.arg(quota.interval.div_ceil(MICRO)).arg(quota.burst.div_ceil(MICRO)).arg(calls).arg(full_in / MICRO);
-        let patience = if self.has_answered.load(Ordering::Relaxed) { ANSWER } else { FIRST };
+        call.arg(quota.interval.div_ceil(MICRO)).arg(quota.burst.div_ceil(MICRO)).arg(calls);
+        call.arg(full_in / MICRO).arg(patience.as_micros());
         let asked = tokio::time::timeout(patience, call.invoke_async::<(u64, u64)>(&mut manager)).await;
         let error = match asked {
             Ok(Ok((full_in, retry_in))) => {
-                self.has_answered.store(true, Ordering::Relaxed);
+                if !has_answered && !self.has_answered.swap(true, Ordering::Relaxed) {
+                    self.pause_until.store(0, Ordering::Relaxed);
+                }
                 let full_in = (full_in * MICRO).min(quota.burst);
                 let remaining = (quota.burst - full_in) / quota.interval;
                 return Some(Decision { arrival: now + full_in, remaining, full_in, retry_in: retry_in * MICRO });
@@ -151,10 +165,23 @@ impl Shared {
             Ok(Err(error)) => error.to_string(),
             Err(_) => format!("no answer within {} ms", patience.as_millis()),
         };
-        let paused = self.pause_until.fetch_max(now + PAUSE, Ordering::Relaxed);
-        if paused <= now {
+        // From now on, as this call may have waited for longer than the pause.
+        let paused = self.pause_until.fetch_max(nanoseconds() + pause, Ordering::Relaxed);
+        // Of those that waited together only the first says so.
+        if paused <= now + pause {
             tracing::warn!(error, "Redis gives no answer: limits are kept here meanwhile, each gateway its share");
         }
         None
+    }
+
+    /// Whether Redis is not left alone for a while. One that failed and never answered keeps a call waiting for long, so
+    /// that one call at a time asks it.
+    fn is_to_be_asked(&self, now: u64, has_answered: bool) -> bool {
+        let until = self.pause_until.load(Ordering::Relaxed);
+        let is_first = || {
+            let mine = now + LONG_PAUSE;
+            self.pause_until.compare_exchange(until, mine, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        until <= now && (until == 0 || has_answered || is_first())
     }
 }

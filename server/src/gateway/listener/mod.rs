@@ -9,6 +9,8 @@ mod peer;
 mod pulse;
 mod sent;
 mod terms;
+#[cfg(test)]
+mod tests;
 mod tls;
 mod unread;
 mod wire;

@@ -1,7 +1,7 @@
 //! What is known of a connection while it is open, and until when it may go on like that.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -10,6 +10,8 @@ use crate::gateway::sent::OnItsWay;
 
 /// Bytes that a client must take while an answer waits for it, per time of [`Terms::stall`].
 const TRICKLE: usize = 32 << 10;
+/// Times of [`Terms::stall`] that a body of HTTP/2 may wait for its client, who takes enough of others meanwhile.
+const PASSED_OVER: u32 = 20;
 /// Requests of one connection that its client may give up before that counts as a flood.
 const ABANDONED: u64 = 100;
 
@@ -34,6 +36,8 @@ pub(super) struct Pulse {
     http2: AtomicBool,
     is_blocked: AtomicBool,
     hands_over: AtomicBool,
+    /// Bytes that the socket took, of HTTP/2, since the last look that found enough of them.
+    taken: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -51,21 +55,25 @@ struct Beat {
     blocked: Option<(Instant, usize)>,
     /// Bodies of HTTP/2 that wait for their client, and since when.
     waiting: HashMap<u64, Instant>,
+    /// When their client was last found to have taken enough.
+    flowed_at: Instant,
     /// Answers whose last byte was handed over, until all that was handed over is written.
     handed_over: Vec<Arc<OnItsWay>>,
 }
 
 impl Pulse {
     pub fn new(http2: bool) -> Self {
+        let now = Instant::now();
         let beat = Beat {
             requests: 0,
             abandoned: 0,
             open: 0,
-            quiet_since: Instant::now(),
+            quiet_since: now,
             heard: false,
             heard_at: None,
             blocked: None,
             waiting: HashMap::new(),
+            flowed_at: now,
             handed_over: Vec::new(),
         };
         Self {
@@ -73,6 +81,7 @@ impl Pulse {
             http2: AtomicBool::new(http2),
             is_blocked: AtomicBool::new(false),
             hands_over: AtomicBool::new(false),
+            taken: AtomicUsize::new(0),
         }
     }
 
@@ -94,20 +103,42 @@ impl Pulse {
 
     /// `offered` bytes were to be written and `taken` of them were.
     pub fn wrote(&self, offered: usize, taken: usize) {
-        if taken >= offered && !self.is_blocked.load(Ordering::Acquire) {
-            return;
+        if self.is_http2() {
+            self.taken.fetch_add(taken, Ordering::Relaxed);
+        }
+        if taken >= offered {
+            return self.unblock();
         }
         let mut beat = self.beat();
-        self.is_blocked.store(taken < offered, Ordering::Release);
-        if taken >= offered {
-            beat.blocked = None;
-        } else if let Some((_, bytes)) = &mut beat.blocked {
+        self.is_blocked.store(true, Ordering::Release);
+        if let Some((_, bytes)) = &mut beat.blocked {
             *bytes += taken;
             if *bytes >= TRICKLE {
                 beat.blocked = Some((Instant::now(), 0));
             }
         } else {
             beat.blocked = Some((Instant::now(), 0));
+        }
+    }
+
+    /// What was taken cannot be written yet.
+    pub fn holds_back(&self) {
+        if !self.is_blocked.load(Ordering::Acquire) {
+            self.is_blocked.store(true, Ordering::Release);
+            self.beat().blocked = Some((Instant::now(), 0));
+        }
+    }
+
+    /// Nothing waits for the socket any more.
+    fn unblock(&self) {
+        if self.is_blocked.load(Ordering::Acquire) {
+            self.is_blocked.store(false, Ordering::Release);
+            let mut beat = self.beat();
+            beat.blocked = None;
+            if beat.open == 0 {
+                // Until now its client was busy with an answer.
+                beat.quiet_since = Instant::now();
+            }
         }
     }
 
@@ -121,6 +152,12 @@ impl Pulse {
 
     /// All that was taken is written.
     pub fn flushed(&self) {
+        self.unblock();
+        self.let_go();
+    }
+
+    /// Answers that were handed over are written.
+    fn let_go(&self) {
         if self.hands_over.load(Ordering::Acquire) {
             self.hands_over.store(false, Ordering::Release);
             let written = std::mem::take(&mut self.beat().handed_over);
@@ -164,14 +201,21 @@ impl Pulse {
     }
 
     /// Until when the connection may go on as it does, and why no longer; `None` while requests are at work.
+    ///
+    /// To be asked after the connection did what it could.
     pub fn until(&self, terms: &Terms) -> Option<(Instant, Why)> {
+        if !self.is_blocked.load(Ordering::Acquire) {
+            // HTTP/2 lets go of an answer after the flush that wrote it.
+            self.let_go();
+        }
         let mut beat = self.beat();
         if beat.abandoned > ABANDONED && 2 * beat.abandoned > beat.requests {
             return Some((beat.quiet_since, Why::Flood));
         }
-        let stalled = beat.blocked.map(|(since, _)| since).into_iter().chain(beat.waiting.values().copied()).min();
-        let stalled = stalled.map(|since| (since + terms.stall, Why::Stalled));
-        let quiet = if beat.open > 0 {
+        let blocked = beat.blocked.map(|(since, _)| since + terms.stall);
+        let stalled = blocked.into_iter().chain(self.passed_over(&mut beat, terms)).min();
+        let stalled = stalled.map(|until| (until, Why::Stalled));
+        let quiet = if beat.open > 0 || beat.blocked.is_some() {
             None
         } else if self.is_http2() {
             Some((beat.quiet_since + terms.idle, Why::Idle))
@@ -185,6 +229,16 @@ impl Pulse {
         stalled.into_iter().chain(quiet).min_by_key(|(until, _)| *until)
     }
 
+    /// Until when the bodies that wait for their client may do so. All of them wait for what it takes of any.
+    fn passed_over(&self, beat: &mut Beat, terms: &Terms) -> Option<Instant> {
+        let since = beat.waiting.values().copied().min()?;
+        if self.taken.load(Ordering::Relaxed) >= TRICKLE {
+            self.taken.store(0, Ordering::Relaxed);
+            beat.flowed_at = Instant::now();
+        }
+        Some((since.max(beat.flowed_at) + terms.stall).min(since + PASSED_OVER * terms.stall))
+    }
+
     fn beat(&self) -> MutexGuard<'_, Beat> {
         // No code panics while it holds the lock with half a change done.
         self.beat.lock().unwrap_or_else(PoisonError::into_inner)
@@ -193,6 +247,8 @@ impl Pulse {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::state::RequestId;
 
@@ -200,6 +256,10 @@ mod tests {
         let (until, why) = pulse.until(&Terms::default())?;
         // What is left is a moment less than the whole time.
         Some((until.saturating_duration_since(Instant::now()).as_secs() + 1, why))
+    }
+
+    fn short() -> Terms {
+        Terms { idle: Duration::from_secs(1), ..Terms::default() }
     }
 
     #[test]
@@ -224,12 +284,43 @@ mod tests {
         assert_eq!(left(&pulse), Some((30, Why::Stalled)));
         pulse.wrote(990, 990);
         assert_eq!(left(&pulse), None);
+        pulse.holds_back();
+        assert_eq!(left(&pulse), Some((30, Why::Stalled)));
+        pulse.flushed();
+        assert_eq!(left(&pulse), None);
         let pulse = Pulse::new(true);
         let request = pulse.begin();
         pulse.waits(request, true);
         assert_eq!(left(&pulse), Some((30, Why::Stalled)));
         pulse.waits(request, false);
         assert_eq!(left(&pulse), None);
+    }
+
+    #[test]
+    fn who_takes_an_answer_is_not_idle_and_not_stalled_once_it_has_all_of_it() {
+        let pulse = Pulse::new(false);
+        let request = pulse.begin();
+        pulse.wrote(1, 0);
+        pulse.end(request, true);
+        assert_eq!(pulse.until(&short()).map(|(_, why)| why), Some(Why::Stalled));
+        pulse.flushed();
+        assert_eq!(pulse.until(&short()).map(|(_, why)| why), Some(Why::Idle));
+        pulse.begin();
+        assert_eq!(left(&pulse), None);
+    }
+
+    #[test]
+    fn a_body_of_http2_waits_longer_while_its_client_takes_enough_of_others() {
+        let pulse = Pulse::new(true);
+        let request = pulse.begin();
+        pulse.waits(request, true);
+        let until = || pulse.until(&short()).unwrap().0;
+        let first = until();
+        std::thread::sleep(Duration::from_millis(2));
+        pulse.wrote(TRICKLE - 1, TRICKLE - 1);
+        assert_eq!(until(), first);
+        pulse.wrote(1, 1);
+        assert!(until() > first);
     }
 
     #[test]

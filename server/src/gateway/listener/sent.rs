@@ -7,9 +7,14 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::Response;
 use http_body::{Frame, SizeHint};
+use hyper::body::Buf;
 
 use super::pulse::Pulse;
 use crate::gateway::sent::OnItsWay;
+
+/// Bytes of an answer that are given out at a time. HTTP/2 asks for more when its client has room for more; who was
+/// given all at once would not be seen to take it.
+const PIECE: usize = 64 << 10;
 
 /// Counts a request as long as it lives.
 #[derive(Debug)]
@@ -17,31 +22,34 @@ pub(super) struct Open {
     pulse: Arc<Pulse>,
     number: u64,
     answered: bool,
+    on_its_way: Option<Arc<OnItsWay>>,
 }
 
 impl Open {
     pub fn new(pulse: &Arc<Pulse>) -> Self {
-        Self { number: pulse.begin(), pulse: Arc::clone(pulse), answered: false }
+        Self { number: pulse.begin(), pulse: Arc::clone(pulse), answered: false, on_its_way: None }
     }
 
     /// The answer is there; what is left is to send it.
     pub fn send(mut self, mut answer: Response<Body>) -> Response<Sent> {
         self.answered = true;
-        let on_its_way = answer.extensions_mut().remove();
+        self.on_its_way = answer.extensions_mut().remove();
         answer.map(|body| {
-            let mut sent = Sent { body, open: self, on_its_way };
-            if sent.is_end_stream() {
-                sent.hand_over();
-            } else {
-                sent.open.pulse.waits(sent.open.number, true);
+            if !body.is_end_stream() {
+                self.waits(true);
             }
-            sent
+            Sent { body, rest: Bytes::new(), open: Some(self) }
         })
+    }
+
+    fn waits(&self, waits: bool) {
+        self.pulse.waits(self.number, waits);
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
+        self.pulse.handed_over(self.on_its_way.take());
         self.pulse.end(self.number, self.answered);
     }
 }
@@ -49,34 +57,131 @@ impl Drop for Open {
 /// The body of an answer. Who asks for its next piece has room for it; who does not ask lets it wait.
 pub(super) struct Sent {
     body: Body,
-    open: Open,
-    on_its_way: Option<Arc<OnItsWay>>,
+    /// What the body gave, and nobody asked for yet.
+    rest: Bytes,
+    /// Goes with the last piece.
+    open: Option<Open>,
 }
 
 impl Sent {
-    fn hand_over(&mut self) {
-        self.open.pulse.handed_over(self.on_its_way.take());
+    fn piece(&mut self) -> Piece {
+        let bytes = if self.rest.len() > PIECE { self.rest.split_to(PIECE) } else { std::mem::take(&mut self.rest) };
+        let is_last = self.rest.is_empty() && self.body.is_end_stream();
+        Piece { bytes, _open: self.open.take_if(|_| is_last) }
     }
 }
 
 impl HttpBody for Sent {
-    type Data = Bytes;
+    type Data = Piece;
     type Error = axum::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(cx);
-        self.open.pulse.waits(self.open.number, frame.is_ready());
-        if matches!(frame, Poll::Ready(None)) || self.body.is_end_stream() {
-            self.hand_over();
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Piece>, axum::Error>>> {
+        if self.rest.is_empty() {
+            let frame = Pin::new(&mut self.body).poll_frame(cx);
+            if let Some(open) = &self.open {
+                open.waits(frame.is_ready());
+            }
+            match frame {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(bytes) => self.rest = bytes,
+                    Err(trailers) => return Poll::Ready(Some(Ok(trailers.map_data(Piece::from)))),
+                },
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
+                // It did not say before that it was at its end: a last piece without bytes does.
+                Poll::Ready(None) => {
+                    let open = self.open.take();
+                    return Poll::Ready(
+                        open.map(|open| Ok(Frame::data(Piece { bytes: Bytes::new(), _open: Some(open) }))),
+                    );
+                }
+            }
+        } else if let Some(open) = &self.open {
+            open.waits(true);
         }
-        frame
+        Poll::Ready(Some(Ok(Frame::data(self.piece()))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.open.is_none() || (self.rest.is_empty() && self.body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (mut hint, rest) = (self.body.size_hint(), self.rest.len() as u64);
+        if let Some(upper) = hint.upper() {
+            hint.set_upper(upper + rest);
+        }
+        hint.set_lower(hint.lower() + rest);
+        hint
+    }
+}
+
+/// A part of an answer. The last one holds its request until the connection has written it, or nobody takes it any more.
+#[derive(Debug)]
+pub(super) struct Piece {
+    bytes: Bytes,
+    _open: Option<Open>,
+}
+
+impl From<Bytes> for Piece {
+    fn from(bytes: Bytes) -> Self {
+        Self { bytes, _open: None }
+    }
+}
+
+impl Buf for Piece {
+    fn remaining(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes.advance(count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    /// The lengths of the pieces that an answer is given out in.
+    fn pieces(length: usize) -> Vec<usize> {
+        let open = Open::new(&Arc::new(Pulse::new(true)));
+        let mut sent = open.send(Response::new(Body::from(vec![b'x'; length]))).into_body();
+        let mut pieces = Vec::new();
+        let mut left = length;
+        while !sent.is_end_stream() {
+            assert_eq!(sent.size_hint().exact(), Some(left as u64));
+            let frame = Pin::new(&mut sent).poll_frame(&mut Context::from_waker(Waker::noop()));
+            let Poll::Ready(Some(Ok(frame))) = frame else { panic!("a text is there at once") };
+            let piece = frame.into_data().unwrap();
+            left -= piece.remaining();
+            pieces.push(piece.remaining());
+        }
+        pieces
+    }
+
+    #[test]
+    fn a_small_answer_is_one_piece_and_a_large_one_several() {
+        assert!(pieces(0).is_empty());
+        assert_eq!(pieces(1), [1]);
+        assert_eq!(pieces(PIECE), [PIECE]);
+        assert_eq!(pieces(2 * PIECE + 1), [PIECE, PIECE, 1]);
+    }
+
+    #[test]
+    fn a_request_is_under_way_until_its_last_piece_is_gone() {
+        let pulse = Arc::new(Pulse::new(false));
+        let mut sent = Open::new(&pulse).send(Response::new(Body::from("text"))).into_body();
+        let frame = Pin::new(&mut sent).poll_frame(&mut Context::from_waker(Waker::noop()));
+        drop(sent);
+        assert_eq!(pulse.until(&super::super::Terms::default()), None);
+        drop(frame);
+        assert!(pulse.until(&super::super::Terms::default()).is_some());
     }
 }

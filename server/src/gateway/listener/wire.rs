@@ -16,6 +16,9 @@ use super::unread;
 /// Bytes of answers that are sent in one piece.
 const SMALL: usize = 2048;
 
+/// What every connection of HTTP/2 begins with, and no request of HTTP/1.1.
+const HTTP2: &[u8] = b"PRI";
+
 /// What bytes go through.
 #[derive(Debug)]
 pub(super) enum Wire {
@@ -30,7 +33,8 @@ pub(super) enum Wire {
 pub(super) struct Watched {
     wire: Wire,
     pulse: Arc<Pulse>,
-    is_new: bool,
+    /// How much of [`HTTP2`] came, as long as nothing else did.
+    begun: Option<usize>,
     /// What is written in place of what the connection was told to write, and how much of it is.
     instead: Option<(Vec<u8>, usize)>,
     _place: OwnedSemaphorePermit,
@@ -38,7 +42,19 @@ pub(super) struct Watched {
 
 impl Watched {
     pub fn new(wire: Wire, pulse: Arc<Pulse>, place: OwnedSemaphorePermit) -> Self {
-        Self { wire, pulse, is_new: true, instead: None, _place: place }
+        Self { wire, pulse, begun: Some(0), instead: None, _place: place }
+    }
+
+    /// Looks at the first bytes, which may come one by one.
+    fn tell_protocol(&mut self, new: &[u8]) {
+        let Some(begun) = self.begun else { return };
+        let expected = &HTTP2[begun..];
+        if new.starts_with(expected) {
+            self.pulse.speaks_http2();
+            self.begun = None;
+        } else {
+            self.begun = expected.starts_with(new).then_some(begun + new.len());
+        }
     }
 
     fn poll_wire(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
@@ -84,10 +100,7 @@ impl AsyncRead for Watched {
         };
         let new = &buffer.filled()[before..];
         if !new.is_empty() {
-            if self.is_new && new.starts_with(b"PRI") {
-                self.pulse.speaks_http2();
-            }
-            self.is_new = false;
+            self.tell_protocol(new);
             self.pulse.heard();
         }
         read
@@ -145,7 +158,7 @@ impl AsyncWrite for Watched {
         match flushed {
             Poll::Ready(Ok(())) => self.pulse.flushed(),
             Poll::Ready(Err(_)) => {}
-            Poll::Pending => self.pulse.wrote(1, 0),
+            Poll::Pending => self.pulse.holds_back(),
         }
         flushed
     }

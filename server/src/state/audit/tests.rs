@@ -66,6 +66,31 @@ fn a_list_is_in_order_over_pages_that_overlap_and_a_page_is_written_once() {
 }
 
 #[test]
+fn pages_that_end_with_the_same_request_are_both_kept_and_each_once() {
+    let place = tempfile::tempdir().unwrap();
+    let home = Home::in_folder(place.path()).unwrap();
+    home.office("t", |office| office.create_key("t", crate::state::Environment::Live, 5, None)).unwrap();
+    let mut db = home.connect(Access::Write).unwrap();
+    let pages =
+        [vec![row("a", "k", 200, 1), row("d", "k", 200, 4)], vec![row("b", "k", 404, 2), row("d", "k", 502, 4)]];
+    for rows in pages.iter().chain(&pages) {
+        let mut sheet = Sheet::default();
+        for row in rows {
+            sheet.add(&AuditRow { account: Some(1), ..row.clone() }, row.bytes);
+        }
+        let page = sheet.finished().unwrap();
+        db.transaction(|tx| write(tx, [&page])).unwrap();
+    }
+    let listed = db.transaction(|tx| list(tx, &AuditFilter { limit: 9, ..AuditFilter::default() })).unwrap();
+    let shown: Vec<_> = listed.iter().map(|one| (one.request_id.as_str(), one.status)).collect();
+    assert_eq!(shown, [("d", 200), ("b", 404), ("a", 200)]);
+    let counted =
+        |tx: &mut Tx<'_>| tx.row("SELECT (SELECT count(*) FROM audit), (SELECT sum(calls) FROM usage_day)", &[]);
+    let counted = db.transaction(counted).unwrap().unwrap();
+    assert_eq!((counted.int(0).unwrap(), counted.int(1).unwrap()), (4, 4));
+}
+
+#[test]
 fn what_requests_of_a_page_have_in_common_stands_there_once_and_is_read_for_each() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();

@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use std::str::FromStr;
 use std::time::Duration;
 
-use postgres::error::SqlState;
+use postgres::error::{DbError, Severity, SqlState};
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::private::BytesMut;
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
@@ -209,7 +209,7 @@ impl Postgres {
         match self.client.batch_execute("COMMIT") {
             Ok(()) => Ok(()),
             // What the server says is certain; silence is not, and neither is what it says while it goes away.
-            Err(source) if source.as_db_error().is_some_and(|said| !is_going(said.code())) => {
+            Err(source) if source.as_db_error().is_some_and(|said| !is_going(said)) => {
                 Err(Undone::Certain(self.address.failed(source)))
             }
             Err(source) => {
@@ -324,9 +324,12 @@ pub(in crate::state) fn is_held_up(error: &StateError) -> bool {
     said == Some(&SqlState::LOCK_NOT_AVAILABLE)
 }
 
-/// Whether an error says that the server or the connection ends, and not what became of a statement.
-fn is_going(code: &SqlState) -> bool {
-    ["08", "57P"].iter().any(|class| code.code().starts_with(class))
+/// Whether an error says that the server or the connection ends, and not what became of a statement: a server that
+/// panics over a failed sync of a commit, whatever code it gives, may find that commit again when it recovers.
+fn is_going(said: &DbError) -> bool {
+    // Where the severity is not told in English, as by servers before 9.6, nothing is certain.
+    let ends = said.parsed_severity().is_none_or(|severity| matches!(severity, Severity::Panic | Severity::Fatal));
+    ends || ["08", "57P"].iter().any(|class| said.code().code().starts_with(class))
 }
 
 fn cells(row: &postgres::Row) -> Result<Row, postgres::Error> {

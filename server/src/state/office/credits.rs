@@ -110,13 +110,17 @@ impl Office<'_, '_> {
     pub fn refund_lost(&mut self) -> Result<u64, StateError> {
         // By account, the order in which charges lock them; what another server gives back just now it gives back.
         let open = self.tx.rows(
-            "SELECT lost_answer.request_id FROM lost_answer
+            "SELECT lost_answer.request_id, credit_ledger.account_id FROM lost_answer
                  JOIN credit_ledger ON credit_ledger.request_id = lost_answer.request_id
              WHERE refunded_at_ms IS NULL AND NOT EXISTS (
                  SELECT 1 FROM credit_ledger AS given WHERE given.request_id = 'refund:' || lost_answer.request_id)
              ORDER BY credit_ledger.account_id, lost_answer.request_id /*skip locked*/",
             &[],
         )?;
+        // All of them before the first change of one, behind which other changes wait while they hold theirs.
+        for row in &open {
+            self.tx.row("SELECT 1 FROM account WHERE id = ?1 /*lock*/", &[row.int(1)?.into()])?;
+        }
         let mut refunded = 0;
         for row in &open {
             match self.refund(row.text(0)?) {
@@ -148,7 +152,9 @@ impl Office<'_, '_> {
     /// When the database fails.
     pub fn lost_answers(&mut self, limit: u32) -> Result<Vec<LostAnswer>, StateError> {
         let rows = self.tx.rows(
-            "SELECT lost_answer.request_id, key_id, endpoint, amount, ts_ms, refunded_at_ms
+            "SELECT lost_answer.request_id, key_id, endpoint, amount, ts_ms, coalesce(refunded_at_ms,
+                 (SELECT given.ts_ms FROM credit_ledger AS given
+                  WHERE given.request_id = 'refund:' || lost_answer.request_id))
              FROM lost_answer JOIN credit_ledger ON credit_ledger.request_id = lost_answer.request_id
              ORDER BY lost_answer.request_id DESC LIMIT ?1",
             &[i64::from(limit).into()],

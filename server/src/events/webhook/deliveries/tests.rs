@@ -223,6 +223,32 @@ fn what_is_too_old_goes_some_rows_at_a_time_however_few_events_have_them() {
 }
 
 #[test]
+fn a_delivery_is_kept_by_its_own_age_and_its_event_as_long() {
+    let place = tempfile::tempdir().unwrap();
+    // Five old events with two deliveries each.
+    let mut db = waiting(&Home::in_folder(place.path()).unwrap());
+    let left = |db: &mut Db| {
+        db.transaction(|tx| {
+            assert!(!prune(tx, KEPT_MS + 10)?);
+            let rows = tx.rows("SELECT event_id, endpoint_id FROM webhook_delivery", &[])?;
+            let events = tx.row("SELECT count(*) FROM outbox_event", &[])?.unwrap().int(0)?;
+            let left = rows.iter().map(|row| Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned())));
+            Ok((left.collect::<Result<Vec<_>, StateError>>()?, events))
+        })
+        .unwrap()
+    };
+    db.transaction(|tx| {
+        // The second of them is found again much later, for one that waited.
+        tx.execute("DELETE FROM webhook_delivery WHERE event_id = 'e2' AND endpoint_id = 'well'", &[])?;
+        add(tx, &[Addressed { id: "e2", kind: "large_transfer", body: "{}", webhooks: vec!["well"] }], 20)
+    })
+    .unwrap();
+    assert_eq!(left(&mut db), (vec![("e2".to_owned(), "well".to_owned())], 1));
+    db.transaction(|tx| tx.execute("DELETE FROM webhook_delivery", &[])).unwrap();
+    assert_eq!(left(&mut db), (Vec::new(), 0));
+}
+
+#[test]
 fn webhooks_look_other_only_when_what_they_watch_for_is_other() {
     let place = tempfile::tempdir().unwrap();
     let mut db = waiting(&Home::in_folder(place.path()).unwrap());
