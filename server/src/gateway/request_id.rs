@@ -1,6 +1,7 @@
 //! Ids of requests.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use uuid::Builder;
 use uuid::fmt::Hyphenated;
@@ -12,18 +13,20 @@ const FETCHED: usize = 1024;
 /// Bits that count what was made within a millisecond.
 const COUNTER_BITS: u32 = 12;
 
+/// The last time and counter that were given out.
+static LAST: AtomicU64 = AtomicU64::new(0);
+
 thread_local! {
-    /// The last time and counter that this thread gave out.
-    static LAST: Cell<u64> = const { Cell::new(0) };
     static RANDOM: RefCell<([u8; FETCHED], usize)> = const { RefCell::new(([0; FETCHED], FETCHED)) };
 }
 
-/// A `UUIDv7` (RFC 9562, 5.7) that is greater than all that this thread made before: milliseconds, a counter of 12 bits
-/// (6.2, method 1), which past its end goes on in the next millisecond, and 62 random bits.
+/// A `UUIDv7` (RFC 9562, 5.7) that is greater than all that this process made before, so that a list of requests has them
+/// as they came: milliseconds, a counter of 12 bits (6.2, method 1), which past its end goes on in the next millisecond,
+/// and 62 random bits.
 pub(super) fn new(now_ms: i64) -> RequestId {
     let now = u64::try_from(now_ms).unwrap_or(0) << COUNTER_BITS;
-    let moment = now.max(LAST.get() + 1);
-    LAST.set(moment);
+    let following = |last: u64| now.max(last + 1);
+    let moment = following(LAST.update(Ordering::Relaxed, Ordering::Relaxed, following));
     let mut rest = [0; 10];
     let counter = u16::try_from(moment & ((1 << COUNTER_BITS) - 1)).expect("a counter has 12 bits");
     rest[..2].copy_from_slice(&counter.to_be_bytes());
@@ -56,7 +59,7 @@ mod tests {
     use crate::state::now_ms;
 
     #[test]
-    fn ids_of_all_threads_are_unique_and_each_thread_sees_them_grow() {
+    fn ids_of_all_threads_are_unique_and_grow() {
         const EACH: usize = 20_000;
         let before = now_ms();
         let made: Vec<Vec<RequestId>> = thread::scope(|scope| {
@@ -64,6 +67,9 @@ mod tests {
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert!(made.iter().all(|ids: &Vec<RequestId>| ids.is_sorted()));
+        // What is made by one thread after another one made its own is greater.
+        let (first, then) = (new(now_ms()), thread::spawn(|| new(now_ms())).join().unwrap());
+        assert!(first < then && made.iter().flatten().all(|id| *id < first));
         let all: BTreeSet<&RequestId> = made.iter().flatten().collect();
         assert_eq!(all.len(), 4 * EACH);
         let id = Uuid::parse_str(all.first().unwrap()).unwrap();

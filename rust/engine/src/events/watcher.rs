@@ -23,10 +23,29 @@ pub struct Watcher {
 }
 
 /// A block that is not deep enough yet.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Waiting {
     item: FeedItem,
-    drafts: Vec<Draft>,
+    drafts: Vec<Packed>,
+}
+
+/// A draft that may wait for long, with its data as text: as values they take several times as much.
+#[derive(Debug)]
+struct Packed {
+    draft: Draft,
+    data: Box<str>,
+}
+
+impl Packed {
+    fn new(mut draft: Draft) -> Self {
+        let data = serde_json::to_string(&std::mem::take(&mut draft.data)).expect("data are plain values").into();
+        Self { draft, data }
+    }
+
+    fn unpack(self) -> Draft {
+        let data = serde_json::from_str(&self.data).expect("it was written from data");
+        Draft { data, ..self.draft }
+    }
 }
 
 impl Watcher {
@@ -121,15 +140,13 @@ impl Watcher {
         let is_deep = |other: &FeedItem| other.chain == item.chain && other.number.saturating_add(depth) <= item.head;
         let old = waiting.iter().filter(|waiting| is_deep(&waiting.item)).map(|waiting| waiting.drafts.len());
         room(&item, old.sum::<usize>() + if is_deep(&item) { drafts.len() } else { 0 })?;
-        let (mut due, later): (Vec<Waiting>, Vec<Waiting>) =
-            std::mem::take(waiting).into_iter().partition(|waiting| is_deep(&waiting.item));
-        *waiting = later;
-        if !drafts.is_empty() {
-            let own = Waiting { item, drafts };
-            if is_deep(&item) { due.push(own) } else { waiting.push(own) }
+        for due in waiting.extract_if(.., |waiting| is_deep(&waiting.item)) {
+            telling.add(&due.item, due.drafts.into_iter().map(Packed::unpack), Told::Happened);
         }
-        for due in due {
-            telling.add(&due.item, due.drafts, Told::Happened);
+        if is_deep(&item) {
+            telling.add(&item, drafts, Told::Happened);
+        } else if !drafts.is_empty() {
+            waiting.push(Waiting { item, drafts: drafts.into_iter().map(Packed::new).collect() });
         }
         Ok(telling.events)
     }
@@ -185,7 +202,7 @@ struct Telling<'a> {
 
 impl Telling<'_> {
     /// Adds events of a block, which may be an earlier one than the item's.
-    fn add(&mut self, of: &FeedItem, drafts: Vec<Draft>, told: Told) {
+    fn add(&mut self, of: &FeedItem, drafts: impl IntoIterator<Item = Draft>, told: Told) {
         let (item, store) = (self.step.item(), self.step.view.feed.store());
         for draft in drafts {
             let first = id(of, store, self.event_type, &draft, Told::Happened);
@@ -301,6 +318,22 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_says_the_same_when_it_is_told() {
+        let Value::Object(data) = json!({
+            "value_usd": 0.1 + 0.2, "zero": -0.0, "whole": 5.0, "small": 5e-324, "most": u64::MAX, "least": i64::MIN,
+            "symbol": "\u{0}\"\u{202e}é", "none": null, "a": {"z": [true, 1], "b": []},
+        }) else {
+            unreachable!("an object was written")
+        };
+        let cause = Cause { hash: TxHash::new([1; 32]), kind: MovementKind::Native, place: CausePlace::Fee };
+        let draft = Draft { cause, matched: None, data: data.clone(), tells_depth: true };
+        let told = Packed::new(draft).unpack();
+        assert_eq!((told.cause, told.matched, told.tells_depth, &told.data), (cause, None, true, &data));
+        let text = |data: &Map<String, Value>| serde_json::to_string(data).unwrap();
+        assert_eq!(text(&told.data), text(&data), "in the same order");
+    }
+
+    #[test]
     fn what_waits_still_waits_where_an_item_makes_too_many_events() {
         let place = tempfile::tempdir().unwrap();
         let mut writer = Writer::open_or_create(place.path()).unwrap();
@@ -314,7 +347,7 @@ mod tests {
         let (subscription, _) = Subscription::parse("large_transfer", &filters, &*ledger).unwrap();
         let cause = Cause { hash: TxHash::new([1; 32]), kind: MovementKind::Native, place: CausePlace::Fee };
         let draft = Draft { cause, matched: None, data: Map::new(), tells_depth: true };
-        let drafts = |count: usize| vec![draft.clone(); count];
+        let drafts = |count: usize| (0..count).map(|_| Packed::new(draft.clone())).collect();
         let mut waiting = vec![
             Waiting { item: item(0, 3, 1, false, 3), drafts: drafts(1) },
             Waiting { item: item(0, 4, 1, false, 4), drafts: drafts(MOST_OF_ITEM) },
