@@ -69,6 +69,7 @@ fn an_answer_that_is_kept_is_given_again_quickly() {
             verdict(most <= AIM)
         );
         // The slowest wait for a processor as long as others keep it busy.
-        assert!(half <= AIM && most <= Duration::from_secs(2), "{half:?} {most:?}");
+        let half_aim = if is_full() { AIM } else { 4 * AIM };
+        assert!(half <= half_aim && most <= Duration::from_secs(2), "{half:?} {most:?}");
     }
 }

@@ -122,7 +122,7 @@ fn refused(client: &mut Client, path: &str, key: &str, whole: bool) -> u16 {
 
 /// Asserts that nothing is held, and that accounts have what they were given.
 fn assert_untouched(server: &Server, given: i64) {
-    within(Duration::from_secs(1), "nothing is held", || server.gateway.state().book().held() == 0);
+    within(Duration::from_secs(20), "nothing is held", || server.gateway.state().book().held() == 0);
     assert_eq!(server.count("SELECT sum(balance) FROM account"), given);
     assert_eq!(server.count("SELECT count(*) FROM credit_ledger WHERE kind <> 'grant'"), 0);
     assert_eq!(server.count("SELECT coalesce(sum(credits), 0) FROM usage_day"), 0);
@@ -225,7 +225,7 @@ fn a_client_that_leaves_before_the_answer_pays_nothing() {
         for priced in PRICED {
             slowest = slowest.max(loop {
                 tries += 1;
-                assert!(tries < 10 * rounds, "the machine is too slow for clients that leave in time");
+                assert!(tries < 100 * rounds, "the machine is too slow for clients that leave in time");
                 let key = server.key(1000);
                 server.moody.set(Mood::Slow);
                 let left = leave(&server, priced, &key, TOGETHER);
@@ -274,7 +274,7 @@ fn credits_that_arrive_while_calls_run_are_neither_lost_nor_doubled() {
     assert_eq!(server.count("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'"), charged);
     check_ledger(&server.home()).unwrap();
     let left = (50 + 140 - charged).to_string();
-    within(Duration::from_secs(2), "the balance in memory is the one on disk", || {
+    within(Duration::from_secs(20), "the balance in memory is the one on disk", || {
         server.send("GET", "/v1/chains", &[("X-API-Key", &key)], "").header("x-credit-remaining") == left
     });
 }
@@ -306,13 +306,16 @@ fn without_a_commit_there_is_no_success() {
 fn a_balance_that_another_process_took_away_is_never_overdrawn() {
     let server = Server::start();
     let (_, key) = server.key(100);
-    server.moody.set(Mood::Slow);
+    // The next one who asks is kept waiting.
+    server.moody.asked.store(1, Ordering::SeqCst);
+    server.moody.set(Mood::Halting);
     thread::scope(|scope| {
         let call = scope.spawn(|| server.client().post("/v1/transactions", &key, QUIET).unwrap());
-        within(Duration::from_secs(1), "the call is under way", || server.gateway.state().book().held() == 5);
+        within(Duration::from_secs(20), "the call is under way", || server.gateway.state().book().held() == 5);
         let writer = rusqlite::Connection::open(server.database().path().unwrap()).unwrap();
         writer.busy_timeout(Duration::from_secs(5)).unwrap();
         writer.execute("UPDATE account SET balance = 3", []).unwrap();
+        server.moody.set(Mood::Good);
         assert_eq!(call.join().unwrap().error().0, "insufficient_credit");
     });
     assert_eq!(server.count("SELECT balance FROM account"), 3);
@@ -345,7 +348,7 @@ fn a_full_disk_gives_no_success_without_its_row_and_is_got_over_without_a_restar
     assert_eq!(server.gateway.state().book().held(), 0);
     let unwritten = probed_in_a_crowd(&server, || set("PRAGMA max_page_count = 1073741823"));
     assert_eq!(client.post("/v1/transactions", &key, QUIET).unwrap().status, 200);
-    within(Duration::from_secs(2), "it is ready again", || server.send("GET", "/readyz", &[], "").status == 200);
+    within(Duration::from_secs(20), "it is ready again", || server.send("GET", "/readyz", &[], "").status == 200);
     let charged = server.count("SELECT count(*) FROM credit_ledger WHERE kind = 'charge'");
     assert_eq!(charged, paid + 1);
     assert_eq!(server.count("SELECT sum(cost) FROM audit WHERE status = 200"), charged * 5);

@@ -23,10 +23,10 @@ fn keys_credits_and_commits_of_other_processes_are_seen() {
     let (id, key) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
     let mut client = server.client().unwrap();
     let mut call = || client.post("/v1/transactions", key, QUIET).unwrap();
-    within(Duration::from_secs(1), "the new key is known", || call().status != 401);
-    within(Duration::from_secs(1), "its credits are spent", || call().status == 402);
+    within(Duration::from_secs(20), "the new key is known", || call().status != 401);
+    within(Duration::from_secs(20), "its credits are spent", || call().status == 402);
     assert_eq!(run_json(&["credits", "add", id, "20", "--json", "--store", at])["credits"], 20);
-    within(Duration::from_secs(1), "the new credits are known", || call().status == 200);
+    within(Duration::from_secs(20), "the new credits are known", || call().status == 200);
     let held = |client: &mut crate::support::Client| {
         let body = r#"{"blockchain":"ethereum","address":"0xa1e4380a3b1f749673e270229993ee55f35663b4"}"#;
         let reply = client.post("/v1/transactions", key, body).unwrap();
@@ -43,7 +43,7 @@ fn keys_credits_and_commits_of_other_processes_are_seen() {
     assert_eq!(held(&mut second), (200, 2));
     assert_eq!(run_json(&["keys", "list", "--json", "--store", at])["keys"][0]["credits"], 5);
     assert!(run(&["keys", "revoke", id, "--store", at]).status.success());
-    within(Duration::from_secs(1), "the key is refused", || {
+    within(Duration::from_secs(20), "the key is refused", || {
         second.post("/v1/transactions", key, QUIET).unwrap().status == 401
     });
 }

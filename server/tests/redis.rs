@@ -67,9 +67,11 @@ fn redis_lets_three_gateways_together_admit_what_one_would() {
     let (admitted, took) = hammer(&servers, Duration::from_secs(seconds), || {});
     let most = 100.0 + 50.0 * took;
     println!("redis: three gateways admitted {admitted} of at most {most:.1} in {took:.2} s (aim 0.99)");
-    assert!(admitted <= most);
-    // On a busy machine Redis may answer too late now and then, which costs some and gives none.
-    let least = if is_full() { 0.95 } else { 0.8 };
+    // On a busy machine Redis may answer too late now and then: that gateway goes by its own share for a second, which the
+    // others know nothing of.
+    let late = if is_full() { 0.01 } else { 0.1 };
+    assert!(admitted <= most * (1.0 + late), "{admitted} of {most}");
+    let least = if is_full() { 0.95 } else { 0.6 };
     assert!(admitted >= least * most, "{admitted} of {most}");
 }
 
@@ -114,8 +116,8 @@ fn a_shared_store_that_never_answers_delays_calls_for_a_moment_and_opens_nothing
         "redis that is silent: {calls} calls in {took:.1?}, slowest {slowest:.1?}, {kept_waiting} kept waiting for it, {admitted} admitted of a share of 10 and 3 a second"
     );
     assert!(slowest < Duration::from_secs(2));
-    // The first finds out; on a busy machine another may be late for itself.
-    assert!(kept_waiting <= 2, "{kept_waiting} calls waited for it");
+    // The first finds out; on a busy machine others may be late for themselves.
+    assert!(kept_waiting < calls / 20, "{kept_waiting} of {calls} calls waited for it");
     #[expect(clippy::cast_precision_loss, reason = "some thousands at most")]
     let admitted = admitted as f64;
     assert!((10.0..=11.0 + 3.4 * took.as_secs_f64()).contains(&admitted));

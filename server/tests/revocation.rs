@@ -80,7 +80,8 @@ fn the_next_request_after_a_revocation_is_refused_under_load() {
     assert_eq!(accepted, 0);
     // The slowest wait for a processor as long as others keep it busy.
     assert!(quantile(&mut took, 0.5) <= AIM && quantile(&mut command_took, 0.5) <= AIM);
-    assert!(call <= 10 * AIM && command <= 10 * AIM, "{call:?} {command:?}");
+    let most = if is_full() { 10 * AIM } else { 50 * AIM };
+    assert!(call <= most && command <= most, "{call:?} {command:?}");
 }
 
 fn now_secs() -> f64 {

@@ -200,11 +200,11 @@ fn postgres_asks_for_credits_that_are_not_there_once_a_second() {
     assert!(!has_some());
     // Past the back office, which would tell of it.
     shared.db().transaction(|tx| tx.execute("UPDATE account SET balance = 1", &[])).unwrap();
-    while asked.elapsed() < Duration::from_millis(900) {
-        assert!(!has_some(), "asked again after {:?}", asked.elapsed());
-        thread::sleep(Duration::from_millis(20));
-    }
-    within(Duration::from_secs(2), "it is asked again", has_some);
+    within(Duration::from_secs(20), "it is asked again", || {
+        let had = has_some();
+        assert!(!had || asked.elapsed() >= Duration::from_secs(1), "asked again after {:?}", asked.elapsed());
+        had
+    });
     shared.db().transaction(|tx| tx.execute("UPDATE account SET balance = 0, leased = 0", &[])).unwrap();
     shared.db().transaction(|tx| tx.execute("DELETE FROM credit_lease", &[])).unwrap();
     drop(state);
@@ -215,7 +215,7 @@ fn postgres_asks_for_credits_that_are_not_there_once_a_second() {
     let has_some = || runtime.block_on(state.reserve(&account, 1)).unwrap().is_some();
     assert!(!has_some());
     shared.home.office("t", |office| office.add_credits(&key.id, 5)).unwrap();
-    within(Duration::from_secs(1), "what the back office of another process gives is there", has_some);
+    within(Duration::from_secs(10), "what the back office of another process gives is there", has_some);
     state.close();
 }
 
@@ -269,7 +269,7 @@ fn postgres_replicas_serve_on_beside_one_that_is_stopped_within_a_commit() {
             let ended = stopped.transaction(|tx| {
                 tx.rows("SELECT balance FROM account ORDER BY id LIMIT 1 /*lock*/", &[])?;
                 held.send(()).unwrap();
-                thread::sleep(Duration::from_secs(12));
+                thread::sleep(Duration::from_secs(20));
                 Ok(())
             });
             assert!(ended.is_err(), "it is not waited for for ever");
@@ -297,7 +297,7 @@ fn postgres_replicas_serve_on_beside_one_that_is_stopped_within_a_commit() {
         stop.store(true, Ordering::Relaxed);
         trusted.join().unwrap();
         println!("an account held by a server that is stopped is free after {took:.1?}; keys were known all the time");
-        assert!(took < Duration::from_millis(11_500), "{took:?}");
+        assert!(took < Duration::from_secs(19), "{took:?}");
     });
     state.close();
 }

@@ -22,18 +22,30 @@ pub(super) fn tell(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
     sums::renew(tx, &sums::POSITIONS, &[name.as_str().into()])?;
     let last = tx.row("SELECT max(created_at_ms) FROM outbox_event", &[])?;
     let last = last.map_or(Ok(None), |row| row.maybe_int(0))?;
-    let shown = |time_ms: i64| Timestamp::new(time_ms.div_euclid(1000)).to_string();
-    let digest = Sha256::new_with_prefix(LOST).chain_update(position.to_be_bytes()).chain_update(now.to_be_bytes());
-    let id = digest.finalize()[..16].iter().fold("evt_".to_owned(), |id, byte| format!("{id}{byte:02x}"));
     let message = "events were not made: the service was away longer than it keeps changes, or its store was made anew; \
                    ask for the transactions of that time";
+    let (id, body) = event(position, now, last, message);
+    let webhooks = endpoints::ids(tx)?;
+    let webhooks = webhooks.iter().map(String::as_str).collect();
+    deliveries::add(tx, &[Addressed { id: &id, kind: LOST, body: &body, webhooks }], now)
+}
+
+/// The event, its id first, for webhooks whose own events of a step cannot be made.
+pub(super) fn of_subscription(position: u64, now_ms: i64) -> (String, String) {
+    let message = "events of this webhook were not made: too many at once, or longer ago than changes are kept; ask for \
+                   the transactions of that time, and narrow its filters";
+    event(position, now_ms, None, message)
+}
+
+fn event(position: u64, now_ms: i64, last_event_ms: Option<i64>, message: &str) -> (String, String) {
+    let shown = |time_ms: i64| Timestamp::new(time_ms.div_euclid(1000)).to_string();
+    let digest = Sha256::new_with_prefix(LOST).chain_update(position.to_be_bytes()).chain_update(now_ms.to_be_bytes());
+    let id = digest.finalize()[..16].iter().fold("evt_".to_owned(), |id, byte| format!("{id}{byte:02x}"));
     let body = json!({
         "id": id,
         "type": LOST,
-        "timestamp": shown(now),
-        "data": {"last_event_at": last.map(shown), "message": message},
+        "timestamp": shown(now_ms),
+        "data": {"last_event_at": last_event_ms.map(shown), "message": message},
     });
-    let (webhooks, body) = (endpoints::ids(tx)?, body.to_string());
-    let webhooks = webhooks.iter().map(String::as_str).collect();
-    deliveries::add(tx, &[Addressed { id: &id, kind: LOST, body: &body, webhooks }], now)
+    (id, body.to_string())
 }

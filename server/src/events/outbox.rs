@@ -15,7 +15,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::reached::{self, Reached};
-use super::stream::{Found, Replay};
+use super::stream::{Found, Replay, is_of_subscription};
 use super::webhook::deliveries::{self, Addressed};
 use super::webhook::endpoints;
 use super::{cursors, lost};
@@ -336,13 +336,21 @@ impl Row {
         Self { id: event.id.clone(), kind: event.event_type.name(), position, body, webhooks }
     }
 
+    /// What webhooks are told whose events of a step cannot be made.
+    fn lost(position: u64, webhooks: Vec<Arc<str>>) -> Self {
+        let (id, body) = lost::of_subscription(position, now_ms());
+        Self { id, kind: lost::LOST, position, body: Some(body), webhooks }
+    }
+
     fn without_webhooks(self) -> Self {
         Self { body: None, webhooks: Vec::new(), ..self }
     }
 }
 
 fn rows_of(found: &Found) -> Vec<Row> {
-    found.made.iter().map(|made| Row::new(found.position, &made.event, made.webhooks.clone())).collect()
+    let lost = (!found.lost.is_empty()).then(|| Row::lost(found.position, found.lost.clone()));
+    let made = found.made.iter().map(|made| Row::new(found.position, &made.event, made.webhooks.clone()));
+    made.chain(lost).collect()
 }
 
 /// Steps that are committed together: as many as make [`DELIVERIES`], and one at least.
@@ -377,8 +385,16 @@ fn made_for(gateway: &Gateway, watched: Vec<endpoints::Watched>, behind: u64, un
     for (webhook, subscription) in restore(gateway, watched)? {
         let mut watcher = Watcher::new(subscription, behind);
         for step in &steps {
-            let made = watcher.advance(step)?;
-            rows.extend(made.iter().map(|event| Row::new(step.position(), event, vec![Arc::clone(&webhook)])));
+            match watcher.advance(step) {
+                Ok(made) => {
+                    rows.extend(made.iter().map(|event| Row::new(step.position(), event, vec![Arc::clone(&webhook)])));
+                }
+                Err(error) if is_of_subscription(&error) => {
+                    rows.push(Row::lost(step.position(), vec![Arc::clone(&webhook)]));
+                    watcher = Watcher::new(watcher.subscription().clone(), step.position());
+                }
+                Err(error) => return Err(error),
+            }
         }
     }
     Ok(rows)

@@ -26,6 +26,8 @@ const QUEUES: [usize; LANES] = [64, 512, 1024];
 /// Calls of each lane that may wait for their clients, at most and for each slot: those without a slot hold a thread.
 const AWAY: [usize; LANES] = [16, 128, 256];
 const AWAY_PER_SLOT: usize = 16;
+/// How long one of them waits at least before it is given up for another: its client reads no more, or hardly.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How long calls wait for memory until it is looked at again: an answer that is sent gives its own back, too.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
@@ -63,9 +65,13 @@ pub(super) struct Slot {
 
 impl Slot {
     /// Waits for the client, and lets others work meanwhile: it takes as long as the client likes. `None` when too many
-    /// calls wait so, and this one waited longest.
+    /// calls wait so, and this one waited longest. Where all of those have waited for a short time only, this one keeps
+    /// its slot.
     pub fn wait_for<T>(&self, runtime: &Handle, client: impl Future<Output = T>) -> Option<T> {
-        let away = Away { slot: self, given_up: self.crew.leave(self.lane) };
+        let Some(given_up) = self.crew.leave(self.lane, PATIENCE) else {
+            return Some(runtime.block_on(client));
+        };
+        let away = Away { slot: self, given_up };
         let done = runtime.block_on(async {
             tokio::select! {
                 biased;
@@ -209,8 +215,8 @@ struct Lines {
     idle: usize,
     /// Threads whose call is without its slot.
     absent: usize,
-    /// Of these calls those that wait for their clients, by lane: who waits longest is first.
-    away: [VecDeque<Arc<Notify>>; LANES],
+    /// Of these calls those that wait for their clients and since when, by lane: who waits longest is first.
+    away: [VecDeque<(Instant, Arc<Notify>)>; LANES],
     /// Of these calls those that wait for a slot to go on, by lane.
     back: [VecDeque<mpsc::Sender<()>>; LANES],
     /// Whether a thread was called that has not looked yet. It calls the next one where there is more to do.
@@ -314,27 +320,27 @@ impl Crew {
     }
 
     /// The call of this thread gives its slot away and waits for its client, until it is told that others need its place.
-    fn leave(self: &Arc<Self>, lane: usize) -> Arc<Notify> {
+    /// `None` where too many do so already, and none of them for longer than `patience`.
+    fn leave(self: &Arc<Self>, lane: usize, patience: Duration) -> Option<Arc<Notify>> {
         let given_up = Arc::new(Notify::new());
         let mut lines = self.lines();
-        if lines.away[lane].len() >= AWAY[lane].min(AWAY_PER_SLOT * self.most[lane])
-            && let Some(longest) = lines.away[lane].pop_front()
-        {
+        if lines.away[lane].len() >= AWAY[lane].min(AWAY_PER_SLOT * self.most[lane]) {
+            let (_, longest) = lines.away[lane].pop_front_if(|(since, _)| since.elapsed() >= patience)?;
             longest.notify_one();
         }
-        lines.away[lane].push_back(Arc::clone(&given_up));
+        lines.away[lane].push_back((Instant::now(), Arc::clone(&given_up)));
         lines.absent += 1;
         lines.free(self.most, lane);
         if lines.has_waiting() {
             self.call(lines);
         }
-        given_up
+        Some(given_up)
     }
 
     /// The call of this thread goes on, once it has a slot again.
     fn come_back(&self, lane: usize, given_up: &Arc<Notify>) {
         let mut lines = self.lines();
-        lines.away[lane].retain(|one| !Arc::ptr_eq(one, given_up));
+        lines.away[lane].retain(|(_, one)| !Arc::ptr_eq(one, given_up));
         if lines.back[lane].is_empty() && lines.take_again(self.most, lane) {
             return;
         }
@@ -471,6 +477,15 @@ mod tests {
         let patience = Duration::from_secs(30);
         let (client, tells) = away(&pool, CostClass::Heavy, AWAY[HEAVY]);
         until(&pool, |lines| lines.away[HEAVY].len() == AWAY[HEAVY]);
+        // One that comes while nobody has waited for long keeps its slot.
+        let (patient_client, patient) = away(&pool, CostClass::Heavy, 1);
+        until(&pool, |lines| lines.at_work[HEAVY] == 1);
+        assert_eq!(pool.crew.leave(HEAVY, Duration::MAX).map(drop), None);
+        assert!(tells.try_recv().is_err(), "none is given up");
+        patient_client.add_permits(1);
+        assert!(patient.recv_timeout(patience).unwrap());
+        let longest = pool.crew.lines().away[HEAVY].front_mut().map(|(since, _)| *since -= PATIENCE);
+        assert!(longest.is_some());
         let (other_client, others) = away(&pool, CostClass::Heavy, 1);
         assert!(!tells.recv_timeout(patience).unwrap());
         other_client.add_permits(1);

@@ -322,7 +322,7 @@ mod tests {
             ts_ms: 1,
         };
         db.transaction(|tx| {
-            book(tx, charge)?;
+            book(tx, charge.clone())?;
             tx.execute("INSERT INTO lost_answer (request_id, run_id, found_at_ms) VALUES ('lost', 'a', 1)", &[])?;
             crate::state::sums::renew(tx, &crate::state::sums::LOST, &["lost".into()])?;
             tx.execute("UPDATE account SET balance = balance + 1048576", &[])
@@ -331,6 +331,16 @@ mod tests {
         let is_broken = |error: StateError| matches!(error, StateError::BrokenLedger { account: 1, entry: 2, .. });
         assert!(is_broken(home.office("t", |office| office.add_credits(&key, 1)).unwrap_err()));
         assert!(is_broken(home.office("t", |office| office.refund("lost")).unwrap_err()));
+        // What other accounts lost is given back all the same.
+        let other = home.office("t", |office| office.create_key("t", Environment::Live, 50, None)).unwrap().id;
+        db.transaction(|tx| {
+            book(tx, Entry { request_id: "other", account: 2, key_id: Some(&other), ..charge })?;
+            tx.execute("INSERT INTO lost_answer (request_id, run_id, found_at_ms) VALUES ('other', 'a', 1)", &[])?;
+            crate::state::sums::renew(tx, &crate::state::sums::LOST, &["other".into()])
+        })
+        .unwrap();
+        assert_eq!(home.office("t", |office| office.refund_lost()).unwrap(), 1);
+        assert!(is_broken(home.office("t", |office| office.refund_lost()).unwrap_err()));
         let options = crate::state::Options { refund_lost: true, ..crate::state::Options::default() };
         let started = crate::state::State::start(&home, options, Box::new(|| ()));
         assert!(is_broken(started.err().unwrap()));
@@ -338,7 +348,7 @@ mod tests {
             tx.row("SELECT (SELECT count(*) FROM credit_ledger), (SELECT count(*) FROM server_run)", &[])
         });
         let counted = counted.unwrap().unwrap();
-        assert_eq!((counted.int(0).unwrap(), counted.int(1).unwrap()), (2, 0), "and no run has begun");
+        assert_eq!((counted.int(0).unwrap(), counted.int(1).unwrap()), (5, 0), "and no run has begun");
     }
 
     #[test]

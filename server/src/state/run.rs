@@ -99,19 +99,18 @@ impl Run {
             let now = tx.clock_ms()?;
             note_killed(tx, &self.id, now - DEAD_MS)
         })?;
+        if killed_runs > 0 {
+            tracing::warn!(
+                killed_runs,
+                lost_answers,
+                "another server ended without saying so; `headwater credits lost` lists answers that were charged and may \
+                 not have arrived, and whether they were refunded"
+            );
+        }
         // What a server noted that died before it gave it back is given back as well.
         if let Some(pepper) = &self.refunds {
             db.transaction(|tx| Office::new(tx, pepper, "server").refund_lost())?;
         }
-        if killed_runs == 0 {
-            return Ok(());
-        }
-        tracing::warn!(
-            killed_runs,
-            lost_answers,
-            "another server ended without saying so; `headwater credits lost` lists answers that were charged and may not \
-             have arrived, and whether they were refunded"
-        );
         Ok(())
     }
 

@@ -166,7 +166,7 @@ impl LiveServer {
         let home = Home::in_folder(&self.state).unwrap();
         let made = home.office("test", |office| office.create_key("test", Environment::Test, 0, None)).unwrap();
         let key = made.key.expose().to_owned();
-        within(Duration::from_secs(5), "the key is known", || self.call("GET", "/v1/chains", &key, "").status == 200);
+        within(Duration::from_secs(20), "the key is known", || self.call("GET", "/v1/chains", &key, "").status == 200);
         (made.id, key)
     }
 

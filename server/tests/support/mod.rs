@@ -212,7 +212,7 @@ impl Server {
     pub fn key(&self, credits: i64) -> (String, String) {
         let made = self.office(|office| office.create_key("test", Environment::Test, credits, None));
         let key = made.key.expose().to_owned();
-        within(Duration::from_secs(2), "the key is known", || {
+        within(Duration::from_secs(20), "the key is known", || {
             self.send("GET", "/v1/chains", &[("X-API-Key", &key)], "").status == 200
         });
         (made.id, key)

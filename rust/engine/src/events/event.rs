@@ -12,8 +12,9 @@ use super::EventType;
 /// How many bits of a sequence number count the events of one item of the feed.
 const NUMBER_BITS: u32 = 20;
 
-/// More events than this cannot be told of one item of the feed.
-pub(super) const MOST_OF_ITEM: usize = 1 << NUMBER_BITS;
+/// More events than this are not told of one item of the feed: they are in memory all at once, some 5 KB each.
+pub(super) const MOST_OF_ITEM: usize = 1 << 17;
+const _: () = assert!(MOST_OF_ITEM <= 1 << NUMBER_BITS);
 
 /// Something that happened, as one subscription is told of it.
 #[derive(Debug, Clone, PartialEq)]

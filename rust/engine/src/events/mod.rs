@@ -8,6 +8,7 @@
 mod changes;
 mod event;
 mod follower;
+mod held;
 mod kind;
 mod rows;
 mod step;

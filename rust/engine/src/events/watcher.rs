@@ -6,11 +6,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 
 use super::event::{Draft, MOST_OF_ITEM, Told, id, seq};
+use super::held::{self, Held, Room};
 use super::rows::Row;
 use super::threshold::{Ahead, crossings};
 use super::{Event, EventType, FeedStep, Subscription};
 use crate::rows::TransferRow;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Reason};
 
 /// Makes the events of one subscription from a position of the feed on. What it makes depends on the feed only, so a
 /// watcher of the same subscription that begins at an earlier position makes the same events, ids and numbers included.
@@ -20,39 +21,25 @@ pub struct Watcher {
     /// Blocks with something to tell that are not deep enough yet, in order of position; `None` before the first item.
     waiting: Option<Vec<Waiting>>,
     ahead: Ahead,
+    /// Where the drafts of those blocks have room.
+    room: &'static Room,
 }
 
 /// A block that is not deep enough yet.
 #[derive(Debug)]
 struct Waiting {
     item: FeedItem,
-    drafts: Vec<Packed>,
-}
-
-/// A draft that may wait for long, with its data as text: as values they take several times as much.
-#[derive(Debug)]
-struct Packed {
-    draft: Draft,
-    data: Box<str>,
-}
-
-impl Packed {
-    fn new(mut draft: Draft) -> Self {
-        let data = serde_json::to_string(&std::mem::take(&mut draft.data)).expect("data are plain values").into();
-        Self { draft, data }
-    }
-
-    fn unpack(self) -> Draft {
-        let data = serde_json::from_str(&self.data).expect("it was written from data");
-        Draft { data, ..self.draft }
-    }
+    /// How many events it is going to make.
+    count: usize,
+    /// `None` where they are made again from the feed when they are due.
+    held: Option<Held>,
 }
 
 impl Watcher {
     /// Tells of what comes behind a position.
     #[must_use]
     pub fn new(subscription: Subscription, from_position: u64) -> Self {
-        Self { subscription, position: from_position, waiting: None, ahead: Ahead::default() }
+        Self { subscription, position: from_position, waiting: None, ahead: Ahead::default(), room: &held::ROOM }
     }
 
     /// What it is asked for.
@@ -71,8 +58,10 @@ impl Watcher {
     /// must come one after the other.
     ///
     /// # Errors
-    /// When the store cannot be read: the watcher stays where it was, and the step may be tried again. A step that
-    /// is not the next one is an error of the caller.
+    /// When the store cannot be read: the watcher stays where it was, and the step may be tried again. `too_many_items`
+    /// where the step makes more events than one may, and `cursor_expired` where blocks that it waited with are no longer
+    /// kept: those of this subscription are lost, and trying again does not help. A step that is not the next one is an
+    /// error of the caller.
     pub fn advance(&mut self, step: &FeedStep) -> Result<Vec<Event>, Error> {
         let position = step.position();
         if position <= self.position {
@@ -131,22 +120,33 @@ impl Watcher {
             waiting.retain(|waiting| !is_same(&waiting.item));
             // What was never told need not be taken back.
             if waiting.len() == before {
-                room(&item, drafts.len())?;
+                check_count(&item, drafts.len())?;
                 telling.add(&item, drafts, Told::TakenBack);
             }
             return Ok(telling.events);
         }
         let depth = self.subscription.min_confirmations - 1;
         let is_deep = |other: &FeedItem| other.chain == item.chain && other.number.saturating_add(depth) <= item.head;
-        let old = waiting.iter().filter(|waiting| is_deep(&waiting.item)).map(|waiting| waiting.drafts.len());
-        room(&item, old.sum::<usize>() + if is_deep(&item) { drafts.len() } else { 0 })?;
+        let old = waiting.iter().filter(|waiting| is_deep(&waiting.item)).map(|waiting| waiting.count);
+        check_count(&item, old.sum::<usize>() + if is_deep(&item) { drafts.len() } else { 0 })?;
+        let mut again = Vec::new();
+        for due in waiting.iter().filter(|waiting| is_deep(&waiting.item) && waiting.held.is_none()) {
+            again.push(self.drafts(&step.view.step(due.item)?)?);
+        }
+        let mut again = again.into_iter();
         for due in waiting.extract_if(.., |waiting| is_deep(&waiting.item)) {
-            telling.add(&due.item, due.drafts.into_iter().map(Packed::unpack), Told::Happened);
+            match due.held {
+                Some(held) => telling.add(&due.item, held.unpack(), Told::Happened),
+                None => telling.add(&due.item, again.next().unwrap_or_default(), Told::Happened),
+            }
         }
         if is_deep(&item) {
             telling.add(&item, drafts, Told::Happened);
         } else if !drafts.is_empty() {
-            waiting.push(Waiting { item, drafts: drafts.into_iter().map(Packed::new).collect() });
+            let count = drafts.len();
+            // What crosses a threshold is known only now.
+            let only_now = self.subscription.threshold.is_some();
+            waiting.push(Waiting { item, count, held: self.room.hold(drafts, only_now) });
         }
         Ok(telling.events)
     }
@@ -185,12 +185,12 @@ fn first_waiting(items: &[FeedItem], depth: u64, chain: Option<Chain>) -> Option
 }
 
 /// Whether an item may make so many events.
-fn room(item: &FeedItem, events: usize) -> Result<(), Error> {
+fn check_count(item: &FeedItem, events: usize) -> Result<(), Error> {
     if events <= MOST_OF_ITEM {
         return Ok(());
     }
-    let message = format!("item {} of the change feed makes more than {MOST_OF_ITEM} events", item.position);
-    Err(Error::new(ErrorKind::Internal, message))
+    let message = format!("item {} of the change feed makes more than {MOST_OF_ITEM} events at once", item.position);
+    Err(Error::invalid(Reason::TooManyItems, "filters", message))
 }
 
 /// Events of one item that are being made.
@@ -285,7 +285,7 @@ mod tests {
     use headwater_ledger::read::MovementKind;
     use headwater_ledger::store::Writer;
     use headwater_ledger::{Cancel, Store};
-    use headwater_testkit::Chainlet;
+    use headwater_testkit::{Chainlet, address};
     use headwater_types::{BlockHash, Timestamp, TxHash};
     use serde_json::Map;
 
@@ -318,22 +318,6 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_says_the_same_when_it_is_told() {
-        let Value::Object(data) = json!({
-            "value_usd": 0.1 + 0.2, "zero": -0.0, "whole": 5.0, "small": 5e-324, "most": u64::MAX, "least": i64::MIN,
-            "symbol": "\u{0}\"\u{202e}é", "none": null, "a": {"z": [true, 1], "b": []},
-        }) else {
-            unreachable!("an object was written")
-        };
-        let cause = Cause { hash: TxHash::new([1; 32]), kind: MovementKind::Native, place: CausePlace::Fee };
-        let draft = Draft { cause, matched: None, data: data.clone(), tells_depth: true };
-        let told = Packed::new(draft).unpack();
-        assert_eq!((told.cause, told.matched, told.tells_depth, &told.data), (cause, None, true, &data));
-        let text = |data: &Map<String, Value>| serde_json::to_string(data).unwrap();
-        assert_eq!(text(&told.data), text(&data), "in the same order");
-    }
-
-    #[test]
     fn what_waits_still_waits_where_an_item_makes_too_many_events() {
         let place = tempfile::tempdir().unwrap();
         let mut writer = Writer::open_or_create(place.path()).unwrap();
@@ -347,16 +331,47 @@ mod tests {
         let (subscription, _) = Subscription::parse("large_transfer", &filters, &*ledger).unwrap();
         let cause = Cause { hash: TxHash::new([1; 32]), kind: MovementKind::Native, place: CausePlace::Fee };
         let draft = Draft { cause, matched: None, data: Map::new(), tells_depth: true };
-        let drafts = |count: usize| (0..count).map(|_| Packed::new(draft.clone())).collect();
-        let mut waiting = vec![
-            Waiting { item: item(0, 3, 1, false, 3), drafts: drafts(1) },
-            Waiting { item: item(0, 4, 1, false, 4), drafts: drafts(MOST_OF_ITEM) },
-            Waiting { item: item(0, 5, 1, false, 5), drafts: drafts(1) },
-        ];
+        let waits = |number: u64, count: usize| {
+            let held = held::ROOM.hold(vec![draft.clone()], true);
+            Waiting { item: item(0, number, 1, false, number), count, held }
+        };
+        let mut waiting = vec![waits(3, 1), waits(4, MOST_OF_ITEM), waits(5, 1)];
         let mut watcher = Watcher::new(subscription, 0);
-        assert!(watcher.tell(&step, &mut waiting).is_err());
+        let refused = watcher.tell(&step, &mut waiting).err().map(|error| error.kind);
+        assert_eq!(refused, Some(ErrorKind::InvalidInput(Reason::TooManyItems)));
         assert_eq!(waiting.iter().map(|one| one.item.number).collect::<Vec<_>>(), [3, 4, 5]);
-        waiting[1].drafts.truncate(1);
+        waiting[1].count = 1;
         assert_eq!(watcher.tell(&step, &mut waiting).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_had_no_room_is_told_the_same() {
+        static NONE: Room = Room::of(0);
+        let place = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open_or_create(place.path()).unwrap();
+        writer.begin_events();
+        for number in 5..15 {
+            let block = Chainlet::ethereum().at_block(number).transfer(1, 2, 10).same_block().transfer(2, 1, number);
+            writer.commit(block.batch(), &Cancel::new()).unwrap();
+        }
+        drop(writer);
+        let store = Arc::new(Store::open(place.path()).unwrap());
+        let steps = Follower::new(store.clone(), 0).next_steps(99).unwrap();
+        let ledger = headwater_ledger::read::Generations::current(&*store).unwrap();
+        let filters = json!({"addresses": [address(Chain::ETHEREUM, 1)], "min_confirmations": 4});
+        let (subscription, _) = Subscription::parse("address_activity", &filters, &*ledger).unwrap();
+        let mut held = Watcher::new(subscription, 0);
+        let mut again = Watcher { room: &NONE, ..Watcher::new(held.subscription().clone(), 0) };
+        let mut told = 0;
+        for step in &steps {
+            let events = held.advance(step).unwrap();
+            told += events.len();
+            assert_eq!(again.advance(step).unwrap(), events);
+        }
+        assert_eq!(told, 2 * 7);
+        let waits = |watcher: &Watcher| -> Vec<bool> {
+            watcher.waiting.iter().flatten().map(|waiting| waiting.held.is_some()).collect()
+        };
+        assert_eq!((waits(&held), waits(&again)), (vec![true; 3], vec![false; 3]));
     }
 }

@@ -51,7 +51,7 @@ fn a_commit_takes_no_more_deliveries_than_it_may_or_one_step() {
         let (event_type, timestamp) = (EventType::LargeTransfer, Timestamp::new(1));
         let event = Event { id: String::new(), event_type, seq: 1, timestamp, data: Value::Null };
         let made = Made { event, webhooks: vec!["w".into(); webhooks], listeners: Vec::new() };
-        Found { position, made: vec![made] }
+        Found { position, made: vec![made], lost: Vec::new() }
     };
     let found = [(1, 1), (2, DELIVERIES - 1), (3, 1), (4, 2 * DELIVERIES), (5, 0), (6, 0)].map(|(at, n)| found(at, n));
     let parts: Vec<Vec<u64>> =

@@ -157,7 +157,7 @@ impl Dialogue {
         let position = self.position_of(&after).await?;
         let names: Vec<Arc<str>> = self.subscriptions.keys().map(Arc::clone).collect();
         let asked = names.clone();
-        let Some((left, from, until)) = self.blocking(move |gateway| gateway.events().hub().leave(&asked)).await else {
+        let Some((left, made)) = self.blocking(move |gateway| gateway.events().hub().leave(&asked)).await else {
             return Err(Ending::Overloaded);
         };
         for name in names {
@@ -169,7 +169,8 @@ impl Dialogue {
                 continue;
             }
             let since = std::mem::take(&mut held.since);
-            let told = since.get().cloned().map(|since| Skipped { since: since.known(from), until });
+            let told = since.get().cloned().zip(made);
+            let told = told.map(|(since, (from, until))| Skipped { since: since.known(from), until });
             let cursor = Cursor { after: after.clone(), position, place: Place::OfConnection };
             self.replay(&self.subscriptions[&name], cursor, told);
         }
@@ -398,6 +399,55 @@ mod tests {
             let told = |id: &String| heard.iter().filter(|message| message.contains(id.as_str())).count();
             // The second of that block as it goes back, and the other block once, as it was made.
             assert_eq!(made.iter().map(told).collect::<Vec<_>>(), [0, 1, 1], "{heard:?}");
+            dialogue.end().await;
+        });
+    }
+
+    #[test]
+    fn who_goes_back_before_events_are_made_and_farther_later_is_told_all_between() {
+        let place = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open_or_create(place.path().join("demo")).unwrap();
+        writer.begin_events();
+        for number in 5..8 {
+            writer.commit(Chainlet::ethereum().at_block(number).transfer(1, 2, 10).batch(), &Cancel::new()).unwrap();
+        }
+        drop(writer);
+        let gateway = gateway(place.path());
+        let filters = json!({"addresses": [address(Chain::ETHEREUM, 1)]});
+        let ledger = gateway.ledgers().current().unwrap();
+        let (subscription, _) = Subscription::parse("address_activity", &filters, &*ledger).unwrap();
+        let steps = gateway.events().steps().after(gateway.ledgers(), 0, 10).unwrap();
+        let mut watcher = Watcher::new(subscription, 0);
+        let made: Vec<String> =
+            steps.iter().flat_map(|step| watcher.advance(step).unwrap()).map(|event| event.id).collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let known = made.clone();
+            let note = move |tx: &mut crate::state::Tx<'_>| {
+                cursors::add(tx, &[(known[0].as_str(), 1), (known[1].as_str(), 2)], 1 << 41)
+            };
+            gateway.state().write(note).await.unwrap();
+            let (hub, link) = (gateway.events().hub(), Arc::<Link>::default());
+            let mut dialogue = Dialogue::new(gateway.clone(), Arc::clone(&link), "c".to_owned(), None);
+            let wish = json!({"action": "subscribe", "id": "1", "event_type": "address_activity", "filters": filters});
+            dialogue.hear(&wish.to_string()).await.unwrap();
+            dialogue.hear(&json!({"action": "resume", "id": "2", "after": made[1]}).to_string()).await.unwrap();
+            // Three blocks were told before this server began, to others.
+            hub.begin(3);
+            let mut heard = Vec::new();
+            for turn in 1..=2 {
+                while hub.listening() == 0 {
+                    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+                }
+                heard.push(link.take().await.unwrap().iter().map(|message| message.to_string()).collect::<String>());
+                if turn == 1 {
+                    let resume = json!({"action": "resume", "id": "3", "after": made[0]});
+                    dialogue.hear(&resume.to_string()).await.unwrap();
+                }
+            }
+            let told = |heard: &String| made.iter().map(|id| heard.contains(id.as_str())).collect::<Vec<_>>();
+            // At first what came behind the second event, then the second one, which it was not told yet.
+            assert_eq!(heard.iter().map(told).collect::<Vec<_>>(), [[false, false, true], [false, true, false]]);
             dialogue.end().await;
         });
     }

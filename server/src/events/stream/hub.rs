@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use headwater_engine::Error;
 use headwater_engine::events::{Event, FeedStep, Subscription, Watcher};
+use headwater_engine::{Error, ErrorKind, Reason};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, watch};
 
 use super::link::Link;
 use super::protocol::{self, Ending};
+use crate::gateway::causes;
 use crate::state::{Caller, KeyId};
 
 /// Streams of one key.
@@ -67,6 +68,14 @@ pub(crate) struct Found {
     pub position: u64,
     /// The events, those of one subscription in order.
     pub made: Vec<Made>,
+    /// Webhooks whose events are lost.
+    pub lost: Vec<Arc<str>>,
+}
+
+/// Whether an error of a watcher is that of its subscription alone: however often it is tried again, the subscription's
+/// events of that step cannot be made.
+pub(crate) fn is_of_subscription(error: &Error) -> bool {
+    matches!(error.kind, ErrorKind::InvalidInput(Reason::TooManyItems | Reason::CursorExpired))
 }
 
 /// The place where events and those who want them meet.
@@ -96,6 +105,8 @@ struct Board {
     groups: HashMap<[u8; 32], Group>,
     /// Events of a step that could not be followed to its end.
     unfinished: Vec<Made>,
+    /// Webhooks whose events of that step are lost.
+    lost: Vec<Arc<str>>,
 }
 
 struct Group {
@@ -134,15 +145,21 @@ impl Hub {
         }
     }
 
-    /// Sets the position that events are made from. Watchers begin anew there.
+    /// Sets the position that events are made from. Watchers begin anew there, and streams that were told of another
+    /// position are ended: what lies between is not told to them.
     pub fn begin(&self, position: u64) {
         let mut board = self.board();
+        let is_elsewhere = board.begun && board.position != position;
         (board.position, board.from, board.begun) = (position, position, true);
         board.unfinished.clear();
+        board.lost.clear();
         for group in board.groups.values_mut() {
             group.watcher = Watcher::new(group.watcher.subscription().clone(), position);
         }
         drop(board);
+        if is_elsewhere {
+            self.end_all(Ending::Overloaded);
+        }
         self.published.send_replace(position);
     }
 
@@ -189,11 +206,12 @@ impl Hub {
 
     /// Takes out those of some subscriptions that listen, and gives which those are, the position that events were made
     /// from, and the position of now: what was made up to it they are still told, whether it has been told yet or not.
-    pub fn leave(&self, subscriptions: &[Arc<str>]) -> (Vec<Arc<str>>, u64, u64) {
+    /// There are no such positions before events are made.
+    pub fn leave(&self, subscriptions: &[Arc<str>]) -> (Vec<Arc<str>>, Option<(u64, u64)>) {
         let mut board = self.board();
         let left = subscriptions.iter().filter(|one| board.take_out(one).is_some()).map(Arc::clone).collect();
         board.forget_empty();
-        (left, board.from, board.position)
+        (left, board.begun.then_some((board.from, board.position)))
     }
 
     /// Takes out listeners that are there no more.
@@ -205,7 +223,8 @@ impl Hub {
         board.forget_empty();
     }
 
-    /// Makes the events of the next step.
+    /// Makes the events of the next step. A subscription whose events cannot be made holds up no other: its streams end
+    /// with 4010, its webhooks are among the lost, and it goes on behind the step.
     ///
     /// # Errors
     /// When the store cannot be read; the step may be tried again, and nothing is lost or made twice.
@@ -213,13 +232,24 @@ impl Hub {
         let mut guard = self.board();
         let board = &mut *guard;
         for group in board.groups.values_mut() {
-            for event in group.watcher.advance(step)? {
-                let (webhooks, listeners) = (group.webhooks.clone(), group.listeners.clone());
-                board.unfinished.push(Made { event, webhooks, listeners });
+            match group.watcher.advance(step) {
+                Ok(events) => board.unfinished.extend(events.into_iter().map(|event| {
+                    let (webhooks, listeners) = (group.webhooks.clone(), group.listeners.clone());
+                    Made { event, webhooks, listeners }
+                })),
+                Err(error) if is_of_subscription(&error) => {
+                    let (webhooks, streams) = (group.webhooks.len(), group.listeners.len());
+                    tracing::error!(error = causes(&error), webhooks, streams, "events of a subscription were lost");
+                    group.listeners.drain(..).for_each(|listener| listener.link.end(Ending::CursorExpired));
+                    board.lost.extend(group.webhooks.iter().map(Arc::clone));
+                    group.watcher = Watcher::new(group.watcher.subscription().clone(), step.position());
+                }
+                Err(error) => return Err(error),
             }
         }
         board.position = step.position();
-        Ok(Found { position: step.position(), made: std::mem::take(&mut board.unfinished) })
+        let (made, lost) = (std::mem::take(&mut board.unfinished), std::mem::take(&mut board.lost));
+        Ok(Found { position: step.position(), made, lost })
     }
 
     /// Tells the streams, and gives those that could not be told all of it at once, which do not listen any more. What is
@@ -227,7 +257,7 @@ impl Hub {
     pub fn publish(&self, found: Vec<Found>) -> Vec<Behind> {
         let burst = self.bursts.fetch_add(1, Ordering::Relaxed);
         let mut behind: Vec<(Listener, u64, Option<String>)> = Vec::new();
-        for Found { position, made } in found {
+        for Found { position, made, .. } in found {
             let mut told: Vec<(&Listener, &Event, Arc<str>)> = Vec::new();
             for one in made.iter().filter(|one| !one.listeners.is_empty()) {
                 let body: Arc<str> = one.event.body(None).into();
@@ -405,12 +435,75 @@ mod tests {
     use headwater_ledger::store::Writer;
     use headwater_ledger::{Cancel, Store};
     use headwater_testkit::Chainlet;
+    use headwater_types::Chain;
 
     use super::*;
 
     fn listener(name: &str) -> Listener {
         let (link, live, behind) = (Arc::default(), Arc::new(AtomicBool::new(true)), Arc::default());
         Listener { link, subscription: name.into(), order: 1, live, behind }
+    }
+
+    #[test]
+    fn a_subscription_whose_events_cannot_be_made_holds_up_no_other() {
+        // One more than are told of one step.
+        const TRANSFERS: u64 = (1 << 17) + 1;
+        let place = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open_or_create(place.path()).unwrap();
+        writer.begin_events();
+        let first = Chainlet::ethereum().at_block(5).transfer(1, 2, 1);
+        let block = (1..TRANSFERS).fold(first, |block, amount| block.same_block().transfer(1, 2, amount));
+        writer.commit(block.batch(), &Cancel::new()).unwrap();
+        let next = Chainlet::ethereum().at_block(6).transfer(1, 2, 10).same_block().transfer(3, 4, 10);
+        writer.commit(next.batch(), &Cancel::new()).unwrap();
+        drop(writer);
+        let store = Arc::new(Store::open(place.path()).unwrap());
+        let ledger = store.current().unwrap();
+        let watch = |who: u64| {
+            let filters = serde_json::json!({"addresses": [headwater_testkit::address(Chain::ETHEREUM, who)]});
+            Subscription::parse("address_activity", &filters, &*ledger).unwrap().0
+        };
+        let hub = Hub::new(9);
+        hub.begin(0);
+        let (heavy, light) = (listener("heavy"), listener("light"));
+        hub.set_webhooks(vec![("much".into(), watch(1)), ("little".into(), watch(3))]);
+        hub.join(watch(1), heavy.clone(), String::new());
+        hub.join(watch(3), light.clone(), String::new());
+        let steps = Follower::new(store.clone(), 0).next_steps(2).unwrap();
+        let found: Vec<Found> = steps.iter().map(|step| hub.advance(step).unwrap()).collect();
+        let told = |found: &Found| -> Vec<String> {
+            found.made.iter().flat_map(|made| made.webhooks.iter().map(|name| name.to_string())).collect()
+        };
+        assert_eq!(found[0].lost, [Arc::<str>::from("much")]);
+        assert_eq!(told(&found[0]), Vec::<String>::new());
+        assert_eq!(heavy.link.ending(), Some(Ending::CursorExpired));
+        // It goes on with the next one, like the others.
+        let mut both = told(&found[1]);
+        both.sort();
+        assert_eq!((both, found[1].lost.len(), light.link.ending()), (vec!["little".into(), "much".into()], 0, None));
+    }
+
+    #[test]
+    fn who_joined_where_events_were_made_up_to_is_ended_where_they_are_made_from_elsewhere() {
+        let place = tempfile::tempdir().unwrap();
+        drop(Writer::open_or_create(place.path()).unwrap());
+        let ledger = Store::open(place.path()).unwrap().current().unwrap();
+        let (subscription, _) = Subscription::parse("large_transfer", &serde_json::json!({}), &*ledger).unwrap();
+        let hub = Hub::new(9);
+        let joined = |hub: &Hub| {
+            let one = listener("one");
+            let number = hub.register(&one.link);
+            hub.admit(number, None).unwrap();
+            hub.join(subscription.clone(), one.clone(), String::new());
+            one
+        };
+        let early = joined(&hub);
+        hub.begin(4);
+        let late = joined(&hub);
+        hub.begin(4);
+        assert_eq!((early.link.ending(), late.link.ending()), (None, None));
+        hub.begin(7);
+        assert_eq!(late.link.ending(), Some(Ending::Overloaded));
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod tickets;
 pub(crate) use connection::{Comer, run};
 #[cfg(test)]
 pub(crate) use hub::Made;
-pub(crate) use hub::{Found, Hub};
+pub(crate) use hub::{Found, Hub, is_of_subscription};
 pub(crate) use protocol::{Ending, FRAME_BYTES, MESSAGE_BYTES, PATH, SUBPROTOCOL};
 pub(crate) use replay::Replay;
 pub(crate) use tickets::{Ticket, prune as prune_tickets};

@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use headwater_engine::events::{Event, FeedStep, Subscription, Watcher};
-use headwater_engine::{Error, ErrorKind, Reason};
+use headwater_engine::{Error, ErrorKind};
 
-use super::hub::{Behind, Listener};
+use super::hub::{Behind, Listener, is_of_subscription};
 use super::protocol::{self, Ending};
 use crate::events::cursors;
 use crate::gateway::{Gateway, causes};
@@ -106,6 +106,9 @@ impl Replay {
             // However many subscriptions of a connection go back, one of them holds events that wait for the client.
             let link = Arc::clone(&self.listener.link);
             let turn = link.turn.lock().await;
+            if !self.is_wanted() {
+                return;
+            }
             let made;
             (watcher, made) = self.advance(watcher, reached, limit).await;
             match made {
@@ -121,7 +124,7 @@ impl Replay {
                         return;
                     }
                 }
-                Err(error) if error.kind == ErrorKind::InvalidInput(Reason::CursorExpired) => {
+                Err(error) if is_of_subscription(&error) => {
                     self.listener.link.end(Ending::CursorExpired);
                     return;
                 }

@@ -165,6 +165,8 @@ impl Shared {
             Ok(Err(error)) => error.to_string(),
             Err(_) => format!("no answer within {} ms", patience.as_millis()),
         };
+        // Another call may have had an answer since this one began.
+        let pause = if self.has_answered.load(Ordering::Relaxed) { PAUSE } else { pause };
         // From now on, as this call may have waited for longer than the pause.
         let paused = self.pause_until.fetch_max(nanoseconds() + pause, Ordering::Relaxed);
         // Of those that waited together only the first says so.

@@ -103,10 +103,11 @@ impl Office<'_, '_> {
         Ok((credits, after))
     }
 
-    /// Gives back every charge whose answer may be lost; gives how many.
+    /// Gives back every charge whose answer may be lost; gives how many. Accounts whose balance does not fit their ledger
+    /// are left out, which is said in the log, and as an error where there are no others.
     ///
     /// # Errors
-    /// When the database fails.
+    /// When the database fails, and as above.
     pub fn refund_lost(&mut self) -> Result<u64, StateError> {
         // By account, the order in which charges lock them; what another server gives back just now it gives back.
         let open = self.tx.rows(
@@ -121,16 +122,24 @@ impl Office<'_, '_> {
         for row in &open {
             self.tx.row("SELECT 1 FROM account WHERE id = ?1 /*lock*/", &[row.int(1)?.into()])?;
         }
-        let mut refunded = 0;
+        let (mut refunded, mut broken) = (0, None);
         for row in &open {
             match self.refund(row.text(0)?) {
                 Ok(_) => refunded += 1,
                 // Given back by somebody else meanwhile.
                 Err(StateError::UnknownCharge(_)) => {}
+                // Found before anything was written.
+                Err(error @ StateError::BrokenLedger { .. }) => {
+                    tracing::error!(%error, "lost answers of an account cannot be given back");
+                    broken = Some(error);
+                }
                 Err(error) => return Err(error),
             }
         }
-        Ok(refunded)
+        match broken {
+            Some(error) if refunded == 0 => Err(error),
+            _ => Ok(refunded),
+        }
     }
 
     /// How many charges whose answers may be lost are not given back.
