@@ -341,10 +341,10 @@ fn without_a_key_addresses_are_limited_but_not_this_machine() {
         ..Settings::default()
     });
     let from = |address: &str| server.send("GET", FREE, &[("X-Forwarded-For", address)], "").status;
-    // Until one is refused: what a slow machine lets in again is one a second.
+    // Until one is refused: what a slow machine lets in again is one a second. Each for itself they would be let in twice.
     let same = |addresses: [&str; 3]| {
         let admitted = addresses.iter().cycle().take(30).take_while(|address| from(address) == 200).count();
-        assert!((2..30).contains(&admitted), "{addresses:?}: {admitted}");
+        assert!((2..6).contains(&admitted), "{addresses:?}: {admitted}");
     };
     same(["203.0.113.1"; 3]);
     assert_eq!(from("203.0.113.2"), 200);

@@ -416,6 +416,7 @@ fn clients_that_read_too_slowly_are_ended_and_the_others_are_not() {
     assert!(outcome.iter().all(|(heard, _)| *heard < blocks * per_block), "{outcome:?}");
     // Who has too much before it to come to the word of the end in two seconds hears the end alone.
     assert!(outcome.iter().all(|(_, code)| matches!(code, 4008 | 0)) && matches!(code, 4008 | 0), "{outcome:?} {code}");
+    assert!(!is_full() || outcome.iter().any(|(_, code)| *code == 4008), "{outcome:?}");
 }
 
 #[test]

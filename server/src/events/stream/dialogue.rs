@@ -256,7 +256,7 @@ impl Dialogue {
 #[cfg(test)]
 mod tests {
     use futures_util::poll;
-    use headwater_engine::events::Watcher;
+    use headwater_engine::events::{FeedStep, Watcher};
     use headwater_ledger::store::Writer;
     use headwater_ledger::{Cancel, Store};
     use headwater_testkit::{Chainlet, address};
@@ -360,24 +360,37 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_client_that_comes_before_events_are_made_is_told_what_it_missed() {
-        let place = tempfile::tempdir().unwrap();
-        let mut writer = Writer::open_or_create(place.path().join("demo")).unwrap();
+    /// A gateway over some blocks, and the events of one address in them.
+    struct Made {
+        gateway: Gateway,
+        filters: Value,
+        steps: Vec<Arc<FeedStep>>,
+        ids: Vec<String>,
+    }
+
+    fn made(place: &std::path::Path, blocks: Vec<Chainlet>) -> Made {
+        let mut writer = Writer::open_or_create(place.join("demo")).unwrap();
         writer.begin_events();
-        let first = Chainlet::ethereum().at_block(5).transfer(1, 2, 10).same_block().transfer(1, 2, 11);
-        for block in [first, Chainlet::ethereum().at_block(6).transfer(1, 2, 12)] {
+        for block in blocks {
             writer.commit(block.batch(), &Cancel::new()).unwrap();
         }
         drop(writer);
-        let gateway = gateway(place.path());
+        let gateway = gateway(place);
         let filters = json!({"addresses": [address(Chain::ETHEREUM, 1)]});
         let ledger = gateway.ledgers().current().unwrap();
         let (subscription, _) = Subscription::parse("address_activity", &filters, &*ledger).unwrap();
         let steps = gateway.events().steps().after(gateway.ledgers(), 0, 10).unwrap();
         let mut watcher = Watcher::new(subscription, 0);
-        let made: Vec<String> =
-            steps.iter().flat_map(|step| watcher.advance(step).unwrap()).map(|event| event.id).collect();
+        let ids = steps.iter().flat_map(|step| watcher.advance(step).unwrap()).map(|event| event.id).collect();
+        Made { gateway, filters, steps, ids }
+    }
+
+    #[test]
+    fn a_client_that_comes_before_events_are_made_is_told_what_it_missed() {
+        let place = tempfile::tempdir().unwrap();
+        let first = Chainlet::ethereum().at_block(5).transfer(1, 2, 10).same_block().transfer(1, 2, 11);
+        let blocks = vec![first, Chainlet::ethereum().at_block(6).transfer(1, 2, 12)];
+        let Made { gateway, filters, steps, ids: made } = made(place.path(), blocks);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let known = made[0].clone();
@@ -406,20 +419,8 @@ mod tests {
     #[test]
     fn who_goes_back_before_events_are_made_and_farther_later_is_told_all_between() {
         let place = tempfile::tempdir().unwrap();
-        let mut writer = Writer::open_or_create(place.path().join("demo")).unwrap();
-        writer.begin_events();
-        for number in 5..8 {
-            writer.commit(Chainlet::ethereum().at_block(number).transfer(1, 2, 10).batch(), &Cancel::new()).unwrap();
-        }
-        drop(writer);
-        let gateway = gateway(place.path());
-        let filters = json!({"addresses": [address(Chain::ETHEREUM, 1)]});
-        let ledger = gateway.ledgers().current().unwrap();
-        let (subscription, _) = Subscription::parse("address_activity", &filters, &*ledger).unwrap();
-        let steps = gateway.events().steps().after(gateway.ledgers(), 0, 10).unwrap();
-        let mut watcher = Watcher::new(subscription, 0);
-        let made: Vec<String> =
-            steps.iter().flat_map(|step| watcher.advance(step).unwrap()).map(|event| event.id).collect();
+        let blocks = (5..8).map(|number| Chainlet::ethereum().at_block(number).transfer(1, 2, 10)).collect();
+        let Made { gateway, filters, ids: made, .. } = made(place.path(), blocks);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let known = made.clone();
