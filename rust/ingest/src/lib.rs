@@ -24,6 +24,6 @@ pub use error::{Fault, FieldError, IngestError, Place, RowError};
 pub use formats::{FORMATS, Format, Job, Sniffed, SniffedChain};
 pub use market::{Listed, list_exchange_rates, list_prices, list_tokens, read_prices, read_token_registry};
 pub use options::{OnError, Options, Progress, ProgressState, Silent, SnapshotOptions};
-pub use report::{ChainSource, FileReport, IngestReport, LeftOut};
+pub use report::{ChainSource, FileReport, IngestReport, LeftOut, OmittedRows};
 pub use sink::Sink;
 pub use target::{Gathered, Target};

@@ -61,10 +61,23 @@ pub struct FileReport {
     pub skipped: u64,
     /// Why, for the first few of them.
     pub skipped_reasons: Vec<String>,
+    /// Rows that are well formed and must not count, by reason.
+    pub omitted: Vec<OmittedRows>,
     /// Movements of non-fungible tokens.
     pub non_fungible: u64,
     /// What a reader of the answers should know.
     pub warnings: Vec<String>,
+}
+
+/// Rows of one file that were understood and do not count: rows of orphaned blocks, rows without a token, and the like.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OmittedRows {
+    /// Why they do not count.
+    pub reason: String,
+    /// How many there are.
+    pub rows: u64,
+    /// Where the first of them is.
+    pub first: String,
 }
 
 /// Where the chain of a file came from.

@@ -10,7 +10,7 @@ use headwater_types::{Address, BlockHash, Chain, Family, Network, Timestamp, TxH
 use crate::IngestError;
 use crate::error::{FieldError, Place, RowError};
 use crate::options::{OnError, Options, Progress, ProgressState};
-use crate::report::{FileReport, IngestReport, QUOTED};
+use crate::report::{FileReport, IngestReport, OmittedRows, QUOTED};
 use crate::source::{Counts, Input};
 use crate::target::Target;
 
@@ -148,6 +148,16 @@ impl<'a> Sink<'a> {
         report.skipped += rows;
         if report.skipped_reasons.len() < QUOTED {
             report.skipped_reasons.push(reason);
+        }
+    }
+
+    /// Counts the current row as one that is understood and must not count, whatever the caller chose about broken
+    /// rows. The report gives one line per reason, so a reason names the kind and not the row.
+    pub fn omit(&mut self, reason: impl Into<String>) {
+        let reason = reason.into();
+        match self.current.omitted.iter_mut().find(|omitted| omitted.reason == reason) {
+            Some(omitted) => omitted.rows += 1,
+            None => self.current.omitted.push(OmittedRows { reason, rows: 1, first: self.place.to_string() }),
         }
     }
 

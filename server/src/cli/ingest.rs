@@ -161,7 +161,12 @@ fn lines(report: &IngestReport) -> Vec<String> {
             grouped(file.skipped),
         ]);
         let reasons = file.skipped_reasons.iter().map(|reason| format!("  left out: {}", of_file(&path, reason)));
-        notes.extend(reasons.chain(file.warnings.iter().map(|warning| format!("  note: {path}: {warning}"))));
+        let omitted = file.omitted.iter().map(|omitted| {
+            let rows = if omitted.rows == 1 { "row" } else { "rows" };
+            let (count, first, reason) = (grouped(omitted.rows), &omitted.first, &omitted.reason);
+            format!("  not counted: {path}: {count} {rows} (first: {first}): {reason}")
+        });
+        notes.extend(reasons.chain(omitted).chain(file.warnings.iter().map(|warning| format!("  note: {path}: {warning}"))));
     }
     notes.extend(report.left_out.iter().map(|left| {
         let path = left.path.display().to_string();
