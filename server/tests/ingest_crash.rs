@@ -8,7 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use headwater_ingest::{Options, Silent, Target, ingest_into};
 use headwater_ledger::facts::Batch;
-use headwater_ledger::store::{CommitReport, Writer};
+use headwater_ledger::store::{CommitReport, Contradiction, Writer};
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_types::{BlockHash, Chain, Timestamp, TxHash};
 use serde_json::Value;
@@ -66,6 +66,14 @@ impl Target for Noted {
         let report = Target::commit(&mut self.writer, batch, cancel)?;
         self.note();
         Ok(report)
+    }
+
+    fn set_contradictions_aside(&self, batch: &mut Batch, cancel: &Cancel) -> Result<Vec<Contradiction>, LedgerError> {
+        Target::set_contradictions_aside(&self.writer, batch, cancel)
+    }
+
+    fn stated_block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError> {
+        Target::stated_block_hash(&self.writer, chain, block)
     }
 
     fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TxHash>, LedgerError> {

@@ -79,9 +79,12 @@ pub fn ingest_into(
                 left_out.push(LeftOut { path, reason: error.to_string() });
                 first_unread.get_or_insert(error);
             }
-            Err(error @ (IngestError::Damaged { .. } | IngestError::Encoding { .. }))
-                if options.on_error == OnError::Skip =>
-            {
+            Err(
+                error @ (IngestError::Damaged { .. }
+                | IngestError::Encoding { .. }
+                | IngestError::Container { .. }
+                | IngestError::TooLarge { .. }),
+            ) if options.on_error == OnError::Skip => {
                 left_out.push(LeftOut { path, reason: error.to_string() });
                 first_unread.get_or_insert(error);
             }
@@ -126,7 +129,7 @@ impl Plan {
 }
 
 fn plan(path: &std::path::Path, origin: Origin, options: &Options) -> Result<Option<Plan>, IngestError> {
-    let probe = Probe::new(Input::new(path, options.max_line_bytes)?)?;
+    let probe = Probe::new(Input::new(path, &options.bounds)?)?;
     let Some((format, sniffed)) = detect(&probe, origin, options)? else { return Ok(None) };
     let (chain, chain_source) = match (options.chain, sniffed.chain) {
         (Some(chain), SniffedChain::Is(found)) if chain == found => (chain, ChainSource::Detected),
@@ -215,7 +218,7 @@ fn read(group: &[Plan], sink: &mut Sink<'_>) -> Result<(), IngestError> {
 fn end(outcome: Result<(), IngestError>, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     match outcome {
         Ok(()) => sink.end_file(None),
-        Err(error @ (IngestError::Damaged { .. } | IngestError::MissingColumn { .. }))
+        Err(error @ (IngestError::Damaged { .. } | IngestError::TooLarge { .. } | IngestError::MissingColumn { .. }))
             if sink.options().on_error == OnError::Skip =>
         {
             sink.end_file(Some(error.to_string()))

@@ -100,6 +100,28 @@ pub enum IngestError {
         /// What does not fit.
         what: String,
     },
+    /// A part of the file is larger than the bound on what is held in memory.
+    #[error("{}: {}the {part} is longer than {limit} bytes; raise {option}", path.display(), place.map(|place| format!("{place}: ")).unwrap_or_default())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Where, as far as it is known.
+        place: Option<Place>,
+        /// Which part.
+        part: &'static str,
+        /// The bound in bytes.
+        limit: usize,
+        /// The option of the command line that raises it.
+        option: &'static str,
+    },
+    /// The file is packed in a way that is not read.
+    #[error("{} {what}", path.display())]
+    Container {
+        /// The file.
+        path: PathBuf,
+        /// What it is, and the remedy.
+        what: String,
+    },
     /// A row cannot be what it claims.
     #[error(transparent)]
     Row(Box<RowError>),

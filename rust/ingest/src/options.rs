@@ -5,6 +5,8 @@ use std::path::Path;
 use headwater_ledger::store::CommitReport;
 use headwater_types::{Chain, Network, Timestamp};
 
+use crate::source::Bounds;
+
 /// What to do with a row that cannot be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
@@ -49,8 +51,8 @@ pub struct Options {
     pub batch_movements: usize,
     /// A commit is made once the call data and log data gathered pass so many bytes.
     pub batch_bytes: usize,
-    /// No line of text may be longer, in bytes: it is what bounds memory on hostile input.
-    pub max_line_bytes: usize,
+    /// How large parts of files may be that are held in memory as a whole.
+    pub bounds: Bounds,
 }
 
 impl Default for Options {
@@ -64,7 +66,7 @@ impl Default for Options {
             batch_transactions: 500_000,
             batch_movements: 1_000_000,
             batch_bytes: 256 << 20,
-            max_line_bytes: 64 << 20,
+            bounds: Bounds::default(),
         }
     }
 }

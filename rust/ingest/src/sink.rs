@@ -4,11 +4,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use headwater_ledger::facts::{Batch, BlockFacts, Claim, LogFacts, Movement, TokenFacts, TransactionFacts};
+use headwater_ledger::store::{Contradiction, Offered};
 use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::{Address, BlockHash, Chain, Family, Network, Timestamp, TxHash};
 
 use crate::IngestError;
 use crate::error::{FieldError, Place, RowError};
+use crate::genesis::genesis_time;
 use crate::options::{OnError, Options, Progress, ProgressState};
 use crate::report::{FileReport, IngestReport, OmittedRows, QUOTED};
 use crate::source::{Counts, Input};
@@ -36,11 +38,16 @@ pub struct Sink<'a> {
     /// Where the row stands that is being read.
     place: Place,
     pending: Batch,
-    /// Of each transaction that is pending, what told it.
+    /// Of each transaction that is pending, the rows that state it.
     told: Vec<Told>,
+    /// The same of each block.
+    told_blocks: Vec<Told>,
     weight: Weight,
     groups: HashMap<(u64, TxHash), usize>,
-    times: HashMap<u64, Timestamp>,
+    /// Blocks that rows stated since the last commit.
+    blocks: HashMap<u64, KnownBlock>,
+    /// Kinds of contradictions of which the first was named: file, what it is about, field.
+    named: BTreeSet<(usize, &'static str, &'static str)>,
     places: HashMap<(u64, u32), TxHash>,
     stands: HashMap<TxHash, (u64, Option<u32>)>,
     placed: usize,
@@ -54,6 +61,13 @@ struct Told {
     file: usize,
     place: Place,
     rows: usize,
+}
+
+/// What rows say of a block.
+#[derive(Debug, Clone, Copy)]
+struct KnownBlock {
+    time: Timestamp,
+    hash: Option<BlockHash>,
 }
 
 #[derive(Default)]
@@ -84,10 +98,12 @@ impl<'a> Sink<'a> {
             current: FileReport::default(),
             place: Place::Row(0),
             told: Vec::new(),
+            told_blocks: Vec::new(),
             pending: Batch::new(options.chain.unwrap_or(Chain::ETHEREUM)),
             weight: Weight::default(),
             groups: HashMap::new(),
-            times: HashMap::new(),
+            blocks: HashMap::new(),
+            named: BTreeSet::new(),
             places: HashMap::new(),
             stands: HashMap::new(),
             placed: 0,
@@ -137,16 +153,17 @@ impl<'a> Sink<'a> {
     }
 
     fn skip(&mut self, reason: String) {
-        self.skip_of(self.report.files.len(), 1, reason);
+        let told = Told { file: self.report.files.len(), place: self.place, rows: 1 };
+        self.skip_of(told, reason, Quoted::IfRoom);
     }
 
     /// Leaves rows out of a file: of the one being read, or of one that ended.
-    fn skip_of(&mut self, file: usize, rows: usize, reason: String) {
-        let rows = u64::try_from(rows).unwrap_or(u64::MAX);
+    fn skip_of(&mut self, told: Told, reason: String, quoted: Quoted) {
+        let rows = u64::try_from(told.rows).unwrap_or(u64::MAX);
         self.report.skipped += rows;
-        let report = self.report.files.get_mut(file).unwrap_or(&mut self.current);
+        let report = self.report.files.get_mut(told.file).unwrap_or(&mut self.current);
         report.skipped += rows;
-        if report.skipped_reasons.len() < QUOTED {
+        if quoted == Quoted::Always || report.skipped_reasons.len() < QUOTED {
             report.skipped_reasons.push(reason);
         }
     }
@@ -154,10 +171,17 @@ impl<'a> Sink<'a> {
     /// Counts the current row as one that is understood and must not count, whatever the caller chose about broken
     /// rows. The report gives one line per reason, so a reason names the kind and not the row.
     pub fn omit(&mut self, reason: impl Into<String>) {
-        let reason = reason.into();
-        match self.current.omitted.iter_mut().find(|omitted| omitted.reason == reason) {
-            Some(omitted) => omitted.rows += 1,
-            None => self.current.omitted.push(OmittedRows { reason, rows: 1, first: self.place.to_string() }),
+        let told = Told { file: self.report.files.len(), place: self.place, rows: 1 };
+        self.omit_of(told, reason.into());
+    }
+
+    /// The same of rows of the file being read or of one that ended.
+    fn omit_of(&mut self, told: Told, reason: String) {
+        let rows = u64::try_from(told.rows).unwrap_or(u64::MAX);
+        let report = self.report.files.get_mut(told.file).unwrap_or(&mut self.current);
+        match report.omitted.iter_mut().find(|omitted| omitted.reason == reason) {
+            Some(omitted) => omitted.rows += rows,
+            None => report.omitted.push(OmittedRows { reason, rows, first: told.place.to_string() }),
         }
     }
 
@@ -172,9 +196,9 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// When the target cannot be read.
     pub fn block_time(&self, number: u64) -> Result<Option<Timestamp>, IngestError> {
-        match self.times.get(&number) {
-            Some(time) => Ok(Some(*time)),
-            None => Ok(self.target.block_time(self.chain(), number)?),
+        match self.blocks.get(&number) {
+            Some(block) => Ok(Some(block.time)),
+            None => Ok(genesis_time(self.chain(), number).or(self.target.block_time(self.chain(), number)?)),
         }
     }
 
@@ -204,10 +228,19 @@ impl<'a> Sink<'a> {
     }
 
     /// A block.
-    pub fn block(&mut self, block: BlockFacts) {
-        self.times.insert(block.number, block.time);
+    pub fn block(&mut self, mut block: BlockFacts) {
+        block.time = self.time_at(block.number, block.time);
+        // Of two blocks of one height the first stands until the commit tells what to do about the other.
+        let known = self.blocks.entry(block.number).or_insert(KnownBlock { time: block.time, hash: block.hash });
+        known.hash = known.hash.or(block.hash);
         self.weight.movements += 1;
+        self.told_blocks.push(Told { file: self.report.files.len(), place: self.place, rows: 1 });
         self.pending.blocks.push(block);
+    }
+
+    /// The time of a block as a source states it. Sources give none to the first block of most chains, or zero.
+    fn time_at(&self, number: u64, stated: Timestamp) -> Timestamp {
+        if stated.secs() == 0 { genesis_time(self.chain(), number).unwrap_or(stated) } else { stated }
     }
 
     /// A transaction with all that the row tells of it. It is kept apart from what else is told of the same
@@ -217,10 +250,12 @@ impl<'a> Sink<'a> {
     }
 
     /// A transaction that so many rows told of; the first of them stands there.
-    pub(crate) fn transaction_of(&mut self, facts: TransactionFacts, (place, rows): (Place, usize)) {
+    pub(crate) fn transaction_of(&mut self, mut facts: TransactionFacts, (place, rows): (Place, usize)) {
         self.told.push(Told { file: self.report.files.len(), place, rows });
         if let Some(time) = facts.time {
-            self.times.insert(facts.block, time);
+            let time = self.time_at(facts.block, time);
+            facts.time = Some(time);
+            self.blocks.entry(facts.block).or_insert(KnownBlock { time, hash: None });
         }
         self.weight.movements += facts.movements.len() + facts.logs.len();
         if let Some(utxo) = &facts.utxo {
@@ -236,11 +271,16 @@ impl<'a> Sink<'a> {
         self.group = number;
     }
 
-    /// Adds to what the current source says of a transaction: `head` is used when it has said nothing yet.
+    /// Adds to what the current source says of a transaction: `head` is used when it has said nothing yet, or has placed
+    /// the transaction in another block.
     fn entry(&mut self, head: TransactionFacts) -> &mut TransactionFacts {
         let key = (self.group, head.hash);
-        if let Some(place) = self.groups.get(&key) {
-            self.told[*place].rows += 1;
+        let held = self.groups.get(&key).copied().filter(|&place| {
+            let held = &self.pending.transactions[place];
+            (held.block, held.block_hash) == (head.block, head.block_hash)
+        });
+        if let Some(place) = held {
+            self.told[place].rows += 1;
         } else {
             self.groups.insert(key, self.pending.transactions.len());
             self.transaction(head);
@@ -324,7 +364,7 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// When the target cannot be read.
     pub fn block_hash(&self, number: u64) -> Result<Option<BlockHash>, IngestError> {
-        match self.pending.blocks.iter().find(|block| block.number == number).and_then(|block| block.hash) {
+        match self.blocks.get(&number).and_then(|block| block.hash) {
             Some(hash) => Ok(Some(hash)),
             None => Ok(self.target.block_hash(self.pending.chain, number)?),
         }
@@ -372,11 +412,18 @@ impl<'a> Sink<'a> {
         let network = self.pending.network;
         let mut batch = std::mem::replace(&mut self.pending, Batch::new(chain));
         self.pending.network = network;
-        self.fill_times(&mut batch, last)?;
+        let mut told = Rows {
+            blocks: std::mem::take(&mut self.told_blocks),
+            transactions: self.fill_times(&mut batch, last)?,
+        };
+        self.leave_orphans(&mut batch, &mut told)?;
+        if self.options.on_error == OnError::Skip {
+            self.leave_contradictions(&mut batch, &told)?;
+        }
         self.groups.clear();
         self.places.clear();
         self.stands.clear();
-        self.times.clear();
+        self.blocks.clear();
         self.placed = 0;
         self.weight = Weight::default();
         let empty = batch.blocks.is_empty()
@@ -416,25 +463,28 @@ impl<'a> Sink<'a> {
 
     /// Gives every transaction the time of its block. Those of unknown time wait; at the end they are left out or
     /// the store says what is missing.
-    fn fill_times(&mut self, batch: &mut Batch, last: Last) -> Result<(), IngestError> {
+    fn fill_times(&mut self, batch: &mut Batch, last: Last) -> Result<Vec<Told>, IngestError> {
         let mut asked: HashMap<u64, Option<Timestamp>> = HashMap::new();
         let mut kept = Vec::with_capacity(batch.transactions.len());
         let told = std::mem::take(&mut self.told);
+        let mut told_kept = Vec::with_capacity(told.len());
         let mut open = BTreeSet::new();
         for (mut facts, told) in batch.transactions.drain(..).zip(told) {
             if facts.time.is_none() {
-                facts.time = match self.times.get(&facts.block).or(asked.get(&facts.block).and_then(Option::as_ref)) {
-                    Some(time) => Some(*time),
-                    None if asked.contains_key(&facts.block) => None,
+                facts.time = match asked.get(&facts.block) {
+                    Some(time) => *time,
                     None => {
-                        let time = self.target.block_time(batch.chain, facts.block)?;
+                        let time = self.block_time(facts.block)?;
                         asked.insert(facts.block, time);
                         time
                     }
                 };
             }
             match (facts.time, last, self.options.on_error) {
-                (Some(_), _, _) => kept.push(facts),
+                (Some(_), _, _) => {
+                    kept.push(facts);
+                    told_kept.push(told);
+                }
                 (None, Last::No, _) => {
                     open.insert(facts.block);
                     self.pending.transactions.push(facts);
@@ -443,7 +493,7 @@ impl<'a> Sink<'a> {
                 (None, Last::Yes, OnError::Skip) => {
                     open.insert(facts.block);
                     let error = self.untimed(facts.block, told);
-                    self.skip_of(told.file, told.rows, format!("{}: {}", error.place, error.field));
+                    self.skip_of(told, format!("{}: {}", error.place, error.field), Quoted::IfRoom);
                 }
                 (None, Last::Yes, OnError::Stop) => {
                     return Err(IngestError::Row(Box::new(self.untimed(facts.block, told))));
@@ -452,6 +502,61 @@ impl<'a> Sink<'a> {
         }
         batch.transactions = kept;
         self.hold_claims(batch, &open, last);
+        Ok(told_kept)
+    }
+
+    /// Leaves transactions of orphaned blocks out: those that name another block than the one that is stated or held at
+    /// their height.
+    fn leave_orphans(&mut self, batch: &mut Batch, told: &mut Rows) -> Result<(), IngestError> {
+        let mut known: HashMap<u64, Option<BlockHash>> = HashMap::new();
+        for block in batch.blocks.iter().rev() {
+            let hash = known.entry(block.number).or_default();
+            *hash = block.hash.or(*hash);
+        }
+        let mut orphans = Vec::new();
+        for (place, facts) in batch.transactions.iter().enumerate() {
+            let Some(named) = facts.block_hash else { continue };
+            let canonical = match known.get(&facts.block) {
+                Some(Some(hash)) => Some(*hash),
+                Some(None) | None => {
+                    let held = self.target.stated_block_hash(batch.chain, facts.block)?;
+                    known.insert(facts.block, held);
+                    held
+                }
+            };
+            if canonical.is_some_and(|canonical| canonical != named) {
+                orphans.push(place);
+            }
+        }
+        if orphans.is_empty() {
+            return Ok(());
+        }
+        for &place in &orphans {
+            let reason = "of orphaned blocks: another block is known at their height";
+            self.omit_of(told.transactions[place], reason.to_owned());
+        }
+        let mut place = 0..;
+        let is_orphan = |place: Option<usize>| place.is_some_and(|place| orphans.binary_search(&place).is_ok());
+        batch.transactions.retain(|_| !is_orphan(place.next()));
+        let mut place = 0..;
+        told.transactions.retain(|_| !is_orphan(place.next()));
+        Ok(())
+    }
+
+    /// Leaves out what contradicts the store or earlier rows, and names the first of each kind.
+    fn leave_contradictions(&mut self, batch: &mut Batch, told: &Rows) -> Result<(), IngestError> {
+        for Contradiction { offered, error } in self.target.set_contradictions_aside(batch, self.cancel)? {
+            let told = match offered {
+                Offered::Block(place) => told.blocks[place],
+                Offered::Transaction(place) => told.transactions[place],
+            };
+            let is_first = match &error {
+                LedgerError::Conflict { what, field, .. } => self.named.insert((told.file, what, field)),
+                _ => false,
+            };
+            let quoted = if is_first { Quoted::Always } else { Quoted::IfRoom };
+            self.skip_of(told, format!("{}: {error}", told.place), quoted);
+        }
         Ok(())
     }
 
@@ -540,6 +645,19 @@ impl Counts for Sink<'_> {
     fn reject(&mut self, error: RowError) -> Result<(), IngestError> {
         Sink::reject(self, error)
     }
+}
+
+/// The rows that state the blocks and the transactions of a batch.
+struct Rows {
+    blocks: Vec<Told>,
+    transactions: Vec<Told>,
+}
+
+/// Whether a report quotes a reason beside the first few.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quoted {
+    Always,
+    IfRoom,
 }
 
 #[derive(Clone, Copy)]

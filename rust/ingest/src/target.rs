@@ -2,7 +2,7 @@
 
 use headwater_ledger::facts::Batch;
 use headwater_ledger::read::CoverageTable;
-use headwater_ledger::store::{CommitReport, Writer};
+use headwater_ledger::store::{CommitReport, Contradiction, Writer};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{BlockHash, Chain, Timestamp, TxHash};
 
@@ -13,6 +13,12 @@ pub trait Target {
     /// # Errors
     /// When the target refuses it.
     fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport, LedgerError>;
+
+    /// Takes out of a batch what contradicts what is held or what the batch says before.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    fn set_contradictions_aside(&self, batch: &mut Batch, cancel: &Cancel) -> Result<Vec<Contradiction>, LedgerError>;
 
     /// The hash of the transaction at a place; `None` when it is not held.
     ///
@@ -38,6 +44,13 @@ pub trait Target {
     /// When the target cannot be read.
     fn block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError>;
 
+    /// The hash of a block that a source of blocks stated, so that rows of another block at its height are orphans;
+    /// `None` where only rows that name it told of it.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    fn stated_block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError>;
+
     /// The number of a block of this hash; `None` when it is not held. Looks at every block that is covered: asked
     /// only for blocks of which nothing else tells the height.
     ///
@@ -49,6 +62,10 @@ pub trait Target {
 impl Target for Writer {
     fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport, LedgerError> {
         Self::commit(self, batch, cancel)
+    }
+
+    fn set_contradictions_aside(&self, batch: &mut Batch, cancel: &Cancel) -> Result<Vec<Contradiction>, LedgerError> {
+        Self::set_contradictions_aside(self, batch, cancel)
     }
 
     fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TxHash>, LedgerError> {
@@ -72,6 +89,17 @@ impl Target for Writer {
 
     fn block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError> {
         Ok(self.snapshot().block(chain, block)?.and_then(|block| block.hash))
+    }
+
+    fn stated_block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError> {
+        let ledger = self.snapshot();
+        let ranges = ledger.coverage().get(&chain).and_then(|coverage| coverage.ranges.get(&CoverageTable::Blocks));
+        let ranges = ranges.map_or(&[][..], Vec::as_slice);
+        let is_stated = ranges.get(ranges.partition_point(|(_, last)| *last < block)).is_some_and(|(first, _)| *first <= block);
+        if !is_stated {
+            return Ok(None);
+        }
+        Ok(ledger.block(chain, block)?.and_then(|block| block.hash))
     }
 
     fn block_number(&self, chain: Chain, hash: &BlockHash) -> Result<Option<u64>, LedgerError> {
@@ -113,6 +141,11 @@ impl Target for Gathered {
         Ok(report)
     }
 
+    /// Nothing: batches are kept as they come, and contradict each other where they are joined.
+    fn set_contradictions_aside(&self, _: &mut Batch, _: &Cancel) -> Result<Vec<Contradiction>, LedgerError> {
+        Ok(Vec::new())
+    }
+
     fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TxHash>, LedgerError> {
         let mut all = self.of(chain).flat_map(|batch| &batch.transactions);
         Ok(all.find(|facts| facts.block == block && facts.index == Some(index)).map(|facts| facts.hash))
@@ -138,6 +171,10 @@ impl Target for Gathered {
     fn block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError> {
         let mut all = self.of(chain).flat_map(|batch| &batch.blocks);
         Ok(all.find(|facts| facts.number == block).and_then(|facts| facts.hash))
+    }
+
+    fn stated_block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError> {
+        self.block_hash(chain, block)
     }
 
     fn block_number(&self, chain: Chain, hash: &BlockHash) -> Result<Option<u64>, LedgerError> {

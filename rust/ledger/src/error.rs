@@ -7,6 +7,31 @@ use headwater_types::{Address, Chain, Network, SumOverflow, Timestamp};
 use crate::cancel::Cancelled;
 use crate::memory::OverBudget;
 
+/// Who disagrees in a conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Between {
+    /// Two rows of one load.
+    Rows,
+    /// The store and what is offered to it.
+    StoreAndRow,
+}
+
+impl Between {
+    const fn held(self) -> &'static str {
+        match self {
+            Self::Rows => "in one row",
+            Self::StoreAndRow => "in the store",
+        }
+    }
+
+    const fn offered(self) -> &'static str {
+        match self {
+            Self::Rows => "in another",
+            Self::StoreAndRow => "in the new data",
+        }
+    }
+}
+
 /// Everything a ledger can fail with.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
@@ -54,7 +79,7 @@ pub enum LedgerError {
         path: PathBuf,
     },
     /// Two sources say different things about one transaction, block or token.
-    #[error("{chain} {what} {id}: {field} is {held:?} in the store and {offered:?} in the new data")]
+    #[error("{chain} {what} {id}: {field} is {held} {} and {offered} {}", between.held(), between.offered())]
     Conflict {
         /// The chain.
         chain: Chain,
@@ -68,6 +93,8 @@ pub enum LedgerError {
         held: String,
         /// What was offered.
         offered: String,
+        /// Who disagrees.
+        between: Between,
     },
     /// A transaction was offered whose block has no known time.
     #[error(
@@ -192,4 +219,14 @@ pub enum LedgerError {
         /// The store.
         path: PathBuf,
     },
+}
+
+impl LedgerError {
+    /// The same error about what the store holds, where it is a conflict.
+    pub(crate) fn with_the_store(mut self) -> Self {
+        if let Self::Conflict { between, .. } = &mut self {
+            *between = Between::StoreAndRow;
+        }
+        self
+    }
 }

@@ -14,6 +14,7 @@ use crate::read::{CoverageTable, Ordinal, ScriptType, Status};
 
 mod approximate;
 mod canonical;
+mod implied;
 mod join;
 mod movements;
 mod opening;
@@ -103,6 +104,8 @@ pub struct TokenFacts {
     pub name: Option<String>,
     /// Decimals.
     pub decimals: Option<u8>,
+    /// Whether a source knows that it is not fungible (ERC-721): what its transfers call an amount is an id.
+    pub is_non_fungible: bool,
 }
 
 /// One transaction as a source knows it, with the movements the source tells of.
@@ -114,6 +117,9 @@ pub struct TransactionFacts {
     pub block: u64,
     /// Time of the block, where the source tells it with the transaction.
     pub time: Option<Timestamp>,
+    /// Hash of that block, where the source tells it with the transaction. It is held with the block: two sources that
+    /// place a transaction of one height in different blocks contradict each other.
+    pub block_hash: Option<BlockHash>,
     /// Position in the block.
     pub index: Option<u32>,
     /// Sender, receiver and value, known together or not at all. `None` on UTXO chains.
@@ -136,6 +142,8 @@ pub struct TransactionFacts {
     pub effective_gas_price: Option<Amount>,
     /// The fee itself, where the source tells it rather than gas and price.
     pub fee: Option<Amount>,
+    /// Whether it carries blobs (EIP-4844). Their gas is paid apart, so gas and price alone do not make the fee.
+    pub carries_blobs: bool,
     /// The call data.
     pub input: Option<Vec<u8>>,
     /// First four bytes of the call data, where only they are known.
@@ -162,6 +170,7 @@ impl TransactionFacts {
             hash,
             block,
             time: None,
+            block_hash: None,
             index: None,
             body: None,
             created: None,
@@ -173,6 +182,7 @@ impl TransactionFacts {
             gas_price: None,
             effective_gas_price: None,
             fee: None,
+            carries_blobs: false,
             input: None,
             method_id: None,
             method: None,

@@ -29,7 +29,7 @@ mod error;
 mod snapshot;
 
 pub use cancel::{Cancel, Cancelled};
-pub use error::LedgerError;
+pub use error::{Between, LedgerError};
 pub use memory::{Memory, OverBudget};
 pub use read::Ledger;
 pub use snapshot::Snapshot;

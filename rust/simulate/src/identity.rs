@@ -1,7 +1,7 @@
 //! Names of things on chain: addresses, hashes, contracts. All follow from the seed and a name.
 
 use headwater_ledger::read::ScriptType;
-use headwater_types::address::{UtxoAddress, UtxoPayload, WitnessProgram};
+use headwater_types::address::{UtxoAddress, UtxoPayload, WitnessProgram, contract_address};
 use headwater_types::{Address, Family, Network};
 use sha2::{Digest, Sha256};
 use sha3::Keccak256;
@@ -81,18 +81,7 @@ pub(crate) fn account_bytes(address: &Address) -> [u8; 20] {
 
 /// The contract that a sender's transaction of this nonce creates: `keccak256(rlp([sender, nonce]))[12..]`.
 pub(crate) fn created_contract(sender: &Address, nonce: u64) -> Address {
-    let mut counter: Vec<u8> = nonce.to_be_bytes().into_iter().skip_while(|&byte| byte == 0).collect();
-    if counter.len() != 1 || counter[0] >= 0x80 {
-        let length = u8::try_from(counter.len()).expect("a nonce has at most eight bytes");
-        counter.insert(0, 0x80 + length);
-    }
-    let length = u8::try_from(21 + counter.len()).expect("a nonce has at most eight bytes");
-    let mut list = vec![0xc0 + length, 0x80 + 20];
-    list.extend_from_slice(&account_bytes(sender));
-    list.extend_from_slice(&counter);
-    let mut bytes = [0; 20];
-    bytes.copy_from_slice(&keccak(&list)[12..]);
-    account_of(sender.family(), bytes)
+    account_of(sender.family(), contract_address(&account_bytes(sender), nonce))
 }
 
 /// keccak256.

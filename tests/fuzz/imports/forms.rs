@@ -88,7 +88,7 @@ fn json_is_what_serde_takes_it_for() {
     let words = ["\\ud83d", "\\u0000", "[[[[[[[[", "{\"\":", "1e", "-0", "tru", "\u{2028}", ",]"];
     reader("json").samples(samples).words(words).check(|input| {
         let Some(text) = text(input) else { return Met::Refused };
-        let ours = json::parse(text);
+        let ours = json::parse(text, &headwater_ingest::Bounds::default());
         match (&ours, serde_json::from_str::<serde_json::Value>(text)) {
             (Ok(ours), Ok(theirs)) => same(ours, &theirs),
             (Err(error), theirs) => {

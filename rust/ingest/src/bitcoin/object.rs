@@ -82,7 +82,7 @@ mod tests {
 
     fn bitcoins(text: &str) -> Option<u64> {
         let document = format!("{{\"value\": {text}}}");
-        let value = json::parse(&document).unwrap();
+        let value = json::parse(&document, &crate::Bounds::default()).unwrap();
         Object::whole(&value).bitcoins("value").ok().flatten()
     }
 
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn an_error_names_the_way_to_the_value() {
-        let value = json::parse(r#"{"vout": [{"n": 0}, {"n": "x"}], "time": 1600000000000}"#).unwrap();
+        let value = json::parse(r#"{"vout": [{"n": 0}, {"n": "x"}], "time": 1600000000000}"#, &crate::Bounds::default()).unwrap();
         let whole = Object::whole(&value);
         let outputs = whole.list("vout").unwrap();
         assert_eq!(outputs[1].number("n").unwrap_err().column, "vout[1].n");

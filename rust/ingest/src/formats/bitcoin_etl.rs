@@ -2,7 +2,7 @@
 
 use headwater_ledger::facts::{InputFacts, OutPoint, OutputFacts, TransactionFacts, UtxoFacts};
 use headwater_ledger::read::ScriptType;
-use headwater_types::{Amount, Chain, Network};
+use headwater_types::{Address, Amount, Chain, Network};
 
 use super::bitcoin_json::{block_of, network, transaction_facts, weight_of};
 use super::documents::each_document;
@@ -72,19 +72,10 @@ const COLUMNS: &[&str] = &[
 /// Reads rows of blocks and transactions.
 pub(super) fn read(job: &Job, satoshis: SatoshisOf, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let network = network(sink);
-    let mut told = None;
     each_document(job, COLUMNS, sink, &mut |value, sink| {
         let row = Object::whole(value);
         if row.has("outputs") {
-            let facts = read_transaction(&row, network, satoshis)?;
-            // Rows of transactions name their block too; said once per run of rows.
-            let number = row.needed_number("block_number")?;
-            let (hash, time) = (row.block_hash("block_hash")?, row.time("block_timestamp")?);
-            if let Some(time) = time.filter(|_| told != Some((number, hash))) {
-                sink.block(block_of(number, hash, None, time));
-                told = Some((number, hash));
-            }
-            if let Some(facts) = facts {
+            if let Some(facts) = read_transaction(&row, network, satoshis)? {
                 sink.transaction(facts);
             }
             return Ok::<(), Fault>(());
@@ -126,6 +117,7 @@ fn read_transaction(
     let Some(mut facts) = transaction_facts(network, hash, block, row.time("block_timestamp")?, utxo) else {
         return Ok(None);
     };
+    facts.block_hash = row.block_hash("block_hash")?;
     facts.index = row.small_number("index")?;
     if enriched {
         facts.fee = satoshis(row, "fee")?.map(Amount::from);
@@ -150,11 +142,22 @@ fn read_output(output: &Object<'_>, network: Network, satoshis: SatoshisOf) -> R
     if let ([only], Some(owner)) = (&addresses(output)?[..], facts.owner)
         && !only.starts_with(NO_ADDRESS)
         && address(network, only) != Some(owner)
+        && !is_old_form(only, &owner)
     {
         let expected = format!("{owner}, which owns the script on {network}: is the file of another chain or network?");
         return Err(FieldError::new("outputs.addresses", Some(only), expected));
     }
     Ok(facts)
+}
+
+/// Whether an address of a later witness version is written with the checksum that came before BIP 350, as nodes did
+/// until release 0.21. Its script tells the owner.
+fn is_old_form(text: &str, owner: &Address) -> bool {
+    const BECH32_CHECKSUM: usize = 6;
+    let written = owner.to_string();
+    let without = |text: &str| text.len().checked_sub(BECH32_CHECKSUM).and_then(|end| text.get(..end)).map(str::to_lowercase);
+    let is_bech32 = text.get(..3).is_some_and(|start| ["bc1", "tb1"].contains(&start)) || text.starts_with("bcrt1");
+    is_bech32 && without(text).is_some() && without(text) == without(&written)
 }
 
 fn read_input(input: &Object<'_>, network: Network, satoshis: SatoshisOf) -> Result<InputFacts, FieldError> {
@@ -181,6 +184,8 @@ fn spent(input: &Object<'_>, network: Network, satoshis: SatoshisOf) -> Result<O
         _ => return Ok(None),
     };
     let owner = match &addresses(input)?[..] {
+        // Without the script, an address with the checksum of another witness version tells no owner.
+        [only] if form == ScriptType::Nonstandard && address(network, only).is_none() => None,
         [only] if !only.starts_with(NO_ADDRESS) => {
             let expected = format!("an address of bitcoin {network}");
             let address = address(network, only);

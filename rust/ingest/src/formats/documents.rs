@@ -6,9 +6,6 @@ use crate::source::json::{self, Value};
 use crate::source::{Content, each_parquet_document};
 use crate::{IngestError, Sink};
 
-/// A file that is one document is read whole, up to this length.
-const MAX_DOCUMENT: u64 = 512 << 20;
-
 /// Reads every document of a file, each a row: one per line, or the file as one, or the items of the one list that the
 /// file is. Rows of a Parquet file are documents of the columns named.
 pub(super) fn each_document(
@@ -57,7 +54,7 @@ pub(super) fn each_value(
     handle: &mut dyn FnMut(&Value<'_>, Place, &mut Sink<'_>) -> Result<(), IngestError>,
 ) -> Result<(), IngestError> {
     let input = &job.input;
-    let mut lines = input.lines()?;
+    let mut lines = input.documents()?;
     let mut first = true;
     while let Some((number, line)) = lines.next_line()? {
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -66,15 +63,15 @@ pub(super) fn each_value(
         let place = Place::Line(number);
         let parsed = std::str::from_utf8(line)
             .map_err(|_| FieldError::new("document", Some(&String::from_utf8_lossy(line)), "text in UTF-8"))
-            .and_then(|text| json::parse(text).map_err(|error| not_json(text, &error)));
+            .and_then(|text| json::parse(text, input.bounds()).map_err(|error| not_json(text, &error)));
         match parsed {
             Ok(value) => handle(&value, place, sink)?,
             Err(_) if first && !is_whole(line) => {
                 // Printed over several lines.
                 drop(lines);
-                let content = input.read_whole(MAX_DOCUMENT)?;
-                let text = std::str::from_utf8(&content).map_err(|_| input.damaged(None, "it is no text in UTF-8"))?;
-                return match json::parse(text.trim_start_matches('\u{feff}')) {
+                let content = input.read_document()?;
+                let text = std::str::from_utf8(&content).map_err(|_| input.damaged(None, "it is not text in UTF-8"))?;
+                return match json::parse(text.trim_start_matches('\u{feff}'), input.bounds()) {
                     Ok(value) => handle(&value, place, sink),
                     Err(error) => one(job, place, sink, |_| Err(not_json(text, &error).into())),
                 };

@@ -24,6 +24,7 @@ const COLUMNS: &[&str] = &[
     "blockNumber",
     "timeStamp",
     "hash",
+    "blockHash",
     "nonce",
     "transactionIndex",
     "from",
@@ -157,6 +158,7 @@ impl Export {
         if hash.is_made() {
             return Ok(facts);
         }
+        facts.block_hash = row.block_hash("blockHash", self.chain)?;
         facts.index = row.u32("transactionIndex")?;
         facts.nonce = row.u64("nonce")?;
         facts.gas_limit = row.u64("gas")?;
@@ -214,8 +216,7 @@ impl Export {
             symbol: text("tokenSymbol")?,
             name: text("tokenName")?,
             // A token may claim any number of decimals; one that no amount can have says nothing.
-            decimals: row.text("tokenDecimal")?.and_then(|text| text.parse().ok()),
-        };
+            decimals: row.text("tokenDecimal")?.and_then(|text| text.parse().ok()), is_non_fungible: false };
         if self.tokens.insert(token.clone()) {
             sink.token(token);
         }

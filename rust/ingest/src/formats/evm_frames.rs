@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use headwater_ledger::facts::{AmountOf, Body, Movement, MovementFact, TransactionFacts};
 use headwater_ledger::read::{Ordinal, Status};
-use headwater_types::{Address, Amount, Asset, Timestamp, TxHash};
+use headwater_types::{Address, Amount, Asset, BlockHash, Chain, Timestamp, TxHash};
 
 use super::evm_system::{System, SystemKind};
 use super::told_amount::ToldAmount;
@@ -31,6 +31,7 @@ const INTERLEAVED_ROWS: u64 = 10_000;
 pub(super) struct FrameRow {
     pub(super) block: u64,
     pub(super) time: Option<Timestamp>,
+    pub(super) block_hash: Option<BlockHash>,
     /// The transaction, or its place in the block; neither for rewards and the like.
     pub(super) hash: Option<TxHash>,
     pub(super) index: Option<u32>,
@@ -98,9 +99,12 @@ pub(super) struct Frames {
     file: PathBuf,
     rows: u64,
     gathered: usize,
-    blocks: BTreeMap<u64, BlockFrames>,
-    done: HashSet<u64>,
+    blocks: BTreeMap<BlockKey, BlockFrames>,
+    done: HashSet<BlockKey>,
 }
+
+/// A block: rows of an orphaned one may lie beside those of the block that took its place.
+type BlockKey = (u64, Option<BlockHash>);
 
 impl Frames {
     pub(super) fn new(file: &Path) -> Self {
@@ -110,14 +114,15 @@ impl Frames {
     /// Takes a row in.
     pub(super) fn take(&mut self, row: FrameRow, place: Place, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let block = row.block;
-        if self.done.contains(&block) {
+        let key = (block, row.block_hash);
+        if self.done.contains(&key) {
             let expected = "the rows of one block together: sort the file by block_number";
             return Err(FieldError::new("block_number", Some(&block.to_string()), expected).into());
         }
         if row.kind == FrameKind::Suicide && (row.from.is_none() || row.value.is_none()) {
             sink.warn("self-destructions without addresses and amounts: what they moved is missing");
         }
-        let frames = self.blocks.entry(block).or_default();
+        let frames = self.blocks.entry(key).or_default();
         frames.time = frames.time.or(row.time);
         if let Some(kind) = row.kind.without_transaction() {
             let needed = |column| FieldError::new(column, None, "a value");
@@ -126,16 +131,16 @@ impl Frames {
             frames.system.add(kind, block, (row.from, to), value)?;
         } else {
             let needed = || FieldError::new("transaction_index", None, "a value, where the row names no transaction");
-            let key = match row.hash {
+            let transaction = match row.hash {
                 Some(hash) => Key::Hash(hash),
                 None => Key::Index(row.index.ok_or_else(needed)?),
             };
-            frames.transactions.entry(key).or_default().push(Frame { place, row });
+            frames.transactions.entry(transaction).or_default().push(Frame { place, row });
         }
-        Ok(self.gathered(block, sink)?)
+        Ok(self.gathered(key, sink)?)
     }
 
-    fn gathered(&mut self, block: u64, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+    fn gathered(&mut self, block: BlockKey, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         self.rows += 1;
         self.gathered += 1;
         self.blocks.entry(block).or_default().last_row = self.rows;
@@ -155,15 +160,20 @@ impl Frames {
         self.resolve(rest, sink)
     }
 
-    fn resolve(&mut self, blocks: BTreeMap<u64, BlockFrames>, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        for (block, frames) in blocks {
-            self.done.insert(block);
-            frames.system.hand_over(block, frames.time, sink);
+    fn resolve(&mut self, blocks: BTreeMap<BlockKey, BlockFrames>, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        for ((block, block_hash), frames) in blocks {
+            self.done.insert((block, block_hash));
+            frames.system.hand_over(block, (frames.time, block_hash), sink);
+            let time = match frames.time {
+                Some(time) => Some(time),
+                None => sink.block_time(block)?,
+            };
+            let burns = burns_itself(sink.chain(), block, time);
             for (key, of_transaction) in frames.transactions {
                 if let Some(hash) = self.hash(key, block, &of_transaction, sink)? {
                     let mut facts = TransactionFacts::new(hash, block);
-                    facts.time = frames.time;
-                    transaction(facts, of_transaction, sink);
+                    (facts.time, facts.block_hash) = (frames.time, block_hash);
+                    transaction(facts, of_transaction, burns, sink);
                 }
             }
             sink.boundary()?;
@@ -187,14 +197,36 @@ impl Frames {
     }
 }
 
+/// What becomes of the coins of a contract that destroys itself and names itself as its heir.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ToItself {
+    /// They are gone.
+    Burns,
+    /// They stay (EIP-6780), unless the contract was created by the same transaction.
+    Stays,
+}
+
+/// The rule of a block. EIP-6780 came with Cancun, on Ethereum at a block, on BNB Smart Chain at a time.
+fn burns_itself(chain: Chain, block: u64, time: Option<Timestamp>) -> ToItself {
+    const CANCUN_BLOCK: u64 = 19_426_587;
+    const BSC_CANCUN_SECS: i64 = 1_718_863_500;
+    let is_after = match chain {
+        Chain::BSC => time.is_some_and(|time| time.secs() >= BSC_CANCUN_SECS),
+        _ => block >= CANCUN_BLOCK,
+    };
+    if is_after { ToItself::Stays } else { ToItself::Burns }
+}
+
 /// Judges the frames of one transaction.
-fn transaction(mut facts: TransactionFacts, frames: Vec<Frame>, sink: &mut Sink<'_>) {
+fn transaction(mut facts: TransactionFacts, frames: Vec<Frame>, to_itself: ToItself, sink: &mut Sink<'_>) {
     let told = (frames.first().map_or(Place::Row(0), |frame| frame.place), frames.len());
     let mut frames: Vec<FrameRow> = frames.into_iter().map(|frame| frame.row).collect();
     frames.sort_by(|a, b| a.path.cmp(&b.path));
     facts.index = frames.iter().find_map(|frame| frame.index);
     let mut failed: Option<&[u32]> = None;
     let mut moved: Vec<&FrameRow> = Vec::new();
+    let mut created: Vec<Address> = Vec::new();
+    let is_to_itself = |frame: &FrameRow| frame.kind == FrameKind::Suicide && frame.from == frame.to;
     for frame in &frames {
         let below_failure = failed.is_some_and(|path| frame.path.starts_with(path));
         if !below_failure && frame.failed {
@@ -204,10 +236,14 @@ fn transaction(mut facts: TransactionFacts, frames: Vec<Frame>, sink: &mut Sink<
         if frame.path.is_empty() && frame.kind != FrameKind::Suicide {
             root(frame, &mut facts);
         } else if !fails && moves(frame) {
-            moved.push(frame);
+            let is_new = frame.from.is_some_and(|contract| created.contains(&contract));
+            if !is_to_itself(frame) || to_itself == ToItself::Burns || is_new {
+                moved.push(frame);
+            }
         }
-        if let (FrameKind::Create, false, Some(created)) = (frame.kind, fails, frame.to) {
-            sink.contract(created);
+        if let (FrameKind::Create, false, Some(contract)) = (frame.kind, fails, frame.to) {
+            created.push(contract);
+            sink.contract(contract);
         }
     }
     moved.sort_by_key(|frame| frame.kind == FrameKind::Suicide);
@@ -223,7 +259,7 @@ fn transaction(mut facts: TransactionFacts, frames: Vec<Frame>, sink: &mut Sink<
             kind: MovementFact::Internal,
             ordinal: Ordinal::Indexed(rank),
             from: frame.from,
-            to: frame.to,
+            to: frame.to.filter(|_| !is_to_itself(frame)),
             asset: Asset::Native,
             amount: amount_of(frame),
         })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use headwater_ledger::facts::{Body, TransactionFacts};
 use headwater_ledger::read::Status;
-use headwater_types::{Address, Amount, Timestamp, TxHash};
+use headwater_types::{Address, Amount, BlockHash, Timestamp, TxHash};
 
 use crate::Sink;
 use crate::error::FieldError;
@@ -64,10 +64,15 @@ impl System {
         self.add(SystemKind::Withdrawal, block, (None, to), wei)
     }
 
-    pub(super) fn hand_over(self, block: u64, time: Option<Timestamp>, sink: &mut Sink<'_>) {
+    pub(super) fn hand_over(
+        self,
+        block: u64,
+        (time, block_hash): (Option<Timestamp>, Option<BlockHash>),
+        sink: &mut Sink<'_>,
+    ) {
         for (hash, body) in self.0 {
             let mut facts = TransactionFacts::new(hash, block);
-            facts.time = time;
+            (facts.time, facts.block_hash) = (time, block_hash);
             facts.body = Some(body);
             facts.status = Some(Status::Success);
             sink.transaction(facts);

@@ -70,11 +70,11 @@ impl Format for HolderSnapshot {
         if *has_names {
             each_row(&job.input, &job.content, &columns, sink, row)?;
         } else {
-            each_row_under(&job.input, &job.content, &columns, sink, row)?;
+            each_row_under(&job.input, &columns, sink, row)?;
         }
         if let Some(decimals) = decimals {
             let decimals = Some(decimals);
-            sink.token(TokenFacts { contract, symbol: None, name: None, decimals });
+            sink.token(TokenFacts { contract, symbol: None, name: None, decimals, is_non_fungible: false });
         }
         for part in opening(chain, contract, block, time, balances)? {
             sink.transaction(part);

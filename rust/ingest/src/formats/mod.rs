@@ -13,6 +13,7 @@ mod ethereum_etl;
 mod etherscan;
 mod evm_frames;
 mod evm_logs;
+mod evm_receipt;
 mod evm_rpc;
 mod evm_system;
 mod graphsense_account;

@@ -3,7 +3,7 @@
 use headwater_types::Amount;
 
 use crate::error::FieldError;
-use crate::source::Row;
+use crate::source::{Row, WrittenAmount};
 
 /// An amount, and whether a double is all that is known of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +22,10 @@ impl ToldAmount {
     }
 }
 
-/// An amount written as decimal digits.
+/// An amount written as decimal digits; approximate where it is written as a float of more digits than a double keeps.
 pub(super) fn digits(row: &Row<'_>, column: &str) -> Result<Option<ToldAmount>, FieldError> {
-    Ok(row.amount(column)?.map(ToldAmount::exact))
+    let told = |written: WrittenAmount| ToldAmount { amount: written.amount, is_approximate: written.is_rounded };
+    Ok(row.written_amount(column)?.map(told))
 }
 
 /// An amount that was kept as a double: the one number of at most 15 digits before its zeros that becomes this double, as

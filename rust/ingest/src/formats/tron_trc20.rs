@@ -124,8 +124,7 @@ fn exported(row: &Row<'_>) -> Result<Transfer, FieldError> {
             contract: address("token_id")?,
             symbol: text("token_abbr")?,
             name: text("token_name")?,
-            decimals: row.text("token_decimal")?.and_then(|text| plain_number(&text)),
-        },
+            decimals: row.text("token_decimal")?.and_then(|text| plain_number(&text)), is_non_fungible: false },
     })
 }
 
@@ -155,8 +154,7 @@ fn answered(transfer: &Object<'_>) -> Result<Transfer, FieldError> {
             contract,
             symbol: token.text("symbol").map(str::to_owned),
             name: token.text("name").map(str::to_owned),
-            decimals: token.text("decimals").and_then(plain_number),
-        },
+            decimals: token.text("decimals").and_then(plain_number), is_non_fungible: false },
     })
 }
 

@@ -106,7 +106,7 @@ pub fn list_exchange_rates(path: &Path) -> Result<Listed<FxPoint>, IngestError> 
 }
 
 fn probe(path: &Path) -> Result<Probe, IngestError> {
-    Probe::new(Input::new(path, Options::default().max_line_bytes)?)
+    Probe::new(Input::new(path, &Options::default().bounds)?)
 }
 
 impl<T> Counts for Listed<T> {

@@ -68,9 +68,9 @@ fn list_json(input: &Input, chain: Option<Chain>, assumed: Chain) -> Result<List
         let place = u64::try_from(error.valid_up_to()).ok().map(Place::Byte);
         input.damaged(place, "it is no text in UTF-8")
     })?;
-    let document = json::parse(text.trim_start_matches('\u{feff}')).map_err(|error| {
+    let document = json::parse(text.trim_start_matches('\u{feff}'), input.bounds()).map_err(|error| {
         let place = u64::try_from(error.at).ok().map(Place::Byte);
-        input.damaged(place, error.to_string())
+        input.damaged(place, format!("it is not {error}"))
     })?;
     let is_token = |value: &Value<'_>| value.get("address").is_some() && value.get("symbol").is_some();
     let named: Vec<(Option<&str>, &Value<'_>)>;

@@ -72,9 +72,10 @@ impl Items {
             self.item.extend_from_slice(&bytes[..taken]);
             let last = end.map(|end| bytes[end] == b']');
             self.reader.consume(taken + usize::from(end.is_some()));
-            if self.item.len() > self.input.max_line_bytes() {
-                let what = format!("the item is longer than {} bytes", self.input.max_line_bytes());
-                return Err(self.input.damaged(Some(Place::Row(self.number + 1)), what));
+            let limit = self.input.bounds().line_bytes;
+            if self.item.len() > limit {
+                let place = Some(Place::Row(self.number + 1));
+                return Err(self.input.too_large(place, "item", limit, "--max-line-bytes"));
             }
             let Some(last) = last else { continue };
             let item = self.item.trim_ascii();
@@ -94,12 +95,14 @@ impl Items {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::Bounds;
 
     fn items(content: &str, limit: usize) -> Result<Option<Vec<String>>, IngestError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.json");
         std::fs::write(&path, content).unwrap();
-        let Some(mut items) = Items::of(&Input::new(&path, limit)?)? else { return Ok(None) };
+        let bounds = Bounds { line_bytes: limit, ..Bounds::default() };
+        let Some(mut items) = Items::of(&Input::new(&path, &bounds)?)? else { return Ok(None) };
         let mut found = Vec::new();
         while let Some((number, item)) = items.next_item()? {
             found.push(String::from_utf8(item.to_vec()).unwrap());
@@ -123,6 +126,6 @@ mod tests {
         for cut in ["[{\"a\": 1}", "[{\"a\": 1},", "[", "[\"]"] {
             assert!(items(cut, 100).unwrap_err().to_string().contains("cut off"), "{cut}");
         }
-        assert!(items("[1, \"abcdefghijklm\"]", 10).unwrap_err().to_string().contains("longer than 10"));
+        assert!(items("[1, \"abcdefghijklm\"]", 10).unwrap_err().to_string().contains("longer than 10 bytes; raise --max-line-bytes"));
     }
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, LargeStringArray, RecordBatch};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type, TimeUnit};
+use arrow::datatypes::{DataType, Field, Float64Type, Schema, TimeUnit};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 use polars::prelude::{DataType as PolarsType, StringChunked};
 
@@ -17,14 +18,12 @@ use crate::error::{FieldError, Place, RowError};
 use crate::source::json::Value;
 use crate::source::nested::{Documents, list_column, record_column};
 use crate::source::pages::check_pages;
-use crate::source::row::Header;
+use crate::source::row::{Header, same_name};
 use crate::source::table::{Counts, Handle, one_row};
 use crate::source::{Input, Row};
 
 /// Rows that are held at once.
 const BATCH_ROWS: usize = 8192;
-/// No column of one row group may claim to be larger, in bytes, when it is decompressed.
-const MAX_COLUMN_CHUNK_BYTES: i64 = 1 << 31;
 
 /// Columns of which the first row is looked at: what tells where a file begins and what chain it is of.
 const TELLING: &[&str] = &["block_number", "number", "blockNumber", "chain_id", "block_hash"];
@@ -61,13 +60,15 @@ fn first_row(
     let Some(group) = metadata.row_groups().iter().position(|group| group.num_rows() > 0) else {
         return Ok(Vec::new());
     };
-    let mask = ProjectionMask::columns(builder.parquet_schema(), TELLING.iter().copied());
+    let fields = builder.schema().fields();
+    let telling = fields.iter().map(|field| field.name().as_str()).filter(|name| asked(TELLING, name).is_some());
+    let mask = ProjectionMask::columns(builder.parquet_schema(), telling);
     check_pages(input, &metadata, &mask, [group])?;
     let builder = builder.with_projection(mask).with_row_groups(vec![group]).with_batch_size(1);
     let mut reader = guarded(input, || builder.build())?;
     let Some(batch) = guarded(input, || reader.next().transpose())? else { return Ok(Vec::new()) };
     let Ok((header, text)) = text_columns(&batch) else { return Ok(Vec::new()) };
-    Ok(header.into_iter().map(|(name, place)| (name, text[place].get(0).map(str::to_owned))).collect())
+    Ok(header.iter().map(|(place, name)| (name.to_owned(), text[place].get(0).map(str::to_owned))).collect())
 }
 
 /// Reads the named columns of all rows.
@@ -115,7 +116,17 @@ pub(crate) fn each_parquet_document(
 
 /// Whether a column holds several values a row, which have names of their own.
 fn is_record(kind: &DataType) -> bool {
-    matches!(kind, DataType::Struct(fields) if fields.find("string_value").is_none())
+    match kind {
+        DataType::Struct(fields) => fields.find("string_value").is_none(),
+        DataType::List(item) | DataType::LargeList(item) => matches!(item.data_type(), DataType::Struct(_)),
+        _ => false,
+    }
+}
+
+/// The name under which a column is asked for, in whatever case the file has it.
+fn asked<'n>(columns: &[&'n str], name: &str) -> Option<&'n str> {
+    let exact = columns.iter().find(|column| **column == name);
+    exact.or_else(|| columns.iter().find(|column| same_name(column, name))).copied()
 }
 
 fn unread(input: &Input, row: u64, field: FieldError) -> IngestError {
@@ -132,7 +143,7 @@ fn each_batch(
     let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0).max(1);
     let leaves = builder.parquet_schema().columns().iter().enumerate().filter_map(|(place, leaf)| {
         let parts = leaf.path().parts();
-        let root = parts.first().is_some_and(|root| columns.contains(&root.as_str()));
+        let root = parts.first().is_some_and(|root| asked(columns, root).is_some());
         let unread = parts.len() > 1 && parts.last().is_some_and(|name| UNREAD.contains(&name.as_str()));
         (root && !unread).then_some(place)
     });
@@ -141,12 +152,24 @@ fn each_batch(
     let mut reader = guarded(input, || builder.with_projection(mask).with_batch_size(BATCH_ROWS).build())?;
     let mut number = 0;
     while let Some(batch) = guarded(input, || reader.next().transpose())? {
+        let batch = renamed(&batch, columns);
         handle(&batch)?;
         number += u64::try_from(batch.num_rows()).unwrap_or(0);
         let share = u128::from(input.bytes()) * u128::from(number.min(rows)) / u128::from(rows);
         input.set_done(u64::try_from(share).unwrap_or(u64::MAX));
     }
     Ok(())
+}
+
+/// A batch under the names that its columns are asked for.
+fn renamed(batch: &RecordBatch, columns: &[&str]) -> RecordBatch {
+    let own = |field: &Arc<Field>| match asked(columns, field.name()) {
+        Some(name) if name != field.name() => Arc::new(field.as_ref().clone().with_name(name)),
+        Some(_) | None => Arc::clone(field),
+    };
+    let fields: Vec<Arc<Field>> = batch.schema_ref().fields().iter().map(own).collect();
+    let schema = Arc::new(Schema::new_with_metadata(fields, batch.schema_ref().metadata().clone()));
+    batch.clone().with_schema(schema).unwrap_or_else(|_| batch.clone())
 }
 
 fn open(input: &Input) -> Result<ParquetRecordBatchReaderBuilder<File>, IngestError> {
@@ -175,13 +198,17 @@ fn check_lengths(input: &Input, metadata: &ParquetMetaData) -> Result<(), Ingest
                 let what = format!("column {} of row group {group} lies outside the file", column.column_path());
                 return Err(input.damaged(None, what));
             }
-            if !(0..=MAX_COLUMN_CHUNK_BYTES).contains(&column.uncompressed_size()) {
-                let what = format!(
-                    "column {} of row group {group} claims {} bytes, at most {MAX_COLUMN_CHUNK_BYTES} are read",
-                    column.column_path(),
-                    column.uncompressed_size()
-                );
+            let limit = input.bounds().column_bytes;
+            let Ok(claimed) = usize::try_from(column.uncompressed_size()) else {
+                let what = format!("column {} of row group {group} claims less than no bytes", column.column_path());
                 return Err(input.damaged(None, what));
+            };
+            if claimed > limit {
+                return Err(input.too_large(None, "largest column of a row group", limit, "--max-column-bytes"));
+            }
+            if column.compression() == Compression::LZO {
+                let what = "is Parquet compressed with LZO, which is not read: write it with zstd or snappy".to_owned();
+                return Err(IngestError::Container { path: input.path().to_owned(), what });
             }
         }
     }
@@ -191,13 +218,12 @@ fn check_lengths(input: &Input, metadata: &ParquetMetaData) -> Result<(), Ingest
 /// The columns of a batch as text, in the forms that rows are read from: integers in decimal, times in epoch
 /// seconds, bytes as `0x` hex, nothing for null.
 pub(crate) fn text_columns(batch: &RecordBatch) -> Result<(Header, Vec<StringChunked>), FieldError> {
-    let mut header = Header::new();
+    let header = Header::of(batch.schema_ref().fields().iter().map(|field| field.name().as_str()));
     let mut plain = Vec::new();
     for (field, array) in batch.schema().fields().iter().zip(batch.columns()) {
         let wrong = |expected: &str| FieldError::new(field.name(), Some(&field.data_type().to_string()), expected);
         let column =
             plain_column(array).ok_or_else(|| wrong("a column of text, integers, decimals, booleans or times"))?;
-        header.insert(field.name().clone(), plain.len());
         plain.push((field.name().clone(), column, true));
     }
     let as_row = |error: String| FieldError::new("row", None, error);

@@ -6,30 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::container::{Compression, GzipMembers, open_zip};
+use super::layout::Layout;
+use super::{Bounds, Lines};
 use crate::IngestError;
 use crate::error::Place;
-use crate::source::Lines;
 
-/// How a file is compressed, told from its first bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
-    /// Not at all.
-    None,
-    /// gzip, several members included.
-    Gzip,
-    /// bzip2, several streams included.
-    Bzip2,
-}
-
-impl Compression {
-    fn of(magic: &[u8]) -> Self {
-        match magic {
-            [0x1f, 0x8b, ..] => Self::Gzip,
-            [b'B', b'Z', b'h', b'1'..=b'9', ..] => Self::Bzip2,
-            _ => Self::None,
-        }
-    }
-}
+const DOCUMENT_BYTES: &str = "--max-document-bytes";
 
 /// A file to be read.
 #[derive(Debug, Clone)]
@@ -37,19 +20,44 @@ pub struct Input {
     path: PathBuf,
     bytes: u64,
     compression: Compression,
-    max_line_bytes: usize,
+    bounds: Bounds,
+    layout: Layout,
     done: Arc<AtomicU64>,
 }
 
 impl Input {
-    pub(crate) fn new(path: &Path, max_line_bytes: usize) -> Result<Self, IngestError> {
+    pub(crate) fn new(path: &Path, bounds: &Bounds) -> Result<Self, IngestError> {
         let failed = |source| IngestError::Io { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(failed)?;
         let bytes = file.metadata().map_err(failed)?.len();
         let mut magic = Vec::new();
         (&mut file).take(4).read_to_end(&mut magic).map_err(failed)?;
-        let compression = Compression::of(&magic);
-        Ok(Self { path: path.to_owned(), bytes, compression, max_line_bytes, done: Arc::default() })
+        let (path, bounds, layout) = (path.to_owned(), bounds.clone(), Layout::default());
+        let mut input =
+            Self { path, bytes, compression: Compression::None, bounds, layout, done: Arc::default() };
+        // The bytes of block files mean nothing before their key is applied.
+        if !input.is_block_file() {
+            input.compression = Compression::of(&magic);
+        }
+        Ok(input)
+    }
+
+    /// Whether it is named as a node names its files of blocks and undo data, and their key.
+    pub(crate) fn is_block_file(&self) -> bool {
+        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let number = |kind: &str| name.strip_prefix(kind).and_then(|rest| rest.strip_suffix(".dat"));
+        let numbered = ["blk", "rev"].into_iter().find_map(number);
+        name == "xor.dat" || numbered.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+    }
+
+    /// The same file with rows of text that are divided in this way.
+    pub(crate) fn with_layout(&self, layout: Layout) -> Self {
+        Self { layout, ..self.clone() }
+    }
+
+    /// How its rows of text are divided.
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
     }
 
     /// The file.
@@ -62,7 +70,7 @@ impl Input {
     #[must_use]
     pub fn name(&self) -> String {
         let name = self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let plain = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".bz2"));
+        let plain = Compression::ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
         plain.map(str::to_owned).unwrap_or(name)
     }
 
@@ -78,10 +86,10 @@ impl Input {
         self.compression
     }
 
-    /// The longest line that is read.
+    /// How large its parts may be.
     #[must_use]
-    pub fn max_line_bytes(&self) -> usize {
-        self.max_line_bytes
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
     }
 
     /// How many bytes of it were read so far, as they lie on disk.
@@ -101,12 +109,19 @@ impl Input {
     pub fn open(&self) -> Result<Box<dyn Read + Send>, IngestError> {
         self.done.store(0, Ordering::Relaxed);
         let file = self.file()?;
-        let counted = Counted { inner: file, done: Arc::clone(&self.done) };
-        let buffered = BufReader::with_capacity(1 << 17, counted);
+        let counted = |file: File| {
+            let counted = Counted { inner: file, done: Arc::clone(&self.done) };
+            BufReader::with_capacity(1 << 17, counted)
+        };
         Ok(match self.compression {
-            Compression::None => Box::new(buffered),
-            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered)),
-            Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered)),
+            Compression::None => Box::new(counted(file)),
+            Compression::Gzip => Box::new(GzipMembers::new(counted(file))),
+            Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(counted(file))),
+            Compression::Zstd => {
+                let decoder = zstd::stream::read::Decoder::with_buffer(counted(file));
+                Box::new(decoder.map_err(|error| self.io(error))?)
+            }
+            Compression::Zip => open_zip(file, |file| Box::new(counted(file))).map_err(|error| self.io(error))?,
         })
     }
 
@@ -123,7 +138,24 @@ impl Input {
     /// # Errors
     /// When the file cannot be opened.
     pub fn lines(&self) -> Result<Lines, IngestError> {
-        Ok(Lines::new(self.clone(), self.open()?))
+        Ok(Lines::new(self.clone(), self.open()?, (self.bounds.line_bytes, "--max-line-bytes")))
+    }
+
+    /// The same where each line is a document of its own.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub(crate) fn documents(&self) -> Result<Lines, IngestError> {
+        Ok(Lines::new(self.clone(), self.open()?, (self.bounds.document_bytes, DOCUMENT_BYTES)))
+    }
+
+    /// The whole decompressed content as one document.
+    ///
+    /// # Errors
+    /// When it is longer than a document may be, damaged, or cannot be read.
+    pub(crate) fn read_document(&self) -> Result<Vec<u8>, IngestError> {
+        let limit = self.bounds.document_bytes;
+        self.read_up_to(limit as u64)?.ok_or_else(|| self.too_large(None, "document", limit, DOCUMENT_BYTES))
     }
 
     /// The whole decompressed content, when it is not longer than `limit` bytes.
@@ -131,12 +163,14 @@ impl Input {
     /// # Errors
     /// When it is longer, damaged, or cannot be read.
     pub fn read_whole(&self, limit: u64) -> Result<Vec<u8>, IngestError> {
+        let longer = || self.damaged(None, format!("it is longer than the {limit} bytes that are read whole"));
+        self.read_up_to(limit)?.ok_or_else(longer)
+    }
+
+    fn read_up_to(&self, limit: u64) -> Result<Option<Vec<u8>>, IngestError> {
         let mut content = Vec::new();
         self.open()?.take(limit.saturating_add(1)).read_to_end(&mut content).map_err(|error| self.io(error))?;
-        if u64::try_from(content.len()).unwrap_or(u64::MAX) > limit {
-            return Err(self.damaged(None, format!("it is longer than the {limit} bytes that are read whole")));
-        }
-        Ok(content)
+        Ok((u64::try_from(content.len()).unwrap_or(u64::MAX) <= limit).then_some(content))
     }
 
     /// The first decompressed bytes, at most `limit`, as far as they can be read.
@@ -156,11 +190,29 @@ impl Input {
     pub fn io(&self, error: io::Error) -> IngestError {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => self.damaged(None, "it ends too early: it was cut off"),
+            io::ErrorKind::Unsupported => {
+                IngestError::Container { path: self.path.clone(), what: error.to_string() }
+            }
             io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
-                self.damaged(None, error.to_string())
+                let kind = match self.compression {
+                    Compression::None => String::new(),
+                    packed => format!("as {} data: ", packed.name()),
+                };
+                self.damaged(None, format!("{kind}{error}"))
             }
             _ => IngestError::Io { path: self.path.clone(), source: error },
         }
+    }
+
+    /// An error that says a part of the file is larger than it may be, and which option raises the bound.
+    pub(crate) fn too_large(
+        &self,
+        place: Option<Place>,
+        part: &'static str,
+        limit: usize,
+        option: &'static str,
+    ) -> IngestError {
+        IngestError::TooLarge { path: self.path.clone(), place, part, limit, option }
     }
 
     /// An error that says the file is damaged.

@@ -5,10 +5,7 @@
 
 use std::borrow::Cow;
 
-/// How deep values may be nested: call traces are trees, each call two levels deeper.
-const MAX_DEPTH: usize = 512;
-/// How many values one document may hold.
-const MAX_VALUES: usize = 4_000_000;
+use super::Bounds;
 
 /// A JSON value that borrows from its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,23 +66,23 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Why a text is no JSON.
+/// Why a text is not a JSON document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no JSON at byte {at}: expected {expected}")]
+#[error("JSON with {expected} at byte {at}")]
 pub struct JsonError {
     /// Where, in bytes from the start of the text.
     pub at: usize,
     /// What was expected there.
-    pub expected: &'static str,
+    pub expected: String,
 }
 
 /// Reads one document.
 ///
 /// # Errors
-/// When the text is not exactly one JSON value, is nested deeper than 512, or holds more than four million values.
-pub fn parse(text: &str) -> Result<Value<'_>, JsonError> {
-    let mut parser = Parser { text, at: 0, values: 0, lenient: false };
-    let value = parser.value(0)?;
+/// When the text is not exactly one JSON value, is nested deeper or holds more values than the bounds allow.
+pub fn parse<'a>(text: &'a str, bounds: &Bounds) -> Result<Value<'a>, JsonError> {
+    let mut parser = Parser { text, at: 0, values: 0, lenient: false, bounds };
+    let value = parser.value()?;
     parser.blanks();
     if parser.at == text.len() { Ok(value) } else { Err(parser.error("the end of the document")) }
 }
@@ -93,19 +90,42 @@ pub fn parse(text: &str) -> Result<Value<'_>, JsonError> {
 /// Reads what can be read of a document that may be cut off, and ignores what follows it: members that are complete
 /// are kept.
 pub(crate) fn parse_beginning(text: &str) -> Option<Value<'_>> {
-    Parser { text, at: 0, values: 0, lenient: true }.value(0).ok()
+    Parser { text, at: 0, values: 0, lenient: true, bounds: &Bounds::default() }.value().ok()
 }
 
-struct Parser<'a> {
+struct Parser<'a, 'b> {
     text: &'a str,
     at: usize,
     values: usize,
     lenient: bool,
+    bounds: &'b Bounds,
 }
 
-impl<'a> Parser<'a> {
-    fn error(&self, expected: &'static str) -> JsonError {
-        JsonError { at: self.at, expected }
+/// A list or an object of which the end was not read yet. Documents are nested deeper than a call stack is safe for.
+enum Open<'a> {
+    List(Vec<Value<'a>>),
+    Object { members: Vec<(Cow<'a, str>, Value<'a>)>, name: Cow<'a, str> },
+}
+
+impl<'a> Open<'a> {
+    fn take(&mut self, value: Value<'a>) {
+        match self {
+            Self::List(items) => items.push(value),
+            Self::Object { members, name } => members.push((std::mem::take(name), value)),
+        }
+    }
+
+    fn close(self) -> Value<'a> {
+        match self {
+            Self::List(items) => Value::List(items),
+            Self::Object { members, .. } => Value::Object(members),
+        }
+    }
+}
+
+impl<'a> Parser<'a, '_> {
+    fn error(&self, expected: impl Into<String>) -> JsonError {
+        JsonError { at: self.at, expected: expected.into() }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -118,7 +138,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn take(&mut self, byte: u8, expected: &'static str) -> Result<(), JsonError> {
+    fn take(&mut self, byte: u8, expected: &str) -> Result<(), JsonError> {
         if self.peek() == Some(byte) {
             self.at += 1;
             Ok(())
@@ -127,8 +147,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn word(&mut self, word: &'static str, value: Value<'a>) -> Result<Value<'a>, JsonError> {
-        if self.text[self.at..].starts_with(word) {
+    fn word(&mut self, word: &str, value: Value<'a>) -> Result<Value<'a>, JsonError> {
+        if self.text.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
             self.at += word.len();
             Ok(value)
         } else {
@@ -136,81 +156,99 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value<'a>, JsonError> {
-        self.values += 1;
-        if self.values > MAX_VALUES {
-            return Err(self.error("at most four million values"));
-        }
-        if depth > MAX_DEPTH {
-            return Err(self.error("values nested at most 512 deep"));
-        }
-        self.blanks();
-        match self.peek() {
-            Some(b'{') => self.object(depth),
-            Some(b'[') => self.list(depth),
-            Some(b'"') => self.string().map(Value::Text),
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.word("true", Value::Bool(true)),
-            Some(b'f') => self.word("false", Value::Bool(false)),
-            Some(b'n') => self.word("null", Value::Null),
-            _ => Err(self.error("a value")),
+    /// Text of the document between two bytes that are ASCII, or stand beside one.
+    fn between(&self, start: usize, end: usize) -> Result<&'a str, JsonError> {
+        self.text.get(start..end).ok_or_else(|| self.error("whole characters"))
+    }
+
+    fn value(&mut self) -> Result<Value<'a>, JsonError> {
+        let mut open: Vec<Open<'a>> = Vec::new();
+        match self.value_into(&mut open) {
+            Err(_) if self.lenient && !open.is_empty() => {
+                let innermost = open.pop().map(Open::close);
+                let whole = open.into_iter().rev().fold(innermost, |inner, mut outer| {
+                    outer.take(inner?);
+                    Some(outer.close())
+                });
+                whole.ok_or_else(|| self.error("a value"))
+            }
+            outcome => outcome,
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<Value<'a>, JsonError> {
-        self.at += 1;
-        let mut members = Vec::new();
-        match self.members(depth, &mut members) {
-            Err(error) if !self.lenient => Err(error),
-            _ => Ok(Value::Object(members)),
-        }
-    }
-
-    fn members(&mut self, depth: usize, members: &mut Vec<(Cow<'a, str>, Value<'a>)>) -> Result<(), JsonError> {
-        self.blanks();
-        if self.peek() == Some(b'}') {
-            self.at += 1;
-            return Ok(());
-        }
+    /// Reads a value; what was opened and not closed is left in `open` on an error.
+    fn value_into(&mut self, open: &mut Vec<Open<'a>>) -> Result<Value<'a>, JsonError> {
         loop {
+            self.values += 1;
+            if self.values > self.bounds.document_values {
+                let most = self.bounds.document_values;
+                return Err(self.error(format!("at most {most} values; raise --max-document-values")));
+            }
+            if open.len() > self.bounds.document_depth {
+                let most = self.bounds.document_depth;
+                return Err(self.error(format!("values nested at most {most} deep; raise --max-document-depth")));
+            }
             self.blanks();
-            let name = self.string()?;
+            let mut value = match self.peek() {
+                Some(b'{') => {
+                    self.at += 1;
+                    self.blanks();
+                    if self.peek() == Some(b'}') {
+                        self.at += 1;
+                        Value::Object(Vec::new())
+                    } else {
+                        open.push(Open::Object { members: Vec::new(), name: Cow::Borrowed("") });
+                        self.name_into(open)?;
+                        continue;
+                    }
+                }
+                Some(b'[') => {
+                    self.at += 1;
+                    self.blanks();
+                    if self.peek() == Some(b']') {
+                        self.at += 1;
+                        Value::List(Vec::new())
+                    } else {
+                        open.push(Open::List(Vec::new()));
+                        continue;
+                    }
+                }
+                Some(b'"') => self.string().map(Value::Text)?,
+                Some(b'-' | b'0'..=b'9') => self.number()?,
+                Some(b't') => self.word("true", Value::Bool(true))?,
+                Some(b'f') => self.word("false", Value::Bool(false))?,
+                Some(b'n') => self.word("null", Value::Null)?,
+                _ => return Err(self.error("a value")),
+            };
+            // Ends everything that ends behind this value.
+            loop {
+                let Some(innermost) = open.last_mut() else { return Ok(value) };
+                innermost.take(value);
+                let (end, expected) = match innermost {
+                    Open::List(_) => (b']', "',' or ']'"),
+                    Open::Object { .. } => (b'}', "',' or '}'"),
+                };
+                self.blanks();
+                if self.peek() == Some(b',') {
+                    self.at += 1;
+                    self.blanks();
+                    self.name_into(open)?;
+                    break;
+                }
+                self.take(end, expected)?;
+                value = open.pop().map_or(Value::Null, Open::close);
+            }
+        }
+    }
+
+    /// Reads the name of the next member, where the innermost value is an object.
+    fn name_into(&mut self, open: &mut [Open<'a>]) -> Result<(), JsonError> {
+        if let Some(Open::Object { name, .. }) = open.last_mut() {
+            *name = self.string()?;
             self.blanks();
             self.take(b':', "':'")?;
-            members.push((name, self.value(depth + 1)?));
-            self.blanks();
-            if self.peek() == Some(b',') {
-                self.at += 1;
-            } else {
-                return self.take(b'}', "',' or '}'");
-            }
         }
-    }
-
-    fn list(&mut self, depth: usize) -> Result<Value<'a>, JsonError> {
-        self.at += 1;
-        let mut items = Vec::new();
-        match self.items(depth, &mut items) {
-            Err(error) if !self.lenient => Err(error),
-            _ => Ok(Value::List(items)),
-        }
-    }
-
-    fn items(&mut self, depth: usize, items: &mut Vec<Value<'a>>) -> Result<(), JsonError> {
-        self.blanks();
-        if self.peek() == Some(b']') {
-            self.at += 1;
-            return Ok(());
-        }
-        loop {
-            items.push(self.value(depth + 1)?);
-            self.blanks();
-            if self.peek() == Some(b',') {
-                self.at += 1;
-            } else {
-                return self.take(b']', "',' or ']'");
-            }
-        }
+        Ok(())
     }
 
     fn number(&mut self) -> Result<Value<'a>, JsonError> {
@@ -230,7 +268,7 @@ impl<'a> Parser<'a> {
             }
             self.digits()?;
         }
-        Ok(Value::Number(&self.text[start..self.at]))
+        Ok(Value::Number(self.between(start, self.at)?))
     }
 
     fn digits(&mut self) -> Result<(), JsonError> {
@@ -249,7 +287,7 @@ impl<'a> Parser<'a> {
         loop {
             match self.peek() {
                 Some(b'"') => {
-                    let rest = &self.text[plain..self.at];
+                    let rest = self.between(plain, self.at)?;
                     self.at += 1;
                     return Ok(match owned {
                         Some(mut text) => {
@@ -260,8 +298,8 @@ impl<'a> Parser<'a> {
                     });
                 }
                 Some(b'\\') => {
-                    let text = owned.get_or_insert_default();
-                    text.push_str(&self.text[plain..self.at]);
+                    let rest = self.between(plain, self.at)?;
+                    owned.get_or_insert_default().push_str(rest);
                     self.at += 1;
                     let character = self.escape()?;
                     owned.get_or_insert_default().push(character);
@@ -296,7 +334,7 @@ impl<'a> Parser<'a> {
             // A lone second half stands for nothing: the mark of a broken character takes its place.
             return Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));
         }
-        if !self.text[self.at..].starts_with("\\u") {
+        if !self.text.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(b"\\u")) {
             return Ok(char::REPLACEMENT_CHARACTER);
         }
         self.at += 2;
@@ -317,6 +355,10 @@ impl<'a> Parser<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(text: &str) -> Result<Value<'_>, JsonError> {
+        super::parse(text, &Bounds::default())
+    }
 
     #[test]
     fn numbers_stay_the_text_they_were_written_as() {
@@ -355,6 +397,18 @@ mod tests {
         ] {
             assert!(parse(text).is_err(), "{text:.20}");
         }
+    }
+
+    #[test]
+    fn depth_and_number_of_values_are_bounded() {
+        let bounds = Bounds { document_depth: 3, document_values: 6, ..Bounds::default() };
+        let error = |text: &str| super::parse(text, &bounds).unwrap_err().to_string();
+        assert!(super::parse("[[[1]]]", &bounds).is_ok());
+        assert!(error("[[[[1]]]]").contains("nested at most 3 deep; raise --max-document-depth"));
+        assert!(error("[1,2,3,4,5,6]").contains("at most 6 values; raise --max-document-values"));
+        // A call tree of the greatest depth that the EVM allows, each call two levels deeper, inside an answer.
+        let deep = format!("{}1{}", "{\"calls\":[".repeat(1_024), "]}".repeat(1_024));
+        assert!(parse(&format!("{{\"result\":[{{\"result\":{deep}}}]}}")).is_ok());
     }
 
     #[test]

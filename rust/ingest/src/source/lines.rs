@@ -12,11 +12,14 @@ pub struct Lines {
     reader: BufReader<Box<dyn Read + Send>>,
     line: Vec<u8>,
     number: u64,
+    limit: usize,
+    /// The option that raises the limit.
+    option: &'static str,
 }
 
 impl Lines {
-    pub(crate) fn new(input: Input, reader: Box<dyn Read + Send>) -> Self {
-        Self { input, reader: BufReader::with_capacity(1 << 16, reader), line: Vec::new(), number: 0 }
+    pub(crate) fn new(input: Input, reader: Box<dyn Read + Send>, (limit, option): (usize, &'static str)) -> Self {
+        Self { input, reader: BufReader::with_capacity(1 << 16, reader), line: Vec::new(), number: 0, limit, option }
     }
 
     /// The next line without its end, and its number from 1; `None` at the end of the file. A byte order mark before
@@ -26,7 +29,7 @@ impl Lines {
     /// When the file is damaged or cut off, or the line is longer than the limit of the input.
     pub fn next_line(&mut self) -> Result<Option<(u64, &[u8])>, IngestError> {
         self.line.clear();
-        let limit = u64::try_from(self.input.max_line_bytes()).unwrap_or(u64::MAX);
+        let limit = u64::try_from(self.limit).unwrap_or(u64::MAX);
         let mut bounded = (&mut self.reader).take(limit.saturating_add(1));
         let count = bounded.read_until(b'\n', &mut self.line).map_err(|error| self.input.io(error))?;
         if count == 0 {
@@ -39,8 +42,7 @@ impl Lines {
                 self.line.pop();
             }
         } else if u64::try_from(count).unwrap_or(u64::MAX) > limit {
-            let what = format!("the line is longer than {limit} bytes");
-            return Err(self.input.damaged(Some(Place::Line(self.number)), what));
+            return Err(self.input.too_large(Some(Place::Line(self.number)), "line", self.limit, self.option));
         }
         let line = if self.number == 1 { without_mark(&self.line) } else { &self.line };
         Ok(Some((self.number, line)))

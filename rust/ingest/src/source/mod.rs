@@ -1,11 +1,13 @@
 //! Files on the way in: found, decompressed, probed, and read as lines or rows in bounded memory.
 
 mod array;
+mod bounds;
 mod columnar;
-mod decimal;
+mod container;
 mod discover;
 mod input;
 pub mod json;
+mod layout;
 mod lines;
 mod nested;
 mod object;
@@ -13,15 +15,20 @@ mod pages;
 mod probe;
 mod row;
 mod table;
+mod written;
 
 pub(crate) use columnar::{each_parquet_document, text_columns};
-pub(crate) use decimal::plain_decimal;
 pub use discover::discover;
 pub(crate) use discover::{Origin, discover_with_origin};
-pub use input::{Compression, Input};
+pub use bounds::Bounds;
+pub use container::Compression;
+pub use input::Input;
 pub use lines::Lines;
 pub(crate) use object::Object;
 pub use probe::{Content, Probe};
 pub use row::Row;
-pub(crate) use row::{Names, hex_bytes, plain_number, time_of};
+pub(crate) use row::Names;
 pub(crate) use table::{Counts, each_row, each_row_under};
+pub(crate) use written::{
+    WrittenAmount, hex_bytes, list_items, plain_decimal, plain_number, time_of, truth, whole_number, written_amount,
+};

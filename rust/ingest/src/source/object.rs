@@ -4,7 +4,7 @@ use headwater_types::{Address, Amount, BlockHash, Chain, Timestamp, TxHash};
 
 use crate::error::FieldError;
 use crate::source::json::Value;
-use crate::source::{hex_bytes, plain_number};
+use crate::source::{hex_bytes, plain_number, truth, whole_number};
 
 /// An object inside a document, and the way to it.
 pub(crate) struct Object<'v> {
@@ -68,9 +68,9 @@ impl<'v> Object<'v> {
     }
 
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
-        match self.value.get(name) {
-            Some(Value::Bool(flag)) => Some(*flag),
-            _ => None,
+        match self.value.get(name)? {
+            Value::Bool(flag) => Some(*flag),
+            value => truth(value.text()?),
         }
     }
 
@@ -99,7 +99,7 @@ impl<'v> Object<'v> {
     }
 
     pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, FieldError> {
-        self.read(name, "an unsigned whole number of at most 64 bits", plain_number)
+        self.read(name, "an unsigned whole number of at most 64 bits", whole_number)
     }
 
     pub(crate) fn needed_number(&self, name: &str) -> Result<u64, FieldError> {
@@ -107,7 +107,7 @@ impl<'v> Object<'v> {
     }
 
     pub(crate) fn small_number(&self, name: &str) -> Result<Option<u32>, FieldError> {
-        self.read(name, "an unsigned whole number of at most 32 bits", plain_number)
+        self.read(name, "an unsigned whole number of at most 32 bits", whole_number)
     }
 
     /// A counter as nodes write it: `0x` hex, or a plain number.
@@ -117,7 +117,7 @@ impl<'v> Object<'v> {
         {
             Some(digits) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => u64::from_str_radix(digits, 16).ok(),
             Some(_) => None,
-            None => plain_number(text),
+            None => whole_number(text),
         })
     }
 

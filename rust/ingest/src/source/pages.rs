@@ -71,6 +71,10 @@ fn expansion(codec: Compression) -> i64 {
         Compression::GZIP(_) => 1032,
         // A block of 128 KiB takes 4.
         Compression::ZSTD(_) => 1 << 15,
+        // A byte of a length stands for 255 bytes.
+        Compression::LZ4 | Compression::LZ4_RAW => 256,
+        // A block of 16 MiB takes less than 16.
+        Compression::BROTLI(_) => 1 << 21,
         // Not read at all.
         _ => i64::MAX,
     }

@@ -6,7 +6,9 @@ use headwater_types::text::{SHOWN, shortened};
 
 use crate::IngestError;
 use crate::source::lines::without_mark;
-use crate::source::{Compression, Input, columnar, json, table};
+use crate::source::layout::Layout;
+use crate::source::row::same_name;
+use crate::source::{Compression, Input, columnar, container, json};
 
 /// How much of a file is looked at.
 const HEAD: u64 = 1 << 20;
@@ -50,6 +52,8 @@ impl Probe {
             let beginning = columnar::parquet_beginning(&probe.input)?;
             (probe.columns, probe.first, probe.floats) = (beginning.columns, beginning.first, beginning.floats);
             probe.content = Content::Parquet;
+        } else if probe.input.is_block_file() {
+            // Hidden by a key, its bytes look like anything.
         } else if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = probe.head[..] {
             return Err(IngestError::Encoding { path: probe.path().to_owned(), found: "UTF-16" });
         } else {
@@ -85,24 +89,28 @@ impl Probe {
     }
 
     fn look_for_csv(&mut self) {
-        if self.content != Content::Binary || self.head.contains(&0) {
+        if self.content != Content::Binary {
             return;
         }
         let Some(text) = self.text() else { return };
-        let header = text.lines().next().unwrap_or_default();
-        let content = if header.contains('\t') && !header.contains([',', '"']) { Content::Tsv } else { Content::Csv };
-        let mut reader = table::rows(&content).from_reader(text.as_bytes());
+        let layout = Layout::of(text);
+        let text = (0..layout.preamble).fold(text, |text, _| text.split_once('\n').map_or("", |(_, rest)| rest));
+        let mut reader = layout.reader().from_reader(text.as_bytes());
         let mut records = reader.records().map_while(Result::ok);
-        let Some(header) = records.next().filter(|header| header.len() > 1) else { return };
+        let is_header = |header: &csv::StringRecord| {
+            header.len() > 1 && !header.iter().any(|name| name.contains(|letter: char| letter.is_control()))
+        };
+        let Some(header) = records.next().filter(is_header) else { return };
         let first = records.next();
         self.first = (0..header.len())
             .map(|column| {
-                let value = first.as_ref().and_then(|record| record.get(column));
+                let value = first.as_ref().and_then(|record| record.get(column)).map(str::trim);
                 value.filter(|value| !value.is_empty()).map(str::to_owned)
             })
             .collect();
-        self.columns = header.iter().map(str::to_owned).collect();
-        self.content = content;
+        self.columns = header.iter().map(|name| name.trim().to_owned()).collect();
+        self.content = if layout.quotes { Content::Csv } else { Content::Tsv };
+        self.input = self.input.with_layout(layout);
     }
 
     /// The file.
@@ -136,27 +144,30 @@ impl Probe {
         &self.columns
     }
 
-    /// Whether it has all of these columns.
+    /// Whether it has all of these columns, in whatever case their names are.
     #[must_use]
     pub fn has(&self, columns: &[&str]) -> bool {
-        columns.iter().all(|wanted| self.columns.iter().any(|column| column == wanted))
+        columns.iter().all(|wanted| self.columns.iter().any(|column| same_name(column, wanted)))
     }
 
     /// Whether a column of a Parquet file holds doubles.
     #[must_use]
     pub fn is_float(&self, column: &str) -> bool {
-        self.floats.iter().any(|name| name == column)
+        self.floats.iter().any(|name| same_name(name, column))
     }
 
     /// The value of a column in the first row, where the head shows it; of a Parquet file only what tells block and chain.
     #[must_use]
     pub fn first(&self, column: &str) -> Option<&str> {
-        let place = self.columns.iter().position(|name| name == column)?;
+        let place = self.columns.iter().position(|name| same_name(name, column))?;
         self.first.get(place)?.as_deref()
     }
 
     /// What is said of a file that no format knows.
     pub(crate) fn seen(&self) -> String {
+        if let (Content::Binary, Some(what)) = (&self.content, container::unread(&self.head)) {
+            return what.to_owned();
+        }
         let columns = || {
             let shown: Vec<_> = self.columns.iter().take(8).map(String::as_str).collect();
             shortened(&shown.join(", "), SHOWN)

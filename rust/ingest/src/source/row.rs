@@ -1,17 +1,51 @@
 //! One row of a table, whatever the table is written in, and its values by column name.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use headwater_types::{Address, Amount, BlockHash, Chain, Family, Timestamp, TxHash};
 use polars::prelude::StringChunked;
 
+use super::written::{WrittenAmount, hex_bytes, time_of, truth, whole_number, written_amount};
 use crate::error::{FieldError, Place};
 use crate::source::Object;
 use crate::source::json::Value;
 
-/// Where each column of a table stands.
-pub(crate) type Header = HashMap<String, usize>;
+/// The names of the columns of a table, in order. A name is found in whatever case it is written.
+#[derive(Debug, Default)]
+pub(crate) struct Header(Vec<String>);
+
+impl Header {
+    pub(crate) fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
+        Self(names.into_iter().map(str::to_owned).collect())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Where a column stands: the last one of this name, else the last one that differs in case only.
+    fn place(&self, column: &str) -> Option<usize> {
+        let mut alike = None;
+        for (place, name) in self.0.iter().enumerate().rev() {
+            if same_name(name, column) {
+                if name == column {
+                    return Some(place);
+                }
+                alike = alike.or(Some(place));
+            }
+        }
+        alike
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.0.iter().map(String::as_str).enumerate()
+    }
+}
+
+/// Whether two names differ in case at most.
+pub(crate) fn same_name(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other)
+}
 
 /// Other names of columns: the name that is asked for, and the one that the file has.
 pub(crate) type Names<'a> = &'a [(&'a str, &'a str)];
@@ -65,8 +99,8 @@ impl<'a> Row<'a> {
     pub(crate) fn has(&self, column: &str) -> bool {
         let column = own_name(self.names, column);
         match &self.cells {
-            Cells::Csv { header, .. } | Cells::Frame { header, .. } => header.contains_key(column),
-            Cells::Json(value) => value.members().iter().any(|(name, _)| name == column),
+            Cells::Csv { header, .. } | Cells::Frame { header, .. } => header.place(column).is_some(),
+            Cells::Json(value) => value.members().iter().any(|(name, _)| same_name(name, column)),
         }
     }
 
@@ -74,14 +108,15 @@ impl<'a> Row<'a> {
     /// the column or the value is missing.
     ///
     /// # Errors
-    /// When the value is no UTF-8 text, or a nested object.
+    /// When the value is not UTF-8 text, holds a NUL character, or is a nested object.
     pub fn text(&self, column: &str) -> Result<Option<Cow<'a, str>>, FieldError> {
         let column = own_name(self.names, column);
         let text =
             match &self.cells {
-                Cells::Csv { record, header } => match header.get(column).and_then(|place| record.get(*place)) {
-                    Some(bytes) => Some(Cow::Borrowed(std::str::from_utf8(bytes).map_err(|_| {
-                        FieldError::new(column, Some(&String::from_utf8_lossy(bytes)), "text in UTF-8")
+                Cells::Csv { record, header } => match header.place(column).and_then(|place| record.get(place)) {
+                    Some(bytes) => Some(Cow::Borrowed(plain_text(bytes).ok_or_else(|| {
+                        let expected = "text in UTF-8 without NUL characters";
+                        FieldError::new(column, Some(&String::from_utf8_lossy(bytes)), expected)
                     })?)),
                     None => None,
                 },
@@ -90,7 +125,7 @@ impl<'a> Row<'a> {
                     None => None,
                 },
                 Cells::Frame { columns, header, row } => {
-                    header.get(column).and_then(|place| columns[*place].get(*row)).map(Cow::Borrowed)
+                    header.place(column).and_then(|place| columns[place].get(*row)).map(Cow::Borrowed)
                 }
             };
         // `\N` is how dumps of column stores write a missing value.
@@ -138,7 +173,7 @@ impl<'a> Row<'a> {
     /// When the value is no unsigned number of 64 bits.
     pub fn u64(&self, column: &str) -> Result<Option<u64>, FieldError> {
         let given = self.given.filter(|(name, _)| *name == column).map(|(_, number)| number);
-        Ok(self.read(column, "an unsigned whole number of at most 64 bits", plain_number)?.or(given))
+        Ok(self.read(column, "an unsigned whole number of at most 64 bits", whole_number)?.or(given))
     }
 
     /// A small counter.
@@ -146,23 +181,47 @@ impl<'a> Row<'a> {
     /// # Errors
     /// When the value is no unsigned number of 32 bits.
     pub fn u32(&self, column: &str) -> Result<Option<u32>, FieldError> {
-        self.read(column, "an unsigned whole number of at most 32 bits", plain_number)
+        self.read(column, "an unsigned whole number of at most 32 bits", whole_number)
     }
 
-    /// A time: epoch seconds, or a date and time of day as exports write it.
+    /// A truth value.
+    ///
+    /// # Errors
+    /// When the value is neither true nor false.
+    pub fn truth(&self, column: &str) -> Result<Option<bool>, FieldError> {
+        self.read(column, "1 or true, 0 or false", truth)
+    }
+
+    /// A time: a number of seconds (or milli-, micro- or nanoseconds) since 1970, or a date and time of day as exports
+    /// write it.
     ///
     /// # Errors
     /// When the value is neither.
     pub fn time(&self, column: &str) -> Result<Option<Timestamp>, FieldError> {
-        self.read(column, "epoch seconds (at most 12 digits), or a date and time of day in UTC", time_of)
+        self.read(column, "epoch seconds, or a date and a time of day", time_of)
     }
 
-    /// An amount in the smallest unit.
+    /// An amount in the smallest unit, which must be exact.
+    ///
+    /// # Errors
+    /// When the value is no unsigned whole number of at most 256 bits, or a float that may have lost digits.
+    pub fn amount(&self, column: &str) -> Result<Option<Amount>, FieldError> {
+        match self.written_amount(column)? {
+            Some(WrittenAmount { is_rounded: true, .. }) => {
+                let text = self.text(column)?;
+                let expected = "all digits of the amount: a float keeps 15 of them";
+                Err(FieldError::new(own_name(self.names, column), text.as_deref(), expected))
+            }
+            written => Ok(written.map(|written| written.amount)),
+        }
+    }
+
+    /// An amount in the smallest unit, and whether it may have lost digits.
     ///
     /// # Errors
     /// When the value is no unsigned whole number of at most 256 bits.
-    pub fn amount(&self, column: &str) -> Result<Option<Amount>, FieldError> {
-        self.read(column, "an unsigned whole number of at most 256 bits", |text| Amount::parse_raw(text).ok())
+    pub(crate) fn written_amount(&self, column: &str) -> Result<Option<WrittenAmount>, FieldError> {
+        self.read(column, "an unsigned whole number of at most 256 bits", written_amount)
     }
 
     /// An address of the chain.
@@ -172,10 +231,11 @@ impl<'a> Row<'a> {
     pub fn address(&self, column: &str, chain: Chain) -> Result<Option<Address>, FieldError> {
         self.read(column, &format!("an address of {chain}"), |text| match chain.family() {
             // As the Ethereum interface of a TRON node writes it: without the prefix byte.
-            Family::Tron if text.len() == 42 && text.starts_with("0x") => {
-                Address::parse(chain, &format!("41{}", &text[2..])).ok()
-            }
-            Family::Evm | Family::Tron | Family::Utxo => Address::parse(chain, text).ok(),
+            Family::Tron => match text.strip_prefix("0x") {
+                Some(digits) if digits.len() == 40 => Address::parse(chain, &format!("41{digits}")).ok(),
+                Some(_) | None => Address::parse(chain, text).ok(),
+            },
+            Family::Evm | Family::Utxo => Address::parse(chain, text).ok(),
         })
     }
 
@@ -204,19 +264,20 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A time as the row of a table tells it.
-pub(crate) fn time_of(text: &str) -> Option<Timestamp> {
-    if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        let secs: i64 = plain_number(text)?;
-        return (secs < 1_000_000_000_000).then_some(Timestamp::new(secs));
-    }
-    // A bare number with a sign would be a time too, and a bare date would lose the time of day.
-    text.contains(':').then(|| text.parse().ok()).flatten().filter(|time: &Timestamp| time.secs() >= 0)
+/// A field of a text file: blanks around it are no part of it.
+fn plain_text(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    (!bytes.contains(&0)).then(|| text.trim_matches([' ', '\t']))
 }
 
-/// A member of a document; a dot leads into a record.
+/// A member of a document, in whatever case its name is; a dot leads into a record.
 fn member<'v>(value: &'v Value<'v>, column: &str) -> Option<&'v Value<'v>> {
-    value.get(column).or_else(|| {
+    let alike = || {
+        let mut members = value.members().iter().rev();
+        let found = members.find(|(name, _)| same_name(name, column)).map(|(_, value)| value);
+        found.filter(|value| **value != Value::Null)
+    };
+    value.get(column).or_else(alike).or_else(|| {
         let (record, rest) = column.split_once('.')?;
         member(value.get(record)?, rest)
     })
@@ -225,21 +286,6 @@ fn member<'v>(value: &'v Value<'v>, column: &str) -> Option<&'v Value<'v>> {
 /// The name that a file has for a column.
 fn own_name<'n>(names: Names<'n>, column: &'n str) -> &'n str {
     names.iter().find(|(asked, _)| *asked == column).map_or(column, |(_, own)| *own)
-}
-
-/// Bytes written as `0x` hex.
-pub(crate) fn hex_bytes(text: &str) -> Option<Vec<u8>> {
-    let digits = text.strip_prefix("0x")?;
-    if digits.len() % 2 != 0 {
-        return None;
-    }
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    digits.as_bytes().chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
-}
-
-/// A number of digits alone: no sign, blank or exponent.
-pub(crate) fn plain_number<T: std::str::FromStr>(text: &str) -> Option<T> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 fn json_text<'a>(column: &str, value: &'a Value<'a>) -> Result<Cow<'a, str>, FieldError> {

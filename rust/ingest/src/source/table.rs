@@ -32,7 +32,7 @@ pub(crate) fn each_row<C: Counts>(
     handle: impl Handle<C>,
 ) -> Result<(), IngestError> {
     match content {
-        Content::Csv | Content::Tsv => each_csv_row(input, content, &[], sink, handle),
+        Content::Csv | Content::Tsv => each_csv_row(input, &[], sink, handle),
         Content::Json => each_json_row(input, sink, handle),
         Content::Parquet => columnar::each_parquet_row(input, columns, sink, handle),
         Content::Empty => Ok(()),
@@ -43,12 +43,11 @@ pub(crate) fn each_row<C: Counts>(
 /// Reads all rows of a file of text that has no header, under these names.
 pub(crate) fn each_row_under<C: Counts>(
     input: &Input,
-    content: &Content,
     names: &[&str],
     sink: &mut C,
     handle: impl Handle<C>,
 ) -> Result<(), IngestError> {
-    each_csv_row(input, content, names, sink, handle)
+    each_csv_row(input, names, sink, handle)
 }
 
 /// Counts one row, hands it on, and deals with what is wrong with it.
@@ -66,42 +65,35 @@ pub(crate) fn one_row<C: Counts>(
     }
 }
 
-/// How rows of text are parted into fields.
-pub(super) fn rows(content: &Content) -> csv::ReaderBuilder {
-    let mut rows = csv::ReaderBuilder::new();
-    rows.has_headers(false).flexible(true);
-    if *content == Content::Tsv {
-        rows.delimiter(b'\t').quoting(false);
-    }
-    rows
-}
-
 fn each_csv_row<C: Counts>(
     input: &Input,
-    content: &Content,
     names: &[&str],
     sink: &mut C,
     mut handle: impl Handle<C>,
 ) -> Result<(), IngestError> {
     let allowed = Arc::new(AtomicU64::new(0));
-    let margin = u64::try_from(input.max_line_bytes()).unwrap_or(u64::MAX).saturating_add(1 << 17);
+    let limit = input.bounds().line_bytes;
+    let margin = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1 << 17);
     allowed.store(margin, Ordering::Relaxed);
-    let mut text =
-        Guarded { inner: input.open()?, read: 0, allowed: Arc::clone(&allowed), limit: input.max_line_bytes() };
+    let mut text = Guarded { inner: input.open()?, read: 0, allowed: Arc::clone(&allowed) };
     let mark = Bom::skip(&mut text).map_err(|error| input.io(error))?;
-    let mut reader = rows(content).buffer_capacity(1 << 16).from_reader(mark.chain(text));
-    let mut header: Header = names.iter().enumerate().map(|(place, name)| ((*name).to_owned(), place)).collect();
+    let layout = input.layout();
+    let mut text = mark.chain(text);
+    skip_lines(&mut text, layout.preamble).map_err(|error| input.io(error))?;
+    let mut reader = layout.reader().buffer_capacity(1 << 16).from_reader(text);
+    let mut header = Header::of(names.iter().copied());
     let mut width = names.len();
     let mut record = csv::ByteRecord::new();
+    let in_file = |line: u64| line.saturating_add(layout.preamble);
     loop {
         match reader.read_byte_record(&mut record) {
             Ok(true) => {}
             Ok(false) => return Ok(()),
             Err(error) => {
-                let line = error.position().map_or_else(|| reader.position().line(), csv::Position::line);
+                let line = in_file(error.position().map_or_else(|| reader.position().line(), csv::Position::line));
                 return Err(match error.into_kind() {
                     csv::ErrorKind::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-                        input.damaged(Some(Place::Line(line)), error.to_string())
+                        input.too_large(Some(Place::Line(line)), ROW, limit, "--max-line-bytes")
                     }
                     csv::ErrorKind::Io(error) => input.io(error),
                     other => input.damaged(Some(Place::Line(line)), format!("{other:?}")),
@@ -112,10 +104,10 @@ fn each_csv_row<C: Counts>(
         if header.is_empty() {
             let names = names_in(&record);
             width = names.len();
-            header = names.into_iter().enumerate().map(|(place, name)| (name, place)).collect();
+            header = Header::of(names.iter().map(String::as_str));
             continue;
         }
-        let line = record.position().map_or(0, csv::Position::line);
+        let line = in_file(record.position().map_or(0, csv::Position::line));
         let row = Row::csv(&record, &header, line);
         one_row(input, &row, sink, &mut |row: &Row<'_>, sink: &mut C| {
             if record.len() != width {
@@ -125,6 +117,18 @@ fn each_csv_row<C: Counts>(
             handle(row, sink)
         })?;
     }
+}
+
+/// What a row that does not end is called: the usual cause is in it.
+const ROW: &str = "row (is a quote left open?)";
+
+/// Passes over so many lines.
+fn skip_lines(text: &mut impl Read, count: u64) -> io::Result<()> {
+    let mut byte = [0];
+    for _ in 0..count {
+        while text.read(&mut byte)? > 0 && byte != *b"\n" {}
+    }
+    Ok(())
 }
 
 /// The names in a header. Some exporters write a second one, the numbers of the columns, behind it without a break:
@@ -164,7 +168,7 @@ fn one_document<C: Counts>(
     handle: &mut impl Handle<C>,
 ) -> Result<(), IngestError> {
     let parsed = match std::str::from_utf8(line) {
-        Ok(text) => json::parse(text).map_err(|error| FieldError::new("row", Some(text), error.to_string())),
+        Ok(text) => json::parse(text, input.bounds()).map_err(|error| FieldError::new("row", Some(text), error.to_string())),
         Err(_) => Err(FieldError::new("row", Some(&String::from_utf8_lossy(line)), "text in UTF-8")),
     };
     let value = match parsed {
@@ -188,14 +192,12 @@ struct Guarded {
     inner: Box<dyn Read + Send>,
     read: u64,
     allowed: Arc<AtomicU64>,
-    limit: usize,
 }
 
 impl Read for Guarded {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.read > self.allowed.load(Ordering::Relaxed) {
-            let what = format!("the row is longer than {} bytes (is a quote left open?)", self.limit);
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+            return Err(io::ErrorKind::FileTooLarge.into());
         }
         let count = self.inner.read(buffer)?;
         self.read += u64::try_from(count).unwrap_or(0);

@@ -39,7 +39,7 @@ fn rows(path: &Path) -> Vec<Source> {
     if path.to_string_lossy().contains(".json") {
         let text = String::from_utf8(bytes).unwrap();
         let row = |line: &str| {
-            let document = json::parse(line).unwrap();
+            let document = json::parse(line, &headwater_ingest::Bounds::default()).unwrap();
             let members = document.members().iter();
             members.filter_map(|(name, value)| Some((name.clone().into_owned(), plain(value)?))).collect()
         };

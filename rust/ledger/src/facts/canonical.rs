@@ -194,6 +194,8 @@ impl Canonical for TransactionFacts {
             hash,
             block,
             time,
+            // Part of the block.
+            block_hash: _,
             index,
             body,
             created,
@@ -205,6 +207,7 @@ impl Canonical for TransactionFacts {
             gas_price,
             effective_gas_price,
             fee,
+            carries_blobs,
             input,
             method_id,
             method,
@@ -227,6 +230,9 @@ impl Canonical for TransactionFacts {
         gas_price.write(out);
         effective_gas_price.write(out);
         fee.write(out);
+        if *carries_blobs {
+            carries_blobs.write(out);
+        }
         input.write(out);
         method_id.write(out);
         method.write(out);
@@ -263,10 +269,13 @@ impl Canonical for BlockFacts {
 
 impl Canonical for TokenFacts {
     fn write(&self, out: &mut Vec<u8>) {
-        let Self { contract, symbol, name, decimals } = self;
+        let Self { contract, symbol, name, decimals, is_non_fungible } = self;
         contract.write(out);
         symbol.write(out);
         name.write(out);
         decimals.write(out);
+        if *is_non_fungible {
+            is_non_fungible.write(out);
+        }
     }
 }

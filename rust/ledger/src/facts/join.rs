@@ -4,7 +4,8 @@
 //! the join fails and says where. Where it succeeds it is commutative, associative and idempotent, so the order and
 //! the number of sources do not matter. Three kinds of statement are no facts of the chain but wordings of a source,
 //! and never in conflict: the name of a method, the reason of a failure, and what is said of a token. Of two wordings
-//! the longer one stands, of equally long ones the greater; of two numbers of decimals the greater.
+//! the longer one stands, of equally long ones the greater; of two numbers of decimals the greater. What facts imply is
+//! joined as if it were stated.
 //!
 //! An exact amount takes the place of an approximate one that agrees with it, and of two approximate ones that agree
 //! the smaller one stands.
@@ -13,14 +14,14 @@
 //! and another a non-fungible one is non-fungible, whatever amount it carries.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 
-use headwater_types::Chain;
+use headwater_types::{BlockHash, Chain};
 
 use super::approximate::{Stated, reconciled};
 use super::movements::{Told, join_movements, settle};
 use super::{AmountOf, BlockFacts, Body, InputFacts, LogFacts, TokenFacts, TransactionFacts, UtxoFacts};
-use crate::LedgerError;
+use crate::error::{Between, LedgerError};
 use crate::read::Result;
 
 impl TransactionFacts {
@@ -38,6 +39,7 @@ impl TransactionFacts {
         if self.block != other.block {
             return Err(at.conflict("block", &self.block, &other.block));
         }
+        let block_hash = at.same_block("block hash", self.block_hash, other.block_hash)?;
         // Where lists of holders differ, the rows that do say more than the digests of the lists.
         let (movements, mut approximate) = join_movements(
             &at,
@@ -51,10 +53,11 @@ impl TransactionFacts {
         if body.is_some_and(|(_, is_approximate)| is_approximate) {
             approximate.insert(AmountOf::Value);
         }
-        Ok(Self {
+        let joined = Self {
             hash: self.hash,
             block: self.block,
             time: at.same("time", self.time, other.time)?,
+            block_hash,
             index: at.same("index", self.index, other.index)?,
             body: body.map(|(body, _)| body),
             created: at.same("created contract", self.created, other.created)?,
@@ -66,6 +69,7 @@ impl TransactionFacts {
             gas_price: at.same("gas price", self.gas_price, other.gas_price)?,
             effective_gas_price: at.same("effective gas price", self.effective_gas_price, other.effective_gas_price)?,
             fee: at.same("fee", self.fee, other.fee)?,
+            carries_blobs: self.carries_blobs || other.carries_blobs,
             input: at.same("input", self.input.map(Bytes), other.input.map(Bytes))?.map(|bytes| bytes.0),
             method_id: at.same("method id", self.method_id, other.method_id)?,
             method: wording(self.method, other.method),
@@ -73,14 +77,16 @@ impl TransactionFacts {
             logs: join_logs(&at, self.logs, other.logs)?,
             utxo: join_utxo(&at, self.utxo, other.utxo)?,
             approximate,
-        })
+        };
+        joined.with_implied(&at, chain)
     }
 
     /// Puts facts that need no join into canonical form where they stand, and tells whether that was all they needed;
     /// the others are for [`TransactionFacts::canonical`].
-    pub(crate) fn settle(&mut self) -> bool {
+    pub(crate) fn settle(&mut self, chain: Chain) -> bool {
         self.logs.sort_by_key(|log| log.index);
         self.approximate.is_empty()
+            && !self.lacks_implied(chain)
             && settle(&mut self.movements)
             && self.logs.array_windows().all(|[a, b]| a.index != b.index)
     }
@@ -102,7 +108,7 @@ impl TransactionFacts {
         }
         (self.movements, self.approximate) = (movements, approximate);
         self.logs = join_logs(&at, self.logs, Vec::new())?;
-        Ok(self)
+        self.with_implied(&at, chain)
     }
 }
 
@@ -118,15 +124,13 @@ impl BlockFacts {
         assert_eq!(self.number, other.number, "only facts of one block can be joined");
         let id = || self.number.to_string();
         let at = Place { chain, what: "block", id: &id };
+        // Two blocks of one height differ in all of it: the hash says it best.
+        let hash = at.same_block("hash", self.hash, other.hash)?;
         if self.time != other.time {
-            return Err(at.conflict("time", &self.time.to_string(), &other.time.to_string()));
+            return Err(at.contradiction("time", &self.time, &other.time));
         }
-        Ok(Self {
-            number: self.number,
-            hash: at.same("hash", self.hash, other.hash)?,
-            parent: at.same("parent", self.parent, other.parent)?,
-            time: self.time,
-        })
+        let parent = at.same_block("parent", self.parent, other.parent)?;
+        Ok(Self { number: self.number, hash, parent, time: self.time })
     }
 }
 
@@ -144,6 +148,7 @@ impl TokenFacts {
             symbol: wording(self.symbol, other.symbol),
             name: wording(self.name, other.name),
             decimals: self.decimals.max(other.decimals),
+            is_non_fungible: self.is_non_fungible || other.is_non_fungible,
         }
     }
 }
@@ -169,14 +174,40 @@ impl Place<'_> {
         }
     }
 
+    /// The hash of a block that either states, written as the chain writes it.
+    fn same_block(
+        &self,
+        field: &'static str,
+        held: Option<BlockHash>,
+        offered: Option<BlockHash>,
+    ) -> Result<Option<BlockHash>> {
+        match (held, offered) {
+            (Some(held), Some(offered)) if held != offered => {
+                let family = self.chain.family();
+                Err(self.contradiction(field, &held.display(family), &offered.display(family)))
+            }
+            (held, offered) => Ok(held.or(offered)),
+        }
+    }
+
     pub(super) fn conflict(&self, field: &'static str, held: &dyn Debug, offered: &dyn Debug) -> LedgerError {
+        self.contradiction(field, &shown(held), &shown(offered))
+    }
+
+    /// A conflict of values that are written for people.
+    pub(super) fn contradiction<H, O>(&self, field: &'static str, held: &H, offered: &O) -> LedgerError
+    where
+        H: Display + ?Sized,
+        O: Display + ?Sized,
+    {
         LedgerError::Conflict {
             chain: self.chain,
             what: self.what,
             id: (self.id)(),
             field,
-            held: shown(held),
-            offered: shown(offered),
+            held: held.to_string(),
+            offered: offered.to_string(),
+            between: Between::Rows,
         }
     }
 }

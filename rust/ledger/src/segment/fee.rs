@@ -5,10 +5,14 @@ use headwater_types::Amount;
 use crate::facts::{TransactionFacts, UtxoFacts};
 
 /// The fee of a transaction, where it is known: as stated, or gas used times the price paid (the named one where the
-/// paid one is not known), or inputs less outputs once all outputs spent are known. A coinbase pays none.
+/// paid one is not known), or inputs less outputs once all outputs spent are known. A coinbase pays none. A transaction
+/// that carries blobs pays for their gas too, so gas and price alone do not tell its fee.
 #[must_use]
 pub fn fee_of(transaction: &TransactionFacts) -> Option<Amount> {
     let by_gas = || {
+        if transaction.carries_blobs {
+            return None;
+        }
         let price = transaction.effective_gas_price.or(transaction.gas_price)?;
         price.checked_mul(Amount::from(transaction.gas_used?))
     };

@@ -10,6 +10,7 @@ use bytemuck::{Pod, Zeroable};
 use super::knots::Knot;
 use super::marks::Marks;
 use super::pack::PackedSections;
+use crate::facts::TokenFacts;
 
 /// A section by name and element type.
 pub(crate) struct Section<T> {
@@ -182,6 +183,8 @@ pub(super) mod head {
     pub(in super::super) const COINBASE: u32 = 1 << 6;
     /// The value is approximate.
     pub(in super::super) const APPROXIMATE: u32 = 1 << 7;
+    /// It carries blobs.
+    pub(in super::super) const BLOBS: u32 = 1 << 8;
 }
 
 /// Bits of a stored movement.
@@ -229,6 +232,13 @@ pub(super) mod account {
 
 /// No decimals are known.
 pub(super) const NO_DECIMALS: u16 = u16::MAX;
+/// A token that is not fungible, which has no decimals.
+pub(super) const NON_FUNGIBLE: u16 = u16::MAX - 1;
+
+/// Decimals of a token as they are stored: a token that is not fungible has none.
+pub(super) fn stored_decimals(token: &TokenFacts) -> u16 {
+    if token.is_non_fungible { NON_FUNGIBLE } else { token.decimals.map_or(NO_DECIMALS, u16::from) }
+}
 
 pub(super) const SUMMARY: Section<Summary> = Section::new("summary");
 pub(super) const COUNTS: Section<Counts> = Section::new("counts");

@@ -394,6 +394,7 @@ impl Ledger for Snapshot {
                     symbol: smaller(held.symbol, facts.symbol),
                     name: smaller(held.name, facts.name),
                     decimals: smaller(held.decimals, facts.decimals),
+                    is_non_fungible: held.is_non_fungible || facts.is_non_fungible,
                 },
             });
         }

@@ -6,14 +6,18 @@ use crate::facts::{Batch, BlockFacts, TransactionFacts};
 use crate::read::Result;
 use crate::segment::hash_prefix;
 
-/// The blocks that a batch states, and those whose time a transaction of it states, by number.
+/// The blocks that a batch states, and those whose time a transaction of it states, with the hash it states, by number.
 pub(super) fn offered_blocks(batch: &Batch, chain: Chain) -> Result<Vec<BlockFacts>> {
     let implied = batch.transactions.iter().filter_map(|transaction| {
-        transaction.time.map(|time| BlockFacts { number: transaction.block, hash: None, parent: None, time })
+        let (number, hash) = (transaction.block, transaction.block_hash);
+        transaction.time.map(|time| BlockFacts { number, hash, parent: None, time })
     });
     // Transactions of one block mostly follow each other and say the same.
     let mut last = None;
-    let implied = implied.filter(|block| last.replace((block.number, block.time)) != Some((block.number, block.time)));
+    let implied = implied.filter(|block| {
+        let said = Some((block.number, block.hash, block.time));
+        std::mem::replace(&mut last, said) != said
+    });
     let mut offered: Vec<BlockFacts> = batch.blocks.iter().cloned().chain(implied).collect();
     offered.sort_by_key(|block| block.number);
     let mut joined: Vec<BlockFacts> = Vec::with_capacity(offered.len());
@@ -52,7 +56,7 @@ pub(super) fn joined(mut offered: Vec<TransactionFacts>, chain: Chain) -> Result
     }
     let mut unsettled: Vec<(TxHash, usize)> = Vec::new();
     for (place, facts) in offered.iter_mut().enumerate() {
-        if !facts.settle() {
+        if !facts.settle(chain) {
             unsettled.push((facts.hash, place));
         }
     }

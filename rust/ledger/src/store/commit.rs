@@ -20,6 +20,7 @@ use super::rebuild::{self, Edits};
 use crate::facts::{Batch, BlockFacts, TokenFacts, TransactionFacts};
 use crate::read::Result;
 use crate::segment::{SegmentInput, Source};
+use crate::error::Between;
 use crate::{Cancel, LedgerError};
 
 /// Where facts go that are not held yet.
@@ -173,7 +174,7 @@ impl<'a> Plan<'a> {
         let mut joined = copies.first().map(|(_, copy)| copy.clone());
         if let Some(offered) = offered {
             joined = Some(match joined {
-                Some(held) => held.join(&offered, self.chain)?,
+                Some(held) => held.join(&offered, self.chain).map_err(LedgerError::with_the_store)?,
                 None => offered,
             });
         }
@@ -202,6 +203,8 @@ impl<'a> Plan<'a> {
             };
             of_block = Some((facts.block, time));
             facts.time = Some(time);
+            // From here on it is the block's.
+            facts.block_hash = None;
         }
         let outputs = Outputs::of(self.parts, &offered, cancel)?;
         let hashes: Vec<TxHash> = by_hash.iter().map(|&place| offered[place].hash).collect();
@@ -255,7 +258,7 @@ impl<'a> Plan<'a> {
         let stored = self.parts[place].segment.facts(row)?.canonical(self.chain)?;
         let mut held = stored.clone();
         self.complete(&mut held, outputs)?;
-        let joined = held.join(offered, self.chain)?;
+        let joined = held.join(offered, self.chain).map_err(LedgerError::with_the_store)?;
         let is_enriched = joined != stored;
         *(if is_enriched { &mut self.report.enriched } else { &mut self.report.unchanged }) += 1;
         if is_enriched {
@@ -303,6 +306,7 @@ impl<'a> Plan<'a> {
                     field: "amount of a spent output",
                     held: output.amount.to_string(),
                     offered: spent.amount.to_string(),
+                    between: Between::StoreAndRow,
                 });
             }
             input.spent = Some(output);

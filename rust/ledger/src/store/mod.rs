@@ -9,6 +9,7 @@ mod change;
 mod claims;
 mod commit;
 mod contents;
+mod contradictions;
 mod digest;
 pub mod disk;
 mod feed;
@@ -31,6 +32,7 @@ mod writer;
 
 pub(crate) use feed::FeedState;
 
+pub use contradictions::{Contradiction, Offered};
 pub use memory::{MemoryStore, in_memory};
 pub use reader::Store;
 pub use report::{

@@ -18,7 +18,7 @@ use super::listed::Listed;
 use super::manifest::{self, Manifest, OpenParts};
 use super::merge::{Merging, Outcome};
 use super::sidecars::Wanted;
-use super::{CommitReport, CompactReport, ImportVersion, Merges};
+use super::{CommitReport, CompactReport, Contradiction, ImportVersion, Merges};
 use crate::facts::Batch;
 use crate::feed::{Feed, FeedLimits, StoreId};
 use crate::market::{FxPoint, PricePoint, TokenListing};
@@ -114,6 +114,16 @@ impl Writer {
         let merges = if merged.is_ok() { Merges::Done } else { Merges::Postponed };
         let written_bytes = self.contents.written_bytes - before;
         Ok(CommitReport { generation: self.contents.generation, written_bytes, merges, ..report })
+    }
+
+    /// Takes out of a batch what contradicts what is held or what the batch says before, with the claims that do not hold
+    /// without it, so that the rest can be committed. Of statements that contradict each other the one that is held
+    /// stands, else the first.
+    ///
+    /// # Errors
+    /// When what is held cannot be read.
+    pub fn set_contradictions_aside(&self, batch: &mut Batch, cancel: &Cancel) -> Result<Vec<Contradiction>> {
+        self.contents.set_contradictions_aside(batch, cancel)
     }
 
     /// Adds a version of token listings and gives its number.

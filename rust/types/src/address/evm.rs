@@ -43,6 +43,21 @@ pub(super) fn checksum_digits(bytes: &[u8; 20]) -> String {
         .collect()
 }
 
+/// The contract that a sender creates with a nonce: the last 20 bytes of the Keccak-256 hash of the RLP list of both.
+pub(super) fn created(sender: &[u8; 20], nonce: u64) -> [u8; 20] {
+    const LIST: u8 = 0xc0;
+    const TEXT: u8 = 0x80;
+    let mut counter: Vec<u8> = nonce.to_be_bytes().into_iter().skip_while(|&byte| byte == 0).collect();
+    if counter.len() != 1 || counter[0] >= TEXT {
+        let length = u8::try_from(counter.len()).expect("a nonce has at most eight bytes");
+        counter.insert(0, TEXT + length);
+    }
+    let length = u8::try_from(21 + counter.len()).expect("a nonce has at most eight bytes");
+    let list = [&[LIST + length, TEXT + 20][..], sender, &counter].concat();
+    let hash: [u8; 32] = Keccak256::digest(list).into();
+    *hash.last_chunk().expect("a hash is longer than an address")
+}
+
 /// What the case of the letters says about 40 hex digits.
 pub(super) fn checksum_of(digits: &str, bytes: &[u8; 20]) -> Checksum {
     let has = |case: fn(&u8) -> bool| digits.as_bytes().iter().any(case);

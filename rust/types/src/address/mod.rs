@@ -103,6 +103,18 @@ pub enum Checksum {
     None,
 }
 
+/// The contract that an account of an EVM chain creates by a transaction with this nonce (yellow paper, section 7).
+///
+/// ```
+/// let sender = [0x6a, 0xc7, 0xea, 0x33, 0xf8, 0x83, 0x1e, 0xa9, 0xdc, 0xc5, 0x33, 0x93, 0xaa, 0xa8, 0x8b, 0x25, 0xa7, 0x85, 0xdb, 0xf0];
+/// let contract = headwater_types::Address::Evm(headwater_types::address::contract_address(&sender, 0));
+/// assert_eq!(contract.to_string(), "0xcd234a471b72ba2f1ccf0a70fcaba648a5eecd8d");
+/// ```
+#[must_use]
+pub fn contract_address(sender: &[u8; 20], nonce: u64) -> [u8; 20] {
+    evm::created(sender, nonce)
+}
+
 /// What EIP-55 says about the text of an EVM address: nothing when all letters have one case, or when the text is no
 /// `0x` and 40 hex digits.
 ///

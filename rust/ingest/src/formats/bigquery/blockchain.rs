@@ -45,7 +45,7 @@ const COLUMNS: &[&str] = &[
     "from_address", "to_address", "value", "value_lossless", "gas", "gas_price", "input", "status", "gas_used",
     "effective_gas_price", "contract_address", "log_index", "address", "topics", "data", "event_index", "event_type",
     "event_hash", "token_id", "quantity", "trace_type", "trace_address", "action", "result", "error", "removed",
-    "withdrawals",
+    "withdrawals", "transaction_type", "max_fee_per_blob_gas", "blob_gas_used", "blob_gas_price",
 ];
 
 impl Format for BigQueryBlockchain {
@@ -94,7 +94,8 @@ impl Format for BigQueryBlockchain {
 /// bytes of zeros, but for one in sixteen million.
 pub(super) fn height_in(hash: &str) -> Option<u64> {
     let digits = hash.strip_prefix("0x").unwrap_or(hash);
-    (digits.len() == 64 && digits.starts_with("000000")).then(|| u64::from_str_radix(digits.get(..16)?, 16).ok())?
+    let height = digits.get(..16).filter(|_| digits.len() == 64 && digits.starts_with("000000"))?;
+    u64::from_str_radix(height, 16).ok()
 }
 
 /// The names of a table; on TRON without those that mean something else there.
@@ -118,7 +119,8 @@ fn amount(row: &Row<'_>, column: &str) -> Result<Option<ToldAmount>, FieldError>
 
 fn one(table: &Table, reader: &mut Reader, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
     let chain = sink.chain();
-    if row.text("removed")?.as_deref() == Some("true") {
+    if row.truth("removed")? == Some(true) {
+        sink.omit("logs that a reorganisation removed");
         return Ok(());
     }
     match table.kind {
@@ -153,6 +155,7 @@ fn token_transfer(row: &Row<'_>, chain: Chain) -> Result<Option<(TransactionFact
     let hash = needed(row.transaction("transaction_hash", chain)?, "transaction_hash")?;
     let mut head = TransactionFacts::new(hash, needed(row.u64("block_number")?, "block_number")?);
     head.time = row.time("block_timestamp")?;
+    head.block_hash = row.block_hash("block_hash", chain)?;
     head.index = row.u32("transaction_index")?;
     let quantity = needed(row.amount("quantity")?, "quantity")?;
     let (kind, amount) = match row.text("event_type")?.as_deref() {
@@ -204,6 +207,7 @@ fn frame(row: &Row<'_>, chain: Chain) -> Result<FrameRow, FieldError> {
     Ok(FrameRow {
         block: needed(row.u64("block_number")?, "block_number")?,
         time: row.time("block_timestamp")?,
+        block_hash: row.block_hash("block_hash", chain)?,
         hash: row.transaction("transaction_hash", chain)?,
         index: row.u32("transaction_index")?,
         path: path(row)?,

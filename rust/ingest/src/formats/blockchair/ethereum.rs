@@ -118,6 +118,7 @@ impl Reading {
         let path = path(row)?;
         let value = needed(row.amount("value")?, "value")?;
         let frame = FrameRow {
+            block_hash: None,
             block: facts.block,
             time: facts.time,
             hash: Some(facts.hash),
@@ -159,8 +160,7 @@ impl Reading {
             contract,
             symbol: text("token_symbol")?,
             name: text("token_name")?,
-            decimals: row.text("token_decimals")?.and_then(|text| text.parse().ok()),
-        };
+            decimals: row.text("token_decimals")?.and_then(|text| text.parse().ok()), is_non_fungible: false };
         if self.tokens.insert(token.clone()) {
             sink.token(token);
         }

@@ -66,7 +66,8 @@ pub(super) const COLUMNS: &[&str] = &[
     "value", "value_binary", "value_string", "value_f64", "token_id", "token_id_binary", "token_id_string",
     "log_index", "address", "topic0", "topic1", "topic2", "topic3", "data", "erc20", "name", "symbol", "decimals",
     "action_from", "action_to", "action_value", "action_call_type", "action_type", "result_address", "trace_address",
-    "error", "typ", "transfer_index", "contract_address",
+    "error", "typ", "transfer_index", "contract_address", "transaction_type", "max_fee_per_blob_gas", "blob_gas_used",
+    "blob_gas_price",
 ];
 
 /// What the name of a file tells.

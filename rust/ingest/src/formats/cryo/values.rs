@@ -1,17 +1,15 @@
 //! Rows that are not those of ethereum-etl under another name.
 
 use headwater_ledger::facts::{AmountOf, Body, Movement, MovementFact, TransactionFacts};
-use headwater_ledger::read::{Ordinal, Status};
+use headwater_ledger::read::Ordinal;
 use headwater_types::{Amount, Asset, Chain};
 
 use super::super::ethereum_etl::{path, status};
 use super::super::evm_frames::{FrameKind, FrameRow};
+use super::super::evm_receipt::{Receipt, blobs};
 use super::super::told_amount::{ToldAmount, digits, double};
 use crate::error::FieldError;
-use crate::source::Row;
-
-/// Receipts of earlier blocks have no status (EIP 658), and cryo writes success for all of them.
-const FIRST_STATUS: [(Chain, u64); 1] = [(Chain::ETHEREUM, 4_370_000)];
+use crate::source::{Row, written_amount};
 
 /// An amount, which cryo writes as several columns: bytes, digits, a double. The exact ones are the same; the double is
 /// read where there is nothing else.
@@ -28,8 +26,12 @@ pub(super) fn exact(row: &Row<'_>, column: &str) -> Result<Option<Amount>, Field
     for form in ["_binary", "_string", ""] {
         let name = format!("{column}{form}");
         let Some(text) = row.text(&name)? else { continue };
-        let amount = if text.starts_with("0x") { Amount::parse_hex(&text) } else { Amount::parse_raw(&text) };
-        return amount.map(Some).map_err(|_| FieldError::new(&name, Some(&text), expected));
+        let amount = if text.starts_with("0x") {
+            Amount::parse_hex(&text).ok()
+        } else {
+            written_amount(&text).filter(|written| !written.is_rounded).map(|written| written.amount)
+        };
+        return amount.map(Some).ok_or_else(|| FieldError::new(&name, Some(&text), expected));
     }
     Ok(None)
 }
@@ -42,6 +44,7 @@ fn needed<T>(value: Option<T>, column: &str) -> Result<T, FieldError> {
 pub(super) fn head(row: &Row<'_>, chain: Chain) -> Result<TransactionFacts, FieldError> {
     let hash = needed(row.transaction("transaction_hash", chain)?, "transaction_hash")?;
     let mut facts = TransactionFacts::new(hash, needed(row.u64("block_number")?, "block_number")?);
+    facts.block_hash = row.block_hash("block_hash", chain)?;
     facts.index = row.u32("transaction_index")?;
     Ok(facts)
 }
@@ -60,11 +63,16 @@ pub(super) fn transaction(row: &Row<'_>, chain: Chain) -> Result<TransactionFact
     });
     facts.nonce = row.u64("nonce")?;
     facts.gas_limit = row.u64("gas_limit")?;
-    facts.gas_used = row.u64("gas_used")?;
     facts.gas_price = row.amount("gas_price")?;
     facts.input = row.bytes("input")?;
-    let tells = !FIRST_STATUS.iter().any(|(early, first)| *early == chain && facts.block < *first);
-    facts.status = status(row, "success")?.filter(|status| tells || *status == Status::Failed);
+    let receipt = Receipt {
+        status: status(row, "success")?,
+        gas_used: row.u64("gas_used")?,
+        blobs: blobs(row, "blob_gas_used", "blob_gas_price")?,
+        ..Receipt::default()
+    };
+    let expected = "gas and prices that make a fee of at most 256 bits";
+    receipt.add_to(&mut facts, chain).ok_or_else(|| FieldError::new("gas_used", None, expected))?;
     Ok(facts)
 }
 
@@ -109,6 +117,7 @@ fn frame(row: &Row<'_>, chain: Chain, kind: FrameKind, index: Option<u32>) -> Re
     Ok(FrameRow {
         block: needed(row.u64("block_number")?, "block_number")?,
         time: None,
+        block_hash: row.block_hash("block_hash", chain)?,
         hash: row.transaction("transaction_hash", chain)?,
         index,
         path: path(row)?,

@@ -8,12 +8,13 @@ use super::super::evm_logs;
 use super::super::told_amount::ReadAmount;
 use super::needed;
 use crate::error::FieldError;
-use crate::source::{Row, hex_bytes};
+use crate::source::{Row, hex_bytes, list_items};
 
 fn head(row: &Row<'_>, chain: Chain) -> Result<TransactionFacts, FieldError> {
     let hash = needed(row.transaction("transaction_hash", chain)?, "transaction_hash")?;
     let mut facts = TransactionFacts::new(hash, needed(row.u64("block_number")?, "block_number")?);
     facts.time = row.time("block_timestamp")?;
+    facts.block_hash = row.block_hash("block_hash", chain)?;
     facts.index = row.u32("transaction_index")?;
     Ok(facts)
 }
@@ -43,10 +44,10 @@ fn topics(row: &Row<'_>) -> Result<Vec<[u8; 32]>, FieldError> {
         }
         return Ok(topics);
     };
-    let topics: Option<Vec<_>> = text.split(',').map(topic).collect();
-    topics.filter(|topics| topics.len() <= 4).ok_or_else(|| {
-        FieldError::new("topics", Some(&text), "at most four topics of 32 bytes in hex, joined by commas")
-    })
+    let topics: Option<Vec<_>> = list_items(&text).and_then(|items| items.into_iter().map(topic).collect());
+    topics
+        .filter(|topics| topics.len() <= 4)
+        .ok_or_else(|| FieldError::new("topics", Some(&text), "a list of at most four topics of 32 bytes in hex"))
 }
 
 /// A token transfer. The table does not tell fungible from non-fungible: the value of an ERC-721 row is its id.

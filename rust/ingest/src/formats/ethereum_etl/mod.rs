@@ -18,7 +18,7 @@ use super::evm_system::System;
 use super::told_amount::{ReadAmount, digits};
 use super::{Format, Job, Sniffed, SniffedChain};
 use crate::error::{Fault, FieldError, Place};
-use crate::source::{Content, Probe, Row, each_row};
+use crate::source::{Bounds, Content, Object, Probe, Row, each_row, json, whole_number};
 use crate::{IngestError, Sink};
 pub(super) use extent::{Complete, Extent};
 pub(super) use traces::path;
@@ -95,12 +95,13 @@ pub(super) fn sniffed(probe: &Probe, typed: Option<&str>) -> Option<Sniffed> {
         None => probe.has(table.columns),
     })?;
     let place = u8::try_from(place).expect("the table of tables is short");
-    Some(Sniffed {
-        chain: SniffedChain::Usually(Chain::ETHEREUM),
-        table: place,
-        rank: place,
-        first_block: probe.first(TABLES[usize::from(place)].block).and_then(|text| text.parse().ok()),
-    })
+    let table = &TABLES[usize::from(place)];
+    // Which contracts are not fungible has to be known before their transfers are read.
+    let (rank, first_block) = match table.kind {
+        Kind::Contract => (0, Some(0)),
+        _ => (place, probe.first(table.block).and_then(whole_number)),
+    };
+    Some(Sniffed { chain: SniffedChain::Usually(Chain::ETHEREUM), table: place, rank, first_block })
 }
 
 /// What a table of [`sniffed`] holds.
@@ -115,7 +116,8 @@ pub(super) const COLUMNS: &[&str] = &[
     "transaction_hash", "transaction_index", "from_address", "to_address", "value", "nonce", "gas", "gas_price", "input",
     "receipt_status", "receipt_gas_used", "receipt_effective_gas_price", "receipt_contract_address", "status", "gas_used",
     "effective_gas_price", "contract_address", "log_index", "address", "data", "topics", "token_address", "trace_type",
-    "call_type", "trace_address", "error", "symbol", "name", "decimals",
+    "call_type", "trace_address", "error", "symbol", "name", "decimals", "is_erc20", "is_erc721", "transaction_type",
+    "max_fee_per_blob_gas", "receipt_blob_gas_used", "receipt_blob_gas_price", "blob_gas_used", "blob_gas_price",
 ];
 
 /// The table that a row of a stream belongs to; of a file of one table, that one.
@@ -168,7 +170,7 @@ impl Reader {
             Kind::Block => {
                 let block = block(row, sink.chain())?;
                 self.extent.see(CoverageTable::Blocks, block.number);
-                withdrawals(row, block.number, sink)?;
+                withdrawals(row, &block, sink)?;
                 sink.block(block);
             }
             Kind::Transaction => self.transaction(row, sink)?,
@@ -195,7 +197,13 @@ impl Reader {
                 let frame = traces::frame(row, sink.chain(), self.amount)?;
                 self.frame(frame, row.place(), sink)?;
             }
-            Kind::Contract => sink.contract(contracts::contract(row, sink.chain())?),
+            Kind::Contract => {
+                let contract = contracts::contract(row, sink.chain())?;
+                sink.contract(contract);
+                if let Some(token) = contracts::non_fungible(row, contract)? {
+                    sink.token(token);
+                }
+            }
             Kind::Token => sink.token(contracts::token(row, sink.chain())?),
         }
         sink.boundary()?;
@@ -222,27 +230,40 @@ fn block(row: &Row<'_>, chain: Chain) -> Result<BlockFacts, FieldError> {
     })
 }
 
-/// Withdrawals of validators, in gwei. They are a list of objects in JSON; in a cell of a table they are the text of
-/// one, of which no form is documented.
-fn withdrawals(row: &Row<'_>, block: u64, sink: &mut Sink<'_>) -> Result<(), FieldError> {
-    let Some(list) = row.objects("withdrawals")? else {
-        if row.text("withdrawals").ok().flatten().is_some_and(|list| list != "[]") {
-            sink.warn("withdrawals of validators are read from JSON lines only: they are missing from balances");
-        }
-        return Ok(());
+/// Withdrawals of validators, in gwei: a list of objects in JSON, which tables keep as the text of its items.
+fn withdrawals(row: &Row<'_>, block: &BlockFacts, sink: &mut Sink<'_>) -> Result<(), FieldError> {
+    const COLUMN: &str = "withdrawals";
+    if let Some(list) = row.objects(COLUMN)? {
+        return withdraw(&list, block, sink);
+    }
+    let Some(text) = row.text(COLUMN)? else { return Ok(()) };
+    let wrong = || FieldError::new(COLUMN, Some(&text), "a list of objects with address and amount in gwei");
+    let list = match text.strip_prefix('[') {
+        Some(_) => text.clone().into_owned(),
+        None => format!("[{text}]"),
     };
+    // As Python prints a list.
+    let list = if list.contains('"') { list } else { list.replace('\'', "\"") };
+    let value = json::parse(&list, &Bounds::default()).map_err(|_| wrong())?;
+    let items = (0..).zip(value.items());
+    let list: Vec<Object<'_>> =
+        items.map(|(number, item): (usize, _)| Object::at(item, format!("{COLUMN}[{number}]."))).collect();
+    withdraw(&list, block, sink)
+}
+
+fn withdraw(list: &[Object<'_>], block: &BlockFacts, sink: &mut Sink<'_>) -> Result<(), FieldError> {
     let mut system = System::default();
-    for withdrawal in &list {
+    for withdrawal in list {
         let to = withdrawal.address_on("address", sink.chain())?;
         let gwei = withdrawal.quantity("amount")?;
         let expected = "a value";
         system.add_withdrawal(
-            block,
+            block.number,
             withdrawal.need("address", to, expected)?,
             withdrawal.need("amount", gwei, expected)?,
         )?;
     }
-    system.hand_over(block, row.time("timestamp")?, sink);
+    system.hand_over(block.number, (Some(block.time), block.hash), sink);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use super::super::evm_frames::{FrameKind, FrameRow};
 use super::super::told_amount::ReadAmount;
 use super::{needed, transactions};
 use crate::error::FieldError;
-use crate::source::{Row, plain_number};
+use crate::source::{Row, list_items, whole_number};
 
 /// A frame, or a movement outside transactions.
 pub(super) fn frame(row: &Row<'_>, chain: Chain, amount: ReadAmount) -> Result<FrameRow, FieldError> {
@@ -28,6 +28,7 @@ pub(super) fn frame(row: &Row<'_>, chain: Chain, amount: ReadAmount) -> Result<F
     Ok(FrameRow {
         block: needed(row.u64("block_number")?, "block_number")?,
         time: row.time("block_timestamp")?,
+        block_hash: row.block_hash("block_hash", chain)?,
         hash: row.transaction("transaction_hash", chain)?,
         index: row.u32("transaction_index")?,
         path: path(row)?,
@@ -43,6 +44,7 @@ pub(super) fn frame(row: &Row<'_>, chain: Chain, amount: ReadAmount) -> Result<F
 /// The place of a frame in the tree of its transaction; nothing for the root.
 pub(in super::super) fn path(row: &Row<'_>) -> Result<Vec<u32>, FieldError> {
     let Some(text) = row.text("trace_address")? else { return Ok(Vec::new()) };
-    let parts: Option<Vec<u32>> = text.split([',', '_', ' ']).map(plain_number).collect();
+    let items = list_items(&text).unwrap_or_default();
+    let parts: Option<Vec<u32>> = items.into_iter().flat_map(|item| item.split('_')).map(whole_number).collect();
     parts.ok_or_else(|| FieldError::new("trace_address", Some(&text), "numbers joined by commas"))
 }

@@ -4,6 +4,7 @@ use headwater_ledger::facts::{BlockFacts, Body, Claim, TransactionFacts};
 use headwater_ledger::read::CoverageTable;
 use headwater_types::{Address, Chain, Timestamp};
 
+use super::super::evm_receipt::is_blob_type;
 use super::super::evm_system::System;
 use crate::Sink;
 use crate::error::FieldError;
@@ -24,7 +25,9 @@ pub(super) fn block(object: &Object<'_>, chain: Chain, sink: &mut Sink<'_>) -> R
         _ => {
             tables.push(CoverageTable::Transactions);
             for item in &object.list_if_any("transactions")? {
-                transactions.push(transaction(item, number, time, chain)?);
+                let mut facts = transaction(item, number, time, chain)?;
+                facts.block_hash = hash;
+                transactions.push(facts);
             }
         }
     }
@@ -37,7 +40,7 @@ pub(super) fn block(object: &Object<'_>, chain: Chain, sink: &mut Sink<'_>) -> R
     for facts in transactions {
         sink.transaction(facts);
     }
-    system.hand_over(number, Some(time), sink);
+    system.hand_over(number, (Some(time), hash), sink);
     for table in tables {
         sink.claim(Claim::Blocks { first: number, last: number, table });
     }
@@ -45,7 +48,8 @@ pub(super) fn block(object: &Object<'_>, chain: Chain, sink: &mut Sink<'_>) -> R
 }
 
 fn transaction(item: &Object<'_>, block: u64, time: Timestamp, chain: Chain) -> Result<TransactionFacts, FieldError> {
-    if let Some(id) = item.count("chainId")?
+    // Some nodes write zero for transactions that name no chain, as none did before EIP-155.
+    if let Some(id) = item.count("chainId")?.filter(|id| *id != 0)
         && Chain::from_caip2(&format!("eip155:{id}")) != Some(chain)
     {
         return Err(item.wrong("chainId", format!("the id of {chain} ({})", chain.caip2())));
@@ -63,6 +67,7 @@ fn transaction(item: &Object<'_>, block: u64, time: Timestamp, chain: Chain) -> 
     facts.gas_limit = item.count("gas")?;
     facts.gas_price = item.quantity("gasPrice")?;
     facts.input = item.bytes("input")?;
+    facts.carries_blobs = item.text("type").is_some_and(is_blob_type) || item.has("maxFeePerBlobGas");
     Ok(facts)
 }
 

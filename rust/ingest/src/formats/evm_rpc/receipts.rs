@@ -2,9 +2,10 @@
 
 use headwater_ledger::facts::{LogFacts, Movement, MovementFact, TransactionFacts};
 use headwater_ledger::read::Status;
-use headwater_types::{Amount, Chain};
+use headwater_types::Chain;
 
 use super::super::evm_logs;
+use super::super::evm_receipt::{Blobs, Receipt, is_blob_type};
 use super::blocks::index;
 use crate::Sink;
 use crate::error::FieldError;
@@ -13,19 +14,24 @@ use crate::source::{Object, hex_bytes};
 /// A receipt with its logs. One from before Byzantium has a state root instead of a status and leaves it unknown.
 pub(super) fn receipt(object: &Object<'_>, chain: Chain, sink: &mut Sink<'_>) -> Result<TransactionFacts, FieldError> {
     let mut facts = head(object, chain)?;
-    facts.status = match object.count("status")? {
-        None => None,
-        Some(1) => Some(Status::Success),
-        Some(0) => Some(Status::Failed),
-        Some(_) => return Err(object.wrong("status", "0x1 (success) or 0x0 (failed)")),
+    let receipt = Receipt {
+        status: match object.count("status")? {
+            None => None,
+            Some(1) => Some(Status::Success),
+            Some(0) => Some(Status::Failed),
+            Some(_) => return Err(object.wrong("status", "0x1 (success) or 0x0 (failed)")),
+        },
+        gas_used: object.count("gasUsed")?,
+        effective_gas_price: object.quantity("effectiveGasPrice")?,
+        contract: object.address_on("contractAddress", chain)?,
+        blobs: Blobs {
+            carried: object.text("type").is_some_and(is_blob_type),
+            gas_used: object.count("blobGasUsed")?,
+            gas_price: object.quantity("blobGasPrice")?,
+        },
     };
-    facts.gas_used = object.count("gasUsed")?;
-    facts.effective_gas_price = object.quantity("effectiveGasPrice")?;
-    facts.fee = fee_with_blobs(object, &facts)?;
-    // A node names the contract that a failed creation would have made.
-    if facts.status != Some(Status::Failed) {
-        facts.created = object.address_on("contractAddress", chain)?;
-    }
+    let added = receipt.add_to(&mut facts, chain);
+    added.ok_or_else(|| object.wrong("gasUsed", "gas and prices that make a fee of at most 256 bits"))?;
     for log in &object.list_if_any("logs")? {
         let log = log_facts(log, chain)?;
         facts.movements.extend(evm_logs::movement(chain, &log));
@@ -35,17 +41,6 @@ pub(super) fn receipt(object: &Object<'_>, chain: Chain, sink: &mut Sink<'_>) ->
     Ok(facts)
 }
 
-/// What a transaction that carries blobs paid: gas and price of the receipt tell only one part of it.
-fn fee_with_blobs(object: &Object<'_>, facts: &TransactionFacts) -> Result<Option<Amount>, FieldError> {
-    let (Some(blob_gas), Some(blob_price)) = (object.count("blobGasUsed")?, object.quantity("blobGasPrice")?) else {
-        return Ok(None);
-    };
-    let (Some(gas), Some(price)) = (facts.gas_used, facts.effective_gas_price) else { return Ok(None) };
-    let blobs = blob_price.checked_mul(Amount::from(blob_gas));
-    let fee = price.checked_mul(Amount::from(gas)).zip(blobs).and_then(|(gas, blobs)| gas.checked_add(blobs));
-    Ok(Some(fee.ok_or_else(|| object.wrong("blobGasPrice", "a fee of at most 256 bits"))?))
-}
-
 /// A log on its own, and the movement it stands for; `None` when a reorganisation removed it.
 pub(super) fn log(
     object: &Object<'_>,
@@ -53,7 +48,7 @@ pub(super) fn log(
     sink: &mut Sink<'_>,
 ) -> Result<Option<(TransactionFacts, LogFacts, Option<Movement>)>, FieldError> {
     if object.flag("removed") == Some(true) {
-        sink.warn("logs that a reorganisation removed were left out");
+        sink.omit("logs that a reorganisation removed");
         return Ok(None);
     }
     let head = head(object, chain)?;
@@ -73,6 +68,7 @@ fn head(object: &Object<'_>, chain: Chain) -> Result<TransactionFacts, FieldErro
     let hash = object.need("transactionHash", hash, "the hash of a transaction")?;
     let block = object.need("blockNumber", object.count("blockNumber")?, "the number of a block")?;
     let mut facts = TransactionFacts::new(hash, block);
+    facts.block_hash = object.block_hash_on("blockHash", chain)?;
     facts.index = index(object)?;
     // Newer nodes tell the time with every log.
     facts.time = object.epoch_secs("blockTimestamp")?;

@@ -81,6 +81,7 @@ impl Reader<'_> {
         let frame = FrameRow {
             block,
             time: None,
+            block_hash: object.block_hash_on("blockHash", self.chain)?,
             hash: object.transaction_on("transactionHash", self.chain)?,
             index,
             path,
@@ -143,6 +144,7 @@ fn gather(
     frames.push(FrameRow {
         block: of.block,
         time: None,
+        block_hash: None,
         hash: of.hash,
         index: of.index,
         path: path.clone(),

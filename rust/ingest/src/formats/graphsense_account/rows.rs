@@ -6,11 +6,12 @@ use headwater_types::{Amount, Asset, Chain, Family};
 
 use super::super::evm_frames::{FrameKind, FrameRow};
 use super::super::evm_logs;
+use super::super::evm_receipt::{Receipt, is_blob_type};
 use super::super::told_amount::ToldAmount;
 use super::values::{address, amount, binary, block_hash, bytes, transaction as transaction_hash};
 use crate::Sink;
 use crate::error::{Fault, FieldError};
-use crate::source::{Row, plain_number};
+use crate::source::{Row, list_items, plain_number};
 
 fn needed<T>(value: Option<T>, column: &str) -> Result<T, FieldError> {
     value.ok_or_else(|| FieldError::new(column, None, "a value"))
@@ -29,6 +30,7 @@ fn head(row: &Row<'_>) -> Result<TransactionFacts, FieldError> {
     let hash = needed(transaction_hash(row, "txHash")?, "txHash")?;
     let mut facts = TransactionFacts::new(hash, needed(row.u64("blockId")?, "blockId")?);
     facts.time = row.time("blockTimestamp")?;
+    facts.block_hash = block_hash(row, "blockHash")?;
     facts.index = row.u32("transactionIndex")?;
     Ok(facts)
 }
@@ -45,18 +47,19 @@ pub(super) fn transaction(row: &Row<'_>, chain: Chain) -> Result<TransactionFact
         // Without a receiver it is what was frozen, which stays the sender's, or burnt, which is in the fee.
         value: if is_tron && to.is_none() { Amount::ZERO } else { value },
     });
-    facts.status = status(row, "receiptStatus")?;
     facts.input = bytes(row, "input")?;
+    let mut receipt = Receipt { status: status(row, "receiptStatus")?, ..Receipt::default() };
     if !is_tron {
         facts.nonce = row.u64("nonce")?;
         facts.gas_limit = row.u64("gas")?;
         facts.gas_price = amount(row, "gasPrice")?;
-        facts.gas_used = row.u64("receiptGasUsed")?;
-        facts.effective_gas_price = amount(row, "receiptEffectiveGasPrice")?;
-        if facts.status != Some(Status::Failed) {
-            facts.created = address(row, "receiptContractAddress", chain)?;
-        }
+        receipt.gas_used = row.u64("receiptGasUsed")?;
+        receipt.effective_gas_price = amount(row, "receiptEffectiveGasPrice")?;
+        receipt.contract = address(row, "receiptContractAddress", chain)?;
+        receipt.blobs.carried = row.text("transactionType")?.is_some_and(|kind| is_blob_type(&kind));
     }
+    let expected = "gas and a price that make a fee of at most 256 bits";
+    receipt.add_to(&mut facts, chain).ok_or_else(|| FieldError::new("receiptGasUsed", None, expected))?;
     Ok(facts)
 }
 
@@ -89,13 +92,8 @@ pub(super) fn is_non_fungible(movement: &Movement) -> bool {
 
 fn topics(row: &Row<'_>) -> Result<Vec<[u8; 32]>, FieldError> {
     let Some(text) = row.text("topics")? else { return Ok(Vec::new()) };
-    let is_mark = |character: char| matches!(character, '[' | ']' | '"' | '\'' | ' ');
-    let list = text.trim_matches(is_mark);
-    let all: Option<Vec<[u8; 32]>> = if list.is_empty() {
-        Some(Vec::new())
-    } else {
-        list.split(',').map(|topic| binary(topic.trim_matches(is_mark))?.try_into().ok()).collect()
-    };
+    let topic = |topic: &str| <[u8; 32]>::try_from(binary(topic)?).ok();
+    let all: Option<Vec<_>> = list_items(&text).and_then(|items| items.into_iter().map(topic).collect());
     all.filter(|topics| topics.len() <= 4)
         .ok_or_else(|| FieldError::new("topics", Some(&text), "at most four topics of 32 bytes in base64 or hex"))
 }
@@ -135,6 +133,7 @@ pub(super) fn frame(row: &Row<'_>, chain: Chain) -> Result<FrameRow, FieldError>
     Ok(FrameRow {
         block: needed(row.u64("blockId")?, "blockId")?,
         time: None,
+        block_hash: block_hash(row, "blockHash")?,
         hash,
         index: row.u32("transactionIndex")?,
         path: path.ok_or_else(wrong)?,
@@ -149,10 +148,5 @@ pub(super) fn frame(row: &Row<'_>, chain: Chain) -> Result<FrameRow, FieldError>
 
 /// `1`, `0`, or nothing.
 fn status(row: &Row<'_>, column: &str) -> Result<Option<Status>, FieldError> {
-    match row.text(column)?.as_deref() {
-        None => Ok(None),
-        Some("1") => Ok(Some(Status::Success)),
-        Some("0") => Ok(Some(Status::Failed)),
-        Some(other) => Err(FieldError::new(column, Some(other), "1 (success) or 0 (failed)")),
-    }
+    Ok(row.truth(column)?.map(|is_success| if is_success { Status::Success } else { Status::Failed }))
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use headwater_types::{Address, Amount, BlockHash, Chain, Network, TxHash};
 
 use crate::error::FieldError;
-use crate::source::{Row, hex_bytes, plain_decimal};
+use crate::source::{Row, hex_bytes};
 
 /// Bytes in hex after `0x`, or in base64.
 pub(super) fn binary(text: &str) -> Option<Vec<u8>> {
@@ -49,16 +49,7 @@ pub(super) fn block_hash(row: &Row<'_>, column: &str) -> Result<Option<BlockHash
 
 /// An amount: `199e17` is a form of it.
 pub(super) fn amount(row: &Row<'_>, column: &str) -> Result<Option<Amount>, FieldError> {
-    let Some(text) = row.text(column)? else { return Ok(None) };
-    let expected = "an unsigned whole number of at most 256 bits";
-    whole(&text).map(Some).ok_or_else(|| FieldError::new(column, Some(&text), expected))
-}
-
-fn whole(text: &str) -> Option<Amount> {
-    if text.contains(['e', 'E']) {
-        return Amount::parse_decimal(&plain_decimal(text)?, 0).ok();
-    }
-    Amount::parse_raw(text).ok()
+    row.amount(column)
 }
 
 /// Whether the hash of a block begins with its number, as it does on TRON.

@@ -8,7 +8,7 @@ use crate::segment::SegmentInput;
 use crate::segment::column::NONE;
 use crate::segment::container::ContainerWriter;
 use crate::segment::layout::{
-    ASSET_CONTRACTS, NO_DECIMALS, TOKEN_CONTRACTS, TOKEN_DECIMALS, TOKEN_NAMES, TOKEN_SYMBOLS,
+    ASSET_CONTRACTS, TOKEN_CONTRACTS, TOKEN_DECIMALS, TOKEN_NAMES, TOKEN_SYMBOLS, stored_decimals,
 };
 
 /// All assets that moved.
@@ -58,7 +58,7 @@ pub(super) fn put_tokens<'a>(
         contracts.push(account);
         symbols.push(blobs.optional(token.symbol.as_deref().map(str::as_bytes))?.unwrap_or(NONE));
         names.push(blobs.optional(token.name.as_deref().map(str::as_bytes))?.unwrap_or(NONE));
-        decimals.push(token.decimals.map_or(NO_DECIMALS, u16::from));
+        decimals.push(stored_decimals(token));
     }
     out.put(TOKEN_CONTRACTS.raw, &contracts);
     out.put(TOKEN_SYMBOLS.raw, &symbols);

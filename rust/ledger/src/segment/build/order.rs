@@ -4,7 +4,7 @@ use headwater_types::Timestamp;
 use rayon::prelude::*;
 
 use super::columns::{OptionalBuilder, id};
-use crate::LedgerError;
+use crate::error::{Between, LedgerError};
 use crate::facts::{BlockFacts, TransactionFacts};
 use crate::read::Result;
 use crate::segment::SegmentInput;
@@ -39,6 +39,7 @@ pub(super) fn blocks(input: &SegmentInput) -> Result<Vec<&BlockFacts>> {
             field: "facts",
             held: format!("{:?}", pair[0]),
             offered: format!("{:?}", pair[1]),
+            between: Between::Rows,
         }),
     }
 }
@@ -67,6 +68,7 @@ pub(super) fn rows<'a>(input: &'a SegmentInput, blocks: &[&BlockFacts]) -> Resul
                 field: "time",
                 held: time.to_string(),
                 offered: facts.time.map_or_else(String::new, |stated| stated.to_string()),
+                between: Between::Rows,
             });
         }
         let index = facts.index.map_or(u64::MAX, u64::from);
@@ -133,6 +135,7 @@ pub(super) fn by_hash(input: &SegmentInput, rows: &[Row<'_>]) -> Result<Vec<(u64
             field: "place",
             held: place(pair[0].1),
             offered: place(pair[1].1),
+            between: Between::Rows,
         });
     }
     Ok(by_hash)

@@ -15,6 +15,7 @@ use crate::segment::SegmentInput;
 use crate::segment::column::NONE;
 use crate::segment::container::SegmentFile;
 use crate::segment::fee::{fee_of, saturating_add};
+use crate::segment::layout::stored_decimals;
 use crate::segment::opening::{self, OpenedRows, OpeningEntry, OpeningsWriter};
 use crate::segment::posting::Shape;
 use crate::segment::read::RawPosting;
@@ -81,7 +82,7 @@ pub(super) fn build(
     for (account, token) in super::assets::tokens_in_order(input, dictionary) {
         let symbol = transactions.text(token.symbol.as_deref().map(str::as_bytes))?;
         let name = transactions.text(token.name.as_deref().map(str::as_bytes))?;
-        tokens.push(account, symbol, name, token.decimals)?;
+        tokens.push(account, symbol, name, stored_decimals(token))?;
     }
     let mut totals = Totals {
         frame,

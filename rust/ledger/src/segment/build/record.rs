@@ -124,6 +124,7 @@ pub(super) fn flags(facts: &TransactionFacts) -> u32 {
         (head::HAS_UTXO, facts.utxo.is_some()),
         (head::APPROXIMATE, facts.body.is_some() && facts.approximate.contains(&AmountOf::Value)),
         (head::COINBASE, facts.utxo.as_ref().is_some_and(|utxo| utxo.coinbase)),
+        (head::BLOBS, facts.carries_blobs),
     ];
     bits.into_iter().filter(|&(_, is_set)| is_set).fold(0, |flags, (bit, _)| flags | bit)
 }

@@ -26,6 +26,7 @@ use self::accounts::Ids;
 use self::leave::Leaving;
 use self::rows::Merged;
 use super::container::SegmentFile;
+use super::layout::stored_decimals;
 use super::marks::Marks;
 use super::posting::Shape;
 use super::read::{Segment, Walk};
@@ -158,7 +159,7 @@ fn put_tokens(
     for (contract, token) in tokens {
         let symbol = transactions.text(token.symbol.as_deref().map(str::as_bytes))?;
         let name = transactions.text(token.name.as_deref().map(str::as_bytes))?;
-        writer.push(contract, symbol, name, token.decimals)?;
+        writer.push(contract, symbol, name, stored_decimals(&token))?;
     }
     let count = writer.len();
     writer.put(out)?;

@@ -43,6 +43,7 @@ impl Segment {
             block: block.saturating_add(u64::from(record.block)),
             time: has(head::HAS_TIME)
                 .then(|| headwater_types::Timestamp::new(time.secs().saturating_add(i64::from(record.time)))),
+            block_hash: None,
             index: record.index,
             body: self.body(row, &record)?,
             created: self.account_of(record.created)?,
@@ -53,6 +54,7 @@ impl Segment {
             gas_price: record.gas_price,
             effective_gas_price: record.paid_price,
             fee: record.fee,
+            carries_blobs: has(head::BLOBS),
             method_id: record.method_id,
             movements: movements.map(|movement| self.movement(movement, unindexed)).collect::<Result<_>>()?,
             logs: logs.into_iter().map(|log| self.log(log)).collect::<Result<_>>()?,

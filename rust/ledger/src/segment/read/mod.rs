@@ -30,7 +30,7 @@ use self::walk::Alone;
 use super::column::{Blobs, Numbers, OptionalColumn};
 use super::container::{Container, RAW};
 use super::knots::Knots;
-use super::layout::{self, Counts, NO_DECIMALS, Summary, account};
+use super::layout::{self, Counts, NO_DECIMALS, NON_FUNGIBLE, Summary, account};
 use super::marks::Marks;
 use super::posting::Shape;
 use super::record::TransactionRecord;
@@ -412,9 +412,10 @@ impl Segment {
             contract: self.accounts.address(self.tokens.contracts.id(place)?)?,
             symbol: text(&self.tokens.symbols)?,
             name: text(&self.tokens.names)?,
+            is_non_fungible: decimals == u64::from(NON_FUNGIBLE),
             decimals: match u8::try_from(decimals) {
                 Ok(decimals) => Some(decimals),
-                Err(_) if decimals == u64::from(NO_DECIMALS) => None,
+                Err(_) if [NO_DECIMALS, NON_FUNGIBLE].map(u64::from).contains(&decimals) => None,
                 Err(_) => return Err(self.tokens.decimals.wrong(place, "is no number of decimals")),
             },
         })

@@ -277,6 +277,9 @@ impl Transactions {
         if let Some(fee) = self.fees.get(row)? {
             return Ok(Some(fee));
         }
+        if self.heads.get(row)?.flags & head::BLOBS != 0 {
+            return Ok(None);
+        }
         let price = match self.paid_prices.get(row)? {
             Some(price) => Some(price),
             None => self.gas_prices.get(row)?,

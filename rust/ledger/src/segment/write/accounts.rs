@@ -5,7 +5,7 @@ use std::sync::Arc;
 use headwater_types::{Address, Family};
 
 use super::super::container::SegmentFile;
-use super::super::layout::{self, FENCE_STEP, NO_DECIMALS, prefix};
+use super::super::layout::{self, FENCE_STEP, prefix};
 use super::super::pack::IntWriter;
 use super::super::spool::{Part, Spool};
 use super::columns::check_ids;
@@ -113,18 +113,18 @@ impl TokensWriter {
     }
 
     /// Adds a token by its contract's account; its texts by their ids, see
-    /// [`TransactionsWriter::text`](super::TransactionsWriter::text).
+    /// [`TransactionsWriter::text`](super::TransactionsWriter::text), its decimals as they are stored.
     pub(crate) fn push(
         &mut self,
         contract: u32,
         symbol: Option<u32>,
         name: Option<u32>,
-        decimals: Option<u8>,
+        decimals: u16,
     ) -> Result<()> {
         self.contracts.push([u64::from(contract)])?;
         self.symbols.push([plus_one(symbol)])?;
         self.names.push([plus_one(name)])?;
-        self.decimals.push([decimals.map_or(u64::from(NO_DECIMALS), u64::from)])
+        self.decimals.push([u64::from(decimals)])
     }
 
     pub(crate) fn put(self, out: &mut SegmentFile<'_>) -> Result<()> {

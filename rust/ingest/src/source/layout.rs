@@ -1,0 +1,77 @@
+//! How the rows of a text file are divided into fields, told from its first lines.
+
+/// What divides fields, and what stands before the header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(super) delimiter: u8,
+    /// Whether fields may be quoted.
+    pub(super) quotes: bool,
+    /// Lines before the header that are no part of the table.
+    pub(super) preamble: u64,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self { delimiter: b',', quotes: true, preamble: 0 }
+    }
+}
+
+impl Layout {
+    /// The layout of a text that begins so. Spreadsheets may write the delimiter into a line of its own (`sep=;`), and
+    /// some sites write their address above the table.
+    pub(super) fn of(text: &str) -> Self {
+        let mut lines = text.lines();
+        let mut preamble = 0;
+        let mut told = None;
+        let header = loop {
+            let Some(line) = lines.next() else { break "" };
+            let line = line.trim();
+            let separator = line.trim_matches('"').strip_prefix("sep=").and_then(|rest| rest.bytes().next());
+            told = told.or(separator);
+            let is_address = ["http://", "https://", "www."].iter().any(|start| line.starts_with(start));
+            let is_preamble = separator.is_some() || line.is_empty() || line.starts_with('#') || is_address;
+            if !is_preamble {
+                break line;
+            }
+            preamble += 1;
+        };
+        let delimiter = told.unwrap_or_else(|| {
+            if header.contains('\t') && !header.contains([',', '"']) {
+                b'\t'
+            } else if header.contains(';') && !header.contains(',') {
+                b';'
+            } else {
+                b','
+            }
+        });
+        Self { delimiter, quotes: delimiter != b'\t', preamble }
+    }
+
+    /// How rows are read.
+    pub(super) fn reader(self) -> csv::ReaderBuilder {
+        let mut rows = csv::ReaderBuilder::new();
+        rows.has_headers(false).flexible(true).delimiter(self.delimiter).quoting(self.quotes);
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layout_follows_from_the_first_lines() {
+        let told = |text: &str| {
+            let Layout { delimiter, quotes, preamble } = Layout::of(text);
+            (char::from(delimiter), quotes, preamble)
+        };
+        assert_eq!(told("hash,value\n1;2\n"), (',', true, 0));
+        assert_eq!(told("hash;value\n"), (';', true, 0));
+        assert_eq!(told("hash\tvalue\n"), ('\t', false, 0));
+        assert_eq!(told("a\tb,c\n"), (',', true, 0));
+        assert_eq!(told("sep=;\r\nhash;value\r\n"), (';', true, 1));
+        assert_eq!(told("\"sep=,\"\nhash,value\n"), (',', true, 1));
+        assert_eq!(told("https://www.example.org\n\n# made today\nUnix,Date\n"), (',', true, 3));
+        assert_eq!(told(""), (',', true, 0));
+    }
+}
