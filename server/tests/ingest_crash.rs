@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use headwater_ingest::{Options, Silent, Target, ingest_into};
+use headwater_ingest::{HeldToken, Options, Silent, Target, ingest_into};
 use headwater_ledger::facts::Batch;
 use headwater_ledger::store::{CommitReport, Contradiction, Writer};
 use headwater_ledger::{Cancel, LedgerError, Store};
-use headwater_types::{BlockHash, Chain, Timestamp, TxHash};
+use headwater_types::{Address, BlockHash, Chain, Timestamp, TxHash};
 use serde_json::Value;
 
 use crate::support::{headwater, run_json};
@@ -70,6 +70,10 @@ impl Target for Noted {
 
     fn set_contradictions_aside(&self, batch: &mut Batch, cancel: &Cancel) -> Result<Vec<Contradiction>, LedgerError> {
         Target::set_contradictions_aside(&self.writer, batch, cancel)
+    }
+
+    fn token_of(&self, chain: Chain, contract: &Address) -> Result<HeldToken, LedgerError> {
+        self.writer.token_of(chain, contract)
     }
 
     fn stated_block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError> {

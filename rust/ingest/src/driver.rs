@@ -7,6 +7,7 @@ use headwater_ledger::store::Writer;
 use headwater_types::Chain;
 
 use crate::IngestError;
+use crate::chains::{Beside, Clues, settle};
 use crate::formats::{FORMATS, Format, Job, Sniffed, SniffedChain};
 use crate::options::{OnError, Options, Progress};
 use crate::report::{ChainSource, FileReport, IngestReport, LeftOut};
@@ -62,35 +63,17 @@ pub fn ingest_into(
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Result<IngestReport, IngestError> {
-    let mut plans = Vec::new();
-    let mut left_out = Vec::new();
-    let mut first_unread = None;
+    let mut files = Files { options, plans: Vec::new(), left_out: Vec::new(), first_unread: None };
     for (path, origin) in discover_with_origin(paths)? {
         cancel.check()?;
         match plan(&path, origin, options) {
-            Ok(Some(plan)) => plans.push(plan),
-            Ok(None) => left_out.push(LeftOut { path, reason: "it is empty".to_owned() }),
-            // What lies in a folder may be there for another reason; what was named itself is meant.
-            Err(
-                error @ (IngestError::Unrecognised { .. }
-                | IngestError::WrongFormat { .. }
-                | IngestError::WrongChain { .. }),
-            ) if origin == Origin::Found || options.on_error == OnError::Skip => {
-                left_out.push(LeftOut { path, reason: error.to_string() });
-                first_unread.get_or_insert(error);
-            }
-            Err(
-                error @ (IngestError::Damaged { .. }
-                | IngestError::Encoding { .. }
-                | IngestError::Container { .. }
-                | IngestError::TooLarge { .. }),
-            ) if options.on_error == OnError::Skip => {
-                left_out.push(LeftOut { path, reason: error.to_string() });
-                first_unread.get_or_insert(error);
-            }
-            Err(error) => return Err(error),
+            Ok(Some(plan)) => files.plans.push(plan),
+            Ok(None) => files.left_out.push(LeftOut { path, reason: "it is empty".to_owned() }),
+            Err(error) => files.leave_out(path, origin, error)?,
         }
     }
+    files.settle_chains(target)?;
+    let Files { mut plans, left_out, first_unread, .. } = files;
     if let (true, Some(error)) = (plans.is_empty(), first_unread) {
         return Err(error);
     }
@@ -113,12 +96,84 @@ pub fn ingest_into(
     Ok(IngestReport { left_out, ..sink.finish()? })
 }
 
+/// The files of one call.
+struct Files<'a> {
+    options: &'a Options,
+    plans: Vec<Plan>,
+    left_out: Vec<LeftOut>,
+    first_unread: Option<IngestError>,
+}
+
+impl Files<'_> {
+    /// Leaves a file out that cannot be read, or stops. What lies in a folder may be there for another reason; what was
+    /// named itself is meant.
+    fn leave_out(&mut self, path: PathBuf, origin: Origin, error: IngestError) -> Result<(), IngestError> {
+        let is_skipping = self.options.on_error == OnError::Skip;
+        let may_be_left = match &error {
+            IngestError::Unrecognised { .. } | IngestError::WrongFormat { .. } | IngestError::WrongChain { .. } => {
+                origin == Origin::Found || is_skipping
+            }
+            IngestError::Damaged { .. }
+            | IngestError::Encoding { .. }
+            | IngestError::Container { .. }
+            | IngestError::TooLarge { .. }
+            | IngestError::ForeignChain { .. }
+            | IngestError::AmbiguousChain { .. } => is_skipping,
+            _ => false,
+        };
+        if !may_be_left {
+            return Err(error);
+        }
+        self.left_out.push(LeftOut { path, reason: error.to_string() });
+        self.first_unread.get_or_insert(error);
+        Ok(())
+    }
+
+    /// Settles the chain of files that do not tell theirs.
+    fn settle_chains(&mut self, target: &dyn Target) -> Result<(), IngestError> {
+        let mut settled = Vec::with_capacity(self.plans.len());
+        for plan in &self.plans {
+            let Some(clues) = plan.clues.as_ref() else {
+                settled.push(Ok(None));
+                continue;
+            };
+            let folder = plan.job.input.path().parent();
+            let in_folder = self.plans.iter().filter(|other| other.job.input.path().parent() == folder);
+            let beside: Vec<Beside<'_>> = in_folder
+                .filter_map(|other| {
+                    let named = || other.clues.as_ref()?.named_chain(other.job.sniffed.chain);
+                    let chain = if other.clues.is_none() { Some(other.chain) } else { named() };
+                    Some(Beside { input: &other.job.input, chain: chain? })
+                })
+                .collect();
+            settled.push(settle(&plan.job.input, plan.job.sniffed, clues, &beside, target).map(Some));
+        }
+        for (mut plan, settled) in std::mem::take(&mut self.plans).into_iter().zip(settled) {
+            match settled {
+                Ok(settled) => {
+                    if let Some(settled) = settled {
+                        (plan.chain, plan.chain_source, plan.note) = (settled.chain, settled.source, settled.note);
+                    }
+                    self.plans.push(plan);
+                }
+                Err(error) => self.leave_out(plan.job.input.path().to_owned(), plan.origin, error)?,
+            }
+        }
+        Ok(())
+    }
+}
+
 /// One file, and how it will be read.
 struct Plan {
     format: &'static dyn Format,
     job: Job,
+    origin: Origin,
     chain: Chain,
     chain_source: ChainSource,
+    /// What the report says about the chain.
+    note: Option<String>,
+    /// What tells the chain where neither the content nor the caller does.
+    clues: Option<Clues>,
 }
 
 impl Plan {
@@ -145,12 +200,29 @@ fn plan(path: &std::path::Path, origin: Origin, options: &Options) -> Result<Opt
         (None, SniffedChain::Is(chain)) => (chain, ChainSource::Detected),
         (None, usual @ (SniffedChain::Usually(_) | SniffedChain::OneOf(_))) => (usual.chain(), ChainSource::Assumed),
     };
+    let clues = (chain_source == ChainSource::Assumed).then(|| Clues::of(&probe, format, &sniffed));
     let job = Job { input: probe.input().clone(), content: probe.content().clone(), sniffed };
-    Ok(Some(Plan { format, job, chain, chain_source }))
+    Ok(Some(Plan { format, job, origin, chain, chain_source, note: None, clues }))
 }
 
 fn known() -> String {
     FORMATS.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// Which columns a file lacks of the table of a format that it comes closest to.
+fn missing_columns(probe: &Probe, format: &str) -> String {
+    let is_named = |known: &&&dyn Format| known.name() == format || known.name().split('/').next() == Some(format);
+    let tables = FORMATS.iter().filter(is_named).flat_map(|format| format.tables());
+    let lacks = tables.map(|(table, columns)| {
+        let lacks: Vec<&str> = columns.iter().filter(|column| !probe.has(&[column])).copied().collect();
+        (lacks.len() * 100 / columns.len().max(1), table, lacks)
+    });
+    match lacks.min_by_key(|(share, _, lacks)| (*share, lacks.len())) {
+        Some((share, table, lacks)) if share < 100 => {
+            format!("; it is closest to {table}, and lacks the columns {}", lacks.join(", "))
+        }
+        Some(_) | None => format!("; it {}", probe.seen()),
+    }
 }
 
 fn detect(
@@ -169,7 +241,8 @@ fn detect(
     match (found, &options.format) {
         (Some(found), _) => Ok(Some(found)),
         (None, Some(name)) => {
-            Err(IngestError::WrongFormat { path: probe.path().to_owned(), name: name.clone(), known: known() })
+            let missing = missing_columns(probe, name);
+            Err(IngestError::WrongFormat { path: probe.path().to_owned(), name: name.clone(), missing, known: known() })
         }
         (None, None) => {
             Err(IngestError::Unrecognised { path: probe.path().to_owned(), seen: probe.seen(), known: known() })
@@ -180,18 +253,14 @@ fn detect(
 fn read(group: &[Plan], sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let first = &group[0];
     let begin = |plan: &Plan, sink: &mut Sink<'_>| {
-        let mut report = FileReport {
+        let report = FileReport {
             path: plan.job.input.path().to_owned(),
             format: plan.format.name().to_owned(),
             chain: plan.chain.name().to_owned(),
             chain_source: plan.chain_source,
+            warnings: plan.note.iter().cloned().collect(),
             ..FileReport::default()
         };
-        if plan.chain_source == ChainSource::Assumed {
-            report
-                .warnings
-                .push(format!("the file names no chain: taken as {}; name another with --chain", plan.chain));
-        }
         sink.begin_file(&plan.job.input, plan.chain, report)
     };
     if first.format.reads_together() {
@@ -218,9 +287,12 @@ fn read(group: &[Plan], sink: &mut Sink<'_>) -> Result<(), IngestError> {
 fn end(outcome: Result<(), IngestError>, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     match outcome {
         Ok(()) => sink.end_file(None),
-        Err(error @ (IngestError::Damaged { .. } | IngestError::TooLarge { .. } | IngestError::MissingColumn { .. }))
-            if sink.options().on_error == OnError::Skip =>
-        {
+        Err(
+            error @ (IngestError::Damaged { .. }
+            | IngestError::TooLarge { .. }
+            | IngestError::Container { .. }
+            | IngestError::MissingColumn { .. }),
+        ) if sink.options().on_error == OnError::Skip => {
             sink.end_file(Some(error.to_string()))
         }
         Err(error) => Err(error),

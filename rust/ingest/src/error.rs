@@ -41,12 +41,14 @@ pub enum IngestError {
         known: String,
     },
     /// A format was named that is not there, or that cannot read the file.
-    #[error("format {name:?} cannot read {}: expected one of {known}", path.display())]
+    #[error("format {name:?} cannot read {}{missing}; the formats are {known}", path.display())]
     WrongFormat {
         /// The file.
         path: PathBuf,
         /// The name given.
         name: String,
+        /// Which columns are missing of the table that the file comes closest to, or what it looks like.
+        missing: String,
         /// Names of the formats.
         known: String,
     },
@@ -61,6 +63,22 @@ pub enum IngestError {
         chain: Chain,
         /// Names of the chains that it may be of.
         known: String,
+    },
+    /// A file that names no chain is of one that is not held.
+    #[error("{} cannot be taken as ethereum: {why}", path.display())]
+    ForeignChain {
+        /// The file.
+        path: PathBuf,
+        /// What says so, and the remedy.
+        why: String,
+    },
+    /// A file that names no chain may be of several.
+    #[error("{} names no chain, and lies beside files of {chains}: name its chain with --chain, or put the files of each chain into a folder of their own", path.display())]
+    AmbiguousChain {
+        /// The file.
+        path: PathBuf,
+        /// The chains of the files beside it.
+        chains: String,
     },
     /// The text of the file is not UTF-8 throughout.
     #[error("{} is {found} text: convert it to UTF-8", path.display())]

@@ -6,8 +6,11 @@
 //! * [`read_token_registry`], [`read_prices`]: token lists and prices.
 //! * [`frames`]: tables in memory, as Python hands them over.
 #![forbid(unsafe_code)]
+// Text of files may hold any characters: a slice by byte positions would panic inside one.
+#![cfg_attr(not(test), deny(clippy::string_slice))]
 
 pub mod bitcoin;
+mod chains;
 mod driver;
 mod error;
 mod formats;
@@ -28,4 +31,4 @@ pub use source::Bounds;
 pub use options::{OnError, Options, Progress, ProgressState, Silent, SnapshotOptions};
 pub use report::{ChainSource, FileReport, IngestReport, LeftOut, OmittedRows};
 pub use sink::Sink;
-pub use target::{Gathered, Target};
+pub use target::{Gathered, HeldToken, Target};

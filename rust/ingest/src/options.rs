@@ -14,7 +14,8 @@ pub enum OnError {
     /// batch that was being gathered does.
     #[default]
     Stop,
-    /// Leave the row out, count it, and go on. A file that is damaged midway gives what stood before the damage.
+    /// Leave the row out, count it, and go on. A file that is damaged midway gives what stood before the damage. Rows
+    /// that contradict the store or earlier rows are left out too, and the first of each kind is named.
     Skip,
 }
 
@@ -34,8 +35,8 @@ pub struct SnapshotOptions {
 /// The choices of an ingest.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The chain, for files that do not name one; a file that cannot be of it is refused. Without it EVM files are taken
-    /// as Ethereum, and the report says so.
+    /// The chain, for files that do not name one; a file that cannot be of it is refused. Without it such a file is of the
+    /// chain that its name, its block hashes or the files beside it tell, else of Ethereum, and the report says so.
     pub chain: Option<Chain>,
     /// The format by name (or its part before the slash), where it shall not be detected.
     pub format: Option<String>,

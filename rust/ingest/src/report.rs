@@ -53,7 +53,7 @@ pub struct FileReport {
     pub format: String,
     /// The chain.
     pub chain: String,
-    /// Whether the chain was detected, given or assumed.
+    /// Whether the chain was detected, given, inferred or assumed.
     pub chain_source: ChainSource,
     /// Rows read.
     pub rows: u64,
@@ -88,7 +88,9 @@ pub enum ChainSource {
     Detected,
     /// The caller named it.
     Given,
-    /// Neither did: the format's usual chain was taken.
+    /// Its name, its block hashes or the files beside it tell it.
+    Inferred,
+    /// Nothing did: the format's usual chain was taken.
     #[default]
     Assumed,
 }

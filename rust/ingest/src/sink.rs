@@ -14,7 +14,7 @@ use crate::genesis::genesis_time;
 use crate::options::{OnError, Options, Progress, ProgressState};
 use crate::report::{FileReport, IngestReport, OmittedRows, QUOTED};
 use crate::source::{Counts, Input};
-use crate::target::Target;
+use crate::target::{HeldToken, Target};
 
 /// Rows between two looks at the cancel token and two words to the progress.
 const ROWS_BETWEEN_LOOKS: u64 = 4096;
@@ -46,6 +46,8 @@ pub struct Sink<'a> {
     groups: HashMap<(u64, TxHash), usize>,
     /// Blocks that rows stated since the last commit.
     blocks: HashMap<u64, KnownBlock>,
+    /// Contracts by whether their tokens are fungible, as far as they were asked for.
+    fungible: HashMap<Address, bool>,
     /// Kinds of contradictions of which the first was named: file, what it is about, field.
     named: BTreeSet<(usize, &'static str, &'static str)>,
     places: HashMap<(u64, u32), TxHash>,
@@ -103,6 +105,7 @@ impl<'a> Sink<'a> {
             weight: Weight::default(),
             groups: HashMap::new(),
             blocks: HashMap::new(),
+            fungible: HashMap::new(),
             named: BTreeSet::new(),
             places: HashMap::new(),
             stands: HashMap::new(),
@@ -315,6 +318,35 @@ impl<'a> Sink<'a> {
     /// What the file says of a token.
     pub fn token(&mut self, token: TokenFacts) {
         self.pending.tokens.push(token);
+    }
+
+    /// A contract whose tokens are not fungible. Transfers that were read before it was known count ids as amounts.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    pub fn non_fungible_contract(&mut self, contract: Address) -> Result<(), IngestError> {
+        if self.target.token_of(self.chain(), &contract)? == HeldToken::Known {
+            self.warn(format!(
+                "{contract} is ERC-721, and the store may hold transfers of it whose ids count as amounts: they were \
+                 read before this file; build the store anew, where files of contracts are read first"
+            ));
+        }
+        self.fungible.insert(contract, false);
+        self.token(TokenFacts { contract, symbol: None, name: None, decimals: None, is_non_fungible: true });
+        Ok(())
+    }
+
+    /// Whether the tokens of a contract are fungible, as far as is known.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    pub fn is_fungible(&mut self, contract: &Address) -> Result<bool, IngestError> {
+        if let Some(known) = self.fungible.get(contract) {
+            return Ok(*known);
+        }
+        let is_fungible = self.target.token_of(self.chain(), contract)? != HeldToken::NonFungible;
+        self.fungible.insert(*contract, is_fungible);
+        Ok(is_fungible)
     }
 
     /// A statement of completeness. Given at the end of a file, and only when no row of it was left out.
@@ -592,6 +624,7 @@ impl<'a> Sink<'a> {
         if self.pending.chain != chain {
             self.commit(Last::Yes)?;
             self.pending = Batch::new(chain);
+            self.fungible.clear();
         }
         if chain.family() == Family::Utxo && self.options.network.is_some() {
             self.pending.network = self.options.network;

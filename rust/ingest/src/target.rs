@@ -4,7 +4,7 @@ use headwater_ledger::facts::Batch;
 use headwater_ledger::read::CoverageTable;
 use headwater_ledger::store::{CommitReport, Contradiction, Writer};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
-use headwater_types::{BlockHash, Chain, Timestamp, TxHash};
+use headwater_types::{Address, BlockHash, Chain, Timestamp, TxHash};
 
 /// Takes batches in, and answers the questions that some files leave open.
 pub trait Target {
@@ -51,12 +51,29 @@ pub trait Target {
     /// When the target cannot be read.
     fn stated_block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError>;
 
+    /// What is held of a contract as a token.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    fn token_of(&self, chain: Chain, contract: &Address) -> Result<HeldToken, LedgerError>;
+
     /// The number of a block of this hash; `None` when it is not held. Looks at every block that is covered: asked
     /// only for blocks of which nothing else tells the height.
     ///
     /// # Errors
     /// When the target cannot be read.
     fn block_number(&self, chain: Chain, hash: &BlockHash) -> Result<Option<u64>, LedgerError>;
+}
+
+/// What a target holds of a contract as a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeldToken {
+    /// Nothing.
+    Unknown,
+    /// It is not fungible.
+    NonFungible,
+    /// It occurs, and nothing says that it is not fungible.
+    Known,
 }
 
 impl Target for Writer {
@@ -100,6 +117,15 @@ impl Target for Writer {
             return Ok(None);
         }
         Ok(ledger.block(chain, block)?.and_then(|block| block.hash))
+    }
+
+    fn token_of(&self, chain: Chain, contract: &Address) -> Result<HeldToken, LedgerError> {
+        let ledger = self.snapshot();
+        if ledger.token_facts(chain, contract)?.is_some_and(|token| token.is_non_fungible) {
+            return Ok(HeldToken::NonFungible);
+        }
+        let is_known = ledger.account(chain, contract)?.is_some();
+        Ok(if is_known { HeldToken::Known } else { HeldToken::Unknown })
     }
 
     fn block_number(&self, chain: Chain, hash: &BlockHash) -> Result<Option<u64>, LedgerError> {
@@ -175,6 +201,12 @@ impl Target for Gathered {
 
     fn stated_block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError> {
         self.block_hash(chain, block)
+    }
+
+    fn token_of(&self, chain: Chain, contract: &Address) -> Result<HeldToken, LedgerError> {
+        let mut tokens = self.of(chain).flat_map(|batch| &batch.tokens).filter(|token| token.contract == *contract);
+        let is_non_fungible = tokens.any(|token| token.is_non_fungible);
+        Ok(if is_non_fungible { HeldToken::NonFungible } else { HeldToken::Unknown })
     }
 
     fn block_number(&self, chain: Chain, hash: &BlockHash) -> Result<Option<u64>, LedgerError> {

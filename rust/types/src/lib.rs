@@ -3,6 +3,8 @@
 //! Everything here is a value that cannot be wrong once it is made. Text goes in through `parse` functions that
 //! name what they did not like; `Display` gives the canonical form of the chain.
 #![forbid(unsafe_code)]
+// Text of files may hold any characters: a slice by byte positions would panic inside one.
+#![cfg_attr(not(test), deny(clippy::string_slice))]
 
 pub mod address;
 mod amount;

@@ -36,9 +36,9 @@ pub struct TimestampError(pub String);
 impl std::str::FromStr for Timestamp {
     type Err = TimestampError;
 
-    /// Reads epoch seconds, ISO 8601 with a zone (`2009-01-03T18:15:05Z`, `...+02:00`), the UTC forms of table exports
-    /// (`2009-01-03 18:15:05`, also with ` UTC` behind it), or a date, which means its first second. Fractions of a
-    /// second are cut off.
+    /// Reads epoch seconds, ISO 8601 with a zone (`2009-01-03T18:15:05Z`, `...+02:00`), the forms of databases (a blank in
+    /// place of the `T`; zones `+00`, `+0000`, ` UTC` or none, which is UTC), RFC 2822, or a date, which means its first
+    /// second. Fractions of a second are cut off.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
         let error = || TimestampError(text.chars().take(96).collect());
@@ -47,13 +47,20 @@ impl std::str::FromStr for Timestamp {
         {
             return Ok(Self(secs));
         }
-        if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        if let Ok(time) = DateTime::parse_from_rfc3339(text).or_else(|_| DateTime::parse_from_rfc2822(text)) {
             return Ok(Self(time.timestamp()));
         }
-        let plain = text.strip_suffix(" UTC").unwrap_or(text);
-        for format in ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f"] {
-            if let Ok(time) = NaiveDateTime::parse_from_str(plain, format) {
-                return Ok(Self(time.and_utc().timestamp()));
+        let plain = match text.split_once('T') {
+            Some((date, time)) if time.starts_with(|digit: char| digit.is_ascii_digit()) => format!("{date} {time}"),
+            Some(_) | None => text.to_owned(),
+        };
+        let plain = [" UTC", "Z"].iter().find_map(|zone| plain.strip_suffix(zone)).unwrap_or(&plain).trim_end();
+        if let Ok(time) = NaiveDateTime::parse_from_str(plain, "%Y-%m-%d %H:%M:%S%.f") {
+            return Ok(Self(time.and_utc().timestamp()));
+        }
+        for format in ["%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f %#z"] {
+            if let Ok(time) = DateTime::parse_from_str(plain, format) {
+                return Ok(Self(time.timestamp()));
             }
         }
         NaiveDate::parse_from_str(plain, "%Y-%m-%d")
@@ -158,6 +165,12 @@ mod tests {
             "2009-01-03 18:15:05 UTC",
             "2009-01-03T18:15:05.999Z",
             "2009-01-03 18:15:05.123456 UTC",
+            "2009-01-03 18:15:05+00",
+            "2009-01-03 18:15:05.5+00:00",
+            "2009-01-03T20:15:05+0200",
+            "2009-01-03 13:45:05.000 -0430",
+            "2009-01-03 18:15:05.000 Z",
+            "Sat, 03 Jan 2009 18:15:05 +0000",
         ] {
             assert_eq!(text.parse(), Ok(Timestamp(1_231_006_505)), "{text}");
         }

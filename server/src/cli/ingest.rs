@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use headwater_ingest::{FORMATS, IngestReport, OnError, Options, Progress, ProgressState, SnapshotOptions};
+use headwater_ingest::{Bounds, FORMATS, IngestReport, OnError, Options, Progress, ProgressState, SnapshotOptions};
 use headwater_ledger::Cancel;
 use headwater_ledger::store::{CommitReport, Writer};
 use headwater_types::{Chain, Network, Timestamp};
@@ -17,7 +17,8 @@ use super::progress::{Bar, Unit};
 /// What `ingest` takes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The chain, for files that do not name one. Files that cannot be of it are refused.
+    /// The chain, for files that do not name one. Files that cannot be of it are refused. Without it, such a file is of the
+    /// chain that its name or the files beside it tell, else of Ethereum.
     #[arg(long, value_parser = super::chain())]
     chain: Option<Chain>,
     /// The format, where it shall not be detected.
@@ -38,12 +39,14 @@ pub(super) struct Arguments {
     /// Of a list of holders: decimals of its token, where balances are in whole units.
     #[arg(long, value_name = "N")]
     decimals: Option<u8>,
-    /// What to do with rows that cannot be understood.
+    /// What to do with rows that cannot be understood, or that contradict the store or earlier rows.
     #[arg(long, value_enum, default_value_t = Broken::Stop)]
     on_error: Broken,
     /// Commit once so many transactions are gathered [default: 500000]. Fewer take less memory and more time.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     batch_transactions: Option<u32>,
+    #[command(flatten)]
+    bounds: BoundArguments,
     /// Make events of what is new: webhooks and streams hear of it as of followed blocks. Without it, loading history
     /// is silent.
     #[arg(long)]
@@ -54,6 +57,40 @@ pub(super) struct Arguments {
     /// Files, folders or patterns.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
+}
+
+/// How large parts of files may be that are held in memory as a whole.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Bounds on hostile or very large files")]
+struct BoundArguments {
+    /// Bytes of a line, a row of a table or an item of a list of rows [default: 64 MiB].
+    #[arg(long, value_name = "BYTES")]
+    max_line_bytes: Option<usize>,
+    /// Bytes of a JSON document, such as an answer of a node [default: 512 MiB].
+    #[arg(long, value_name = "BYTES")]
+    max_document_bytes: Option<usize>,
+    /// Values of a JSON document, each of 32 to 56 bytes in memory [default: 32000000].
+    #[arg(long, value_name = "N")]
+    max_document_values: Option<usize>,
+    /// How deep the values of a JSON document may be nested [default: 2560, call trees of 1024 calls].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    max_document_depth: Option<u16>,
+    /// Bytes of one column of a row group of a Parquet file, decompressed [default: 2 GiB].
+    #[arg(long, value_name = "BYTES")]
+    max_column_bytes: Option<usize>,
+}
+
+impl BoundArguments {
+    fn bounds(&self) -> Bounds {
+        let defaults = Bounds::default();
+        Bounds {
+            line_bytes: self.max_line_bytes.unwrap_or(defaults.line_bytes),
+            document_bytes: self.max_document_bytes.unwrap_or(defaults.document_bytes),
+            document_values: self.max_document_values.unwrap_or(defaults.document_values),
+            document_depth: self.max_document_depth.map_or(defaults.document_depth, usize::from),
+            column_bytes: self.max_column_bytes.unwrap_or(defaults.column_bytes),
+        }
+    }
 }
 
 /// Reads the name of a format, or its part before the slash.
@@ -108,6 +145,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
     let defaults = Options::default();
     let options = Options {
         batch_transactions: arguments.batch_transactions.map_or(defaults.batch_transactions, |number| number as usize),
+        bounds: arguments.bounds.bounds(),
         chain: arguments.chain,
         format: arguments.format,
         network: arguments.network,

@@ -59,13 +59,19 @@ fn word(address: &str) -> String {
     format!("0x{:0>64}", &address[2..])
 }
 
-#[test]
-fn answers_of_evm_nodes() {
+/// A block, receipts, and traces behind their block.
+pub(super) fn answers() -> [String; 4] {
     let topics = [TRANSFER.to_owned(), word(A), word(B)].map(|topic| format!("\"{topic}\"")).join(",");
     let receipts = receipts(&topics, &format!("0x{:064x}", 7));
+    let [trees, frames] = traces().map(|text| format!("{}\n{}", block().replace('\n', ""), text.replace('\n', "")));
+    [block().replace('\n', ""), receipts.replace('\n', ""), trees, frames]
+}
+
+#[test]
+fn answers_of_evm_nodes() {
+    let [block, receipts, ..] = answers();
     let words = ["0x", "null", "\"0x0\"", "\"error\":{}", "\"calls\":[", "\"removed\":true", "\"topics\":[]", "0xg"];
-    let samples = [block(), receipts].map(|text| text.replace('\n', ""));
-    imported(reader("evm_rpc").samples(samples).words(words), "answer.json");
+    imported(reader("evm_rpc").samples([block, receipts]).words(words), "answer.json");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::imported;
 use crate::{reader, text};
 
 /// Tables as ethereum-etl, Etherscan, Blockchair, an explorer of TRON and lists of holders write them.
-fn tables() -> Vec<String> {
+pub(super) fn tables() -> Vec<String> {
     let of = hash(1);
     vec![
         format!(
@@ -25,7 +25,7 @@ fn tables() -> Vec<String> {
             "token_address,from_address,to_address,value,transaction_hash,log_index,block_number\n{B},{A},{B},7,{of},3,5\n"
         ),
         format!(
-            ",blockNumber,timeStamp,hash,nonce,blockHash,transactionIndex,from,to,value,gas,gasPrice,isError,txreceipt_status,input,contractAddress,cumulativeGasUsed,gasUsed,confirmations,methodId,functionName,eth value,txn type,AccountId\n0,3798856,1496244062,{of},24,0xc67e,26,{A},{B},9,23101,43000000000,0,,0xa9059cbb00,,4251955,21000,12,0xa9059cbb,\"transfer(address to, uint256 value)\",50,received,{A}\n"
+            ",blockNumber,timeStamp,hash,nonce,blockHash,transactionIndex,from,to,value,gas,gasPrice,isError,txreceipt_status,input,contractAddress,cumulativeGasUsed,gasUsed,confirmations,methodId,functionName,eth value,txn type,AccountId\n0,3798856,1496244062,{of},24,0xc6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6,26,{A},{B},9,23101,43000000000,0,,0xa9059cbb00,,4251955,21000,12,0xa9059cbb,\"transfer(address to, uint256 value)\",50,received,{A}\n"
         ),
         format!(
             "block_id\tindex\thash\ttime\tfailed\ttype\tsender\trecipient\tcall_count\tvalue\tvalue_usd\tinternal_value\tinternal_value_usd\tfee\tfee_usd\tgas_used\tgas_limit\tgas_price\tinput_hex\tnonce\n5\t0\t{}\t2023-05-02 00:00:11\t0\tcall_tree\t{}\t{}\t1\t7\t0\t7\t0\t21000\t0\t21000\t21000\t1\t\t4\n",
@@ -45,18 +45,22 @@ fn tables_of_every_form() {
     imported(reader("tables").samples(tables()).words(MARKS), "table.csv");
 }
 
-#[test]
-fn documents_of_every_form() {
+/// Rows as ethereum-etl and GraphSense write them as JSON.
+pub(super) fn documents_of_tables() -> [String; 3] {
     let of = hash(1);
-    let samples = [
+    [
         format!(
             r#"{{"type":"transaction","hash":"{of}","nonce":0,"block_hash":"{of}","block_number":46147,"transaction_index":0,"from_address":"{A}","to_address":"{B}","value":31337,"gas":21000,"gas_price":50000000000000,"input":"0x","block_timestamp":1438918233,"item_id":"transaction_1"}}"#
         ),
         r#"{"txHashPrefix":"d6a80","txHash":"1qgIU1nspO3U7hpAxQlg/Z4BsWqRWOyns82/lZstA40=","nonce":0,"blockHash":"AAAAAAAAJKq3pg0K1eUW0KGn2fCyaoayZkJg07wYGdk=","blockId":9386,"transactionIndex":0,"fromAddress":"5VL2SHWFwrWLwsm7RJK8HxcTLNA=","toAddress":"tjgdn3Ck++UVfmp6Shb7vpsvE8o=","value":5000000,"gas":0,"gasPrice":100,"input":"","blockTimestamp":1529919702,"receiptGasUsed":0,"receiptStatus":1}"#.to_owned(),
         r#"{"txIdGroup":0,"txId":5,"txHash":"ab30109910f327700e0f199972eed8ea7c6b1920e965f9cb48a92973e7325046","coinbase":false,"coinjoin":true,"blockId":3,"inputs":[{"address":["1FDCgJ8m2xDyVmYuankk13XReVC2Zvs5cz"],"value":1480000,"txType":5}],"outputs":[{"address":["1E5UPs8bXBq7v7D2b7BYNU19ZviX2LMgEe"],"value":150000,"txType":6}],"timestamp":1231552800}"#.to_owned(),
-    ];
+    ]
+}
+
+#[test]
+fn documents_of_every_form() {
     let words = ["null", "[", "{}", "\"value\":-1", "\\ud800", "==", "\n", "AAAA"];
-    imported(reader("documents").samples(samples).words(words), "documents.json");
+    imported(reader("documents").samples(documents_of_tables()).words(words), "documents.json");
 }
 
 #[test]

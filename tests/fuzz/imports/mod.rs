@@ -1,5 +1,6 @@
 //! Files of every kind, through the same door as those of people.
 
+mod columns;
 mod evm;
 mod forms;
 mod parquet;
@@ -75,6 +76,8 @@ impl Door {
 
 /// Tries a reader of files of one name.
 fn imported(reader: Reader, name: &'static str) {
+    // Characters of several bytes, and such as text files hardly have.
+    let reader = reader.words(["€", "é", "𝟙", "\0", "١", "\u{feff}"]);
     let door = Door::of(name);
     reader.check(|input| door.take(input));
 }

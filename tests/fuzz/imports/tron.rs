@@ -25,6 +25,11 @@ fn info() -> String {
     )
 }
 
+/// A block, and what became of its transaction.
+pub(super) fn answers() -> [String; 2] {
+    [block(), format!("[{}]", info())]
+}
+
 #[test]
 fn answers_of_tron_nodes() {
     let words = ["\"ret\":[]", "TriggerSmartContract", "\"callValueInfo\":[{}]", "\"note\":\"zz\"", "41", "null"];

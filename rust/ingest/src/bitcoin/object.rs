@@ -19,7 +19,7 @@ impl Object<'_> {
     }
 
     pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, FieldError> {
-        // Header times have 32 bits; more are milliseconds.
+        // Header times have 32 bits.
         self.read(name, "epoch seconds of at most 32 bits, or a date and time of day in UTC", |text| {
             time_of(text).filter(|time| u32::try_from(time.secs()).is_ok())
         })
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn an_error_names_the_way_to_the_value() {
-        let value = json::parse(r#"{"vout": [{"n": 0}, {"n": "x"}], "time": 1600000000000}"#, &crate::Bounds::default()).unwrap();
+        let value = json::parse(r#"{"vout": [{"n": 0}, {"n": "x"}], "time": 16000000000}"#, &crate::Bounds::default()).unwrap();
         let whole = Object::whole(&value);
         let outputs = whole.list("vout").unwrap();
         assert_eq!(outputs[1].number("n").unwrap_err().column, "vout[1].n");

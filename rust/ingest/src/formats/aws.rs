@@ -26,6 +26,10 @@ impl Format for AwsEthereum {
         "Parquet of s3://aws-public-blockchain/v1.0/eth (blocks, transactions, logs, token_transfers, traces, contracts)"
     }
 
+    fn tables(&self) -> Vec<(&'static str, &'static [&'static str])> {
+        ethereum_etl::named_tables()
+    }
+
     fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
         let doubles = ["value", "difficulty", "total_difficulty"].iter().any(|column| probe.is_float(column));
         if is_parquet(probe) && (doubles || is_partition(probe)) { ethereum_etl::sniffed(probe, None) } else { None }

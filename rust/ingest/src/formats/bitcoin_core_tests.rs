@@ -99,7 +99,7 @@ fn what_cannot_be_a_block_is_named() {
         ("\"height\": 170,", "", "height"),
         ("6a0568656c6c6f", "6a0", "a script in hex"),
         ("\"vout\": 0,", "\"vout\": 4294967296,", "tx[1].vin[0].vout"),
-        ("1231731025", "1231731025000", "epoch seconds"),
+        ("1231731025", "12317310250", "epoch seconds"),
         ("\"version\": -2", "\"version\": 4294967296", "tx[1].version"),
     ] {
         let error = read(&BLOCK.replacen(before, after, 1), OnError::Stop).unwrap_err().to_string();

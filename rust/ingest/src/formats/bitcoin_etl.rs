@@ -75,8 +75,15 @@ pub(super) fn read(job: &Job, satoshis: SatoshisOf, sink: &mut Sink<'_>) -> Resu
     each_document(job, COLUMNS, sink, &mut |value, sink| {
         let row = Object::whole(value);
         if row.has("outputs") {
-            if let Some(facts) = read_transaction(&row, network, satoshis)? {
-                sink.transaction(facts);
+            match read_transaction(&row, network, satoshis)? {
+                Some(facts) => sink.transaction(facts),
+                // Of a transaction that a later one of the same id undid, the block remains.
+                None => {
+                    let (number, hash) = (row.needed_number("block_number")?, row.block_hash("block_hash")?);
+                    if let Some(time) = row.time("block_timestamp")? {
+                        sink.block(block_of(number, hash, None, time));
+                    }
+                }
             }
             return Ok::<(), Fault>(());
         }

@@ -20,6 +20,15 @@ const EXPORT_LIMIT: u64 = 10_000;
 const TRANSACTIONS: u8 = 0;
 const TOKENS: u8 = 1;
 
+/// What exports of transactions must have.
+const TRANSACTION_COLUMNS: &[&str] =
+    &["blockNumber", "timeStamp", "hash", "from", "to", "value", "gasPrice", "gasUsed", "isError"];
+/// What exports of token transfers must have.
+#[rustfmt::skip]
+const TOKEN_COLUMNS: &[&str] = &[
+    "blockNumber", "timeStamp", "hash", "from", "to", "value", "gasPrice", "gasUsed", "contractAddress", "tokenDecimal",
+];
+
 const COLUMNS: &[&str] = &[
     "blockNumber",
     "timeStamp",
@@ -55,13 +64,16 @@ impl Format for EtherscanExport {
         "account exports of Etherscan, BscScan and the like (CSV or Parquet): transactions or token transfers"
     }
 
+    fn tables(&self) -> Vec<(&'static str, &'static [&'static str])> {
+        vec![("transactions", TRANSACTION_COLUMNS), ("token transfers", TOKEN_COLUMNS)]
+    }
+
     fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
         let rows = matches!(probe.content(), Content::Csv | Content::Parquet);
-        let both = ["blockNumber", "timeStamp", "hash", "from", "to", "value", "gasPrice", "gasUsed"];
         let table = match () {
-            () if !rows || !probe.has(&both) => return None,
-            () if probe.has(&["contractAddress", "tokenDecimal"]) => TOKENS,
-            () if probe.has(&["isError"]) => TRANSACTIONS,
+            () if !rows => return None,
+            () if probe.has(TOKEN_COLUMNS) => TOKENS,
+            () if probe.has(TRANSACTION_COLUMNS) => TRANSACTIONS,
             () => return None,
         };
         Some(Sniffed {

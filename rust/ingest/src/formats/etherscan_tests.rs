@@ -33,14 +33,14 @@ fn hash(last: u8) -> String {
 fn transaction_row(last: u8, to: &str, value: &str, error: &str, created: &str) -> String {
     let hash = hash(last);
     format!(
-        "0,3798856,1496244062,{hash},24,0xc67e,26,{OTHER},{to},{value},23101,43000000000,{error},,0xa9059cbb00,{created},4251955,21000,12,0xa9059cbb,\"transfer(address to, uint256 value)\",50,received,{ACCOUNT}"
+        "0,3798856,1496244062,{hash},24,0xc6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6,26,{OTHER},{to},{value},23101,43000000000,{error},,0xa9059cbb00,{created},4251955,21000,12,0xa9059cbb,\"transfer(address to, uint256 value)\",50,received,{ACCOUNT}"
     )
 }
 
 fn token_row(last: u8, value: &str, account: &str) -> String {
     let hash = hash(last);
     format!(
-        "0,3798856,1496244062,{hash},24,0xc67e,{OTHER},0xc66ea802717bfb9833400264dd12c2bceaa34a6d,{ACCOUNT},{value},\"Name, Inc\",MKR,18,26,90000,43000000000,51000,4251955,deprecated,12,1,received,{account}"
+        "0,3798856,1496244062,{hash},24,0xc6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6,{OTHER},0xc66ea802717bfb9833400264dd12c2bceaa34a6d,{ACCOUNT},{value},\"Name, Inc\",MKR,18,26,90000,43000000000,51000,4251955,deprecated,12,1,received,{account}"
     )
 }
 

@@ -36,6 +36,11 @@ pub trait Format: Sync {
     /// One sentence on what it is and where such files come from.
     fn describe(&self) -> &'static str;
 
+    /// Its tables, with the columns that each needs: what is missing of them can be named.
+    fn tables(&self) -> Vec<(&'static str, &'static [&'static str])> {
+        Vec::new()
+    }
+
     /// Whether a file is in this format, told from its beginning.
     fn sniff(&self, probe: &Probe) -> Option<Sniffed>;
 

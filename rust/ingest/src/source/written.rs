@@ -163,7 +163,11 @@ mod tests {
         assert_eq!(read("9007199254740991.0"), exact("9007199254740991"));
         assert_eq!(read("1.2345678901234568e+18"), Some(("1234567890123456800".to_owned(), true)));
         assert_eq!(read("1234567890123456789"), exact("1234567890123456789"));
-        assert_eq!((read("1e-3"), read("1e78"), read("")), (None, None, None));
+        assert_eq!(read("199e17"), exact("19900000000000000000"));
+        for text in ["1e-3", "1e78", "2e77", "1.55e1", "1e", "e5", "-1e5", "1e999", ""] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        assert!(read("1e77").is_some());
     }
 
     #[test]

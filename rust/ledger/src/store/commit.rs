@@ -20,7 +20,6 @@ use super::rebuild::{self, Edits};
 use crate::facts::{Batch, BlockFacts, TokenFacts, TransactionFacts};
 use crate::read::Result;
 use crate::segment::{SegmentInput, Source};
-use crate::error::Between;
 use crate::{Cancel, LedgerError};
 
 /// Where facts go that are not held yet.
@@ -297,17 +296,9 @@ impl<'a> Plan<'a> {
         for input in &mut utxo.inputs {
             let Some(output) = outputs.get(&input.previous)? else { continue };
             if let Some(spent) = &input.spent
-                && spent.amount != output.amount
+                && let Some(error) = Outputs::disagreement(self.chain, &facts.hash, spent, &output)
             {
-                return Err(LedgerError::Conflict {
-                    chain: self.chain,
-                    what: "transaction",
-                    id: facts.hash.display(self.chain.family()),
-                    field: "amount of a spent output",
-                    held: output.amount.to_string(),
-                    offered: spent.amount.to_string(),
-                    between: Between::StoreAndRow,
-                });
+                return Err(error);
             }
             input.spent = Some(output);
         }

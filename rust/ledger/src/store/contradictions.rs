@@ -11,7 +11,7 @@ use headwater_types::Chain;
 use super::contents::{Contents, Part};
 use super::lookup::{self, Outputs};
 use crate::Cancel;
-use crate::error::{Between, LedgerError};
+use crate::error::LedgerError;
 use crate::facts::{Batch, BlockFacts, Claim, InputFacts, TransactionFacts};
 use crate::read::Result;
 
@@ -166,17 +166,9 @@ fn canonical(facts: &TransactionFacts, chain: Chain) -> Result<TransactionFacts>
 fn spends(facts: &TransactionFacts, outputs: &Outputs<'_>, chain: Chain) -> Result<()> {
     for InputFacts { previous, spent, .. } in facts.utxo.iter().flat_map(|utxo| &utxo.inputs) {
         if let (Some(spent), Some(output)) = (spent, outputs.get(previous)?)
-            && spent.amount != output.amount
+            && let Some(error) = Outputs::disagreement(chain, &facts.hash, spent, &output)
         {
-            return Err(LedgerError::Conflict {
-                chain,
-                what: "transaction",
-                id: facts.hash.display(chain.family()),
-                field: "amount of a spent output",
-                held: output.amount.to_string(),
-                offered: spent.amount.to_string(),
-                between: Between::StoreAndRow,
-            });
+            return Err(error);
         }
     }
     Ok(())

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use headwater_types::TxHash;
+use headwater_types::{Chain, TxHash};
 
 use super::contents::Part;
 use crate::Cancel;
+use crate::error::{Between, LedgerError};
 use crate::facts::{BlockFacts, OutPoint, OutputFacts, TransactionFacts};
 use crate::read::Result;
 
@@ -85,6 +86,24 @@ impl<'a> Outputs<'a> {
             Err(_) if point.is_unknown() => Ok(None),
             Err(_) => self.search(point),
         }
+    }
+
+    /// What is wrong with an input that says another amount than the output it spends has.
+    pub(super) fn disagreement(
+        chain: Chain,
+        spender: &TxHash,
+        stated: &OutputFacts,
+        output: &OutputFacts,
+    ) -> Option<LedgerError> {
+        (stated.amount != output.amount).then(|| LedgerError::Conflict {
+            chain,
+            what: "transaction",
+            id: spender.display(chain.family()),
+            field: "amount of a spent output",
+            held: output.amount.to_string(),
+            offered: stated.amount.to_string(),
+            between: Between::StoreAndRow,
+        })
     }
 
     fn search(&self, point: &OutPoint) -> Result<Option<OutputFacts>> {

@@ -57,6 +57,11 @@ impl Format for BigQueryBlockchain {
         "the tables of bigquery-public-data.goog_blockchain_* (ethereum: blocks, transactions, receipts, logs, token_transfers, traces; tron: blocks, transactions, receipts, logs)"
     }
 
+    fn tables(&self) -> Vec<(&'static str, &'static [&'static str])> {
+        const NAMES: [&str; 6] = ["blocks", "transactions", "receipts", "logs", "token_transfers", "traces"];
+        NAMES.into_iter().zip(TABLES.iter().map(|table| table.columns)).collect()
+    }
+
     fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
         // The table of logs is that of `crypto_ethereum` too, which is asked first where a number of the block is there.
         let place = TABLES.iter().position(|table| probe.has(table.columns))?;

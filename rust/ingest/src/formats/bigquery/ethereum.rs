@@ -1,6 +1,6 @@
 //! The data set `crypto_ethereum`: the tables of ethereum-etl, with the types of `BigQuery`.
 
-use super::super::ethereum_etl::{COLUMNS, Complete, Reader, kind_of, sniffed};
+use super::super::ethereum_etl::{COLUMNS, Complete, Reader, kind_of, named_tables, sniffed};
 use super::super::told_amount::digits;
 use super::super::{Format, Job, Sniffed};
 use super::blockchain::height_in;
@@ -17,6 +17,10 @@ impl Format for BigQueryEthereum {
 
     fn describe(&self) -> &'static str {
         "the tables of bigquery-public-data.crypto_ethereum, exported as Parquet, JSON lines or CSV"
+    }
+
+    fn tables(&self) -> Vec<(&'static str, &'static [&'static str])> {
+        named_tables()
     }
 
     fn sniff(&self, probe: &Probe) -> Option<Sniffed> {

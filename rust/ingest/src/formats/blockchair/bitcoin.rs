@@ -48,6 +48,11 @@ impl Format for BlockchairBitcoin {
         "dumps of Blockchair for bitcoin (transactions, inputs, outputs of the same days), tab separated"
     }
 
+    fn tables(&self) -> Vec<(&'static str, &'static [&'static str])> {
+        const NAMES: [&str; 3] = ["transactions", "inputs", "outputs"];
+        NAMES.into_iter().zip(TABLES).collect()
+    }
+
     fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
         let place = TABLES.iter().position(|columns| is_table(probe) && probe.has(columns))?;
         // Dumps of its sisters (litecoin, dogecoin, ...) have the same columns.

@@ -44,6 +44,11 @@ impl Format for BlockchairEthereum {
         "dumps of Blockchair for ethereum (transactions, calls, erc-20 transactions), tab separated"
     }
 
+    fn tables(&self) -> Vec<(&'static str, &'static [&'static str])> {
+        const NAMES: [&str; 3] = ["transactions", "calls", "erc-20 transactions"];
+        NAMES.into_iter().zip(TABLES).collect()
+    }
+
     fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
         let place = TABLES.iter().position(|columns| is_table(probe) && probe.has(columns))?;
         let table = u8::try_from(place).expect("there are three tables");

@@ -36,6 +36,10 @@ impl Format for Cryo {
         "datasets of cryo (blocks, transactions, logs, traces, geth_calls, native_transfers, erc20_transfers, contracts), Parquet, CSV or JSON"
     }
 
+    fn tables(&self) -> Vec<(&'static str, &'static [&'static str])> {
+        DATASETS.iter().map(|dataset| (dataset.name, dataset.needed)).collect()
+    }
+
     fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
         if !matches!(probe.content(), Content::Csv | Content::Json | Content::Parquet) {
             return None;

@@ -12,11 +12,9 @@ pub(super) fn contract(row: &Row<'_>, chain: Chain) -> Result<Address, FieldErro
     needed(row.address("address", chain)?, "address")
 }
 
-/// What the table says of a contract that is not fungible: what its transfers call an amount is an id.
-pub(super) fn non_fungible(row: &Row<'_>, contract: Address) -> Result<Option<TokenFacts>, FieldError> {
-    let is_non_fungible = row.truth("is_erc721")? == Some(true) && row.truth("is_erc20")? != Some(true);
-    let token = TokenFacts { contract, symbol: None, name: None, decimals: None, is_non_fungible };
-    Ok(is_non_fungible.then_some(token))
+/// Whether the table says that the tokens of a contract are not fungible: what its transfers call an amount is an id.
+pub(super) fn is_non_fungible(row: &Row<'_>) -> Result<bool, FieldError> {
+    Ok(row.truth("is_erc721")? == Some(true) && row.truth("is_erc20")? != Some(true))
 }
 
 /// What a token says of itself. A number of decimals that no amount can have says nothing.

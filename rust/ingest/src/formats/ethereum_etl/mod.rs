@@ -9,9 +9,9 @@ mod logs;
 mod traces;
 mod transactions;
 
-use headwater_ledger::facts::BlockFacts;
+use headwater_ledger::facts::{BlockFacts, MovementFact};
 use headwater_ledger::read::CoverageTable;
-use headwater_types::Chain;
+use headwater_types::{Asset, Chain};
 
 use super::evm_frames::{FrameRow, Frames};
 use super::evm_system::System;
@@ -69,6 +69,10 @@ impl Format for EthereumEtl {
         "the tables of ethereum-etl (blocks, transactions, receipts, logs, token_transfers, traces, contracts, tokens), CSV or JSON lines"
     }
 
+    fn tables(&self) -> Vec<(&'static str, &'static [&'static str])> {
+        named_tables()
+    }
+
     fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
         if !matches!(probe.content(), Content::Csv | Content::Json) {
             return None;
@@ -85,6 +89,11 @@ impl Format for EthereumEtl {
         })?;
         reader.finish(Complete::Span, sink)
     }
+}
+
+/// The tables, with the columns by which each is known.
+pub(super) fn named_tables() -> Vec<(&'static str, &'static [&'static str])> {
+    TABLES.iter().map(|table| (table.name, table.columns)).collect()
 }
 
 /// The table that a file of these columns holds.
@@ -189,7 +198,13 @@ impl Reader {
                 sink.log(head, log, movement);
             }
             Kind::TokenTransfer => {
-                let (head, movement) = logs::token_transfer(row, sink.chain(), self.amount)?;
+                let (head, mut movement) = logs::token_transfer(row, sink.chain(), self.amount)?;
+                if let Asset::Token(contract) = movement.asset
+                    && !sink.is_fungible(&contract)?
+                {
+                    movement.kind = MovementFact::NonFungible;
+                    sink.count_non_fungible(1);
+                }
                 self.extent.see(CoverageTable::TokenTransfers, head.block);
                 sink.movement(head, movement);
             }
@@ -200,8 +215,8 @@ impl Reader {
             Kind::Contract => {
                 let contract = contracts::contract(row, sink.chain())?;
                 sink.contract(contract);
-                if let Some(token) = contracts::non_fungible(row, contract)? {
-                    sink.token(token);
+                if contracts::is_non_fungible(row)? {
+                    sink.non_fungible_contract(contract)?;
                 }
             }
             Kind::Token => sink.token(contracts::token(row, sink.chain())?),

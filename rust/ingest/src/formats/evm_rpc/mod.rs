@@ -132,15 +132,17 @@ fn answer_in<'v>(value: &'v Value<'v>) -> &'v Value<'v> {
 /// The chain that a transaction in the head of a file names. A chain that is not known is told when its rows are read.
 fn chain_in(probe: &Probe) -> SniffedChain {
     let head = String::from_utf8_lossy(probe.head());
-    let named = head.split("\"chainId\"").nth(1).and_then(|rest| {
+    let id = |rest: &str| {
         let rest = rest.trim_start_matches([' ', ':', '"']);
-        let number = match rest.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits.split('"').next()?, 16).ok()?,
-            None => rest.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()?,
-        };
-        Chain::from_caip2(&format!("eip155:{number}"))
-    });
-    named.map_or(SniffedChain::Usually(Chain::ETHEREUM), SniffedChain::Is)
+        match rest.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits.split('"').next()?, 16).ok(),
+            None => rest.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok(),
+        }
+    };
+    // Zero stands for none, as of transactions before EIP-155.
+    let named = head.split("\"chainId\"").skip(1).filter_map(id).find(|id| *id != 0);
+    let chain = named.and_then(|id| Chain::from_caip2(&format!("eip155:{id}")));
+    chain.map_or(SniffedChain::Usually(Chain::ETHEREUM), SniffedChain::Is)
 }
 
 /// The block that a file is named for: the only number in hex in its name, or the only one of digits.

@@ -51,6 +51,11 @@ impl Format for GraphsenseAccount {
         "rows of the GraphSense transformation for ethereum and tron (blocks, transactions, fees, logs, traces, token transfers), JSON lines or CSV"
     }
 
+    fn tables(&self) -> Vec<(&'static str, &'static [&'static str])> {
+        const NAMES: [&str; 6] = ["blocks", "transactions", "logs", "token transfers", "traces", "fees"];
+        NAMES.into_iter().zip(TABLES.iter().map(|(_, columns)| *columns)).collect()
+    }
+
     fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
         if !matches!(probe.content(), Content::Csv | Content::Json) {
             return None;

@@ -64,26 +64,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exponent_makes_a_whole_number_or_is_refused() {
-        for (text, expected) in [
-            ("31337", Some(31_337_u128)),
-            ("199e17", Some(19_900_000_000_000_000_000)),
-            ("1E+20", Some(100_000_000_000_000_000_000)),
-            ("1.5e1", Some(15)),
-            ("0e5", Some(0)),
-            ("1.55e1", None),
-            ("1e-3", None),
-            ("1e", None),
-            ("e5", None),
-            ("-1e5", None),
-            ("1e999", None),
-        ] {
-            assert_eq!(whole(text).and_then(Amount::to_u128), expected, "{text}");
-        }
-        assert!(whole("1e77").is_some() && whole("2e77").is_none());
-    }
-
-    #[test]
     fn the_number_of_a_tron_block_stands_in_its_hash() {
         assert!(is_numbered("9386", "AAAAAAAAJKq3pg0K1eUW0KGn2fCyaoayZkJg07wYGdk="));
         assert!(!is_numbered("46147", "0x4e3a3754410177e6937ef1f84bba68ea139e8d1a2258c5f85db9f1cd715a1bdd"));

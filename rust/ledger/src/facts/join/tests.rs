@@ -70,7 +70,7 @@ fn differing_statements_are_a_conflict_that_names_chain_transaction_field_and_bo
     let error = status(1).join(status(2), CHAIN).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("ethereum transaction 0x{}: nonce is \"1\" in the store and \"2\" in the new data", "07".repeat(32))
+        format!("ethereum transaction 0x{}: nonce is 1 in one row and 2 in another", "07".repeat(32))
     );
     let row = |amount| with_movements(vec![token(Ordinal::Indexed(1), amount)]);
     assert!(matches!(row(1).join(row(2), CHAIN), Err(LedgerError::Conflict { field: "amount of a movement", .. })));
