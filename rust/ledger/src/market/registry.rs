@@ -121,13 +121,12 @@ impl Registry {
     pub fn new(listings: impl IntoIterator<Item = TokenListing>) -> Self {
         let native = Chain::all().map(native_entry);
         let core = core_tokens().iter().map(|listing| listed_entry(listing.clone(), EntrySource::Core));
-        let mut entries: BTreeMap<_, _> =
-            native.chain(core).map(|entry| ((entry.chain, entry.asset), entry)).collect();
+        let mut entries: BTreeMap<_, _> = native.chain(core).map(|entry| ((entry.chain, entry.asset), entry)).collect();
         for listing in listings {
             let key = (listing.chain, Asset::Token(listing.contract));
-            let stands = entries.get(&key).is_none_or(|held| {
-                held.source == EntrySource::Core || listing.verified || !held.verified
-            });
+            let stands = entries
+                .get(&key)
+                .is_none_or(|held| held.source == EntrySource::Core || listing.verified || !held.verified);
             if stands {
                 entries.insert(key, listed_entry(listing, EntrySource::Import));
             }
