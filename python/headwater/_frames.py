@@ -48,7 +48,7 @@ def _coins() -> frozenset[str]:
     """Give the symbols of the chains' own coins, which have no contract."""
     empty = _tables.table([], "transfers")
     registry = json.loads(_headwater.from_frames(empty).answer("registry", "{}"))
-    return frozenset(entry["symbol"] for entry in registry["data"]["tokens"])
+    return frozenset(entry["symbol"] for entry in registry["data"]["tokens"] if entry["contract"] is None)
 
 
 def _rows_of_tokens(tokens: pl.DataFrame) -> list[int]:

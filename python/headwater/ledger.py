@@ -274,13 +274,16 @@ class Ledger(Movements, Holdings, MarketData, WholeLists):
         return self.query("chains")
 
     def registry(self) -> Report:
-        """Give every token of the registry.
+        """Give every token of the registry: coins of chains, core tokens, and what was imported.
+
+        The core tokens are part of the package; imported ones stand above them, contract by contract.
 
         Examples
         --------
         >>> from headwater.examples import ledger
-        >>> ledger().registry().frame["symbol"].to_list()
-        ['btc', 'bnb', 'eth', 'usdt', 'trx']
+        >>> tokens = ledger().registry().frame
+        >>> tokens.filter(tokens["symbol"] == "usdt")["decimals"].to_list()
+        [18, 6, 6]
         """
         return self.query("registry")
 
@@ -295,8 +298,8 @@ class Ledger(Movements, Holdings, MarketData, WholeLists):
         Examples
         --------
         >>> from headwater.examples import ledger
-        >>> ledger().assets("ethereum").frame["symbol"].to_list()
-        ['eth', 'usdt']
+        >>> ledger().assets("tron").frame["symbol"].head(3).to_list()
+        ['trx', 'btc', 'btt']
         """
         return self.query("assets", chain=chain)
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{headwater, run, run_json, small_store};
+use crate::support::{Process, headwater, run, run_json, small_store};
 
 const SENDER: &str = "0xa1e4380a3b1f749673e270229993ee55f35663b4";
 
@@ -219,6 +219,97 @@ fn an_import_of_a_folder_leaves_out_what_is_something_else() {
     assert!(stderr(&named).contains("price_usd") && !store.exists(), "{}", stderr(&named));
     let text = String::from_utf8(import(&folder).stdout).unwrap();
     assert!(text.contains(": 1 prices, version 1") && text.contains("notes.txt"), "{text}");
+}
+
+const TETHER: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
+
+/// A store with a movement of USDT and two of a token that no registry lists, and the report of its ingest.
+fn store_of_tokens(place: &std::path::Path) -> (String, Value) {
+    let [blocks, transfers, store] = ["blocks.csv", "token_transfers.csv", "store"].map(|name| place.join(name));
+    std::fs::write(&blocks, "number,hash,parent_hash,timestamp,gas_limit\n7,,,1438270000,5000\n").unwrap();
+    let mut rows = "token_address,from_address,to_address,value,transaction_hash,log_index,block_number\n".to_owned();
+    let unlisted = format!("0x{}", "ee".repeat(20));
+    for (log, contract) in [TETHER, &unlisted, &unlisted].into_iter().enumerate() {
+        let (to, hash) = ("bb".repeat(20), "11".repeat(32));
+        rows += &format!("{contract},{SENDER},0x{to},2500000,0x{hash},{log},7\n");
+    }
+    std::fs::write(&transfers, rows).unwrap();
+    let [blocks, transfers, store] = [blocks, transfers, store].map(|path| path.to_str().unwrap().to_owned());
+    let report = run_json(&["--json", "ingest", "--store", &store, &blocks, &transfers]);
+    (store, report)
+}
+
+#[test]
+fn ingest_of_unlisted_tokens_is_noted_once() {
+    let place = tempfile::tempdir().unwrap();
+    let (store, report) = store_of_tokens(place.path());
+    assert_eq!((&report["added"], &report["unlisted_tokens"]), (&json!(1), &json!(1)));
+    let transfers = place.path().join("token_transfers.csv");
+    let again = run_json(&["--json", "ingest", "--store", &store, transfers.to_str().unwrap()]);
+    assert_eq!(again.get("unlisted_tokens"), None);
+    let other = place.path().join("other");
+    let blocks = place.path().join("blocks.csv");
+    let files = [&other, &blocks, &transfers].map(|path| path.to_str().unwrap());
+    let told = run(&["ingest", "--store", files[0], files[1], files[2]]);
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(
+        told.contains("note: 1 token is in no registry") && told.contains("headwater tokens import FILE"),
+        "{told}"
+    );
+}
+
+#[test]
+fn answers_that_hide_tokens_say_so_on_every_interface() {
+    let place = tempfile::tempdir().unwrap();
+    let (store, _) = store_of_tokens(place.path());
+    let body = json!({"blockchain": "ethereum", "address": SENDER}).to_string();
+    let printed = run_json(&["query", "transactions", "--store", &store, "--body", &body]);
+    assert_eq!(
+        (&printed["data"]["datas"][0]["symbol"], &printed["data"]["datas"][0]["amount"]),
+        (&json!("usdt"), &json!("2.5"))
+    );
+    let server = Process::start(std::path::Path::new(&store), &["--set", "auth.required=false"]);
+    let headers = [("Content-Type", "application/json")];
+    let mut client = server.client().unwrap();
+    let reply = client.send("POST", "/v1/transactions", &headers, body.as_bytes()).unwrap().json();
+    for answer in [&printed, &reply] {
+        let warnings = answer["meta"]["warnings"].as_array().unwrap();
+        let hidden: Vec<_> = warnings.iter().filter(|warning| warning["code"] == "unverified_hidden").collect();
+        let [hidden] = hidden[..] else { panic!("{warnings:?}") };
+        assert_eq!((&hidden["field"], &hidden["count"]), (&Value::Null, &json!(2)));
+        assert!(warnings.iter().all(|warning| warning == hidden || warning.get("count").is_none()), "{warnings:?}");
+    }
+    let all = body.replace('}', ", \"include_unverified\": true}");
+    let shown = client.send("POST", "/v1/transactions", &headers, all.as_bytes()).unwrap().json();
+    assert_eq!(shown["data"]["datas"].as_array().unwrap().len(), 3);
+    assert!(!shown["meta"]["warnings"].to_string().contains("unverified_hidden"));
+}
+
+#[test]
+fn core_tokens_are_listed_and_never_rolled_back() {
+    let place = tempfile::tempdir().unwrap();
+    let (store, _) = store_of_tokens(place.path());
+    let listed = || run_json(&["--json", "tokens", "list", "--store", &store])["imports"].clone();
+    let core = &listed()[0];
+    assert_eq!((&core["version"], &core["source"], &core["in_force"]), (&json!(0), &json!("core"), &json!(true)));
+    let refused = run(&["tokens", "rollback", "0", "--store", &store]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("core registry"), "{}", stderr(&refused));
+    let prices = run_json(&["--json", "prices", "list", "--store", &store]);
+    assert_eq!(prices["imports"], json!([]));
+
+    let mine = place.path().join("mine.json");
+    let token = json!({"tokens": [{"address": TETHER, "symbol": "MINE", "name": "Mine", "decimals": 2, "chainId": 1}]});
+    std::fs::write(&mine, token.to_string()).unwrap();
+    let symbol = || {
+        let body = json!({"blockchain": "ethereum", "contracts": [TETHER]}).to_string();
+        run_json(&["query", "resolve", "--store", &store, "--body", &body])["data"]["assets"][0]["symbol"].clone()
+    };
+    assert_eq!(symbol(), "usdt");
+    run_json(&["--json", "tokens", "import", "--store", &store, mine.to_str().unwrap()]);
+    assert_eq!(symbol(), "mine");
+    run_json(&["--json", "tokens", "rollback", "1", "--store", &store]);
+    assert_eq!((symbol(), listed().as_array().unwrap().len()), (json!("usdt"), 2));
 }
 
 #[test]

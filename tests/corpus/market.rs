@@ -1,8 +1,10 @@
 //! Real token registries and price files.
 
+use std::collections::BTreeMap;
+
 use headwater_ingest::{list_prices, list_tokens};
-use headwater_ledger::market::PriceTable;
-use headwater_types::{Chain, Timestamp};
+use headwater_ledger::market::{PriceTable, TokenListing, core_tokens};
+use headwater_types::{Address, Chain, Timestamp};
 
 /// Counts taken from the files with another program.
 #[test]
@@ -19,6 +21,60 @@ fn corpus_token_registries_are_read_whole() {
     }
     // A list of labels knows no decimals: nothing can be valued by it.
     assert!(list_tokens(&folder.join("eth-labels_tokens.csv.gz"), None).is_err());
+}
+
+/// Symbols that a registry writes otherwise than the core, with why the core is right.
+const OTHER_SYMBOLS: [(Chain, &str, &str); 6] = [
+    // The name of the token stands behind its symbol.
+    (Chain::ETHEREUM, "LINK", "LINK (Chainlink)"),
+    (Chain::ETHEREUM, "HOT", "HOT (Holo)"),
+    // The contract of before 2025; the one that replaced it is called USDD now.
+    (Chain::ETHEREUM, "USDDOLD", "USDD"),
+    // The name of the token stands in the place of its symbol.
+    (Chain::ETHEREUM, "ezETH", "Renzo Restaked ETH"),
+    // What the contract says of itself, cut by the site that was read; every wallet shows USDT.
+    (Chain::BSC, "USDT", "BSC-US..."),
+    // Two contracts that were replaced.
+    (Chain::BSC, "BTTOLD", "BTT"),
+];
+
+fn agrees(core: &TokenListing, symbol: &str) -> bool {
+    let excused = OTHER_SYMBOLS.iter().any(|other| *other == (core.chain, core.symbol.as_str(), symbol));
+    core.symbol.eq_ignore_ascii_case(symbol) || excused
+}
+
+#[test]
+fn corpus_core_tokens_agree_with_public_registries() {
+    let folder = headwater_tests::corpus().join("registries");
+    let core: BTreeMap<(Chain, Address), &TokenListing> =
+        core_tokens().iter().map(|token| ((token.chain, token.contract), token)).collect();
+    let mut seen = BTreeMap::new();
+    for name in
+        ["metamask_contract-map.json.gz", "ethereum-lists-tokens-eth.json.gz", "ethereum-lists-tokens-bsc.json.gz"]
+    {
+        for listed in list_tokens(&folder.join(name), None).unwrap().entries {
+            let Some(token) = core.get(&(listed.chain, listed.contract)) else { continue };
+            assert!(agrees(token, &listed.symbol), "{name}: {token:?} is {} there", listed.symbol);
+            assert_eq!(token.decimals, listed.decimals, "{name}: {token:?}");
+            *seen.entry(name).or_insert(0) += 1;
+        }
+    }
+    // Labels have no decimals, but name tokens of bsc, which the other lists hardly do.
+    let labels = std::fs::File::open(folder.join("eth-labels_tokens.csv.gz")).unwrap();
+    let mut labels = csv::Reader::from_reader(flate2::read::GzDecoder::new(labels));
+    for row in labels.records().map(Result::unwrap) {
+        let chain = match &row[1] {
+            "1" => Chain::ETHEREUM,
+            "56" => Chain::BSC,
+            _ => continue,
+        };
+        let token = Address::parse(chain, &row[0]).ok().and_then(|contract| core.get(&(chain, contract)));
+        let Some(token) = token else { continue };
+        assert!(agrees(token, &row[4]), "labels: {token:?} is {} there", &row[4]);
+        *seen.entry(chain.name()).or_insert(0) += 1;
+    }
+    println!("core tokens found: {seen:?}");
+    assert!(seen["metamask_contract-map.json.gz"] >= 70 && seen["ethereum"] >= 90 && seen["bsc"] >= 30, "{seen:?}");
 }
 
 #[test]

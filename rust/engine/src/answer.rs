@@ -46,4 +46,7 @@ pub struct Warning {
     pub field: Option<String>,
     /// Text for people.
     pub message: String,
+    /// How many it is about, where that was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
 }

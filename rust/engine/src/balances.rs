@@ -100,6 +100,16 @@ impl Changes {
         })?;
         Ok(Self { spans, passed })
     }
+
+    /// Whether an asset changed in the spans, or was held when they began.
+    fn shows(&self, asset: usize, holding: &Holding) -> bool {
+        let changes = || self.spans.iter().filter_map(|span| span.by_asset.get(&asset));
+        let days = &self.spans[..self.spans.len().saturating_sub(1)];
+        days.iter().any(|span| span.by_asset.contains_key(&asset))
+            || changes()
+                .try_fold(holding.balance, |balance, change| without(&balance, change))
+                .is_ok_and(|balance| !balance.shown().is_zero())
+    }
 }
 
 /// What was held at the end of each span, of the assets that a scope is about.
@@ -111,6 +121,8 @@ pub(crate) struct Closing {
     passed: BTreeSet<usize>,
     /// Of assets whose history begins with a list of holders: when that was.
     begins: BTreeMap<usize, Timestamp>,
+    /// Tokens that were held or moved in the spans, and that no registry vouches for.
+    pub unverified: u64,
     chain: headwater_types::Chain,
 }
 
@@ -119,18 +131,22 @@ impl Closing {
     pub fn new(
         walk: &mut Walk<'_>,
         scope: &Scope,
-        changes: Changes,
+        mut changes: Changes,
         held: &mut Held,
         cancel: &Cancel,
     ) -> Result<Self, Error> {
-        let (mut opening, mut begins, mut passed) = (BTreeMap::new(), BTreeMap::new(), changes.passed);
+        let (mut opening, mut begins, mut passed) =
+            (BTreeMap::new(), BTreeMap::new(), std::mem::take(&mut changes.passed));
         let account = walk.account().cloned();
         let holdings = account.as_ref().map_or_else(|| Ok(Vec::new()), |account| walk.ledger.holdings(account))?;
         passed.retain(|asset| scope.has_asset(walk.book.view(*asset)));
         held.more(holdings.len() * (size_of::<Holding>() + 2 * CHANGE_BYTES))?;
+        let mut unverified = 0;
         for holding in holdings {
             let asset = walk.book.of_asset(holding.asset)?;
             if !scope.has_asset(walk.book.view(asset)) {
+                let is_hidden = scope.hides_asset(walk.book.view(asset)) && changes.shows(asset, &holding);
+                unverified += u64::from(is_hidden);
                 continue;
             }
             begins.extend(walk.ledger.opening(scope.chain, &holding.asset).map(|opening| (asset, opening.time)));
@@ -148,7 +164,7 @@ impl Closing {
             }
             opening.insert(asset, balance);
         }
-        Ok(Self { changes: changes.spans, opening, passed, begins, chain: scope.chain })
+        Ok(Self { changes: changes.spans, opening, passed, begins, unverified, chain: scope.chain })
     }
 
     /// How the balances came about.

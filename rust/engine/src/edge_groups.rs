@@ -14,7 +14,7 @@ use headwater_types::{Address, Asset, Usd};
 
 use crate::Error;
 use crate::asset_book::AssetBook;
-use crate::flows::{Groups, Others};
+use crate::flows::{Groups, Others, Unverified};
 use crate::purposes::COUNTERPARTIES;
 use crate::walk::CANCEL_EVERY;
 
@@ -39,16 +39,23 @@ pub(crate) fn edge_groups(
     let mut of_edges = cancel.holding(COUNTERPARTIES);
     of_edges.reach(edges.bytes())?;
     let (mut list, mut held) = (Vec::new(), cancel.holding(COUNTERPARTIES));
+    let mut unverified = Unverified::default();
     for (count, edge) in edges.pairs.iter().enumerate() {
         if count % CANCEL_EVERY == 0 {
             cancel.check().map_err(LedgerError::from)?;
         }
-        if let Some(group) = group(scope, &edges, edge, book)? {
+        let group = group(scope, &edges, edge, book)?;
+        if scope == EdgeScope::Default {
+            let shown = group.as_ref().map_or(0, |group| group.by_asset.len());
+            unverified.pairs += u64::try_from(edges.assets(edge).len() - shown).expect("a count fits");
+            unverified.counterparties += u64::from(group.is_none());
+        }
+        if let Some(group) = group {
             held.more(size_of::<(usize, Group)>() + group.by_asset.capacity() * Group::ASSET_BYTES)?;
             list.push((others.of_account(edge.counterparty)?, group));
         }
     }
-    Ok(Some(Groups { list, held }))
+    Ok(Some(Groups { list, unverified, held }))
 }
 
 /// The movements between an account and some counterparties over everything that is shown by default.
@@ -104,6 +111,8 @@ pub(crate) struct EdgeRanking {
     /// Distinct senders to the account, and receivers from it.
     pub senders: u64,
     pub receivers: u64,
+    /// Those with whom only tokens moved that no registry vouches for.
+    pub unverified: u64,
     held: Held,
 }
 
@@ -125,7 +134,7 @@ impl EdgeRanking {
         (key, cancel): (impl Fn(&EdgeFlows) -> i128, &Cancel),
     ) -> Result<Option<Self>, Error> {
         let held = cancel.holding(COUNTERPARTIES);
-        let mut ranking = Self { entries: Vec::new(), senders: 0, receivers: 0, held };
+        let mut ranking = Self { entries: Vec::new(), senders: 0, receivers: 0, unverified: 0, held };
         let (mut seen, mut stopped) = (0, Ok(()));
         let visited = ledger.visit_edges(account, EdgeOrder::Total, cancel, &mut |counterparty, flows| {
             if seen % CANCEL_EVERY == 0 {
@@ -135,6 +144,7 @@ impl EdgeRanking {
                 }
             }
             seen += 1;
+            ranking.unverified += u64::from(flows.transfers() == 0);
             if flows.transfers() > 0 {
                 ranking.senders += u64::from(flows.received.transfers > 0);
                 ranking.receivers += u64::from(flows.sent.transfers > 0);

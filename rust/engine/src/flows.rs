@@ -8,7 +8,7 @@ use headwater_ledger::read::{AccountRef, Direction, MovementKind};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Movement, Side, Way};
 use headwater_types::{Address, Amount, Asset, Balance, Pico, Usd};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Error;
 use crate::asset_book::{AssetBook, AssetView};
@@ -109,12 +109,39 @@ impl<'a> Others<'a> {
 /// Sums by counterparty, with the memory that they take.
 pub(crate) struct Groups {
     pub list: Vec<(usize, Group)>,
+    /// What the scope hides as unverified.
+    pub unverified: Unverified,
     pub held: Held,
+}
+
+/// Pairs of a counterparty and a token that no registry vouches for, by their numbers.
+pub(crate) type UnverifiedPairs = FxHashSet<(usize, usize)>;
+
+/// How many rows of a ranking are hidden because no registry vouches for their token.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Unverified {
+    /// Counterparties with whom nothing else moved.
+    pub counterparties: u64,
+    /// Pairs of a counterparty and a token.
+    pub pairs: u64,
+}
+
+impl Unverified {
+    /// Of the pairs beside the groups that are shown.
+    pub fn new(pairs: &UnverifiedPairs, shown: &[(usize, Group)]) -> Self {
+        let count = |length: usize| u64::try_from(length).expect("a count fits");
+        let mut hidden: FxHashSet<usize> = pairs.iter().map(|(other, _)| *other).collect();
+        if !hidden.is_empty() {
+            shown.iter().for_each(|(other, _)| drop(hidden.remove(other)));
+        }
+        Self { counterparties: count(hidden.len()), pairs: count(pairs.len()) }
+    }
 }
 
 /// What one part of a scan found, in numbers of its own.
 pub(crate) struct Part {
     pub groups: Groups,
+    pub unverified: UnverifiedPairs,
     /// The counterparties by number.
     pub others: (Vec<Address>, Held),
     /// The assets by number.
@@ -129,6 +156,7 @@ pub(crate) fn joined(
     cancel: &Cancel,
 ) -> Result<Groups, Error> {
     let (mut all, mut held) = (Counterparties::default(), cancel.holding(COUNTERPARTIES));
+    let mut unverified = UnverifiedPairs::default();
     for part in parts {
         let assets = part.assets.iter().map(|asset| book.of_asset(*asset)).collect::<Result<Vec<_>, _>>()?;
         let ((addresses, _held), groups) = (part.others, part.groups);
@@ -139,8 +167,12 @@ pub(crate) fn joined(
             held.reach(all.bytes_with(group.by_asset.len()))?;
             all.join(others.number(addresses[other])?, &group, |asset| assets[asset]);
         }
+        for (other, asset) in part.unverified {
+            unverified.insert((others.number(addresses[other])?, assets[asset]));
+        }
     }
-    Ok(Groups { list: all.into_groups(), held })
+    let list = all.into_groups();
+    Ok(Groups { unverified: Unverified::new(&unverified, &list), list, held })
 }
 
 /// The unit of summed amounts.

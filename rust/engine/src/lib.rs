@@ -30,6 +30,7 @@ mod rows;
 mod scope;
 mod table;
 mod text;
+mod unverified;
 mod valuation;
 mod walk;
 

@@ -5,8 +5,8 @@ use std::mem::size_of;
 use std::ops::ControlFlow;
 
 use headwater_ledger::edges::EdgeFlows;
-use headwater_ledger::memory::Held;
-use headwater_ledger::read::Scan;
+use headwater_ledger::memory::{Held, table_bytes};
+use headwater_ledger::read::{Direction, Scan};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Side};
 use headwater_types::{Address, Amount, Pico, Timestamp, Usd};
@@ -15,12 +15,13 @@ use serde::Serialize;
 
 use crate::asset_book::AssetBook;
 use crate::edge_groups::{EdgeRanking, EdgeScope, edge_groups, groups_with};
-use crate::flows::{Groups, Others, Part, SumUnit, Sums, joined, movement, names};
+use crate::flows::{Groups, Others, Part, SumUnit, Sums, Unverified, UnverifiedPairs, joined, movement, names};
 use crate::overflow;
 use crate::purposes::COUNTERPARTIES;
 use crate::request::{CursorKey, Paging, RankingSort, SortOrder, Warnings, whole};
 use crate::scope::{Scope, Verdict};
 use crate::table::TableHead;
+use crate::unverified::{self, Hidden};
 use crate::valuation::{Output, Valuer};
 use crate::walk::{CANCEL_EVERY, Walk};
 use crate::{Error, ErrorKind};
@@ -108,6 +109,7 @@ pub(crate) struct RankedPage<'a> {
     pub receivers: u64,
     pub amount_unit: String,
     pub below: Option<BelowCutoff>,
+    hidden: Hidden,
 }
 
 impl RankedPage<'_> {
@@ -117,8 +119,10 @@ impl RankedPage<'_> {
         self.page.iter().map(move |row| self.ranker.row(unit, row, &self.book))
     }
 
-    /// Warns of the assets whose sums on the page are null because they pass 256 bits.
-    pub fn warn_of_overflow(&self, warnings: &mut Warnings) {
+    /// Warns of what is hidden as unverified, and of the assets whose sums on the page are null because they pass 256
+    /// bits.
+    pub fn warn(&self, warnings: &mut Warnings) {
+        unverified::warn(self.hidden, warnings);
         let Ranker { scope, output, .. } = self.ranker;
         let is_of_values = SumUnit::new(scope, output) == SumUnit::Usd;
         for row in self.page.iter().filter(|row| row.asset.is_some() || !is_of_values) {
@@ -161,6 +165,7 @@ struct Ranking {
     senders: u64,
     receivers: u64,
     below: Option<BelowCutoff>,
+    hidden: Hidden,
 }
 
 /// A row before it is written out.
@@ -205,7 +210,7 @@ impl Ranker {
         };
         let unit = SumUnit::new(&self.scope, &self.output);
         let amount_unit = unit.of_rows(&self.scope, &self.output, &mut walk.book)?;
-        let Ranking { page, held, rows, senders, receivers, below } = ranking;
+        let Ranking { page, held, rows, senders, receivers, below, hidden } = ranking;
         let next = page.last().filter(|_| below.is_some()).map(|row| row.key(&walk.book));
         Ok(RankedPage {
             ranker: self,
@@ -218,6 +223,7 @@ impl Ranker {
             receivers,
             amount_unit,
             below,
+            hidden,
         })
     }
 
@@ -260,7 +266,9 @@ impl Ranker {
         };
         let page = page.into_iter().map(row).collect::<Result<_, _>>()?;
         let below = BelowCutoff::of(ranking.entries[end..].iter().map(|entry| entry.usd));
-        Ok(Some(Ranking { page, held, rows, senders: ranking.senders, receivers: ranking.receivers, below }))
+        let (senders, receivers) = (ranking.senders, ranking.receivers);
+        let hidden = Hidden::Counterparties(ranking.unverified);
+        Ok(Some(Ranking { page, held, rows, senders, receivers, below, hidden }))
     }
 
     /// What a counterparty is ranked by where all assets count by their value.
@@ -291,6 +299,12 @@ impl Ranker {
             u64::try_from(count).expect("a count fits")
         };
         let (senders, receivers) = (with(|group| &group.all.received), with(|group| &group.all.sent));
+        let hidden = match self.output {
+            Output::PerSymbol => Hidden::CounterpartyTokens(groups.unverified.pairs),
+            Output::Own | Output::Usd | Output::Asset { .. } => {
+                Hidden::Counterparties(groups.unverified.counterparties)
+            }
+        };
         let (mut page, _all) = self.ranked(groups, &others, &walk.book, cancel)?;
         let rows = page.len();
         let start = self.start(&page, &walk.book).min(rows);
@@ -300,7 +314,7 @@ impl Ranker {
         let page = page.split_off(start);
         let mut held = cancel.holding(COUNTERPARTIES);
         held.reach(page.iter().map(|row| Ranked::BYTES + row.group.by_asset.len() * Group::ASSET_BYTES).sum())?;
-        Ok(Ranking { page, held, rows, senders, receivers, below })
+        Ok(Ranking { page, held, rows, senders, receivers, below, hidden })
     }
 
     /// The groups from edges, where those say the same: `None` where the movements must be walked.
@@ -320,14 +334,16 @@ impl Ranker {
     fn groups(&self, walk: &mut Walk<'_>, others: &mut Others<'_>, cancel: &Cancel) -> Result<Groups, Error> {
         let scans = walk.parts(&self.scope.scan())?;
         if let [only] = &scans[..] {
-            return self.groups_of_part(only, walk, others, cancel);
+            let (mut groups, unverified) = self.groups_of_part(only, walk, others, cancel)?;
+            groups.unverified = Unverified::new(&unverified, &groups.list);
+            return Ok(groups);
         }
         let ledger = walk.ledger;
         let part = |scan: &Scan| -> Result<Part, Error> {
             let mut walk = Walk::new(ledger, &self.scope, self.address, cancel)?;
             let mut others = Others::new(ledger, self.address, cancel);
-            let groups = self.groups_of_part(scan, &mut walk, &mut others, cancel)?;
-            Ok(Part { groups, others: others.into_addresses(), assets: walk.book.into_assets() })
+            let (groups, unverified) = self.groups_of_part(scan, &mut walk, &mut others, cancel)?;
+            Ok(Part { groups, unverified, others: others.into_addresses(), assets: walk.book.into_assets() })
         };
         let parts: Vec<Part> = scans.par_iter().map(part).collect::<Result<_, _>>()?;
         joined(parts, others, &mut walk.book, cancel)
@@ -339,17 +355,23 @@ impl Ranker {
         walk: &mut Walk<'_>,
         others: &mut Others<'_>,
         cancel: &Cancel,
-    ) -> Result<Groups, Error> {
+    ) -> Result<(Groups, UnverifiedPairs), Error> {
         let valuer = Valuer::new(walk.ledger);
         let (mut groups, mut held) = (Counterparties::default(), cancel.holding(COUNTERPARTIES));
+        let (mut unverified, mut of_unverified) = (UnverifiedPairs::default(), cancel.holding(COUNTERPARTIES));
         walk.visit(scan, cancel, &mut |book, flow, verdict| {
-            if verdict == Verdict::Shown {
+            let is_own = flow.posting.direction == Direction::Own;
+            if verdict == Verdict::Shown || verdict == Verdict::Unverified && !is_own {
                 for (other, amount) in others.of(&flow)? {
                     // A share in a UTXO transaction may round to nothing.
                     if self.scope.hides(amount) {
                         continue;
                     }
-                    if let Some(movement) = movement(&valuer, &self.output, book.view(flow.asset), &flow, amount) {
+                    if verdict == Verdict::Unverified {
+                        of_unverified.reach(table_bytes::<(usize, usize)>(unverified.len() + 1))?;
+                        unverified.insert((other, flow.asset));
+                    } else if let Some(movement) = movement(&valuer, &self.output, book.view(flow.asset), &flow, amount)
+                    {
                         held.reach(groups.bytes_with(1))?;
                         groups.add(other, flow.asset, &movement);
                     }
@@ -357,7 +379,8 @@ impl Ranker {
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        Ok(Groups { list: groups.into_groups(), held })
+        let groups = Groups { list: groups.into_groups(), unverified: Unverified::default(), held };
+        Ok((groups, unverified))
     }
 
     /// All rows in order, with the memory that they take.
@@ -368,7 +391,7 @@ impl Ranker {
         book: &AssetBook<'_>,
         cancel: &Cancel,
     ) -> Result<(Vec<Ranked>, Held), Error> {
-        let Groups { list: groups, mut held } = groups;
+        let Groups { list: groups, mut held, .. } = groups;
         // Amounts of several assets compare only by value.
         let comparable = self.scope.only_asset().is_some() && matches!(self.output, Output::Own | Output::PerSymbol);
         let sum = |tally: &AssetTally| match self.sort {

@@ -266,6 +266,11 @@ impl Scope {
         }
     }
 
+    /// Whether an asset would be in scope if a registry vouched for it.
+    pub fn hides_asset(&self, asset: &AssetView) -> bool {
+        matches!(self.assets, Selection::All) && !self.has_asset(asset)
+    }
+
     /// How movements of an asset are judged.
     pub fn rule(&self, asset: &AssetView) -> Rule {
         let at_best = match &self.assets {

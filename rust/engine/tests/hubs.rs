@@ -6,7 +6,7 @@ mod town;
 use headwater_ledger::facts::TransactionFacts;
 use headwater_types::TxHash;
 use serde_json::json;
-use town::{ALICE, BOB, USDT, about, batch, between, data, desk, send, token};
+use town::{ALICE, BOB, FAKE, USDT, about, ask, batch, between, data, desk, send, token};
 
 /// 70 000 transactions of Alice in 10 000 blocks.
 fn hub() -> town::Town {
@@ -21,6 +21,7 @@ fn hub() -> town::Town {
         facts.hash = TxHash::new(bytes);
         if number.is_multiple_of(4) {
             facts.movements = vec![token(0, USDT, to, from, spread), token(1, USDT, from, BOB, number)];
+            facts.movements.push(token(2, FAKE, from, to, 1));
         }
         facts
     };
@@ -42,4 +43,14 @@ fn a_hub_is_answered_alike_on_one_thread_and_on_two() {
         let answer = data(&hub, name, &request).to_string();
         assert!(answer.contains("usdt"), "{answer:.300}");
     }
+    // A page of a long list is counted as far as it is read, a sum whole.
+    let said = |name, request| {
+        let warnings = ask(&hub, name, &request).unwrap().warnings;
+        warnings.into_iter().find(|warning| warning.code == "unverified_hidden").unwrap()
+    };
+    let page = said("transactions", about(ALICE, json!({"limit": 100})));
+    assert!(page.count.is_some_and(|count| count < 50), "{page:?}");
+    assert!(page.message.contains("movements or more are hidden"), "{}", page.message);
+    assert_eq!(said("transactions", about(ALICE, json!({"sort": "amount_usd"}))).count, Some(17_500));
+    assert_eq!(said("wallet-overview", about(ALICE, json!({}))).count, Some(1));
 }

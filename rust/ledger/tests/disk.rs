@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use headwater_ledger::facts::{Batch, BlockFacts, Claim};
-use headwater_ledger::market::{PricePoint, TokenListing};
+use headwater_ledger::market::{EntrySource, PricePoint, TokenListing};
 use headwater_ledger::read::{CoverageTable, Generations, Ledger};
 use headwater_ledger::store::disk::{Disk, DiskFile, SystemDisk};
 use headwater_ledger::store::{MemoryStore, Merges, Writer};
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::{Chainlet, address, hash};
-use headwater_types::{Asset, BlockHash, Chain, Timestamp};
+use headwater_types::{Address, Asset, BlockHash, Chain, Timestamp};
 
 const CHAIN: Chain = Chain::ETHEREUM;
 
@@ -149,6 +149,35 @@ fn imports_are_versions_that_can_be_rolled_back() {
     let versions = writer.import_versions();
     assert_eq!(versions.iter().map(|version| version.in_force).collect::<Vec<_>>(), [true, false, true]);
     assert_eq!(versions[1].source, "second.json");
+}
+
+#[test]
+fn core_token_gives_way_to_an_import_until_its_rollback() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    let tether = Address::parse(Chain::ETHEREUM, "0xdac17f958d2ee523a2206206994597c13d831ec7").unwrap();
+    let mine = TokenListing {
+        chain: Chain::ETHEREUM,
+        contract: tether,
+        symbol: "MINE".to_owned(),
+        name: "Mine".to_owned(),
+        decimals: 2,
+        verified: true,
+        coingecko_id: None,
+    };
+    let held = || {
+        let ledger = Store::open(folder.path()).unwrap().current().unwrap();
+        let entry = ledger.registry().entry(Chain::ETHEREUM, &Asset::Token(tether)).unwrap().clone();
+        (entry.symbol, entry.decimals, entry.source)
+    };
+    let empty = digest(folder.path());
+    assert_eq!(held(), ("usdt".to_owned(), 6, EntrySource::Core));
+    let version = writer.import_tokens("mine.json", vec![mine]).unwrap();
+    assert_eq!(held(), ("mine".to_owned(), 2, EntrySource::Import));
+    writer.roll_back_import(version).unwrap();
+    assert_eq!(held(), ("usdt".to_owned(), 6, EntrySource::Core));
+    assert!(matches!(writer.roll_back_import(0), Err(LedgerError::UnknownVersion(0))));
+    assert_eq!(digest(folder.path()), empty);
 }
 
 #[test]

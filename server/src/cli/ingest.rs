@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use headwater_ingest::{Bounds, FORMATS, IngestReport, OnError, Options, Progress, ProgressState, SnapshotOptions};
 use headwater_ledger::Cancel;
-use headwater_ledger::store::{CommitReport, Writer};
+use headwater_ledger::store::{CommitReport, ImportKind, ImportVersion, Writer};
 use headwater_types::{Chain, Network, Timestamp};
 
 use super::Shared;
@@ -165,6 +165,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
     // So that a path that names nothing leaves no empty store behind.
     headwater_ingest::source::discover(&arguments.paths)?;
     let mut writer = Writer::open_or_create(store)?;
+    let knew_all_tokens = writer.snapshot().unlisted_tokens()?.is_empty();
     writer.begin_load();
     if arguments.events {
         writer.begin_events();
@@ -178,7 +179,39 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
     let report = report?;
     writer.end_load(&cancel)?;
     derived::rebuild(&mut writer, &cancel)?;
-    output.report(&report, || lines(&report))
+    let unlisted_tokens = if knew_all_tokens { new_tokens(&writer)? } else { None };
+    let said = Said { report: &report, unlisted_tokens };
+    output.report(&said, || {
+        let note = unlisted_tokens.map(|count| {
+            let tokens = if count == 1 { "token is" } else { "tokens are" };
+            format!(
+                "note: {} {tokens} in no registry, hidden from answers and without a price: `headwater tokens import \
+                 FILE` adds a registry",
+                grouped(count)
+            )
+        });
+        lines(&report).into_iter().chain(note).collect()
+    })
+}
+
+/// What is printed of an ingest.
+#[derive(Debug, serde::Serialize)]
+struct Said<'a> {
+    #[serde(flatten)]
+    report: &'a IngestReport,
+    /// Tokens that the core registry does not know, where the first ones came in and nothing was imported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unlisted_tokens: Option<u64>,
+}
+
+/// How many tokens are in no registry, where none was imported.
+fn new_tokens(writer: &Writer) -> Result<Option<u64>, Failure> {
+    let is_registry = |version: &ImportVersion| version.kind == ImportKind::Tokens && version.in_force;
+    if writer.import_versions().iter().any(is_registry) {
+        return Ok(None);
+    }
+    let count = writer.snapshot().unlisted_tokens()?.len() as u64;
+    Ok(Some(count).filter(|count| *count > 0))
 }
 
 /// A reason with the file that it is about, where it does not name it itself.
@@ -204,7 +237,9 @@ fn lines(report: &IngestReport) -> Vec<String> {
             let (count, first, reason) = (grouped(omitted.rows), &omitted.first, &omitted.reason);
             format!("  not counted: {path}: {count} {rows} (first: {first}): {reason}")
         });
-        notes.extend(reasons.chain(omitted).chain(file.warnings.iter().map(|warning| format!("  note: {path}: {warning}"))));
+        notes.extend(
+            reasons.chain(omitted).chain(file.warnings.iter().map(|warning| format!("  note: {path}: {warning}"))),
+        );
     }
     notes.extend(report.left_out.iter().map(|left| {
         let path = left.path.display().to_string();

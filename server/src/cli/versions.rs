@@ -1,5 +1,6 @@
 //! Versions of imports, as every command that imports lists and rolls them back.
 
+use headwater_ledger::market::{CORE_SOURCE, core_tokens};
 use headwater_ledger::store::{ImportKind, ImportVersion, Writer};
 use headwater_ledger::{Cancel, Store};
 use serde_json::json;
@@ -10,9 +11,24 @@ use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, table};
 
-/// Lists the versions of some kinds, those rolled back included.
+/// The number under which the core tokens are listed: they are part of the program and not of a store.
+const CORE_VERSION: u64 = 0;
+
+/// The core tokens as a version.
+fn core() -> ImportVersion {
+    ImportVersion {
+        version: CORE_VERSION,
+        kind: ImportKind::Tokens,
+        source: CORE_SOURCE.to_owned(),
+        entries: core_tokens().len() as u64,
+        in_force: true,
+    }
+}
+
+/// Lists the versions of some kinds, the core tokens first, those rolled back included.
 pub(super) fn list(shared: &Shared, kinds: &[ImportKind], output: Output) -> Result<(), Failure> {
-    let mut versions = Store::open(shared.store()?)?.stats()?.imports;
+    let imports = Store::open(shared.store()?)?.stats()?.imports;
+    let mut versions: Vec<_> = std::iter::once(core()).chain(imports).collect();
     versions.retain(|version| kinds.contains(&version.kind));
     output.report(&json!({"imports": versions}), || {
         if versions.is_empty() {
@@ -35,6 +51,11 @@ fn row(version: &ImportVersion) -> Vec<String> {
 
 /// Takes a version of one of these kinds out of force, and builds anew what hung on it.
 pub(super) fn roll_back(shared: &Shared, version: u64, kinds: &[ImportKind], output: Output) -> Result<(), Failure> {
+    if version == CORE_VERSION && kinds.contains(&ImportKind::Tokens) {
+        return Err(Failure::failed(
+            "version 0 is the core registry of the program: it is never rolled back".to_owned(),
+        ));
+    }
     let path = shared.store()?;
     // A store is not made by taking something out of it.
     drop(Store::open(&path)?);

@@ -181,6 +181,7 @@ fn meaningless(parts: &Parts, instead: &str) -> Result<Vec<Warning>, Problem> {
         code: "unknown_field".to_owned(),
         message: format!("the query parameter {name:?} has no meaning here{instead}"),
         field: Some(name),
+        count: None,
     };
     Ok(given.into_iter().map(|(name, _)| warning(name)).collect())
 }

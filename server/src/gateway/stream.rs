@@ -261,7 +261,8 @@ mod tests {
     #[test]
     fn a_header_says_any_field() {
         let of = |field: Option<&str>| {
-            warning_code(&Warning { code: "c".to_owned(), field: field.map(str::to_owned), message: String::new() })
+            let field = field.map(str::to_owned);
+            warning_code(&Warning { code: "c".to_owned(), field, message: String::new(), count: None })
         };
         for (field, said) in [
             (None, "c"),

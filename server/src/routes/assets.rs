@@ -15,6 +15,7 @@ pub(super) async fn chains(State(gateway): State<Gateway>, request: Request) -> 
 
 /// Full token registry
 ///
+/// The coins of the chains, the core tokens that every server knows, and what was imported, which stands above the core.
 /// Meant for building a local table of assets.
 #[utoipa::path(get, path = "/v1/registry", tag = "Assets and market data")]
 pub(super) async fn registry(State(gateway): State<Gateway>, request: Request) -> Response {

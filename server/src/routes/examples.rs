@@ -25,6 +25,8 @@ const START: i64 = 1_735_689_600;
 const GAS_OF_PAYMENT: u64 = 21_000;
 /// One gwei.
 const WEI_PER_GAS: u64 = 1_000_000_000;
+/// An example shows so many tokens of a registry, which has hundreds.
+const SHOWN_TOKENS: usize = 3;
 /// Credits before the call.
 const BALANCE: i64 = 1000;
 
@@ -70,7 +72,10 @@ impl Examples {
     /// The body of a success.
     pub fn success(&self, endpoint: &Endpoint) -> Option<Value> {
         let answer = self.ask(endpoint, &Self::request(endpoint)?).ok()?;
-        let data = answer.value();
+        let mut data = answer.value();
+        if let Some(tokens) = data["tokens"].as_array_mut() {
+            tokens.truncate(SHOWN_TOKENS);
+        }
         let Answer { pagination, warnings, .. } = answer;
         let cost = i64::from(endpoint.cost);
         let meta = Meta {

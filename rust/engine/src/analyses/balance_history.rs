@@ -14,6 +14,7 @@ use crate::purposes::BALANCES;
 use crate::request::{Checks, HistoryUnit, Warnings, refused};
 use crate::scope::{Scope, ScopeFields};
 use crate::table::{List, Rows, TableHead};
+use crate::unverified::{self, Hidden};
 use crate::valuation::{Output, Valuer, amount_unit};
 use crate::walk::Walk;
 use crate::{Error, Reason, completeness};
@@ -212,6 +213,7 @@ impl Analysis for BalanceHistory {
         let mut held = cancel.holding(BALANCES);
         let changes = Changes::gather(&mut walk, &valuer, &ends, &mut held, cancel)?;
         let closing = Closing::new(&mut walk, &scope, changes, &mut held, cancel)?;
+        unverified::warn(Hidden::Tokens(closing.unverified), warnings);
         let mut notes = Vec::new();
         let days = (&days[..], &ends[..]);
         let data_points = closing.points(&walk.book, &valuer, &params.output, days, &mut notes, &mut held)?;

@@ -117,7 +117,7 @@ impl Analysis for Counterparty {
         labels_not_built(warnings, "labels");
         labels_not_built(warnings, "entity_name");
         let page = ranker.page(ledger, cancel)?;
-        page.warn_of_overflow(warnings);
+        page.warn(warnings);
         let as_of_block = ledger.coverage().get(&ranker.scope.chain).and_then(|coverage| coverage.last_block);
         let total_pages = ranker.paging.pages(page.total);
         Ok(CounterpartyReport {
@@ -145,7 +145,7 @@ impl List for Counterparty {
         labels_not_built(warnings, "labels");
         labels_not_built(warnings, "entity_name");
         let page = ranker.page(ledger, rows.cancel)?;
-        page.warn_of_overflow(warnings);
+        page.warn(warnings);
         rows.begin(page.head(ledger), warnings)?;
         page.rows().try_for_each(|row| rows.push(&row))
     }

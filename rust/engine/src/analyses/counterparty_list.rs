@@ -139,7 +139,7 @@ impl Analysis for CounterpartyList {
             warnings.add("not_built", Some("group_by"), "clusters are not built yet: rows are addresses");
         }
         let page = ranker.page(ledger, cancel)?;
-        page.warn_of_overflow(warnings);
+        page.warn(warnings);
         let as_of_block = ledger.coverage().get(&chain).and_then(|coverage| coverage.last_block);
         let info = ranker.paging.info(page.next.clone(), -1, ledger.generation(), as_of_block);
         Ok(CounterpartyListReport {
@@ -178,7 +178,7 @@ impl List for CounterpartyList {
         labels_not_built(warnings, "labels");
         labels_not_built(warnings, "entity_name");
         let page = ranker.page(ledger, rows.cancel)?;
-        page.warn_of_overflow(warnings);
+        page.warn(warnings);
         rows.begin(page.head(ledger), warnings)?;
         page.rows().try_for_each(|row| rows.push(&row))
     }

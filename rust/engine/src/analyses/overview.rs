@@ -16,6 +16,7 @@ use crate::flows::{SumUnit, Sums, movement, names};
 use crate::overflow;
 use crate::request::{Checks, Warnings};
 use crate::scope::{Scope, ScopeFields, Verdict};
+use crate::unverified::{self, Hidden};
 use crate::valuation::{Output, Valuer};
 use crate::walk::Walk;
 
@@ -159,7 +160,7 @@ impl Analysis for CounterpartyOverview {
         completeness::warn(ledger, params.scope.chain, warnings);
         let valuer = Valuer::new(ledger);
         let mut walk = Walk::between(ledger, &params.scope, (params.target, params.counterparty), cancel)?;
-        let mut group = Group::default();
+        let (mut group, mut unverified) = (Group::default(), 0);
         walk.visit(&params.scope.scan(), cancel, &mut |book, flow, verdict| {
             let asset = book.view(flow.asset);
             if verdict == Verdict::Shown
@@ -167,8 +168,10 @@ impl Analysis for CounterpartyOverview {
             {
                 group.add(flow.asset, &movement);
             }
+            unverified += u64::from(verdict == Verdict::Unverified);
             Ok(ControlFlow::Continue(()))
         })?;
+        unverified::warn(Hidden::Movements(unverified), warnings);
         let unit = SumUnit::new(&params.scope, &params.output);
         let all = &group.all;
         let sums = Sums::of_group(unit, &params.output, &group, &walk.book);

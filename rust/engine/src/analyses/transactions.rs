@@ -10,6 +10,7 @@ use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, Trans
 use crate::rows::{Excluded, Listing, TransferRow};
 use crate::scope::{FilterCriteria, Scope, ScopeFields};
 use crate::table::{List, Rows};
+use crate::unverified;
 use crate::valuation::{Output, amount_unit};
 
 /// `POST /v1/transactions`.
@@ -118,6 +119,7 @@ impl Analysis for Transactions {
         let page = listing.page(ledger, cancel)?;
         completeness::warn(ledger, listing.scope.chain, warnings);
         labels_not_built(warnings, "counterparty_label");
+        unverified::warn(page.hidden, warnings);
         Ok(TransactionsReport {
             blockchain: listing.scope.chain.name().to_owned(),
             address: listing.address.to_string(),
@@ -142,6 +144,7 @@ impl List for Transactions {
         let page = listing.page(ledger, rows.cancel)?;
         completeness::warn(ledger, listing.scope.chain, warnings);
         labels_not_built(warnings, "counterparty_label");
+        unverified::warn(page.hidden, warnings);
         rows.begin(page.head()?, warnings)?;
         page.rows().try_for_each(|row| rows.push(&row?))
     }

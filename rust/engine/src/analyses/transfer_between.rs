@@ -10,6 +10,7 @@ use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, Trans
 use crate::rows::{Listing, TransferRow};
 use crate::scope::{Scope, ScopeFields};
 use crate::table::{List, Rows};
+use crate::unverified;
 use crate::valuation::{Output, amount_unit};
 use crate::{Error, Reason};
 
@@ -125,6 +126,7 @@ impl Analysis for TransferBetween {
         let page = listing.page(ledger, cancel)?;
         completeness::warn(ledger, listing.scope.chain, warnings);
         labels_not_built(warnings, "counterparty_label");
+        unverified::warn(page.hidden, warnings);
         Ok(TransferBetweenReport {
             blockchain: listing.scope.chain.name().to_owned(),
             target: listing.address.to_string(),
@@ -170,6 +172,7 @@ impl List for TransferBetween {
         let page = listing.page(ledger, rows.cancel)?;
         completeness::warn(ledger, listing.scope.chain, warnings);
         labels_not_built(warnings, "counterparty_label");
+        unverified::warn(page.hidden, warnings);
         rows.begin(page.head()?, warnings)?;
         page.rows().try_for_each(|row| rows.push(&row?))
     }

@@ -22,6 +22,7 @@ use crate::purposes::{ASSETS, COUNTERPARTIES};
 use crate::request::{Checks, Warnings};
 use crate::scope::{Scope, ScopeFields, Verdict};
 use crate::table::{List, Rows, TableHead};
+use crate::unverified::{self, Hidden};
 use crate::valuation::{Output, Valuer, amount_unit};
 use crate::walk::{Flow, Walk};
 
@@ -420,11 +421,14 @@ impl WalletOverviewParams {
     ) -> Result<Vec<AssetOverview>, Error> {
         let (ledger, account) = (walk.ledger, walk.account().cloned());
         let book = &mut walk.book;
-        let mut overviews = Vec::new();
+        let (mut overviews, mut unverified) = (Vec::new(), 0);
         for holding in holdings {
             let asset = book.of_asset(holding.asset)?;
             let held = holding.balance.shown();
             let moved = group.by_asset.iter().any(|(number, _)| *number == asset);
+            let sums = &holding.balance;
+            let has_moved = !sums.received().is_zero() || !sums.sent().is_zero();
+            unverified += u64::from(has_moved && self.scope.hides_asset(book.view(asset)));
             if !self.scope.has_asset(book.view(asset)) || (held.is_zero() && !moved) {
                 continue;
             }
@@ -441,6 +445,7 @@ impl WalletOverviewParams {
             }
             overviews.push(self.overview(book.view(asset), (!passed).then_some(held), &tally, valuer, now));
         }
+        unverified::warn(Hidden::Tokens(unverified), warnings);
         overviews.sort_by(|one, other| {
             let usd = |overview: &AssetOverview| overview.balance_usd.unwrap_or(-1.0);
             usd(other)

@@ -9,10 +9,16 @@ pub struct Warnings(Vec<Warning>);
 impl Warnings {
     /// Adds a warning, unless it was given already.
     pub fn add(&mut self, code: &str, field: Option<&str>, message: impl Into<String>) {
-        let warning = Warning { code: code.to_owned(), field: field.map(str::to_owned), message: message.into() };
+        let (code, field) = (code.to_owned(), field.map(str::to_owned));
+        let warning = Warning { code, field, message: message.into(), count: None };
         if !self.0.contains(&warning) {
             self.0.push(warning);
         }
+    }
+
+    /// Adds a warning that says how many it is about.
+    pub fn add_counted(&mut self, code: &str, message: impl Into<String>, count: u64) {
+        self.0.push(Warning { code: code.to_owned(), field: None, message: message.into(), count: Some(count) });
     }
 
     /// The warnings, in order.

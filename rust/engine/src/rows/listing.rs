@@ -18,6 +18,7 @@ use crate::purposes::MOVEMENTS;
 use crate::request::{CursorKey, PageInfo, Paging, SortOrder, TransferSort};
 use crate::scope::{Scope, Verdict};
 use crate::table::TableHead;
+use crate::unverified::Hidden;
 use crate::valuation::{Output, Valuer, amount_unit};
 use crate::walk::{Flow, Walk, key};
 
@@ -50,6 +51,8 @@ pub(crate) struct Page<'a> {
     _held: Held,
     pub pagination: PageInfo,
     pub excluded: Excluded,
+    /// What is hidden as unverified, as far as it was read.
+    pub hidden: Hidden,
     /// Rows of all pages, where counted.
     pub total: Option<u64>,
     pub as_of_block: Option<u64>,
@@ -117,10 +120,17 @@ impl Listing {
         };
         let counts = if walk.length() <= COUNTED_POSTINGS { Some(self.count(&mut walk, cancel)?) } else { None };
         let mut held = cancel.holding(MOVEMENTS);
-        let (flows, more) = match self.sort {
-            TransferSort::Timestamp => self.in_order(&mut walk, &mut held, cancel)?,
-            TransferSort::Amount | TransferSort::AmountUsd => self.by_value(&mut walk, &valuer, &mut held, cancel)?,
+        let (flows, more, hidden) = match self.sort {
+            TransferSort::Timestamp => {
+                let (flows, more, unverified) = self.in_order(&mut walk, &mut held, cancel)?;
+                (flows, more, Hidden::SomeMovements(unverified))
+            }
+            TransferSort::Amount | TransferSort::AmountUsd => {
+                let (flows, more, unverified) = self.by_value(&mut walk, &valuer, &mut held, cancel)?;
+                (flows, more, Hidden::Movements(unverified))
+            }
         };
+        let hidden = counts.as_ref().map_or(hidden, |counts| Hidden::Movements(counts.unverified));
         let next = match (more, flows.last()) {
             (true, Some(last)) => Some(CursorKey::Posting(key(ledger, &last.posting)?)),
             _ => None,
@@ -135,7 +145,8 @@ impl Listing {
         });
         let pagination = self.paging.info(next, total_pages, ledger.generation(), as_of_block);
         let book = walk.book;
-        Ok(Page { listing: self, ledger, book, valuer, flows, _held: held, pagination, excluded, total, as_of_block })
+        let (listing, _held) = (self, held);
+        Ok(Page { listing, ledger, book, valuer, flows, _held, pagination, excluded, hidden, total, as_of_block })
     }
 
     fn scan(&self) -> Scan {
@@ -152,19 +163,21 @@ impl Listing {
         Ok(counts)
     }
 
-    /// The page of a list in the order of the chain, and whether more follows: reads no further than that.
-    fn in_order(&self, walk: &mut Walk<'_>, held: &mut Held, cancel: &Cancel) -> Result<(Vec<Flow>, bool), Error> {
+    /// The page of a list in the order of the chain, whether more follows, and how many on the way are unverified:
+    /// reads no further than that.
+    fn in_order(&self, walk: &mut Walk<'_>, held: &mut Held, cancel: &Cancel) -> Result<(Vec<Flow>, bool, u64), Error> {
         let after = match &self.paging.after {
             Some(CursorKey::Posting(key)) => Some(*key),
             Some(CursorKey::Counterparty { .. }) | None => None,
         };
         let mut left = self.paging.skipped();
         let mut flows = Vec::with_capacity(self.paging.size());
-        let mut more = false;
+        let (mut more, mut unverified) = (false, 0);
         // One more tells whether a page follows.
         let likely = (left + self.paging.size() + 1).min(READ_AT_ONCE);
         walk.visit_first(&Scan { after, ..self.scan() }, likely, cancel, &mut |_, flow, verdict| {
             if verdict != Verdict::Shown {
+                unverified += u64::from(verdict == Verdict::Unverified);
                 return Ok(ControlFlow::Continue(()));
             }
             if left > 0 {
@@ -178,7 +191,7 @@ impl Listing {
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        Ok((flows, more))
+        Ok((flows, more, unverified))
     }
 
     /// The page of a list by value: all of it must be seen.
@@ -188,15 +201,16 @@ impl Listing {
         valuer: &Valuer,
         held: &mut Held,
         cancel: &Cancel,
-    ) -> Result<(Vec<Flow>, bool), Error> {
+    ) -> Result<(Vec<Flow>, bool, u64), Error> {
         /// Bytes of a movement, half of it once more while all of them are sorted.
         const BYTES: usize = size_of::<(Option<f64>, Flow)>() / 2 * 3;
-        let mut ranked: Vec<(Option<f64>, Flow)> = Vec::new();
+        let (mut ranked, mut unverified): (Vec<(Option<f64>, Flow)>, _) = (Vec::new(), 0);
         walk.visit(&self.scan(), cancel, &mut |book: &mut AssetBook<'_>, flow, verdict| {
             if verdict == Verdict::Shown {
                 held.reach((ranked.len() + 1) * BYTES)?;
                 ranked.push((self.rank(valuer, book, &flow), flow));
             }
+            unverified += u64::from(verdict == Verdict::Unverified);
             Ok(ControlFlow::Continue(()))
         })?;
         // The sort is stable: ties stay in the order of the chain.
@@ -207,7 +221,7 @@ impl Listing {
         };
         let rest = ranked.get(start..).unwrap_or_default();
         let flows = rest.iter().take(self.paging.size()).map(|(_, flow)| *flow).collect();
-        Ok((flows, rest.len() > self.paging.size()))
+        Ok((flows, rest.len() > self.paging.size(), unverified))
     }
 
     fn rank(&self, valuer: &Valuer, book: &AssetBook<'_>, flow: &Flow) -> Option<f64> {

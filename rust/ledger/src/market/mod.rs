@@ -1,14 +1,17 @@
 //! The token registry, prices and exchange rates: small tables that are loaded whole.
 //!
-//! Each import is a version that can be listed and rolled back; what is read is the union of the versions in force.
+//! Each import is a version that can be listed and rolled back; what is read is the union of the versions in force, and
+//! under it the core tokens, which are part of the program.
 
+mod core_tokens;
 mod fx;
 mod plausible;
 mod prices;
 mod registry;
 mod valuation;
 
+pub use core_tokens::{CORE_SOURCE, core_tokens};
 pub use fx::{FX_MAX_AGE_SECS, FxPoint, FxRate, FxTable, USD};
 pub use prices::{Implausible, LeftOut, PRICE_MAX_AGE_SECS, Price, PriceCoverage, PricePoint, PriceTable};
-pub use registry::{Registry, RegistryEntry, SymbolMatch, TokenListing, UsdMode};
+pub use registry::{EntrySource, Registry, RegistryEntry, SymbolMatch, TokenListing, UsdMode};
 pub use valuation::{AssetTerms, MarketStamp};

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use headwater_types::{Address, Asset, Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::core_tokens::core_tokens;
+
 /// One token as a registry file lists it: what `tokens import` offers to the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenListing {
@@ -50,6 +52,19 @@ pub struct RegistryEntry {
     pub market_cap_usd: Option<f64>,
     /// When that was.
     pub mcap_updated_at: Option<Timestamp>,
+    /// Who states it.
+    pub source: EntrySource,
+}
+
+/// Who states a registry entry, in the order in which a symbol means them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntrySource {
+    /// The chain: its native coin.
+    Native,
+    /// A list that was imported into the store.
+    Import,
+    /// The core registry, which is part of the program.
+    Core,
 }
 
 /// How an asset is valued.
@@ -65,7 +80,7 @@ pub enum UsdMode {
 /// What a symbol resolves to on a chain.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SymbolMatch<'a> {
-    /// One verified entry, or the only entry.
+    /// The one verified entry that is meant, or the only entry.
     One(&'a RegistryEntry),
     /// Several equally good entries, verified first, then by contract.
     Ambiguous(Vec<&'a RegistryEntry>),
@@ -73,7 +88,7 @@ pub enum SymbolMatch<'a> {
     NotFound,
 }
 
-/// All registry entries in force, native coins included.
+/// All registry entries in force: native coins, the core tokens, and what was imported.
 ///
 /// ```
 /// use headwater_ledger::market::{Registry, SymbolMatch};
@@ -81,11 +96,14 @@ pub enum SymbolMatch<'a> {
 /// let registry = Registry::default();
 /// let SymbolMatch::One(ether) = registry.symbol(Chain::ETHEREUM, "ETH") else { panic!() };
 /// assert_eq!((ether.asset, ether.decimals), (Asset::Native, 18));
+/// let SymbolMatch::One(tether) = registry.symbol(Chain::BSC, "USDT") else { panic!() };
+/// assert_eq!((tether.decimals, tether.rate_symbol.as_deref()), (18, Some("usdt")));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Registry {
     entries: BTreeMap<(Chain, Asset), RegistryEntry>,
-    /// Assets of a lowercase symbol: verified first (the native coin before all), then by contract.
+    /// Assets of a lowercase symbol: verified first (the native coin before all, imported before core ones), then by
+    /// contract.
     by_symbol: BTreeMap<(Chain, String), Vec<Asset>>,
 }
 
@@ -96,17 +114,21 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// The union of listings, with the native coins. Of two listings of one contract a verified one stands before an
-    /// unverified one, then the later before the earlier.
+    /// The union of imported listings, with the native coins and the core tokens. Of two listings of one contract a
+    /// verified one stands before an unverified one, then the later before the earlier; any of them replaces the core
+    /// entry of its contract.
     #[must_use]
     pub fn new(listings: impl IntoIterator<Item = TokenListing>) -> Self {
-        let mut entries: BTreeMap<_, _> =
-            Chain::all().map(|chain| ((chain, Asset::Native), native_entry(chain))).collect();
+        let native = Chain::all().map(native_entry);
+        let core = core_tokens().iter().map(|listing| listed_entry(listing.clone(), EntrySource::Core));
+        let mut entries: BTreeMap<_, _> = native.chain(core).map(|entry| ((entry.chain, entry.asset), entry)).collect();
         for listing in listings {
             let key = (listing.chain, Asset::Token(listing.contract));
-            let stands = entries.get(&key).is_none_or(|held| listing.verified || !held.verified);
+            let stands = entries
+                .get(&key)
+                .is_none_or(|held| held.source == EntrySource::Core || listing.verified || !held.verified);
             if stands {
-                entries.insert(key, listed_entry(listing));
+                entries.insert(key, listed_entry(listing, EntrySource::Import));
             }
         }
 
@@ -115,7 +137,10 @@ impl Registry {
             by_symbol.entry((*chain, entry.symbol.clone())).or_default().push(*asset);
         }
         for ((chain, symbol), assets) in &mut by_symbol {
-            assets.sort_by_key(|asset| (!entries[&(*chain, *asset)].verified, *asset));
+            assets.sort_by_key(|asset| {
+                let entry = &entries[&(*chain, *asset)];
+                (!entry.verified, entry.source, *asset)
+            });
             give_rate_symbol(&mut entries, *chain, symbol, assets);
         }
         Self { entries, by_symbol }
@@ -148,21 +173,26 @@ impl Registry {
         entries.take_while(move |((of, _), _)| *of == chain).map(|((_, asset), entry)| (asset, entry))
     }
 
-    /// What a symbol, in any case, stands for on a chain: its native coin before all, then the one verified entry,
-    /// then the only entry.
+    /// What a symbol, in any case, stands for on a chain: its native coin before all, then the one verified entry that
+    /// was imported, then the core one, then the only entry.
     #[must_use]
     pub fn symbol(&self, chain: Chain, symbol: &str) -> SymbolMatch<'_> {
         let Some(assets) = self.by_symbol.get(&(chain, symbol.to_lowercase())) else {
             return SymbolMatch::NotFound;
         };
         let matches: Vec<_> = assets.iter().map(|asset| &self.entries[&(chain, *asset)]).collect();
-        let verified = matches.iter().filter(|entry| entry.verified).count();
-        if matches[0].asset == Asset::Native || verified == 1 || matches.len() == 1 {
+        if is_meant_alone(&matches) || matches.len() == 1 {
             SymbolMatch::One(matches[0])
         } else {
             SymbolMatch::Ambiguous(matches)
         }
     }
+}
+
+/// Whether the first of the entries of a symbol is verified and the only one of its source that is.
+fn is_meant_alone(matches: &[&RegistryEntry]) -> bool {
+    let is_rival = |entry: &&RegistryEntry| entry.verified && entry.source == matches[0].source;
+    matches[0].verified && !matches[1..].iter().any(is_rival)
 }
 
 /// The first verified entry of a symbol may be valued by its price, where no other verified entry could be meant.
@@ -172,8 +202,8 @@ fn give_rate_symbol(
     symbol: &str,
     assets: &[Asset],
 ) {
-    let verified = assets.iter().filter(|asset| entries[&(chain, **asset)].verified).count();
-    if verified == 1 || assets[0] == Asset::Native {
+    let matches: Vec<_> = assets.iter().map(|asset| &entries[&(chain, *asset)]).collect();
+    if is_meant_alone(&matches) {
         let entry = entries.get_mut(&(chain, assets[0])).expect("the index names entries only");
         entry.rate_symbol = Some(symbol.to_owned());
         entry.usd_mode = UsdMode::Rate;
@@ -193,10 +223,11 @@ fn native_entry(chain: Chain) -> RegistryEntry {
         cg_id: None,
         market_cap_usd: None,
         mcap_updated_at: None,
+        source: EntrySource::Native,
     }
 }
 
-fn listed_entry(listing: TokenListing) -> RegistryEntry {
+fn listed_entry(listing: TokenListing, source: EntrySource) -> RegistryEntry {
     RegistryEntry {
         chain: listing.chain,
         symbol: listing.symbol.to_lowercase(),
@@ -209,6 +240,7 @@ fn listed_entry(listing: TokenListing) -> RegistryEntry {
         cg_id: listing.coingecko_id,
         market_cap_usd: None,
         mcap_updated_at: None,
+        source,
     }
 }
 
@@ -237,7 +269,9 @@ mod tests {
     #[test]
     fn native_coins_are_always_there_and_come_first() {
         let registry = Registry::new([listing(2, "AAA", true), listing(1, "AAA", false)]);
-        let symbols: Vec<_> = registry.entries(CHAIN).iter().map(|entry| (&*entry.symbol, entry.asset)).collect();
+        let mut entries = registry.entries(CHAIN);
+        entries.retain(|entry| entry.source != EntrySource::Core);
+        let symbols: Vec<_> = entries.iter().map(|entry| (&*entry.symbol, entry.asset)).collect();
         let token = |contract| Asset::Token(Address::Evm([contract; 20]));
         assert_eq!(symbols, [("eth", Asset::Native), ("aaa", token(1)), ("aaa", token(2))]);
         assert_eq!(registry.entries(Chain::BITCOIN).len(), 1);
@@ -254,13 +288,13 @@ mod tests {
 
     #[test]
     fn one_verified_match_resolves_though_namesakes_exist_and_two_are_ambiguous() {
-        let one = Registry::new([listing(1, "USDT", false), listing(2, "USDT", true), listing(3, "usdt", false)]);
-        assert_eq!(one.symbol(CHAIN, "uSdT"), SymbolMatch::One(entry(&one, 2)));
-        assert_eq!(one.symbol(Chain::BSC, "usdt"), SymbolMatch::NotFound);
+        let one = Registry::new([listing(1, "USDX", false), listing(2, "USDX", true), listing(3, "usdx", false)]);
+        assert_eq!(one.symbol(CHAIN, "uSdX"), SymbolMatch::One(entry(&one, 2)));
+        assert_eq!(one.symbol(Chain::BSC, "usdx"), SymbolMatch::NotFound);
 
-        let two = Registry::new([listing(1, "USDT", false), listing(3, "USDT", true), listing(2, "USDT", true)]);
+        let two = Registry::new([listing(1, "USDX", false), listing(3, "USDX", true), listing(2, "USDX", true)]);
         let expected = vec![entry(&two, 2), entry(&two, 3), entry(&two, 1)];
-        assert_eq!(two.symbol(CHAIN, "usdt"), SymbolMatch::Ambiguous(expected), "verified first, then by contract");
+        assert_eq!(two.symbol(CHAIN, "usdx"), SymbolMatch::Ambiguous(expected), "verified first, then by contract");
 
         let unverified = Registry::new([listing(1, "X", false), listing(2, "X", false), listing(3, "Y", false)]);
         assert!(matches!(unverified.symbol(CHAIN, "x"), SymbolMatch::Ambiguous(entries) if entries.len() == 2));
@@ -270,17 +304,45 @@ mod tests {
     #[test]
     fn no_token_borrows_the_price_of_another() {
         let registry = Registry::new([
-            listing(1, "usdt", true),
-            listing(2, "usdt", false),
+            listing(1, "usdx", true),
+            listing(2, "usdx", false),
             listing(3, "twin", true),
             listing(4, "twin", true),
             listing(5, "eth", true),
         ]);
         let rate = |contract| entry(&registry, contract).rate_symbol.as_deref();
-        assert_eq!([rate(1), rate(2), rate(3), rate(4), rate(5)], [Some("usdt"), None, None, None, None]);
+        assert_eq!([rate(1), rate(2), rate(3), rate(4), rate(5)], [Some("usdx"), None, None, None, None]);
         let ether = registry.entry(CHAIN, &Asset::Native).unwrap();
         assert_eq!((ether.rate_symbol.as_deref(), ether.usd_mode), (Some("eth"), UsdMode::Rate));
         assert_eq!(entry(&registry, 2).usd_mode, UsdMode::None);
         assert_eq!(registry.symbol(CHAIN, "eth"), SymbolMatch::One(ether));
+    }
+
+    fn tether() -> Address {
+        Address::parse(CHAIN, "0xdac17f958d2ee523a2206206994597c13d831ec7").unwrap()
+    }
+
+    #[test]
+    fn core_entry_gives_way_to_an_imported_one_of_its_contract() {
+        for verified in [true, false] {
+            let renamed = TokenListing { contract: tether(), ..listing(1, "OLD", verified) };
+            let registry = Registry::new([renamed]);
+            let held = registry.entry(CHAIN, &Asset::Token(tether())).unwrap();
+            assert_eq!((held.symbol.as_str(), held.verified, held.source), ("old", verified, EntrySource::Import));
+            assert_eq!(registry.symbol(CHAIN, "usdt"), SymbolMatch::NotFound);
+        }
+    }
+
+    #[test]
+    fn core_symbol_means_an_imported_verified_namesake() {
+        let registry = Registry::new([listing(1, "USDT", true)]);
+        assert_eq!(registry.symbol(CHAIN, "usdt"), SymbolMatch::One(entry(&registry, 1)));
+        let core = registry.entry(CHAIN, &Asset::Token(tether())).unwrap();
+        assert_eq!((core.verified, core.rate_symbol.as_deref(), core.source), (true, None, EntrySource::Core));
+
+        let registry = Registry::new([listing(1, "USDT", false)]);
+        let core = registry.entry(CHAIN, &Asset::Token(tether())).unwrap();
+        assert_eq!(registry.symbol(CHAIN, "usdt"), SymbolMatch::One(core));
+        assert_eq!((core.rate_symbol.as_deref(), entry(&registry, 1).rate_symbol.as_deref()), (Some("usdt"), None));
     }
 }

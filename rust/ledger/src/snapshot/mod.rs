@@ -8,7 +8,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use headwater_types::{Address, Amount, Asset, Balance, Chain, Family, TxHash};
@@ -123,6 +123,23 @@ impl Snapshot {
     #[must_use]
     pub fn segments(&self) -> &[Arc<Segment>] {
         &self.segments
+    }
+
+    /// The tokens that moved and that no registry lists. Reads the list of assets of every segment: O(segments x assets).
+    ///
+    /// # Errors
+    /// When a segment is damaged.
+    pub fn unlisted_tokens(&self) -> Result<BTreeSet<(Chain, Address)>> {
+        let mut tokens = BTreeSet::new();
+        for segment in &self.segments {
+            let chain = segment.chain();
+            for asset in 0..segment.assets()? {
+                let asset = segment.asset(asset)?;
+                let is_listed = self.registry.entry(chain, &asset).is_some();
+                tokens.extend(asset.contract().filter(|_| !is_listed).map(|contract| (chain, *contract)));
+            }
+        }
+        Ok(tokens)
     }
 
     /// The output that an input spends, where any segment holds it.

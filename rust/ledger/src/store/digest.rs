@@ -15,7 +15,7 @@ use super::LogicalDigest;
 use super::contents::{ChainContents, Contents};
 use crate::Cancel;
 use crate::facts::Canonical;
-use crate::market::{FxTable, PriceTable, Registry};
+use crate::market::{EntrySource, FxTable, PriceTable, Registry};
 use crate::read::Result;
 
 #[derive(Default)]
@@ -103,9 +103,10 @@ fn add_claims(sum: &mut Sum, chain: Chain, held: &ChainContents) {
     }
 }
 
+/// The core tokens are of the program and not of the store.
 fn add_registry(sum: &mut Sum, registry: &Registry) {
     for chain in Chain::all() {
-        for entry in registry.entries(chain) {
+        for entry in registry.entries(chain).into_iter().filter(|entry| entry.source != EntrySource::Core) {
             sum.add("registry", Some(chain), |out| {
                 entry.asset.write(out);
                 entry.symbol.write(out);

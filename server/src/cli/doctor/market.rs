@@ -1,6 +1,7 @@
 //! Prices and token registries.
 
 use headwater_ledger::Ledger;
+use headwater_ledger::market::EntrySource;
 use headwater_types::{Chain, Timestamp};
 
 use super::Findings;
@@ -27,11 +28,12 @@ pub(super) fn examine(chains: &[Chain], ledger: &dyn Ledger, findings: &mut Find
             ),
             (Some(_), _) => findings.good(AREA, format!("{chain}: {symbol} has prices up to the data")),
         }
-        if chain.family() != headwater_types::Family::Utxo && ledger.registry().entries(*chain).len() <= 1 {
+        let is_imported = || ledger.registry().entries(*chain).iter().any(|entry| entry.source == EntrySource::Import);
+        if chain.family() != headwater_types::Family::Utxo && !is_imported() {
             findings.warn(
                 AREA,
-                format!("{chain}: no token is registered"),
-                "`headwater tokens import` reads lists: tokens have no symbols and no prices until then",
+                format!("{chain}: no token registry was imported"),
+                "`headwater tokens import` reads some: tokens beyond the core registry are hidden and have no prices",
             );
         }
     }

@@ -228,6 +228,7 @@ pub(super) fn unknown_fields(names: &[String]) -> impl Iterator<Item = Warning> 
             code: "unknown_field".to_owned(),
             message: format!("there is no field {field:?} here: it had no effect"),
             field: Some(field),
+            count: None,
         }
     })
 }

@@ -253,6 +253,7 @@ fn warn_of_waiting(call: &mut Call, endpoint: &Endpoint) {
             code: "not_active".to_owned(),
             field: None,
             message: format!("the webhook is {}: deliveries wait until it is active", endpoint.status.name()),
+            count: None,
         }]);
     }
 }
