@@ -201,7 +201,7 @@ impl<'a> Sink<'a> {
     pub fn block_time(&self, number: u64) -> Result<Option<Timestamp>, IngestError> {
         match self.blocks.get(&number) {
             Some(block) => Ok(Some(block.time)),
-            None => Ok(genesis_time(self.chain(), number).or(self.target.block_time(self.chain(), number)?)),
+            None => Ok(self.target.block_time(self.chain(), number)?.or(genesis_time(self.chain(), number))),
         }
     }
 

@@ -143,7 +143,7 @@ fn numbers_that_are_none_are_errors_of_their_row() {
         ("-1", 5),
         ("NaN", 5),
         ("inf", 5),
-        ("1e18", 5),
+        ("1.5", 5),
         (past_256_bits, 5),
         ("-5", 0),
         ("18446744073709551616", 0),

@@ -38,17 +38,20 @@ const HEADERS: [&str; 5] = [
 
 fn tables(count: usize) -> Tables {
     let hash = |number: usize| format!("0x{:064x}", number + 1);
-    let block = |number: usize| number / 3;
+    // The time of block 0 is that of the chain.
+    let block = |number: usize| 1 + number / 3;
     let each = |row: &dyn Fn(usize) -> String| (0..count).map(row).collect();
     Tables {
-        blocks: (0..=block(count)).map(|number| format!("{number},{},,{},1", hash(number), 1000 + number)).collect(),
+        blocks: (1..=block(count)).map(|number| format!("{number},{},,{},1", hash(number), 1000 + number)).collect(),
         transactions: each(&|n| {
             format!("{},{n},{},{},{},{},{n},21000,7,0x", hash(n), block(n), n % 3, party(n), party(n + 1))
         }),
         receipts: each(&|n| format!("{},{},{},1,21000,,{},7", hash(n), n % 3, block(n), u8::from(n % 7 != 0))),
-        transfers: each(&|n| {
-            format!("{},{},{},{n},{},{},{}", party(0), party(n + 1), party(n + 2), hash(n), n % 3, block(n))
-        }),
+        // A transaction that fails moves no token.
+        transfers: (0..count)
+            .filter(|n| n % 7 != 0)
+            .map(|n| format!("{},{},{},{n},{},{},{}", party(0), party(n + 1), party(n + 2), hash(n), n % 3, block(n)))
+            .collect(),
         traces: (0..count)
             .flat_map(|n| {
                 let status = u8::from(n % 7 != 0);

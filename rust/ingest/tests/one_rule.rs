@@ -130,9 +130,10 @@ fn receipts(number: u64, told: Told) -> Vec<File> {
         (
             "node.json",
             format!(
-                r#"{{"number":"0x{number:x}","hash":"{of}","parentHash":"{of}","timestamp":"0x6553f100","transactions":[{{"hash":"{tx}","transactionIndex":"0x0","from":"{A}","to":"{B}","value":"0x0","nonce":"0x1","gas":"0x5208","gasPrice":"0xa","input":"0x","type":"0x{kind:x}"}}]}}
+                r#"{{"number":"0x{number:x}","hash":"{of}","parentHash":"{}","timestamp":"0x6553f100","transactions":[{{"hash":"{tx}","transactionIndex":"0x0","from":"{A}","to":"{B}","value":"0x0","nonce":"0x1","gas":"0x5208","gasPrice":"0xa","input":"0x","type":"0x{kind:x}"}}]}}
 {{"transactionHash":"{tx}","transactionIndex":"0x0","blockHash":"{of}","blockNumber":"0x{number:x}","status":"0x{success}","gasUsed":"0x5208","effectiveGasPrice":"0xa","logs":[],"type":"0x{kind:x}"{node}}}
-"#
+"#,
+                hash(250)
             ),
         ),
     ];

@@ -116,7 +116,7 @@ fn a_commit_never_parts_the_rows_of_one_export() {
 #[test]
 fn an_error_names_file_line_column_value_and_what_was_expected() {
     for (value, expected) in
-        [("-1", "256 bits"), ("NaN", "256 bits"), ("1e18", "256 bits"), (&"9".repeat(79), "256 bits")]
+        [("-1", "256 bits"), ("NaN", "256 bits"), ("1.5", "256 bits"), (&"9".repeat(79), "256 bits")]
     {
         let rows = format!(
             "{HEADER}\n{}\n{}",
