@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use headwater_ingest::{OnError, Options};
-use headwater_ledger::facts::{Claim, MovementFact};
+use headwater_ledger::facts::{BlockFacts, Claim, MovementFact};
 use headwater_ledger::read::{CoverageTable, Ordinal, Status};
 use headwater_types::{Amount, Chain};
 
