@@ -26,7 +26,7 @@ pub(super) struct Arguments {
     /// The network of a UTXO chain, where the files do not tell it: mainnet, testnet, signet or regtest.
     #[arg(long)]
     network: Option<Network>,
-    /// Of a list of holders: the contract of its token.
+    /// Of a list of holders, or of token transfers exported by a web page: the contract of the token.
     #[arg(long, value_name = "ADDRESS")]
     contract: Option<String>,
     /// Of a list of holders: the block at whose end its balances were held.
@@ -35,7 +35,8 @@ pub(super) struct Arguments {
     /// Of a list of holders: the time of that block in epoch seconds, where the store does not hold it.
     #[arg(long, value_name = "SECONDS")]
     at_time: Option<i64>,
-    /// Of a list of holders: decimals of its token, where balances are in whole units.
+    /// Of a list of holders, or of token transfers exported by a web page: decimals of the token, where amounts are in
+    /// whole units.
     #[arg(long, value_name = "N")]
     decimals: Option<u8>,
     /// What to do with rows that cannot be understood.
@@ -166,7 +167,9 @@ fn lines(report: &IngestReport) -> Vec<String> {
             let (count, first, reason) = (grouped(omitted.rows), &omitted.first, &omitted.reason);
             format!("  not counted: {path}: {count} {rows} (first: {first}): {reason}")
         });
-        notes.extend(reasons.chain(omitted).chain(file.warnings.iter().map(|warning| format!("  note: {path}: {warning}"))));
+        notes.extend(
+            reasons.chain(omitted).chain(file.warnings.iter().map(|warning| format!("  note: {path}: {warning}"))),
+        );
     }
     notes.extend(report.left_out.iter().map(|left| {
         let path = left.path.display().to_string();

@@ -15,7 +15,7 @@ mod row;
 mod table;
 
 pub(crate) use columnar::{each_parquet_document, text_columns};
-pub(crate) use decimal::plain_decimal;
+pub(crate) use decimal::{plain_decimal, ungrouped};
 pub use discover::discover;
 pub(crate) use discover::{Origin, discover_with_origin};
 pub use input::{Compression, Input};

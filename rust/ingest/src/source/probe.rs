@@ -89,11 +89,14 @@ impl Probe {
             return;
         }
         let Some(text) = self.text() else { return };
-        let header = text.lines().next().unwrap_or_default();
+        let is_preamble = |first: &str, fields| table::is_preamble(first.as_bytes(), fields);
+        let header = text.lines().find(|line| !is_preamble(line, line.split([',', '\t']).count())).unwrap_or_default();
         let content = if header.contains('\t') && !header.contains([',', '"']) { Content::Tsv } else { Content::Csv };
         let mut reader = table::rows(&content).from_reader(text.as_bytes());
         let mut records = reader.records().map_while(Result::ok);
-        let Some(header) = records.next().filter(|header| header.len() > 1) else { return };
+        let is_header =
+            |record: &csv::StringRecord| !record.get(0).is_some_and(|first| is_preamble(first, record.len()));
+        let Some(header) = records.find(is_header).filter(|header| header.len() > 1) else { return };
         let first = records.next();
         self.first = (0..header.len())
             .map(|column| {

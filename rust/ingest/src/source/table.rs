@@ -110,6 +110,9 @@ fn each_csv_row<C: Counts>(
         }
         allowed.store(reader.position().byte().saturating_add(margin), Ordering::Relaxed);
         if header.is_empty() {
+            if record.get(0).is_some_and(|first| is_preamble(first, record.len())) {
+                continue;
+            }
             let names = names_in(&record);
             width = names.len();
             header = names.into_iter().enumerate().map(|(place, name)| (name, place)).collect();
@@ -118,13 +121,24 @@ fn each_csv_row<C: Counts>(
         let line = record.position().map_or(0, csv::Position::line);
         let row = Row::csv(&record, &header, line);
         one_row(input, &row, sink, &mut |row: &Row<'_>, sink: &mut C| {
-            if record.len() != width {
+            // Some exporters end their rows with fields that the header does not name.
+            if record.len() < width || record.iter().skip(width).any(|field| !field.is_empty()) {
                 let expected = format!("{width} fields, as the header has");
                 return Err(FieldError::new("row", Some(&format!("{} fields", record.len())), expected).into());
             }
             handle(row, sink)
         })?;
     }
+}
+
+/// Whether a line of so many fields, by the first of them, stands before the header: the web address of the publisher, or
+/// a comment.
+pub(super) fn is_preamble(first: &[u8], fields: usize) -> bool {
+    let text = first.trim_ascii_start();
+    let begins =
+        |start: &str| text.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start.as_bytes()));
+    let is_comment = matches!(text, [b'#', b' ' | b'\t', ..]) || fields == 1 && text.starts_with(b"#");
+    is_comment || ["http://", "https://", "www."].into_iter().any(begins)
 }
 
 /// The names in a header. Some exporters write a second one, the numbers of the columns, behind it without a break:
