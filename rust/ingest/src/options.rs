@@ -19,7 +19,7 @@ pub enum OnError {
     Skip,
 }
 
-/// What a list of holders does not tell of itself.
+/// What a list of holders, or an export of token transfers in whole units, does not tell of itself.
 #[derive(Debug, Clone, Default)]
 pub struct SnapshotOptions {
     /// The contract of the token.

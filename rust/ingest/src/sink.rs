@@ -53,6 +53,9 @@ pub struct Sink<'a> {
     places: HashMap<(u64, u32), TxHash>,
     stands: HashMap<TxHash, (u64, Option<u32>)>,
     placed: usize,
+    /// Senders of pending transactions, filled for formats that ask.
+    senders: HashMap<TxHash, Address>,
+    senders_placed: usize,
     group: u64,
 }
 
@@ -110,6 +113,8 @@ impl<'a> Sink<'a> {
             places: HashMap::new(),
             stands: HashMap::new(),
             placed: 0,
+            senders: HashMap::new(),
+            senders_placed: 0,
             group: 0,
         }
     }
@@ -391,6 +396,31 @@ impl<'a> Sink<'a> {
         self.placed = self.pending.transactions.len();
     }
 
+    /// The sender of a transaction that was read before or that the target holds.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    pub fn sender_of(&mut self, hash: &TxHash) -> Result<Option<Address>, IngestError> {
+        for facts in &self.pending.transactions[self.senders_placed..] {
+            if let Some(sender) = facts.body.and_then(|body| body.from) {
+                self.senders.insert(facts.hash, sender);
+            }
+        }
+        self.senders_placed = self.pending.transactions.len();
+        match self.senders.get(hash) {
+            Some(sender) => Ok(Some(*sender)),
+            None => Ok(self.target.sender_of(self.pending.chain, hash)?),
+        }
+    }
+
+    /// The decimals of a token, as the registry of the target lists it.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    pub fn token_decimals(&self, contract: &Address) -> Result<Option<u8>, IngestError> {
+        Ok(self.target.token_decimals(self.chain(), contract)?)
+    }
+
     /// The hash of a block that was read before or that the target holds.
     ///
     /// # Errors
@@ -457,6 +487,8 @@ impl<'a> Sink<'a> {
         self.stands.clear();
         self.blocks.clear();
         self.placed = 0;
+        self.senders.clear();
+        self.senders_placed = 0;
         self.weight = Weight::default();
         let empty = batch.blocks.is_empty()
             && batch.transactions.is_empty()

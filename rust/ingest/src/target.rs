@@ -4,7 +4,7 @@ use headwater_ledger::facts::Batch;
 use headwater_ledger::read::CoverageTable;
 use headwater_ledger::store::{CommitReport, Contradiction, Writer};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
-use headwater_types::{Address, BlockHash, Chain, Timestamp, TxHash};
+use headwater_types::{Address, Asset, BlockHash, Chain, Timestamp, TxHash};
 
 /// Takes batches in, and answers the questions that some files leave open.
 pub trait Target {
@@ -63,6 +63,22 @@ pub trait Target {
     /// # Errors
     /// When the target cannot be read.
     fn block_number(&self, chain: Chain, hash: &BlockHash) -> Result<Option<u64>, LedgerError>;
+
+    /// The sender of a transaction; `None` when it is not known.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    fn sender_of(&self, _chain: Chain, _hash: &TxHash) -> Result<Option<Address>, LedgerError> {
+        Ok(None)
+    }
+
+    /// The decimals of a token, as the registry lists it; `None` when no list has it.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    fn token_decimals(&self, _chain: Chain, _contract: &Address) -> Result<Option<u8>, LedgerError> {
+        Ok(None)
+    }
 }
 
 /// What a target holds of a contract as a token.
@@ -139,6 +155,16 @@ impl Target for Writer {
         }
         Ok(None)
     }
+
+    fn sender_of(&self, chain: Chain, hash: &TxHash) -> Result<Option<Address>, LedgerError> {
+        let ledger = self.snapshot();
+        let Some(transaction) = ledger.find_transaction(chain, hash)? else { return Ok(None) };
+        Ok(ledger.transaction(transaction)?.facts.body.and_then(|body| body.from))
+    }
+
+    fn token_decimals(&self, chain: Chain, contract: &Address) -> Result<Option<u8>, LedgerError> {
+        Ok(self.snapshot().registry().entry(chain, &Asset::Token(*contract)).map(|entry| entry.decimals))
+    }
 }
 
 /// Keeps the batches in memory, for a ledger without a disk and for tests.
@@ -212,5 +238,10 @@ impl Target for Gathered {
     fn block_number(&self, chain: Chain, hash: &BlockHash) -> Result<Option<u64>, LedgerError> {
         let mut all = self.of(chain).flat_map(|batch| &batch.blocks);
         Ok(all.find(|facts| facts.hash == Some(*hash)).map(|facts| facts.number))
+    }
+
+    fn sender_of(&self, chain: Chain, hash: &TxHash) -> Result<Option<Address>, LedgerError> {
+        let all = self.of(chain).flat_map(|batch| &batch.transactions);
+        Ok(all.filter(|facts| facts.hash == *hash).find_map(|facts| facts.body?.from))
     }
 }

@@ -208,7 +208,7 @@ fn success_before_byzantium_is_unknown() {
 
 #[test]
 fn fee_holds_the_blob_part_or_is_unknown() {
-    let fee = |told: Told, file: &File, transactions: &File| {
+    let fee = |file: &File, transactions: &File| {
         let (_, batches) = read(&[file, transactions], &Options::default());
         let facts = facts(&batches);
         (facts.carries_blobs, headwater_ledger::segment::fee_of(&facts))
@@ -223,7 +223,7 @@ fn fee_holds_the_blob_part_or_is_unknown() {
         for file in files {
             let expected = if tells_blobs(file.0) { expected } else { otherwise };
             let expected = (told.kind == 3, expected.map(|fee: u64| Amount::from(fee)));
-            assert_eq!(fee(told, &file, &transactions), expected, "{}", file.0);
+            assert_eq!(fee(&file, &transactions), expected, "{}", file.0);
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Arguments {
     /// The network of a UTXO chain, where the files do not tell it: mainnet, testnet, signet or regtest.
     #[arg(long)]
     network: Option<Network>,
-    /// Of a list of holders: the contract of its token.
+    /// Of a list of holders, or of token transfers exported by a web page: the contract of the token.
     #[arg(long, value_name = "ADDRESS")]
     contract: Option<String>,
     /// Of a list of holders: the block at whose end its balances were held.
@@ -36,7 +36,8 @@ pub(super) struct Arguments {
     /// Of a list of holders: the time of that block in epoch seconds, where the store does not hold it.
     #[arg(long, value_name = "SECONDS")]
     at_time: Option<i64>,
-    /// Of a list of holders: decimals of its token, where balances are in whole units.
+    /// Of a list of holders, or of token transfers exported by a web page: decimals of the token, where amounts are in
+    /// whole units.
     #[arg(long, value_name = "N")]
     decimals: Option<u8>,
     /// What to do with rows that cannot be understood, or that contradict the store or earlier rows.

@@ -289,7 +289,7 @@ fn status(row: &Row<'_>) -> Result<Option<Status>, FieldError> {
 }
 
 /// The address that a file is named for, as in `0x..._normal_txn.csv` or `export-0x....csv`.
-fn account_in(chain: Chain, name: &str) -> Option<Address> {
+pub(super) fn account_in(chain: Chain, name: &str) -> Option<Address> {
     name.match_indices("0x").find_map(|(start, _)| Address::parse(chain, name.get(start..start + 42)?).ok())
 }
 

@@ -10,7 +10,7 @@ use headwater_types::{Address, Amount, Chain, Timestamp};
 
 use super::{Format, Job, Sniffed, SniffedChain};
 use crate::error::{Fault, FieldError};
-use crate::source::{Content, Probe, Row, each_row, each_row_under, plain_decimal};
+use crate::source::{Content, Probe, Row, each_row, each_row_under, plain_decimal, ungrouped};
 use crate::{IngestError, Options, Sink};
 
 /// Names of the column of holders, in lowercase.
@@ -155,7 +155,7 @@ fn expected(decimals: Option<u8>) -> String {
 fn amount(text: &str, decimals: Option<u8>) -> Option<Amount> {
     let text = text.trim();
     let Some(decimals) = decimals else { return Amount::parse_raw(text).ok() };
-    Amount::parse_decimal(&plain_decimal(&text.replace(',', ""))?, decimals).ok()
+    Amount::parse_decimal(&plain_decimal(&ungrouped(text)?)?, decimals).ok()
 }
 
 #[cfg(test)]
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(of("0.5e1").as_deref(), Some("5000000000000000000"));
         assert_eq!(of("30E-19").as_deref(), Some("3"));
         assert_eq!(of("0").as_deref(), Some("0"));
-        for text in ["3E-19", "", "x", "-1", "1.2.3", "1e999", "."] {
+        for text in ["3E-19", "", "x", "-1", "1.2.3", "1e999", ".", "0,5", "1,23"] {
             assert_eq!(of(text), None, "{text:?}");
         }
         assert_eq!(amount("12", None), Some(Amount::from(12)));

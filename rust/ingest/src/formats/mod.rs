@@ -11,6 +11,7 @@ mod cryo;
 mod documents;
 mod ethereum_etl;
 mod etherscan;
+mod etherscan_web;
 mod evm_frames;
 mod evm_logs;
 mod evm_receipt;
@@ -149,6 +150,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &blockchair::BlockchairEthereum,
     &blockchair::BlockchairBitcoin,
     &etherscan::EtherscanExport,
+    &etherscan_web::EtherscanWeb,
     &evm_rpc::EvmRpc,
     &bitcoin_etl::BitcoinEtl,
     &bitcoin_core::BitcoinCore,

@@ -14,6 +14,7 @@ use headwater_types::{Address, Asset, Chain, Timestamp, TxHash};
 use super::documents::{each_value, one};
 use super::{Format, Job, Sniffed, SniffedChain};
 use crate::error::{Fault, FieldError, RowError};
+use crate::source::json::Value;
 use crate::source::{Content, Object, Probe, Row, each_row, plain_number};
 use crate::{IngestError, Sink};
 
@@ -41,11 +42,10 @@ impl Format for TronTrc20 {
             Content::Csv if probe.has(&export) => EXPORT,
             Content::Json => {
                 let document = probe.document()?;
-                let transfer = document.get("data")?.items().first()?;
-                ["transaction_id", "token_info", "block_timestamp", "from", "to", "value"]
-                    .iter()
-                    .all(|name| transfer.get(name).is_some())
-                    .then_some(ANSWER)?
+                // A row may lack its token, or the value of it.
+                let named = ["transaction_id", "token_info", "block_timestamp", "from", "to", "value"];
+                let is_transfer = |row: &Value<'_>| named.iter().all(|name| row.get(name).is_some());
+                document.get("data")?.items().iter().any(is_transfer).then_some(ANSWER)?
             }
             _ => return None,
         };
@@ -96,7 +96,14 @@ fn needed<T>(value: Option<T>, column: &str) -> Result<T, FieldError> {
     value.ok_or_else(|| FieldError::new(column, None, "a value"))
 }
 
-fn exported(row: &Row<'_>) -> Result<Transfer, FieldError> {
+/// Why a row does not count that names no token: TRC-10 tokens have no contract, and interfaces write nothing for them.
+const WITHOUT_TOKEN: &str = "rows without a token contract";
+
+/// A row of an export; `None` when it names no token.
+fn exported(row: &Row<'_>) -> Result<Option<Transfer>, FieldError> {
+    if row.text("token_id")?.is_none_or(|token| token.trim().is_empty()) {
+        return Ok(None);
+    }
     let address = |column| needed(row.address(column, Chain::TRON)?, column);
     let text = |column| Ok::<_, FieldError>(row.text(column)?.map(std::borrow::Cow::into_owned));
     let millis = needed(row.u64("timestamp")?, "timestamp")?;
@@ -105,7 +112,7 @@ fn exported(row: &Row<'_>) -> Result<Transfer, FieldError> {
     let failed = returned.as_deref().is_some_and(|returned| returned != "SUCCESS");
     let token = text("token_type")?;
     let is_fungible = token.as_deref().is_none_or(|token| token.eq_ignore_ascii_case("trc20"));
-    Ok(Transfer {
+    Ok(Some(Transfer {
         hash: needed(row.transaction("tx_id", Chain::TRON)?, "tx_id")?,
         time: Timestamp::new(secs),
         status: returned.as_ref().map(|_| if failed { Status::Failed } else { Status::Success }),
@@ -124,12 +131,21 @@ fn exported(row: &Row<'_>) -> Result<Transfer, FieldError> {
             contract: address("token_id")?,
             symbol: text("token_abbr")?,
             name: text("token_name")?,
-            decimals: row.text("token_decimal")?.and_then(|text| plain_number(&text)), is_non_fungible: false },
-    })
+            decimals: row.text("token_decimal")?.and_then(|text| plain_number(&text)),
+            is_non_fungible: false,
+        },
+    }))
 }
 
-fn answered(transfer: &Object<'_>) -> Result<Transfer, FieldError> {
-    let token = transfer.object("token_info").ok_or_else(|| transfer.wrong("token_info", "an object"))?;
+/// A row of an answer; `None` when it names no token.
+fn answered(transfer: &Object<'_>) -> Result<Option<Transfer>, FieldError> {
+    let names_token = |token: &Object<'_>| token.text("address").is_some_and(|address| !address.trim().is_empty());
+    let token = match transfer.object("token_info") {
+        Some(token) if names_token(&token) => token,
+        Some(_) => return Ok(None),
+        None if !transfer.has("token_info") || transfer.text("token_info") == Some("") => return Ok(None),
+        None => return Err(transfer.wrong("token_info", "an object")),
+    };
     let address = |object: &Object<'_>, name: &str| {
         object.need(name, object.address_on(name, Chain::TRON)?, "an address of tron")
     };
@@ -138,7 +154,7 @@ fn answered(transfer: &Object<'_>) -> Result<Transfer, FieldError> {
     let is_transfer = transfer.text("type").is_none_or(|kind| kind == "Transfer");
     let hash = transfer.transaction_on("transaction_id", Chain::TRON)?;
     let time = transfer.epoch_millis("block_timestamp")?;
-    Ok(Transfer {
+    Ok(Some(Transfer {
         hash: transfer.need("transaction_id", hash, "the hash of a transaction")?,
         time: transfer.need("block_timestamp", time, "epoch milliseconds")?,
         // What failed moved nothing, and is not listed.
@@ -154,8 +170,10 @@ fn answered(transfer: &Object<'_>) -> Result<Transfer, FieldError> {
             contract,
             symbol: token.text("symbol").map(str::to_owned),
             name: token.text("name").map(str::to_owned),
-            decimals: token.text("decimals").and_then(plain_number), is_non_fungible: false },
-    })
+            decimals: token.text("decimals").and_then(plain_number),
+            is_non_fungible: false,
+        },
+    }))
 }
 
 fn movement(from: Address, to: Address, contract: Address, amount: headwater_types::Amount) -> Movement {
@@ -198,7 +216,11 @@ impl List {
         Ok(())
     }
 
-    fn transfer(&mut self, row: Transfer, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn transfer(&mut self, row: Option<Transfer>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        let Some(row) = row else {
+            sink.omit(WITHOUT_TOKEN);
+            return Ok(());
+        };
         let block = match sink.place_of(&row.hash)? {
             Some((block, _)) => block,
             None => {

@@ -101,3 +101,26 @@ fn what_is_no_amount_is_named() {
     let error = read(&[export(&[row(A, "1.5", "SUCCESS")])]).map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("line 2") && error.contains("quant") && error.contains("1.5"), "{error}");
 }
+
+#[test]
+fn rows_without_a_token_are_left_out_with_a_count() {
+    let item = |token: &str| {
+        format!(
+            r#"{{"transaction_id":"{HASH}","token_info":{token},"block_timestamp":1650176103000,"from":"{A}","to":"{B}","type":"Transfer","value":"5"}}"#
+        )
+    };
+    let whole = format!(r#"{{"symbol":"USDT","address":"{USDT}","decimals":6,"name":"Tether USD"}}"#);
+    let items = [&*whole, "{}", "null", r#""""#, r#"{"address":""}"#, r#"{"address":null,"symbol":"X"}"#].map(item);
+    let answer = format!(r#"{{"data":[{}],"success":true}}"#, items.join(","));
+    let (report, target) = read(&[("answer.json", answer)]).unwrap();
+    assert_eq!((report.rows, report.files[0].omitted[0].rows, report.skipped), (6, 5, 0));
+    assert_eq!(joined(&target).movements.len(), 1);
+    // The first row may be one of them.
+    let answer = format!(r#"{{"data":[{},{}]}}"#, item("{}"), item(&whole));
+    assert_eq!(joined(&read(&[("answer.json", answer)]).unwrap().1).movements.len(), 1);
+    let rows = [row(A, "5", "SUCCESS"), row(A, "6", "SUCCESS").replace(USDT, "")];
+    let (report, target) = read(&[export(&rows)]).unwrap();
+    assert_eq!((joined(&target).movements.len(), report.files[0].omitted[0].rows), (1, 1));
+    let wrong = format!(r#"{{"data":[{}]}}"#, item(r#"{"address":"é"}"#));
+    assert!(read(&[("answer.json", wrong)]).is_err());
+}

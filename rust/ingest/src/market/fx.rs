@@ -5,17 +5,14 @@ use std::collections::BTreeMap;
 use headwater_ledger::market::{FxPoint, USD};
 use headwater_types::Timestamp;
 
-use super::Listed;
-use super::clock::{end_of_day, seconds};
+use super::clock::{INSTANT, Told, end_of_day, told};
+use super::{Listed, number};
 use crate::IngestError;
 use crate::error::FieldError;
 use crate::source::{Content, Probe, Row, each_row};
 
 /// What the units of a wide table are per, where it has a column of the dollar and none of the euro.
 const EUR: &str = "EUR";
-
-/// How tables write that there was no rate.
-const NO_RATE: [&str; 4] = ["N/A", "NA", "ND", "-"];
 
 /// The columns of a table of rates, under the names it gives them.
 struct Layout {
@@ -62,11 +59,11 @@ pub(super) fn list(probe: &Probe) -> Result<Listed<FxPoint>, IngestError> {
 }
 
 fn layout(probe: &Probe) -> Option<Layout> {
-    if !matches!(probe.content(), Content::Csv | Content::Parquet) {
+    if !matches!(probe.content(), Content::Csv | Content::Tsv | Content::Parquet) {
         return None;
     }
     let plain = |name: &str| name.trim().to_lowercase().replace([' ', '-'], "_");
-    let columns = probe.columns();
+    let columns: Vec<String> = probe.columns().iter().map(|column| column.trim().to_owned()).collect();
     let find =
         |names: &[&str]| names.iter().find_map(|name| columns.iter().find(|column| plain(column) == *name)).cloned();
     let day = find(&["date", "day", "time_period"]);
@@ -107,7 +104,7 @@ impl Layout {
         let text = row.text(&self.time)?;
         let (expected, secs) = match (self.is_daily, text.as_deref()) {
             (true, text) => ("a date YYYY-MM-DD", text.and_then(end_of_day)),
-            (false, text) => ("epoch seconds (at most 12 digits)", text.and_then(|text| seconds(text, 1))),
+            (false, text) => (INSTANT, text.and_then(|text| told(text).map(Told::end))),
         };
         let secs = secs.ok_or_else(|| FieldError::new(&self.time, text.as_deref(), expected))?;
         match &self.rates {
@@ -148,13 +145,7 @@ fn code(row: &Row<'_>, column: &str) -> Result<Option<String>, FieldError> {
 }
 
 fn units(row: &Row<'_>, column: &str) -> Result<Option<f64>, FieldError> {
-    let Some(text) = row.text(column)? else { return Ok(None) };
-    let trimmed = text.trim();
-    if trimmed.is_empty() || NO_RATE.iter().any(|none| trimmed.eq_ignore_ascii_case(none)) {
-        return Ok(None);
-    }
-    let units = trimmed.parse().ok().filter(|units: &f64| units.is_finite() && *units > 0.0);
-    units.map(Some).ok_or_else(|| FieldError::new(column, Some(&text), "a rate above zero"))
+    number(row, column, "a rate above zero", |units| units > 0.0)
 }
 
 /// Says what the units of a wide table are per: the dollar where it has no column, or is one throughout; else the euro
@@ -202,7 +193,7 @@ mod tests {
         list_exchange_rates(&path)
     }
 
-    fn told(content: &str) -> Vec<(String, i64, f64)> {
+    fn rates(content: &str) -> Vec<(String, i64, f64)> {
         let listed = list(content).unwrap_or_else(|error| panic!("{content}: {error}"));
         listed.entries.into_iter().map(|point| (point.currency, point.time.secs(), point.per_usd)).collect()
     }
@@ -215,9 +206,13 @@ mod tests {
         let expected = vec![("EUR".to_owned(), END, 0.88)];
         for head in ["date,currency,units_per_usd", "Date,Currency,Units per USD", "day,code,rate", "date,ccy,anything"]
         {
-            assert_eq!(told(&format!("{head}\n2022-02-14,eur,0.88\n2022-02-14,USD,1\n")), expected, "{head}");
+            assert_eq!(rates(&format!("{head}\n2022-02-14,eur,0.88\n2022-02-14,USD,1\n")), expected, "{head}");
         }
-        assert_eq!(told("ts,currency,per_usd\n1000,JPY,115.5\n"), [("JPY".to_owned(), 1000, 115.5)]);
+        assert_eq!(rates("ts,currency,per_usd\n1000,JPY,115.5\n"), [("JPY".to_owned(), 1000, 115.5)]);
+        for time in ["1643932800", "1643932800000", "2022-02-04 00:00:00+00:00"] {
+            let told = rates(&format!("# rates\nts,currency,per_usd\n{time},JPY,115.5\n"));
+            assert_eq!(told, [("JPY".to_owned(), 1_643_932_800, 115.5)], "{time}");
+        }
         assert!(list("date,currency,usd_per_unit\n2022-02-14,eur,1.13\n").is_err(), "the inverse is no rate");
     }
 
@@ -227,19 +222,19 @@ mod tests {
         // The form of the European Central Bank: a comma ends each row.
         let listed = list("Date,USD,JPY,RUB,\n2022-02-14,1.25,130,N/A,\n2022-02-11,N/A,131,N/A,\n").unwrap();
         assert_eq!((listed.format, listed.entries.len(), listed.skipped), ("wide-exchange-rates", 2, 1));
-        assert_eq!(told("Date,USD,JPY,RUB,\n2022-02-14,1.25,130,N/A,\n"), eur_and_jpy);
+        assert_eq!(rates("Date,USD,JPY,RUB,\n2022-02-14,1.25,130,N/A,\n"), eur_and_jpy);
         let long = "TIME_PERIOD,CURRENCY,CURRENCY_DENOM,OBS_VALUE\n2022-02-14,USD,EUR,1.25\n2022-02-14,JPY,EUR,130\n";
-        assert_eq!(told(long), eur_and_jpy);
+        assert_eq!(rates(long), eur_and_jpy);
     }
 
     #[test]
     fn a_wide_table_without_the_dollar_is_per_dollar() {
         let expected = vec![("EUR".to_owned(), END, 0.88), ("GBP".to_owned(), END, 0.74)];
-        assert_eq!(told("Date,EUR,GBP\n2022-02-14,0.88,0.74\n"), expected);
-        assert_eq!(told("Date,USD,EUR,GBP\n2022-02-14,1,0.88,0.74\n"), expected);
+        assert_eq!(rates("Date,EUR,GBP\n2022-02-14,0.88,0.74\n"), expected);
+        assert_eq!(rates("Date,USD,EUR,GBP\n2022-02-14,1,0.88,0.74\n"), expected);
         // Per something that has no column: the euro is one currency of many.
         let per_other = [("EUR".to_owned(), END, 0.88), ("GBP".to_owned(), END, 0.74)];
-        assert_eq!(told("Date,USD,EUR,GBP\n2022-02-14,2,1.76,1.48\n"), per_other);
+        assert_eq!(rates("Date,USD,EUR,GBP\n2022-02-14,2,1.76,1.48\n"), per_other);
     }
 
     #[test]
@@ -250,7 +245,9 @@ mod tests {
             let error = list(&format!("date,currency,rate\n2022-02-13,EUR,1\n{row}\n")).unwrap_err().to_string();
             assert!(error.contains("line 3"), "{error}");
         }
-        assert_eq!(list("date,currency,rate\n2022-02-14,EUR,\n").unwrap().skipped, 1);
+        for none in ["", "null", "NaN", "N/A", "ND", "-"] {
+            assert_eq!(list(&format!("date,currency,rate\n2022-02-14,EUR,{none}\n")).unwrap().skipped, 1, "{none}");
+        }
         assert!(list("a,b\n1,2\n").is_err());
     }
 }

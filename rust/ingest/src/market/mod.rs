@@ -10,9 +10,9 @@ use std::path::Path;
 use headwater_ledger::market::{FxPoint, PricePoint, TokenListing};
 use headwater_types::Chain;
 
-use crate::error::RowError;
+use crate::error::{FieldError, RowError};
 use crate::report::QUOTED;
-use crate::source::{Counts, Input, Probe};
+use crate::source::{Counts, Input, Probe, Row, ungrouped};
 use crate::{IngestError, Options, Place};
 
 pub(crate) use prices::price_of;
@@ -64,13 +64,21 @@ pub fn list_tokens(path: &Path, chain: Option<Chain>) -> Result<Listed<TokenList
     tokens::list(&probe(path)?, chain)
 }
 
-/// Reads prices in US dollars from CSV or Parquet: daily rows (`Date`, `Close`), hourly rows (`Unix`, `Close`), or
-/// `symbol`, `ts`, `price_usd`. The symbol is `symbol`, else what its column says, else what the name of the file
-/// begins with (`ETH-USD-1d.csv`).
+/// Reads prices in US dollars from CSV or Parquet: daily rows (`Date`, `Close`), candles (`Unix`, `Close`, or a `Date`
+/// with a time of day), or `symbol`, `ts`, `price_usd`. The symbol is `symbol`, else what its column says, else the pair
+/// in the name of the file (`Binance_ETHUSDT_1h.csv`), else what the name begins with (`ETH-USD-1d.csv`). Lines before the
+/// header that are comments (`# ...`) or a web address are left out.
 ///
-/// A price of a day or an hour is the one of its end and carries its last second, so that nothing looks ahead. Rows
-/// with an empty price list none. Where the file tells the volume (columns that begin with `volume`), a price at which
-/// nothing was traded is thin and left out; volumes that are zero in every row tell nothing.
+/// A price in USDT, USDC, BUSD or FDUSD is taken as one in dollars; a pair priced in another currency is refused.
+///
+/// A price of a day or a candle is the one of its end and carries its last second, so that nothing looks ahead. How long
+/// a candle is the name of the file says (`_1h`, `_d`, `_minute`), else the least time between two of them. Times are
+/// epoch seconds (numbers below 10^12), milliseconds (below 10^15), microseconds (below 10^18) or nanoseconds, also written
+/// as doubles, or dates with a time of day as databases print them; a date without one means its end.
+///
+/// Rows without a price (empty, `null`, `NaN`, `N/A`, `-`) list none. Where the file tells the volume (columns that begin
+/// with `volume`), a price at which nothing was traded is thin and left out; volumes that are zero in every row tell
+/// nothing.
 ///
 /// # Errors
 /// When the file cannot be read, is none of these, names no symbol, or a price is negative or no number.
@@ -89,20 +97,43 @@ pub fn list_prices(path: &Path, symbol: Option<&str>) -> Result<Listed<PricePoin
 /// Reads exchange rates from CSV or Parquet: long (`date`, `currency`, `units_per_usd`), or wide with a column per
 /// currency code, as the European Central Bank publishes them (`Date`, `USD`, `JPY`, ...; units per euro).
 ///
-/// Names of columns are compared without case, blanks as `_`. Times are `date`, `day` or `time_period`, or epoch seconds
-/// in `ts`, `timestamp` or `unix`; the currency may be `currency_code`, `code`, `ccy` or `quote`, the rate `per_usd`,
+/// Names of columns are compared without case, blanks as `_`. Times are `date`, `day` or `time_period`, or those of
+/// [`read_prices`] in `ts`, `timestamp` or `unix`; the currency may be `currency_code`, `code`, `ccy` or `quote`, the rate `per_usd`,
 /// `rate`, `exchange_rate`, `units`, `value` or `obs_value`, or the only column that is left. A column `base` (or
 /// `base_currency`, `currency_denom`) tells what the units are per, where that is not the US dollar; a wide table with a
 /// column of the US dollar is per euro, or per what only it knows where it has a column of the euro too. What is not per
 /// US dollar is divided by the rate of the dollar of the same time, without which it is left out.
 ///
-/// A rate of a day carries its last second, so that nothing looks ahead. Rows without a rate (empty, `N/A`, `ND`) list
-/// none.
+/// A rate of a day carries its last second, so that nothing looks ahead. Rows without a rate (empty, `null`,
+/// `N/A`, `ND`) list none.
 ///
 /// # Errors
 /// When the file cannot be read, is none of these, or a rate is not above zero.
 pub fn list_exchange_rates(path: &Path) -> Result<Listed<FxPoint>, IngestError> {
     fx::list(&probe(path)?)
+}
+
+/// How tables write that there is no number.
+const NO_NUMBER: [&str; 12] = ["null", "none", "nil", "nan", "<na>", "n/a", "na", "nd", "-", "--", ".", "#n/a"];
+
+/// A number of a table, with thousands separators and a dollar sign or without. `None` when the cell has none.
+fn number(
+    row: &Row<'_>,
+    column: &str,
+    expected: &str,
+    is_valid: impl FnOnce(f64) -> bool,
+) -> Result<Option<f64>, FieldError> {
+    let Some(text) = row.text(column)? else { return Ok(None) };
+    let trimmed = text.trim();
+    if trimmed.is_empty() || NO_NUMBER.iter().any(|sign| trimmed.eq_ignore_ascii_case(sign)) {
+        return Ok(None);
+    }
+    let plain = ungrouped(trimmed.strip_prefix('$').unwrap_or(trimmed));
+    let number = plain.and_then(|plain| plain.parse().ok()).filter(|number: &f64| number.is_finite());
+    match number.filter(|number| is_valid(*number)) {
+        Some(number) => Ok(Some(number)),
+        None => Err(FieldError::new(column, Some(&text), expected)),
+    }
 }
 
 fn probe(path: &Path) -> Result<Probe, IngestError> {

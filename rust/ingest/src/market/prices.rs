@@ -1,17 +1,18 @@
 //! Prices in US dollars.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use headwater_ledger::market::PricePoint;
 use headwater_types::Timestamp;
 
-use super::Listed;
-use super::clock::{end_of_day, seconds};
+use super::clock::{INSTANT, end_of_day, told};
+use super::{Listed, number};
 use crate::error::FieldError;
 use crate::source::{Content, Probe, Row, each_row};
 use crate::{IngestError, Place};
 
 const HOUR_SECS: i64 = 3_600;
+const DAY_SECS: i64 = 24 * HOUR_SECS;
 
 /// The columns of a price file, under the names it gives them.
 struct Layout {
@@ -23,10 +24,14 @@ struct Layout {
     period: Period,
 }
 
+/// What a row is the price of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Period {
+    /// A day, by its date.
     Day,
-    Hour,
+    /// A candle, by the time at which it opened. One that stands alone is so long.
+    Candle { alone_secs: i64 },
+    /// A time.
     Instant,
 }
 
@@ -37,20 +42,24 @@ pub(super) fn list(probe: &Probe, symbol: Option<&str>) -> Result<Listed<PricePo
         known: "csv with Date and Close, with Unix and Close, or with symbol, ts and price_usd".to_owned(),
     })?;
     let name = probe.input().name();
-    let from_name = name.split(['-', '_', '.']).next().filter(|word| !word.is_empty()).map(str::to_lowercase);
+    let from_name = symbol_in(&name);
     let mut listed = Listed::new(match layout.period {
         Period::Day => "daily-prices",
-        Period::Hour => "hourly-prices",
+        Period::Candle { .. } => "candles",
         Period::Instant => "price-table",
     });
     let columns: Vec<&str> = layout.columns().map(String::as_str).collect();
     let mut trade = Trade::default();
+    let mut openings = Openings::default();
     let handle = |row: &Row<'_>, listed: &mut Listed<PricePoint>| {
         let symbol = match (symbol, &layout.symbol) {
             (Some(symbol), _) => Some(symbol.to_lowercase()),
-            (None, Some(column)) => row.text(column)?.map(|text| base_symbol(&text)),
+            (None, Some(column)) => row.text(column)?.map(|text| base_symbol(column, &text)).transpose()?,
             (None, None) => from_name.clone(),
         };
+        if let Period::Candle { .. } = layout.period {
+            openings.note(row, &layout, symbol.as_deref())?;
+        }
         match point(row, &layout, symbol)? {
             Some(price) => {
                 trade.note(row, &layout, &price, listed.entries.len())?;
@@ -61,8 +70,70 @@ pub(super) fn list(probe: &Probe, symbol: Option<&str>) -> Result<Listed<PricePo
         Ok(())
     };
     each_row(probe.input(), probe.content(), &columns, &mut listed, handle)?;
+    if let Period::Candle { alone_secs } = layout.period {
+        let length = openings.candle_secs(&name).unwrap_or(alone_secs);
+        listed.format = match length {
+            DAY_SECS => "daily-prices",
+            HOUR_SECS => "hourly-prices",
+            _ => "candles",
+        };
+        for price in &mut listed.entries {
+            price.time = Timestamp::new(price.time.secs() + length - 1);
+        }
+    }
     trade.leave_out_thin(&mut listed);
     Ok(listed)
+}
+
+/// When the candles of a file open.
+#[derive(Default)]
+struct Openings(BTreeMap<String, Vec<i64>>);
+
+impl Openings {
+    fn note(&mut self, row: &Row<'_>, layout: &Layout, symbol: Option<&str>) -> Result<(), FieldError> {
+        if let Some(time) = row.text(&layout.time)?.and_then(|text| told(&text)) {
+            self.0.entry(symbol.unwrap_or_default().to_owned()).or_default().push(time.start());
+        }
+        Ok(())
+    }
+
+    /// How long a candle of the file is: what its name says (`_1h`, `_d`, `_minute`), else the least time between two of
+    /// one symbol. Taken too long, a price is used late; taken too short, it would be used before it was known.
+    fn candle_secs(self, name: &str) -> Option<i64> {
+        const MINUTE: i64 = 60;
+        const LENGTHS: [i64; 10] = [
+            7 * DAY_SECS,
+            DAY_SECS,
+            12 * HOUR_SECS,
+            6 * HOUR_SECS,
+            4 * HOUR_SECS,
+            HOUR_SECS,
+            30 * MINUTE,
+            15 * MINUTE,
+            5 * MINUTE,
+            MINUTE,
+        ];
+        let words: Vec<String> =
+            name.split(|letter: char| !letter.is_ascii_alphanumeric()).map(str::to_lowercase).collect();
+        // The first word is a coin, or the exchange.
+        let named = words.iter().skip(1).rev().find_map(|word| match word.as_str() {
+            "d" | "1d" | "day" | "daily" => Some(DAY_SECS),
+            "h" | "1h" | "1hr" | "hour" | "hourly" => Some(HOUR_SECS),
+            "1m" | "1min" | "min" | "minute" => Some(MINUTE),
+            _ => None,
+        });
+        let least = || {
+            let gaps = self.0.into_values().filter_map(|mut times| {
+                times.sort_unstable();
+                times.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 0).min()
+            });
+            let gap = gaps.min()?;
+            // Months differ.
+            let month = Some(31 * DAY_SECS).filter(|_| gap >= 28 * DAY_SECS);
+            month.or_else(|| LENGTHS.into_iter().find(|length| *length <= gap))
+        };
+        named.or_else(least)
+    }
 }
 
 /// What a file tells of trading: a price at which nothing changed hands is the last one carried on.
@@ -112,25 +183,30 @@ pub(crate) fn price_of(row: &Row<'_>) -> Result<Option<PricePoint>, FieldError> 
 }
 
 fn layout(probe: &Probe) -> Option<Layout> {
-    if !matches!(probe.content(), Content::Csv | Content::Parquet) {
+    if !matches!(probe.content(), Content::Csv | Content::Tsv | Content::Parquet) {
         return None;
     }
+    let columns: Vec<&str> = probe.columns().iter().map(|column| column.trim()).collect();
     let find = |names: &[&str]| {
-        let named = |name: &&str| probe.columns().iter().find(|column| column.trim().eq_ignore_ascii_case(name));
-        names.iter().find_map(named).cloned()
+        let named = |name: &&str| columns.iter().find(|column| column.eq_ignore_ascii_case(name));
+        names.iter().find_map(named).map(|column| (*column).to_owned())
     };
     // One well-known publisher of hourly files wrote the name of this column wrong.
     let symbol = find(&["symbol", "Oymbol"]);
     let is_volume = |name: &str| name.starts_with("volume") || name == "total_volume";
-    let volumes = probe.columns().iter().filter(|column| is_volume(&column.trim().to_lowercase())).cloned().collect();
+    let volumes = columns.iter().filter(|column| is_volume(&column.to_lowercase())).map(|&name| name.into()).collect();
     if let (Some(time), Some(price)) = (find(&["ts", "timestamp"]), find(&["price_usd"])) {
         return Some(Layout { symbol, time, price, volumes, period: Period::Instant });
     }
     let price = find(&["close"])?;
-    if let Some(time) = find(&["unix"]) {
-        return Some(Layout { symbol, time, price, volumes, period: Period::Hour });
+    if let Some(time) = find(&["unix", "unix timestamp", "unix_timestamp", "unixtimestamp"]) {
+        let period = Period::Candle { alone_secs: HOUR_SECS };
+        return Some(Layout { symbol, time, price, volumes, period });
     }
-    Some(Layout { symbol, time: find(&["date"])?, price, volumes, period: Period::Day })
+    let time = find(&["date"])?;
+    let has_time_of_day = probe.first(&time).is_some_and(|text| text.contains(':'));
+    let period = if has_time_of_day { Period::Candle { alone_secs: DAY_SECS } } else { Period::Day };
+    Some(Layout { symbol, time, price, volumes, period })
 }
 
 impl Layout {
@@ -140,19 +216,52 @@ impl Layout {
     }
 }
 
-/// `ETH/USD`, `ETH-USD` and `ETHUSD` price ETH.
-fn base_symbol(text: &str) -> String {
-    let base = text.split(['/', '-']).next().unwrap_or(text).to_lowercase();
-    base.strip_suffix("usd").filter(|rest| !rest.is_empty() && base.len() > 4).map(str::to_owned).unwrap_or(base)
+/// What counts as a dollar: itself, and coins that are meant to be worth one.
+const DOLLARS: [&str; 5] = ["usd", "usdt", "usdc", "busd", "fdusd"];
+/// What pairs are written as one word with.
+const ENDINGS: [&str; 3] = ["usdt", "usdc", "usd"];
+
+/// `ETH/USD`, `ETH-USD`, `ETHUSD`, `ETH/USDT` and `ETHUSDT` price ETH in dollars. `ETH/EUR` prices it in something else.
+fn base_symbol(column: &str, text: &str) -> Result<String, FieldError> {
+    let pair = text.trim().to_lowercase();
+    match pair.split_once(['/', '-']) {
+        Some((base, quote)) if DOLLARS.contains(&quote) || !is_currency(quote) => Ok(base.to_owned()),
+        Some(_) => Err(FieldError::new(column, Some(text), "a price in US dollars, such as ETH/USD or ETHUSDT")),
+        None => Ok(joined_base(&pair).map_or_else(|| pair.clone(), str::to_owned)),
+    }
+}
+
+/// The first part of a pair that is written as one word.
+fn joined_base(pair: &str) -> Option<&str> {
+    // A word of four letters is a coin: USDT is none of "USD" in "T".
+    let is_pair = pair.chars().count() > 4;
+    let base = ENDINGS.iter().find_map(|quote| pair.strip_suffix(quote));
+    base.filter(|base| is_pair && !base.is_empty() && !DOLLARS.contains(&pair))
+}
+
+/// Whether the second part of a pair is what it is priced in, rather than another word: `ETH-USD-1d`.
+fn is_currency(quote: &str) -> bool {
+    const OTHERS: [&str; 17] = [
+        "eur", "gbp", "jpy", "cny", "krw", "inr", "aud", "cad", "chf", "brl", "rub", "try", "btc", "eth", "bnb", "xbt",
+        "trx",
+    ];
+    let word = quote.split(|letter: char| !letter.is_ascii_alphanumeric()).next().unwrap_or_default();
+    OTHERS.contains(&word)
+}
+
+/// The symbol that the name of a file tells: a pair (`Binance_ETHUSDT_1h.csv`), else its first word (`ETH-USD-1d.csv`)
+/// unless that is priced in another currency (`ETH-EUR.csv`).
+fn symbol_in(name: &str) -> Option<String> {
+    let words: Vec<String> = name.split(['-', '_', '.', ' ']).map(str::to_lowercase).collect();
+    if let Some(base) = words.iter().find_map(|word| joined_base(word)) {
+        return Some(base.to_owned());
+    }
+    let is_priced_otherwise = words.get(1).is_some_and(|word| is_currency(word));
+    words.into_iter().next().filter(|word| !word.is_empty() && !is_priced_otherwise)
 }
 
 fn point(row: &Row<'_>, layout: &Layout, symbol: Option<String>) -> Result<Option<PricePoint>, FieldError> {
-    let Some(price) = row.text(&layout.price)? else { return Ok(None) };
-    let usd: f64 = price
-        .parse()
-        .ok()
-        .filter(|usd: &f64| usd.is_finite() && *usd >= 0.0)
-        .ok_or_else(|| FieldError::new(&layout.price, Some(&price), "a price of zero or more"))?;
+    let Some(usd) = number(row, &layout.price, "a price of zero or more", |usd| usd >= 0.0)? else { return Ok(None) };
     let symbol = symbol.filter(|symbol| !symbol.is_empty());
     let symbol = symbol.ok_or_else(|| FieldError::new("symbol", None, "a symbol (name it with --symbol)"))?;
     let text = row.text(&layout.time)?;
@@ -160,70 +269,12 @@ fn point(row: &Row<'_>, layout: &Layout, symbol: Option<String>) -> Result<Optio
     let time = text.as_deref().ok_or_else(|| wrong("a time"))?;
     let secs = match layout.period {
         Period::Day => end_of_day(time).ok_or_else(|| wrong("a date YYYY-MM-DD"))?,
-        Period::Hour => seconds(time, 1_000).map(|secs| secs + HOUR_SECS - 1).ok_or_else(|| wrong("epoch seconds"))?,
-        Period::Instant => seconds(time, 1).ok_or_else(|| wrong("epoch seconds (at most 12 digits)"))?,
+        Period::Candle { .. } => told(time).ok_or_else(|| wrong(INSTANT))?.start(),
+        Period::Instant => told(time).ok_or_else(|| wrong(INSTANT))?.end(),
     };
     Ok(Some(PricePoint { symbol, time: Timestamp::new(secs), usd }))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::list_prices;
-    use super::*;
-
-    fn list(name: &str, content: &str, symbol: Option<&str>) -> Result<Listed<PricePoint>, IngestError> {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(name);
-        std::fs::write(&path, content).unwrap();
-        list_prices(&path, symbol)
-    }
-
-    #[test]
-    fn a_daily_price_counts_from_the_end_of_its_day_and_an_empty_one_is_none() {
-        let content = "Date,Adj Close,Close,High,Low,Open,Volume\n2014-09-17,,,,,,\n2017-11-09,1.5,320.5,0,0,0,0\n";
-        let listed = list("ETH-USD-1d.csv", content, None).unwrap();
-        // 2017-11-09T23:59:59Z
-        let price = PricePoint { symbol: "eth".to_owned(), time: Timestamp::new(1_510_271_999), usd: 320.5 };
-        assert_eq!((listed.entries, listed.skipped), (vec![price], 1));
-    }
-
-    #[test]
-    fn an_hourly_price_counts_from_the_end_of_its_hour() {
-        let content = "Unix,Date,Oymbol,Open,High,Low,Close,Volume ETH,Volume USD\n1643932800,2022-02-04 00:00:00,ETH/USD,1,1,1,2692.92,1,1\n";
-        let listed = list("x.csv", content, None).unwrap();
-        assert_eq!((listed.entries[0].symbol.as_str(), listed.entries[0].time.secs()), ("eth", 1_643_936_399));
-        assert_eq!(list("x.csv", content, Some("WETH")).unwrap().entries[0].symbol, "weth");
-    }
-
-    #[test]
-    fn a_plain_table_counts_from_its_times() {
-        let listed = list("p.csv", "symbol,ts,price_usd,source\nBTC,100,1e-7,x\n", None).unwrap();
-        assert_eq!(listed.entries, [PricePoint { symbol: "btc".to_owned(), time: Timestamp::new(100), usd: 1e-7 }]);
-    }
-
-    #[test]
-    fn what_is_no_price_is_an_error_of_its_row() {
-        for row in ["BTC,100,NaN", "BTC,100,-1", "BTC,100,inf", "BTC,1643932800000,1", "BTC,x,1", ",100,1"] {
-            let error = list("p.csv", &format!("symbol,ts,price_usd\nA,1,1\n{row}\n"), None).unwrap_err().to_string();
-            assert!(error.contains("line 3"), "{error}");
-        }
-        assert!(list("p.csv", "a,b\n1,2\n", None).is_err());
-    }
-
-    #[test]
-    fn a_price_at_which_nothing_was_traded_is_thin_where_the_file_knows_the_volume() {
-        let head = "Unix,Symbol,Close,Volume ETH,Volume USD";
-        let content = format!("{head}\n0,ETH/USD,10,0,0\n3600,ETH/USD,11,0.5,5.5\n7200,ETH/USD,12,0.0,0\n");
-        let listed = list("x.csv", &content, None).unwrap();
-        let kept: Vec<_> = listed.entries.iter().map(|price| price.usd).collect();
-        assert_eq!((kept, listed.skipped), (vec![11.0], 2));
-        assert!(listed.skipped_reasons[0].contains("line 2: thin"), "{:?}", listed.skipped_reasons);
-
-        // A file that never says a volume but zero, or none at all, does not know it.
-        let zeros = format!("{head}\n0,ETH/USD,10,0,0\n3600,ETH/USD,11,0,0\n");
-        let gaps = format!("{head}\n0,ETH/USD,10,,\n3600,ETH/USD,11,1,1\n");
-        for content in [zeros, gaps] {
-            assert_eq!(list("x.csv", &content, None).unwrap().entries.len(), 2, "{content}");
-        }
-    }
-}
+#[path = "prices_tests.rs"]
+mod tests;

@@ -28,8 +28,11 @@ impl Layout {
             let line = line.trim();
             let separator = line.trim_matches('"').strip_prefix("sep=").and_then(|rest| rest.bytes().next());
             told = told.or(separator);
-            let is_address = ["http://", "https://", "www."].iter().any(|start| line.starts_with(start));
-            let is_preamble = separator.is_some() || line.is_empty() || line.starts_with('#') || is_address;
+            let lower = line.trim_start_matches('"').to_ascii_lowercase();
+            let is_address = ["http://", "https://", "www."].iter().any(|start| lower.starts_with(start));
+            // The first name of a header may begin with such a mark too.
+            let is_comment = line.starts_with("# ") || line.starts_with('#') && !line.contains([',', ';', '\t']);
+            let is_preamble = separator.is_some() || line.is_empty() || is_comment || is_address;
             if !is_preamble {
                 break line;
             }
@@ -71,6 +74,7 @@ mod tests {
         assert_eq!(told("a\tb,c\n"), (',', true, 0));
         assert_eq!(told("sep=;\r\nhash;value\r\n"), (';', true, 1));
         assert_eq!(told("\"sep=,\"\nhash,value\n"), (',', true, 1));
+        assert_eq!(told("#block,hash\n"), (',', true, 0));
         assert_eq!(told("https://www.example.org\n\n# made today\nUnix,Date\n"), (',', true, 3));
         assert_eq!(told(""), (',', true, 0));
     }

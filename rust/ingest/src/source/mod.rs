@@ -30,5 +30,6 @@ pub use row::Row;
 pub(crate) use row::Names;
 pub(crate) use table::{Counts, each_row, each_row_under};
 pub(crate) use written::{
-    WrittenAmount, hex_bytes, list_items, plain_decimal, plain_number, time_of, truth, whole_number, written_amount,
+    WrittenAmount, hex_bytes, list_items, plain_decimal, plain_number, time_of, truth, ungrouped, whole_number,
+    written_amount,
 };

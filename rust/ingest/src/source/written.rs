@@ -3,6 +3,8 @@
 //! Whole numbers may be written as floats (`1.0`, `1.68E9`): a table library without nullable integers turns a column
 //! with a gap into floats.
 
+use std::borrow::Cow;
+
 use headwater_types::{Amount, Timestamp};
 
 /// The first integer that a double may not hold exactly.
@@ -129,9 +131,42 @@ pub(crate) fn plain_decimal(text: &str) -> Option<String> {
     })
 }
 
+/// Decimal text without thousands separators (`1,234,567.8`). `None` where a comma stands anywhere but between groups of
+/// three digits: there it may be a decimal comma, and without it the number would be another one.
+pub(crate) fn ungrouped(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains(',') {
+        return Some(Cow::Borrowed(text));
+    }
+    let (whole, rest) = text.split_once('.').map_or((text, None), |(whole, rest)| (whole, Some(rest)));
+    let mut groups = whole.trim_start_matches(['-', '+']).split(',');
+    let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let begins_well = groups.next().is_some_and(|first| (1..=3).contains(&first.len()) && is_digits(first));
+    let goes_on_well = groups.all(|group| group.len() == 3 && is_digits(group));
+    let is_grouped = begins_well && goes_on_well && rest.is_none_or(|rest| !rest.contains(','));
+    is_grouped.then(|| Cow::Owned(text.replace(',', "")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ungrouped_only_thousands_separators_go() {
+        for (text, expected) in [
+            ("1,234,567.8", Some("1234567.8")),
+            ("12,345", Some("12345")),
+            ("1234.5", Some("1234.5")),
+            ("0,5", None),
+            ("1,23", None),
+            ("1234,567", None),
+            ("1.234,567", None),
+            (",123", None),
+            ("1,,234", None),
+            ("1,2é4", None),
+        ] {
+            assert_eq!(ungrouped(text).as_deref(), expected, "{text}");
+        }
+    }
 
     #[test]
     fn whole_numbers_may_be_written_as_floats() {

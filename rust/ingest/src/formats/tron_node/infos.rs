@@ -6,8 +6,8 @@ use headwater_types::{Address, Amount, Asset};
 
 use super::super::documents::one;
 use super::super::{Job, evm_logs};
-use super::CHAIN;
-use crate::error::{FieldError, Place};
+use super::{CHAIN, Tally};
+use crate::error::{Fault, FieldError, Place};
 use crate::source::Object;
 use crate::source::json::Value;
 use crate::{IngestError, Sink};
@@ -17,7 +17,7 @@ pub(super) fn of_blocks(
     job: &Job,
     items: &[Value<'_>],
     place: Place,
-    left_out: &mut u64,
+    tally: &mut Tally,
     sink: &mut Sink<'_>,
 ) -> Result<(), IngestError> {
     let mut all = Vec::with_capacity(items.len());
@@ -40,7 +40,8 @@ pub(super) fn of_blocks(
             (current, next, count) = (*block, 0, 0);
         }
         one(job, place, sink, |sink| {
-            let (mut facts, logs) = info(object, left_out)?;
+            let (mut facts, logs) = info(object, tally)?;
+            reward(object, &mut facts, tally, sink)?;
             for log in logs {
                 let log = LogFacts { index: next, ..log };
                 next += 1;
@@ -52,7 +53,6 @@ pub(super) fn of_blocks(
             Ok(())
         })?;
         count += 1;
-        warn(object, sink);
     }
     claim(current, count, sink, before)
 }
@@ -75,24 +75,42 @@ fn claim(block: Option<u64>, count: u32, sink: &mut Sink<'_>, skipped: u64) -> R
 }
 
 /// One info by itself: the index of its logs in the block is not known, so what they moved has none.
-pub(super) fn alone(object: &Object<'_>, left_out: &mut u64, sink: &mut Sink<'_>) -> Result<(), FieldError> {
-    let (mut facts, logs) = info(object, left_out)?;
+pub(super) fn alone(object: &Object<'_>, tally: &mut Tally, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    let (mut facts, logs) = info(object, tally)?;
+    reward(object, &mut facts, tally, sink)?;
     for log in logs {
         let movement = evm_logs::movement(CHAIN, &log);
         facts.movements.extend(movement.map(|movement| Movement { ordinal: Ordinal::Unindexed(0), ..movement }));
     }
     sink.count_non_fungible(non_fungible(&facts));
-    warn(object, sink);
     sink.warn("infos of single transactions: their logs have no place in the block and are not kept");
     sink.transaction(facts);
     Ok(())
 }
 
-/// An info tells what voters were paid, but not whom.
-fn warn(object: &Object<'_>, sink: &mut Sink<'_>) {
-    if object.has("withdraw_amount") {
-        sink.warn("rewards that voters withdrew are not read: they are missing from balances");
-    }
+/// What a voter or producer withdrew of the rewards that it had earned. An info does not tell whom: the sender of the
+/// transaction.
+fn reward(
+    object: &Object<'_>,
+    facts: &mut TransactionFacts,
+    tally: &mut Tally,
+    sink: &mut Sink<'_>,
+) -> Result<(), Fault> {
+    let amount = object.quantity("withdraw_amount")?.filter(|amount| !amount.is_zero());
+    let Some(amount) = amount.filter(|_| facts.status == Some(Status::Success)) else { return Ok(()) };
+    let Some(owner) = sink.sender_of(&facts.hash)? else {
+        tally.rewards += 1;
+        return Ok(());
+    };
+    facts.movements.push(Movement {
+        kind: MovementFact::Internal,
+        ordinal: Ordinal::Indexed(u64::try_from(facts.movements.len()).unwrap_or(u64::MAX)),
+        from: None,
+        to: Some(owner),
+        asset: Asset::Native,
+        amount,
+    });
+    Ok(())
 }
 
 fn non_fungible(facts: &TransactionFacts) -> u64 {
@@ -100,7 +118,7 @@ fn non_fungible(facts: &TransactionFacts) -> u64 {
 }
 
 /// What an info says, and its logs, which are not numbered yet.
-fn info(object: &Object<'_>, left_out: &mut u64) -> Result<(TransactionFacts, Vec<LogFacts>), FieldError> {
+fn info(object: &Object<'_>, tally: &mut Tally) -> Result<(TransactionFacts, Vec<LogFacts>), FieldError> {
     let hash = object.need("id", object.transaction_on("id", CHAIN)?, "the id of a transaction")?;
     let block = object.need("blockNumber", object.number("blockNumber")?, "the number of a block")?;
     let mut facts = TransactionFacts::new(hash, block);
@@ -115,21 +133,21 @@ fn info(object: &Object<'_>, left_out: &mut u64) -> Result<(TransactionFacts, Ve
         return Ok((facts, Vec::new()));
     }
     for inner in &object.list_if_any("internal_transactions")? {
-        internal(inner, left_out, &mut facts.movements)?;
+        internal(inner, tally, &mut facts.movements)?;
     }
     let logs = object.list_if_any("log")?.iter().map(log).collect::<Result<_, _>>()?;
     Ok((facts, logs))
 }
 
 /// One call inside a transaction. Its ordinal is its rank among those that moved the native coin.
-fn internal(inner: &Object<'_>, left_out: &mut u64, moved: &mut Vec<Movement>) -> Result<(), FieldError> {
+fn internal(inner: &Object<'_>, tally: &mut Tally, moved: &mut Vec<Movement>) -> Result<(), FieldError> {
     if inner.flag("rejected") == Some(true) {
         return Ok(());
     }
     for value in &inner.list_if_any("callValueInfo")? {
         let Some(amount) = value.quantity("callValue")?.filter(|amount| !amount.is_zero()) else { continue };
         if value.text("tokenId").is_some_and(|token| !token.is_empty()) {
-            *left_out += 1;
+            tally.tokens += 1;
             continue;
         }
         let party = |name: &str| inner.need(name, inner.address_on(name, CHAIN)?, "an address of tron");

@@ -3,10 +3,14 @@
 //!
 //! One answer per file or per line, addresses in hex or in Base58 (`visible`). The two are joined by the id of the
 //! transaction. Tokens of TRC-10 have a number instead of a contract, which an asset cannot say: what moved of them is
-//! left out and counted.
+//! left out and counted. What voters and producers withdraw is told by an info without its account, so the blocks have to
+//! be read first.
 
 mod blocks;
+mod exchange;
 mod infos;
+
+use std::collections::BTreeMap;
 
 use headwater_types::Chain;
 
@@ -50,12 +54,48 @@ impl Format for TronNode {
     }
 
     fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        let mut left_out = 0;
-        each_value(job, sink, &mut |value, place, sink| answer(job, value, place, &mut left_out, sink))?;
-        if left_out > 0 {
-            sink.warn(format!("{left_out} movements of TRC-10 tokens were left out: they have no contract"));
-        }
+        let mut tally = Tally::default();
+        each_value(job, sink, &mut |value, place, sink| answer(job, value, place, &mut tally, sink))?;
+        tally.warn(sink);
         Ok(())
+    }
+}
+
+/// What a file tells of and no balance holds.
+#[derive(Default)]
+struct Tally {
+    /// Movements of TRC-10 tokens.
+    tokens: u64,
+    /// Rewards that were withdrawn by an account that is not known.
+    rewards: u64,
+    /// Transactions that may have moved TRX of which the amount is not told, by kind of contract.
+    uncounted: BTreeMap<String, u64>,
+}
+
+impl Tally {
+    fn uncount(&mut self, kind: &str) {
+        *self.uncounted.entry(kind.to_owned()).or_default() += 1;
+    }
+
+    fn warn(&self, sink: &mut Sink<'_>) {
+        if self.tokens > 0 {
+            sink.warn(format!("{} movements of TRC-10 tokens were left out: they have no contract", self.tokens));
+        }
+        if self.rewards > 0 {
+            sink.warn(format!(
+                "{} withdrawals of rewards are missing from balances: an info does not name the account; ingest the blocks \
+                 of these transactions before it",
+                self.rewards
+            ));
+        }
+        if !self.uncounted.is_empty() {
+            let kinds: Vec<_> = self.uncounted.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+            sink.warn(format!(
+                "TRX that these transactions of the built-in exchange and market may have moved is not told, and missing \
+                 from balances: {}",
+                kinds.join(", ")
+            ));
+        }
     }
 }
 
@@ -71,28 +111,28 @@ fn answer(
     job: &Job,
     value: &Value<'_>,
     place: Place,
-    left_out: &mut u64,
+    tally: &mut Tally,
     sink: &mut Sink<'_>,
 ) -> Result<(), IngestError> {
     let list = value.get("block").unwrap_or(value);
     match list {
         // How a node says that there is no such block, and one without transactions.
         Value::Object(members) if members.is_empty() => Ok(()),
-        Value::List(items) if items.first().is_none_or(is_info) => infos::of_blocks(job, items, place, left_out, sink),
+        Value::List(items) if items.first().is_none_or(is_info) => infos::of_blocks(job, items, place, tally, sink),
         Value::List(items) => (0..).zip(items).try_for_each(|(number, item): (usize, _)| {
             let block = Object::at(item, format!("block[{number}]."));
-            one(job, place, sink, |sink| one_answer(item, &block, left_out, sink))
+            one(job, place, sink, |sink| one_answer(item, &block, tally, sink))
         }),
-        item => one(job, place, sink, |sink| one_answer(item, &Object::whole(item), left_out, sink)),
+        item => one(job, place, sink, |sink| one_answer(item, &Object::whole(item), tally, sink)),
     }
 }
 
-fn one_answer(item: &Value<'_>, object: &Object<'_>, left_out: &mut u64, sink: &mut Sink<'_>) -> Result<(), Fault> {
+fn one_answer(item: &Value<'_>, object: &Object<'_>, tally: &mut Tally, sink: &mut Sink<'_>) -> Result<(), Fault> {
     if is_block(item) {
-        return Ok(blocks::block(object, left_out, sink)?);
+        return Ok(blocks::block(object, tally, sink)?);
     }
     if is_info(item) {
-        return Ok(infos::alone(object, left_out, sink)?);
+        return infos::alone(object, tally, sink);
     }
     let shown: Vec<_> = item.members().iter().take(8).map(|(name, _)| name.as_ref()).collect();
     Err(FieldError::new("document", Some(&shown.join(", ")), "a block, or what became of its transactions").into())

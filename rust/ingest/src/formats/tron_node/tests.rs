@@ -192,6 +192,111 @@ fn the_info_of_one_transaction_tells_no_place_of_its_logs() {
 }
 
 #[test]
+fn allocations_of_the_first_block_have_no_sender_and_debts_are_left_out() {
+    const NOBODY: &str = "3078303030303030303030303030303030303030303030";
+    let allocation = |last, amount: &str, owner: &str| {
+        let value = format!(r#"{{{amount}{owner}"to_address":"{OTHER}"}}"#);
+        transaction(&id(last), "TransferContract", &value, "")
+    };
+    let owner = format!(r#""owner_address":"{NOBODY}","#);
+    let all = [
+        allocation(1, r#""amount":99000000000000000,"#, &owner),
+        allocation(2, "", ""),
+        allocation(3, r#""amount":-9223372036854775808,"#, &owner),
+        allocation(4, r#""amount":7,"#, ""),
+    ];
+    let first = whole(1, &all).replace(r#""number":1,"timestamp":1650176103000,"#, "");
+    let (report, batch) = read_all(&[("block.json", first)]).unwrap();
+    let (file, told) = (&report.files[0], &batch.transactions);
+    assert_eq!((file.skipped, file.omitted.len(), file.omitted[0].rows), (0, 1, 1));
+    assert!(file.omitted[0].reason.contains("negative allocations"), "{:?}", file.omitted);
+    let bodies: Vec<_> = told.iter().map(|facts| facts.body.unwrap()).collect();
+    let values: Vec<_> = bodies.iter().map(|body| body.value.to_u128().unwrap()).collect();
+    assert_eq!(values, [99_000_000_000_000_000, 0, 7]);
+    assert!(bodies.iter().all(|body| body.from.is_none() && body.to == account(OTHER)));
+    assert!(told.iter().all(|facts| (facts.status, facts.fee) == (Some(Status::Success), None)));
+    assert_eq!(told.iter().map(|facts| facts.index).collect::<Vec<_>>(), [Some(0), Some(1), Some(3)]);
+    let later = whole(7, &[allocation(1, r#""amount":7,"#, "")]);
+    let error = read_all(&[("block.json", later)]).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("owner_address"), "{error}");
+}
+
+/// A contract of the exchange or the market: its kind and its value beside the owner.
+fn trade(last: u8, kind: &str, value: &str, result: &str) -> String {
+    transaction(&id(last), kind, &format!(r#"{{"owner_address":"{OWNER}",{value}}}"#), result)
+}
+
+#[test]
+fn trx_that_a_contract_of_the_exchange_names_is_counted() {
+    let all = [
+        trade(1, "ExchangeTransactionContract", r#""exchange_id":1,"token_id":"5f","quant":4"#, "SUCCESS"),
+        trade(2, "ExchangeInjectContract", r#""exchange_id":1,"token_id":"_","quant":5"#, "SUCCESS"),
+        trade(3, "ExchangeWithdrawContract", r#""exchange_id":1,"token_id":"5f","quant":6"#, "SUCCESS"),
+        trade(
+            4,
+            "ExchangeCreateContract",
+            r#""first_token_id":"31","first_token_balance":1,"second_token_id":"5f","second_token_balance":7"#,
+            "SUCCESS",
+        ),
+        trade(5, "ExchangeTransactionContract", r#""exchange_id":1,"token_id":"5f","quant":8"#, "REVERT"),
+    ];
+    let (report, batch) = read_all(&[("block.json", whole(7, &all))]).unwrap();
+    let moved = |last| {
+        let facts = facts(&batch, last);
+        let rows = facts.movements.iter().map(|moved| (moved.from, moved.to, moved.amount.to_u128().unwrap()));
+        rows.collect::<Vec<_>>()
+    };
+    let owner = account(OWNER);
+    assert_eq!(moved(1), [(owner, None, 4)]);
+    assert_eq!(moved(2), [(owner, None, 5)]);
+    assert_eq!(moved(3), [(None, owner, 6)]);
+    assert_eq!(moved(4), [(owner, None, 7)]);
+    assert_eq!(moved(5), []);
+    assert_eq!(report.files[0].warnings, ["4 movements of TRC-10 tokens were left out: they have no contract"]);
+}
+
+#[test]
+fn trx_that_no_contract_tells_is_warned_of_by_kind() {
+    let all = [
+        trade(1, "ExchangeTransactionContract", r#""exchange_id":1,"token_id":"31","quant":4"#, "SUCCESS"),
+        trade(2, "ExchangeTransactionContract", r#""exchange_id":1,"token_id":"31","quant":4"#, "SUCCESS"),
+        trade(3, "MarketSellAssetContract", r#""sell_token_id":"5f","sell_token_quantity":1,"buy_token_id":"31""#, ""),
+        trade(4, "MarketSellAssetContract", r#""sell_token_id":"32","sell_token_quantity":1,"buy_token_id":"31""#, ""),
+        trade(5, "MarketCancelOrderContract", r#""order_id":"00""#, ""),
+    ];
+    let (report, batch) = read_all(&[("block.json", whole(7, &all))]).unwrap();
+    assert!(batch.transactions.iter().all(|facts| facts.movements.is_empty()));
+    let warning = report.files[0].warnings.last().unwrap();
+    let expected = "2 ExchangeTransactionContract, 1 MarketCancelOrderContract, 1 MarketSellAssetContract";
+    assert!(warning.ends_with(expected), "{warning}");
+}
+
+#[test]
+fn shielded_transfers_need_no_owner() {
+    let from = format!(r#"{{"transparent_from_address":"{OWNER}","from_amount":5}}"#);
+    let to = format!(r#"{{"transparent_to_address":"{OTHER}","to_amount":5}}"#);
+    let all =
+        [1, 2].map(|last| transaction(&id(last), "ShieldedTransferContract", if last == 1 { &from } else { &to }, ""));
+    let (report, batch) = read_all(&[("block.json", whole(7, &all))]).unwrap();
+    assert_eq!((facts(&batch, 1).body.unwrap().from, facts(&batch, 2).body), (account(OWNER), None));
+    assert_eq!(report.files[0].warnings, ["2 movements of TRC-10 tokens were left out: they have no contract"]);
+}
+
+#[test]
+fn rewards_go_to_the_sender_where_the_block_was_read() {
+    let block = whole(7, &[trade(1, "WithdrawBalanceContract", r#""x":1"#, "SUCCESS")]);
+    let infos = format!("[{}]", info(1, r#","withdraw_amount":5000"#));
+    let (report, batch) = read_all(&[("block.json", block), ("infos.json", infos.clone())]).unwrap();
+    let told = &facts(&batch, 1).movements;
+    assert_eq!(told.len(), 1);
+    assert_eq!((told[0].from, told[0].to, told[0].amount), (None, account(OWNER), Amount::from(5000)));
+    assert!(report.files.iter().all(|file| file.warnings.is_empty()));
+    let (report, batch) = read_all(&[("infos.json", infos)]).unwrap();
+    assert!(batch.transactions[0].movements.is_empty());
+    assert!(report.files[0].warnings[0].starts_with("1 withdrawals of rewards"), "{:?}", report.files[0].warnings);
+}
+
+#[test]
 fn what_is_wrong_is_named_by_its_way() {
     let wrong = sends(5).replace(OTHER, "41zz");
     let block = whole(7, &[transaction(&id(1), "TransferContract", &wrong, "SUCCESS")]);
