@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, DictionaryArray, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::Int32Type;
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use super::evm::{A, B, hash};
@@ -45,6 +45,10 @@ fn parquet_of_every_compression() {
         file(3, Compression::UNCOMPRESSED),
         file(20, Compression::SNAPPY),
         file(20, Compression::ZSTD(ZstdLevel::default())),
+        file(20, Compression::GZIP(GzipLevel::default())),
+        file(20, Compression::BROTLI(BrotliLevel::default())),
+        file(20, Compression::LZ4),
+        file(20, Compression::LZ4_RAW),
     ];
     let words: [&[u8]; 4] = [b"PAR1", &[0xff; 9], &[0x28, 0xb5, 0x2f, 0xfd], &[0x80; 4]];
     imported(reader("parquet").samples(samples).words(words), "table.parquet");
