@@ -72,8 +72,8 @@ impl<'a> AssetBook<'a> {
     /// Whether an unverified symbol reads like a verified one.
     fn is_spoofed(&self, symbol: &str) -> bool {
         let trusted = self.trusted.get_or_init(|| {
-            let entries = self.ledger.registry().entries(self.chain);
-            entries.iter().filter(|entry| entry.verified).map(|entry| skeleton(&entry.symbol)).collect()
+            let entries = self.ledger.registry().of_chain(self.chain);
+            entries.filter(|(_, entry)| entry.verified).map(|(_, entry)| skeleton(&entry.symbol)).collect()
         });
         trusted.contains(&skeleton(symbol))
     }

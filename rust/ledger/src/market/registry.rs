@@ -167,8 +167,8 @@ impl Registry {
         entries
     }
 
-    /// All entries of a chain by asset.
-    pub(super) fn of_chain(&self, chain: Chain) -> impl Iterator<Item = (&Asset, &RegistryEntry)> {
+    /// All entries of a chain by asset: cheaper than [`Registry::entries`], where the order does not matter.
+    pub fn of_chain(&self, chain: Chain) -> impl Iterator<Item = (&Asset, &RegistryEntry)> {
         let entries = self.entries.range((chain, Asset::Native)..);
         entries.take_while(move |((of, _), _)| *of == chain).map(|((_, asset), entry)| (asset, entry))
     }

@@ -28,7 +28,7 @@ pub(super) fn examine(chains: &[Chain], ledger: &dyn Ledger, findings: &mut Find
             ),
             (Some(_), _) => findings.good(AREA, format!("{chain}: {symbol} has prices up to the data")),
         }
-        let is_imported = || ledger.registry().entries(*chain).iter().any(|entry| entry.source == EntrySource::Import);
+        let is_imported = || ledger.registry().of_chain(*chain).any(|(_, entry)| entry.source == EntrySource::Import);
         if chain.family() != headwater_types::Family::Utxo && !is_imported() {
             findings.warn(
                 AREA,
