@@ -38,7 +38,7 @@ pub fn to_facts(block: &RawBlock<'_>, height: u64, network: Network) -> (BlockFa
         .map(|(index, transaction)| {
             let mut stated = TransactionFacts::new(transaction.id, height);
             stated.time = Some(time);
-            stated.index = Some(index);
+            (stated.block_hash, stated.index) = (Some(header.hash), Some(index));
             // A transaction that fails is in no block.
             stated.status = Some(Status::Success);
             stated.utxo = Some(utxo_facts(transaction, network));

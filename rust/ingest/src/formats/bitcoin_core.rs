@@ -68,7 +68,8 @@ fn read_block(value: &Value<'_>, network: Network, sink: &mut Sink<'_>) -> Resul
         facts.extend(read_transaction(transaction, number, time, index, network)?);
     }
     sink.block(block_of(number, Some(hash), block.block_hash("previousblockhash")?, time));
-    for facts in facts {
+    for mut facts in facts {
+        facts.block_hash = Some(hash);
         sink.transaction(facts);
     }
     for table in [CoverageTable::Blocks, CoverageTable::Transactions] {
