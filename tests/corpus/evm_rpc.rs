@@ -23,9 +23,11 @@ fn ingest(paths: &[PathBuf]) -> (IngestReport, Batch) {
 }
 
 /// All that a batch says of each transaction, as one.
+/// The facts of each transaction, without the block hash, which only some sources tell.
 fn joined(batch: &Batch) -> BTreeMap<TxHash, TransactionFacts> {
     let mut all: BTreeMap<TxHash, TransactionFacts> = BTreeMap::new();
-    for facts in batch.transactions.iter().cloned() {
+    for mut facts in batch.transactions.iter().cloned() {
+        facts.block_hash = None;
         let facts = match all.remove(&facts.hash) {
             Some(held) => held.join(facts, batch.chain).unwrap(),
             None => facts.clone().join(facts, batch.chain).unwrap(),

@@ -86,21 +86,26 @@ fn table(name: &str) -> Vec<BTreeMap<String, String>> {
 
 /// The table of transactions with the times of the table of blocks.
 pub fn transactions_at_the_time_of_their_block() -> String {
-    let times: BTreeMap<String, String> =
-        table("blocks.csv.gz").into_iter().map(|row| (row["blockId"].clone(), row["timestamp"].clone())).collect();
+    let blocks: BTreeMap<String, [String; 2]> = table("blocks.csv.gz")
+        .into_iter()
+        .map(|row| (row["blockId"].clone(), [row["timestamp"].clone(), row["blockHash"].clone()]))
+        .collect();
     let text = text_of("transactions.csv.gz");
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().unwrap().clone();
     let place = |name: &str| header.iter().position(|column| column == name).unwrap();
-    let (block, time) = (place("blockId"), place("blockTimestamp"));
+    let (block, time, hash) = (place("blockId"), place("blockTimestamp"), place("blockHash"));
     let mut mended = 0;
     let mut lines = vec![header.iter().collect::<Vec<_>>().join(",")];
     for row in reader.records().map(Result::unwrap) {
-        mended += usize::from(row[time] != times[&row[block]]);
-        let cells = row.iter().enumerate();
-        lines.push(
-            cells.map(|(at, cell)| if at == time { &times[&row[block]] } else { cell }).collect::<Vec<_>>().join(","),
-        );
+        let [own_time, own_hash] = &blocks[&row[block]];
+        mended += usize::from(row[time] != **own_time);
+        let cells = row.iter().enumerate().map(|(at, cell)| match at {
+            at if at == time => own_time,
+            at if at == hash => own_hash,
+            _ => cell,
+        });
+        lines.push(cells.collect::<Vec<_>>().join(","));
     }
     assert_eq!(mended, 6);
     lines.join("\n")
