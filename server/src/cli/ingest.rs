@@ -18,7 +18,7 @@ use super::progress::{Bar, Unit};
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// The chain, for files that do not name one. Files that cannot be of it are refused.
-    #[arg(long, value_parser = super::chain())]
+    #[arg(long, value_parser = super::chain(), ignore_case = true)]
     chain: Option<Chain>,
     /// The format, where it shall not be detected.
     #[arg(long, value_parser = format)]
@@ -166,7 +166,9 @@ fn lines(report: &IngestReport) -> Vec<String> {
             let (count, first, reason) = (grouped(omitted.rows), &omitted.first, &omitted.reason);
             format!("  not counted: {path}: {count} {rows} (first: {first}): {reason}")
         });
-        notes.extend(reasons.chain(omitted).chain(file.warnings.iter().map(|warning| format!("  note: {path}: {warning}"))));
+        notes.extend(
+            reasons.chain(omitted).chain(file.warnings.iter().map(|warning| format!("  note: {path}: {warning}"))),
+        );
     }
     notes.extend(report.left_out.iter().map(|left| {
         let path = left.path.display().to_string();

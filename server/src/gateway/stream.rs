@@ -260,9 +260,7 @@ mod tests {
 
     #[test]
     fn a_header_says_any_field() {
-        let of = |field: Option<&str>| {
-            warning_code(&Warning { code: "c".to_owned(), field: field.map(str::to_owned), message: String::new() })
-        };
+        let of = |field: Option<&str>| warning_code(&Warning::new("c", field, ""));
         for (field, said) in [
             (None, "c"),
             (Some("addresses[3]"), "c:addresses[3]"),

@@ -41,7 +41,8 @@ pub struct CounterpartyRequest {
     cursor: Option<String>,
     /// Only rows of at least this many transactions.
     min_interactions: Option<i64>,
-    /// `total_amount` (default) or another column; ties by address.
+    /// `total_amount` (default) or another column; ties by address. Where several assets are ranked and no transfer in scope
+    /// has a price, the default is `total_count`, and the warning `no_prices` says so.
     sort: Option<RankingSort>,
     /// `desc` (default) or `asc`.
     order: Option<SortOrder>,
@@ -117,7 +118,7 @@ impl Analysis for Counterparty {
         labels_not_built(warnings, "labels");
         labels_not_built(warnings, "entity_name");
         let page = ranker.page(ledger, cancel)?;
-        page.warn_of_overflow(warnings);
+        page.warn(warnings);
         let as_of_block = ledger.coverage().get(&ranker.scope.chain).and_then(|coverage| coverage.last_block);
         let total_pages = ranker.paging.pages(page.total);
         Ok(CounterpartyReport {
@@ -145,7 +146,7 @@ impl List for Counterparty {
         labels_not_built(warnings, "labels");
         labels_not_built(warnings, "entity_name");
         let page = ranker.page(ledger, rows.cancel)?;
-        page.warn_of_overflow(warnings);
+        page.warn(warnings);
         rows.begin(page.head(ledger), warnings)?;
         page.rows().try_for_each(|row| rows.push(&row))
     }

@@ -23,7 +23,8 @@ pub struct CounterpartyListRequest {
     blockchain: Option<String>,
     /// `all` (default), `in` or `out`: which movements are summed.
     direction: Option<DirectionFilter>,
-    /// `total_amount` (default) or another column; ties by address.
+    /// `total_amount` (default) or another column; ties by address. Where several assets are ranked and no transfer in scope
+    /// has a price, the default is `total_count`, and the warning `no_prices` says so.
     sort: Option<RankingSort>,
     /// `desc` (default) or `asc`.
     order: Option<SortOrder>,
@@ -139,7 +140,7 @@ impl Analysis for CounterpartyList {
             warnings.add("not_built", Some("group_by"), "clusters are not built yet: rows are addresses");
         }
         let page = ranker.page(ledger, cancel)?;
-        page.warn_of_overflow(warnings);
+        page.warn(warnings);
         let as_of_block = ledger.coverage().get(&chain).and_then(|coverage| coverage.last_block);
         let info = ranker.paging.info(page.next.clone(), -1, ledger.generation(), as_of_block);
         Ok(CounterpartyListReport {
@@ -178,7 +179,7 @@ impl List for CounterpartyList {
         labels_not_built(warnings, "labels");
         labels_not_built(warnings, "entity_name");
         let page = ranker.page(ledger, rows.cancel)?;
-        page.warn_of_overflow(warnings);
+        page.warn(warnings);
         rows.begin(page.head(ledger), warnings)?;
         page.rows().try_for_each(|row| rows.push(&row))
     }

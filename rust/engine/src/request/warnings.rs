@@ -9,15 +9,21 @@ pub struct Warnings(Vec<Warning>);
 impl Warnings {
     /// Adds a warning, unless it was given already.
     pub fn add(&mut self, code: &str, field: Option<&str>, message: impl Into<String>) {
-        let warning = Warning { code: code.to_owned(), field: field.map(str::to_owned), message: message.into() };
+        self.add_of(1, code, field, message);
+    }
+
+    /// Adds a warning that stands for so many of its code.
+    pub(crate) fn add_of(&mut self, count: usize, code: &str, field: Option<&str>, message: impl Into<String>) {
+        let count = u64::try_from(count).ok().filter(|count| *count > 1);
+        let warning = Warning { count, ..Warning::new(code, field, message) };
         if !self.0.contains(&warning) {
             self.0.push(warning);
         }
     }
 
-    /// The warnings, in order.
+    /// The warnings in order, one entry per code.
     #[must_use]
     pub fn into_list(self) -> Vec<Warning> {
-        self.0
+        Warning::merged(self.0)
     }
 }

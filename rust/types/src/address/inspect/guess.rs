@@ -52,9 +52,7 @@ pub fn neighbours(query: &str, chain: Option<Chain>, network: Network) -> Vec<Ca
         return named(reading, chain, [as_family(reading, bytes)], 1, Guess::Checksum);
     }
     match reading {
-        Some(reading)
-            if matches!(reading.format, Some(Format::Hex | Format::Eip55)) && !icap::looks_like(text) =>
-        {
+        Some(reading) if matches!(reading.format, Some(Format::Hex | Format::Eip55)) && !icap::looks_like(text) => {
             let addresses = near_hex(text).into_iter().map(|(_, bytes)| as_family(reading, bytes));
             named(reading, chain, addresses, 1, Guess::Checksum)
         }
