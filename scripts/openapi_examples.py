@@ -28,7 +28,10 @@ def shown() -> Iterator[tuple[str, dict[str, Any], Any]]:
     """Give every example with its place and its schema."""
     for kind in ("parameters", "headers"):
         for name, item in components[kind].items():
-            yield f"{kind} {name}", item["schema"], item["example"]
+            if "example" in item:
+                yield f"{kind} {name}", item["schema"], item["example"]
+            elif kind == "headers" or item["required"]:
+                complaints.append(f"{kind} {name} has no example")
     for path, operations in document["paths"].items():
         for verb in VERBS:
             if verb not in operations:

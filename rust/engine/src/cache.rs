@@ -7,6 +7,7 @@ use hashlink::LinkedHashMap;
 use serde_json::Value;
 
 use crate::query_meta::Headed;
+use crate::request::parameters;
 use crate::{Pagination, Warning};
 
 /// A kept answer.
@@ -41,16 +42,6 @@ pub(crate) struct Question {
     pub generation: u64,
     pub endpoint: &'static str,
     pub parameters: Arc<str>,
-}
-
-/// The parameters of a request in order of name, as JSON.
-pub(crate) fn parameters(request: &Value) -> Arc<str> {
-    let mut fields: Vec<(&String, &Value)> = match request {
-        Value::Object(fields) => fields.iter().filter(|(_, value)| !value.is_null()).collect(),
-        _ => Vec::new(),
-    };
-    fields.sort_by_key(|(name, _)| *name);
-    serde_json::to_string(&fields).expect("what was JSON has a JSON form").into()
 }
 
 impl Question {

@@ -1,5 +1,6 @@
 //! The desk: takes a call by name and gives the answer.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
@@ -9,9 +10,9 @@ use headwater_ledger::{Cancel, Ledger, LedgerError};
 use serde_json::Value;
 
 use crate::analyses::{Call, Description, Made, entry};
-use crate::cache::{Cache, Data, Kept, Question, parameters};
+use crate::cache::{Cache, Data, Kept, Question};
 use crate::query_meta::Headed;
-use crate::request::{Cursor, MAX_LIMIT, MAX_TABLE};
+use crate::request::{Cursor, MAX_LIMIT, MAX_TABLE, canonical, parameters};
 use crate::{Answer, Column, Endpoint, Error, ErrorKind, TableSink};
 
 /// Most bytes of an answer that is kept though it costs little to make.
@@ -40,8 +41,9 @@ pub enum Shape {
 pub struct Asked {
     endpoint: &'static str,
     request: Value,
-    /// `None` where the request says itself which generation is to answer.
-    parameters: Option<Arc<str>>,
+    parameters: Arc<str>,
+    /// Whether the request says itself which generation is to answer, or cannot be answered.
+    is_pinned: bool,
     last: Mutex<Last>,
 }
 
@@ -85,9 +87,19 @@ impl Asked {
     /// A call with its parameters, as [`Desk::answer`] takes them.
     #[must_use]
     pub fn new(endpoint: &Endpoint, request: Value) -> Self {
-        let is_any = matches!(Cursor::pinned(&request), Ok(None));
-        let parameters = is_any.then(|| parameters(&request));
-        Self { endpoint: endpoint.name, request, parameters, last: Mutex::default() }
+        let request = match canonical(&request) {
+            Cow::Owned(renamed) => renamed,
+            Cow::Borrowed(_) => request,
+        };
+        let is_pinned = !matches!(Cursor::pinned(&request), Ok(None));
+        let parameters = parameters(&request);
+        Self { endpoint: endpoint.name, request, parameters, is_pinned, last: Mutex::default() }
+    }
+
+    /// The text that calls with the same parameters share: the fields in order of name, chains under their own names.
+    #[must_use]
+    pub fn parameters(&self) -> &str {
+        &self.parameters
     }
 
     /// The parameters.
@@ -151,6 +163,7 @@ impl Desk {
         cancel.check().map_err(LedgerError::from)?;
         let entry = entry(endpoint.name)
             .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no call named {:?}", endpoint.name)))?;
+        let request = &*canonical(request);
         let ledger = self.ledger(request)?;
         let started = self.now_ms();
         let question = Question::new(ledger.generation(), endpoint.name, request);
@@ -177,6 +190,7 @@ impl Desk {
     /// Those of an answer that are the fault of the request.
     pub fn check(&self, endpoint: &Endpoint, request: &Value, shape: Shape) -> Result<(), Error> {
         let Some(entry) = entry(endpoint.name) else { return Ok(()) };
+        let request = &*canonical(request);
         let ledger = self.ledger(request)?;
         let most_rows = match shape {
             Shape::Envelope => MAX_LIMIT,
@@ -190,7 +204,7 @@ impl Desk {
     /// [`Desk::answer`] on a thread that may block.
     #[must_use]
     pub fn at_hand(&self, asked: &Asked, now: Instant) -> Option<Answer> {
-        let (cache, parameters) = (self.cache.as_ref()?, asked.parameters.as_ref()?);
+        let cache = self.cache.as_ref().filter(|_| !asked.is_pinned)?;
         let generation = self.ledgers.at_hand(now)?;
         let complete = |kept: &Kept| {
             let took_ms = || u64::try_from(now.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -209,7 +223,7 @@ impl Desk {
                 return again;
             }
         }
-        let question = Question { generation, endpoint: asked.endpoint, parameters: Arc::clone(parameters) };
+        let question = Question { generation, endpoint: asked.endpoint, parameters: Arc::clone(&asked.parameters) };
         let kept = cache.get(&question)?;
         *last = Last { generation, answer: Held::of(&kept), given: 0 };
         drop(last);
@@ -231,6 +245,7 @@ impl Desk {
         let table = entry(endpoint.name)
             .and_then(|entry| entry.table.as_ref())
             .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("the answer of {:?} is no list", endpoint.name)))?;
+        let request = &*canonical(request);
         let ledger = self.ledger(request)?;
         (table.write)(&Call { endpoint, request, ledger: &*ledger, given: self.given, cancel }, sink)
     }

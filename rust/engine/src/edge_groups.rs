@@ -113,6 +113,8 @@ pub(crate) struct EdgeRanking {
     pub receivers: u64,
     /// Those with whom only tokens moved that no registry vouches for.
     pub unverified: u64,
+    /// Whether any of their movements has a price.
+    pub is_priced: bool,
     held: Held,
 }
 
@@ -134,7 +136,8 @@ impl EdgeRanking {
         (key, cancel): (impl Fn(&EdgeFlows) -> i128, &Cancel),
     ) -> Result<Option<Self>, Error> {
         let held = cancel.holding(COUNTERPARTIES);
-        let mut ranking = Self { entries: Vec::new(), senders: 0, receivers: 0, unverified: 0, held };
+        let mut ranking =
+            Self { entries: Vec::new(), senders: 0, receivers: 0, unverified: 0, is_priced: false, held };
         let (mut seen, mut stopped) = (0, Ok(()));
         let visited = ledger.visit_edges(account, EdgeOrder::Total, cancel, &mut |counterparty, flows| {
             if seen % CANCEL_EVERY == 0 {
@@ -149,6 +152,7 @@ impl EdgeRanking {
                 ranking.senders += u64::from(flows.received.transfers > 0);
                 ranking.receivers += u64::from(flows.sent.transfers > 0);
                 if flows.transactions >= min_transactions {
+                    ranking.is_priced |= flows.received.unpriced + flows.sent.unpriced < flows.transfers();
                     let bytes = (ranking.entries.len() + 1) * size_of::<Ranked>();
                     if let Err(refusal) = ranking.held.reach(bytes) {
                         stopped = Err(refusal.into());

@@ -82,7 +82,7 @@ pub(crate) fn is_stablecoin(asset: &AssetView) -> bool {
 /// The asset that a request about one token names: by contract, on Bitcoin by leaving it out.
 pub(crate) fn asset_of(checks: &mut Checks<'_>, chain: Chain, contract: Option<&str>) -> Result<Asset, Error> {
     match (chain.family(), contract.map(str::trim).filter(|contract| !contract.is_empty())) {
-        (Family::Utxo, None) | (Family::Evm | Family::Tron, Some("native")) => Ok(Asset::Native),
+        (Family::Utxo, None) => Ok(Asset::Native),
         (Family::Utxo, Some(contract)) => {
             let message = format!("contract: {chain} has no tokens: leave contract out, got {contract:?}");
             Err(Error {
@@ -94,7 +94,7 @@ pub(crate) fn asset_of(checks: &mut Checks<'_>, chain: Chain, contract: Option<&
             let message = "contract is required: the address of the token, or `native` for the coin of the chain";
             Err(Error::invalid(Reason::MissingField, "contract", message))
         }
-        (Family::Evm | Family::Tron, Some(contract)) => checks.contract(chain, "contract", contract).map(Asset::Token),
+        (Family::Evm | Family::Tron, Some(contract)) => checks.asset(chain, "contract", contract),
     }
 }
 

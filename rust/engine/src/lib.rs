@@ -43,7 +43,7 @@ pub use query_meta::QueryMeta;
 pub use ranking::{BelowCutoff, CounterpartyRow};
 pub use request::{
     Checks, Crossing, DirectionFilter, GroupBy, HistoryUnit, Offsets, PageInfo, RankingSort, Sign, SortOrder,
-    TransactionSort, TransferSort, Warnings, decode,
+    TransactionSort, TransferSort, Warnings, canonical, decode, parameters,
 };
 pub use rows::{Excluded, TransferRow};
 pub use scope::{Bound, FilterCriteria};

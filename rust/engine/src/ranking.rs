@@ -110,6 +110,16 @@ pub(crate) struct RankedPage<'a> {
     pub amount_unit: String,
     pub below: Option<BelowCutoff>,
     hidden: Hidden,
+    basis: Basis,
+}
+
+/// What rows are ordered by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Basis {
+    /// The sort that was asked for.
+    Asked,
+    /// Values of several assets, of which none is known: the default order is by the number of transactions then.
+    NoPrices,
 }
 
 impl RankedPage<'_> {
@@ -119,10 +129,18 @@ impl RankedPage<'_> {
         self.page.iter().map(move |row| self.ranker.row(unit, row, &self.book))
     }
 
-    /// Warns of what is hidden as unverified, and of the assets whose sums on the page are null because they pass 256
-    /// bits.
+    /// Warns of what is hidden as unverified, of values that are not known, and of the assets whose sums on the page are
+    /// null because they pass 256 bits.
     pub fn warn(&self, warnings: &mut Warnings) {
         unverified::warn(self.hidden, warnings);
+        if self.basis == Basis::NoPrices {
+            let order = match self.ranker.sort {
+                RankingSort::TotalAmount => "rows are ordered by total_count",
+                _ => "rows are ordered by address; sort by total_count to rank them",
+            };
+            let message = format!("no transfer in scope has a price, so USD values are 0: {order}");
+            warnings.add("no_prices", Some("sort"), message);
+        }
         let Ranker { scope, output, .. } = self.ranker;
         let is_of_values = SumUnit::new(scope, output) == SumUnit::Usd;
         for row in self.page.iter().filter(|row| row.asset.is_some() || !is_of_values) {
@@ -166,6 +184,7 @@ struct Ranking {
     receivers: u64,
     below: Option<BelowCutoff>,
     hidden: Hidden,
+    basis: Basis,
 }
 
 /// A row before it is written out.
@@ -210,7 +229,7 @@ impl Ranker {
         };
         let unit = SumUnit::new(&self.scope, &self.output);
         let amount_unit = unit.of_rows(&self.scope, &self.output, &mut walk.book)?;
-        let Ranking { page, held, rows, senders, receivers, below, hidden } = ranking;
+        let Ranking { page, held, rows, senders, receivers, below, hidden, basis } = ranking;
         let next = page.last().filter(|_| below.is_some()).map(|row| row.key(&walk.book));
         Ok(RankedPage {
             ranker: self,
@@ -224,6 +243,7 @@ impl Ranker {
             amount_unit,
             below,
             hidden,
+            basis,
         })
     }
 
@@ -235,13 +255,19 @@ impl Ranker {
             return Ok(None);
         }
         let (Some(account), ledger) = (walk.account().cloned(), walk.ledger) else { return Ok(None) };
-        let key = |flows: &EdgeFlows| match self.order {
-            SortOrder::Desc => self.key(flows),
-            SortOrder::Asc => -self.key(flows),
+        let ranked_by = |sort: RankingSort| {
+            let key = |flows: &EdgeFlows| match self.order {
+                SortOrder::Desc => key(sort, flows),
+                SortOrder::Asc => -key(sort, flows),
+            };
+            EdgeRanking::new(ledger, &account, self.min_interactions, (key, cancel))
         };
-        let Some(mut ranking) = EdgeRanking::new(ledger, &account, self.min_interactions, (key, cancel))? else {
-            return Ok(None);
-        };
+        let Some(mut ranking) = ranked_by(self.sort)? else { return Ok(None) };
+        let basis = if ranking.is_priced { Basis::Asked } else { self.without_prices(ranking.entries.len()) };
+        if self.sort_by(basis) != self.sort {
+            let Some(again) = ranked_by(self.sort_by(basis))? else { return Ok(None) };
+            ranking = again;
+        }
         let rows = ranking.entries.len();
         let start = match &self.paging.after {
             Some(CursorKey::Counterparty { address, .. }) => match Address::parse(self.scope.chain, address) {
@@ -266,24 +292,35 @@ impl Ranker {
         };
         let page = page.into_iter().map(row).collect::<Result<_, _>>()?;
         let below = BelowCutoff::of(ranking.entries[end..].iter().map(|entry| entry.usd));
-        let (senders, receivers) = (ranking.senders, ranking.receivers);
         let hidden = Hidden::Counterparties(ranking.unverified);
-        Ok(Some(Ranking { page, held, rows, senders, receivers, below, hidden }))
+        let EdgeRanking { senders, receivers, .. } = ranking;
+        Ok(Some(Ranking { page, held, rows, senders, receivers, below, hidden, basis }))
     }
 
-    /// What a counterparty is ranked by where all assets count by their value.
-    fn key(&self, flows: &EdgeFlows) -> i128 {
-        let EdgeFlows { received, sent, .. } = flows;
-        match self.sort {
-            RankingSort::TotalAmount | RankingSort::TotalAmountUsd => flows.usd().raw(),
-            RankingSort::ReceivedAmount | RankingSort::ReceivedAmountUsd => received.usd.raw(),
-            RankingSort::SentAmount | RankingSort::SentAmountUsd => sent.usd.raw(),
-            RankingSort::TotalCount => flows.transactions.into(),
-            RankingSort::ReceivedCount => received.transactions.into(),
-            RankingSort::SentCount => sent.transactions.into(),
-            RankingSort::TotalTransfers => flows.transfers().into(),
-            RankingSort::FirstActivity => flows.first.secs().into(),
-            RankingSort::LastActivity => flows.last.secs().into(),
+    /// What becomes of the order of so many rows where no movement has a price.
+    fn without_prices(&self, rows: usize) -> Basis {
+        let is_by_value = match self.sort {
+            RankingSort::TotalAmount
+            | RankingSort::ReceivedAmount
+            | RankingSort::SentAmount
+            | RankingSort::TotalAmountUsd
+            | RankingSort::ReceivedAmountUsd
+            | RankingSort::SentAmountUsd => self.scope.only_asset().is_none(),
+            RankingSort::TotalCount
+            | RankingSort::ReceivedCount
+            | RankingSort::SentCount
+            | RankingSort::TotalTransfers
+            | RankingSort::FirstActivity
+            | RankingSort::LastActivity => false,
+        };
+        if is_by_value && rows > 0 { Basis::NoPrices } else { Basis::Asked }
+    }
+
+    /// The sort that holds. That of a cursor is the same: it pins the data that decides.
+    fn sort_by(&self, basis: Basis) -> RankingSort {
+        match (basis, self.sort) {
+            (Basis::NoPrices, RankingSort::TotalAmount) => RankingSort::TotalCount,
+            (Basis::Asked | Basis::NoPrices, sort) => sort,
         }
     }
 
@@ -305,7 +342,7 @@ impl Ranker {
                 Hidden::Counterparties(groups.unverified.counterparties)
             }
         };
-        let (mut page, _all) = self.ranked(groups, &others, &walk.book, cancel)?;
+        let (mut page, basis, _all) = self.ranked(groups, &others, &walk.book, cancel)?;
         let rows = page.len();
         let start = self.start(&page, &walk.book).min(rows);
         let end = rows.min(start + self.paging.size());
@@ -314,7 +351,7 @@ impl Ranker {
         let page = page.split_off(start);
         let mut held = cancel.holding(COUNTERPARTIES);
         held.reach(page.iter().map(|row| Ranked::BYTES + row.group.by_asset.len() * Group::ASSET_BYTES).sum())?;
-        Ok(Ranking { page, held, rows, senders, receivers, below, hidden })
+        Ok(Ranking { page, held, rows, senders, receivers, below, hidden, basis })
     }
 
     /// The groups from edges, where those say the same: `None` where the movements must be walked.
@@ -383,14 +420,14 @@ impl Ranker {
         Ok((groups, unverified))
     }
 
-    /// All rows in order, with the memory that they take.
+    /// All rows in order, what they are ordered by, and the memory that they take.
     fn ranked(
         &self,
         groups: Groups,
         others: &Others<'_>,
         book: &AssetBook<'_>,
         cancel: &Cancel,
-    ) -> Result<(Vec<Ranked>, Held), Error> {
+    ) -> Result<(Vec<Ranked>, Basis, Held), Error> {
         let Groups { list: groups, mut held, .. } = groups;
         // Amounts of several assets compare only by value.
         let comparable = self.scope.only_asset().is_some() && matches!(self.output, Output::Own | Output::PerSymbol);
@@ -425,19 +462,25 @@ impl Ranker {
             }
         }
         rows.retain(|row| row.group.all.transactions >= self.min_interactions);
+        let has_value = |row: &Ranked| {
+            let Group { all, .. } = &row.group;
+            all.unpriced() < all.transfers() || all.received.converted + all.sent.converted != Pico::ZERO
+        };
+        let basis = if rows.iter().any(has_value) { Basis::Asked } else { self.without_prices(rows.len()) };
+        let sort = self.sort_by(basis);
         let contract = |row: &Ranked| row.asset.map(|asset| book.view(asset).contract.clone());
         // No two are alike: no order has to be kept.
         rows.sort_unstable_by(|one, other| {
             let by_value = match self.order {
-                SortOrder::Desc => self.compare(other, one),
-                SortOrder::Asc => self.compare(one, other),
+                SortOrder::Desc => self.compare(sort, other, one),
+                SortOrder::Asc => self.compare(sort, one, other),
             };
             by_value.then_with(|| one.address.cmp(&other.address)).then_with(|| contract(one).cmp(&contract(other)))
         });
-        Ok((rows, held))
+        Ok((rows, basis, held))
     }
 
-    fn compare(&self, one: &Ranked, other: &Ranked) -> Ordering {
+    fn compare(&self, sort: RankingSort, one: &Ranked, other: &Ranked) -> Ordering {
         let converted = SumUnit::new(&self.scope, &self.output) == SumUnit::Converted;
         let amount = |side: &Side| if converted { side.converted } else { side.usd };
         let amounts = |value: fn(Pico, Pico) -> Pico| {
@@ -452,7 +495,7 @@ impl Ranker {
             of(one).cmp(&of(other))
         };
         let count = |count: fn(&Group) -> u64| count(&one.group).cmp(&count(&other.group));
-        match self.sort {
+        match sort {
             RankingSort::TotalAmount => amounts(|received, sent| received + sent),
             RankingSort::ReceivedAmount => amounts(|received, _| received),
             RankingSort::SentAmount => amounts(|_, sent| sent),
@@ -510,5 +553,21 @@ impl Ranker {
             entity_name: None,
             unpriced_count: all.unpriced(),
         }
+    }
+}
+
+/// What a counterparty is ranked by where all assets count by their value.
+fn key(sort: RankingSort, flows: &EdgeFlows) -> i128 {
+    let EdgeFlows { received, sent, .. } = flows;
+    match sort {
+        RankingSort::TotalAmount | RankingSort::TotalAmountUsd => flows.usd().raw(),
+        RankingSort::ReceivedAmount | RankingSort::ReceivedAmountUsd => received.usd.raw(),
+        RankingSort::SentAmount | RankingSort::SentAmountUsd => sent.usd.raw(),
+        RankingSort::TotalCount => flows.transactions.into(),
+        RankingSort::ReceivedCount => received.transactions.into(),
+        RankingSort::SentCount => sent.transactions.into(),
+        RankingSort::TotalTransfers => flows.transfers().into(),
+        RankingSort::FirstActivity => flows.first.secs().into(),
+        RankingSort::LastActivity => flows.last.secs().into(),
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn bound() -> utoipa::openapi::schema::Object {
     ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::Number, Type::String])).build()
 }
 
-fn optional_bound() -> utoipa::openapi::schema::Object {
+pub(crate) fn optional_bound() -> utoipa::openapi::schema::Object {
     use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
     ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::Number, Type::String, Type::Null])).build()
 }
@@ -87,6 +87,11 @@ impl Bound {
     /// As the client wrote it.
     pub(crate) fn text(&self) -> &str {
         &self.0
+    }
+
+    /// The nearest double; infinite past the largest.
+    pub(crate) fn to_f64(&self) -> f64 {
+        self.0.parse().expect("decimal digits are read as a double")
     }
 
     /// The bound in the smallest unit, rounded down, and whether something was rounded off; `None` past 256 bits.
@@ -438,8 +443,7 @@ pub(crate) fn named_contracts(
     for (index, contract) in contracts.iter().enumerate() {
         let asset = match contract.as_deref() {
             None => Asset::Native,
-            Some(text) if text.eq_ignore_ascii_case("native") => Asset::Native,
-            Some(text) => Asset::Token(checks.contract(chain, &format!("contracts[{index}]"), text)?),
+            Some(text) => checks.asset(chain, &format!("contracts[{index}]"), text)?,
         };
         named.push((contract.clone(), asset));
     }

@@ -127,7 +127,7 @@ fn invalid_requests_name_reason_and_field() {
     for (more, expected, field) in [
         (json!({"address": null}), Reason::MissingField, "address"),
         (json!({"address": "0x12"}), Reason::InvalidAddress, "address"),
-        (json!({"blockchain": "Ethereum"}), Reason::UnsupportedChain, "blockchain"),
+        (json!({"blockchain": "solana"}), Reason::UnsupportedChain, "blockchain"),
         (json!({"symbols": ["eth", "nope"]}), Reason::UnknownSymbol, "symbols[1]"),
         (json!({"contracts": ["0xzz"]}), Reason::InvalidContract, "contracts[0]"),
         (json!({"symbols": vec!["eth"; 101]}), Reason::TooManyItems, "symbols"),

@@ -33,6 +33,8 @@ struct Row {
     display_name: &'static str,
     family: Family,
     caip2: &'static str,
+    /// What else people call the chain, the CAIP-2 identifier apart.
+    aliases: &'static [&'static str],
     native_symbol: &'static str,
     native_name: &'static str,
     native_decimals: u8,
@@ -43,10 +45,10 @@ struct Row {
 /// One line per chain, ordered by name. A further EVM chain is one more line.
 #[rustfmt::skip]
 const TABLE: &[Row] = &[
-    Row { name: "bitcoin", display_name: "Bitcoin", family: Family::Utxo, caip2: "bip122:000000000019d6689c085ae165831e93", native_symbol: "btc", native_name: "Bitcoin", native_decimals: 8, finality_depth: 6, undo_depth: 144 },
-    Row { name: "bsc", display_name: "BNB Smart Chain", family: Family::Evm, caip2: "eip155:56", native_symbol: "bnb", native_name: "BNB", native_decimals: 18, finality_depth: 15, undo_depth: 128 },
-    Row { name: "ethereum", display_name: "Ethereum", family: Family::Evm, caip2: "eip155:1", native_symbol: "eth", native_name: "Ether", native_decimals: 18, finality_depth: 64, undo_depth: 128 },
-    Row { name: "tron", display_name: "TRON", family: Family::Tron, caip2: "tron:728126428", native_symbol: "trx", native_name: "TRON", native_decimals: 6, finality_depth: 19, undo_depth: 27 },
+    Row { name: "bitcoin", display_name: "Bitcoin", family: Family::Utxo, caip2: "bip122:000000000019d6689c085ae165831e93", aliases: &["btc"], native_symbol: "btc", native_name: "Bitcoin", native_decimals: 8, finality_depth: 6, undo_depth: 144 },
+    Row { name: "bsc", display_name: "BNB Smart Chain", family: Family::Evm, caip2: "eip155:56", aliases: &["bnb", "binance-smart-chain", "56"], native_symbol: "bnb", native_name: "BNB", native_decimals: 18, finality_depth: 15, undo_depth: 128 },
+    Row { name: "ethereum", display_name: "Ethereum", family: Family::Evm, caip2: "eip155:1", aliases: &["eth", "mainnet", "1"], native_symbol: "eth", native_name: "Ether", native_decimals: 18, finality_depth: 64, undo_depth: 128 },
+    Row { name: "tron", display_name: "TRON", family: Family::Tron, caip2: "tron:728126428", aliases: &["trx", "tron:0x2b6653dc"], native_symbol: "trx", native_name: "TRON", native_decimals: 6, finality_depth: 19, undo_depth: 27 },
 ];
 
 /// A supported chain: a row of the chain table.
@@ -56,7 +58,8 @@ const TABLE: &[Row] = &[
 /// let chain: Chain = "ethereum".parse().unwrap();
 /// assert_eq!(chain.family(), Family::Evm);
 /// assert_eq!(chain.native_symbol(), "eth");
-/// assert!("Ethereum".parse::<Chain>().is_err());
+/// assert_eq!("ETH".parse(), Ok(chain));
+/// assert!("solana".parse::<Chain>().is_err());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Chain(u8);
@@ -105,14 +108,22 @@ impl Chain {
         self.row().caip2
     }
 
-    /// The chain with a CAIP-2 identifier; for TRON also its hexadecimal alias `tron:0x2b6653dc`.
+    /// The other names that are read as this chain, besides its CAIP-2 identifier. Answers never carry them.
+    #[must_use]
+    pub fn aliases(self) -> &'static [&'static str] {
+        self.row().aliases
+    }
+
+    /// The chain with a CAIP-2 identifier; TRON has two, `tron:728126428` and `tron:0x2b6653dc`.
     #[must_use]
     pub fn from_caip2(text: &str) -> Option<Self> {
-        const TRON_ALIAS: &str = "tron:0x2b6653dc";
-        if text == TRON_ALIAS {
-            return Some(Self::TRON);
-        }
-        Self::all().find(|chain| chain.caip2() == text)
+        text.contains(':').then(|| text.parse().ok()).flatten()
+    }
+
+    /// The chain that has exactly this name, as files of ours write it: no alias, no other case.
+    #[must_use]
+    pub fn from_name(text: &str) -> Option<Self> {
+        Self::all().find(|chain| chain.name() == text)
     }
 
     /// Lowercase symbol of the native coin.
@@ -158,16 +169,30 @@ impl fmt::Debug for Chain {
     }
 }
 
-/// The text is no identifier of a supported chain.
+/// The text does not name a supported chain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown chain {0:?}: expected one of {names}", names = Chain::all().map(Chain::name).collect::<Vec<_>>().join(", "))]
+#[error("unknown chain {0:?}: use {known}", known = known_names())]
 pub struct UnknownChain(pub String);
+
+/// Every name with the aliases that are words: `bitcoin (btc), bsc (bnb, binance-smart-chain)` and so on.
+fn known_names() -> String {
+    let is_word = |alias: &&&str| alias.starts_with(|first: char| first.is_ascii_alphabetic()) && !alias.contains(':');
+    let named = Chain::all().map(|chain| {
+        let words: Vec<&str> = chain.aliases().iter().filter(is_word).copied().collect();
+        format!("{} ({})", chain.name(), words.join(", "))
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
 
 impl std::str::FromStr for Chain {
     type Err = UnknownChain;
 
+    /// Reads a name, an alias or a CAIP-2 identifier, in any case.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::all().find(|chain| chain.name() == text).ok_or_else(|| UnknownChain(text.to_owned()))
+        let is = |name: &str| name.eq_ignore_ascii_case(text);
+        Self::all()
+            .find(|chain| is(chain.name()) || is(chain.caip2()) || chain.aliases().iter().any(|alias| is(alias)))
+            .ok_or_else(|| UnknownChain(text.to_owned()))
     }
 }
 
@@ -177,9 +202,11 @@ impl Serialize for Chain {
     }
 }
 
+/// Reads what [`Serialize`] wrote: the name alone.
 impl<'de> Deserialize<'de> for Chain {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        let text = String::deserialize(deserializer)?;
+        Self::from_name(&text).ok_or_else(|| serde::de::Error::custom(UnknownChain(text)))
     }
 }
 
@@ -197,5 +224,47 @@ mod tests {
             assert_eq!(chain.name(), name);
             assert_eq!(name.parse(), Ok(chain));
         }
+    }
+
+    #[test]
+    fn chain_aliases_in_any_case_are_read() {
+        for (chain, names) in [
+            (Chain::ETHEREUM, "ethereum Ethereum ETH eth mainnet 1 eip155:1"),
+            (Chain::BSC, "bsc BSC bnb Binance-Smart-Chain 56 EIP155:56"),
+            (Chain::TRON, "tron TRX trx tron:728126428 tron:0x2b6653dc TRON:0x2B6653DC"),
+            (Chain::BITCOIN, "bitcoin BTC btc bip122:000000000019d6689c085ae165831e93"),
+        ] {
+            for name in names.split(' ') {
+                assert_eq!(name.parse(), Ok(chain), "{name}");
+            }
+        }
+        for name in ["", " eth", "evm", "solana", "2", "eip155:2", "ether", "binance"] {
+            assert!(name.parse::<Chain>().is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn chain_aliases_belong_to_one_chain_each() {
+        let mut all: Vec<String> = Chain::all()
+            .flat_map(|chain| [chain.name(), chain.caip2()].into_iter().chain(chain.aliases().iter().copied()))
+            .map(str::to_ascii_lowercase)
+            .collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+
+    #[test]
+    fn unknown_chain_error_lists_names() {
+        let expected = "unknown chain \"solana\": use bitcoin (btc), bsc (bnb, binance-smart-chain), \
+                        ethereum (eth, mainnet), tron (trx)";
+        assert_eq!("solana".parse::<Chain>().unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn chain_from_name_takes_no_alias() {
+        assert_eq!(Chain::from_name("bsc"), Some(Chain::BSC));
+        assert_eq!((Chain::from_name("BSC"), Chain::from_name("bnb")), (None, None));
     }
 }

@@ -5,11 +5,11 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 
 use crate::hex_text::hex_text;
-use crate::{Address, Family};
+use crate::{Address, Family, Network};
 
-/// Why a text is no hash.
+/// Why a text is not a hash.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no transaction or block hash: expected 64 hex digits{expected}")]
+#[error("{text:?} is not a valid transaction or block hash: expected 64 hex digits{expected}")]
 pub struct HashError {
     /// The text given, cut when long.
     pub text: String,
@@ -103,8 +103,8 @@ impl TxHash {
         [GENESIS, REWARD, WITHDRAWAL, FORK, OPENING].iter().any(|kind| self.0.starts_with(kind))
     }
 
-    /// Reads the text of a hash: `0x` and 64 hex digits on EVM chains, 64 hex digits elsewhere (either form is read),
-    /// or an id that [`TxHash::display`] made for a movement without a transaction.
+    /// Reads the text of a hash: `0x` and 64 hex digits on EVM chains, 64 hex digits elsewhere (either form is read, and
+    /// `0X`), or an id that [`TxHash::display`] made for a movement without a transaction.
     ///
     /// # Errors
     /// When the text is anything else.
@@ -195,9 +195,9 @@ fn receiver_tail(family: Family, text: &str) -> Option<[u8; 20]> {
     if hex::decode_to_slice(text, &mut bytes).is_ok() {
         return Some(bytes);
     }
-    match Address::parse_in_family(family, text) {
+    match Address::parse_in_family(family, Network::Mainnet, text) {
         Ok(receiver) => Some(tail_of(&receiver)),
-        Err(_) => match Address::parse_in_family(Family::Evm, text) {
+        Err(_) => match Address::parse_in_family(Family::Evm, Network::Mainnet, text) {
             Ok(Address::Evm(bytes)) => Some(bytes),
             Ok(Address::Tron(_) | Address::Utxo(_)) | Err(_) => None,
         },
@@ -205,7 +205,7 @@ fn receiver_tail(family: Family, text: &str) -> Option<[u8; 20]> {
 }
 
 fn parse_hash(family: Family, text: &str) -> Result<[u8; 32], HashError> {
-    let digits = text.strip_prefix("0x").unwrap_or(text);
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
     let mut bytes = [0; 32];
     hex::decode_to_slice(digits, &mut bytes).map_err(|_| hash_error(family, text))?;
     Ok(bytes)
@@ -249,6 +249,7 @@ mod tests {
         let hash = TxHash::parse(Family::Evm, &format!("0x{text}")).unwrap();
         assert_eq!(hash.display(Family::Evm), format!("0x{text}"));
         assert_eq!(TxHash::parse(Family::Utxo, text), Ok(hash));
+        assert_eq!(TxHash::parse(Family::Evm, &format!("0X{}", text.to_uppercase())), Ok(hash));
         assert_eq!(hash.display(Family::Tron), text);
         for wrong in ["", "0x", &text[1..], &format!("0x{text}0"), &text.replace('5', "g")] {
             assert!(TxHash::parse(Family::Evm, wrong).is_err(), "{wrong:?}");

@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Only this chain; may be given more than once [default: all].
-    #[arg(long, value_parser = super::chain())]
+    #[arg(long, value_parser = super::chain(), ignore_case = true)]
     chain: Vec<Chain>,
 }
 

@@ -19,7 +19,7 @@ use super::progress::{Bar, Unit};
 pub(super) struct Arguments {
     /// The chain, for files that do not name one. Files that cannot be of it are refused. Without it, such a file is of the
     /// chain that its name or the files beside it tell, else of Ethereum.
-    #[arg(long, value_parser = super::chain())]
+    #[arg(long, value_parser = super::chain(), ignore_case = true)]
     chain: Option<Chain>,
     /// The format, where it shall not be detected.
     #[arg(long, value_parser = format)]

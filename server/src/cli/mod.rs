@@ -29,7 +29,7 @@ mod versions;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use headwater_types::Chain;
 
@@ -226,9 +226,11 @@ fn check_secrets(place: &Place, secrets: Option<&Path>) -> Result<(), Failure> {
     }
 }
 
-/// Reads the name of a chain; help shows all of them.
+/// Reads the name of a chain or an alias of it; help shows the names. Goes with `ignore_case`.
 fn chain() -> impl TypedValueParser<Value = Chain> {
-    PossibleValuesParser::new(Chain::all().map(Chain::name)).try_map(|name| name.parse::<Chain>())
+    let value =
+        |chain: Chain| PossibleValue::new(chain.name()).aliases(chain.aliases().iter().copied()).alias(chain.caip2());
+    PossibleValuesParser::new(Chain::all().map(value)).try_map(|name| name.parse::<Chain>())
 }
 
 /// Reads the name of a key.

@@ -28,7 +28,7 @@ enum Command {
     /// Read token registries: each path is a version that can be rolled back.
     Import {
         /// The chain, for files that do not name one.
-        #[arg(long, value_parser = super::chain())]
+        #[arg(long, value_parser = super::chain(), ignore_case = true)]
         chain: Option<Chain>,
         /// Name of the source [default: the name of the file or folder].
         #[arg(long)]

@@ -30,7 +30,7 @@ const BODY_TIME: Duration = Duration::from_secs(10);
 pub(super) struct Arguments {
     /// What the desk takes.
     pub request: Value,
-    /// The bytes that the audit keeps a digest of.
+    /// The bytes that were sent.
     pub raw: Vec<u8>,
     /// Query parameters of a POST, which has none.
     pub warnings: Vec<Warning>,
@@ -56,7 +56,7 @@ impl Read {
         if self.warnings.is_empty() {
             return answer;
         }
-        let warnings = self.warnings.iter().cloned().chain(answer.warnings).collect();
+        let warnings = Warning::merged(self.warnings.iter().cloned().chain(answer.warnings));
         Answer { warnings, ..answer }
     }
 
@@ -112,8 +112,8 @@ impl Gateway {
         let raw = raw.to_vec();
         let Arguments { request, raw, warnings } =
             if sent.is_some() { of_post(parts, raw)? } else { of_get(endpoint, parts, raw).await? };
-        let parameter_hash = self.state().book().parameter_hash(endpoint.path, &raw);
         let asked = Asked::new(endpoint, request);
+        let parameter_hash = self.state().book().parameter_hash(endpoint.path, asked.parameters().as_bytes());
         let is_short = raw.len() <= REMEMBERED;
         let read = Arc::new(Read { endpoint: endpoint.path, raw, asked, parameter_hash, warnings });
         if is_whole && is_short {
@@ -177,13 +177,10 @@ fn of_post(parts: &Parts, raw: Vec<u8>) -> Result<Arguments, Problem> {
 /// Warnings of parameters in the query of a call that takes none there.
 fn meaningless(parts: &Parts, instead: &str) -> Result<Vec<Warning>, Problem> {
     let given = read_query(parts.uri.query().unwrap_or_default())?;
-    let warning = |name: String| Warning {
-        code: "unknown_field".to_owned(),
-        message: format!("the query parameter {name:?} has no meaning here{instead}"),
-        field: Some(name),
-        count: None,
+    let warning = |name: String| {
+        Warning::new("unknown_field", Some(&name), format!("the query parameter {name:?} has no meaning here{instead}"))
     };
-    Ok(given.into_iter().map(|(name, _)| warning(name)).collect())
+    Ok(Warning::merged(given.into_iter().map(|(name, _)| warning(name))))
 }
 
 /// The arguments of a call that takes none.

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Response};
-use headwater_engine::{Answer, Column, Desk, Endpoint, ErrorKind, Shape, TableHead};
+use headwater_engine::{Answer, Column, Desk, Endpoint, ErrorKind, Shape, TableHead, Warning};
 use headwater_table::Format;
 use tokio::time::timeout_at;
 
@@ -190,8 +190,8 @@ impl Gateway {
     /// Digest of all that a repeated request must have in common with the first one.
     fn request_hash(&self, endpoint: &Endpoint, read: &Read, form: Option<&(Vec<Column>, Format)>) -> [u8; 32] {
         let form = form.map_or("json", |(_, format)| format.media_type());
-        let whole = [form.as_bytes(), b"\n", &read.raw].concat();
-        self.0.state.book().parameter_hash(endpoint.path, &whole)
+        let whole = [form, "\n", read.asked.parameters()].concat();
+        self.0.state.book().parameter_hash(endpoint.path, whole.as_bytes())
     }
 
     /// The answer that is kept for a request of this caller.
@@ -346,7 +346,7 @@ impl Gateway {
         });
         match timeout_at(context.deadline(budget), begun).await {
             Ok(Ok(Ok(head))) => {
-                let warnings = read.warnings.iter().cloned().chain(head.warnings).collect();
+                let warnings = Warning::merged(read.warnings.iter().cloned().chain(head.warnings));
                 Ok((TableHead { warnings, ..head }, body))
             }
             Ok(Ok(Err(error))) => Err(explain(&error, budget, context)),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
 use headwater_engine::{CostClass, Endpoint};
-use headwater_types::Chain;
+use headwater_types::{Chain, UnknownChain};
 use serde_json::Value;
 
 use super::limits::{Gate, Plan, Who};
@@ -106,7 +106,7 @@ impl Gateway {
         let every = match endpoint.name {
             "transaction" => Some("blockchain"),
             "addresses/resolve" | "addresses/autocomplete" => Some("chain"),
-            "counterparty/list" if !names("blockchain") => return check_named(plan, Chain::BITCOIN.name()),
+            "counterparty/list" if !names("blockchain") => return check_named(plan, Chain::BITCOIN),
             _ => None,
         };
         match every {
@@ -115,7 +115,7 @@ impl Gateway {
         }
     }
 
-    /// Refuses a chain that the caller's plan leaves out. What is no chain the call itself refuses.
+    /// Refuses a chain that the caller's plan leaves out, by whatever name. What is no chain the call itself refuses.
     pub(crate) fn check_chain(&self, caller: Option<&Caller>, request: &Value) -> Result<(), Problem> {
         check_chain(self.plan(caller), request)
     }
@@ -157,7 +157,10 @@ fn unnamed(plan: &Plan, chains: &[String], field: &str) -> Problem {
 
 fn check_chain(plan: &Plan, request: &Value) -> Result<(), Problem> {
     let mut named = ["blockchain", "chain"].into_iter().filter_map(|field| request.get(field)?.as_str());
-    named.try_for_each(|chain| check_named(plan, &chain.to_ascii_lowercase()))
+    named.try_for_each(|name| match name.parse() {
+        Ok(chain) => check_named(plan, chain),
+        Err(UnknownChain(_)) => Ok(()),
+    })
 }
 
 fn check_watched(plan: &Plan, filters: &Value) -> Result<(), Problem> {
@@ -169,11 +172,11 @@ fn check_watched(plan: &Plan, filters: &Value) -> Result<(), Problem> {
     }
 }
 
-fn check_named(plan: &Plan, chain: &str) -> Result<(), Problem> {
-    if plan.has_chain(chain) || chain.parse::<Chain>().is_err() {
+fn check_named(plan: &Plan, chain: Chain) -> Result<(), Problem> {
+    if plan.has_chain(chain.name()) {
         return Ok(());
     }
-    let message = format!("the plan {:?} of this key does not include {chain:?}", plan.name);
+    let message = format!("the plan {:?} of this key does not include {:?}", plan.name, chain.name());
     Err(Problem::new(Status::Forbidden, message))
 }
 

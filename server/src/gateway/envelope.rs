@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn meta_is_written_as_it_is_described() {
-        let warning = Warning { code: "c".to_owned(), message: "a\"b".to_owned(), field: None, count: None };
+        let warning = Warning::new("c", None, "a\"b");
         for present in 0..64 {
             let is = |bit: u32| present >> bit & 1 == 1;
             let meta = Meta {

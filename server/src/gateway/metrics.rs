@@ -17,6 +17,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use super::problem::ErrorEnvelope;
 use crate::spread::{Durations, Spread};
 use crate::state::State;
 
@@ -47,11 +48,11 @@ struct OfChain {
     chain: String,
 }
 
-/// What a refusal says of itself to the figures; travels with the response inside the gateway.
+/// What a refusal says, to the client and to the figures; travels with the response inside the gateway.
 #[derive(Debug, Clone)]
 pub(super) struct Refused {
     pub code: &'static str,
-    pub reason: String,
+    pub envelope: ErrorEnvelope,
 }
 
 /// How a request ended.
@@ -232,8 +233,9 @@ impl Metrics {
         if ended.cost > 0 {
             self.credits.inc_by(ended.cost.unsigned_abs());
         }
-        if let Some(Refused { code, reason }) = ended.refused {
-            let mut refusal = Refusal { code, reason: reason.clone() };
+        if let Some(Refused { code, envelope }) = ended.refused {
+            let reason = envelope.error.details.as_ref().map(|details| details.reason.clone()).unwrap_or_default();
+            let mut refusal = Refusal { code, reason };
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             if known.len() < REFUSALS {
                 known.insert(refusal.clone());

@@ -10,7 +10,7 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use headwater_engine::{Column, CostClass, Method, Pagination, TableHead, Warning, Warnings, decode};
+use headwater_engine::{Column, CostClass, Method, Pagination, TableHead, Warning, Warnings, decode, parameters};
 use headwater_table::Format;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -54,7 +54,8 @@ pub(crate) struct Call {
     /// The request it came with.
     pub context: Arc<Context>,
     headers: HeaderMap,
-    raw: Vec<u8>,
+    /// Digest of all that a repeated request must have in common with the first one.
+    parameter_hash: [u8; 32],
     route: OwnRoute,
     path: HashMap<String, String>,
     request: Value,
@@ -106,7 +107,7 @@ impl Call {
             data,
             location: None,
             pagination: None,
-            warnings: std::mem::take(&mut self.warnings),
+            warnings: Warning::merged(std::mem::take(&mut self.warnings)),
             ..Reply::default()
         }
     }
@@ -121,7 +122,7 @@ impl Call {
             serde_json::to_writer(&mut lines, row).expect("replies are made of maps with text for keys");
             lines.push(b'\n');
         }
-        let warnings = std::mem::take(&mut self.warnings);
+        let warnings = Warning::merged(std::mem::take(&mut self.warnings));
         let head = TableHead { total: pagination.total, warnings, ..TableHead::default() };
         let encoded = tokio::task::spawn_blocking(move || {
             stream::whole(&form, &head, &lines).map(|body| Table { head, format: form.1, body })
@@ -143,7 +144,7 @@ impl Call {
     /// while it has its claim; the others wait.
     pub async fn repetition(&self, gateway: &Gateway) -> Result<Repetition, Problem> {
         let Some(key) = repeat::key(&self.headers)? else { return Ok(Repetition::Without) };
-        let request_hash = gateway.state().book().parameter_hash(self.route.path, &self.raw);
+        let request_hash = self.parameter_hash;
         let deadline = self.context.deadline(gateway.own_budget(self.route));
         let turn = gateway.repeats().turn(self.caller.account().id(), &key, deadline).await?;
         match gateway.kept(&self.caller, &key).await? {
@@ -297,17 +298,19 @@ impl Gateway {
         })?;
         let form = accept::form_of(&parts.headers, || route.columns.map(|columns| columns()))?;
         let path = path_of(parts).await?;
-        let Arguments { request, raw, warnings } = match route.takes {
+        let Arguments { request, warnings, .. } = match route.takes {
             Takes::Body => arguments::of_body(parts, body, self.settings()).await?,
             Takes::Query => arguments::of_query(parts)?,
             Takes::Nothing => arguments::of_nothing(parts)?,
         };
         // What the path names is a parameter like others.
-        let raw = if path.is_empty() { raw } else { [parts.uri.path().as_bytes(), b"\n", &raw].concat() };
-        context.facts().parameter_hash = Some(self.state().book().parameter_hash(route.path, &raw));
+        let named = if path.is_empty() { "" } else { parts.uri.path() };
+        let parameters = [named, "\n", &parameters(&request)].concat();
+        let parameter_hash = self.state().book().parameter_hash(route.path, parameters.as_bytes());
+        context.facts().parameter_hash = Some(parameter_hash);
         let (context, headers) = (Arc::clone(context), parts.headers.clone());
         let ticket = self.ticket(CostClass::Free)?;
-        Ok(Call { caller, context, headers, raw, route, path, request, warnings, form, _ticket: ticket })
+        Ok(Call { caller, context, headers, parameter_hash, route, path, request, warnings, form, _ticket: ticket })
     }
 }
 

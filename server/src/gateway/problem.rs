@@ -24,13 +24,25 @@ pub struct ErrorBody {
     pub code: String,
     /// Text for people; its format is not stable.
     #[schema(
-        example = "address: \"0x12\" is no ethereum address: 40 hexadecimal digits are expected after 0x, 2 are there"
+        example = "address: \"0x12\" is not a valid Ethereum address: its length is wrong; expected 0x and 40 hex digits"
     )]
     pub message: String,
     /// Place and reason, where there is more to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub details: Option<Details>,
+    /// Id of the request, the same as in `X-Request-Id`. Every error over HTTP has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b")]
+    pub request_id: Option<String>,
+}
+
+impl ErrorEnvelope {
+    /// The same under the id of its request, as a body.
+    pub(super) fn body_for(&self, request_id: &str) -> Vec<u8> {
+        let error = ErrorBody { request_id: Some(request_id.to_owned()), ..self.error.clone() };
+        serde_json::to_vec(&Self { error }).expect("an envelope of strings and numbers is JSON")
+    }
 }
 
 /// Place and reason of an error.
@@ -262,14 +274,14 @@ impl Problem {
         if let Some(field) = details.as_mut().and_then(|details| details.field.as_mut()) {
             *field = shortened(field, SHOWN);
         }
-        ErrorEnvelope { error: ErrorBody { code, message: shortened(&self.message, SHOWN), details } }
+        ErrorEnvelope { error: ErrorBody { code, message: shortened(&self.message, SHOWN), details, request_id: None } }
     }
 
-    /// The response, without the headers that every response gets.
+    /// The response, without what every response gets on its way: its headers, and of an error the body, in which the id
+    /// of the request stands.
     #[must_use]
     pub fn response(&self) -> Response<Body> {
-        let body = serde_json::to_vec(&self.envelope()).expect("an envelope of strings and numbers is JSON");
-        let mut response = Response::new(Body::from(body));
+        let mut response = Response::new(Body::empty());
         // 499 is for the audit alone: whoever could have read it is gone.
         *response.status_mut() =
             StatusCode::from_u16(self.status.http()).expect("every status is a number between 400 and 599");
@@ -278,8 +290,7 @@ impl Problem {
         if let Some(seconds) = self.retry_after_secs.or(self.status.retry_after_secs()) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        let reason = self.details.as_ref().map(|details| details.reason.clone()).unwrap_or_default();
-        response.extensions_mut().insert(Refused { code: self.status.code(), reason });
+        response.extensions_mut().insert(Refused { code: self.status.code(), envelope: self.envelope() });
         response
     }
 }

@@ -267,6 +267,11 @@ fn add_headers(response: &mut Response<Body>, context: &Context, facts: &mut Fac
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     }
+    if let Some(Refused { envelope, .. }) = response.extensions().get() {
+        let body = envelope.body_for(told(context, facts).0);
+        *response.body_mut() = Body::from(body);
+    }
+    let headers = response.headers_mut();
     if let Some(id) = &context.correlation_id {
         headers.insert(CORRELATION_ID, HeaderValue::from_str(id).expect("it was looked at"));
     }

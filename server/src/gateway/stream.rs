@@ -260,10 +260,7 @@ mod tests {
 
     #[test]
     fn a_header_says_any_field() {
-        let of = |field: Option<&str>| {
-            let field = field.map(str::to_owned);
-            warning_code(&Warning { code: "c".to_owned(), field, message: String::new(), count: None })
-        };
+        let of = |field: Option<&str>| warning_code(&Warning::new("c", field, ""));
         for (field, said) in [
             (None, "c"),
             (Some("addresses[3]"), "c:addresses[3]"),

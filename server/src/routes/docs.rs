@@ -8,7 +8,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::Path;
 use axum::http::{Response, header};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Redirect};
 use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
 use zip::ZipArchive;
 use zip::result::ZipResult;
@@ -66,6 +66,12 @@ static DOCUMENT: LazyLock<Vec<u8>> =
 pub(super) async fn index(Extension(context): Extension<Arc<Context>>) -> Response<Body> {
     context.set_endpoint("/docs");
     asset("index.html")
+}
+
+/// What a browser that was given the host alone is sent to.
+pub(super) async fn root(Extension(context): Extension<Arc<Context>>) -> Redirect {
+    context.set_endpoint("/docs");
+    Redirect::temporary("/docs")
 }
 
 /// This description

@@ -12,6 +12,7 @@ use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::{Address, Amount, Asset, Chain, Timestamp, TxHash};
 use serde_json::{Value, json};
 
+use super::openapi::headers::REQUEST_ID;
 use crate::gateway::{Meta, Problem};
 use crate::state::RequestId;
 
@@ -82,7 +83,7 @@ impl Examples {
             credit_cost: Some(cost),
             credit_remaining: Some(BALANCE - cost),
             pagination,
-            request_id: RequestId::from("019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b").ok(),
+            request_id: RequestId::from(REQUEST_ID).ok(),
             warnings,
         };
         Some(json!({"data": data, "meta": meta}))
@@ -93,7 +94,7 @@ impl Examples {
         let mut request = Self::request(endpoint)?;
         if endpoint.name == "registry" {
             let message = "the parameter \"a\" is given twice: give it once, lists with commas";
-            return Some(json!(Problem::invalid(Reason::InvalidValue, Some("a"), message).envelope()));
+            return Some(under_id(&Problem::invalid(Reason::InvalidValue, Some("a"), message)));
         }
         let (field, value) = match endpoint.name {
             "chains" => ("include", "prices"),
@@ -115,12 +116,19 @@ impl Examples {
 
     fn error(&self, endpoint: &Endpoint, request: &Value) -> Option<Value> {
         let error = self.ask(endpoint, request).err()?;
-        Some(json!(Problem::quietly_from_engine(&error).envelope()))
+        Some(under_id(&Problem::quietly_from_engine(&error)))
     }
 
     fn ask(&self, endpoint: &Endpoint, request: &Value) -> Result<Answer, Error> {
         self.0.answer(endpoint, request, &Cancel::new())
     }
+}
+
+/// The body of an error over HTTP.
+fn under_id(problem: &Problem) -> Value {
+    let mut body = json!(problem.envelope());
+    body["error"]["request_id"] = json!(REQUEST_ID);
+    body
 }
 
 /// Alice pays Bob in ether and in USDT; Bob pays a part back.

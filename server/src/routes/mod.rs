@@ -74,6 +74,7 @@ fn own_operations() -> impl Iterator<Item = own::OwnOperation> {
 pub(crate) fn router() -> Router<Gateway> {
     let (router, _) = described().split_for_parts();
     router
+        .route("/", get(docs::root))
         .route("/docs/", get(docs::index))
         .route("/docs/{*file}", get(docs::file))
         .fallback(system::no_such_route)

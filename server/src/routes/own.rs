@@ -159,7 +159,7 @@ impl OwnOperation {
             credit_cost: Some(0),
             credit_remaining: Some(1000),
             pagination,
-            request_id: RequestId::from("019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b").ok(),
+            request_id: RequestId::from(headers::REQUEST_ID).ok(),
             warnings: Vec::new(),
         };
         let mut success = json!({
@@ -192,7 +192,7 @@ impl OwnOperation {
         });
         let (message, details) = &self.refusal;
         responses["400"]["content"]["application/json"]["example"]["error"] =
-            json!({"code": "bad_request", "message": message, "details": details});
+            json!({"code": "bad_request", "message": message, "details": details, "request_id": headers::REQUEST_ID});
         responses.insert(self.success.to_string(), success);
         responses.sort_keys();
         Value::Object(responses)

@@ -51,11 +51,13 @@ const WRITE_LIMIT: usize = 1 << 20;
         (status = 400, description = "The request is no WebSocket handshake, or its address or headers are too long.", body = ErrorEnvelope,
             example = json!({"error": {
                 "code": "bad_request", "message": "this route is a WebSocket of version 13: send its handshake",
-                "details": {"reason": "invalid_value"}
+                "details": {"reason": "invalid_value"}, "request_id": headers::REQUEST_ID
             }})),
         (status = 401, description = "Key or ticket is not valid, or the page that opens the stream is not admitted.",
             body = ErrorEnvelope,
-            example = json!({"error": {"code": "unauthorized", "message": "the API key is not valid"}}))
+            example = json!({"error": {
+                "code": "unauthorized", "message": "the API key is not valid", "request_id": headers::REQUEST_ID
+            }}))
     )
 )]
 pub(super) async fn open(

@@ -43,7 +43,8 @@ pub(super) async fn healthz(Extension(context): Extension<Arc<Context>>) -> Json
         (status = 200, description = "The service takes traffic.", body = Liveness, example = json!({"status": "ready"})),
         (status = 503, description = "It does not yet, or no more; `details.reason` says why.", body = ErrorEnvelope,
             example = json!({"error": {
-                "code": "service_unavailable", "message": "the service takes no traffic now", "details": {"reason": "draining"}
+                "code": "service_unavailable", "message": "the service takes no traffic now",
+                "details": {"reason": "draining"}, "request_id": headers::REQUEST_ID
             }}))
     )
 )]

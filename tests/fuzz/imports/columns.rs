@@ -45,8 +45,11 @@ enum Sample {
 
 impl Sample {
     fn table(table: &str, delimiter: u8) -> Self {
-        let reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).clone();
-        let mut reader = reader.from_reader(table.as_bytes());
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(delimiter)
+            .from_reader(table.as_bytes());
         let rows: Vec<Vec<String>> =
             reader.records().map(|row| row.unwrap().iter().map(str::to_owned).collect()).collect();
         let places = rows.iter().enumerate().flat_map(|(row, cells)| (0..cells.len()).map(move |cell| (row, cell)));

@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use headwater_ledger::{Cancel, Ledger, LedgerError};
-use headwater_types::address::inspect::inspect;
+use headwater_types::address::inspect::judge;
 use headwater_types::{Address, Chain, Family, Network};
 use serde::{Deserialize, Serialize};
 
 use super::Analysis;
-use super::address_resolve::{MAX_QUERY, network};
-use crate::request::{Checks, Warnings, refused};
+use super::address_resolve::network;
+use crate::request::{Checks, MAX_QUERY, Warnings, refused};
 use crate::{Error, Reason};
 
 /// Shortest prefix, in characters; on EVM chains `0x` counts.
@@ -158,7 +158,7 @@ fn checked_limit(limit: Option<i64>) -> Result<usize, Error> {
 /// The beginning of canonical addresses of a chain that a text stands for; `None` when none begins so. `asked`: the
 /// caller named the chain, so that hex needs no `0x`.
 fn prefix(chain: Chain, asked: bool, network: Network, text: &str) -> Option<String> {
-    let whole = inspect(text, asked.then_some(chain), network);
+    let whole = judge(text, asked.then_some(chain), network);
     if let Some(address) = whole.address {
         return whole.chains.contains(&chain).then(|| Address::to_string(&address));
     }

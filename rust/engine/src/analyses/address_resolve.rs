@@ -10,10 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Analysis;
 use crate::Error;
-use crate::request::{Checks, Warnings, refused};
-
-/// Longest text that is judged, in characters.
-pub(super) const MAX_QUERY: usize = 128;
+use crate::request::{Checks, MAX_QUERY, Warnings, refused};
 
 /// `GET /v1/addresses/resolve`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

@@ -41,7 +41,8 @@ pub struct CounterpartyRequest {
     cursor: Option<String>,
     /// Only rows of at least this many transactions.
     min_interactions: Option<i64>,
-    /// `total_amount` (default) or another column; ties by address.
+    /// `total_amount` (default) or another column; ties by address. Where several assets are ranked and no transfer in scope
+    /// has a price, the default is `total_count`, and the warning `no_prices` says so.
     sort: Option<RankingSort>,
     /// `desc` (default) or `asc`.
     order: Option<SortOrder>,

@@ -23,7 +23,8 @@ pub struct CounterpartyListRequest {
     blockchain: Option<String>,
     /// `all` (default), `in` or `out`: which movements are summed.
     direction: Option<DirectionFilter>,
-    /// `total_amount` (default) or another column; ties by address.
+    /// `total_amount` (default) or another column; ties by address. Where several assets are ranked and no transfer in scope
+    /// has a price, the default is `total_count`, and the warning `no_prices` says so.
     sort: Option<RankingSort>,
     /// `desc` (default) or `asc`.
     order: Option<SortOrder>,

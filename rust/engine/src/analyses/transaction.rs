@@ -19,9 +19,9 @@ use crate::{Error, ErrorKind, Reason};
 /// `GET /v1/transaction/{hash}`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct TransactionRequest {
-    /// Hash: `0x` and 64 hex digits on EVM chains, 64 hex digits on Bitcoin and TRON.
+    /// Hash: `0x` and 64 hex digits on EVM chains, 64 hex digits on Bitcoin and TRON. The other form is found too.
     hash: String,
-    /// Chain; omitted: found by the form of the hash.
+    /// Chain; omitted: the chains that write hashes in this form, and where none has it the others.
     blockchain: Option<String>,
     /// Comma list of `logs`, `input`, `labels`.
     include: Option<Vec<String>>,
@@ -31,8 +31,8 @@ pub struct TransactionRequest {
 #[derive(Debug)]
 pub struct TransactionParams {
     text: String,
-    /// Where to look, with the hash as that chain reads it.
-    places: Vec<(Chain, TxHash)>,
+    /// Where to look, with the hash as that chain reads it; behind them where to look after that.
+    places: [Vec<(Chain, TxHash)>; 2],
     logs: bool,
     input: bool,
     labels: bool,
@@ -185,19 +185,19 @@ impl Analysis for TransactionDetail {
 
     fn params(request: TransactionRequest, checks: &mut Checks<'_>) -> Result<TransactionParams, Error> {
         let text = request.hash.trim().to_owned();
-        let chains: Vec<Chain> = match &request.blockchain {
-            Some(name) => vec![checks.chain("blockchain", name)?],
-            // EVM chains write `0x` (and their allocations by name), the others do not.
-            None => Chain::all()
-                .filter(|chain| (chain.family() == Family::Evm) == (text.starts_with("0x") || text.contains('_')))
-                .collect(),
+        // EVM chains write `0x` (and their allocations by name), the others do not.
+        let is_prefixed = text.starts_with("0x") || text.starts_with("0X") || text.contains('_');
+        let (first, then): (Vec<Chain>, Vec<Chain>) = match &request.blockchain {
+            Some(name) => (vec![checks.chain("blockchain", name)?], Vec::new()),
+            None => Chain::all().partition(|chain| (chain.family() == Family::Evm) == is_prefixed),
         };
-        let mut places = Vec::with_capacity(chains.len());
-        for chain in chains {
-            let hash = TxHash::parse(chain.family(), &text)
-                .map_err(|error| refused(Reason::InvalidHash, "hash", &text, &error))?;
-            places.push((chain, hash));
-        }
+        let read = |chain: Chain| match TxHash::parse(chain.family(), &text) {
+            Ok(hash) => Ok((chain, hash)),
+            Err(error) => Err(refused(Reason::InvalidHash, "hash", &text, &error)),
+        };
+        let first = first.into_iter().map(read).collect::<Result<_, _>>()?;
+        // An id of a movement without a transaction may be of one family only.
+        let places = [first, then.into_iter().filter_map(|chain| read(chain).ok()).collect()];
         let mut params = TransactionParams { text, places, logs: false, input: false, labels: false };
         for (index, part) in request.include.unwrap_or_default().iter().enumerate() {
             match part.to_ascii_lowercase().as_str() {
@@ -231,15 +231,20 @@ impl Analysis for TransactionDetail {
 impl TransactionParams {
     fn find(&self, ledger: &dyn Ledger) -> Result<TransactionRef, Error> {
         let mut found = Vec::new();
-        for (chain, hash) in &self.places {
-            if let Some(transaction) = ledger.find_transaction(*chain, hash)? {
-                found.push((*chain, transaction));
+        for places in &self.places {
+            for (chain, hash) in places {
+                if let Some(transaction) = ledger.find_transaction(*chain, hash)? {
+                    found.push((*chain, transaction));
+                }
+            }
+            if !found.is_empty() {
+                break;
             }
         }
         match found[..] {
             [(_, transaction)] => Ok(transaction),
             [] => {
-                let chains: Vec<_> = self.places.iter().map(|(chain, _)| chain.name()).collect();
+                let chains: Vec<_> = self.places.iter().flatten().map(|(chain, _)| chain.name()).collect();
                 let message = format!("no transaction {} is held of {}", self.text, chains.join(" or "));
                 Err(Error {
                     field: Some("hash".to_owned()),

@@ -12,7 +12,8 @@ use super::EventType;
 use super::rows::Row;
 use super::threshold::{BalanceThreshold, Threshold};
 use crate::desk::Given;
-use crate::request::{Checks, DirectionFilter, MAX_ITEMS, Warnings, at_most, decode, refused, symbol_texts};
+use crate::request::{Checks, DirectionFilter, MAX_ITEMS, Warnings, at_most, decode, refused, repair, symbol_texts};
+use crate::scope::Bound;
 use crate::valuation::verified;
 use crate::{Error, Method, Reason, Warning};
 
@@ -40,7 +41,8 @@ pub struct EventFilters {
     /// As seen from the addresses.
     direction: Option<DirectionFilter>,
     /// Only movements of at least this value; of `large_transfer` 100,000 where nothing is said.
-    min_amount_usd: Option<f64>,
+    #[schema(schema_with = crate::scope::optional_bound)]
+    min_amount_usd: Option<Bound>,
     /// Only of addresses with one of these labels: none, until labels are built.
     labels: Option<Vec<String>>,
     /// Blocks that count as one confirmation each, the first one its own; 0 and 1 tell at once.
@@ -137,10 +139,11 @@ impl Subscription {
         for (index, text) in texts.iter().enumerate() {
             addresses.insert(address(checks, chain, (&format!("filters.addresses[{index}]"), text), Named::Address)?);
         }
-        let min_amount_usd = fields.min_amount_usd;
-        if let Some(least) = min_amount_usd.filter(|least| !(least.is_finite() && *least >= 0.0)) {
-            let why = "expected US dollars, not below zero";
-            return Err(refused(Reason::InvalidValue, "filters.min_amount_usd", &least.to_string(), &why));
+        let min_amount_usd = fields.min_amount_usd.as_ref().map(Bound::to_f64);
+        if min_amount_usd.is_some_and(f64::is_infinite) {
+            let text = fields.min_amount_usd.as_ref().map(Bound::text).unwrap_or_default();
+            let why = "expected US dollars, here are more than a double holds";
+            return Err(refused(Reason::InvalidValue, "filters.min_amount_usd", text, &why));
         }
         let min_confirmations = fields.min_confirmations.unwrap_or_default().max(1);
         if min_confirmations > MOST_CONFIRMATIONS {
@@ -313,15 +316,15 @@ pub(super) fn address(
         Err(error) => error.reason == AddressReason::NetworkMismatch,
     };
     let found = chain.or_else(|| forms.into_iter().find(fits));
+    let unfit = |reason: Reason| {
+        let why = format!("{text:?} is not a valid address of a supported chain{}", repair(checks, None, text));
+        Err(refused(reason, field, text, &why))
+    };
     match (found, named) {
         (Some(chain), Named::Address) => checks.address(chain, field, text),
         (Some(chain), Named::Contract) => checks.contract(chain, field, text),
-        (None, Named::Address) => {
-            Err(refused(Reason::InvalidAddress, field, text, &"it has the form of no address of a supported chain"))
-        }
-        (None, Named::Contract) => {
-            Err(refused(Reason::InvalidContract, field, text, &"it has the form of no contract of a supported chain"))
-        }
+        (None, Named::Address) => unfit(Reason::InvalidAddress),
+        (None, Named::Contract) => unfit(Reason::InvalidContract),
     }
 }
 
@@ -334,7 +337,7 @@ pub(super) fn contract(
 ) -> Result<Asset, Error> {
     match text {
         None => Ok(Asset::Native),
-        Some(text) if text.eq_ignore_ascii_case("native") => Ok(Asset::Native),
+        Some(text) if checks.is_native(chain, field, text) => Ok(Asset::Native),
         Some(text) => address(checks, chain, (field, text), Named::Contract).map(Asset::Token),
     }
 }

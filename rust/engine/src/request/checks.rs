@@ -1,9 +1,10 @@
 //! Checks that many requests share: chain, address, window, lengths.
 
 use headwater_ledger::Ledger;
+use headwater_types::address::inspect::{Correction, Kind, judge};
 use headwater_types::address::{Checksum, Reason as AddressReason, eip55};
 use headwater_types::text::{SHOWN, shortened};
-use headwater_types::{Address, Chain, Family, Network, TimeError, TimeWindow};
+use headwater_types::{Address, Asset, Chain, Family, Network, TimeError, TimeWindow};
 
 use crate::desk::Given;
 use crate::{Error, Reason};
@@ -12,6 +13,10 @@ use super::Warnings;
 
 /// Most entries of a list of symbols or contracts.
 pub(crate) const MAX_ITEMS: usize = 100;
+/// Longest text that `addresses/resolve` judges, in characters.
+pub(crate) const MAX_QUERY: usize = 128;
+/// Hex digits of an EVM address.
+const PLACEHOLDER_DIGITS: usize = 40;
 /// Most characters of a symbol.
 pub(crate) const MAX_SYMBOL: usize = 128;
 
@@ -60,6 +65,34 @@ impl Checks<'_> {
         self.address_or(Reason::InvalidContract, chain, field, text)
     }
 
+    /// The asset that a contract names: the coin of the chain where [`Checks::is_native`] says so, else the token.
+    ///
+    /// # Errors
+    /// `invalid_contract`.
+    pub fn asset(&mut self, chain: Chain, field: &str, text: &str) -> Result<Asset, Error> {
+        if self.is_native(Some(chain), field, text) {
+            return Ok(Asset::Native);
+        }
+        self.contract(chain, field, text).map(Asset::Token)
+    }
+
+    /// Whether a contract means the coin of the chain: `native`, or on EVM chains the placeholder `0xeeee...eeee`, of
+    /// which a warning tells, since no contract has that address.
+    pub(crate) fn is_native(&mut self, chain: Option<Chain>, field: &str, text: &str) -> bool {
+        if text.eq_ignore_ascii_case("native") {
+            return true;
+        }
+        let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or_default();
+        let is_placeholder = chain.is_none_or(|chain| chain.family() == Family::Evm)
+            && digits.len() == PLACEHOLDER_DIGITS
+            && digits.bytes().all(|digit| digit.eq_ignore_ascii_case(&b'e'));
+        if is_placeholder {
+            let message = format!("{field}: {text} is a placeholder for the native coin, which is what it is read as");
+            self.warnings.add("native_placeholder", Some(field), message);
+        }
+        is_placeholder
+    }
+
     fn address_or(&mut self, otherwise: Reason, chain: Chain, field: &str, text: &str) -> Result<Address, Error> {
         if chain.family() == Family::Evm && eip55(text) == Checksum::Failed {
             let message =
@@ -72,7 +105,7 @@ impl Checks<'_> {
                 let message = format!("{field}: {text:?} is of another network than the {network} data held");
                 Error { value: Some(shortened(text, SHOWN)), ..Error::invalid(Reason::NetworkMismatch, field, message) }
             }
-            _ => refused(otherwise, field, text, &error),
+            _ => refused(otherwise, field, text, &format!("{error}{}", repair(self, Some(chain), text))),
         })
     }
 
@@ -91,6 +124,46 @@ impl Checks<'_> {
             }
         })
     }
+}
+
+/// What to do about a text that is not an address of a chain, or of any: how `addresses/resolve` repairs it, where else
+/// it belongs, or that it is a name.
+pub(crate) fn repair(checks: &Checks<'_>, chain: Option<Chain>, text: &str) -> String {
+    if text.chars().count() > MAX_QUERY {
+        return String::new();
+    }
+    let network = checks.network(chain.unwrap_or(Chain::BITCOIN));
+    let seen = judge(text, chain, network);
+    // A TRON address can be written as EVM hex, but who gives one has most likely named the wrong chain.
+    if let Some(address) = seen.address.filter(|_| !seen.corrections.contains(&Correction::Base58ToHex)) {
+        let of_chain = chain.map(|chain| format!("chain={chain}&")).unwrap_or_default();
+        return format!("; GET /v1/addresses/resolve?{of_chain}q=... repairs it: {address}");
+    }
+    let elsewhere = judge(text, None, network);
+    if elsewhere.valid {
+        let names: Vec<&str> = elsewhere.chains.iter().map(|chain| chain.display_name()).collect();
+        return format!("; it is an address of {}", names.join(" or "));
+    }
+    match elsewhere.kind {
+        Kind::TxHash => "; it is the hash of a transaction".to_owned(),
+        Kind::Unknown if is_name(text) => {
+            let form =
+                if chain.is_none_or(|chain| chain.family() == Family::Evm) { "the 0x address" } else { "the address" };
+            format!("; names (ENS and others) are not resolved here: give {form}")
+        }
+        Kind::Address | Kind::Unknown => String::new(),
+    }
+}
+
+/// Whether a text is most likely a name of a name service, such as `vitalik.eth`.
+fn is_name(text: &str) -> bool {
+    let labels: Vec<&str> = text.trim().split('.').collect();
+    let is_label = |label: &&str| {
+        !label.is_empty() && label.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'))
+    };
+    labels.len() > 1
+        && labels.iter().all(is_label)
+        && labels.last().is_some_and(|last| last.chars().all(char::is_alphabetic))
 }
 
 /// Refuses a list that is too long.

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
+use headwater_types::Timestamp;
 use headwater_types::text::{SHOWN, shortened};
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Expected, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
@@ -45,14 +46,22 @@ pub fn decode_known<R: DeserializeOwned>(
     let object = Object::new(fields, Place::Root, Shared { method, unknown: &unknown });
     let decoded = R::deserialize(ObjectDecoder(object)).map_err(|error| error.at(&Place::Root, None).into_error());
     let unknown = unknown.into_inner();
-    for field in unknown.iter().take(NAMED) {
-        let field = shortened(field, SHOWN);
-        warnings.add("unknown_field", Some(&field), format!("there is no field {field:?} here: it had no effect"));
-    }
-    if let Some(more @ 1..) = unknown.len().checked_sub(NAMED) {
-        warnings.add("unknown_field", None, format!("{more} more fields are not known here: they had no effect"));
+    if let Some(first) = unknown.first() {
+        let message = not_known(&unknown);
+        warnings.add_of(unknown.len(), "unknown_field", Some(&shortened(first, SHOWN)), message);
     }
     Ok((decoded?, unknown))
+}
+
+/// What is said of fields that are not known.
+fn not_known(fields: &[String]) -> String {
+    let named: Vec<String> = fields.iter().take(NAMED).map(|field| format!("{:?}", shortened(field, SHOWN))).collect();
+    let named = named.join(", ");
+    match fields.len() - fields.len().min(NAMED) {
+        0 if fields.len() == 1 => format!("there is no field {named} here: it had no effect"),
+        0 => format!("there are no fields {named} here: they had no effect"),
+        more => format!("there are no fields {named} here, nor {more} others: they had no effect"),
+    }
 }
 
 /// Unknown fields that are named; more of them are only counted, since a body may be made of nothing else.
@@ -98,12 +107,17 @@ pub(crate) struct DecodeError {
     quoted: Option<String>,
     /// Whether it is an integer past 64 bits.
     is_past_range: bool,
+    /// Whether an integer was expected, which in some fields is a time.
+    wants_integer: bool,
+    /// What to give instead.
+    advice: Option<String>,
 }
 
 impl DecodeError {
     fn new(reason: Reason, message: String) -> Self {
-        let (missing, place, index, value, quoted) = (None, None, None, None, None);
-        Self { reason, message, missing, place, index, value, quoted, is_past_range: false }
+        let (missing, place, index, value, quoted, advice) = (None, None, None, None, None, None);
+        let (is_past_range, wants_integer) = (false, false);
+        Self { reason, message, missing, place, index, value, quoted, is_past_range, wants_integer, advice }
     }
 
     fn at(mut self, place: &Place<'_>, value: Option<&Value>) -> Self {
@@ -116,6 +130,12 @@ impl DecodeError {
             if self.missing.is_none() {
                 self.value = value.map(shown);
                 self.quoted = value.map(quoted);
+            }
+            if let (true, Place::Field(_, name)) = (self.wants_integer, place)
+                && is_time(name)
+            {
+                "expected epoch seconds".clone_into(&mut self.message);
+                self.advice = value.and_then(Value::as_str).and_then(in_seconds);
             }
             if self.is_past_range && self.place.as_deref() == Some("limit") {
                 self.reason = Reason::LimitOutOfRange;
@@ -134,7 +154,8 @@ impl DecodeError {
         } else if let Some(value) =
             self.quoted.as_ref().filter(|_| self.value.as_ref().is_some_and(|value| !value.is_empty()))
         {
-            format!("{place}: {}, got {value}", self.message)
+            let advice = self.advice.map(|advice| format!(": {advice}")).unwrap_or_default();
+            format!("{place}: {}, got {value}{advice}", self.message)
         } else {
             format!("{place}: {}", self.message)
         };
@@ -166,6 +187,17 @@ impl de::Error for DecodeError {
     fn missing_field(field: &'static str) -> Self {
         Self { missing: Some(field), ..Self::new(Reason::MissingField, String::new()) }
     }
+}
+
+/// Whether a field of requests is a time in epoch seconds, by its name.
+pub(crate) fn is_time(field: &str) -> bool {
+    matches!(field, "start_time" | "end_time" | "start" | "end" | "at" | "from" | "to" | "since" | "until")
+}
+
+/// What to give for a time that is written otherwise.
+fn in_seconds(text: &str) -> Option<String> {
+    let time: Timestamp = text.trim().parse().ok()?;
+    Some(format!("give {} for {time}", time.secs()))
 }
 
 /// What is expected, in words: serde names numbers as Rust does.
@@ -217,6 +249,10 @@ impl Decoder<'_> {
         DecodeError::new(Reason::InvalidType, format!("expected {what}"))
     }
 
+    fn expected_integer() -> DecodeError {
+        DecodeError { wants_integer: true, ..Self::expected("an integer") }
+    }
+
     /// A number or a text that is no integer, or one of too many digits.
     fn no_integer(&self) -> DecodeError {
         let is_past_range = match self.value {
@@ -231,7 +267,7 @@ impl Decoder<'_> {
             let message = format!("expected an integer from {} to {}", i64::MIN, i64::MAX);
             return DecodeError { is_past_range, ..DecodeError::new(Reason::InvalidValue, message) };
         }
-        Self::expected("an integer")
+        Self::expected_integer()
     }
 
     /// The text of a GET parameter, where text may stand for something else.
@@ -264,7 +300,7 @@ macro_rules! integers {
                 (_, Some(text)) => {
                     text.parse().map_or_else(|_| Err(self.no_integer()), |number| visitor.visit_i64(number))
                 }
-                _ => Err(Self::expected("an integer")),
+                _ => Err(Self::expected_integer()),
             }
         }
     )*};
@@ -468,6 +504,7 @@ mod tests {
         contracts: Option<Vec<Option<String>>>,
         criteria: Option<Vec<Inner>>,
         ratio: Option<f64>,
+        start_time: Option<i64>,
     }
 
     fn refused(method: Method, request: &Value) -> (Reason, String, Option<String>, Option<u64>) {
@@ -540,6 +577,23 @@ mod tests {
     }
 
     #[test]
+    fn time_as_a_date_is_refused_with_its_epoch_seconds() {
+        for (method, value, advice) in [
+            (Method::Post, json!("2025-01-01"), ": give 1735689600 for 2025-01-01T00:00:00Z"),
+            (Method::Get, json!("2025-01-01"), ": give 1735689600 for 2025-01-01T00:00:00Z"),
+            (Method::Post, json!("2025-01-01T02:00:00+02:00"), ": give 1735689600 for 2025-01-01T00:00:00Z"),
+            (Method::Post, json!("1735689600"), ": give 1735689600 for 2025-01-01T00:00:00Z"),
+            (Method::Post, json!("yesterday"), ""),
+            (Method::Get, json!("01/02/2025"), ""),
+        ] {
+            let request = json!({"blockchain": "x", "start_time": value});
+            let error = decode::<Outer>(&request, method, &mut Warnings::default()).unwrap_err();
+            assert_eq!(error.message, format!("start_time: expected epoch seconds, got {value}{advice}"));
+            assert_eq!(error.kind, ErrorKind::InvalidInput(Reason::InvalidType));
+        }
+    }
+
+    #[test]
     fn text_stands_for_other_types_only_as_a_get_parameter() {
         let request = json!({"blockchain": "x", "limit": "5", "include_all": "true", "contracts": "a, b"});
         let got: Outer = decode(&request, Method::Get, &mut Warnings::default()).unwrap();
@@ -578,8 +632,9 @@ mod tests {
         let mut warnings = Warnings::default();
         let got: Outer = decode(&request, Method::Post, &mut warnings).unwrap();
         assert_eq!(got.contracts, Some(vec![None]));
-        let told: Vec<_> = warnings.into_list().into_iter().map(|warning| warning.field.unwrap()).collect();
-        assert_eq!(told, ["symbol", "criteria[0].min"]);
+        let told = &warnings.into_list()[0];
+        assert_eq!((told.field.as_deref(), told.count), (Some("symbol"), Some(2)));
+        assert_eq!(told.message, "there are no fields \"symbol\", \"criteria[0].min\" here: they had no effect");
     }
 
     #[test]
@@ -589,7 +644,7 @@ mod tests {
         let mut warnings = Warnings::default();
         let _: Outer = decode(&Value::Object(fields), Method::Post, &mut warnings).unwrap();
         let told = warnings.into_list();
-        assert_eq!(told.len(), NAMED + 1);
-        assert!(told[NAMED].message.starts_with("99980 more fields"), "{}", told[NAMED].message);
+        assert_eq!((told.len(), told[0].count), (1, Some(100_000)));
+        assert!(told[0].message.ends_with("nor 99980 others: they had no effect"), "{}", told[0].message);
     }
 }

@@ -1,12 +1,15 @@
 //! Conventions that all requests share: decoding, switches, checks, paging.
 
+mod canonical;
 mod checks;
 mod decode;
 mod paging;
 mod switch;
 mod warnings;
 
+pub use canonical::{canonical, parameters};
 pub use checks::Checks;
+pub(crate) use decode::is_time;
 pub use decode::{decode, decode_known};
 pub use paging::{Offsets, PageInfo};
 pub use switch::{
@@ -14,7 +17,7 @@ pub use switch::{
 };
 pub use warnings::Warnings;
 
-pub(crate) use checks::{MAX_ITEMS, MAX_SYMBOL, at_most, refused, symbol_text, symbol_texts};
+pub(crate) use checks::{MAX_ITEMS, MAX_QUERY, MAX_SYMBOL, at_most, refused, repair, symbol_text, symbol_texts};
 pub(crate) use paging::{
     Cursor, CursorKey, DEFAULT_LIMIT, MAX_CURSOR, MAX_LIMIT, MAX_TABLE, PAGE_WINDOW, Paging, fingerprint, whole,
 };

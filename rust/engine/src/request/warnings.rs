@@ -9,8 +9,13 @@ pub struct Warnings(Vec<Warning>);
 impl Warnings {
     /// Adds a warning, unless it was given already.
     pub fn add(&mut self, code: &str, field: Option<&str>, message: impl Into<String>) {
-        let (code, field) = (code.to_owned(), field.map(str::to_owned));
-        let warning = Warning { code, field, message: message.into(), count: None };
+        self.add_of(1, code, field, message);
+    }
+
+    /// Adds a warning that stands for so many of its code.
+    pub(crate) fn add_of(&mut self, count: usize, code: &str, field: Option<&str>, message: impl Into<String>) {
+        let count = u64::try_from(count).ok().filter(|count| *count > 1);
+        let warning = Warning { count, ..Warning::new(code, field, message) };
         if !self.0.contains(&warning) {
             self.0.push(warning);
         }
@@ -18,12 +23,12 @@ impl Warnings {
 
     /// Adds a warning that says how many it is about.
     pub fn add_counted(&mut self, code: &str, message: impl Into<String>, count: u64) {
-        self.0.push(Warning { code: code.to_owned(), field: None, message: message.into(), count: Some(count) });
+        self.0.push(Warning { count: Some(count), ..Warning::new(code, None, message) });
     }
 
-    /// The warnings, in order.
+    /// The warnings in order, one entry per code.
     #[must_use]
     pub fn into_list(self) -> Vec<Warning> {
-        self.0
+        Warning::merged(self.0)
     }
 }

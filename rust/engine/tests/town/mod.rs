@@ -28,7 +28,7 @@ pub const CAROL: u8 = 0x33;
 /// A verified token, 6 decimals.
 pub const USDT: u8 = 0xdd;
 /// Calls itself USDT; no registry knows it.
-pub const FAKE: u8 = 0xee;
+pub const FAKE: u8 = 0xef;
 
 pub fn hash(number: u8) -> TxHash {
     TxHash::new([number; 32])

@@ -7,6 +7,9 @@ use super::Reason;
 /// The characters of Base58: letters and digits without `0`, `O`, `I` and `l`.
 pub(super) const ALPHABET: &str = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
+/// Bytes of an address without its checksum: a version and a hash.
+pub(super) const ADDRESS_LENGTH: usize = 21;
+
 /// Longest text that is decoded at all: decoding takes time with the square of the length.
 const LONGEST: usize = 128;
 

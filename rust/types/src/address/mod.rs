@@ -29,14 +29,14 @@ pub enum Address {
     Utxo(UtxoAddress),
 }
 
-/// Why a text is no address of a family.
+/// Why a text is not an address of a chain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no {family} address: {reason}", family = family.name())]
+#[error("{text:?} is not a valid {chain} address: {reason}; expected {form}", chain = chain.display_name(), form = form_of(chain.family()))]
 pub struct AddressError {
     /// The text given, cut when long.
     pub text: String,
-    /// The family whose form was expected.
-    pub family: Family,
+    /// The chain whose form was expected.
+    pub chain: Chain,
     /// What is wrong with it.
     pub reason: Reason,
 }
@@ -51,7 +51,7 @@ pub enum Reason {
     #[error("its length is wrong")]
     Length,
     /// A character that the form does not have.
-    #[error("it holds a character that the form does not have")]
+    #[error("it contains a character that such addresses do not have")]
     Alphabet,
     /// Upper and lower case in one Bech32 text, which BIP 173 forbids.
     #[error("it mixes upper and lower case")]
@@ -60,13 +60,13 @@ pub enum Reason {
     #[error("it holds more than a witness program")]
     Padding,
     /// A version or prefix that the chain does not have.
-    #[error("its version or prefix belongs to no address of this chain")]
+    #[error("its version or prefix is not one of this chain")]
     Version,
     /// An address of another network than the one expected.
     #[error("it belongs to another network")]
     NetworkMismatch,
     /// Nothing that looks like an address.
-    #[error("it has the form of no address of this chain")]
+    #[error("it does not have the form of one")]
     UnknownForm,
 }
 
@@ -177,7 +177,7 @@ impl Address {
     /// # Errors
     /// When the text has not that form.
     pub fn parse(chain: Chain, text: &str) -> Result<Self, AddressError> {
-        Self::parse_in_family(chain.family(), text)
+        Self::parse_on(chain, Network::Mainnet, text)
     }
 
     /// [`Address::parse`] for a network other than the main one.
@@ -185,21 +185,19 @@ impl Address {
     /// # Errors
     /// When the text has not the form of the chain, or belongs to another network.
     pub fn parse_on(chain: Chain, network: Network, text: &str) -> Result<Self, AddressError> {
-        match chain.family() {
-            Family::Utxo => {
-                utxo::parse(network, text).map(Self::Utxo).map_err(|reason| address_error(Family::Utxo, text, reason))
-            }
-            family @ (Family::Evm | Family::Tron) => Self::parse_in_family(family, text),
-        }
+        Self::parse_in_family(chain.family(), network, text).map_err(|reason| AddressError {
+            text: text.chars().take(128).collect(),
+            chain,
+            reason,
+        })
     }
 
-    pub(crate) fn parse_in_family(family: Family, text: &str) -> Result<Self, AddressError> {
+    pub(crate) fn parse_in_family(family: Family, network: Network, text: &str) -> Result<Self, Reason> {
         match family {
             Family::Evm => evm::parse(text).map(Self::Evm),
             Family::Tron => tron::parse(text).map(Self::Tron),
-            Family::Utxo => utxo::parse(Network::Mainnet, text).map(Self::Utxo),
+            Family::Utxo => utxo::parse(network, text).map(Self::Utxo),
         }
-        .map_err(|reason| address_error(family, text, reason))
     }
 
     /// The family the address belongs to.
@@ -256,8 +254,13 @@ impl Address {
     }
 }
 
-fn address_error(family: Family, text: &str, reason: Reason) -> AddressError {
-    AddressError { text: text.chars().take(128).collect(), family, reason }
+/// How addresses of a chain are written, for messages.
+const fn form_of(family: Family) -> &'static str {
+    match family {
+        Family::Evm => "0x and 40 hex digits",
+        Family::Tron => "34 characters of Base58Check (T...)",
+        Family::Utxo => "Base58Check (1..., 3...) or Bech32 (bc1...)",
+    }
 }
 
 impl fmt::Display for Address {

@@ -5,7 +5,7 @@ use super::{Reason, base58};
 const PREFIX: u8 = 0x41;
 /// The prefix byte of the first test network, whose addresses begin with `27`.
 const OLD_TESTNET_PREFIX: u8 = 0xa0;
-const KEY_LENGTH: usize = 21;
+const KEY_LENGTH: usize = base58::ADDRESS_LENGTH;
 /// With the prefix byte 0x41 the text always has this length.
 const TEXT_LENGTH: usize = 34;
 

@@ -117,7 +117,7 @@ const fn base58_versions(network: Network) -> (u8, u8) {
     }
 }
 
-const fn human_part(network: Network) -> &'static str {
+pub(super) const fn human_part(network: Network) -> &'static str {
     match network {
         Network::Mainnet => "bc",
         Network::Testnet | Network::Signet => "tb",
@@ -126,7 +126,7 @@ const fn human_part(network: Network) -> &'static str {
 }
 
 const HUMAN_PARTS: [&str; 3] = ["bc", "tb", "bcrt"];
-const KEY_LENGTH: usize = 21;
+const KEY_LENGTH: usize = base58::ADDRESS_LENGTH;
 
 /// The human-readable part, in lower case, of a text that has the outer form of a witness address on some network.
 pub(super) fn segwit_human_part(text: &str) -> Option<&'static str> {

@@ -214,22 +214,16 @@ pub(super) fn welcome(connection_id: &str, connections: usize) -> String {
 pub(super) fn subscribed(id: &str, subscription: &str, warnings: &[Warning]) -> String {
     let mut message = json!({"type": "subscribed", "id": id, "subscription": subscription});
     if !warnings.is_empty() {
-        message["warnings"] = json!(warnings);
+        message["warnings"] = json!(Warning::merged(warnings.iter().cloned()));
     }
     message.to_string()
 }
 
-/// What is said of names in a message that mean nothing: of the first few, since a message may hold thousands.
+/// What is said of names in a message that mean nothing.
 pub(super) fn unknown_fields(names: &[String]) -> impl Iterator<Item = Warning> {
-    const TOLD: usize = 10;
-    names.iter().take(TOLD).map(|name| {
+    names.iter().map(|name| {
         let field = shortened(name, LONGEST_ID);
-        Warning {
-            code: "unknown_field".to_owned(),
-            message: format!("there is no field {field:?} here: it had no effect"),
-            field: Some(field),
-            count: None,
-        }
+        Warning::new("unknown_field", Some(&field), format!("there is no field {field:?} here: it had no effect"))
     })
 }
 
@@ -276,9 +270,13 @@ mod tests {
         let Ok(Request::Subscribe { unknown, .. }) = Request::parse(text) else { panic!("it is a subscription") };
         assert_eq!(unknown, ["filter", "x"]);
         let many: Vec<String> = (0..1000).map(|number| format!("{number}{}", "y".repeat(1000))).collect();
-        let told: Vec<Warning> = unknown_fields(&many).collect();
-        assert_eq!(told.len(), 10);
-        assert!(told.iter().all(|warning| warning.code == "unknown_field" && warning.message.len() < 1000));
+        let told = subscribed("1", "sub_1", &unknown_fields(&many).collect::<Vec<_>>());
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(
+            (&told["warnings"][0]["code"], &told["warnings"][0]["count"]),
+            (&json!("unknown_field"), &json!(1000))
+        );
+        assert!(told["warnings"].as_array().unwrap().len() == 1 && told.to_string().len() < 1000);
     }
 
     #[test]

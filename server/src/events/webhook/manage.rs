@@ -249,12 +249,8 @@ pub(crate) async fn update(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
 /// Says that what is to be delivered has to wait.
 fn warn_of_waiting(call: &mut Call, endpoint: &Endpoint) {
     if endpoint.status != EndpointStatus::Active {
-        call.warn([Warning {
-            code: "not_active".to_owned(),
-            field: None,
-            message: format!("the webhook is {}: deliveries wait until it is active", endpoint.status.name()),
-            count: None,
-        }]);
+        let message = format!("the webhook is {}: deliveries wait until it is active", endpoint.status.name());
+        call.warn([Warning::new("not_active", None, message)]);
     }
 }
 

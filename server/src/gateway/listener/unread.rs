@@ -28,7 +28,8 @@ const ID: &[u8] = b"x-request-id";
 fn answer(problem: &Problem, date: &str) -> Vec<u8> {
     let request_id = request_id::new(now_ms());
     tracing::info!(request_id = request_id.as_str(), problem = problem.message, "a request could not be read");
-    let body = serde_json::to_string(&problem.envelope()).expect("an envelope of strings and numbers is JSON");
+    let body = problem.envelope().body_for(request_id.as_str());
+    let body = String::from_utf8_lossy(&body);
     format!(
         "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nx-request-id: {request_id}\r\n\
          x-credit-cost: 0\r\nx-content-type-options: nosniff\r\ncache-control: no-store\r\nconnection: close\r\n\
@@ -53,6 +54,7 @@ mod tests {
             assert!(head.contains(&format!("content-length: {}\r\ndate: now", body.len())), "{head}");
             let body: serde_json::Value = serde_json::from_str(body).unwrap();
             assert_eq!(body["error"]["details"]["reason"], "invalid_value");
+            assert!(head.contains(body["error"]["request_id"].as_str().unwrap()), "{head}");
         }
         let own = b"HTTP/1.1 400 Bad Request\r\nx-request-id: 1\r\ncontent-length: 0\r\n\r\n";
         for other in [bare("200 OK"), bare("404 Not Found"), own.to_vec(), b"HTTP/1.1 4".to_vec(), Vec::new()] {

@@ -4,6 +4,9 @@ use serde_json::{Map, Value, json};
 
 use crate::gateway::LONGEST_REPEAT_KEY;
 
+/// The id of the requests that examples answer.
+pub(in crate::routes) const REQUEST_ID: &str = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b";
+
 /// What every answer carries or may carry.
 const EVERY: [&str; 3] = ["X-Request-Id", "X-Correlation-Id", "X-Credit-Cost"];
 /// What an answer to a known key may carry besides.
@@ -44,6 +47,7 @@ pub(in crate::routes) fn correlation_id() -> Value {
 
 /// The headers of requests.
 pub(super) fn parameters() -> Value {
+    // A key has no example: the page would fill it in, and every second call from it would be a 409.
     json!({
         "IdempotencyKey": {
             "name": "Idempotency-Key", "in": "header", "required": false,
@@ -52,8 +56,7 @@ pub(super) fn parameters() -> Value {
             "schema": {
                 "type": "string", "minLength": 1, "maxLength": LONGEST_REPEAT_KEY,
                 "pattern": "^[!-~]([ -~]*[!-~])?$"
-            },
-            "example": "9b2f6c1e-3d0a-4e57-8d5b-0c4a1f7e6b21"
+            }
         },
         "CorrelationId": {
             "name": "X-Correlation-Id", "in": "header", "required": false,
@@ -76,9 +79,9 @@ pub(super) fn answers() -> Value {
         (
             "X-Request-Id",
             header(
-                "Id of the request, made by the server; the same as `meta.request_id`.",
+                "Id of the request, made by the server; the same as `meta.request_id`, and of an error as `error.request_id`.",
                 json!({"type": "string", "format": "uuid"}),
-                json!("019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b"),
+                json!(REQUEST_ID),
             ),
         ),
         (

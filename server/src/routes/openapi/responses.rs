@@ -80,7 +80,7 @@ pub(in crate::routes) fn failures(of: &Circumstances<'_>) -> Map<String, Value> 
 
 /// One error.
 pub(in crate::routes) fn failure(status: Status, description: &str, message: &str, reason: Option<&str>) -> Value {
-    let mut error = json!({"code": status.code(), "message": message});
+    let mut error = json!({"code": status.code(), "message": message, "request_id": headers::REQUEST_ID});
     if let Some(reason) = reason {
         error["details"] = json!({ "reason": reason });
     }
@@ -144,7 +144,7 @@ const FAILURES: &[(Status, &str, &str, Option<&str>)] = &[
         "Something in the request cannot be understood or met; `details` names it. `query_too_large` says that the query would \
          take more memory than one may: the message says how to ask for less. `invalid_value` with a `limit` and without a \
          `field` says that the address or the headers are too long.",
-        "blockchain: \"solana\" is not supported: expected one of bitcoin, bsc, ethereum, tron",
+        "blockchain: unknown chain \"solana\": use bitcoin (btc), bsc (bnb, binance-smart-chain), ethereum (eth, mainnet), tron (trx)",
         Some("unsupported_chain"),
     ),
     (Status::Unauthorized, "The key is missing, unknown, revoked or expired.", "the API key is not valid", None),

@@ -3,11 +3,11 @@
 use headwater_types::TimeWindow;
 use serde_json::{Value, json};
 
-use super::super::{address_autocomplete as autocomplete, address_resolve, token_holders};
+use super::super::{address_autocomplete as autocomplete, token_holders};
 use super::{chain, one_of, pattern};
 use crate::calendar::{HOURS, MAX_ZONE};
 use crate::events::{MOST_ADDRESSES, MOST_CONFIRMATIONS};
-use crate::request::{DEFAULT_LIMIT, MAX_CURSOR, MAX_ITEMS, MAX_LIMIT, MAX_SYMBOL, PAGE_WINDOW};
+use crate::request::{DEFAULT_LIMIT, MAX_CURSOR, MAX_ITEMS, MAX_LIMIT, MAX_QUERY, MAX_SYMBOL, PAGE_WINDOW, is_time};
 use crate::scope::MAX_CRITERIA;
 
 /// The forms of an address: hex on EVM chains, hex or Base58Check on TRON, Base58Check or segwit on Bitcoin. Checksums
@@ -38,10 +38,9 @@ pub(super) fn keywords(record: &str, field: &str) -> Option<Value> {
         (_, "output_asset") => json!({"maxLength": MAX_SYMBOL}),
         (_, "quote") => with(pattern("^[A-Za-z]{3}$"), "default", "USD"),
         (_, "filter_criterias") => json!({"maxItems": MAX_CRITERIA}),
-        (_, "min_value" | "max_value" | "amount") => decimal(),
-        (_, "min_amount_usd") => json!({"minimum": 0}),
+        (_, "min_value" | "max_value" | "amount" | "min_amount_usd") => decimal(),
         (_, "min_confirmations") => json!({"minimum": 0, "maximum": MOST_CONFIRMATIONS, "default": 1}),
-        (_, "start_time" | "end_time" | "start" | "end" | "at" | "from" | "to") => time(),
+        (_, field) if is_time(field) => time(),
         (_, "timezone") => json!({"minimum": HOURS.start(), "maximum": HOURS.end(), "default": 0}),
         (_, "tz") => with(pattern("^[A-Za-z0-9+_/-]*$"), "maxLength", MAX_ZONE),
         ("TokenHoldersRequest", "limit") => rows(token_holders::MAX_LIMIT, token_holders::DEFAULT_LIMIT),
@@ -54,11 +53,11 @@ pub(super) fn keywords(record: &str, field: &str) -> Option<Value> {
         ("ChainsRequest", "include") => json!({"items": one_of(&["tokens", "none"]), "default": ["tokens"]}),
         (_, "include") => json!({"items": one_of(&["logs", "input", "labels"])}),
         ("AddressAutocompleteRequest", "q") => json!({
-            "minLength": autocomplete::MIN_PREFIX, "maxLength": address_resolve::MAX_QUERY,
+            "minLength": autocomplete::MIN_PREFIX, "maxLength": MAX_QUERY,
             // Blanks around it do not count.
             "pattern": format!("^\\s*\\S[\\s\\S]{{{},}}\\S\\s*$", autocomplete::MIN_PREFIX - 2)
         }),
-        (_, "q") => json!({"minLength": 1, "maxLength": address_resolve::MAX_QUERY}),
+        (_, "q") => json!({"minLength": 1, "maxLength": MAX_QUERY}),
         (_, "direction") => json!({"default": "all"}),
         (_, "crossing") => json!({"default": "both"}),
         (_, "order") => json!({"default": "desc"}),

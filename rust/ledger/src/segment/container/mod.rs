@@ -207,7 +207,7 @@ impl Container {
             return Err(LedgerError::NewerFormat { path: self.file.clone(), found: header.format, known: FORMAT });
         }
         let name = text(&header.chain);
-        self.chain = name.parse().map_err(|_| self.corrupt(16, format!("unknown chain {name:?}")))?;
+        self.chain = Chain::from_name(name).ok_or_else(|| self.corrupt(16, format!("unknown chain {name:?}")))?;
         self.network = usize::try_from(header.network)
             .ok()
             .and_then(|code| NETWORKS.get(code).copied())

@@ -42,13 +42,15 @@ fn is_invisible(character: char) -> bool {
         || (character.is_control() && !character.is_whitespace())
 }
 
-/// What a URI holds, and the chain that it names. `None` when the text is no URI that is known here: a scheme of
-/// another coin is no Bitcoin address in disguise.
+/// What a URI holds, and the chain that it names: BIP 21, EIP-681, EIP-3770, CAIP-10 or a link to an explorer. `None`
+/// when the text is not a URI that is known here: an address behind the scheme of another coin is not a Bitcoin address.
 fn strip_uri(text: &str) -> Option<(&str, Option<Chain>)> {
+    if let Some(found) = strip_link(text) {
+        return Some(found);
+    }
     let (scheme, rest) = text.split_once(':')?;
     let scheme = scheme.to_ascii_lowercase();
     match scheme.as_str() {
-        "http" | "https" => Some((longest_segment(rest.strip_prefix("//")?)?, None)),
         "iban" => Some((body(rest), Some(Chain::ETHEREUM))),
         "eip155" | "bip122" => caip10(&scheme, rest),
         "tron" if rest.contains(':') => caip10(&scheme, rest),
@@ -57,6 +59,48 @@ fn strip_uri(text: &str) -> Option<(&str, Option<Chain>)> {
             Some((body(rest), eip681_chain(rest).or(Some(chain))))
         }
     }
+}
+
+/// Explorers of one chain, by host.
+const EXPLORERS: &[(&str, Chain)] = &[
+    ("etherscan.io", Chain::ETHEREUM),
+    ("ethplorer.io", Chain::ETHEREUM),
+    ("eth.blockscout.com", Chain::ETHEREUM),
+    ("etherchain.org", Chain::ETHEREUM),
+    ("bscscan.com", Chain::BSC),
+    ("tronscan.org", Chain::TRON),
+    ("tronscan.io", Chain::TRON),
+    ("mempool.space", Chain::BITCOIN),
+    ("blockstream.info", Chain::BITCOIN),
+    ("blockexplorer.com", Chain::BITCOIN),
+    ("blockchain.info", Chain::BITCOIN),
+    ("btcscan.org", Chain::BITCOIN),
+];
+/// Explorers of several chains, which name one in the path: `blockchair.com/bitcoin/address/...`.
+const EXPLORERS_OF_MANY: &[&str] =
+    &["blockchair.com", "blockchain.com", "live.blockcypher.com", "oklink.com", "tokenview.io", "blockscan.com"];
+/// What may stand before the host of an explorer without leading to another network, as `sepolia.` would.
+const SAME_SITE: &[&str] = &["www.", "cn.", "m."];
+
+/// The longest part of a link behind its host, which is the address or hash, and the chain of the explorer. A link to a
+/// known explorer may lack its `https://`.
+fn strip_link(text: &str) -> Option<(&str, Option<Chain>)> {
+    let (is_link, rest) = match text.split_once("://") {
+        Some((scheme, rest)) => (["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)), rest),
+        None => (false, text),
+    };
+    let (host, path) = rest.split_once('/')?;
+    let host = host.to_ascii_lowercase();
+    let host = SAME_SITE.iter().find_map(|before| host.strip_prefix(before)).unwrap_or(&host);
+    let parts = || path.split(['/', '#', '?', '&', '=']).filter(|part| !part.is_empty());
+    let of_one = EXPLORERS.iter().find(|(known, _)| *known == host).map(|(_, chain)| *chain);
+    let is_of_many = EXPLORERS_OF_MANY.contains(&host);
+    if !is_link && of_one.is_none() && !is_of_many {
+        return None;
+    }
+    let of_path = || parts().find_map(|part| part.parse().ok());
+    let chain = of_one.or_else(|| is_of_many.then(of_path).flatten());
+    Some((parts().max_by_key(|part| part.len())?, chain))
 }
 
 /// CAIP-10: namespace, reference of the chain, address.
@@ -76,10 +120,4 @@ fn eip681_chain(rest: &str) -> Option<Chain> {
     let (_, id) = rest.split_once('@')?;
     let id = id.split(['?', '/', '#']).next()?;
     Chain::from_caip2(&format!("eip155:{id}"))
-}
-
-/// The longest part of a link behind its host: no explorer has a longer one than the address.
-fn longest_segment(link: &str) -> Option<&str> {
-    let (_, path) = link.split_once('/')?;
-    path.split(['/', '#', '?', '&', '=']).filter(|part| !part.is_empty()).max_by_key(|part| part.len())
 }

@@ -108,8 +108,8 @@ pub enum Kind {
 /// Judges a text.
 ///
 /// `chain` restricts to one chain; only with it are 20 bytes of hex turned into a TRON address, or a TRON address into
-/// EVM hex. `network` is the one whose Bitcoin addresses are valid. Takes time linear in the text, and about two
-/// milliseconds for the guesses where the checksum fails.
+/// EVM hex. `network` is the one whose Bitcoin addresses are valid. Takes time linear in the text, and about three
+/// milliseconds for the guesses where the checksum fails; [`judge`] leaves these out.
 ///
 /// ```
 /// use headwater_types::Network;
@@ -121,13 +121,40 @@ pub enum Kind {
 #[must_use]
 pub fn inspect(query: &str, chain: Option<Chain>, network: Network) -> Inspection {
     let cleaned = clean::clean(query);
-    if let Some(digits) = hash_digits(&cleaned.text) {
-        return transaction(query, digits, chain, &cleaned);
-    }
     let readings = readings(&cleaned, chain, network);
+    let mut seen = judged(query, chain, network, &cleaned, &readings);
+    if seen.kind != Kind::TxHash && (!seen.valid || seen.checksum == Checksum::Failed) {
+        seen.candidates = guess::with_checksum(&readings, &cleaned.text, chain.or(cleaned.chain));
+        seen.candidates.truncate(MOST_CANDIDATES);
+        // Among random texts one in a million is a changed character away from a checksum that holds.
+        if !seen.candidates.is_empty() {
+            seen.kind = Kind::Address;
+        }
+    }
+    seen
+}
+
+/// The same as [`inspect`] without `candidates`.
+#[must_use]
+pub fn judge(query: &str, chain: Option<Chain>, network: Network) -> Inspection {
+    let cleaned = clean::clean(query);
+    let readings = readings(&cleaned, chain, network);
+    judged(query, chain, network, &cleaned, &readings)
+}
+
+fn judged(
+    query: &str,
+    chain: Option<Chain>,
+    network: Network,
+    cleaned: &clean::Cleaned,
+    readings: &[Reading],
+) -> Inspection {
+    if let Some(digits) = hash_digits(&cleaned.text) {
+        return transaction(query, digits, chain, cleaned);
+    }
     match readings.iter().find_map(|reading| Some((reading, reading.outcome.ok()?))) {
-        Some((reading, address)) => found(query, chain, &cleaned, reading, address),
-        None => not_found(query, chain, network, &cleaned, &readings),
+        Some((reading, address)) => found(query, chain, cleaned, reading, address),
+        None => not_found(query, chain, network, readings),
     }
 }
 
@@ -143,11 +170,6 @@ fn found(
     let corrected = address.to_string() != query;
     let mut corrections = cleaned.corrections.clone();
     corrections.extend(&reading.corrections);
-    let mut candidates = match reading.checksum {
-        Checksum::Failed => guess::with_checksum(reading, &cleaned.text, chain),
-        Checksum::Ok | Checksum::None => Vec::new(),
-    };
-    candidates.truncate(MOST_CANDIDATES);
     Inspection {
         valid: true,
         chain,
@@ -158,37 +180,27 @@ fn found(
         checksum: reading.checksum,
         kind: Kind::Address,
         chains,
-        candidates,
         reason: None,
         ..unknown(query)
     }
 }
 
-fn not_found(
-    query: &str,
-    chain: Option<Chain>,
-    network: Network,
-    cleaned: &clean::Cleaned,
-    readings: &[Reading],
-) -> Inspection {
+fn not_found(query: &str, chain: Option<Chain>, network: Network, readings: &[Reading]) -> Inspection {
     let told = readings.iter().find_map(|reading| match reading.outcome {
         Err(Reason::UnknownForm) | Ok(_) => None,
         Err(reason) => Some((reading, reason)),
     });
     let Some((reading, reason)) = told else {
         let elsewhere = match chain {
-            Some(_) => inspect(query, None, network).chains,
+            Some(_) => judge(query, None, network).chains,
             None => Vec::new(),
         };
         return Inspection { chains: elsewhere, ..unknown(query) };
     };
-    let mut candidates = guess::with_checksum(reading, &cleaned.text, chain.or(cleaned.chain));
-    candidates.truncate(MOST_CANDIDATES);
     Inspection {
         format: reading.format,
         checksum: reading.checksum,
         kind: Kind::Address,
-        candidates,
         reason: Some(reason),
         ..unknown(query)
     }

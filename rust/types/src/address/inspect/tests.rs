@@ -88,6 +88,42 @@ fn every_correction_is_made_and_said() {
 }
 
 #[test]
+fn uri_prefix_or_explorer_link_selects_the_chain() {
+    let bytes = "5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060";
+    for (query, chain, expected) in [
+        (format!("eth:{EIP55}"), Chain::ETHEREUM, LOWER),
+        (format!("bnb:{EIP55}"), Chain::BSC, LOWER),
+        (format!("BSC:{LOWER}"), Chain::BSC, LOWER),
+        (format!("trx:{TRON}"), Chain::TRON, TRON),
+        (format!("btc:{SEGWIT}"), Chain::BITCOIN, SEGWIT),
+        (format!("tron:0x2b6653dc:{TRON}"), Chain::TRON, TRON),
+        (format!("https://etherscan.io/address/{EIP55}#tokentxns"), Chain::ETHEREUM, LOWER),
+        (format!("https://bscscan.com/address/{EIP55}"), Chain::BSC, LOWER),
+        (format!("https://WWW.BscScan.com/token/{LOWER}"), Chain::BSC, LOWER),
+        (format!("bscscan.com/address/{LOWER}"), Chain::BSC, LOWER),
+        (format!("https://tronscan.org/#/address/{TRON}"), Chain::TRON, TRON),
+        (format!("https://tronscan.io/#/contract/{TRON}/code"), Chain::TRON, TRON),
+        (format!("https://blockchair.com/ethereum/address/{LOWER}"), Chain::ETHEREUM, LOWER),
+        (format!("https://blockchair.com/de/bnb/address/{LOWER}?from=x"), Chain::BSC, LOWER),
+        (format!("https://blockchair.com/bitcoin/address/{LEGACY}"), Chain::BITCOIN, LEGACY),
+        (format!("https://www.blockchain.com/explorer/addresses/btc/{LEGACY}"), Chain::BITCOIN, LEGACY),
+        (format!("https://www.blockchain.com/eth/address/{LOWER}"), Chain::ETHEREUM, LOWER),
+        (format!("https://mempool.space/address/{SEGWIT}"), Chain::BITCOIN, SEGWIT),
+        (format!("https://blockstream.info/address/{SEGWIT}"), Chain::BITCOIN, SEGWIT),
+        (format!("https://live.blockcypher.com/btc/address/{LEGACY}/"), Chain::BITCOIN, LEGACY),
+        (format!("https://explorer.example/bsc/address/{LOWER}"), Chain::ETHEREUM, LOWER),
+    ] {
+        let seen = free(&query);
+        assert_eq!((seen.chain, address(&seen).as_str()), (Some(chain), expected), "{query}");
+        assert!(seen.corrections.contains(&Correction::UriStripped), "{query}");
+    }
+    assert_eq!(free(&format!("https://bscscan.com/tx/0x{bytes}")).chains, [Chain::BSC]);
+    assert_eq!(free(&format!("https://tronscan.org/#/transaction/{bytes}")).chains, [Chain::TRON]);
+    assert!(!free(&format!("https://mempool.space/address/{LOWER}")).valid, "a link that contradicts its address");
+    assert_eq!(on(Chain::ETHEREUM, &format!("bnb:{LOWER}")).chain, Some(Chain::ETHEREUM), "the field stands first");
+}
+
+#[test]
 fn twenty_bytes_become_a_tron_address_only_when_tron_is_asked() {
     assert_eq!(free(TRON_EVM).chains, [Chain::ETHEREUM, Chain::BSC]);
     let seen = on(Chain::TRON, TRON_EVM);
@@ -128,6 +164,38 @@ fn a_changed_character_is_guessed_and_never_applied() {
     }
     assert_eq!(free("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb").checksum, Checksum::Failed);
     assert!(free("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaeg").candidates.is_empty(), "nothing decides among sixteen");
+}
+
+#[test]
+fn changed_character_at_any_place_is_guessed() {
+    let taproot = "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0";
+    let script = "3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy";
+    for meant in [LEGACY, "1111111111111111111114oLvT2", script, TRON, SEGWIT, taproot] {
+        for place in 0..meant.len() {
+            for character in ["1", "2", "3", "T", "z", "Z", "q", "l", "0", "o", "O", "b", "-"] {
+                let mistyped = format!("{}{character}{}", &meant[..place], &meant[place + 1..]);
+                // Another case alone is repaired where the notation has one.
+                if mistyped.eq_ignore_ascii_case(meant) {
+                    continue;
+                }
+                let seen = free(&mistyped);
+                assert!(!seen.valid && seen.kind == Kind::Address, "{mistyped}");
+                let found = seen.candidates.iter().any(|guess| guess.address.to_string() == meant && guess.edits == 1);
+                assert!(found, "{meant} is not among the guesses for {mistyped}");
+            }
+        }
+    }
+}
+
+#[test]
+fn mistyped_hex_prefix_is_guessed() {
+    for mistyped in [EIP55.replace("0x", "Ox"), EIP55.replace("0x", "0z"), EIP55.replace("0x", "00")] {
+        let seen = free(&mistyped);
+        assert!(seen.candidates.iter().any(|guess| guess.address.to_string() == LOWER), "{mistyped}");
+    }
+    let lower = LOWER.replace("0x", "ox");
+    assert!(free(&lower).candidates.is_empty(), "nothing says that it is right");
+    assert_eq!(neighbours(&lower, None, Network::Mainnet).len(), 1, "unless it was seen");
 }
 
 #[test]

@@ -119,9 +119,15 @@ pub enum TargetError {
     /// A port that is not taken.
     #[error("the URL names the port {0}, which is not taken: use 443 or 80")]
     Port(u16),
-    /// An address that is not on the public internet, or a name of this machine.
+    /// An address that is not on the public internet.
     #[error("the host {0:?} of the URL is not on the public internet")]
     NotPublic(String),
+    /// A name that only private networks and clouds resolve.
+    #[error(
+        "the host {0:?} of the URL is a name of a private network or of cloud metadata: give a public host name, or set \
+         webhooks.allow_private_targets for local use"
+    )]
+    PrivateName(String),
     /// A path that HTTP cannot send.
     #[error("the path of the URL cannot be sent: percent-encode what is no letter, digit or mark of URLs")]
     Path,
@@ -209,8 +215,23 @@ fn read_host(text: &str, policy: Policy) -> Result<Host, TargetError> {
     if name.len() > 253 || !name.split('.').all(label) {
         return Err(none());
     }
-    let local = !name.contains('.') || name.ends_with(".localhost");
-    if local && policy.scope == Scope::Public { Err(not_public()) } else { Ok(Host::Name(name)) }
+    if policy.scope == Scope::Public && is_private(&name) {
+        return Err(TargetError::PrivateName(text.to_owned()));
+    }
+    Ok(Host::Name(name))
+}
+
+/// Domains of private networks: of this machine (RFC 6761), multicast DNS (RFC 6762), home networks (RFC 8375), and the one
+/// that ICANN reserved for private use, under which clouds also name their metadata service.
+const PRIVATE_DOMAINS: [&str; 4] = ["localhost", "local", "home.arpa", "internal"];
+/// Names of cloud metadata services outside of these domains; `metadata` and `instance-data` have no dot.
+const METADATA: [&str; 4] =
+    ["metadata.goog", "metadata.tencentyun.com", "metadata.platformequinix.com", "metadata.packet.net"];
+
+/// Whether a name, in small letters, belongs to no host of the public internet.
+fn is_private(name: &str) -> bool {
+    let is_in = |domain: &&str| name.strip_suffix(*domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    !name.contains('.') || PRIVATE_DOMAINS.iter().any(is_in) || METADATA.contains(&name)
 }
 
 /// Whether a host is meant as a number: then it is an address or nothing (WHATWG URL, "ends in a number"; stricter here,
@@ -325,11 +346,40 @@ mod tests {
             ("https://exämple.com/", TargetError::Character('ä')),
             ("https://example.com/\r\nX: y", TargetError::Character('\r')),
             ("https://127.0.0.1/", TargetError::NotPublic("127.0.0.1".to_owned())),
-            ("https://localhost/", TargetError::NotPublic("localhost".to_owned())),
-            ("https://a.localhost/", TargetError::NotPublic("a.localhost".to_owned())),
-            ("https://intranet/", TargetError::NotPublic("intranet".to_owned())),
+            ("https://localhost/", TargetError::PrivateName("localhost".to_owned())),
+            ("https://a.localhost/", TargetError::PrivateName("a.localhost".to_owned())),
+            ("https://intranet/", TargetError::PrivateName("intranet".to_owned())),
         ] {
             assert_eq!(public(url).unwrap_err(), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn target_on_a_private_name_is_refused() {
+        for host in [
+            "metadata.google.internal",
+            "METADATA.GOOGLE.INTERNAL.",
+            "metadata.azure.internal",
+            "instance-data.ec2.internal",
+            "metadata",
+            "instance-data",
+            "metadata.goog",
+            "api.internal",
+            "internal",
+            "printer.local",
+            "x.localhost",
+            "router.home.arpa",
+            "home.arpa",
+        ] {
+            let url = format!("https://{host}/latest");
+            assert_eq!(public(&url), Err(TargetError::PrivateName(host.to_owned())));
+            assert!(Target::parse(&url, Policy::LOCAL).is_ok(), "{host}");
+        }
+        for host in ["169.254.169.254", "100.100.100.200", "[fd00:ec2::254]"] {
+            assert_eq!(public(&format!("https://{host}/")), Err(TargetError::NotPublic(host.to_owned())));
+        }
+        for host in ["internal.example.com", "mylocal.com", "notinternal.net", "local.dev", "thehome.arpa.example"] {
+            assert!(public(&format!("https://{host}/")).is_ok(), "{host}");
         }
     }
 
