@@ -63,7 +63,7 @@ fn evm(text: &str) -> Option<Address> {
 }
 
 #[test]
-fn corpus_web_exports_of_transactions_are_read_in_all_their_headers() {
+fn corpus_web_export_transactions_of_all_headers_are_read() {
     for (name, chain) in [
         ("01-etherscan-web-normal", "ethereum"),
         ("01-etherscan-web-normal-old", "ethereum"),
@@ -93,7 +93,7 @@ fn corpus_web_exports_of_transactions_are_read_in_all_their_headers() {
 }
 
 #[test]
-fn corpus_web_exports_of_internal_transactions_and_withdrawals_count() {
+fn corpus_web_export_internal_and_withdrawals_count() {
     let (report, facts) = read("03-etherscan-web-internal");
     assert_eq!(report.files[0].format, "etherscan-web");
     let [moved] = &facts[0].movements[..] else { panic!("one movement: {facts:?}") };
@@ -149,7 +149,7 @@ fn corpus_the_exchange_of_tron_is_counted_or_warned_of() {
 }
 
 #[test]
-fn corpus_prices_without_a_number_and_behind_an_address_are_read() {
+fn corpus_prices_null_and_web_address_lines_are_skipped() {
     let yahoo = list_prices(&case("19-price-yahoo/ETH-USD.csv"), None).unwrap();
     let told: Vec<_> = yahoo.entries.iter().map(|price| (&*price.symbol, price.time.secs(), price.usd)).collect();
     // 2022-02-12T23:59:59Z
@@ -161,7 +161,7 @@ fn corpus_prices_without_a_number_and_behind_an_address_are_read() {
 }
 
 #[test]
-fn corpus_web_exports_of_other_chains_and_unknown_decimals_are_refused() {
+fn corpus_web_export_other_chain_or_decimals_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("export-0xfcd6ead947919522be8a36b92968e1a354f31e9f.csv");
     let refused = |content: &str| -> IngestError {

@@ -102,9 +102,20 @@ fn day(text: &str) -> Option<i64> {
     Some(years + months + day - 1 - EPOCH_DAYS)
 }
 
+/// Whether a cell tells a time of day beside its date.
+pub(super) fn has_time_of_day(text: &str) -> bool {
+    epoch(text.trim()).is_none() && matches!(told(text), Some(Told::Second(_)))
+}
+
 /// Seconds since midnight in UTC, which a zone may lead out of the day.
 fn time_of_day(text: &str) -> Option<i64> {
     let text = text.trim();
+    let half = |word: &str| text.strip_suffix(word).map(|clock| clock.trim_end_matches([' ', '-']));
+    if let Some((clock, noon)) = half("AM").map(|clock| (clock, 0)).or_else(|| Some((half("PM")?, 12))) {
+        let (hours, rest) = clock.split_once(':').unwrap_or((clock, "00"));
+        let hours = plain_number::<i64>(hours).filter(|hours| (1..=12).contains(hours))? % 12 + noon;
+        return time_of_day(&format!("{hours}:{rest}"));
+    }
     let named = ["UTC", "GMT", "Z", "z"].iter().find_map(|zone| text.strip_suffix(zone));
     let (clock, offset) = match (named, text.split_once(['+', '-'])) {
         (Some(clock), _) => (clock.trim_end(), 0),
@@ -181,6 +192,9 @@ mod tests {
             ("2022-02-04 05:30:00+05:30", START),
             ("2022-02-04 00:00", START),
             ("2022-02-04T13:45:07", START + 49_507),
+            ("2022-02-04 12-AM", START),
+            ("2022-02-04 01-PM", START + 46_800),
+            ("2022-02-04 12:30 PM", START + 45_000),
         ] {
             assert_eq!(told(text), Some(Told::Second(expected)), "{text}");
         }
@@ -207,6 +221,8 @@ mod tests {
             "99999999999999999999999",
             "2022-02-04 1",
             "2022-02-04 00:00:00:00",
+            "2022-02-04 13-PM",
+            "2022-02-04 PM",
             "04.02.2022",
             "2022/02/04",
         ] {

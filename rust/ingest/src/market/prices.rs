@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use headwater_ledger::market::PricePoint;
 use headwater_types::Timestamp;
 
-use super::clock::{INSTANT, end_of_day, told};
+use super::clock::{INSTANT, end_of_day, has_time_of_day, told};
 use super::{Listed, number};
 use crate::error::FieldError;
 use crate::source::{Content, Probe, Row, each_row};
@@ -204,7 +204,7 @@ fn layout(probe: &Probe) -> Option<Layout> {
         return Some(Layout { symbol, time, price, volumes, period });
     }
     let time = find(&["date"])?;
-    let has_time_of_day = probe.first(&time).is_some_and(|text| text.contains(':'));
+    let has_time_of_day = probe.first(&time).is_some_and(has_time_of_day);
     let period = if has_time_of_day { Period::Candle { alone_secs: DAY_SECS } } else { Period::Day };
     Some(Layout { symbol, time, price, volumes, period })
 }

@@ -192,7 +192,7 @@ fn the_info_of_one_transaction_tells_no_place_of_its_logs() {
 }
 
 #[test]
-fn allocations_of_the_first_block_have_no_sender_and_debts_are_left_out() {
+fn first_block_allocations_have_no_sender() {
     const NOBODY: &str = "3078303030303030303030303030303030303030303030";
     let allocation = |last, amount: &str, owner: &str| {
         let value = format!(r#"{{{amount}{owner}"to_address":"{OTHER}"}}"#);
