@@ -39,7 +39,7 @@ const OTHER_SYMBOLS: [(Chain, &str, &str); 6] = [
 ];
 
 fn agrees(core: &TokenListing, symbol: &str) -> bool {
-    let excused = OTHER_SYMBOLS.iter().any(|other| *other == (core.chain, core.symbol.as_str(), symbol));
+    let excused = OTHER_SYMBOLS.contains(&(core.chain, core.symbol.as_str(), symbol));
     core.symbol.eq_ignore_ascii_case(symbol) || excused
 }
 

@@ -131,10 +131,8 @@ impl Unverified {
     pub fn new(pairs: &UnverifiedPairs, shown: &[(usize, Group)]) -> Self {
         let count = |length: usize| u64::try_from(length).expect("a count fits");
         let mut hidden: FxHashSet<usize> = pairs.iter().map(|(other, _)| *other).collect();
-        if !hidden.is_empty() {
-            for (other, _) in shown {
-                hidden.remove(other);
-            }
+        for (other, _) in shown {
+            hidden.remove(other);
         }
         Self { counterparties: count(hidden.len()), pairs: count(pairs.len()) }
     }

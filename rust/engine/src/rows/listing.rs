@@ -145,8 +145,8 @@ impl Listing {
         });
         let pagination = self.paging.info(next, total_pages, ledger.generation(), as_of_block);
         let book = walk.book;
-        let (listing, _held) = (self, held);
-        Ok(Page { listing, ledger, book, valuer, flows, _held, pagination, excluded, hidden, total, as_of_block })
+        let listing = self;
+        Ok(Page { listing, ledger, book, valuer, flows, _held: held, pagination, excluded, hidden, total, as_of_block })
     }
 
     fn scan(&self) -> Scan {
