@@ -136,8 +136,7 @@ impl EdgeRanking {
         (key, cancel): (impl Fn(&EdgeFlows) -> i128, &Cancel),
     ) -> Result<Option<Self>, Error> {
         let held = cancel.holding(COUNTERPARTIES);
-        let mut ranking =
-            Self { entries: Vec::new(), senders: 0, receivers: 0, unverified: 0, is_priced: false, held };
+        let mut ranking = Self { entries: Vec::new(), senders: 0, receivers: 0, unverified: 0, is_priced: false, held };
         let (mut seen, mut stopped) = (0, Ok(()));
         let visited = ledger.visit_edges(account, EdgeOrder::Total, cancel, &mut |counterparty, flows| {
             if seen % CANCEL_EVERY == 0 {

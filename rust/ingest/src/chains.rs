@@ -34,8 +34,29 @@ const HELD: &[(&str, Chain)] = &[
 
 /// Words that name chains whose files look like those of a chain that is held.
 const FOREIGN: &[&str] = &[
-    "arbitrum", "avalanche", "avax", "bsctestnet", "celo", "cronos", "fantom", "gnosis", "goerli", "holesky", "kovan", "linea",
-    "litecoin", "matic", "moonbeam", "moonriver", "optimism", "polygon", "rinkeby", "ropsten", "sepolia", "shasta", "xdai",
+    "arbitrum",
+    "avalanche",
+    "avax",
+    "bsctestnet",
+    "celo",
+    "cronos",
+    "fantom",
+    "gnosis",
+    "goerli",
+    "holesky",
+    "kovan",
+    "linea",
+    "litecoin",
+    "matic",
+    "moonbeam",
+    "moonriver",
+    "optimism",
+    "polygon",
+    "rinkeby",
+    "ropsten",
+    "sepolia",
+    "shasta",
+    "xdai",
     "zksync",
 ];
 

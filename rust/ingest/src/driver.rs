@@ -292,9 +292,7 @@ fn end(outcome: Result<(), IngestError>, sink: &mut Sink<'_>) -> Result<(), Inge
             | IngestError::TooLarge { .. }
             | IngestError::Container { .. }
             | IngestError::MissingColumn { .. }),
-        ) if sink.options().on_error == OnError::Skip => {
-            sink.end_file(Some(error.to_string()))
-        }
+        ) if sink.options().on_error == OnError::Skip => sink.end_file(Some(error.to_string())),
         Err(error) => Err(error),
     }
 }

@@ -128,7 +128,8 @@ impl Target for Writer {
         let ledger = self.snapshot();
         let ranges = ledger.coverage().get(&chain).and_then(|coverage| coverage.ranges.get(&CoverageTable::Blocks));
         let ranges = ranges.map_or(&[][..], Vec::as_slice);
-        let is_stated = ranges.get(ranges.partition_point(|(_, last)| *last < block)).is_some_and(|(first, _)| *first <= block);
+        let is_stated =
+            ranges.get(ranges.partition_point(|(_, last)| *last < block)).is_some_and(|(first, _)| *first <= block);
         if !is_stated {
             return Ok(None);
         }

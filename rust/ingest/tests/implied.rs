@@ -12,8 +12,7 @@ use headwater_types::{Address, Amount, Chain, TxHash};
 const A: &str = "0x00000000000000000000000000000000000000aa";
 const B: &str = "0x00000000000000000000000000000000000000bb";
 const C: &str = "0x00000000000000000000000000000000000000cc";
-const TRACES: &str =
-    "block_number,transaction_hash,transaction_index,from_address,to_address,value,trace_type,call_type,trace_address,error,status";
+const TRACES: &str = "block_number,transaction_hash,transaction_index,from_address,to_address,value,trace_type,call_type,trace_address,error,status";
 const TRANSFERS: &str = "token_address,from_address,to_address,value,transaction_hash,log_index,block_number";
 const CONTRACTS: &str = "address,bytecode,function_sighashes,is_erc20,is_erc721,block_number";
 
@@ -90,7 +89,8 @@ fn self_destruct_to_itself_burns_before_cancun_or_when_new() {
 
 #[test]
 fn transfers_of_erc721_contracts_move_no_amount() {
-    let transfers = ("a_transfers.csv", format!("{TRANSFERS}\n{C},{A},{B},4711,{},0,5\n{B},{A},{C},7,{},1,5\n", hash(1), hash(1)));
+    let transfers =
+        ("a_transfers.csv", format!("{TRANSFERS}\n{C},{A},{B},4711,{},0,5\n{B},{A},{C},7,{},1,5\n", hash(1), hash(1)));
     let contracts = ("contracts.csv", format!("{CONTRACTS}\n{C},0x,,False,True,5\n{B},0x,,True,False,5\n"));
     let (report, batches) = read_as(&[block(5, 1_600_000_000), transfers.clone(), contracts.clone()], None);
     let movements = &batches[0].transactions[0].movements;
@@ -117,22 +117,28 @@ fn transfers_of_erc721_contracts_move_no_amount() {
     let ledger = headwater_ledger::read::Generations::current(&store).unwrap();
     assert!(ledger.token_facts(Chain::ETHEREUM, &address(C)).unwrap().unwrap().is_non_fungible);
     let holder = ledger.account(Chain::ETHEREUM, &address(B)).unwrap().unwrap();
-    let held: Vec<_> = ledger.holdings(&holder).unwrap().into_iter().map(|holding| holding.asset.contract().copied()).collect();
+    let held: Vec<_> =
+        ledger.holdings(&holder).unwrap().into_iter().map(|holding| holding.asset.contract().copied()).collect();
     assert!(!held.contains(&Some(address(C))), "{held:?}");
     let (reports, _) = load("last", &[&[&blocks, &transfers], &[&contracts]]);
     let warnings = &reports[1].files[0].warnings;
-    assert!(warnings.iter().any(|warning| warning.contains("is ERC-721") && warning.contains("build the store anew")), "{warnings:?}");
+    assert!(
+        warnings.iter().any(|warning| warning.contains("is ERC-721") && warning.contains("build the store anew")),
+        "{warnings:?}"
+    );
 }
 
 #[test]
 fn created_contract_is_told_by_sender_and_nonce() {
-    let header = "hash,nonce,block_number,transaction_index,from_address,to_address,value,gas,gas_price,input,block_timestamp";
+    let header =
+        "hash,nonce,block_number,transaction_index,from_address,to_address,value,gas,gas_price,input,block_timestamp";
     let sender = "0x6ac7ea33f8831ea9dcc53393aaa88b25a785dbf0";
     let row = format!("{header}\n{},1,5,0,{sender},,9,21000,1,0x,1600000000\n", hash(1));
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &[("transactions.csv", row)]);
     let mut writer = Writer::open_or_create(folder.path().join("store")).unwrap();
-    ingest(&[folder.path().join("transactions.csv")], &Options::default(), &mut writer, &Silent, &Cancel::new()).unwrap();
+    ingest(&[folder.path().join("transactions.csv")], &Options::default(), &mut writer, &Silent, &Cancel::new())
+        .unwrap();
     let ledger = writer.snapshot();
     let created = address("0x343c43a37d37dff08ae8c4a11544c718abb4fcf8");
     let account = ledger.account(Chain::ETHEREUM, &created).unwrap().expect("the contract received the value");

@@ -98,9 +98,9 @@ fn receipts(number: u64, told: Told) -> Vec<File> {
     let text = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
     let json = |number: Option<u64>| number.map_or("null".to_owned(), |number| number.to_string());
     let (gas, price) = (told.blobs.map(|blobs| blobs.0), told.blobs.map(|blobs| blobs.1));
-    let node = told.blobs.map_or(String::new(), |(gas, price)| {
-        format!(r#","blobGasUsed":"0x{gas:x}","blobGasPrice":"0x{price:x}""#)
-    });
+    let node = told
+        .blobs
+        .map_or(String::new(), |(gas, price)| format!(r#","blobGasUsed":"0x{gas:x}","blobGasPrice":"0x{price:x}""#));
     let row = |time: &str| {
         format!(
             r#""hash":"{tx}","nonce":1,"transaction_index":0,"from_address":"{A}","to_address":"{B}","value":"0","gas":21000,"gas_price":10,"input":"0x","block_timestamp":{time},"block_number":{number},"block_hash":"{of}","transaction_type":{kind},"receipt_gas_used":21000,"receipt_effective_gas_price":10,"receipt_status":{success},"receipt_blob_gas_used":{},"receipt_blob_gas_price":{}"#,

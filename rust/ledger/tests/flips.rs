@@ -71,7 +71,13 @@ fn create(root: &Path) {
         chain.token_transfer(3, block % 11, block % 7 + 20, block).fee(3).internal(block % 11, 2, 5)
     });
     let mut small = small.batch();
-    let facts = |contract| TokenFacts { contract, symbol: Some("T".into()), name: None, decimals: Some(6), is_non_fungible: false };
+    let facts = |contract| TokenFacts {
+        contract,
+        symbol: Some("T".into()),
+        name: None,
+        decimals: Some(6),
+        is_non_fungible: false,
+    };
     small.tokens = (1..4).map(|number| facts(contract(number))).collect();
     small.contracts = vec![address(CHAIN, 20)];
     let claim = |number| Claim::Account { address: address(CHAIN, number), table: CoverageTable::Transactions };

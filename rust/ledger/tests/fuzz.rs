@@ -50,7 +50,13 @@ fn create(root: &Path) {
         );
     }
     let mut batch = chain.internal(1, 2, 5).batch();
-    batch.tokens = vec![TokenFacts { contract: contract(1), symbol: Some("T".into()), name: None, decimals: Some(6), is_non_fungible: false }];
+    batch.tokens = vec![TokenFacts {
+        contract: contract(1),
+        symbol: Some("T".into()),
+        name: None,
+        decimals: Some(6),
+        is_non_fungible: false,
+    }];
     batch.contracts = vec![address(CHAIN, 9)];
     batch.claims = vec![Claim::Account { address: address(CHAIN, 1), table: CoverageTable::Transactions }];
     writer.commit(batch, &cancel).unwrap();

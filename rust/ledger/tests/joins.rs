@@ -165,7 +165,9 @@ fn contracts_and_tokens_are_held_once() {
         contract: address(chain, 9),
         symbol: Some(symbol.to_owned()),
         name: None,
-        decimals: None, is_non_fungible: false };
+        decimals: None,
+        is_non_fungible: false,
+    };
     let contracts = vec![address(chain, 1), address(chain, 9)];
     let first = Batch { contracts: contracts.clone(), tokens: vec![token("AB")], ..Batch::new(chain) };
     let second = Batch { contracts, tokens: vec![token("ABC"), token("A")], ..Batch::new(chain) };

@@ -45,7 +45,9 @@ impl Token {
             contract: self.contract,
             symbol: Some(self.symbol.clone()),
             name: Some(self.name.clone()),
-            decimals: Some(self.decimals), is_non_fungible: false }
+            decimals: Some(self.decimals),
+            is_non_fungible: false,
+        }
     }
 
     /// Its line in the registry; `None` when no registry knows it.

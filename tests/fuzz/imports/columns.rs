@@ -28,9 +28,35 @@ fn hostile(length: usize) -> Vec<String> {
         "é".repeat(length.div_ceil(2)),
     ];
     let fixed = [
-        "€", "\0", "a\0b", "0\0", "\u{feff}1", "١٢٣", "1e999", "1e-999", "1.5", "-1", "-0", "+1", "0x", "0X1", "NaN", "Infinity",
-        "\u{202e}1", "null", "[€]", "{€,€}", "['€' '€']", "2023-05-01 €2:00:00", "2023-05-0€ 12:00:00+00:00", "€-€-€ €:€:€",
-        "99999999999999999999999999999999999999999999999999999999999999999999999999999999", "GENESIS", "\\N", "\u{85}", "\u{2028}",
+        "€",
+        "\0",
+        "a\0b",
+        "0\0",
+        "\u{feff}1",
+        "١٢٣",
+        "1e999",
+        "1e-999",
+        "1.5",
+        "-1",
+        "-0",
+        "+1",
+        "0x",
+        "0X1",
+        "NaN",
+        "Infinity",
+        "\u{202e}1",
+        "null",
+        "[€]",
+        "{€,€}",
+        "['€' '€']",
+        "2023-05-01 €2:00:00",
+        "2023-05-0€ 12:00:00+00:00",
+        "€-€-€ €:€:€",
+        "99999999999999999999999999999999999999999999999999999999999999999999999999999999",
+        "GENESIS",
+        "\\N",
+        "\u{85}",
+        "\u{2028}",
     ];
     texts.extend(fixed.map(str::to_owned));
     texts
@@ -38,9 +64,16 @@ fn hostile(length: usize) -> Vec<String> {
 
 /// A valid file, of which any plain value can be replaced.
 enum Sample {
-    Table { rows: Vec<Vec<String>>, delimiter: u8, places: Vec<(usize, usize)> },
+    Table {
+        rows: Vec<Vec<String>>,
+        delimiter: u8,
+        places: Vec<(usize, usize)>,
+    },
     /// Documents, one a line, and where their plain values stand.
-    Documents { documents: Vec<Value>, places: Vec<(usize, String)> },
+    Documents {
+        documents: Vec<Value>,
+        places: Vec<(usize, String)>,
+    },
 }
 
 impl Sample {
@@ -133,7 +166,8 @@ fn samples() -> Vec<(&'static str, Sample)> {
     let logs = format!(
         "log_index,transaction_hash,transaction_index,block_hash,block_number,address,data,topics\n0,{of},0,,5,{A},0x,\"['{of}' '{own}']\"\n"
     );
-    let contracts = format!("address,bytecode,function_sighashes,is_erc20,is_erc721,block_number\n{A},0x,,False,True,5\n");
+    let contracts =
+        format!("address,bytecode,function_sighashes,is_erc20,is_erc721,block_number\n{A},0x,,False,True,5\n");
     let receipts = format!(
         "transaction_hash,transaction_index,block_hash,block_number,cumulative_gas_used,gas_used,contract_address,root,status,effective_gas_price,blob_gas_used,blob_gas_price\n{of},0,{own},5,21000,21000,{A},,1,7,131072,3\n"
     );
@@ -207,7 +241,9 @@ fn hostile_text_in_every_column_of_markets_never_panics() {
     let rates = "date,currency,units_per_usd\n2022-02-14,EUR,0.88\n";
     let tokens = format!("address,symbol,name,decimals,chainId,verified,coingecko_id\n{A},TOK,Token,18,1,true,token\n");
     let folder = tempfile::tempdir().unwrap();
-    for (name, table) in [("p.csv", prices), ("c.csv", candles), ("ETH-USD.csv", yahoo), ("fx.csv", rates), ("t.csv", &tokens)] {
+    for (name, table) in
+        [("p.csv", prices), ("c.csv", candles), ("ETH-USD.csv", yahoo), ("fx.csv", rates), ("t.csv", &tokens)]
+    {
         let path = folder.path().join(name);
         let sample = Sample::table(table, b',');
         for place in 0..sample.places() {

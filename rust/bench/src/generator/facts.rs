@@ -59,7 +59,9 @@ fn facts_of(token: u32) -> TokenFacts {
         contract: token_of(token),
         symbol: Some(format!("T{token}")),
         name: Some(format!("Token {token}")),
-        decimals: Some(token_decimals(token)), is_non_fungible: false }
+        decimals: Some(token_decimals(token)),
+        is_non_fungible: false,
+    }
 }
 
 /// A registry that vouches for every token, so that all of them are in the scope that answers have by default.

@@ -110,7 +110,9 @@ pub fn batch(transactions: Vec<TransactionFacts>) -> Batch {
         contract: person(FAKE),
         symbol: Some("USD\u{422}".to_owned()),
         name: None,
-        decimals: Some(6), is_non_fungible: false }];
+        decimals: Some(6),
+        is_non_fungible: false,
+    }];
     batch
 }
 

@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn an_error_names_the_way_to_the_value() {
-        let value = json::parse(r#"{"vout": [{"n": 0}, {"n": "x"}], "time": 16000000000}"#, &crate::Bounds::default()).unwrap();
+        let value =
+            json::parse(r#"{"vout": [{"n": 0}, {"n": "x"}], "time": 16000000000}"#, &crate::Bounds::default()).unwrap();
         let whole = Object::whole(&value);
         let outputs = whole.list("vout").unwrap();
         assert_eq!(outputs[1].number("n").unwrap_err().column, "vout[1].n");

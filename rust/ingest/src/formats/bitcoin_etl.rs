@@ -162,7 +162,8 @@ fn read_output(output: &Object<'_>, network: Network, satoshis: SatoshisOf) -> R
 fn is_old_form(text: &str, owner: &Address) -> bool {
     const BECH32_CHECKSUM: usize = 6;
     let written = owner.to_string();
-    let without = |text: &str| text.len().checked_sub(BECH32_CHECKSUM).and_then(|end| text.get(..end)).map(str::to_lowercase);
+    let without =
+        |text: &str| text.len().checked_sub(BECH32_CHECKSUM).and_then(|end| text.get(..end)).map(str::to_lowercase);
     let is_bech32 = text.get(..3).is_some_and(|start| ["bc1", "tb1"].contains(&start)) || text.starts_with("bcrt1");
     is_bech32 && without(text).is_some() && without(text) == without(&written)
 }

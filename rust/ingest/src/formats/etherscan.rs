@@ -228,7 +228,9 @@ impl Export {
             symbol: text("tokenSymbol")?,
             name: text("tokenName")?,
             // A token may claim any number of decimals; one that no amount can have says nothing.
-            decimals: row.text("tokenDecimal")?.and_then(|text| text.parse().ok()), is_non_fungible: false };
+            decimals: row.text("tokenDecimal")?.and_then(|text| text.parse().ok()),
+            is_non_fungible: false,
+        };
         if self.tokens.insert(token.clone()) {
             sink.token(token);
         }

@@ -126,6 +126,11 @@ mod tests {
         for cut in ["[{\"a\": 1}", "[{\"a\": 1},", "[", "[\"]"] {
             assert!(items(cut, 100).unwrap_err().to_string().contains("cut off"), "{cut}");
         }
-        assert!(items("[1, \"abcdefghijklm\"]", 10).unwrap_err().to_string().contains("longer than 10 bytes; raise --max-line-bytes"));
+        assert!(
+            items("[1, \"abcdefghijklm\"]", 10)
+                .unwrap_err()
+                .to_string()
+                .contains("longer than 10 bytes; raise --max-line-bytes")
+        );
     }
 }

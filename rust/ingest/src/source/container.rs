@@ -118,7 +118,10 @@ impl<R: BufRead> Read for GzipMembers<R> {
 }
 
 /// The one file of a zip archive.
-pub(super) fn open_zip(file: File, reading: impl FnOnce(File) -> Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+pub(super) fn open_zip(
+    file: File,
+    reading: impl FnOnce(File) -> Box<dyn Read + Send>,
+) -> io::Result<Box<dyn Read + Send>> {
     let damaged = |error: zip::result::ZipError| io::Error::new(io::ErrorKind::InvalidData, format!("zip: {error}"));
     let unread = |what: String| io::Error::new(io::ErrorKind::Unsupported, what);
     let mut archive = zip::ZipArchive::new(BufReader::new(file.try_clone()?)).map_err(damaged)?;

@@ -33,8 +33,7 @@ impl Input {
         let mut magic = Vec::new();
         (&mut file).take(4).read_to_end(&mut magic).map_err(failed)?;
         let (path, bounds, layout) = (path.to_owned(), bounds.clone(), Layout::default());
-        let mut input =
-            Self { path, bytes, compression: Compression::None, bounds, layout, done: Arc::default() };
+        let mut input = Self { path, bytes, compression: Compression::None, bounds, layout, done: Arc::default() };
         // The bytes of block files mean nothing before their key is applied.
         if !input.is_block_file() {
             input.compression = Compression::of(&magic);
@@ -47,7 +46,8 @@ impl Input {
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let number = |kind: &str| name.strip_prefix(kind).and_then(|rest| rest.strip_suffix(".dat"));
         let numbered = ["blk", "rev"].into_iter().find_map(number);
-        name == "xor.dat" || numbered.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+        name == "xor.dat"
+            || numbered.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
     }
 
     /// The same file with rows of text that are divided in this way.
@@ -190,9 +190,7 @@ impl Input {
     pub fn io(&self, error: io::Error) -> IngestError {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => self.damaged(None, "it ends too early: it was cut off"),
-            io::ErrorKind::Unsupported => {
-                IngestError::Container { path: self.path.clone(), what: error.to_string() }
-            }
+            io::ErrorKind::Unsupported => IngestError::Container { path: self.path.clone(), what: error.to_string() },
             io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
                 let kind = match self.compression {
                     Compression::None => String::new(),

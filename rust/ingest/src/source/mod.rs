@@ -17,17 +17,17 @@ mod row;
 mod table;
 mod written;
 
+pub use bounds::Bounds;
 pub(crate) use columnar::{each_parquet_document, text_columns};
+pub use container::Compression;
 pub use discover::discover;
 pub(crate) use discover::{Origin, discover_with_origin};
-pub use bounds::Bounds;
-pub use container::Compression;
 pub use input::Input;
 pub use lines::Lines;
 pub(crate) use object::Object;
 pub use probe::{Content, Probe};
-pub use row::Row;
 pub(crate) use row::Names;
+pub use row::Row;
 pub(crate) use table::{Counts, each_row, each_row_under};
 pub(crate) use written::{
     WrittenAmount, hex_bytes, list_items, plain_decimal, plain_number, time_of, truth, ungrouped, whole_number,

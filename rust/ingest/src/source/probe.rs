@@ -5,8 +5,8 @@ use std::path::Path;
 use headwater_types::text::{SHOWN, shortened};
 
 use crate::IngestError;
-use crate::source::lines::without_mark;
 use crate::source::layout::Layout;
+use crate::source::lines::without_mark;
 use crate::source::row::same_name;
 use crate::source::{Compression, Input, columnar, container, json};
 

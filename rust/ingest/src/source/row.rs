@@ -111,23 +111,22 @@ impl<'a> Row<'a> {
     /// When the value is not UTF-8 text, holds a NUL character, or is a nested object.
     pub fn text(&self, column: &str) -> Result<Option<Cow<'a, str>>, FieldError> {
         let column = own_name(self.names, column);
-        let text =
-            match &self.cells {
-                Cells::Csv { record, header } => match header.place(column).and_then(|place| record.get(place)) {
-                    Some(bytes) => Some(Cow::Borrowed(plain_text(bytes).ok_or_else(|| {
-                        let expected = "text in UTF-8 without NUL characters";
-                        FieldError::new(column, Some(&String::from_utf8_lossy(bytes)), expected)
-                    })?)),
-                    None => None,
-                },
-                Cells::Json(value) => match member(value, column) {
-                    Some(value) => Some(json_text(column, value)?),
-                    None => None,
-                },
-                Cells::Frame { columns, header, row } => {
-                    header.place(column).and_then(|place| columns[place].get(*row)).map(Cow::Borrowed)
-                }
-            };
+        let text = match &self.cells {
+            Cells::Csv { record, header } => match header.place(column).and_then(|place| record.get(place)) {
+                Some(bytes) => Some(Cow::Borrowed(plain_text(bytes).ok_or_else(|| {
+                    let expected = "text in UTF-8 without NUL characters";
+                    FieldError::new(column, Some(&String::from_utf8_lossy(bytes)), expected)
+                })?)),
+                None => None,
+            },
+            Cells::Json(value) => match member(value, column) {
+                Some(value) => Some(json_text(column, value)?),
+                None => None,
+            },
+            Cells::Frame { columns, header, row } => {
+                header.place(column).and_then(|place| columns[place].get(*row)).map(Cow::Borrowed)
+            }
+        };
         // `\N` is how dumps of column stores write a missing value.
         Ok(text.filter(|text| !text.is_empty() && text != "\\N"))
     }

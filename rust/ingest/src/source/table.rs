@@ -169,7 +169,9 @@ fn one_document<C: Counts>(
     handle: &mut impl Handle<C>,
 ) -> Result<(), IngestError> {
     let parsed = match std::str::from_utf8(line) {
-        Ok(text) => json::parse(text, input.bounds()).map_err(|error| FieldError::new("row", Some(text), error.to_string())),
+        Ok(text) => {
+            json::parse(text, input.bounds()).map_err(|error| FieldError::new("row", Some(text), error.to_string()))
+        }
         Err(_) => Err(FieldError::new("row", Some(&String::from_utf8_lossy(line)), "text in UTF-8")),
     };
     let value = match parsed {

@@ -262,7 +262,9 @@ mod tests {
 
     #[test]
     fn truth_values_are_read_in_all_notations() {
-        for (text, expected) in [("1", true), ("True", true), ("TRUE", true), ("1.0", true), ("0.0", false), ("false", false)] {
+        for (text, expected) in
+            [("1", true), ("True", true), ("TRUE", true), ("1.0", true), ("0.0", false), ("false", false)]
+        {
             assert_eq!(truth(text), Some(expected), "{text}");
         }
         assert_eq!((truth("2"), truth("yes"), truth("€")), (None, None, None));

@@ -141,7 +141,13 @@ mod tests {
     }
 
     fn terms(registry: &Registry) -> AssetTerms {
-        let facts = TokenFacts { contract: TOKEN, symbol: Some("FAKE".into()), name: None, decimals: Some(2), is_non_fungible: false };
+        let facts = TokenFacts {
+            contract: TOKEN,
+            symbol: Some("FAKE".into()),
+            name: None,
+            decimals: Some(2),
+            is_non_fungible: false,
+        };
         AssetTerms::of(registry, CHAIN, &Asset::Token(TOKEN), |_| Ok::<_, ()>(Some(facts))).unwrap()
     }
 

@@ -165,7 +165,9 @@ impl Reading {
             contract,
             symbol: text("token_symbol")?,
             name: text("token_name")?,
-            decimals: row.text("token_decimals")?.and_then(|text| text.parse().ok()), is_non_fungible: false };
+            decimals: row.text("token_decimals")?.and_then(|text| text.parse().ok()),
+            is_non_fungible: false,
+        };
         if self.tokens.insert(token.clone()) {
             sink.token(token);
         }

@@ -145,5 +145,7 @@ fn metadata(row: &Row<'_>, chain: Chain) -> Result<TokenFacts, FieldError> {
         contract: contract.ok_or_else(|| FieldError::new("erc20", None, "the address of a token"))?,
         symbol: text("symbol")?,
         name: text("name")?,
-        decimals: row.u64("decimals")?.and_then(|decimals| decimals.try_into().ok()), is_non_fungible: false })
+        decimals: row.u64("decimals")?.and_then(|decimals| decimals.try_into().ok()),
+        is_non_fungible: false,
+    })
 }

@@ -49,7 +49,9 @@ impl NativeTransfers {
         let facts = if is_transaction { Some(head(row, chain)?) } else { None };
         let from = row.address("from_address", chain)?.ok_or_else(|| needed("from_address"))?;
         // Of a creation that failed the receiver is 32 bytes of zeros.
-        let is_nothing = |text: &str| text.strip_prefix("0x").is_some_and(|digits| digits.len() == 64 && digits.bytes().all(|b| b == b'0'));
+        let is_nothing = |text: &str| {
+            text.strip_prefix("0x").is_some_and(|digits| digits.len() == 64 && digits.bytes().all(|b| b == b'0'))
+        };
         let failed = row.text("to_address")?.as_deref().is_some_and(is_nothing);
         let to =
             if failed { None } else { Some(row.address("to_address", chain)?.ok_or_else(|| needed("to_address"))?) };

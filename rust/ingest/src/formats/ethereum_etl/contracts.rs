@@ -23,5 +23,7 @@ pub(super) fn token(row: &Row<'_>, chain: Chain) -> Result<TokenFacts, FieldErro
         contract: contract(row, chain)?,
         symbol: row.text("symbol")?.map(std::borrow::Cow::into_owned),
         name: row.text("name")?.map(std::borrow::Cow::into_owned),
-        decimals: row.amount("decimals")?.and_then(Amount::to_u128).and_then(|decimals| decimals.try_into().ok()), is_non_fungible: false })
+        decimals: row.amount("decimals")?.and_then(Amount::to_u128).and_then(|decimals| decimals.try_into().ok()),
+        is_non_fungible: false,
+    })
 }

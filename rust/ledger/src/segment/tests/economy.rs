@@ -180,7 +180,13 @@ pub(crate) fn input(chain: Chain, transactions: std::ops::Range<usize>) -> impl 
             contracts.dedup();
             let mut tokens: Vec<_> = tokens
                 .into_iter()
-                .map(|(contract, symbol, name, decimals)| TokenFacts { contract, symbol, name, decimals, is_non_fungible: false })
+                .map(|(contract, symbol, name, decimals)| TokenFacts {
+                    contract,
+                    symbol,
+                    name,
+                    decimals,
+                    is_non_fungible: false,
+                })
                 .collect();
             tokens.sort();
             tokens.dedup_by_key(|token| token.contract);

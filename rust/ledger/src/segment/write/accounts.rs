@@ -114,13 +114,7 @@ impl TokensWriter {
 
     /// Adds a token by its contract's account; its texts by their ids, see
     /// [`TransactionsWriter::text`](super::TransactionsWriter::text), its decimals as they are stored.
-    pub(crate) fn push(
-        &mut self,
-        contract: u32,
-        symbol: Option<u32>,
-        name: Option<u32>,
-        decimals: u16,
-    ) -> Result<()> {
+    pub(crate) fn push(&mut self, contract: u32, symbol: Option<u32>, name: Option<u32>, decimals: u16) -> Result<()> {
         self.contracts.push([u64::from(contract)])?;
         self.symbols.push([plus_one(symbol)])?;
         self.names.push([plus_one(name)])?;

@@ -1,15 +1,18 @@
 //! Where a format puts what it reads: gathered over files, committed in batches of bounded size.
 
+mod commit;
+mod lookup;
+
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
+use headwater_ledger::Cancel;
 use headwater_ledger::facts::{Batch, BlockFacts, Claim, LogFacts, Movement, TokenFacts, TransactionFacts};
-use headwater_ledger::store::{Contradiction, Offered};
-use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::{Address, BlockHash, Chain, Family, Network, Timestamp, TxHash};
 
+use self::commit::Last;
 use crate::IngestError;
-use crate::error::{FieldError, Place, RowError};
+use crate::error::{Place, RowError};
 use crate::genesis::genesis_time;
 use crate::options::{OnError, Options, Progress, ProgressState};
 use crate::report::{FileReport, IngestReport, OmittedRows, QUOTED};
@@ -199,17 +202,6 @@ impl<'a> Sink<'a> {
         self.current.skipped
     }
 
-    /// The time of a block, where a row before told it or the target holds it.
-    ///
-    /// # Errors
-    /// When the target cannot be read.
-    pub fn block_time(&self, number: u64) -> Result<Option<Timestamp>, IngestError> {
-        match self.blocks.get(&number) {
-            Some(block) => Ok(Some(block.time)),
-            None => Ok(self.target.block_time(self.chain(), number)?.or(genesis_time(self.chain(), number))),
-        }
-    }
-
     /// How many commits were made so far.
     #[must_use]
     pub fn commits(&self) -> u64 {
@@ -341,106 +333,9 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// Whether the tokens of a contract are fungible, as far as is known.
-    ///
-    /// # Errors
-    /// When the target cannot be read.
-    pub fn is_fungible(&mut self, contract: &Address) -> Result<bool, IngestError> {
-        if let Some(known) = self.fungible.get(contract) {
-            return Ok(*known);
-        }
-        let is_fungible = self.target.token_of(self.chain(), contract)? != HeldToken::NonFungible;
-        self.fungible.insert(*contract, is_fungible);
-        Ok(is_fungible)
-    }
-
     /// A statement of completeness. Given at the end of a file, and only when no row of it was left out.
     pub fn claim(&mut self, claim: Claim) {
         self.pending.claims.push(claim);
-    }
-
-    /// The hash of the transaction at a place, from what was read so far or what the target holds.
-    ///
-    /// # Errors
-    /// When the target cannot be read.
-    pub fn transaction_at(&mut self, block: u64, index: u32) -> Result<Option<TxHash>, IngestError> {
-        self.index_pending();
-        match self.places.get(&(block, index)) {
-            Some(hash) => Ok(Some(*hash)),
-            None => Ok(self.target.transaction_at(self.pending.chain, block, index)?),
-        }
-    }
-
-    /// The block of a transaction, and its place there where that is known, from what was read so far or what the target
-    /// holds.
-    ///
-    /// # Errors
-    /// When the target cannot be read.
-    pub fn place_of(&mut self, hash: &TxHash) -> Result<Option<(u64, Option<u32>)>, IngestError> {
-        self.index_pending();
-        match self.stands.get(hash) {
-            Some(place) => Ok(Some(*place)),
-            None => Ok(self.target.place_of(self.pending.chain, hash)?),
-        }
-    }
-
-    /// Takes what was read since the last look into the tables by place and by hash. Only formats that ask pay for it.
-    fn index_pending(&mut self) {
-        for facts in &self.pending.transactions[self.placed..] {
-            let place = self.stands.entry(facts.hash).or_insert((facts.block, facts.index));
-            place.1 = place.1.or(facts.index);
-            if let Some(index) = facts.index {
-                self.places.insert((facts.block, index), facts.hash);
-            }
-        }
-        self.placed = self.pending.transactions.len();
-    }
-
-    /// The sender of a transaction that was read before or that the target holds.
-    ///
-    /// # Errors
-    /// When the target cannot be read.
-    pub fn sender_of(&mut self, hash: &TxHash) -> Result<Option<Address>, IngestError> {
-        for facts in &self.pending.transactions[self.senders_placed..] {
-            if let Some(sender) = facts.body.and_then(|body| body.from) {
-                self.senders.insert(facts.hash, sender);
-            }
-        }
-        self.senders_placed = self.pending.transactions.len();
-        match self.senders.get(hash) {
-            Some(sender) => Ok(Some(*sender)),
-            None => Ok(self.target.sender_of(self.pending.chain, hash)?),
-        }
-    }
-
-    /// The decimals of a token, as the registry of the target lists it.
-    ///
-    /// # Errors
-    /// When the target cannot be read.
-    pub fn token_decimals(&self, contract: &Address) -> Result<Option<u8>, IngestError> {
-        Ok(self.target.token_decimals(self.chain(), contract)?)
-    }
-
-    /// The hash of a block that was read before or that the target holds.
-    ///
-    /// # Errors
-    /// When the target cannot be read.
-    pub fn block_hash(&self, number: u64) -> Result<Option<BlockHash>, IngestError> {
-        match self.blocks.get(&number).and_then(|block| block.hash) {
-            Some(hash) => Ok(Some(hash)),
-            None => Ok(self.target.block_hash(self.pending.chain, number)?),
-        }
-    }
-
-    /// The number of a block that was read before or that the target holds, by its hash. May be slow.
-    ///
-    /// # Errors
-    /// When the target cannot be read.
-    pub fn block_number(&self, hash: &BlockHash) -> Result<Option<u64>, IngestError> {
-        match self.pending.blocks.iter().find(|block| block.hash == Some(*hash)) {
-            Some(block) => Ok(Some(block.number)),
-            None => Ok(self.target.block_number(self.pending.chain, hash)?),
-        }
     }
 
     /// Ends work that was cancelled, where no rows are counted.
@@ -466,189 +361,6 @@ impl<'a> Sink<'a> {
     pub(crate) fn finish(mut self) -> Result<IngestReport, IngestError> {
         self.commit(Last::Yes)?;
         Ok(self.report)
-    }
-
-    fn commit(&mut self, last: Last) -> Result<(), IngestError> {
-        self.cancel.check()?;
-        let chain = self.pending.chain;
-        let network = self.pending.network;
-        let mut batch = std::mem::replace(&mut self.pending, Batch::new(chain));
-        self.pending.network = network;
-        let mut told = Rows {
-            blocks: std::mem::take(&mut self.told_blocks),
-            transactions: self.fill_times(&mut batch, last)?,
-        };
-        self.leave_orphans(&mut batch, &mut told)?;
-        if self.options.on_error == OnError::Skip {
-            self.leave_contradictions(&mut batch, &told)?;
-        }
-        self.groups.clear();
-        self.places.clear();
-        self.stands.clear();
-        self.blocks.clear();
-        self.placed = 0;
-        self.senders.clear();
-        self.senders_placed = 0;
-        self.weight = Weight::default();
-        let empty = batch.blocks.is_empty()
-            && batch.transactions.is_empty()
-            && batch.contracts.is_empty()
-            && batch.tokens.is_empty()
-            && batch.claims.is_empty();
-        if self.pending.transactions.len() >= self.options.batch_transactions {
-            return Err(IngestError::Row(Box::new(self.untimed(self.pending.transactions[0].block, self.told[0]))));
-        }
-        if empty {
-            return Ok(());
-        }
-        let numbers =
-            || batch.blocks.iter().map(|block| block.number).chain(batch.transactions.iter().map(|facts| facts.block));
-        let (first, last) = (numbers().min().unwrap_or_default(), numbers().max().unwrap_or_default());
-        let done = self.target.commit(batch, self.cancel).map_err(|error| match error {
-            reason @ (LedgerError::Conflict { .. }
-            | LedgerError::ForeignAddress { .. }
-            | LedgerError::SegmentFull { .. }
-            | LedgerError::SumOverflow(_)
-            | LedgerError::UnknownTime { .. }) => {
-                IngestError::Refused { path: self.last_file().to_owned(), first, last, reason: reason.into() }
-            }
-            error => error.into(),
-        })?;
-        self.progress.committed(&done);
-        self.report.generation = Some(done.generation);
-        self.report.commits += 1;
-        self.report.added += done.added;
-        self.report.enriched += done.enriched;
-        self.report.unchanged += done.unchanged;
-        self.report.blocks += done.blocks;
-        self.tell();
-        Ok(())
-    }
-
-    /// Gives every transaction the time of its block. Those of unknown time wait; at the end they are left out or
-    /// the store says what is missing.
-    fn fill_times(&mut self, batch: &mut Batch, last: Last) -> Result<Vec<Told>, IngestError> {
-        let mut asked: HashMap<u64, Option<Timestamp>> = HashMap::new();
-        let mut kept = Vec::with_capacity(batch.transactions.len());
-        let told = std::mem::take(&mut self.told);
-        let mut told_kept = Vec::with_capacity(told.len());
-        let mut open = BTreeSet::new();
-        for (mut facts, told) in batch.transactions.drain(..).zip(told) {
-            if facts.time.is_none() {
-                facts.time = match asked.get(&facts.block) {
-                    Some(time) => *time,
-                    None => {
-                        let time = self.block_time(facts.block)?;
-                        asked.insert(facts.block, time);
-                        time
-                    }
-                };
-            }
-            match (facts.time, last, self.options.on_error) {
-                (Some(_), _, _) => {
-                    kept.push(facts);
-                    told_kept.push(told);
-                }
-                (None, Last::No, _) => {
-                    open.insert(facts.block);
-                    self.pending.transactions.push(facts);
-                    self.told.push(told);
-                }
-                (None, Last::Yes, OnError::Skip) => {
-                    open.insert(facts.block);
-                    let error = self.untimed(facts.block, told);
-                    self.skip_of(told, format!("{}: {}", error.place, error.field), Quoted::IfRoom);
-                }
-                (None, Last::Yes, OnError::Stop) => {
-                    return Err(IngestError::Row(Box::new(self.untimed(facts.block, told))));
-                }
-            }
-        }
-        batch.transactions = kept;
-        self.hold_claims(batch, &open, last);
-        Ok(told_kept)
-    }
-
-    /// Leaves transactions of orphaned blocks out: those that name another block than the one that is stated or held at
-    /// their height.
-    fn leave_orphans(&mut self, batch: &mut Batch, told: &mut Rows) -> Result<(), IngestError> {
-        let mut known: HashMap<u64, Option<BlockHash>> = HashMap::new();
-        for block in batch.blocks.iter().rev() {
-            let hash = known.entry(block.number).or_default();
-            *hash = block.hash.or(*hash);
-        }
-        let mut orphans = Vec::new();
-        for (place, facts) in batch.transactions.iter().enumerate() {
-            let Some(named) = facts.block_hash else { continue };
-            let canonical = match known.get(&facts.block) {
-                Some(Some(hash)) => Some(*hash),
-                Some(None) | None => {
-                    let held = self.target.stated_block_hash(batch.chain, facts.block)?;
-                    known.insert(facts.block, held);
-                    held
-                }
-            };
-            if canonical.is_some_and(|canonical| canonical != named) {
-                orphans.push(place);
-            }
-        }
-        if orphans.is_empty() {
-            return Ok(());
-        }
-        for &place in &orphans {
-            let reason = "of orphaned blocks: another block is known at their height";
-            self.omit_of(told.transactions[place], reason.to_owned());
-        }
-        let mut place = 0..;
-        let is_orphan = |place: Option<usize>| place.is_some_and(|place| orphans.binary_search(&place).is_ok());
-        batch.transactions.retain(|_| !is_orphan(place.next()));
-        let mut place = 0..;
-        told.transactions.retain(|_| !is_orphan(place.next()));
-        Ok(())
-    }
-
-    /// Leaves out what contradicts the store or earlier rows, and names the first of each kind.
-    fn leave_contradictions(&mut self, batch: &mut Batch, told: &Rows) -> Result<(), IngestError> {
-        for Contradiction { offered, error } in self.target.set_contradictions_aside(batch, self.cancel)? {
-            let told = match offered {
-                Offered::Block(place) => told.blocks[place],
-                Offered::Transaction(place) => told.transactions[place],
-            };
-            let is_first = match &error {
-                LedgerError::Conflict { what, field, .. } => self.named.insert((told.file, what, field)),
-                _ => false,
-            };
-            let quoted = if is_first { Quoted::Always } else { Quoted::IfRoom };
-            self.skip_of(told, format!("{}: {error}", told.place), quoted);
-        }
-        Ok(())
-    }
-
-    /// What is said to be complete is not while transactions of it wait, nor ever where they were left out.
-    fn hold_claims(&mut self, batch: &mut Batch, open: &BTreeSet<u64>, last: Last) {
-        let is_open = |claim: &Claim| match claim {
-            Claim::Blocks { first, last, .. } => first <= last && open.range(first..=last).next().is_some(),
-            Claim::Account { .. } => !open.is_empty(),
-        };
-        let (waiting, stated) = std::mem::take(&mut batch.claims).into_iter().partition(is_open);
-        batch.claims = stated;
-        match last {
-            Last::No => self.pending.claims = waiting,
-            Last::Yes => {}
-        }
-    }
-
-    /// Why rows of a block without a known time cannot be taken, with the first of them.
-    fn untimed(&self, block: u64, told: Told) -> RowError {
-        let chain = self.pending.chain;
-        let expected = format!(
-            "one whose time is known: {chain} block {block} has no known time; ingest the blocks of this range first or \
-             together with it"
-        );
-        let field = FieldError::new("block_number", Some(&block.to_string()), expected);
-        let ended = self.report.files.get(told.file).map(|report| report.path.as_path());
-        let file = ended.unwrap_or_else(|| self.last_file()).to_owned();
-        RowError { file, place: told.place, field }
     }
 
     pub(crate) fn begin_file(&mut self, input: &Input, chain: Chain, report: FileReport) -> Result<(), IngestError> {
@@ -712,21 +424,9 @@ impl Counts for Sink<'_> {
     }
 }
 
-/// The rows that state the blocks and the transactions of a batch.
-struct Rows {
-    blocks: Vec<Told>,
-    transactions: Vec<Told>,
-}
-
 /// Whether a report quotes a reason beside the first few.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quoted {
     Always,
     IfRoom,
-}
-
-#[derive(Clone, Copy)]
-enum Last {
-    No,
-    Yes,
 }
