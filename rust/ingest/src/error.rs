@@ -31,7 +31,8 @@ pub enum IngestError {
         reason: String,
     },
     /// No format knows the file.
-    #[error("{} is in no known format: it {seen}; what can be read: {known}", path.display())]
+    #[error("{} is in no known format: it {seen}; what can be read: {known}; prices and token registries are \
+             imported by commands of their own", path.display())]
     Unrecognised {
         /// The file.
         path: PathBuf,

@@ -7,10 +7,12 @@ pub const SHOWN: usize = 96;
 /// fill a message.
 #[must_use]
 pub fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((cut, _)) => format!("{}...", &text[..cut]),
-        None => text.to_owned(),
+    let mut characters = text.chars();
+    let mut shown: String = characters.by_ref().take(most).collect();
+    if characters.next().is_some() {
+        shown.push_str("...");
     }
+    shown
 }
 
 #[cfg(test)]

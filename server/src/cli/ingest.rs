@@ -1,6 +1,6 @@
 //! `headwater ingest`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use headwater_ingest::{Bounds, FORMATS, IngestReport, OnError, Options, Progress, ProgressState, SnapshotOptions};
 use headwater_ledger::Cancel;
@@ -220,6 +220,30 @@ fn of_file(path: &str, reason: &str) -> String {
     if reason.contains(path) { reason.to_owned() } else { format!("{path}, {reason}") }
 }
 
+/// The warnings of files, each once with the first file that it is about.
+fn warnings(report: &IngestReport) -> impl Iterator<Item = String> {
+    let mut files_of: Vec<(&str, Vec<&Path>)> = Vec::new();
+    for file in &report.files {
+        for warning in &file.warnings {
+            match files_of.iter_mut().find(|(known, _)| known == warning) {
+                Some((_, files)) => files.push(&file.path),
+                None => files_of.push((warning, vec![&file.path])),
+            }
+        }
+    }
+    files_of.into_iter().map(|(warning, files)| {
+        let first = files[0].display();
+        match files.len() - 1 {
+            0 => format!("  note: {first}: {warning}"),
+            1 => format!("  note: {first} and 1 more file: {warning}"),
+            more => format!(
+                "  note: {first} and {} more files: {warning}",
+                grouped(u64::try_from(more).unwrap_or(u64::MAX))
+            ),
+        }
+    })
+}
+
 fn lines(report: &IngestReport) -> Vec<String> {
     let mut rows = vec![["file", "format", "chain", "rows", "left out"].map(str::to_owned).to_vec()];
     let mut notes = Vec::new();
@@ -238,10 +262,9 @@ fn lines(report: &IngestReport) -> Vec<String> {
             let (count, first, reason) = (grouped(omitted.rows), &omitted.first, &omitted.reason);
             format!("  not counted: {path}: {count} {rows} (first: {first}): {reason}")
         });
-        notes.extend(
-            reasons.chain(omitted).chain(file.warnings.iter().map(|warning| format!("  note: {path}: {warning}"))),
-        );
+        notes.extend(reasons.chain(omitted));
     }
+    notes.extend(warnings(report));
     notes.extend(report.left_out.iter().map(|left| {
         let path = left.path.display().to_string();
         format!("  not read: {}", of_file(&path, &left.reason))

@@ -2,6 +2,7 @@
 //!
 //! Each import is a version that can be listed and rolled back; what is read is the union of the versions in force, and
 //! under it the core tokens, which are part of the program.
+#![cfg_attr(not(test), deny(clippy::string_slice))]
 
 mod core_tokens;
 mod fx;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use headwater_types::Chain;
 
-use super::contents::{Contents, Part};
+use super::contents::{ChainContents, Contents, Part};
 use super::lookup::{self, Outputs};
 use crate::Cancel;
 use crate::error::LedgerError;
@@ -37,7 +37,7 @@ impl Contents {
     /// Takes out of a batch what contradicts what is held or what the batch says before, and the claims that do not hold
     /// without it. In order of places, blocks first.
     pub(super) fn set_contradictions_aside(&self, batch: &mut Batch, cancel: &Cancel) -> Result<Vec<Contradiction>> {
-        let parts: Vec<&Arc<Part>> = self.chains.get(&batch.chain).into_iter().flat_map(|held| held.parts()).collect();
+        let parts: Vec<&Arc<Part>> = self.chains.get(&batch.chain).into_iter().flat_map(ChainContents::parts).collect();
         let mut found = Vec::new();
         blocks(&parts, batch, &mut found, cancel)?;
         transactions(&parts, batch, &mut found, cancel)?;

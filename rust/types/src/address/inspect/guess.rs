@@ -46,7 +46,7 @@ pub fn neighbours(query: &str, chain: Option<Chain>, network: Network) -> Vec<Ca
     let text = &cleaned.text;
     let reading = readings.iter().find(|reading| reading.outcome.is_ok());
     let reading = reading.or_else(|| readings.iter().find(|reading| reading.outcome != Err(Reason::UnknownForm)));
-    if let Some(bytes) = behind_typo(text)
+    if let Some((_, bytes)) = behind_typo(text)
         && let Some(reading) = readings.iter().find(|reading| reading.family != Family::Utxo)
     {
         return named(reading, chain, [as_family(reading, bytes)], 1, Guess::Checksum);
@@ -134,13 +134,13 @@ fn near_segwit(reading: &Reading, text: &str) -> Vec<Address> {
     }
 }
 
-/// The 20 bytes of 40 hex digits behind a mistyped `0x`, such as `Ox`.
-fn behind_typo(text: &str) -> Option<[u8; 20]> {
+/// The 40 hex digits behind a mistyped `0x`, such as `Ox`, and their bytes.
+fn behind_typo(text: &str) -> Option<(&str, [u8; 20])> {
     let (prefix, digits) = text.split_at_checked(text.len().checked_sub(40)?)?;
     let prefix: Vec<char> = prefix.chars().collect();
     match prefix[..] {
         ['0', 'x' | 'X'] => None,
-        [_, 'x' | 'X'] | ['0', _] => evm::parse_digits(digits).ok(),
+        [_, 'x' | 'X'] | ['0', _] => Some((digits, evm::parse_digits(digits).ok()?)),
         _ => None,
     }
 }
@@ -176,13 +176,19 @@ fn changed<T: PartialEq>(text: &str, start: usize, alphabet: &str, parse: impl F
     let mut found: Vec<T> = Vec::new();
     for (place, given) in places {
         for character in alphabet.chars().filter(|character| *character != given) {
-            let tried = format!("{}{character}{}", &text[..place], &text[place + given.len_utf8()..]);
-            if let Some(address) = parse(&tried).filter(|address| !found.contains(address)) {
+            if let Some(address) =
+                parse(&with_character(text, place, character)).filter(|address| !found.contains(address))
+            {
                 found.push(address);
             }
         }
     }
     found
+}
+
+/// The text with another character at a place.
+fn with_character(text: &str, place: usize, character: char) -> String {
+    text.char_indices().map(|(at, given)| if at == place { character } else { given }).collect()
 }
 
 /// Where a single change can help: everywhere, or only at the one character that is foreign to the alphabet.
@@ -202,8 +208,7 @@ fn near_hex(text: &str) -> Vec<(usize, [u8; 20])> {
     let mut found = Vec::new();
     for (place, given) in places_to_change(&digits, 0, HEX) {
         for digit in HEX.chars().filter(|digit| *digit != given) {
-            let tried = format!("{}{digit}{}", &digits[..place], &digits[place + given.len_utf8()..]);
-            if let Ok(bytes) = evm::parse_digits(&tried) {
+            if let Ok(bytes) = evm::parse_digits(&with_character(&digits, place, digit)) {
                 found.push((place, bytes));
             }
         }
@@ -213,8 +218,8 @@ fn near_hex(text: &str) -> Vec<(usize, [u8; 20])> {
 
 /// The neighbours of a mixed-case hex text for which the case of all other letters is right.
 fn near_eip55(reading: &Reading, text: &str) -> Vec<Address> {
-    if let Some(bytes) = behind_typo(text) {
-        let is_right = evm::checksum_of(&text[text.len() - 40..], &bytes) == Checksum::Ok;
+    if let Some((digits, bytes)) = behind_typo(text) {
+        let is_right = evm::checksum_of(digits, &bytes) == Checksum::Ok;
         return is_right.then(|| as_family(reading, bytes)).into_iter().collect();
     }
     let given = hex_part(text).as_bytes();
