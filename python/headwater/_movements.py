@@ -104,7 +104,7 @@ class Movements:
         address : str or column of str
             One address or many.
         blockchain : str
-            The chain.
+            The chain, in any case or under a usual alias: ``"eth"``, ``"bnb"``, ``"trx"``, ``"btc"``.
         symbols, contracts : sequence, optional
             Only these assets; ``None`` among contracts is the native coin. Contracts prevail, and show unverified
             tokens too.
@@ -221,7 +221,7 @@ class Movements:
         address : str or column of str
             One address or many.
         blockchain : str
-            The chain.
+            The chain, in any case or under a usual alias: ``"eth"``, ``"bnb"``, ``"trx"``, ``"btc"``.
         symbols, contracts, direction, start_time, end_time
             As in :meth:`transactions`.
         sort : str, optional
@@ -283,7 +283,7 @@ class Movements:
         target, counterparty : str
             The two addresses; directions are relative to ``target``.
         blockchain : str
-            The chain.
+            The chain, in any case or under a usual alias: ``"eth"``, ``"bnb"``, ``"trx"``, ``"btc"``.
         symbols, contracts, start_time, end_time, order, output_asset, limit, page, cursor
             As in :meth:`transactions`.
         direction : {"all", "in", "out"}, optional
@@ -331,7 +331,7 @@ class Movements:
         target, counterparty : str
             The two addresses; ``send`` and ``receive`` are relative to ``target``.
         blockchain : str
-            The chain.
+            The chain, in any case or under a usual alias: ``"eth"``, ``"bnb"``, ``"trx"``, ``"btc"``.
         symbols, contracts, start_time, end_time
             As in :meth:`transactions`.
         output_asset : str, optional

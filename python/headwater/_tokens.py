@@ -82,7 +82,7 @@ class Holdings:
         address : str or column of str
             One address or many.
         blockchain : str
-            The chain.
+            The chain, in any case or under a usual alias: ``"eth"``, ``"bnb"``, ``"trx"``, ``"btc"``.
         symbols, contracts : sequence, optional
             Only these assets; ``None`` among contracts is the native coin. Contracts prevail, and show unverified
             tokens too.
@@ -132,7 +132,7 @@ class Holdings:
         contract : str, optional
             The token, or ``"native"`` for the coin of the chain. Left out for Bitcoin.
         blockchain : str
-            The chain.
+            The chain, in any case or under a usual alias: ``"eth"``, ``"bnb"``, ``"trx"``, ``"btc"``.
         limit, offset : int, optional
             Holders per page (10, at most 100), and how many to leave out before it. All holders at once:
             ``ledger.read_all("token/holders", ...)``.
@@ -165,7 +165,7 @@ class Holdings:
         contract : str, optional
             The token, or ``"native"`` for the coin of the chain. Left out for Bitcoin.
         blockchain : str
-            The chain.
+            The chain, in any case or under a usual alias: ``"eth"``, ``"bnb"``, ``"trx"``, ``"btc"``.
 
         Returns
         -------
@@ -203,7 +203,7 @@ class Holdings:
         contract : str, optional
             The token; missing, the coin of the chain.
         blockchain : str
-            The chain.
+            The chain, in any case or under a usual alias: ``"eth"``, ``"bnb"``, ``"trx"``, ``"btc"``.
         start_time, end_time : int or datetime, optional
             Epoch seconds, or a datetime with a time zone, both included.
 
@@ -286,7 +286,7 @@ class Holdings:
         address : str or column of str
             One address or many.
         blockchain : str
-            The chain.
+            The chain, in any case or under a usual alias: ``"eth"``, ``"bnb"``, ``"trx"``, ``"btc"``.
         direction : {"all", "in", "out"}, optional
             Which movements are summed.
         start_time, end_time : int or datetime, optional

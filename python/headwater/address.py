@@ -35,7 +35,7 @@ def validate(addresses: Addresses, chain: str = "ethereum") -> bool | list[bool]
         One address or many: a list, a numpy array, a series of polars or pandas, an array of pyarrow. Missing ones are
         not valid.
     chain : str
-        ``ethereum``, ``bsc``, ``tron`` or ``bitcoin``.
+        ``ethereum``, ``bsc``, ``tron`` or ``bitcoin``, in any case or under a usual alias such as ``eth``.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def checksum(addresses: Addresses, chain: str = "ethereum") -> str | list[str | 
     addresses : str or column of str
         One address or many, as in :func:`validate`.
     chain : str
-        ``ethereum``, ``bsc``, ``tron`` or ``bitcoin``.
+        ``ethereum``, ``bsc``, ``tron`` or ``bitcoin``, in any case or under a usual alias such as ``eth``.
 
     Returns
     -------

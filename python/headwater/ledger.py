@@ -430,5 +430,5 @@ def _refuse_what_is_none(addresses: Sequence[str], chain: object) -> None:
         return
     if not all(valid):
         place = valid.index(False)
-        message = f"address[{place}]: {_objects.shown(addresses[place])} is no address of {chain}"
+        message = f"address[{place}]: {_headwater.address_error(addresses[place], chain)}"
         raise InvalidInput(message, reason="invalid_address", field=f"address[{place}]")

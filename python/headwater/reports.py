@@ -26,7 +26,8 @@ class Report:
     data : dict
         The ``data`` of the answer. Its keys can be read as attributes too: ``report.as_of_block``.
     warnings : list of dict
-        What the caller should know: ``code``, ``field``, ``message``.
+        What the caller should know, one entry per code: ``code``, ``field``, ``message``, and ``count`` where there are
+        several of it.
     """
 
     def __init__(self, endpoint: str, answer: str) -> None:

@@ -21,6 +21,12 @@ pub fn address_valid(py: Python<'_>, addresses: Vec<Option<String>>, chain: &str
     }))
 }
 
+/// Why a text is not an address of the chain; none where it is one.
+#[pyfunction]
+pub fn address_error(py: Python<'_>, address: &str, chain: &str) -> PyResult<Option<String>> {
+    Ok(Address::parse(chain_of(py, chain)?, address).err().map(|error| error.to_string()))
+}
+
 /// The checksummed form of each address (EIP-55 on EVM chains, the canonical form elsewhere); none where it is invalid.
 #[pyfunction]
 pub fn address_checksum(py: Python<'_>, addresses: Vec<Option<String>>, chain: &str) -> PyResult<Vec<Option<String>>> {

@@ -26,6 +26,7 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ledger::from_frames, module)?)?;
     module.add_function(wrap_pyfunction!(address::address_valid, module)?)?;
     module.add_function(wrap_pyfunction!(address::address_checksum, module)?)?;
+    module.add_function(wrap_pyfunction!(address::address_error, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::measures, module)?)?;
     module.add_function(wrap_pyfunction!(cli::main, module)?)?;
     Ok(())

@@ -131,6 +131,9 @@ fn parameters_are_kept_as_a_digest_only() {
     for _ in 0..2 {
         server.client().post("/v1/transactions", &key, QUIET).unwrap();
     }
+    for alias in ["ETH", "mainnet", "eip155:1"] {
+        server.client().post("/v1/transactions", &key, &QUIET.replace("ethereum", alias)).unwrap();
+    }
     server.client().post("/v1/transactions", &key, &QUIET.replace("aa\"", "ab\"")).unwrap();
     assert_eq!(server.count("SELECT count(DISTINCT parameter_hash) FROM audit WHERE endpoint = '/v1/transactions'"), 2);
     server.flush();

@@ -87,6 +87,13 @@ fn a_query_gives_what_http_gives_without_credits() {
     let answer = run_json(&["query", "transactions", "--store", at, "--body", &body]);
     assert_eq!(answer["data"]["datas"][0]["amount_raw"], "31337");
     assert_eq!(answer["meta"]["warnings"][0]["field"], "typo");
+    let typed = json!({"blockchain": "ETH", "address": SENDER, "typo": 1}).to_string();
+    assert_eq!(run_json(&["query", "transactions", "--store", at, "--body", &typed]), answer);
+    let file = place.path().join("transactions.csv");
+    for alias in ["eth", "Ethereum", "1", "EIP155:1"] {
+        run_json(&["ingest", "--json", "--store", at, "--chain", alias, file.to_str().unwrap()]);
+    }
+    assert!(!run(&["ingest", "--store", at, "--chain", "solana", file.to_str().unwrap()]).status.success());
     assert!(answer["meta"].get("credit_cost").is_none());
     let params = run_json(&[
         "query",

@@ -204,7 +204,7 @@ fn every_handler_is_described_and_only_files_of_the_page_are_routed_by_hand() {
     }
     let document = document();
     assert_eq!(handlers, operations(&document).count());
-    assert_eq!(by_hand, ["/docs/", "/docs/{*file}"]);
+    assert_eq!(by_hand, ["/", "/docs/", "/docs/{*file}"]);
 }
 
 #[test]
@@ -227,6 +227,7 @@ fn every_operation_says_what_it_is_what_it_takes_and_how_it_can_fail() {
                     error["example"]["error"]["message"].as_str().is_some_and(|text| !text.is_empty()),
                     "{at} {status}"
                 );
+                without_id(error["example"].clone());
                 let waits = ["429", "502", "503", "504"].contains(&status.as_str());
                 assert_eq!(response["headers"]["Retry-After"].is_object(), waits, "{at} {status}");
                 errors += 1;
@@ -260,6 +261,13 @@ fn every_route_that_takes_a_key_may_stand_in_a_plan() {
     assert_eq!(plan.endpoints.unwrap().len(), paths.len());
 }
 
+/// An error without the id of its request, which is there.
+fn without_id(mut body: Value) -> Value {
+    let id = body["error"].as_object_mut().unwrap().remove("request_id");
+    assert!(id.is_some_and(|id| id.as_str().is_some_and(|id| id.len() == 36)), "{body}");
+    body
+}
+
 /// Refusals that are shown and that a request without a past can bring about: with such a query or body.
 const SHOWN: [(&str, &str, &str, &str); 11] = [
     ("get", "/v1/registry", "?a=1&a=1", ""),
@@ -286,10 +294,12 @@ fn every_operation_refuses_what_is_too_long_and_refusals_are_those_that_are_show
         let headers = [("X-API-Key", key.as_str()), ("Content-Type", "application/json")];
         let reply = server.send(&verb.to_uppercase(), &path, &headers, body);
         assert_eq!(reply.status, 400, "{verb} {path}: {}", String::from_utf8_lossy(&reply.body));
-        reply.json()
+        reply.error();
+        without_id(reply.json())
     };
-    let shown =
-        |operation: &Value| operation["responses"]["400"]["content"]["application/json"]["example"]["error"].clone();
+    let shown = |operation: &Value| {
+        without_id(operation["responses"]["400"]["content"]["application/json"]["example"].clone())["error"].clone()
+    };
     let mut open = 0;
     for (path, verb, operation) in operations(&document) {
         assert!(operation["responses"]["400"].is_object(), "{verb} {path}");
@@ -435,6 +445,17 @@ fn every_described_route_answers() {
     let description = server.send("GET", "/api-docs/openapi.json", &[], "");
     assert_eq!(description.header("content-type"), "application/json");
     assert_eq!(description.json(), document());
+}
+
+#[test]
+fn root_is_redirected_to_the_page() {
+    let server = Server::start();
+    for method in ["GET", "HEAD"] {
+        let reply = server.client().send(method, "/", &[], b"").unwrap();
+        assert_eq!((reply.status, reply.header("location")), (307, "/docs"), "{method}");
+        assert_eq!(reply.header("x-request-id").len(), 36);
+    }
+    assert_eq!(server.send("POST", "/", &[], "").error().0, "method_not_allowed");
 }
 
 #[test]

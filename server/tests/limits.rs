@@ -329,6 +329,24 @@ fn a_plan_that_leaves_out_an_endpoint_or_a_chain_forbids_it_and_the_rate_comes_b
 }
 
 #[test]
+fn chain_alias_does_not_pass_a_plan_without_the_chain() {
+    let server = limited(Plan { chains: Some(vec!["tron".into()]), ..Plan::default() });
+    let (_, key) = server.key(100);
+    let post = |chain: &str| {
+        server.client().post("/v1/transactions", &key, &QUIET.replace("ethereum", chain)).unwrap().error()
+    };
+    for alias in ["ethereum", "Ethereum", "eth", "ETH", "mainnet", "1", "eip155:1", "bnb", "56", "btc"] {
+        assert_eq!(post(alias).0, "forbidden", "{alias}");
+        let path = format!("/v1/assets?chain={alias}");
+        assert_eq!(server.send("GET", &path, &[("X-API-Key", &key)], "").error().0, "forbidden", "{alias}");
+    }
+    for alias in ["tron", "TRX", "tron:0x2b6653dc"] {
+        assert_eq!(post(alias), ("bad_request".to_owned(), "invalid_address".to_owned()), "{alias}");
+    }
+    assert_eq!(post("solana").1, "unsupported_chain");
+}
+
+#[test]
 fn without_a_key_addresses_are_limited_but_not_this_machine() {
     let server = Server::with(Settings {
         auth_required: false,

@@ -43,10 +43,13 @@ fn a_repeated_request_has_the_same_bytes_and_costs_nothing_more() {
         // The id in the header is the one in the body.
         assert_eq!(again.header("x-request-id"), first.json()["meta"]["request_id"]);
     }
+    // A chain under another name is the same chain.
+    let alias = call(&mut client, &key, "job 7", &QUIET.replace("ethereum", "ETH"));
+    assert_eq!((alias.header("idempotent-replayed"), &alias.body), ("true", &first.body));
     let other = call(&mut client, &key, "job 7", &QUIET.replace("aa\"", "ab\""));
     assert_eq!((other.status, other.error()), (409, ("conflict".into(), "idempotency_mismatch".into())));
     assert_eq!(server.count("SELECT count(*) FROM credit_ledger WHERE kind = 'charge'"), 2);
-    assert_eq!(server.count("SELECT count(*) FROM audit WHERE endpoint = '/v1/transactions'"), 7);
+    assert_eq!(server.count("SELECT count(*) FROM audit WHERE endpoint = '/v1/transactions'"), 8);
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod deadlines;
 mod documentation;
 mod door;
 mod egress;
+mod examples;
 mod flips;
 mod fuzz;
 mod hostile_imports;

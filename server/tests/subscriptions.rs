@@ -175,6 +175,7 @@ fn a_plan_decides_which_chains_a_webhook_or_a_stream_may_tell_of() {
     };
     within(Duration::from_secs(5), "the plan is known", || make(json!({"blockchain": "bitcoin"})).status == 403);
     assert_eq!(make(json!({"blockchain": "bitcoin"})).error().0, "forbidden");
+    assert_eq!(make(json!({"blockchain": "btc"})).error().0, "forbidden");
     let all = make(json!({}));
     assert_eq!(all.error().0, "forbidden");
     assert!(all.json()["error"]["message"].as_str().unwrap().contains("name one of ethereum"));
@@ -188,7 +189,7 @@ fn a_plan_decides_which_chains_a_webhook_or_a_stream_may_tell_of() {
         socket.say(&json!({"action": "subscribe", "id": "s", "event_type": "large_transfer", "filters": filters}));
         socket.hear().unwrap()
     };
-    for refused in [json!({"blockchain": "bitcoin"}), json!({})] {
+    for refused in [json!({"blockchain": "bitcoin"}), json!({"blockchain": "BTC"}), json!({})] {
         let answer = subscribe(refused);
         assert_eq!((&answer["type"], &answer["error"]["code"]), (&json!("error"), &json!("forbidden")), "{answer}");
     }

@@ -195,6 +195,8 @@ fn what_cannot_be_a_webhook_is_refused_with_its_field() {
         "http://hooks.example.com/",
         "https://10.0.0.1/",
         "https://localhost/",
+        "https://metadata.google.internal/",
+        "https://printer.local/",
         "https://u@hooks.example.com/",
         "x",
         &long,
@@ -202,6 +204,18 @@ fn what_cannot_be_a_webhook_is_refused_with_its_field() {
         let (reason, field) = refused(json!({"target_url": url, "event_type": "large_transfer"}));
         assert_eq!((reason.as_str(), field.as_str()), ("invalid_value", "target_url"), "{url}");
     }
+    let made =
+        json!({"target_url": good, "event_type": "large_transfer", "filters": {"blockchain": "ETH"}}).to_string();
+    let made = server.call("POST", "/v1/webhooks", &key, &made).json();
+    assert_eq!(made["data"]["filters"]["blockchain"], "ethereum");
+    let path = format!("/v1/webhooks/{}", made["data"]["id"].as_str().unwrap());
+    for host in ["metadata.google.internal", "api.internal", "x.local", "y.localhost", "router.home.arpa", "metadata"] {
+        let change = server.call("PATCH", &path, &key, &json!({"target_url": format!("https://{host}/")}).to_string());
+        assert_eq!(change.status, 400, "{host}");
+        let message = change.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(host) && message.contains("webhooks.allow_private_targets"), "{message}");
+    }
+    assert_eq!(server.call("DELETE", &path, &key, "").status, 200);
     assert_eq!(refused(json!({"event_type": "large_transfer"})), ("missing_field".into(), "target_url".into()));
     assert_eq!(refused(json!({"target_url": good})), ("missing_field".into(), "event_type".into()));
     assert_eq!(refused(json!({"target_url": good, "event_type": "x"})), ("invalid_value".into(), "event_type".into()));

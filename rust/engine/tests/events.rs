@@ -411,6 +411,32 @@ fn subscriptions_are_checked_and_say_what_they_mean() {
 }
 
 #[test]
+fn filters_as_people_type_them_are_kept_in_canonical_form() {
+    let store = shared(store());
+    let ledger = headwater_ledger::read::Generations::current(&*store).unwrap();
+    let placeholder = format!("0x{}", "Ee".repeat(20));
+    let filters = json!({"blockchain": "ETH", "contracts": [placeholder], "min_amount_usd": "250000.50"});
+    let (subscription, warnings) = Subscription::parse("large_transfer", &filters, &*ledger).unwrap();
+    let kept = subscription.to_json();
+    assert_eq!((&kept["blockchain"], &kept["contracts"]), (&json!("ethereum"), &json!([null])));
+    assert_eq!(kept["min_amount_usd"], json!(250_000.5));
+    let told: Vec<_> = warnings.iter().map(|warning| (warning.code.as_str(), warning.field.as_deref())).collect();
+    assert_eq!(told, [("native_placeholder", Some("filters.contracts[0]"))]);
+    let threshold = json!({"contract": placeholder, "amount": "1"});
+    let filters = json!({"addresses": [account(1)], "threshold": threshold});
+    let (subscription, _) = Subscription::parse("balance_threshold", &filters, &*ledger).unwrap();
+    assert_eq!(subscription.to_json()["threshold"]["contract"], "native");
+    for (address, end) in [
+        (account(1).replacen("0x", "", 1), format!("; GET /v1/addresses/resolve?q=... repairs it: {}", account(1))),
+        ("vitalik.eth".to_owned(), "; names (ENS and others) are not resolved here: give the 0x address".to_owned()),
+    ] {
+        let refused = Subscription::parse("address_activity", &json!({"addresses": [address]}), &*ledger).unwrap_err();
+        let expected = format!("filters.addresses[0]: {address:?} is not a valid address of a supported chain{end}");
+        assert_eq!(refused.message, expected);
+    }
+}
+
+#[test]
 fn a_position_that_is_not_kept_or_not_reached_is_said_to_be_so() {
     let store = shared(two_blocks());
     let mut ahead = Follower::new(store.clone(), 3);

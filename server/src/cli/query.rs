@@ -26,7 +26,7 @@ pub(super) struct Arguments {
     /// The request as a JSON object; `@FILE` reads it from a file, `-` from standard input.
     #[arg(long, value_name = "JSON")]
     body: Option<String>,
-    /// One parameter; of a POST endpoint, a field of the body (JSON where it is JSON, else text).
+    /// One parameter; of a POST endpoint, a field of the body (JSON where it is JSON, else text; a chain is text).
     #[arg(long = "param", value_name = "NAME=VALUE")]
     params: Vec<String>,
     /// Write the answer to a file, by its ending: .json for the whole answer; .csv, .ndjson, .parquet or .arrow for the
@@ -167,6 +167,8 @@ fn request(
         let text = || Value::String(value.to_owned());
         let value = match endpoint.method {
             Method::Get => text(),
+            // The number of a chain is one of its names.
+            Method::Post if matches!(name, "blockchain" | "chain") => text(),
             Method::Post => serde_json::from_str(value).unwrap_or_else(|_| text()),
         };
         if fields.insert(name.to_owned(), value).is_some() {

@@ -269,6 +269,8 @@ fn add_headers(response: &mut Response<Body>, context: &Context, facts: &mut Fac
     }
     if let Some(Refused { envelope, .. }) = response.extensions().get() {
         let body = envelope.body_for(told(context, facts).0);
+        // What the router stated is the length of the body that it saw.
+        response.headers_mut().insert(header::CONTENT_LENGTH, body.len().into());
         *response.body_mut() = Body::from(body);
     }
     let headers = response.headers_mut();

@@ -1,11 +1,12 @@
 //! Examples for the description: a ledger of four movements, asked when the description is made. What the examples
-//! show is what the desk answers, so they cannot go stale.
+//! show is what the desk answers, so they cannot go stale. Accounts, token and transactions are those of the demo economy
+//! (`headwater simulate`), where the same requests find something too; a test asks them all there.
 
 use std::sync::Arc;
 
 use headwater_engine::{Answer, Desk, Endpoint, Error, Reason};
 use headwater_ledger::facts::{Batch, BlockFacts, Body, Movement, MovementFact, TransactionFacts};
-use headwater_ledger::market::{FxPoint, PricePoint, TokenListing};
+use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_ledger::read::{Ordinal, Status};
 use headwater_ledger::store::MemoryStore;
 use headwater_ledger::{Cancel, LedgerError};
@@ -16,11 +17,17 @@ use super::openapi::headers::REQUEST_ID;
 use crate::gateway::{Meta, Problem};
 use crate::state::RequestId;
 
-/// Two people who never lived; their addresses say so.
-const ALICE: &str = "0xa11ce00000000000000000000000000000000001";
-const BOB: &str = "0xb0b0000000000000000000000000000000000002";
+/// A busy person of the demo economy, and the exchange that she deals with.
+const ALICE: &str = "0x8595aa61151393bb3126d8a839e009d066b4b9d3";
+const BOB: &str = "0xe5bb8785e58bcc17f15028ad186197b7b42c3221";
 const USDT: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
-/// 2025-01-01 00:00:00 UTC.
+/// Transactions between the two.
+const HASHES: [&str; 3] = [
+    "0x5d0f895846060f6ac84705d0fac3df1c9fe150c8e5a9ba36c3740a8c056a744d",
+    "0x533414ec86faf4ad67fab251426e847d52e57a0e7d76dffaf4bdad1ee54b1436",
+    "0xfdc7dd74d63a45a3e1d2cf3ed9271f39a6a5554713a61c2807d24e65a64a2a78",
+];
+/// 2025-01-01 00:00:00 UTC, the first day of the demo economy.
 const START: i64 = 1_735_689_600;
 /// What a plain payment takes.
 const GAS_OF_PAYMENT: u64 = 21_000;
@@ -49,11 +56,11 @@ impl Examples {
             "registry" => json!({}),
             "assets" => json!({"chain": "ethereum"}),
             "resolve" => json!({"blockchain": "ethereum", "symbols": ["usdt", "shib"]}),
-            "rates" => json!({"symbols": ["eth", "usdt"], "at": START + 60, "quote": "EUR"}),
+            "rates" => json!({"symbols": ["eth", "usdt"], "at": START + 60}),
             "rates/history" => json!({"symbol": "eth"}),
             "rates/symbols" => json!({"detail": true}),
             "transactions" => json!({"blockchain": "ethereum", "address": ALICE, "limit": 2}),
-            "transaction" => json!({"hash": hash_text(payment_hash())}),
+            "transaction" => json!({"hash": HASHES[0]}),
             "counterparty" => json!({"blockchain": "ethereum", "address": ALICE, "sort": "total_amount", "limit": 10}),
             "counterparty/transfer-between" | "counterparty/overview" => pair,
             "balance-history" => json!({
@@ -144,11 +151,7 @@ fn ledger() -> Result<Desk, LedgerError> {
     };
     let ether = |tenths: u64| Amount::from(tenths * 100_000_000_000_000_000);
     let tokens = TransactionFacts { movements: vec![paid(0, 250_000_000)], ..transaction(2, alice, usdt, ether(0)) };
-    let transactions = vec![
-        TransactionFacts { hash: payment_hash(), ..transaction(1, alice, bob, ether(15)) },
-        tokens,
-        transaction(3, bob, alice, ether(5)),
-    ];
+    let transactions = vec![transaction(1, alice, bob, ether(15)), tokens, transaction(3, bob, alice, ether(5))];
     let blocks = transactions.iter().map(|one| BlockFacts {
         number: one.block,
         hash: None,
@@ -167,12 +170,10 @@ fn ledger() -> Result<Desk, LedgerError> {
     };
     let price = |symbol: &str, usd| PricePoint { symbol: symbol.to_owned(), time: Timestamp::new(START), usd };
     let prices = vec![price("eth", 3350.25), price("usdt", 1.0)];
-    let euro = FxPoint { currency: "EUR".to_owned(), time: Timestamp::new(START), per_usd: 0.96 };
     let mut store = MemoryStore::default();
     store.commit(batch, &Cancel::new())?;
     store.import_tokens("registry.json", vec![listing])?;
     store.import_prices("prices.csv", prices)?;
-    store.import_exchange_rates("rates.csv", vec![euro])?;
     Ok(Desk::new(Arc::new(store)))
 }
 
@@ -185,7 +186,7 @@ fn transaction(block: u64, from: Address, to: Address, value: Amount) -> Transac
         gas_limit: Some(GAS_OF_PAYMENT),
         gas_used: Some(GAS_OF_PAYMENT),
         gas_price: Some(Amount::from(WEI_PER_GAS)),
-        ..TransactionFacts::new(TxHash::new([0x10 + u8::try_from(block).unwrap_or(0); 32]), block)
+        ..TransactionFacts::new(hash(block), block)
     }
 }
 
@@ -198,8 +199,10 @@ fn hash_text(hash: TxHash) -> String {
     hash.display(Chain::ETHEREUM.family())
 }
 
-fn payment_hash() -> TxHash {
-    TxHash::new([0x11; 32])
+/// The hash of the transaction in a block, of which the first is 1.
+fn hash(block: u64) -> TxHash {
+    let place = usize::try_from(block).unwrap_or(usize::MAX).saturating_sub(1);
+    TxHash::parse(Chain::ETHEREUM.family(), HASHES[place]).expect("the hashes above have 64 hexadecimal digits")
 }
 
 fn account(text: &str) -> Address {

@@ -1,5 +1,7 @@
 //! Webhooks. They cost nothing and belong to the account of a key: another key's are not there.
 
+use std::sync::LazyLock;
+
 use axum::extract::{Request, State};
 use axum::response::Response;
 use headwater_engine::columns;
@@ -14,6 +16,9 @@ use crate::events::webhook::manage::{
     UpdateWebhookRequest,
 };
 use crate::gateway::{Gateway, OwnRoute, Takes};
+use crate::state::now_ms;
+
+const DAY_MS: i64 = 86_400_000;
 
 const ALL: &str = crate::events::webhook::PATH;
 const ONE: &str = "/v1/webhooks/{id}";
@@ -114,6 +119,12 @@ pub(super) async fn replay(State(gateway): State<Gateway>, request: Request) -> 
     gateway.answer_own(route(REPLAY, Takes::Body), request, |call| manage::replay(own, call)).await
 }
 
+/// When the day of the process began, in epoch seconds: an example of a time that deliveries are kept from.
+fn today() -> i64 {
+    static TODAY: LazyLock<i64> = LazyLock::new(|| now_ms() / DAY_MS * (DAY_MS / 1000));
+    *TODAY
+}
+
 /// What the description says of them besides.
 pub(super) fn operations() -> Vec<OwnOperation> {
     let id = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b";
@@ -154,7 +165,7 @@ pub(super) fn operations() -> Vec<OwnOperation> {
         OwnOperation::new("post", ROTATE, 200, Data::one::<RotatedSecret>(), rotated),
         OwnOperation::new("get", DELIVERIES, 200, Data::list::<DeliveryView>(), json!([delivery])).paged(),
         OwnOperation::new("post", REPLAY, 200, Data::one::<Replayed>(), json!({"replayed": 3}))
-            .with_body::<ReplayRequest>(json!({"from": 1_763_632_800, "to": 1_763_636_400}))
+            .with_body::<ReplayRequest>(json!({"from": today()}))
             .refused("from", "from: 1600000000 lies more than 7 days back, which deliveries are not kept for"),
     ]
 }

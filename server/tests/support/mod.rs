@@ -383,6 +383,7 @@ impl Reply {
         assert!(!json["error"]["message"].as_str().unwrap().is_empty());
         assert_eq!(self.header("x-credit-cost"), "0");
         assert_eq!(self.header("x-request-id").len(), 36);
+        assert_eq!(json["error"]["request_id"], self.header("x-request-id"));
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         (text(&json["error"]["code"]), text(&json["error"]["details"]["reason"]))
     }

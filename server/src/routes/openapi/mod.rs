@@ -23,7 +23,7 @@ pub(super) fn head() -> OpenApi {
         .version(env!("CARGO_PKG_VERSION"))
         .description(Some(
             "Blockchain data and intelligence. Every data endpoint takes one API key in `X-API-Key`; a success is \
-             `{data, meta}`, an error `{error: {code, message, details?}}`. Credits are deducted for 2xx answers only.",
+             `{data, meta}`, an error `{error: {code, message, details?, request_id}}`. Credits are deducted for 2xx answers only.",
         ))
         .license(Some(license))
         .build();

@@ -65,7 +65,14 @@ pub fn record<T: ToSchema>(
 
 /// Every chain.
 fn chains() -> Value {
-    json!({"type": "string", "description": "A chain.", "enum": Chain::all().map(Chain::name).collect::<Vec<_>>()})
+    let also = |chain: Chain| {
+        let names: Vec<String> =
+            chain.aliases().iter().chain([&chain.caip2()]).map(|name| format!("`{name}`")).collect();
+        format!("`{chain}` as {}", names.join(", "))
+    };
+    let also = Chain::all().map(also).collect::<Vec<_>>().join("; ");
+    let description = format!("A chain. Requests may write it in any case, and under other names: {also}.");
+    json!({"type": "string", "description": description, "enum": Chain::all().map(Chain::name).collect::<Vec<_>>()})
 }
 
 fn complete(name: &str, schema: &mut Value, written: Written, besides: fn(&str, &str) -> Option<Value>) {
