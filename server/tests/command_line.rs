@@ -1,5 +1,7 @@
 //! The command line: what it prints, and how it exits.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use crate::support::{Process, headwater, run, run_json, small_store};
@@ -238,7 +240,7 @@ fn store_of_tokens(place: &std::path::Path) -> (String, Value) {
     let unlisted = format!("0x{}", "ee".repeat(20));
     for (log, contract) in [TETHER, &unlisted, &unlisted].into_iter().enumerate() {
         let (to, hash) = ("bb".repeat(20), "11".repeat(32));
-        rows += &format!("{contract},{SENDER},0x{to},2500000,0x{hash},{log},7\n");
+        writeln!(rows, "{contract},{SENDER},0x{to},2500000,0x{hash},{log},7").unwrap();
     }
     std::fs::write(&transfers, rows).unwrap();
     let [blocks, transfers, store] = [blocks, transfers, store].map(|path| path.to_str().unwrap().to_owned());

@@ -65,31 +65,31 @@ pub(super) struct Arguments {
 #[command(next_help_heading = "Bounds on hostile or very large files")]
 struct BoundArguments {
     /// Bytes of a line, a row of a table or an item of a list of rows [default: 64 MiB].
-    #[arg(long, value_name = "BYTES")]
-    max_line_bytes: Option<usize>,
+    #[arg(long = "max-line-bytes", value_name = "BYTES")]
+    line_bytes: Option<usize>,
     /// Bytes of a JSON document, such as an answer of a node [default: 512 MiB].
-    #[arg(long, value_name = "BYTES")]
-    max_document_bytes: Option<usize>,
+    #[arg(long = "max-document-bytes", value_name = "BYTES")]
+    document_bytes: Option<usize>,
     /// Values of a JSON document, each of 32 to 56 bytes in memory [default: 32000000].
-    #[arg(long, value_name = "N")]
-    max_document_values: Option<usize>,
+    #[arg(long = "max-document-values", value_name = "N")]
+    document_values: Option<usize>,
     /// How deep the values of a JSON document may be nested [default: 2560, call trees of 1024 calls].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
-    max_document_depth: Option<u16>,
+    #[arg(long = "max-document-depth", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    document_depth: Option<u16>,
     /// Bytes of one column of a row group of a Parquet file, decompressed [default: 2 GiB].
-    #[arg(long, value_name = "BYTES")]
-    max_column_bytes: Option<usize>,
+    #[arg(long = "max-column-bytes", value_name = "BYTES")]
+    column_bytes: Option<usize>,
 }
 
 impl BoundArguments {
     fn bounds(&self) -> Bounds {
         let defaults = Bounds::default();
         Bounds {
-            line_bytes: self.max_line_bytes.unwrap_or(defaults.line_bytes),
-            document_bytes: self.max_document_bytes.unwrap_or(defaults.document_bytes),
-            document_values: self.max_document_values.unwrap_or(defaults.document_values),
-            document_depth: self.max_document_depth.map_or(defaults.document_depth, usize::from),
-            column_bytes: self.max_column_bytes.unwrap_or(defaults.column_bytes),
+            line_bytes: self.line_bytes.unwrap_or(defaults.line_bytes),
+            document_bytes: self.document_bytes.unwrap_or(defaults.document_bytes),
+            document_values: self.document_values.unwrap_or(defaults.document_values),
+            document_depth: self.document_depth.map_or(defaults.document_depth, usize::from),
+            column_bytes: self.column_bytes.unwrap_or(defaults.column_bytes),
         }
     }
 }

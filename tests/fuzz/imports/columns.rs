@@ -126,7 +126,9 @@ impl Sample {
                     text.clone_into(&mut rows[row][cell]);
                 }
                 let mut out = csv::WriterBuilder::new().flexible(true).delimiter(*delimiter).from_writer(Vec::new());
-                rows.iter().for_each(|row| out.write_record(row).unwrap());
+                for row in rows {
+                    out.write_record(row).unwrap();
+                }
                 out.into_inner().unwrap()
             }
             Self::Documents { documents, places } => {
@@ -211,7 +213,9 @@ fn hostile_text_in_every_column_never_panics() {
     let doors: Vec<Door> = samples.iter().map(|(name, _)| Door::of(name)).collect();
     for ((_, sample), door) in samples.iter().zip(&doors) {
         for place in 0..sample.places() {
-            hostile(sample.length(place)).iter().for_each(|text| run(door, sample.with(&[(place, text)])));
+            for text in &hostile(sample.length(place)) {
+                run(door, sample.with(&[(place, text)]));
+            }
         }
     }
     // In full, two places at once, by a generator that gives the same ones every time.

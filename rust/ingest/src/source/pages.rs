@@ -76,7 +76,7 @@ fn expansion(codec: Compression) -> i64 {
         // A block of 16 MiB takes less than 16.
         Compression::BROTLI(_) => 1 << 21,
         // Not read at all.
-        _ => i64::MAX,
+        Compression::LZO => i64::MAX,
     }
 }
 
