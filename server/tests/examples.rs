@@ -79,7 +79,7 @@ fn ask(client: &mut Client, key: &str, (verb, path): (&str, &str), accept: &str,
 fn mentioned(value: &Value, in_example: bool, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
-            fields.iter().for_each(|(name, value)| mentioned(value, in_example || name.starts_with("example"), found))
+            fields.iter().for_each(|(name, value)| mentioned(value, in_example || name.starts_with("example"), found));
         }
         Value::Array(items) => items.iter().for_each(|item| mentioned(item, in_example, found)),
         Value::String(text) if in_example => {
@@ -88,7 +88,7 @@ fn mentioned(value: &Value, in_example: bool, found: &mut BTreeSet<String>) {
                 word.strip_prefix("0x").is_some_and(|digits| {
                     matches!(digits.len(), 40 | 64)
                         && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
-                        && digits.trim_start_matches('f') != ""
+                        && !digits.trim_start_matches('f').is_empty()
                 })
             }));
         }
