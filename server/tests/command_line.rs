@@ -237,7 +237,7 @@ fn store_of_tokens(place: &std::path::Path) -> (String, Value) {
     let [blocks, transfers, store] = ["blocks.csv", "token_transfers.csv", "store"].map(|name| place.join(name));
     std::fs::write(&blocks, "number,hash,parent_hash,timestamp,gas_limit\n7,,,1438270000,5000\n").unwrap();
     let mut rows = "token_address,from_address,to_address,value,transaction_hash,log_index,block_number\n".to_owned();
-    let unlisted = format!("0x{}", "ee".repeat(20));
+    let unlisted = format!("0x{}", "ef".repeat(20));
     for (log, contract) in [TETHER, &unlisted, &unlisted].into_iter().enumerate() {
         let (to, hash) = ("bb".repeat(20), "11".repeat(32));
         writeln!(rows, "{contract},{SENDER},0x{to},2500000,0x{hash},{log},7").unwrap();
