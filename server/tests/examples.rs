@@ -126,7 +126,10 @@ fn description_examples_find_something_in_the_demo_store() {
     let mut found = BTreeSet::new();
     mentioned(&document, false, &mut found);
     assert!(found.len() > 4, "{found:?}");
-    for text in found {
+    let registry = ask(&mut client, &key, ("GET", "/v1/registry"), "*/*", "");
+    let registry = String::from_utf8(registry.body).unwrap().to_lowercase();
+    // Tokens that every server lists need not have moved.
+    for text in found.into_iter().filter(|text| !registry.contains(text)) {
         let path = match text.len() {
             42 => format!("/v1/addresses/resolve?q={text}"),
             _ => format!("/v1/transaction/{text}"),

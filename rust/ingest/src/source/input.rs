@@ -168,7 +168,8 @@ impl Input {
     }
 
     fn read_up_to(&self, limit: u64) -> Result<Option<Vec<u8>>, IngestError> {
-        let mut content = Vec::new();
+        let room = self.bytes().min(limit).saturating_add(1);
+        let mut content = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
         self.open()?.take(limit.saturating_add(1)).read_to_end(&mut content).map_err(|error| self.io(error))?;
         Ok((u64::try_from(content.len()).unwrap_or(u64::MAX) <= limit).then_some(content))
     }

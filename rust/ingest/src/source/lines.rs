@@ -6,6 +6,10 @@ use crate::IngestError;
 use crate::error::Place;
 use crate::source::Input;
 
+/// Bytes up to which the room of a line grows step by step. A longer one gets the room of the longest at once: while it
+/// grew it would be held twice.
+const GROWN: usize = 16 << 20;
+
 /// The lines of a file. No line longer than the limit is ever held.
 pub struct Lines {
     input: Input,
@@ -29,10 +33,14 @@ impl Lines {
     /// When the file is damaged or cut off, or the line is longer than the limit of the input.
     pub fn next_line(&mut self) -> Result<Option<(u64, &[u8])>, IngestError> {
         self.line.clear();
-        let limit = u64::try_from(self.limit).unwrap_or(u64::MAX);
-        let mut bounded = (&mut self.reader).take(limit.saturating_add(1));
-        let count = bounded.read_until(b'\n', &mut self.line).map_err(|error| self.input.io(error))?;
-        if count == 0 {
+        let most = self.limit.saturating_add(1);
+        self.read_until(most.min(GROWN))?;
+        if self.line.len() == GROWN && self.line.last() != Some(&b'\n') {
+            // Where there is not so much room it grows after all.
+            let _ = self.line.try_reserve_exact(most - GROWN);
+            self.read_until(most - GROWN)?;
+        }
+        if self.line.is_empty() {
             return Ok(None);
         }
         self.number += 1;
@@ -41,11 +49,17 @@ impl Lines {
             if self.line.last() == Some(&b'\r') {
                 self.line.pop();
             }
-        } else if u64::try_from(count).unwrap_or(u64::MAX) > limit {
+        } else if self.line.len() > self.limit {
             return Err(self.input.too_large(Some(Place::Line(self.number)), "line", self.limit, self.option));
         }
         let line = if self.number == 1 { without_mark(&self.line) } else { &self.line };
         Ok(Some((self.number, line)))
+    }
+
+    /// Reads on to the end of the line, at most so many bytes.
+    fn read_until(&mut self, most: usize) -> Result<(), IngestError> {
+        let mut bounded = (&mut self.reader).take(most as u64);
+        bounded.read_until(b'\n', &mut self.line).map(drop).map_err(|error| self.input.io(error))
     }
 }
 
