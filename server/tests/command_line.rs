@@ -227,13 +227,12 @@ const TETHER: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
 fn store_of_tokens(place: &std::path::Path) -> (String, Value) {
     let [blocks, transfers, store] = ["blocks.csv", "token_transfers.csv", "store"].map(|name| place.join(name));
     std::fs::write(&blocks, "number,hash,parent_hash,timestamp,gas_limit\n7,,,1438270000,5000\n").unwrap();
-    let mut rows = "token_address,from_address,to_address,value,transaction_hash,log_index,block_number\n".to_owned();
     let unlisted = format!("0x{}", "ee".repeat(20));
-    for (log, contract) in [TETHER, &unlisted, &unlisted].into_iter().enumerate() {
-        let (to, hash) = ("bb".repeat(20), "11".repeat(32));
-        rows += &format!("{contract},{SENDER},0x{to},2500000,0x{hash},{log},7\n");
-    }
-    std::fs::write(&transfers, rows).unwrap();
+    let (to, hash) = ("bb".repeat(20), "11".repeat(32));
+    let row = |(log, contract)| format!("{contract},{SENDER},0x{to},2500000,0x{hash},{log},7\n");
+    let rows: String = [TETHER, &unlisted, &unlisted].into_iter().enumerate().map(row).collect();
+    let head = "token_address,from_address,to_address,value,transaction_hash,log_index,block_number\n";
+    std::fs::write(&transfers, format!("{head}{rows}")).unwrap();
     let [blocks, transfers, store] = [blocks, transfers, store].map(|path| path.to_str().unwrap().to_owned());
     let report = run_json(&["--json", "ingest", "--store", &store, &blocks, &transfers]);
     (store, report)
