@@ -191,8 +191,14 @@ fn with_character(text: &str, place: usize, character: char) -> String {
     text.char_indices().map(|(at, given)| if at == place { character } else { given }).collect()
 }
 
-/// Where a single change can help: everywhere, or only at the one character that is foreign to the alphabet.
+/// Where a single change can help: everywhere, or only at the one character that is foreign to the alphabet; nowhere in
+/// a text that is longer than any address.
 fn places_to_change(text: &str, start: usize, alphabet: &str) -> Vec<(usize, char)> {
+    /// Bytes of the longest text that is looked at: Bech32 has at most 90 characters, and one may be foreign.
+    const LONGEST: usize = 93;
+    if text.len() > LONGEST {
+        return Vec::new();
+    }
     let all = || text.char_indices().filter(|(place, _)| *place >= start);
     let foreign: Vec<_> = all().filter(|(_, character)| !alphabet.contains(*character)).collect();
     match foreign.len() {
