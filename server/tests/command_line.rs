@@ -286,7 +286,6 @@ fn answers_that_hide_tokens_say_so_on_every_interface() {
         let hidden: Vec<_> = warnings.iter().filter(|warning| warning["code"] == "unverified_hidden").collect();
         let [hidden] = hidden[..] else { panic!("{warnings:?}") };
         assert_eq!((&hidden["field"], &hidden["count"]), (&Value::Null, &json!(2)));
-        assert!(warnings.iter().all(|warning| warning == hidden || warning.get("count").is_none()), "{warnings:?}");
     }
     let all = body.replace('}', ", \"include_unverified\": true}");
     let shown = client.send("POST", "/v1/transactions", &headers, all.as_bytes()).unwrap().json();
