@@ -97,16 +97,17 @@ def test_an_amount_that_cannot_be_meant_is_named_with_its_row(amount: object, to
 
 
 def test_gaps_of_other_columns_stay_gaps() -> None:
-    rows = [{**row, "status": status, "log_index": None} for row, status in zip(moved(1, 2), (True, None), strict=True)]
+    told = zip(moved(1, 2), (True, None), (USDT, None), strict=True)
+    rows = [{**row, "status": status, "contract": contract, "log_index": None} for row, status, contract in told]
     gapped = pd.DataFrame(rows).astype({"amount_raw": object})
     gapped["status"] = pd.Series([True, np.nan], dtype=object)
     gapped["log_index"] = pd.Series([np.nan, np.nan], dtype=object)
-    gapped["contract"] = pd.Series([np.nan, USDT], dtype=object)
+    gapped["contract"] = pd.Series([USDT, np.nan], dtype=object)
     for table in (rows, gapped):
         made = hw.Ledger.from_frames(table).transactions(ALICE, order="asc", include_unverified=True)
         assert made.frame["status"].to_list() == ["success", "unknown"]
         assert made.frame["log_index"].to_list() == [None, None]
-    assert made.frame["contract"].to_list() == [None, USDT]
+    assert made.frame["contract"].to_list() == [USDT, None]
 
 
 def test_what_is_no_table_is_an_invalid_input_that_names_it() -> None:

@@ -58,7 +58,7 @@ def test_a_history_of_one_asset_is_a_line_of_every_day(ledger: hw.Ledger, axes: 
 
 
 def test_what_has_no_price_is_drawn_in_its_own_unit(axes: Any) -> None:  # noqa: ANN401
-    token = "0x" + "ee" * 20
+    token = "0x" + "ef" * 20
     row = {
         "blockchain": "ethereum",
         "block_number": 1,
@@ -82,7 +82,7 @@ def test_holders_add_up_by_rank(ledger: hw.Ledger, axes: Any) -> None:  # noqa: 
     with pytest.raises(hw.InvalidInput, match="without an offset"):
         ledger.holders("native", offset=1).plot(axes)
     with pytest.raises(hw.InvalidInput, match="nobody"):
-        ledger.holders("0x" + "ee" * 20).plot(axes)
+        ledger.holders("0x" + "ef" * 20).plot(axes)
 
 
 def test_concentration_is_a_curve_that_is_no_more_than_the_truth(axes: Any) -> None:  # noqa: ANN401
