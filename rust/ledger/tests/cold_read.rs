@@ -104,9 +104,9 @@ fn a_cold_page_of_100_rows_reads_at_most_128_kib_from_the_disk() {
     for number in [0, 1, 17, 19_999] {
         assert!(forget(&path));
         let mut ledger = None;
+        let (registry, prices) = (Arc::new(Registry::default()), Arc::new(PriceTable::default()));
         let opening = reading(|| {
             let segment = Arc::new(Segment::open(&path).unwrap());
-            let (registry, prices) = (Arc::new(Registry::default()), Arc::new(PriceTable::default()));
             let snapshot = Snapshot::new(1, vec![segment], BTreeMap::new(), registry, prices);
             let found = snapshot.account(Chain::ETHEREUM, &account(number)).unwrap().unwrap();
             ledger = Some((snapshot, found));
