@@ -128,6 +128,9 @@ impl Sink<'_> {
     /// Leaves transactions of orphaned blocks out: those that name another block than the one that is stated or held at
     /// their height.
     fn leave_orphans(&mut self, batch: &mut Batch, told: &mut Rows) -> Result<(), IngestError> {
+        if batch.transactions.iter().all(|facts| facts.block_hash.is_none()) {
+            return Ok(());
+        }
         let mut known: HashMap<u64, Option<BlockHash>> = HashMap::new();
         for block in batch.blocks.iter().rev() {
             let hash = known.entry(block.number).or_default();

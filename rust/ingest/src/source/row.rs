@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use headwater_types::{Address, Amount, BlockHash, Chain, Family, Timestamp, TxHash};
 use polars::prelude::StringChunked;
+use rustc_hash::FxHashMap;
 
 use super::written::{WrittenAmount, hex_bytes, time_of, truth, whole_number, written_amount};
 use crate::error::{FieldError, Place};
@@ -12,33 +13,36 @@ use crate::source::json::Value;
 
 /// The names of the columns of a table, in order. A name is found in whatever case it is written.
 #[derive(Debug, Default)]
-pub(crate) struct Header(Vec<String>);
+pub(crate) struct Header {
+    names: Vec<String>,
+    /// Places of names by their length, the last one first: names that differ in case only have the same.
+    of_length: FxHashMap<usize, Vec<usize>>,
+}
 
 impl Header {
     pub(crate) fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
-        Self(names.into_iter().map(str::to_owned).collect())
+        let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        let mut of_length: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        for (place, name) in names.iter().enumerate().rev() {
+            of_length.entry(name.len()).or_default().push(place);
+        }
+        Self { names, of_length }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.names.is_empty()
     }
 
     /// Where a column stands: the last one of this name, else the last one that differs in case only.
     fn place(&self, column: &str) -> Option<usize> {
-        let mut alike = None;
-        for (place, name) in self.0.iter().enumerate().rev() {
-            if same_name(name, column) {
-                if name == column {
-                    return Some(place);
-                }
-                alike = alike.or(Some(place));
-            }
-        }
-        alike
+        let places = self.of_length.get(&column.len())?;
+        let find =
+            |is_it: fn(&str, &str) -> bool| places.iter().copied().find(|place| is_it(&self.names[*place], column));
+        find(|name, column| name == column).or_else(|| find(same_name))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.0.iter().map(String::as_str).enumerate()
+        self.names.iter().map(String::as_str).enumerate()
     }
 }
 
