@@ -89,7 +89,7 @@ impl Columns {
 }
 
 impl Layout {
-    /// The layout of a file; `None` when it is no such export.
+    /// The layout of a file; `None` when it is not an export of these pages.
     pub(super) fn of(probe: &Probe) -> Option<Self> {
         if !matches!(probe.content(), Content::Csv | Content::Tsv) {
             return None;
@@ -140,7 +140,7 @@ fn table(columns: &Columns) -> Option<Table> {
     if has("validatorindex") && has("recipient") && columns.find(&["value", "amount"]).is_some() && has_block {
         return Some(Table::Withdrawals);
     }
-    // A list of transfers of several tokens by their names alone tells of no token for sure.
+    // A list of transfers of several tokens that gives only their names does not identify any of them.
     let has_parties = columns.find(&HASHES).is_some() && has("from") && columns.find(&["to", "txto"]).is_some();
     if !has_parties || has("token") {
         return None;
