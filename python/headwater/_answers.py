@@ -1,4 +1,4 @@
-"""The seam that every ledger stands on: whoever answers calls by name, JSON in and JSON out."""
+"""What a ledger asks: the engine in this process or a server, both of which answer calls by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from headwater._headwater import _ArrowStream
+    from headwater._headwater import Answer, _ArrowStream
 
 
 class Answers(Protocol):
@@ -18,8 +18,8 @@ class Answers(Protocol):
         """Where the data comes from, for people."""
         ...
 
-    def answer(self, name: str, request: str, /) -> str:
-        """Answer one call: ``{"data", "meta"}``."""
+    def answer(self, name: str, request: str, /) -> Answer:
+        """Answer one call."""
         ...
 
     def write_table(self, name: str, request: str, path: str | PathLike[str], /) -> str:

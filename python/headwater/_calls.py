@@ -20,6 +20,8 @@ class Route:
     cost: int
     # The field that leads through the pages of a list.
     pages: str | None = None
+    # The field of the answer that holds the rows; without one the answer itself is the only row.
+    rows: str | None = None
 
     @property
     def parts(self) -> list[str]:
@@ -29,8 +31,11 @@ class Route:
 
 # All calls of the engine, and those that only a server answers.
 ROUTES = {
-    **{name: Route(path, method, cost, pages) for name, path, method, cost, pages in _headwater.calls()},
-    "usage": Route("/v1/usage", "GET", 0),
+    **{
+        name: Route(path, method, cost, pages, rows)
+        for name, path, method, cost, pages, rows in _headwater.calls()
+    },
+    "usage": Route("/v1/usage", "GET", 0, rows="by_endpoint"),
 }
 
 

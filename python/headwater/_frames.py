@@ -47,7 +47,7 @@ def _built(transfers: Any, prices: Any, tokens: Any) -> _headwater.NativeLedger:
 def _coins() -> frozenset[str]:
     """Give the symbols of the chains' own coins, which have no contract."""
     empty = _tables.table([], "transfers")
-    registry = json.loads(_headwater.from_frames(empty).answer("registry", "{}"))
+    registry = json.loads(_headwater.from_frames(empty).answer("registry", "{}").text())
     return frozenset(entry["symbol"] for entry in registry["data"]["tokens"] if entry["contract"] is None)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import polars as pl
 
-from headwater import _calls, _objects, _request
+from headwater import _calls, _objects, _request, _rows
 from headwater._progress import Bar
 from headwater._tables import check_form, given_as
 from headwater.errors import HeadwaterError
@@ -99,6 +99,7 @@ class WholeLists:
         request: Mapping[str, Any] | None = ...,
         *,
         as_: Literal["polars"] = ...,
+        amounts: str = ...,
         progress: bool = ...,
         **fields: Any,  # noqa: ANN401
     ) -> pl.DataFrame: ...
@@ -109,6 +110,7 @@ class WholeLists:
         request: Mapping[str, Any] | None = ...,
         *,
         as_: str,
+        amounts: str = ...,
         progress: bool = ...,
         **fields: Any,  # noqa: ANN401
     ) -> Any: ...  # noqa: ANN401
@@ -118,6 +120,7 @@ class WholeLists:
         request: Mapping[str, Any] | None = None,
         *,
         as_: str = "polars",
+        amounts: str = "text",
         progress: bool = False,
         **fields: Any,
     ) -> Any:
@@ -131,6 +134,8 @@ class WholeLists:
             The request body; ``fields`` are added to it.
         as_ : {"polars", "arrow", "pandas"}
             ``"arrow"`` is a bare capsule object with ``__arrow_c_stream__``, for any library that reads Arrow.
+        amounts : {"text", "decimal", "float"}
+            The type of all columns of amounts, see :meth:`headwater.reports.Report.to_frame`.
         progress : bool, optional
             As in :meth:`write`.
         **fields
@@ -139,7 +144,8 @@ class WholeLists:
         Returns
         -------
         polars.DataFrame, ArrowTable or pandas.DataFrame
-            A column for every field of a row, those that only some answers have among them. Amounts stay exact text.
+            A column for every field of a row, those that only some answers have among them. Times are datetimes in
+            UTC; records within a row are JSON text.
 
         Warns
         -----
@@ -155,6 +161,7 @@ class WholeLists:
         [(1, 2.0), (2, 0.75)]
         """
         check_form(as_)
+        _rows.check_amounts(amounts)
         name, parts = _calls.named(endpoint)
         with Bar(name, "rows", shown=progress) as bar:
             stream, told = self._read(name, _request.body(request, fields, parts), bar)
@@ -164,7 +171,7 @@ class WholeLists:
             if warning["code"] not in _ALWAYS:
                 said = warning["message"] or f"{warning['code']}: {warning['field'] or 'the answer'}"
                 warnings.warn(f"{name}: {said}", UserWarning, stacklevel=2)
-        return given_as(table, as_)
+        return given_as(_rows.with_amounts(name, table, amounts), as_)
 
     def _written(self, name: str, body: str, path: str, bar: Bar) -> dict[str, Any]:
         written: dict[str, Any] = json.loads(self._answers.write_table(name, body, path))
@@ -178,5 +185,5 @@ class WholeLists:
         told: list[dict[str, Any]] = []
         # The table does not carry them, and is there whatever becomes of the question for them.
         with contextlib.suppress(HeadwaterError):
-            told = json.loads(self._answers.answer(name, json.dumps(first)))["meta"].get("warnings", [])
+            told = json.loads(self._answers.answer(name, json.dumps(first)).text())["meta"].get("warnings", [])
         return table, told

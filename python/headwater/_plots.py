@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
@@ -13,13 +13,27 @@ from headwater.errors import InvalidInput
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from headwater.reports import Report
-
 # Assets of a history that are drawn apart; what is less stands together.
 _MOST_ASSETS = 8
 
 
-def draw(report: Report, ax: Axes | None, asset: str | None) -> Axes:
+class Drawn(Protocol):
+    """What of a report is drawn."""
+
+    endpoint: str
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The ``data`` of the answer."""
+        ...
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The rows."""
+        ...
+
+
+def draw(report: Drawn, ax: Axes | None, asset: str | None) -> Axes:
     """Draw a report of an endpoint that has a picture."""
     picture = _PICTURES.get(report.endpoint)
     if picture is None:
@@ -54,11 +68,11 @@ def _axes(ax: Axes | None) -> Axes:
     return pyplot.gca()
 
 
-def _nothing(report: Report, why: str) -> InvalidInput:
+def _nothing(report: Drawn, why: str) -> InvalidInput:
     return InvalidInput(f"{report.endpoint}: {why}", reason="invalid_value", field="report")
 
 
-def _balance_history(report: Report, ax: Axes | None, asset: str | None) -> Axes:
+def _balance_history(report: Drawn, ax: Axes | None, asset: str | None) -> Axes:
     frame = report.frame.with_columns(pl.col("date").str.to_date(), _name().alias("name"), _key().alias("asset"))
     days = frame.select(pl.col("date").unique().sort())
     held = frame.drop_nulls("balance_raw")
@@ -131,7 +145,7 @@ def _by_day(days: pl.DataFrame, values: pl.DataFrame) -> list[float]:
     return days.join(sums, on="date", how="left").sort("date")["value"].fill_null(0.0).to_list()
 
 
-def _holders(report: Report, ax: Axes | None, _: str | None) -> Axes:
+def _holders(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
     rows = report.data["holders"]
     if not rows:
         raise _nothing(report, "nobody holds anything")
@@ -145,7 +159,7 @@ def _holders(report: Report, ax: Axes | None, _: str | None) -> Axes:
     return ax
 
 
-def _concentration(report: Report, ax: Axes | None, _: str | None) -> Axes:
+def _concentration(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
     measures, holders = report.data["concentration"], report.data["holder_count"]
     if holders == 0:
         raise _nothing(report, "nobody holds anything")
@@ -179,13 +193,13 @@ def _between(known: list[tuple[int, float]], rank: int) -> float:
     return known[-1][1]
 
 
-def _symbol(report: Report) -> str:
+def _symbol(report: Drawn) -> str:
     data: dict[str, Any] = report.data
     contract = data["contract"]
     return data["symbol"] or (f"{contract[:10]}…" if contract else data["blockchain"])
 
 
-_PICTURES: dict[str, Callable[[Report, Axes | None, str | None], Axes]] = {
+_PICTURES: dict[str, Callable[[Drawn, Axes | None, str | None], Axes]] = {
     "balance-history": _balance_history,
     "token/concentration": _concentration,
     "token/holders": _holders,

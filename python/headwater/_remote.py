@@ -79,18 +79,18 @@ class Remote:
         """Close the connections."""
         self._connections.close()
 
-    def answer(self, name: str, request: str) -> str:
+    def answer(self, name: str, request: str) -> _headwater.Answer:
         """Answer one call."""
         return self._answer(name, request, None)
 
-    def answers(self, name: str, requests: Sequence[str], answered: dict[int, str], reach: Reach) -> None:
+    def answers(self, name: str, requests: Sequence[str], answered: dict[int, _headwater.Answer], reach: Reach) -> None:
         """Answer many calls, some of them at the same time; the first that fails ends all.
 
         The answers come by their positions, those that are there after a failure too.
         """
         batch = _Batch()
         pool = ThreadPoolExecutor(max(1, min(self._parallel, len(requests))), "headwater")
-        futures: list[Future[str]] = []
+        futures: list[Future[_headwater.Answer]] = []
         try:
             futures += [pool.submit(self._answer, name, request, batch) for request in requests]
             _wait_for(futures, reach)
@@ -108,7 +108,7 @@ class Remote:
             whole = {place: future for place, future in enumerate(futures) if future.done() and not future.cancelled()}
             answered.update({place: each.result() for place, each in whole.items() if each.exception() is None})
 
-    def _answer(self, name: str, request: str, batch: _Batch | None) -> str:
+    def _answer(self, name: str, request: str, batch: _Batch | None) -> _headwater.Answer:
         call = call_of(name, json.loads(request))
 
         def receive(response: http.client.HTTPResponse) -> str:
@@ -117,7 +117,8 @@ class Remote:
             return text
 
         try:
-            return self._connections.call(call, receive, None if batch is None else batch.stop)
+            text = self._connections.call(call, receive, None if batch is None else batch.stop)
+            return _headwater.Answer(name, text)
         except NotFound as error:
             # Of what is named in the path, the answer does not say the field.
             error.field = error.field or next(iter(route(name).parts), None)
@@ -311,9 +312,9 @@ def _json(value: Any) -> str:  # noqa: ANN401
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def _wait_for(futures: Sequence[Future[str]], reach: Reach) -> None:
+def _wait_for(futures: Sequence[Future[_headwater.Answer]], reach: Reach) -> None:
     """Wait for all answers, or raise as soon as one has failed: the first of those that have."""
-    failed: list[Future[str]] = []
+    failed: list[Future[_headwater.Answer]] = []
     pending = set(futures)
     while pending and not failed:
         # Not for ever at once: a signal that another thread was woken by is seen between two waits.

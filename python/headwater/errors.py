@@ -10,10 +10,7 @@ are what only a server can say: about the key, its credits and its limits, or th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from headwater.reports import Report
+from typing import Any
 
 
 class HeadwaterError(Exception):
@@ -41,7 +38,8 @@ class HeadwaterError(Exception):
         super().__init__(message)
         self.reason = reason
         self.field = field
-        self.answered: dict[int, Report] = {}
+        # Reports, whose module imports this one.
+        self.answered: dict[int, Any] = {}
 
 
 class InvalidInput(HeadwaterError, ValueError):  # noqa: N818

@@ -21,7 +21,7 @@ from headwater.ledger import Ledger
 from headwater.reports import Report
 
 if TYPE_CHECKING:
-    from headwater._headwater import _ArrowStream
+    from headwater._headwater import Answer, _ArrowStream
 
 _MOST_SECS = 1_000_000
 
@@ -193,7 +193,7 @@ class RemoteLedger(Ledger):
         self._answers.close()
 
     def _all(self, endpoint: str, requests: Sequence[str], bar: Bar) -> list[Report]:
-        answered: dict[int, str] = {}
+        answered: dict[int, Answer] = {}
         try:
             self._answers.answers(endpoint, requests, answered, bar.reach)
         except BaseException as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headwater import _headwater, _plots, _schemas
+from headwater import _calls, _headwater, _plots, _rows
 from headwater._tables import check_form, given_as
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ class Report:
         several of it.
     """
 
-    def __init__(self, endpoint: str, answer: str) -> None:
+    def __init__(self, endpoint: str, answer: _headwater.Answer) -> None:
         self.endpoint = endpoint
-        self._text = answer
+        self._native = answer
 
     @cached_property
     def _answer(self) -> dict[str, Any]:
-        # A table is made from the text: whoever wants one never pays for a dict of every row.
-        answer: dict[str, Any] = json.loads(self._text)
+        # A table needs neither the text nor a dict of every row, so that both are made on demand.
+        answer: dict[str, Any] = json.loads(self._native.text())
         return answer
 
     @property
@@ -81,44 +81,53 @@ class Report:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The rows of the answer, or the answer itself as the only row."""
-        key = _schemas.ROWS.get(self.endpoint)
+        key = _calls.route(self.endpoint).rows
         return [self.data] if key is None or key not in self.data else self.data[key]
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The rows as a polars frame. Amounts stay exact text: cast them once you know their size.
+        """The rows as a polars frame, whose columns and types depend on the endpoint alone.
 
-        Records within a row have their fields as columns: of a balance history there is a row per day and asset.
+        Times are datetimes in UTC. Amounts are exact text, since they may have 78 digits and polars has 38:
+        :meth:`to_frame` gives them as decimals or floats. Records within a row have their fields as columns: of a
+        balance history there is a row per day and asset.
         """
-        table = self._table
-        if table is None:
-            return pl.DataFrame(self.rows, infer_schema_length=None)
-        return _schemas.spread(self.endpoint, pl.DataFrame(table))
+        rows = _rows.frame(self.endpoint, self._native)
+        return pl.DataFrame(self.rows, infer_schema_length=None) if rows is None else rows
 
-    @property
-    def _table(self) -> _headwater._ArrowStream | None:
-        """The rows in Arrow's memory, where their columns are known beforehand."""
-        rows = _schemas.rows(self.endpoint, self._text)
-        return None if rows is None else rows.read(self._text)
-
-    def to_frame(self, as_: str = "polars") -> Any:  # noqa: ANN401
+    def to_frame(self, as_: str = "polars", *, amounts: str = "text") -> Any:  # noqa: ANN401
         """Give the rows as a table.
 
         Parameters
         ----------
         as_ : {"polars", "arrow", "pandas"}
             ``"arrow"`` is a bare capsule object with ``__arrow_c_stream__``, for any library that reads Arrow.
+        amounts : {"text", "decimal", "float"}
+            The type of all columns of amounts: exact text; decimals of 38 digits, 18 of them behind the point (none in
+            ``*_raw``); or the nearest doubles.
 
         Returns
         -------
         polars.DataFrame, ArrowTable or pandas.DataFrame
+
+        Raises
+        ------
+        InvalidInput
+            When an amount does not fit a decimal, as of tokens that somebody made up; the message names its row.
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, ledger
+        >>> ledger().transactions(ALICE).to_frame(amounts="decimal").select("symbol", "amount").rows()[0]
+        ('usdt', Decimal('2.500000000000000000'))
         """
         check_form(as_)
-        return given_as(self.frame, as_)
+        _rows.check_amounts(amounts)
+        return given_as(_rows.with_amounts(self.endpoint, self.frame, amounts), as_)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the rows through the Arrow C stream interface."""
-        table = None if self.endpoint in _schemas.NESTED else self._table
+        table = None if self.endpoint in _rows.NESTED else self._native.rows()
         return (self.frame if table is None else table).__arrow_c_stream__(requested_schema)
 
     def plot(self, ax: Axes | None = None, *, asset: str | None = None) -> Axes:
@@ -158,7 +167,7 @@ class Report:
 
     def __repr__(self) -> str:
         """Name the call and what the answer holds."""
-        rows = f"{len(self.rows)} rows" if self.endpoint in _schemas.ROWS else ", ".join(self.data)
+        rows = f"{len(self.rows)} rows" if _calls.route(self.endpoint).rows is not None else ", ".join(self.data)
         notes = f", {len(self.warnings)} warnings" if self.warnings else ""
         return f"<Report {self.endpoint}: {rows}{notes}>"
 
@@ -190,17 +199,18 @@ class Reports(Sequence[Report]):
             report.frame.select(pl.lit(address).alias("queried_address"), pl.all())
             for address, report in zip(self.addresses, self._reports, strict=True)
         ]
-        nobody = _schemas.empty(self.endpoint).select(pl.lit("").alias("queried_address"), pl.all())
+        nobody = _rows.empty(self.endpoint).select(pl.lit("").alias("queried_address"), pl.all())
         return pl.concat(frames, how="diagonal_relaxed") if frames else nobody
 
     def to_dict(self) -> dict[str, Any]:
         """Give ``{address: data}``."""
         return {address: report.data for address, report in zip(self.addresses, self._reports, strict=True)}
 
-    def to_frame(self, as_: str = "polars") -> Any:  # noqa: ANN401
+    def to_frame(self, as_: str = "polars", *, amounts: str = "text") -> Any:  # noqa: ANN401
         """Give all rows as a table; see :meth:`Report.to_frame`."""
         check_form(as_)
-        return given_as(self.frame, as_)
+        _rows.check_amounts(amounts)
+        return given_as(_rows.with_amounts(self.endpoint, self.frame, amounts), as_)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export all rows through the Arrow C stream interface."""

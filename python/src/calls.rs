@@ -1,11 +1,12 @@
 //! The table of calls, for a client of the HTTP gateway.
 
-use headwater_engine::{ENDPOINTS, Method};
+use headwater_engine::{Desk, ENDPOINTS, Method};
 use headwater_table::Pages;
 use pyo3::prelude::*;
 
-/// A call as HTTP has it: name, path, method, credits, and the field that leads through the pages of its list.
-type Call = (&'static str, &'static str, &'static str, u32, Option<&'static str>);
+/// A call as HTTP has it: name, path, method, credits, the field that leads through the pages of its list, and the field
+/// of its answer that holds the rows.
+type Call = (&'static str, &'static str, &'static str, u32, Option<&'static str>, Option<&'static str>);
 
 /// Every call.
 #[pyfunction]
@@ -19,7 +20,8 @@ pub fn calls() -> Vec<Call> {
             Pages::Cursor => "cursor",
             Pages::Offset => "offset",
         });
-        (endpoint.name, endpoint.path, method, endpoint.cost, pages)
+        let rows = Desk::rows(endpoint).and_then(|rows| rows.field);
+        (endpoint.name, endpoint.path, method, endpoint.cost, pages, rows)
     };
     ENDPOINTS.iter().map(call).collect()
 }

@@ -1,21 +1,22 @@
-//! Ledgers over a store or over frames, answering the calls of the desk.
+//! Ledgers over a store or over frames, answering calls by name.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
 
 use arrow::array::RecordBatch;
-use headwater_engine::{Answer, Desk, Endpoint, endpoint};
+use headwater_engine::{Desk, Endpoint, endpoint};
 use headwater_export::ExportError;
 use headwater_ingest::frames::{Transfers, transfers_batch};
 use headwater_ledger::Store;
 use headwater_ledger::read::Generations;
 use headwater_ledger::store::in_memory;
-use headwater_server::gateway::milliseconds;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use serde_json::{Value, json};
 
 use crate::address::chain_of;
+use crate::answer::Answer;
 use crate::errors::{exception, raise};
 use crate::interrupt::interruptible;
 use crate::tables;
@@ -23,7 +24,7 @@ use crate::tables;
 /// Bytes of answers that are kept for those who ask the same, as many as the gateway keeps.
 const CACHE_BYTES: usize = 64 << 20;
 
-/// A ledger that answers calls by name, JSON in and JSON out.
+/// A ledger that answers calls by name.
 #[pyclass(frozen, module = "headwater._headwater")]
 pub struct NativeLedger {
     desk: Desk,
@@ -33,11 +34,11 @@ pub struct NativeLedger {
 
 #[pymethods]
 impl NativeLedger {
-    /// Answers one call: the endpoint's name and its request as JSON; `{"data", "meta"}` as JSON comes back.
-    fn answer(&self, py: Python<'_>, name: &str, request: &str) -> PyResult<String> {
+    /// Answers one call: the endpoint's name and its request as JSON.
+    fn answer(&self, py: Python<'_>, name: &str, request: &str) -> PyResult<Answer> {
         let (endpoint, request) = question(py, name, request)?;
-        interruptible(py, |cancel| self.desk.answer(endpoint, &request, cancel))?
-            .map(|answer| envelope(&answer))
+        interruptible(py, |cancel| self.desk.report(endpoint, &request, cancel))?
+            .map(|report| Answer::of_report(endpoint, report))
             .map_err(|error| exception(py, &error))
     }
 
@@ -108,15 +109,10 @@ fn question(py: Python<'_>, name: &str, request: &str) -> PyResult<(&'static End
     Ok((endpoint, request))
 }
 
-fn envelope(answer: &Answer) -> String {
-    let mut meta = serde_json::Map::new();
-    if let Some(pagination) = answer.pagination {
-        meta.insert("pagination".into(), json!(pagination));
-    }
-    if !answer.warnings.is_empty() {
-        meta.insert("warnings".into(), json!(answer.warnings));
-    }
-    format!(r#"{{"data":{},"meta":{}}}"#, answer.data, json!(meta))
+/// Milliseconds since the first call.
+fn milliseconds() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Opens a store for reading.

@@ -1,7 +1,8 @@
-//! The Python face: thin bindings under `headwater._headwater`; what users see is in `python/headwater/`.
+//! The Python interface: thin bindings under `headwater._headwater`; what users see is in `python/headwater/`.
 #![forbid(unsafe_code)]
 
 mod address;
+mod answer;
 mod calls;
 mod cli;
 mod errors;
@@ -9,7 +10,6 @@ mod interrupt;
 mod ledger;
 mod lines;
 mod metrics;
-mod rows;
 mod tables;
 
 use pyo3::prelude::*;
@@ -20,8 +20,9 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<ledger::NativeLedger>()?;
     module.add_class::<lines::Lines>()?;
-    module.add_class::<rows::Rows>()?;
+    module.add_class::<answer::Answer>()?;
     module.add_function(wrap_pyfunction!(calls::calls, module)?)?;
+    module.add_function(wrap_pyfunction!(answer::columns, module)?)?;
     module.add_function(wrap_pyfunction!(ledger::open_store, module)?)?;
     module.add_function(wrap_pyfunction!(ledger::from_frames, module)?)?;
     module.add_function(wrap_pyfunction!(address::address_valid, module)?)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use headwater_engine::{Desk, ENDPOINTS, Endpoint, ErrorKind, SinkClosed, TableHead, TableSink, endpoint};
+use headwater_engine::{AnyRow, Desk, ENDPOINTS, Endpoint, ErrorKind, SinkClosed, TableHead, TableSink, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::market::{FxPoint, PricePoint, TokenListing};
 use headwater_ledger::store::MemoryStore;
@@ -94,11 +94,9 @@ impl TableSink for Counted {
         Ok(())
     }
 
-    fn lines(&mut self, lines: &[u8]) -> Result<(), SinkClosed> {
-        for line in lines.split_inclusive(|byte| *byte == b'\n') {
-            assert!(serde_json::from_slice::<Value>(line).unwrap().is_object());
-            self.0 += 1;
-        }
+    fn row(&mut self, row: &dyn AnyRow) -> Result<(), SinkClosed> {
+        assert!(serde_json::to_value(row).unwrap().is_object());
+        self.0 += 1;
         Ok(())
     }
 }

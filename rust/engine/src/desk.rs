@@ -13,7 +13,7 @@ use crate::analyses::{Call, Description, Made, entry};
 use crate::cache::{Cache, Data, Kept, Question};
 use crate::query_meta::Headed;
 use crate::request::{Cursor, MAX_LIMIT, MAX_TABLE, canonical, parameters};
-use crate::{Answer, Column, Endpoint, Error, ErrorKind, TableSink};
+use crate::{Answer, Column, Endpoint, Error, ErrorKind, Report, ReportRows, TableSink};
 
 /// Most bytes of an answer that is kept though it costs little to make.
 const SMALL: usize = 16 << 10;
@@ -34,6 +34,13 @@ pub enum Shape {
     Envelope,
     /// Rows alone, of which there may be more.
     Table,
+}
+
+/// When the text of an answer is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Now,
+    OnDemand,
 }
 
 /// A call as it is looked for among the answers that are at hand.
@@ -160,6 +167,24 @@ impl Desk {
     /// # Errors
     /// See [`crate::ErrorKind`].
     pub fn answer(&self, endpoint: &Endpoint, request: &Value, cancel: &Cancel) -> Result<Answer, Error> {
+        self.ask(endpoint, request, cancel, Text::Now)?.into_answer(cancel)
+    }
+
+    /// Answers one call with its report as a value, of which a table can be made without any text.
+    ///
+    /// # Errors
+    /// As [`Desk::answer`].
+    pub fn report(&self, endpoint: &Endpoint, request: &Value, cancel: &Cancel) -> Result<Report, Error> {
+        self.ask(endpoint, request, cancel, Text::OnDemand)
+    }
+
+    /// The rows of an endpoint's answer.
+    #[must_use]
+    pub fn rows(endpoint: &Endpoint) -> Option<ReportRows> {
+        entry(endpoint.name).map(|entry| (entry.rows)(endpoint.name))
+    }
+
+    fn ask(&self, endpoint: &Endpoint, request: &Value, cancel: &Cancel, text: Text) -> Result<Report, Error> {
         cancel.check().map_err(LedgerError::from)?;
         let entry = entry(endpoint.name)
             .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no call named {:?}", endpoint.name)))?;
@@ -168,20 +193,26 @@ impl Desk {
         let started = self.now_ms();
         let question = Question::new(ledger.generation(), endpoint.name, request);
         if let Some(kept) = self.cache.as_ref().and_then(|cache| cache.get(&question)) {
-            return Ok(complete(&kept, || self.since(started), true));
+            return Ok(Report::of_text(complete(&kept, || self.since(started), true)));
         }
-        let Made { data, pagination, warnings, meta } =
+        let Made { report, pagination, warnings, meta } =
             (entry.run)(&Call { endpoint, request, ledger: &*ledger, given: self.given, cancel })?;
+        // An answer without a meta costs little to make again, and so is kept only where there is a text anyway.
+        if meta.is_none() && text == Text::OnDemand {
+            return Ok(Report::new(report, pagination, warnings));
+        }
+        let data = report.text(cancel)?;
         let data = match meta.and_then(|meta| Headed::new(&data, meta)) {
             Some(headed) => Data::Headed(headed),
             None if data.len() <= SMALL => Data::Whole(data),
-            None => return Ok(Answer { data, pagination, warnings }),
+            None => return Ok(Report::new(report, pagination, warnings).with_text(data)),
         };
         let kept = Arc::new(Kept { data, pagination, warnings });
         if let Some(cache) = &self.cache {
             cache.keep(question, Arc::clone(&kept));
         }
-        Ok(complete(&kept, || self.since(started), false))
+        let Answer { data, pagination, warnings } = complete(&kept, || self.since(started), false);
+        Ok(Report::new(report, pagination, warnings).with_text(data))
     }
 
     /// Whether a call asks for what can be answered, without answering it. Reads the store: for threads that may block.

@@ -13,6 +13,7 @@ mod asset_book;
 mod balances;
 mod cache;
 mod calendar;
+mod columns;
 mod completeness;
 mod desk;
 mod edge_groups;
@@ -25,6 +26,7 @@ mod purposes;
 mod query_meta;
 mod ranking;
 mod rebasing;
+mod report;
 mod request;
 mod rows;
 mod scope;
@@ -35,16 +37,20 @@ mod valuation;
 mod walk;
 
 pub use analyses::{Analysis, Description, Written, record};
+/// A row of a list, or a report, whatever its type: anything that serialises.
+pub use erased_serde::Serialize as AnyRow;
 pub use answer::{Answer, Pagination, Warning};
+pub use columns::{Column, ColumnKind, columns};
 pub use desk::{Asked, Clock, Desk, Shape};
 pub use endpoint::{CostClass, ENDPOINTS, Endpoint, Method, endpoint};
 pub use error::{Error, ErrorKind, Reason};
 pub use query_meta::QueryMeta;
 pub use ranking::{BelowCutoff, CounterpartyRow};
+pub use report::{Report, ReportRows};
 pub use request::{
     Checks, Crossing, DirectionFilter, GroupBy, HistoryUnit, Offsets, PageInfo, RankingSort, Sign, SortOrder,
     TransactionSort, TransferSort, Warnings, canonical, decode, parameters,
 };
 pub use rows::{Excluded, TransferRow};
 pub use scope::{Bound, FilterCriteria};
-pub use table::{Column, ColumnKind, SinkClosed, TableHead, TableSink, columns};
+pub use table::{SinkClosed, TableHead, TableSink};

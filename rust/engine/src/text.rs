@@ -15,21 +15,19 @@ const BEGINNING: usize = 1 << 10;
 const COPIES: usize = 2;
 
 /// The text of a report. Its memory stays with the query, as it is on its way out.
-pub(crate) fn text(report: &impl Serialize, endpoint: &str, cancel: &Cancel) -> Result<String, Error> {
+pub(crate) fn text(report: &impl Serialize, cancel: &Cancel) -> Result<String, Error> {
     let mut text = Text { bytes: Vec::with_capacity(BEGINNING), held: cancel.holding(TEXT), refusal: None };
     let written = serde_json::to_writer(&mut text, report);
     match (written, text.refusal) {
         (_, Some(refusal)) => return Err(refusal.into()),
         (Err(error), None) => {
-            let message = format!("the answer of {endpoint} is no JSON: {error}");
-            return Err(Error::new(ErrorKind::Internal, message));
+            return Err(Error::new(ErrorKind::Internal, format!("the report has no JSON form: {error}")));
         }
         (Ok(()), None) => {}
     }
     text.held.reach(text.bytes.len() * COPIES)?;
     text.held.keep();
-    String::from_utf8(text.bytes)
-        .map_err(|_| Error::new(ErrorKind::Internal, format!("the answer of {endpoint} is no UTF-8")))
+    String::from_utf8(text.bytes).map_err(|_| Error::new(ErrorKind::Internal, "the report is not UTF-8"))
 }
 
 struct Text {
@@ -87,14 +85,14 @@ mod tests {
         let share = 200_000 - FREE_BYTES;
         let enough = Memory::new(1 << 20, share);
         let token = Cancel::within(&enough);
-        assert_eq!(text(&report, "test", &token).unwrap(), serde_json::to_string(&report).unwrap());
+        assert_eq!(text(&report, &token).unwrap(), serde_json::to_string(&report).unwrap());
         // It is held until the token goes, twice as it will be there in its envelope.
         assert_eq!((token.held_bytes(), enough.usage().taken), (share, share));
         drop(token);
         assert_eq!(enough.usage().taken, 0);
 
         let short = Memory::new(1 << 20, share - 1);
-        let error = text(&report, "test", &Cancel::within(&short)).unwrap_err();
+        let error = text(&report, &Cancel::within(&short)).unwrap_err();
         assert_eq!(error.kind, ErrorKind::InvalidInput(Reason::QueryTooLarge));
         assert_eq!((error.limit, short.usage().taken), (Some(share - 1), 0));
         assert!(error.message.contains("the bytes of the answer") && error.message.contains("limit"), "{error}");
@@ -103,6 +101,6 @@ mod tests {
     #[test]
     fn a_text_is_the_one_that_would_be_written_without_a_budget() {
         let report: Vec<String> = (0..10_000).map(|number| format!("\"{number}\\")).collect();
-        assert_eq!(text(&report, "test", &Cancel::new()).unwrap(), serde_json::to_string(&report).unwrap());
+        assert_eq!(text(&report, &Cancel::new()).unwrap(), serde_json::to_string(&report).unwrap());
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use headwater_engine::{Answer, Desk, Error, ErrorKind, Reason, SinkClosed, TableHead, TableSink, endpoint};
+use headwater_engine::{Answer, AnyRow, Desk, Error, ErrorKind, Reason, SinkClosed, TableHead, TableSink, endpoint};
 use headwater_ledger::facts::Batch;
 use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_ledger::memory::{FREE_BYTES, Purpose};
@@ -143,10 +143,9 @@ impl TableSink for Broken {
         Ok(())
     }
 
-    fn lines(&mut self, lines: &[u8]) -> Result<(), SinkClosed> {
+    fn row(&mut self, _: &dyn AnyRow) -> Result<(), SinkClosed> {
         self.most = self.most.max(self.memory.usage().taken);
-        let count = lines.split(|byte| *byte == b'\n').count();
-        self.rows = self.rows.checked_sub(count).ok_or(SinkClosed)?;
+        self.rows = self.rows.checked_sub(1).ok_or(SinkClosed)?;
         Ok(())
     }
 }

@@ -1,19 +1,18 @@
-//! Lines of JSON in, a form of tables out.
+//! Rows in, a format of tables out.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use arrow::csv;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
 use arrow::ipc::writer::StreamWriter;
-use arrow::json::ReaderBuilder;
-use arrow::json::reader::Decoder;
-use headwater_engine::{Column, ColumnKind, TableHead};
+use headwater_engine::{AnyRow, Column, TableHead};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::schema::{flat, flattened, schema_of};
+use crate::schema::{Builder, Nested, fields_of, flat, flattened, metadata_of, not_json, timed, with_times};
 use crate::{Format, TableError};
 
 /// Rows that are encoded together, and a row group of Parquet: what bounds memory.
@@ -22,8 +21,6 @@ const BATCH: usize = 8192;
 /// Encodes the rows of a list.
 pub struct Encoder<W: Write + Send> {
     form: Form<W>,
-    /// Names of the columns that hold records, which are written as text.
-    nested: Vec<String>,
 }
 
 enum Form<W: Write + Send> {
@@ -32,12 +29,15 @@ enum Form<W: Write + Send> {
 }
 
 struct Columns<W: Write + Send> {
-    decoder: Decoder,
+    columns: Vec<Column>,
+    /// The columns as they are written.
+    schema: SchemaRef,
+    builder: Builder,
     writer: Writer<W>,
 }
 
 enum Writer<W: Write + Send> {
-    Csv { writer: Box<csv::Writer<W>>, schema: SchemaRef },
+    Csv(Box<csv::Writer<W>>),
     Parquet(Box<ArrowWriter<W>>),
     Arrow(Box<StreamWriter<W>>),
 }
@@ -48,57 +48,59 @@ impl<W: Write + Send> Encoder<W> {
     /// # Errors
     /// When its beginning cannot be written.
     pub fn new(format: Format, columns: &[Column], head: &TableHead, out: W) -> Result<Self, TableError> {
-        let schema = schema_of(columns, head);
-        let nested = columns.iter().filter(|column| column.kind == ColumnKind::Nested);
-        let nested = nested.map(|column| column.name.clone()).collect();
-        let writer = match format {
-            Format::Ndjson => return Ok(Self { form: Form::Lines(out), nested: Vec::new() }),
+        let fields = fields_of(columns, Nested::Text);
+        let schema: SchemaRef =
+            Arc::new(Schema::new_with_metadata(timed(columns, &fields), metadata_of(head)));
+        let (writer, schema) = match format {
+            Format::Ndjson => return Ok(Self { form: Form::Lines(out) }),
             Format::Csv => {
-                let flat = flat(&schema);
+                let flat = flat(columns, &fields);
                 let mut writer = csv::WriterBuilder::new().with_header(true).build(out);
                 // A table without rows has its line of names too.
                 writer.write(&arrow::array::RecordBatch::new_empty(SchemaRef::clone(&flat)))?;
-                Writer::Csv { writer: Box::new(writer), schema: flat }
+                (Writer::Csv(Box::new(writer)), flat)
             }
             Format::Parquet => {
                 let properties = WriterProperties::builder()
                     .set_compression(Compression::ZSTD(ZstdLevel::default()))
                     .set_max_row_group_row_count(Some(BATCH))
                     .build();
-                Writer::Parquet(Box::new(ArrowWriter::try_new(out, SchemaRef::clone(&schema), Some(properties))?))
+                let writer = ArrowWriter::try_new(out, SchemaRef::clone(&schema), Some(properties))?;
+                (Writer::Parquet(Box::new(writer)), schema)
             }
-            Format::Arrow => Writer::Arrow(Box::new(StreamWriter::try_new(out, &schema)?)),
+            Format::Arrow => (Writer::Arrow(Box::new(StreamWriter::try_new(out, &schema)?)), schema),
         };
-        let decoder = ReaderBuilder::new(schema).with_batch_size(BATCH).build_decoder()?;
-        Ok(Self { form: Form::Columns(Box::new(Columns { decoder, writer })), nested })
+        let builder = Builder::new(columns, Nested::Text)?;
+        Ok(Self { form: Form::Columns(Box::new(Columns { columns: columns.to_vec(), schema, builder, writer })) })
     }
 
-    /// Adds rows: whole lines of JSON.
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// When it does not fit the columns, or cannot be written.
+    pub fn row(&mut self, row: &dyn AnyRow) -> Result<(), TableError> {
+        match &mut self.form {
+            Form::Lines(out) => {
+                serde_json::to_writer(&mut *out, row).map_err(std::io::Error::from)?;
+                Ok(out.write_all(b"\n")?)
+            }
+            Form::Columns(columns) => columns.push(row),
+        }
+    }
+
+    /// Adds rows that are text already: whole lines of JSON.
     ///
     /// # Errors
     /// When they do not fit the columns, or cannot be written.
     pub fn lines(&mut self, lines: &[u8]) -> Result<(), TableError> {
-        let flattened;
-        let lines = if self.nested.is_empty() {
-            lines
-        } else {
-            flattened = with_text(lines, &self.nested)?;
-            &flattened
-        };
         match &mut self.form {
             Form::Lines(out) => Ok(out.write_all(lines)?),
             Form::Columns(columns) => {
-                let Columns { decoder, writer } = &mut **columns;
-                let mut rest = lines;
-                while !rest.is_empty() {
-                    let taken = decoder.decode(rest)?;
-                    rest = &rest[taken..];
-                    // A decoder that takes less than it is given has a batch full.
-                    if !rest.is_empty() {
-                        writer.write(decoder)?;
-                    }
-                }
-                Ok(())
+                let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+                lines.into_iter().try_for_each(|line| {
+                    let row: Value = serde_json::from_slice(line).map_err(not_json)?;
+                    columns.push(&row)
+                })
             }
         }
     }
@@ -110,11 +112,10 @@ impl<W: Write + Send> Encoder<W> {
     pub fn finish(self) -> Result<W, TableError> {
         match self.form {
             Form::Lines(out) => Ok(out),
-            Form::Columns(columns) => {
-                let Columns { mut decoder, mut writer } = *columns;
-                writer.write(&mut decoder)?;
-                Ok(match writer {
-                    Writer::Csv { writer, .. } => writer.into_inner(),
+            Form::Columns(mut columns) => {
+                columns.write()?;
+                Ok(match columns.writer {
+                    Writer::Csv(writer) => writer.into_inner(),
                     Writer::Parquet(writer) => writer.into_inner()?,
                     Writer::Arrow(writer) => writer.into_inner()?,
                 })
@@ -123,30 +124,22 @@ impl<W: Write + Send> Encoder<W> {
     }
 }
 
-impl<W: Write + Send> Writer<W> {
-    fn write(&mut self, decoder: &mut Decoder) -> Result<(), TableError> {
-        let Some(batch) = decoder.flush()? else { return Ok(()) };
-        match self {
-            Self::Csv { writer, schema } => writer.write(&flattened(&batch, schema)?)?,
-            Self::Parquet(writer) => writer.write(&batch)?,
-            Self::Arrow(writer) => writer.write(&batch)?,
+impl<W: Write + Send> Columns<W> {
+    fn push(&mut self, row: &dyn AnyRow) -> Result<(), TableError> {
+        self.builder.push(row)?;
+        if self.builder.len() == BATCH { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<(), TableError> {
+        if self.builder.len() == 0 {
+            return Ok(());
+        }
+        let batch = self.builder.batch()?;
+        match &mut self.writer {
+            Writer::Csv(writer) => writer.write(&flattened(&batch, &self.columns, &self.schema)?)?,
+            Writer::Parquet(writer) => writer.write(&with_times(batch.columns(), &self.schema)?)?,
+            Writer::Arrow(writer) => writer.write(&with_times(batch.columns(), &self.schema)?)?,
         }
         Ok(())
     }
-}
-
-/// The same lines with some fields as the text of their JSON.
-fn with_text(lines: &[u8], fields: &[String]) -> Result<Vec<u8>, TableError> {
-    let mut out = Vec::with_capacity(lines.len());
-    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        let mut row: Map<String, Value> = serde_json::from_slice(line).map_err(std::io::Error::from)?;
-        for field in fields {
-            if let Some(value) = row.get_mut(field).filter(|value| !value.is_null() && !value.is_string()) {
-                *value = Value::String(value.to_string());
-            }
-        }
-        serde_json::to_writer(&mut out, &row).map_err(std::io::Error::from)?;
-        out.push(b'\n');
-    }
-    Ok(out)
 }

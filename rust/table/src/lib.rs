@@ -1,16 +1,20 @@
-//! Lists of the desk as files of rows and columns: CSV, lines of JSON, Parquet, Arrow streams.
+//! Lists of the query engine as files of rows and columns (CSV, lines of JSON, Parquet, Arrow streams), and answers in
+//! Arrow's memory.
 //!
-//! Rows are encoded as they are made, some thousand at a time. Columns are the fields of a row in their order; exact
-//! amounts are text in every form, since no form has integers of 256 bits.
+//! Rows are encoded as they are made, some thousand at a time. Columns are the fields of a row in their order. Times
+//! are timestamps in UTC where the format has such a type; exact amounts are text in every format, since none has
+//! integers of 256 bits.
 #![forbid(unsafe_code)]
 
 mod encoder;
 mod error;
 mod format;
+mod frame;
 mod schema;
 mod write;
 
 pub use encoder::Encoder;
 pub use error::TableError;
 pub use format::Format;
+pub use frame::frame;
 pub use write::{Pages, Written, write};

@@ -1,82 +1,220 @@
-//! Columns as Arrow knows them, and batches as a form wants them.
+//! Columns as Arrow knows them, and batches as a format needs them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, StringArray, StringBuilder};
-use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Fields, Int64Type, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
-use headwater_engine::{Column, ColumnKind, TableHead};
+use headwater_engine::{AnyRow, Column, ColumnKind, TableHead};
 use headwater_types::Timestamp;
+use serde_arrow::ArrayBuilder;
+use serde_json::{Map, Value};
 
 /// Between the entries of a list in CSV.
 const BETWEEN: &str = ";";
 
-/// The columns as an Arrow schema, with what a list says besides its rows as its metadata.
-pub(crate) fn schema_of(columns: &[Column], head: &TableHead) -> SchemaRef {
-    let fields: Vec<Field> = columns
+/// How records within a row are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nested {
+    /// As the text of their JSON: in files.
+    Text,
+    /// As columns of records: in frames.
+    Records,
+}
+
+/// The Arrow fields of columns, times as integers: epoch seconds, as rows have them.
+pub(crate) fn fields_of(columns: &[Column], nested: Nested) -> Fields {
+    let record = |columns: &[Column]| match nested {
+        Nested::Text => DataType::Utf8,
+        Nested::Records => DataType::Struct(fields_of(columns, nested)),
+    };
+    let list = |items: DataType| DataType::List(Arc::new(Field::new_list_field(items, true)));
+    columns
         .iter()
         .map(|column| {
-            let kind = match column.kind {
-                ColumnKind::Text | ColumnKind::Nested => DataType::Utf8,
-                ColumnKind::Integer => DataType::Int64,
+            let kind = match &column.kind {
+                ColumnKind::Text | ColumnKind::Amount | ColumnKind::RawAmount | ColumnKind::Json => DataType::Utf8,
+                ColumnKind::Integer | ColumnKind::Time => DataType::Int64,
                 ColumnKind::Float => DataType::Float64,
                 ColumnKind::Boolean => DataType::Boolean,
-                ColumnKind::Texts => DataType::List(Arc::new(Field::new_list_field(DataType::Utf8, true))),
+                ColumnKind::Texts => list(DataType::Utf8),
+                ColumnKind::Record(columns) => record(columns),
+                ColumnKind::Records(columns) => match nested {
+                    Nested::Text => DataType::Utf8,
+                    Nested::Records => list(record(columns)),
+                },
             };
             Field::new(&column.name, kind, true)
         })
-        .collect();
-    let said = [
+        .collect()
+}
+
+/// Makes Arrow columns of rows.
+pub(crate) struct Builder {
+    builder: ArrayBuilder,
+    rows: usize,
+    /// Columns that are given as the text of their JSON.
+    texts: Vec<String>,
+}
+
+impl Builder {
+    pub fn new(columns: &[Column], nested: Nested) -> Result<Self, ArrowError> {
+        let fields = fields_of(columns, nested);
+        let is_text = |kind: &ColumnKind| match kind {
+            ColumnKind::Json => true,
+            ColumnKind::Record(_) | ColumnKind::Records(_) => nested == Nested::Text,
+            ColumnKind::Text
+            | ColumnKind::Amount
+            | ColumnKind::RawAmount
+            | ColumnKind::Integer
+            | ColumnKind::Time
+            | ColumnKind::Float
+            | ColumnKind::Boolean
+            | ColumnKind::Texts => false,
+        };
+        let texts = columns.iter().filter(|column| is_text(&column.kind)).map(|column| column.name.clone());
+        Ok(Self { builder: ArrayBuilder::from_arrow(&fields).map_err(unfit)?, rows: 0, texts: texts.collect() })
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, row: &dyn AnyRow) -> Result<(), ArrowError> {
+        self.rows += 1;
+        if self.texts.is_empty() {
+            return self.builder.push(row).map_err(unfit);
+        }
+        let mut row = serde_json::to_value(row).map_err(not_json)?;
+        if let Value::Object(row) = &mut row {
+            with_texts(row, &self.texts);
+        }
+        self.builder.push(&row).map_err(unfit)
+    }
+
+    /// Rows since the last batch.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// The rows since the last batch.
+    pub fn batch(&mut self) -> Result<RecordBatch, ArrowError> {
+        self.rows = 0;
+        self.builder.to_record_batch().map_err(unfit)
+    }
+}
+
+/// The error of rows that do not fit their columns.
+pub(crate) fn unfit(error: serde_arrow::Error) -> ArrowError {
+    ArrowError::ExternalError(Box::new(error))
+}
+
+/// The error of rows that are not JSON.
+pub(crate) fn not_json(error: serde_json::Error) -> ArrowError {
+    ArrowError::JsonError(error.to_string())
+}
+
+/// Turns some fields of a row into the text of their JSON.
+pub(crate) fn with_texts(row: &mut Map<String, Value>, fields: &[String]) {
+    for field in fields {
+        if let Some(value) = row.get_mut(field).filter(|value| !value.is_null() && !value.is_string()) {
+            *value = Value::String(value.to_string());
+        }
+    }
+}
+
+/// The type of times in Arrow and Parquet: microseconds, since Parquet has no seconds and Python's own datetimes have
+/// microseconds, and in UTC.
+fn time() -> DataType {
+    DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
+}
+
+/// The same columns with times as times.
+pub(crate) fn timed(columns: &[Column], fields: &Fields) -> Fields {
+    let fields = columns.iter().zip(fields).map(|(column, field)| {
+        let kind = match (&column.kind, field.data_type()) {
+            (ColumnKind::Time, _) => time(),
+            (ColumnKind::Record(columns), DataType::Struct(fields)) => DataType::Struct(timed(columns, fields)),
+            (ColumnKind::Records(columns), DataType::List(items)) => match items.data_type() {
+                DataType::Struct(fields) => {
+                    DataType::List(Arc::new(Field::new_list_field(DataType::Struct(timed(columns, fields)), true)))
+                }
+                _ => return Arc::clone(field),
+            },
+            _ => return Arc::clone(field),
+        };
+        Arc::new(field.as_ref().clone().with_data_type(kind))
+    });
+    fields.collect()
+}
+
+/// A batch of rows with times as times: the columns of `schema`.
+pub(crate) fn with_times(columns: &[ArrayRef], schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+    let columns = columns.iter().zip(schema.fields()).map(|(column, field)| in_time(column, field.data_type()));
+    RecordBatch::try_new(Arc::clone(schema), columns.collect::<Result<_, _>>()?)
+}
+
+fn in_time(column: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, ArrowError> {
+    if column.data_type() == wanted {
+        return Ok(Arc::clone(column));
+    }
+    // An integer is first read as seconds.
+    cast(&cast(column, &in_seconds(wanted))?, wanted)
+}
+
+/// A type with its times in seconds.
+fn in_seconds(kind: &DataType) -> DataType {
+    let of_field = |field: &Field| field.clone().with_data_type(in_seconds(field.data_type()));
+    match kind {
+        DataType::Timestamp(_, zone) => DataType::Timestamp(TimeUnit::Second, zone.clone()),
+        DataType::List(items) => DataType::List(Arc::new(of_field(items))),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(|field| of_field(field)).collect()),
+        other => other.clone(),
+    }
+}
+
+/// What a list says besides its rows, as metadata of its schema.
+pub(crate) fn metadata_of(head: &TableHead) -> HashMap<String, String> {
+    let head = [
         ("next_cursor", head.next_cursor.clone()),
         ("total", head.total.map(|total| total.to_string())),
         ("as_of_block", head.as_of_block.map(|block| block.to_string())),
         ("amount_unit", head.amount_unit.clone()),
     ];
-    let metadata: HashMap<String, String> =
-        said.into_iter().filter_map(|(name, text)| Some((format!("headwater.{name}"), text?))).collect();
-    Arc::new(Schema::new_with_metadata(fields, metadata))
+    head.into_iter().filter_map(|(name, text)| Some((format!("headwater.{name}"), text?))).collect()
 }
 
-/// What stands behind a column of times: of epoch seconds their ISO form, of ISO texts their epoch seconds.
-fn other_form(field: &Field) -> Option<Field> {
-    let name = field.name().as_str();
-    let named = name == "ts" || name == "mcap_updated_at";
-    let ended = ["timestamp", "_ts", "_activity"].iter().any(|ending| name.ends_with(ending));
-    match field.data_type() {
-        DataType::Int64 if named || ended => Some(Field::new(format!("{name}_iso"), DataType::Utf8, true)),
-        DataType::Utf8 if name.ends_with("_at") => Some(Field::new(format!("{name}_ts"), DataType::Int64, true)),
+/// The other form of a column of times in CSV: of epoch seconds their ISO form, of ISO texts their epoch seconds.
+fn other_form(column: &Column) -> Option<Field> {
+    let name = &column.name;
+    match column.kind {
+        ColumnKind::Time => Some(Field::new(format!("{name}_iso"), DataType::Utf8, true)),
+        ColumnKind::Text if name.ends_with("_at") => Some(Field::new(format!("{name}_ts"), DataType::Int64, true)),
         _ => None,
     }
 }
 
 /// The columns as CSV has them: behind each time its other form, lists as text.
-pub(crate) fn flat(schema: &Schema) -> SchemaRef {
-    let fields: Vec<Field> = schema
-        .fields()
-        .iter()
-        .flat_map(|field| {
-            let column = match field.data_type() {
-                DataType::List(_) => Field::new(field.name(), DataType::Utf8, true),
-                _ => field.as_ref().clone(),
-            };
-            [Some(column), other_form(field)].into_iter().flatten()
-        })
-        .collect();
-    Arc::new(Schema::new(fields))
+pub(crate) fn flat(columns: &[Column], fields: &Fields) -> SchemaRef {
+    let fields = columns.iter().zip(fields).flat_map(|(column, field)| {
+        let shown = match field.data_type() {
+            DataType::List(_) => Field::new(field.name(), DataType::Utf8, true),
+            _ => field.as_ref().clone(),
+        };
+        [Some(shown), other_form(column)].into_iter().flatten()
+    });
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
 /// A batch with the columns of [`flat`].
-pub(crate) fn flattened(batch: &RecordBatch, into: &SchemaRef) -> Result<RecordBatch, ArrowError> {
-    let schema = batch.schema();
-    let columns = schema.fields().iter().zip(batch.columns()).flat_map(|(field, column)| {
-        let shown = match field.data_type() {
-            DataType::List(_) => joined(column),
-            _ => Arc::clone(column),
+pub(crate) fn flattened(batch: &RecordBatch, columns: &[Column], into: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+    let columns = columns.iter().zip(batch.columns()).flat_map(|(column, values)| {
+        let shown = match values.data_type() {
+            DataType::List(_) => joined(values),
+            _ => Arc::clone(values),
         };
-        let other = other_form(field).map(|other| match other.data_type() {
-            DataType::Int64 => epoch(column),
-            _ => iso(column),
+        let other = other_form(column).map(|other| match other.data_type() {
+            DataType::Int64 => epoch(values),
+            _ => iso(values),
         });
         [Some(shown), other].into_iter().flatten()
     });

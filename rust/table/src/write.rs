@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use headwater_engine::{Column, Desk, Endpoint, Error, ErrorKind, SinkClosed, TableHead, TableSink, Warning};
+use headwater_engine::{AnyRow, Column, Desk, Endpoint, Error, ErrorKind, SinkClosed, TableHead, TableSink, Warning};
 use headwater_ledger::Cancel;
 use serde_json::{Map, Value};
 
@@ -10,6 +10,9 @@ use crate::{Encoder, Format, TableError};
 
 /// Rows that one call of the desk gives.
 const MOST_ROWS: u32 = 100_000;
+
+/// Rows between two reports of progress.
+const REPORTED: u64 = 1024;
 
 /// What was written.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,6 +86,7 @@ pub fn write<W: Write + Send>(
             None => break,
         };
     }
+    progress(sink.rows, sink.total);
     let (Some(encoder), Some(written)) = (sink.encoder, sink.written) else {
         return Err(Error::new(ErrorKind::Internal, "a table ended before it began").into());
     };
@@ -160,11 +164,13 @@ impl<W: Write + Send> TableSink for Sink<'_, W> {
         Ok(())
     }
 
-    fn lines(&mut self, lines: &[u8]) -> Result<(), SinkClosed> {
+    fn row(&mut self, row: &dyn AnyRow) -> Result<(), SinkClosed> {
         let encoder = self.encoder.as_mut().ok_or(SinkClosed)?;
-        self.rows += lines.iter().map(|byte| u64::from(*byte == b'\n')).sum::<u64>();
-        (self.progress)(self.rows, self.total);
-        encoder.lines(lines).map_err(|error| {
+        self.rows += 1;
+        if self.rows.is_multiple_of(REPORTED) {
+            (self.progress)(self.rows, self.total);
+        }
+        encoder.row(row).map_err(|error| {
             self.error = Some(error);
             SinkClosed
         })

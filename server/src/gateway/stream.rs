@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use headwater_engine::{Column, Desk, Endpoint, Error, ErrorKind, SinkClosed, TableHead, TableSink, Warning};
+use headwater_engine::{AnyRow, Column, Desk, Endpoint, Error, ErrorKind, SinkClosed, TableHead, TableSink, Warning};
 use headwater_ledger::Cancel;
 use headwater_table::{Encoder, Format, TableError};
 use http_body::Frame;
@@ -120,8 +120,8 @@ impl TableSink for Sink {
         if told { Ok(()) } else { Err(SinkClosed) }
     }
 
-    fn lines(&mut self, lines: &[u8]) -> Result<(), SinkClosed> {
-        let encoded = self.encoder.as_mut().ok_or(SinkClosed)?.lines(lines);
+    fn row(&mut self, row: &dyn AnyRow) -> Result<(), SinkClosed> {
+        let encoded = self.encoder.as_mut().ok_or(SinkClosed)?.row(row);
         encoded.map_err(|error| self.fail(&error))
     }
 }

@@ -34,11 +34,12 @@ use utoipa::ToSchema;
 
 use description::describe;
 
+use crate::columns::columns_of_report;
 use crate::desk::Given;
+use crate::report::Reported;
 use crate::request::{Checks, MAX_LIMIT, MAX_TABLE, Warnings, decode_known, fingerprint};
-use crate::table::{List, Rows};
-use crate::text::text;
-use crate::{Column, Endpoint, Error, Pagination, QueryMeta, TableSink, Warning};
+use crate::table::{List, Rows, rows_field};
+use crate::{Column, Endpoint, Error, Pagination, QueryMeta, ReportRows, TableSink, Warning};
 
 pub use address_autocomplete::{
     AddressAutocomplete, AddressAutocompleteParams, AddressAutocompleteReport, AddressAutocompleteRequest,
@@ -88,7 +89,7 @@ pub trait Analysis {
     /// What is left after checking.
     type Params;
     /// The `data` of the answer.
-    type Report: Serialize + ToSchema;
+    type Report: Serialize + ToSchema + Send + Sync + 'static;
 
     /// Checks a request: the only validation there is.
     ///
@@ -132,7 +133,7 @@ pub(crate) struct Call<'a> {
 
 /// An answer before the desk hands it out.
 pub(crate) struct Made {
-    pub data: String,
+    pub report: Box<dyn Reported>,
     pub pagination: Option<Pagination>,
     pub warnings: Vec<Warning>,
     pub meta: Option<QueryMeta>,
@@ -148,6 +149,8 @@ pub(crate) struct Entry {
     pub run: fn(&Call<'_>) -> Result<Made, Error>,
     /// Describes request and answer.
     pub describe: fn() -> Description,
+    /// The rows of its answer.
+    pub rows: fn(&str) -> ReportRows,
     /// How it is given as a table, where it is a list.
     pub table: Option<Table>,
 }
@@ -162,12 +165,12 @@ pub(crate) struct Table {
 
 impl Entry {
     const fn new<A: Analysis>(name: &'static str) -> Self {
-        Self { name, check: check::<A>, run: run::<A>, describe: describe::<A>, table: None }
+        Self { name, check: check::<A>, run: run::<A>, describe: describe::<A>, rows: rows::<A>, table: None }
     }
 
     const fn list<A: List>(name: &'static str) -> Self {
         let table = Some(Table { columns: A::columns, write: write::<A> });
-        Self { name, check: check::<A>, run: run::<A>, describe: describe::<A>, table }
+        Self { name, check: check::<A>, run: run::<A>, describe: describe::<A>, rows: rows::<A>, table }
     }
 }
 
@@ -209,17 +212,19 @@ fn run<A: Analysis>(call: &Call<'_>) -> Result<Made, Error> {
     let mut warnings = Warnings::default();
     let params = params::<A>(call, MAX_LIMIT, &mut warnings)?;
     let report = A::report(call.ledger, &params, &mut warnings, call.cancel)?;
-    let data = text(&report, call.endpoint.name, call.cancel)?;
     let (pagination, meta) = (A::pagination(&report), A::meta(&report));
-    Ok(Made { data, pagination, warnings: warnings.into_list(), meta })
+    Ok(Made { report: Box::new(report), pagination, warnings: warnings.into_list(), meta })
+}
+
+fn rows<A: Analysis>(endpoint: &str) -> ReportRows {
+    let field = rows_field(endpoint);
+    ReportRows { field, columns: columns_of_report::<A::Report>(field) }
 }
 
 fn write<A: List>(call: &Call<'_>, sink: &mut dyn TableSink) -> Result<(), Error> {
     let mut warnings = Warnings::default();
     let params = params::<A>(call, MAX_TABLE, &mut warnings)?;
-    let mut rows = Rows::new(sink, call.cancel);
-    A::list(call.ledger, &params, &mut warnings, &mut rows)?;
-    rows.flush()
+    A::list(call.ledger, &params, &mut warnings, &mut Rows::new(sink, call.cancel))
 }
 
 fn params<A: Analysis>(call: &Call<'_>, most_rows: u32, warnings: &mut Warnings) -> Result<A::Params, Error> {

@@ -1,0 +1,120 @@
+//! Answers in Python's hands: text, or Arrow's memory, once somebody asks for it.
+
+use arrow::array::RecordBatch;
+use arrow::error::ArrowError;
+use headwater_engine::{AnyRow, Column, ColumnKind, Desk, Endpoint, Report, endpoint};
+use headwater_table::{TableError, frame};
+use pyo3::prelude::*;
+use pyo3_arrow::PyTable;
+use serde_json::{Value, json};
+
+use crate::tables::refused;
+
+/// The answer to one call.
+#[pyclass(frozen, module = "headwater._headwater")]
+pub struct Answer {
+    name: String,
+    content: Content,
+}
+
+enum Content {
+    /// Of a ledger in this process.
+    Report(Report),
+    /// Of a server: `{"data", "meta"}`.
+    Text(String),
+}
+
+#[pymethods]
+impl Answer {
+    /// The answer of a server to a call.
+    #[new]
+    fn of_text(name: String, text: String) -> Self {
+        Self { name, content: Content::Text(text) }
+    }
+
+    /// `{"data", "meta"}` as JSON.
+    fn text(&self, py: Python<'_>) -> PyResult<String> {
+        match &self.content {
+            Content::Report(report) => py
+                .detach(|| envelope(report))
+                .map_err(|error| refused(py, &error.into(), None)),
+            Content::Text(text) => Ok(text.clone()),
+        }
+    }
+
+    /// The rows in Arrow's memory; `None` where the engine does not know the call, or the answer has no list.
+    fn rows(&self, py: Python<'_>) -> PyResult<Option<PyTable>> {
+        let Some(endpoint) = endpoint(&self.name) else { return Ok(None) };
+        let batch = py.detach(|| self.batch(endpoint)).map_err(|error| refused(py, &error, None))?;
+        batch.map(|batch| PyTable::try_new(vec![batch.clone()], batch.schema())).transpose()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, String))> {
+        Ok((py.get_type::<Self>().into_any(), (self.name.clone(), self.text(py)?)))
+    }
+}
+
+impl Answer {
+    /// The answer of a ledger in this process.
+    pub fn of_report(endpoint: &Endpoint, report: Report) -> Self {
+        Self { name: endpoint.name.to_owned(), content: Content::Report(report) }
+    }
+
+    fn batch(&self, endpoint: &Endpoint) -> Result<Option<RecordBatch>, TableError> {
+        let data: Value;
+        let value: &dyn AnyRow = match &self.content {
+            Content::Text(text) => {
+                data = parsed(text)?["data"].take();
+                &data
+            }
+            Content::Report(report) => match report.value() {
+                Some(value) => value,
+                None => {
+                    data = parsed(report.data()?)?;
+                    &data
+                }
+            },
+        };
+        frame(endpoint, value)
+    }
+}
+
+fn parsed(text: &str) -> Result<Value, TableError> {
+    serde_json::from_str(text).map_err(|error| ArrowError::JsonError(error.to_string()).into())
+}
+
+fn envelope(report: &Report) -> Result<String, headwater_engine::Error> {
+    let mut meta = serde_json::Map::new();
+    if let Some(pagination) = report.pagination {
+        meta.insert("pagination".into(), json!(pagination));
+    }
+    if !report.warnings.is_empty() {
+        meta.insert("warnings".into(), json!(report.warnings));
+    }
+    Ok(format!(r#"{{"data":{},"meta":{}}}"#, report.data()?, json!(meta)))
+}
+
+/// The columns of an answer with what they hold: of a list those of [`NativeLedger::read_table`](crate::ledger), else those
+/// of its frame.
+#[pyfunction]
+pub fn columns(name: &str) -> Vec<(String, &'static str)> {
+    let of = |endpoint| Desk::columns(endpoint).or_else(|| Some(Desk::rows(endpoint)?.columns));
+    let columns = endpoint(name).and_then(of).unwrap_or_default();
+    columns.into_iter().map(|Column { name, kind }| (name, kind_name(&kind))).collect()
+}
+
+fn kind_name(kind: &ColumnKind) -> &'static str {
+    match kind {
+        ColumnKind::Text => "text",
+        ColumnKind::Amount => "amount",
+        ColumnKind::RawAmount => "raw_amount",
+        ColumnKind::Integer => "integer",
+        ColumnKind::Time => "time",
+        ColumnKind::Float => "float",
+        ColumnKind::Boolean => "boolean",
+        ColumnKind::Texts => "texts",
+        ColumnKind::Record(_) => "record",
+        ColumnKind::Records(_) => "records",
+        ColumnKind::Json => "json",
+    }
+}
