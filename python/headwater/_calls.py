@@ -31,10 +31,7 @@ class Route:
 
 # All calls of the engine, and those that only a server answers.
 ROUTES = {
-    **{
-        name: Route(path, method, cost, pages, rows)
-        for name, path, method, cost, pages, rows in _headwater.calls()
-    },
+    **{name: Route(path, method, cost, pages, rows) for name, path, method, cost, pages, rows in _headwater.calls()},
     "usage": Route("/v1/usage", "GET", 0, rows="by_endpoint"),
 }
 

@@ -35,9 +35,7 @@ impl Answer {
     /// `{"data", "meta"}` as JSON.
     fn text(&self, py: Python<'_>) -> PyResult<String> {
         match &self.content {
-            Content::Report(report) => py
-                .detach(|| envelope(report))
-                .map_err(|error| refused(py, &error.into(), None)),
+            Content::Report(report) => py.detach(|| envelope(report)).map_err(|error| refused(py, &error.into(), None)),
             Content::Text(text) => Ok(text.clone()),
         }
     }

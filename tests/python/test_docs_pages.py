@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from conftest import Served, headwater, serve, stop
-from headwater import _schemas
+from headwater import _calls
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -54,7 +54,11 @@ def blocks(page: Path, language: str) -> list[str]:
 def holds_something(answer: Any) -> bool:  # noqa: ANN401
     """Whether an answer has data, and rows where it has a place for them."""
     data = answer["data"]
-    rows = [data[key] for key in set(_schemas.ROWS.values()) if key in data] if isinstance(data, dict) else [data]
+    rows = (
+        [data[key] for key in {route.rows for route in _calls.ROUTES.values()} if key in data]
+        if isinstance(data, dict)
+        else [data]
+    )
     return bool(data) and all(rows)
 
 

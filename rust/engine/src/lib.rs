@@ -37,12 +37,12 @@ mod valuation;
 mod walk;
 
 pub use analyses::{Analysis, Description, Written, record};
-/// A row of a list, or a report, whatever its type: anything that serialises.
-pub use erased_serde::Serialize as AnyRow;
 pub use answer::{Answer, Pagination, Warning};
 pub use columns::{Column, ColumnKind, columns};
 pub use desk::{Asked, Clock, Desk, Shape};
 pub use endpoint::{CostClass, ENDPOINTS, Endpoint, Method, endpoint};
+/// A row of a list, or a report, whatever its type: anything that serialises.
+pub use erased_serde::Serialize as AnyRow;
 pub use error::{Error, ErrorKind, Reason};
 pub use query_meta::QueryMeta;
 pub use ranking::{BelowCutoff, CounterpartyRow};

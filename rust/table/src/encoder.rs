@@ -49,8 +49,7 @@ impl<W: Write + Send> Encoder<W> {
     /// When its beginning cannot be written.
     pub fn new(format: Format, columns: &[Column], head: &TableHead, out: W) -> Result<Self, TableError> {
         let fields = fields_of(columns, Nested::Text);
-        let schema: SchemaRef =
-            Arc::new(Schema::new_with_metadata(timed(columns, &fields), metadata_of(head)));
+        let schema: SchemaRef = Arc::new(Schema::new_with_metadata(timed(columns, &fields), metadata_of(head)));
         let (writer, schema) = match format {
             Format::Ndjson => return Ok(Self { form: Form::Lines(out) }),
             Format::Csv => {
