@@ -2,7 +2,7 @@
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use headwater_engine::{AnyRow, Column, ColumnKind, Desk, Endpoint, Report, endpoint};
+use headwater_engine::{AnyRow, Column, ColumnKind, Endpoint, Report, endpoint};
 use headwater_table::{TableError, frame};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
@@ -96,8 +96,8 @@ fn envelope(report: &Report) -> Result<String, headwater_engine::Error> {
 /// of its frame.
 #[pyfunction]
 pub fn columns(name: &str) -> Vec<(String, &'static str)> {
-    let of = |endpoint| Desk::columns(endpoint).or_else(|| Some(Desk::rows(endpoint)?.columns));
-    let columns = endpoint(name).and_then(of).unwrap_or_default();
+    let of = |endpoint: &Endpoint| endpoint.columns().unwrap_or_else(|| endpoint.report_rows().columns);
+    let columns = endpoint(name).map(of).unwrap_or_default();
     columns.into_iter().map(|Column { name, kind }| (name, kind_name(&kind))).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The table of calls, for a client of the HTTP gateway.
 
-use headwater_engine::{Desk, ENDPOINTS, Method};
+use headwater_engine::{ENDPOINTS, Method};
 use headwater_table::Pages;
 use pyo3::prelude::*;
 
@@ -20,7 +20,7 @@ pub fn calls() -> Vec<Call> {
             Pages::Cursor => "cursor",
             Pages::Offset => "offset",
         });
-        let rows = Desk::rows(endpoint).and_then(|rows| rows.field);
+        let rows = endpoint.rows;
         (endpoint.name, endpoint.path, method, endpoint.cost, pages, rows)
     };
     ENDPOINTS.iter().map(call).collect()

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use headwater_engine::{Column, Desk, TableHead, endpoint};
+use headwater_engine::{Column, TableHead, endpoint};
 use headwater_table::{Encoder, Format, TableError};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
@@ -74,7 +74,7 @@ impl Lines {
     fn new(py: Python<'_>, name: &str, path: Option<PathBuf>) -> PyResult<Self> {
         let endpoint =
             endpoint(name).ok_or_else(|| raise(py, "NotFound", &format!("there is no call {name:?}"), None, None))?;
-        let columns = Desk::columns(endpoint).ok_or_else(|| {
+        let columns = endpoint.columns().ok_or_else(|| {
             let message = format!("the answer of {name:?} is no list: it can be given as JSON only");
             raise(py, "InvalidInput", &message, Some("invalid_value"), Some("format"))
         })?;

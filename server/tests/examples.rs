@@ -142,7 +142,7 @@ fn description_examples_find_something_in_the_demo_store() {
 
 #[test]
 fn idempotency_key_has_no_example() {
-    let document = headwater_server::routes::document();
+    let document = headwater_server::routes::document(headwater_engine::ENDPOINTS);
     let parameter = &document["components"]["parameters"]["IdempotencyKey"];
     assert_eq!((parameter["name"].as_str(), parameter.get("example")), (Some("Idempotency-Key"), None));
 }

@@ -21,7 +21,7 @@ fn nothing_of_the_admin_listener_is_on_the_public_port() {
             }
         }
     }
-    let document = headwater_server::routes::document().to_string();
+    let document = headwater_server::routes::document(headwater_engine::ENDPOINTS).to_string();
     assert!(!document.contains("/admin") && !document.contains("X-Admin-Key") && !document.contains("/metrics"));
     println!("{asked} requests for admin routes on the public port: all 404");
 }
@@ -52,7 +52,7 @@ fn every_admin_route_needs_an_admin_key_that_is_good() {
 
 /// Every route of the description that needs a key, as method and path.
 fn guarded_routes() -> Vec<(String, String)> {
-    let document = headwater_server::routes::document();
+    let document = headwater_server::routes::document(headwater_engine::ENDPOINTS);
     let mut routes = Vec::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
         let path = path.replace("{hash}", &format!("0x{:064x}", 1));

@@ -10,8 +10,8 @@ use headwater_ledger::memory::Held;
 use headwater_ledger::read::{Direction, Holding, MovementKind, Scan, ScanOrder, Status};
 use headwater_metrics::flow::Tally;
 use headwater_types::{Amount, Asset, Balance, SumOverflow, Timestamp, Usd};
+use serde::Serialize;
 
-use crate::analyses::{BalanceItem, DailyPoint};
 use crate::asset_book::{AssetBook, AssetView};
 use crate::flows::movement;
 use crate::overflow;
@@ -27,6 +27,52 @@ const CHANGE_BYTES: usize = 2 * size_of::<(usize, Balance)>();
 const FIRST_CHANGE_BYTES: usize = 12 * size_of::<(usize, Balance)>();
 /// Bytes of the texts of a balance: names and amounts.
 const TEXT_BYTES: usize = 192;
+
+/// One day.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct DailyPoint {
+    /// The day in the calendar asked for, `YYYY-MM-DD`.
+    pub date: String,
+    /// Its last second, or the end of the history; epoch seconds.
+    pub timestamp: i64,
+    /// All balances in US dollars, over those that have a price; null where none has.
+    pub total_usd: Option<f64>,
+    /// What was held, by US dollars descending, unknown last. A balance that fell to nothing is there on that day only.
+    pub balances: Vec<BalanceItem>,
+    /// Received on the day, at transfer time; null when nothing of it had a price.
+    pub received_usd: Option<f64>,
+    /// Sent on the day, at transfer time; null when nothing of it had a price.
+    pub sent_usd: Option<f64>,
+    /// Distinct transactions of the day.
+    pub tx_count: u64,
+    /// All balances in the unit of `output_asset`, over those that have a price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_out: Option<Option<f64>>,
+}
+
+/// What was held of one asset.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct BalanceItem {
+    /// Lowercase symbol; null when neither registry nor source names it.
+    pub symbol: Option<String>,
+    /// Contract; null for the native coin.
+    pub contract: Option<String>,
+    /// Decimals; null when unknown.
+    pub decimals: Option<u8>,
+    /// How much, in whole units; `0` where more went out than came in.
+    pub balance: Option<String>,
+    /// How much, in the smallest unit; null where sums of the asset pass 256 bits.
+    pub balance_raw: Option<String>,
+    /// US dollars per whole unit at that time.
+    pub price_usd: Option<f64>,
+    /// The balance at that price.
+    pub balance_usd: Option<f64>,
+    /// Whether a registry vouches for it.
+    pub verified: bool,
+    /// The balance in the unit of `output_asset`, at that time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amount_out: Option<Option<String>>,
+}
 
 /// What changed in each of a row of spans of time, and behind the last of them.
 pub(crate) struct Changes {

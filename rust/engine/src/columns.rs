@@ -163,7 +163,9 @@ fn kind_of_type(name: &str, of: &SchemaType) -> Option<ColumnKind> {
 mod tests {
     use super::*;
     use crate::TransferRow;
-    use crate::analyses::{ChainsReport, ResolveReport, TokenConcentrationReport};
+    use crate::endpoints::{
+        chains::ChainsReport, resolve::ResolveReport, token_concentration::TokenConcentrationReport,
+    };
 
     fn kind<'a>(columns: &'a [Column], name: &str) -> Option<&'a ColumnKind> {
         columns.iter().find(|column| column.name == name).map(|column| &column.kind)

@@ -9,11 +9,12 @@ use headwater_ledger::read::Generations;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use serde_json::Value;
 
-use crate::analyses::{Call, Description, Made, entry};
+use crate::analysis::Made;
 use crate::cache::{Cache, Data, Kept, Question};
+use crate::endpoint::Call;
 use crate::query_meta::Headed;
-use crate::request::{Cursor, MAX_LIMIT, MAX_TABLE, canonical, parameters};
-use crate::{Answer, Column, Endpoint, Error, ErrorKind, Report, ReportRows, TableSink};
+use crate::request::{Cursor, Given, MAX_LIMIT, MAX_TABLE, canonical, parameters};
+use crate::{Answer, Endpoint, Error, ErrorKind, Report, TableSink};
 
 /// Most bytes of an answer that is kept though it costs little to make.
 const SMALL: usize = 16 << 10;
@@ -116,15 +117,6 @@ impl Asked {
     }
 }
 
-/// How lists are asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Given {
-    /// In parts, each by a call of a client.
-    Parts,
-    /// Whole, by a face that puts the parts together.
-    Whole,
-}
-
 /// Milliseconds since any fixed moment.
 pub type Clock = fn() -> u64;
 
@@ -178,16 +170,8 @@ impl Desk {
         self.ask(endpoint, request, cancel, Text::OnDemand)
     }
 
-    /// The rows of an endpoint's answer.
-    #[must_use]
-    pub fn rows(endpoint: &Endpoint) -> Option<ReportRows> {
-        entry(endpoint.name).map(|entry| (entry.rows)(endpoint.name))
-    }
-
     fn ask(&self, endpoint: &Endpoint, request: &Value, cancel: &Cancel, text: Text) -> Result<Report, Error> {
         cancel.check().map_err(LedgerError::from)?;
-        let entry = entry(endpoint.name)
-            .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no call named {:?}", endpoint.name)))?;
         let request = &*canonical(request);
         let ledger = self.ledger(request)?;
         let started = self.now_ms();
@@ -196,7 +180,7 @@ impl Desk {
             return Ok(Report::of_text(complete(&kept, || self.since(started), true)));
         }
         let Made { report, pagination, warnings, meta } =
-            (entry.run)(&Call { endpoint, request, ledger: &*ledger, given: self.given, cancel })?;
+            Call { endpoint, request, ledger: &*ledger, given: self.given, cancel }.run()?;
         // An answer without a meta costs little to make again, and so is kept only where there is a text anyway.
         if meta.is_none() && text == Text::OnDemand {
             return Ok(Report::new(report, pagination, warnings));
@@ -220,15 +204,14 @@ impl Desk {
     /// # Errors
     /// Those of an answer that are the fault of the request.
     pub fn check(&self, endpoint: &Endpoint, request: &Value, shape: Shape) -> Result<(), Error> {
-        let Some(entry) = entry(endpoint.name) else { return Ok(()) };
         let request = &*canonical(request);
         let ledger = self.ledger(request)?;
-        let most_rows = match shape {
+        let max_rows = match shape {
             Shape::Envelope => MAX_LIMIT,
             Shape::Table => MAX_TABLE,
         };
         let cancel = Cancel::new();
-        (entry.check)(&Call { endpoint, request, ledger: &*ledger, given: self.given, cancel: &cancel }, most_rows)
+        Call { endpoint, request, ledger: &*ledger, given: self.given, cancel: &cancel }.check(max_rows)
     }
 
     /// The answer of a call where it is kept and nothing has to be waited for; `None` says to ask for
@@ -264,7 +247,7 @@ impl Desk {
     /// Answers one call as a table: its rows one after the other, at most 100,000.
     ///
     /// # Errors
-    /// As [`Desk::answer`]; `NotFound` where the answer is no list ([`Desk::columns`]).
+    /// As [`Desk::answer`]; `NotFound` where the answer is not a list ([`Endpoint::columns`]).
     pub fn table(
         &self,
         endpoint: &Endpoint,
@@ -273,18 +256,12 @@ impl Desk {
         sink: &mut dyn TableSink,
     ) -> Result<(), Error> {
         cancel.check().map_err(LedgerError::from)?;
-        let table = entry(endpoint.name)
-            .and_then(|entry| entry.table.as_ref())
-            .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("the answer of {:?} is no list", endpoint.name)))?;
         let request = &*canonical(request);
         let ledger = self.ledger(request)?;
-        (table.write)(&Call { endpoint, request, ledger: &*ledger, given: self.given, cancel }, sink)
-    }
-
-    /// The columns of an endpoint's answer as a table; `None` where it is no list.
-    #[must_use]
-    pub fn columns(endpoint: &Endpoint) -> Option<Vec<Column>> {
-        entry(endpoint.name)?.table.as_ref().map(|table| (table.columns)())
+        let call = Call { endpoint, request, ledger: &*ledger, given: self.given, cancel };
+        call.write(sink).unwrap_or_else(|| {
+            Err(Error::new(ErrorKind::NotFound, format!("the answer of {:?} is not a list", endpoint.name)))
+        })
     }
 
     /// The generation that a request is answered from.
@@ -301,12 +278,6 @@ impl Desk {
 
     fn since(&self, started: u64) -> u64 {
         self.now_ms().saturating_sub(started)
-    }
-
-    /// Request and answer of an endpoint, for its documentation; `None` when there is no such call.
-    #[must_use]
-    pub fn describe(endpoint: &Endpoint) -> Option<Description> {
-        entry(endpoint.name).map(|entry| (entry.describe)())
     }
 }
 

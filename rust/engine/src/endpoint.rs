@@ -1,18 +1,47 @@
-//! The table of data endpoints. HTTP routes, the command line's `query` and Python's calls all come from it.
+//! What is said of a data endpoint. One constant of this type stands in each file of [`crate::endpoints`].
 
-/// One data endpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use headwater_ledger::{Cancel, Ledger};
+use headwater_types::Chain;
+use serde_json::Value;
+
+use crate::analysis::{self, Analysis, Made};
+use crate::columns::{Column, columns_of_report};
+use crate::description::{Description, describe};
+use crate::request::Given;
+use crate::table::{List, TableSink};
+use crate::{Error, ReportRows};
+
+/// One data endpoint: HTTP routes, plan checks, `OpenAPI`, `headwater query`, Python and the documentation follow from it.
+#[derive(Debug, Clone, Copy)]
 pub struct Endpoint {
-    /// The name of `headwater query`: the path without its version; `{hash}` and the like are parameters.
+    /// The name of `headwater query`: the path without its version and parameters.
     pub name: &'static str,
-    /// The HTTP path.
+    /// The HTTP path; `{hash}` and the like are parameters of the request.
     pub path: &'static str,
     /// The HTTP method.
     pub method: Method,
+    /// Another method that takes the same request.
+    pub alternative: Option<Alternative>,
+    /// Rate limits and deadline.
+    pub class: CostClass,
     /// Credits per successful call.
     pub cost: u32,
-    /// Limits and deadline class.
-    pub class: CostClass,
+    /// The group in the documentation.
+    pub tag: Tag,
+    /// A few words.
+    pub summary: &'static str,
+    /// One or two sentences of Markdown.
+    pub description: &'static str,
+    /// The chains that a call reads, which a plan may leave out.
+    pub chains: ChainScope,
+    /// The data that an answer depends on.
+    pub reads: Reads,
+    /// The field of the report whose records are the rows of its table; `None` where the report is the only row.
+    pub rows: Option<&'static str>,
+    /// Requests that the documentation shows.
+    pub example: Example,
+    /// Request, report and columns.
+    pub calls: Calls,
 }
 
 /// HTTP method of an endpoint.
@@ -22,6 +51,17 @@ pub enum Method {
     Get,
     /// Parameters in a JSON body.
     Post,
+}
+
+/// A second method of an endpoint, with its own words in the documentation.
+#[derive(Debug, Clone, Copy)]
+pub struct Alternative {
+    /// The method.
+    pub method: Method,
+    /// A few words.
+    pub summary: &'static str,
+    /// One or two sentences of Markdown.
+    pub description: &'static str,
 }
 
 /// How heavy a call is: rate limits and deadlines go by it.
@@ -38,6 +78,9 @@ pub enum CostClass {
 }
 
 impl CostClass {
+    /// Every class, the lightest first.
+    pub const ALL: [Self; 4] = [Self::Free, Self::Light, Self::Medium, Self::Heavy];
+
     /// The name that answers carry.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -61,33 +104,202 @@ impl CostClass {
     }
 }
 
-/// Every data endpoint, one line each, in the order of the documentation.
-#[rustfmt::skip]
-pub const ENDPOINTS: &[Endpoint] = &[
-    Endpoint { name: "chains", path: "/v1/chains", method: Method::Get, cost: 0, class: CostClass::Free },
-    Endpoint { name: "registry", path: "/v1/registry", method: Method::Get, cost: 0, class: CostClass::Free },
-    Endpoint { name: "assets", path: "/v1/assets", method: Method::Get, cost: 0, class: CostClass::Free },
-    Endpoint { name: "resolve", path: "/v1/resolve", method: Method::Post, cost: 0, class: CostClass::Free },
-    Endpoint { name: "rates", path: "/v1/rates", method: Method::Get, cost: 0, class: CostClass::Free },
-    Endpoint { name: "rates/history", path: "/v1/rates/history", method: Method::Get, cost: 5, class: CostClass::Light },
-    Endpoint { name: "rates/symbols", path: "/v1/rates/symbols", method: Method::Get, cost: 0, class: CostClass::Free },
-    Endpoint { name: "transactions", path: "/v1/transactions", method: Method::Post, cost: 5, class: CostClass::Medium },
-    Endpoint { name: "transaction", path: "/v1/transaction/{hash}", method: Method::Get, cost: 0, class: CostClass::Light },
-    Endpoint { name: "counterparty", path: "/v1/counterparty", method: Method::Post, cost: 5, class: CostClass::Heavy },
-    Endpoint { name: "counterparty/transfer-between", path: "/v1/counterparty/transfer-between", method: Method::Post, cost: 5, class: CostClass::Medium },
-    Endpoint { name: "counterparty/overview", path: "/v1/counterparty/overview", method: Method::Post, cost: 5, class: CostClass::Medium },
-    Endpoint { name: "counterparty/list", path: "/v2/counterparty/list", method: Method::Get, cost: 5, class: CostClass::Heavy },
-    Endpoint { name: "balance-history", path: "/v1/balance-history", method: Method::Post, cost: 5, class: CostClass::Medium },
-    Endpoint { name: "wallet-overview", path: "/v1/wallet-overview", method: Method::Post, cost: 5, class: CostClass::Medium },
-    Endpoint { name: "token/holders", path: "/v1/token/holders", method: Method::Get, cost: 10, class: CostClass::Heavy },
-    Endpoint { name: "token/concentration", path: "/v1/token/concentration", method: Method::Get, cost: 15, class: CostClass::Heavy },
-    Endpoint { name: "token/addresses_flow", path: "/v1/token/addresses_flow", method: Method::Get, cost: 5, class: CostClass::Medium },
-    Endpoint { name: "addresses/resolve", path: "/v1/addresses/resolve", method: Method::Get, cost: 5, class: CostClass::Light },
-    Endpoint { name: "addresses/autocomplete", path: "/v1/addresses/autocomplete", method: Method::Get, cost: 0, class: CostClass::Free },
-];
+/// A group of the documentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tag {
+    /// Chains, tokens and prices.
+    Market,
+    /// Movements, balances and counterparties.
+    OnChain,
+    /// Addresses as text.
+    Addresses,
+}
 
-/// Finds an endpoint by its name.
-#[must_use]
-pub fn endpoint(name: &str) -> Option<&'static Endpoint> {
-    ENDPOINTS.iter().find(|endpoint| endpoint.name == name)
+impl Tag {
+    /// Every group, in the order of the documentation.
+    pub const ALL: [Self; 3] = [Self::Market, Self::OnChain, Self::Addresses];
+
+    /// Its heading.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Market => "Assets and market data",
+            Self::OnChain => "On-chain data",
+            Self::Addresses => "Address utilities",
+        }
+    }
+}
+
+/// The chains that a call reads. Every endpoint states its scope, so the chains of a plan hold for new endpoints too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChainScope {
+    /// Nothing that belongs to a chain of a plan: prices, the list of chains.
+    Unscoped,
+    /// The chain that a required field names.
+    Named(&'static str),
+    /// The chain that a field names; without it, any chain.
+    NamedOrAny(&'static str),
+    /// The chain that a field names; without it, this one.
+    NamedOr(&'static str, Chain),
+}
+
+/// The chains of one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChainsRead {
+    /// None that a plan could leave out.
+    None,
+    /// This one.
+    One(Chain),
+    /// Any; a caller whose plan leaves out chains has to name one in this field.
+    Any(&'static str),
+    /// The request names no valid chain: the analysis refuses it.
+    Invalid,
+}
+
+impl ChainScope {
+    /// The chains that a call with this request reads.
+    ///
+    /// ```
+    /// use headwater_engine::{ChainScope, ChainsRead};
+    /// use headwater_types::Chain;
+    /// use serde_json::json;
+    ///
+    /// let scope = ChainScope::NamedOrAny("chain");
+    /// assert_eq!(scope.of(&json!({"chain": "eth"})), ChainsRead::One(Chain::ETHEREUM));
+    /// assert_eq!(scope.of(&json!({"chain": null})), ChainsRead::Any("chain"));
+    /// assert_eq!(scope.of(&json!({"chain": "solana"})), ChainsRead::Invalid);
+    /// ```
+    #[must_use]
+    pub fn of(self, request: &Value) -> ChainsRead {
+        let (field, otherwise) = match self {
+            Self::Unscoped => return ChainsRead::None,
+            Self::Named(field) => (field, ChainsRead::Invalid),
+            Self::NamedOrAny(field) => (field, ChainsRead::Any(field)),
+            Self::NamedOr(field, chain) => (field, ChainsRead::One(chain)),
+        };
+        match request.get(field) {
+            None | Some(Value::Null) => otherwise,
+            Some(value) => {
+                value.as_str().and_then(|name| name.parse().ok()).map_or(ChainsRead::Invalid, ChainsRead::One)
+            }
+        }
+    }
+}
+
+/// The data that an answer depends on, for the support of each chain in `GET /v1/chains`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reads {
+    /// Movements: complete as far as the chain's data is.
+    Movements,
+    /// Registries, prices and addresses: complete in themselves.
+    Market,
+}
+
+/// The requests that the documentation shows. They are asked of a small ledger with accounts of the demo economy, so they
+/// find something in both.
+#[derive(Debug, Clone, Copy)]
+pub struct Example {
+    /// A request that succeeds.
+    pub request: fn() -> Value,
+    /// A field and its value with which the request is refused.
+    pub refused: Option<(&'static str, &'static str)>,
+    /// A request for something that does not exist.
+    pub missing: Option<fn() -> Value>,
+}
+
+impl Example {
+    /// A request that succeeds, and is refused with another value in a field.
+    #[must_use]
+    pub const fn new(request: fn() -> Value, refused: (&'static str, &'static str)) -> Self {
+        Self { request, refused: Some(refused), missing: None }
+    }
+}
+
+/// The functions of an endpoint's analysis, whatever its types.
+#[derive(Debug, Clone, Copy)]
+pub struct Calls {
+    check: fn(&Call<'_>, u32) -> Result<(), Error>,
+    run: fn(&Call<'_>) -> Result<Made, Error>,
+    describe: fn() -> Description,
+    report_columns: fn(Option<&str>) -> Vec<Column>,
+    list: Option<ListCalls>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct ListCalls {
+    columns: fn() -> Vec<Column>,
+    write: fn(&Call<'_>, &mut dyn TableSink) -> Result<(), Error>,
+}
+
+/// One call on its way to an analysis.
+pub(crate) struct Call<'a> {
+    pub endpoint: &'a Endpoint,
+    pub request: &'a Value,
+    pub ledger: &'a dyn Ledger,
+    pub given: Given,
+    pub cancel: &'a Cancel,
+}
+
+impl Calls {
+    /// Those of an analysis.
+    #[must_use]
+    pub const fn of<A: Analysis>() -> Self {
+        Self {
+            check: analysis::check::<A>,
+            run: analysis::run::<A>,
+            describe: describe::<A>,
+            report_columns: columns_of_report::<A::Report>,
+            list: None,
+        }
+    }
+
+    /// Those of an analysis whose answer is a list, which may be had as a table.
+    #[must_use]
+    pub const fn list<A: List>() -> Self {
+        let list = ListCalls { columns: A::columns, write: analysis::write::<A> };
+        Self { list: Some(list), ..Self::of::<A>() }
+    }
+}
+
+impl Endpoint {
+    /// Its methods, each with summary and description.
+    pub fn methods(&self) -> impl Iterator<Item = (Method, &'static str, &'static str)> {
+        let alternative = self.alternative.map(|other| (other.method, other.summary, other.description));
+        std::iter::once((self.method, self.summary, self.description)).chain(alternative)
+    }
+
+    /// The columns of its answer as a table; `None` where it is not a list.
+    #[must_use]
+    pub fn columns(&self) -> Option<Vec<Column>> {
+        self.calls.list.map(|list| (list.columns)())
+    }
+
+    /// The rows of its report and their columns.
+    #[must_use]
+    pub fn report_rows(&self) -> ReportRows {
+        ReportRows { field: self.rows, columns: (self.calls.report_columns)(self.rows) }
+    }
+
+    /// Request and answer, for the documentation.
+    #[must_use]
+    pub fn describe(&self) -> Description {
+        (self.calls.describe)()
+    }
+}
+
+impl Call<'_> {
+    /// Checks it; it may ask for so many rows.
+    pub fn check(&self, max_rows: u32) -> Result<(), Error> {
+        (self.endpoint.calls.check)(self, max_rows)
+    }
+
+    /// Answers it.
+    pub fn run(&self) -> Result<Made, Error> {
+        (self.endpoint.calls.run)(self)
+    }
+
+    /// Answers it as a table; `None` where the answer is not a list.
+    pub fn write(&self, sink: &mut dyn TableSink) -> Option<Result<(), Error>> {
+        self.endpoint.calls.list.map(|list| (list.write)(self, sink))
+    }
 }

@@ -1,13 +1,15 @@
 //! The desk all faces stand at: a request as a client writes it goes in, a report comes out.
 //!
-//! One file per analysis under `analyses/`. Each turns its serde request into checked parameters (the only
+//! One file per endpoint under [`endpoints`]. Each turns its serde request into checked parameters (the only
 //! validation there is), reads through [`headwater_ledger::Ledger`], and returns plain data that serialises to the
 //! `data` of an answer. HTTP, Python and the command line only translate.
 #![forbid(unsafe_code)]
 
-pub mod analyses;
+pub mod endpoints;
 pub mod events;
+pub mod example;
 
+mod analysis;
 mod answer;
 mod asset_book;
 mod balances;
@@ -15,6 +17,7 @@ mod cache;
 mod calendar;
 mod columns;
 mod completeness;
+mod description;
 mod desk;
 mod edge_groups;
 mod endpoint;
@@ -36,11 +39,13 @@ mod unverified;
 mod valuation;
 mod walk;
 
-pub use analyses::{Analysis, Description, Written, record};
+pub use analysis::Analysis;
 pub use answer::{Answer, Pagination, Warning};
 pub use columns::{Column, ColumnKind, columns};
+pub use description::{Description, Written, record};
 pub use desk::{Asked, Clock, Desk, Shape};
-pub use endpoint::{CostClass, ENDPOINTS, Endpoint, Method, endpoint};
+pub use endpoint::{Alternative, Calls, ChainScope, ChainsRead, CostClass, Endpoint, Example, Method, Reads, Tag};
+pub use endpoints::{ENDPOINTS, endpoint};
 /// A row of a list, or a report, whatever its type: anything that serialises.
 pub use erased_serde::Serialize as AnyRow;
 pub use error::{Error, ErrorKind, Reason};
@@ -53,4 +58,4 @@ pub use request::{
 };
 pub use rows::{Excluded, TransferRow};
 pub use scope::{Bound, FilterCriteria};
-pub use table::{SinkClosed, TableHead, TableSink};
+pub use table::{List, Rows, SinkClosed, TableHead, TableSink};

@@ -7,7 +7,7 @@ use headwater_ledger::{Cancel, Ledger, LedgerError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::analyses::Analysis;
+use crate::analysis::Analysis;
 use crate::columns::{Column, columns};
 use crate::request::Warnings;
 use crate::{AnyRow, Error, ErrorKind, Warning};
@@ -56,7 +56,7 @@ impl From<SinkClosed> for Error {
 }
 
 /// An analysis whose answer is a list.
-pub(crate) trait List: Analysis {
+pub trait List: Analysis {
     /// A row.
     type Row: Serialize + ToSchema;
 
@@ -75,13 +75,15 @@ pub(crate) trait List: Analysis {
 }
 
 /// Where the rows of a list go.
-pub(crate) struct Rows<'a> {
+pub struct Rows<'a> {
     sink: &'a mut dyn TableSink,
+    /// Stops the work.
     pub cancel: &'a Cancel,
     count: usize,
 }
 
 impl<'a> Rows<'a> {
+    /// Rows for a sink.
     pub fn new(sink: &'a mut dyn TableSink, cancel: &'a Cancel) -> Self {
         Self { sink, cancel, count: 0 }
     }
@@ -111,24 +113,4 @@ impl<'a> Rows<'a> {
         self.begin(head, warnings)?;
         rows.into_iter().try_for_each(|row| self.push(&row))
     }
-}
-
-/// The field of a report whose records are the rows of its table; `None` where the report is the only row.
-pub(crate) fn rows_field(endpoint: &str) -> Option<&'static str> {
-    Some(match endpoint {
-        "assets" | "registry" => "tokens",
-        "balance-history" => "data_points",
-        "chains" => "chains",
-        "counterparty/overview" => "transfer_betweens",
-        "rates" => "rates",
-        "rates/history" => "points",
-        "rates/symbols" => "coverage",
-        "resolve" => "assets",
-        "token/addresses_flow" => "addresses",
-        "token/holders" => "holders",
-        "transaction" => "transfers",
-        "wallet-overview" => "balances",
-        "counterparty" | "counterparty/list" | "counterparty/transfer-between" | "transactions" => "datas",
-        _ => return None,
-    })
 }

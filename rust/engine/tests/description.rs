@@ -43,7 +43,7 @@ fn compare(answer: &Value, schema: &Value, named: &BTreeMap<String, Value>, at: 
 }
 
 fn check(desk: &town::Town, name: &str, request: &Value) {
-    let described = Desk::describe(endpoint(name).unwrap()).unwrap();
+    let described = endpoint(name).unwrap().describe();
     let plain = |schema| serde_json::to_value(schema).unwrap();
     let named = described.components.into_iter().map(|(name, schema)| (name, plain(schema))).collect();
     compare(&data(desk, name, request), &plain(described.report), &named, name);
@@ -75,7 +75,7 @@ fn every_promised_field_is_there_though_it_is_null() {
 
 #[test]
 fn a_nullable_field_of_a_record_is_promised_and_an_extra_of_some_rows_is_not() {
-    let described = Desk::describe(endpoint("transactions").unwrap()).unwrap();
+    let described = endpoint("transactions").unwrap().describe();
     let (_, row) = described.components.iter().find(|(name, _)| name == "TransferRow").unwrap();
     let row = serde_json::to_value(row).unwrap();
     let promised = |field: &str| row["required"].as_array().unwrap().iter().any(|name| name == field);

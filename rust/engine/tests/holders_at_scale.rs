@@ -73,7 +73,7 @@ fn build(folder: &Path) {
     }
     writer.compact(CHAIN, &|_, _| {}, &Cancel::new()).unwrap();
     let started = Instant::now();
-    let is_built = writer.rebuild_holders(&|_, _| {}, &Cancel::new()).unwrap();
+    let is_built = writer.rebuild_sidecars(&|_, _, _| {}, &Cancel::new()).unwrap();
     println!("table built: {is_built}, {:.2} s", started.elapsed().as_secs_f64());
     let tables = std::fs::read_dir(folder.join("holders")).unwrap();
     for table in tables {

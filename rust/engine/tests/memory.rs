@@ -91,7 +91,7 @@ fn a_query_gets_its_answer_with_the_memory_it_needs_and_an_error_that_helps_with
     store.commit(hub(1500, 2000..4000), &Cancel::new()).unwrap();
     store.import_tokens("made up", listings()).unwrap();
     store.import_prices("made up", prices()).unwrap();
-    let built = store.with_edges(&Cancel::new()).unwrap();
+    let built = store.with_sidecars(&Cancel::new()).unwrap();
     for (at, store) in [("movements", store), ("edges", built)] {
         let desk = Desk::new(Arc::new(store));
         for (what, name, request) in questions() {
@@ -253,7 +253,7 @@ fn what_is_counted_bounds_what_the_process_grows_by() {
         writer.import_tokens("made up", listings()).unwrap();
         writer.import_prices("made up", prices()).unwrap();
         if folder == "edges" {
-            writer.rebuild_edges(&|_, _| {}, &Cancel::new()).unwrap();
+            writer.rebuild_sidecars(&|_, _, _| {}, &Cancel::new()).unwrap();
         }
     }
     for folder in ["movements", "edges"] {

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use headwater_engine::{AnyRow, Column, ColumnKind, Desk, ENDPOINTS, Endpoint, ReportRows};
+use headwater_engine::{AnyRow, Column, ColumnKind, ENDPOINTS, Endpoint, ReportRows};
 use serde_arrow::ArrayBuilder;
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ struct Shape {
 }
 
 static SHAPES: LazyLock<BTreeMap<&'static str, Shape>> = LazyLock::new(|| {
-    ENDPOINTS.iter().filter_map(|endpoint| Some((endpoint.name, Shape::of(Desk::rows(endpoint)?)))).collect()
+    ENDPOINTS.iter().map(|endpoint| (endpoint.name, Shape::of(endpoint.report_rows()))).collect()
 });
 
 impl Shape {

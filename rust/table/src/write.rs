@@ -37,7 +37,7 @@ pub fn write<W: Write + Send>(
     progress: &dyn Fn(u64, Option<u64>),
     cancel: &Cancel,
 ) -> Result<(W, Written), TableError> {
-    let columns = Desk::columns(endpoint).ok_or_else(|| {
+    let columns = endpoint.columns().ok_or_else(|| {
         let message = format!("the answer of {:?} is no list: it can be given as JSON only", endpoint.name);
         Error::invalid(headwater_engine::Reason::InvalidValue, "format", message)
     })?;
@@ -114,7 +114,7 @@ impl Pages {
     /// ```
     #[must_use]
     pub fn of(endpoint: &Endpoint) -> Option<Self> {
-        let request = serde_json::to_value(Desk::describe(endpoint)?.request).ok()?;
+        let request = serde_json::to_value(endpoint.describe().request).ok()?;
         let fields = &request["properties"];
         fields.get("limit")?;
         let cursor = fields.get("cursor").map(|_| Self::Cursor);

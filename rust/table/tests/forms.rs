@@ -182,7 +182,7 @@ fn a_list_without_rows_is_a_table_without_rows() {
 fn every_list_can_be_written_in_every_form() {
     let desk = desk();
     let mut asked = 0;
-    for endpoint in headwater_engine::ENDPOINTS.iter().filter(|endpoint| Desk::columns(endpoint).is_some()) {
+    for endpoint in headwater_engine::ENDPOINTS.iter().filter(|endpoint| endpoint.columns().is_some()) {
         let who = address(Chain::ETHEREUM, 1).to_string();
         let request = match endpoint.name {
             "assets" => json!({"chain": "ethereum"}),

@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
+use headwater_engine::{ENDPOINTS, Endpoint};
 use headwater_types::Chain;
 
 use crate::config::{Config, ConfigError};
@@ -116,6 +117,11 @@ enum Command {
 ///
 /// Gives the code to exit with: 0, 1 (failed) or 2 (wrong usage).
 pub fn run(arguments: impl IntoIterator<Item: Into<OsString> + Clone>) -> u8 {
+    run_with(arguments, ENDPOINTS)
+}
+
+/// The same with these data endpoints for `query` and `serve`.
+pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endpoints: &'static [Endpoint]) -> u8 {
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -131,9 +137,9 @@ pub fn run(arguments: impl IntoIterator<Item: Into<OsString> + Clone>) -> u8 {
         Command::Ingest(arguments) => ingest::run(&shared, arguments, output),
         Command::Tokens(arguments) => tokens::run(&shared, arguments, output),
         Command::Prices(arguments) => prices::run(&shared, arguments, output),
-        Command::Query(arguments) => query::run(&shared, arguments, output),
+        Command::Query(arguments) => query::run(&shared, endpoints, arguments, output),
         Command::Export(arguments) => export::run(&shared, &arguments, output),
-        Command::Serve(arguments) => serve::run(&shared, &arguments, output),
+        Command::Serve(arguments) => serve::run(&shared, endpoints, &arguments, output),
         Command::Keys(arguments) => keys::run(&shared, arguments, output),
         Command::Credits(arguments) => credits::run(&shared, &arguments, output),
         Command::Plans(arguments) => plans::run(&shared, arguments, output),

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_engine::{Desk, ENDPOINTS, Endpoint, Method};
+use headwater_engine::{Desk, Endpoint, Method};
 use headwater_ledger::{Cancel, Store};
 use headwater_table::{Format, TableError};
 use serde_json::{Map, Value, json};
@@ -36,8 +36,13 @@ pub(super) struct Arguments {
 }
 
 /// Asks an endpoint.
-pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
-    let (endpoint, in_path) = find(&arguments.endpoint)?;
+pub(super) fn run(
+    shared: &Shared,
+    endpoints: &'static [Endpoint],
+    arguments: Arguments,
+    output: Output,
+) -> Result<(), Failure> {
+    let (endpoint, in_path) = find(endpoints, &arguments.endpoint)?;
     let request = request(endpoint, in_path, arguments.body.as_deref(), &arguments.params)?;
     let form = arguments.out.as_deref().map(|out| form_of(out, endpoint)).transpose()?.flatten();
     let store = Store::open(shared.store()?)?;
@@ -117,15 +122,18 @@ impl Failure {
 }
 
 /// The endpoint that a path names, and the parameter that stands in the path.
-fn find(path: &str) -> Result<(&'static Endpoint, Option<Parameter<'_>>), Failure> {
+fn find<'a>(
+    endpoints: &'static [Endpoint],
+    path: &'a str,
+) -> Result<(&'static Endpoint, Option<Parameter<'a>>), Failure> {
     let bare = path.trim_matches('/');
     let bare = bare.strip_prefix("v1/").or_else(|| bare.strip_prefix("v2/")).unwrap_or(bare);
-    if let Some(endpoint) = headwater_engine::endpoint(bare) {
+    if let Some(endpoint) = endpoints.iter().find(|endpoint| endpoint.name == bare) {
         return Ok((endpoint, None));
     }
-    let with_parameter = ENDPOINTS.iter().find_map(|endpoint| Some((endpoint, parameter_in(endpoint, bare)?)));
+    let with_parameter = endpoints.iter().find_map(|endpoint| Some((endpoint, parameter_in(endpoint, bare)?)));
     let Some((endpoint, (name, value))) = with_parameter else {
-        let names: Vec<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.name).collect();
+        let names: Vec<&str> = endpoints.iter().map(|endpoint| endpoint.name).collect();
         return Err(Failure::usage(format!("there is no endpoint {path:?}: expected one of {}", names.join(", "))));
     };
     // A path copied from the documentation names the parameter and gives none.
@@ -201,7 +209,7 @@ fn read_body(body: &str) -> Result<Map<String, Value>, Failure> {
 /// The form that a file is to have; `None` for JSON.
 fn form_of(out: &Path, endpoint: &Endpoint) -> Result<Option<Format>, Failure> {
     let ending = out.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    match (Format::of_ending(ending), Desk::columns(endpoint)) {
+    match (Format::of_ending(ending), endpoint.columns()) {
         (None, _) if ending.eq_ignore_ascii_case("json") => Ok(None),
         (Some(format), Some(_)) => Ok(Some(format)),
         (Some(_), None) => {

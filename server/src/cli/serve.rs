@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use headwater_engine::Endpoint;
 use headwater_ledger::Store;
 use tracing_subscriber::EnvFilter;
 
@@ -39,7 +40,12 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Serves until SIGINT or SIGTERM.
-pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Result<(), Failure> {
+pub(super) fn run(
+    shared: &Shared,
+    endpoints: &'static [Endpoint],
+    arguments: &Arguments,
+    output: Output,
+) -> Result<(), Failure> {
     let config = configuration(shared, arguments)?;
     let store = config.store.clone().ok_or_else(|| {
         Failure::usage(
@@ -73,6 +79,7 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
         audit_parameters: config.audit_parameters,
         limits: config.limits(),
         trusted_proxies: config.trusted_proxies.clone(),
+        endpoints,
         ..Settings::default()
     };
     let gateway = Gateway::with_events(ledgers, state, settings, events);

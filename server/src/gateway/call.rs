@@ -19,9 +19,8 @@ use super::{Context, Gate, Gateway, Meta, Problem, accept, head, record, repeat,
 use crate::state::{Answered, Caller, Hold, Keep, Kept, Refusal, StateError};
 
 impl Gateway {
-    /// Answers a call of the endpoint that has this name.
-    pub(crate) async fn answer(&self, name: &'static str, request: Request) -> Response<Body> {
-        let endpoint = headwater_engine::endpoint(name).expect("handlers name endpoints of the engine's table");
+    /// Answers a call of a data endpoint that the router found.
+    pub(crate) async fn answer(&self, endpoint: &'static Endpoint, request: Request) -> Response<Body> {
         let context =
             request.extensions().get::<Arc<Context>>().cloned().expect("the outermost layer gives every request one");
         let (mut parts, mut body) = request.into_parts();
@@ -62,7 +61,7 @@ impl Gateway {
         };
         // A repeated request is answered whatever is left of the credits, so its reservation comes last.
         let early = if key.is_none() { self.reserve(endpoint, caller).await? } else { None };
-        let form = accept::form_of(&parts.headers, || Desk::columns(endpoint))?;
+        let form = accept::form_of(&parts.headers, || endpoint.columns())?;
         let read = self.read(endpoint, context, parts, body).await?;
         context.facts().parameter_hash = Some(read.parameter_hash);
         if self.0.settings.audit_parameters {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
-use headwater_engine::{CostClass, Endpoint};
+use headwater_engine::{ChainsRead, CostClass, Endpoint};
 use headwater_types::{Chain, UnknownChain};
 use serde_json::Value;
 
@@ -101,23 +101,11 @@ impl Gateway {
     ) -> Result<(), Problem> {
         let plan = self.plan(caller);
         let Some(chains) = &plan.chains else { return Ok(()) };
-        let names = |field: &str| request.get(field).is_some_and(|value| !value.is_null());
-        // What a call that names no chain looks at.
-        let every = match endpoint.name {
-            "transaction" => Some("blockchain"),
-            "addresses/resolve" | "addresses/autocomplete" => Some("chain"),
-            "counterparty/list" if !names("blockchain") => return check_named(plan, Chain::BITCOIN),
-            _ => None,
-        };
-        match every {
-            Some(field) if !names(field) => Err(unnamed(plan, chains, field)),
-            _ => self.check_chain(caller, request),
+        match endpoint.chains.of(request) {
+            ChainsRead::One(chain) => check_named(plan, chain),
+            ChainsRead::Any(field) => Err(unnamed(plan, chains, field)),
+            ChainsRead::None | ChainsRead::Invalid => Ok(()),
         }
-    }
-
-    /// Refuses a chain that the caller's plan leaves out, by whatever name. What is no chain the call itself refuses.
-    pub(crate) fn check_chain(&self, caller: Option<&Caller>, request: &Value) -> Result<(), Problem> {
-        check_chain(self.plan(caller), request)
     }
 
     /// Refuses a subscription to events of chains that the caller's plan leaves out: one that names no chain tells of all.

@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Instant;
 
-use headwater_engine::Desk;
+use headwater_engine::{Desk, ENDPOINTS, Endpoint};
 use headwater_ledger::Memory;
 use headwater_ledger::read::Generations;
 use tokio::sync::Semaphore;
@@ -66,7 +66,7 @@ pub(crate) use strict::Strict;
 pub(crate) const BODY_LIMIT: usize = 1 << 20;
 
 /// What of the configuration a request meets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     /// Whether a data endpoint needs a key. Without one, calls are free and anonymous: for local use.
     pub auth_required: bool,
@@ -86,6 +86,8 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,
+    /// The data endpoints that are served.
+    pub endpoints: &'static [Endpoint],
 }
 
 impl Default for Settings {
@@ -100,6 +102,7 @@ impl Default for Settings {
             audit_parameters: false,
             limits: LimitSettings::default(),
             trusted_proxies: Vec::new(),
+            endpoints: ENDPOINTS,
         }
     }
 }
@@ -255,7 +258,7 @@ impl Gateway {
 
     /// All routes, with the description of the API.
     fn routes(&self) -> Recorded {
-        Recorded::new(self.clone(), routes::router().with_state(self.clone())).with_data()
+        Recorded::new(self.clone(), routes::router(self.settings().endpoints).with_state(self.clone())).with_data()
     }
 
     fn repeats(&self) -> &Arc<repeat::Repeats> {

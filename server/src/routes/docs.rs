@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::io::{Cursor, Read};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use axum::Extension;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::Path;
 use axum::http::{Response, header};
 use axum::response::{IntoResponse, Redirect};
+use headwater_engine::Endpoint;
 use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
 use zip::ZipArchive;
 use zip::result::ZipResult;
@@ -53,8 +54,24 @@ fn swagger_ui() -> ZipResult<HashMap<&'static str, Vec<u8>>> {
     Ok(files)
 }
 
-static DOCUMENT: LazyLock<Vec<u8>> =
-    LazyLock::new(|| serde_json::to_vec(&super::document()).expect("a JSON value is JSON"));
+/// The description of the API as it is served, made when it is asked for first.
+#[derive(Clone)]
+pub(super) struct Description {
+    endpoints: &'static [Endpoint],
+    text: Arc<OnceLock<Bytes>>,
+}
+
+impl Description {
+    /// That of these data endpoints and the gateway's own routes.
+    pub fn new(endpoints: &'static [Endpoint]) -> Self {
+        Self { endpoints, text: Arc::default() }
+    }
+
+    fn text(&self) -> Bytes {
+        let text = || serde_json::to_vec(&super::document(self.endpoints)).expect("a JSON value is JSON").into();
+        self.text.get_or_init(text).clone()
+    }
+}
 
 /// Interactive API documentation
 ///
@@ -81,9 +98,12 @@ pub(super) async fn root(Extension(context): Extension<Arc<Context>>) -> Redirec
     get, path = "/api-docs/openapi.json", tag = "System", security(()),
     responses((status = 200, description = "The description.", body = serde_json::Value, content_type = "application/json"))
 )]
-pub(super) async fn openapi(Extension(context): Extension<Arc<Context>>) -> Response<Body> {
+pub(super) async fn openapi(
+    Extension(context): Extension<Arc<Context>>,
+    Extension(description): Extension<Description>,
+) -> Response<Body> {
     context.set_endpoint(DESCRIPTION);
-    ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.as_slice()).into_response()
+    ([(header::CONTENT_TYPE, "application/json")], description.text()).into_response()
 }
 
 /// The files of the page.

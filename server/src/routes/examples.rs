@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use headwater_engine::example::{ALICE, BOB, START, TRANSACTION, USDT};
 use headwater_engine::{Answer, Desk, Endpoint, Error, Reason};
 use headwater_ledger::facts::{Batch, BlockFacts, Body, Movement, MovementFact, TransactionFacts};
 use headwater_ledger::market::{PricePoint, TokenListing};
@@ -17,18 +18,12 @@ use super::openapi::headers::REQUEST_ID;
 use crate::gateway::{Meta, Problem};
 use crate::state::RequestId;
 
-/// A busy person of the demo economy, and the exchange that she deals with.
-const ALICE: &str = "0x8595aa61151393bb3126d8a839e009d066b4b9d3";
-const BOB: &str = "0xe5bb8785e58bcc17f15028ad186197b7b42c3221";
-const USDT: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
 /// Transactions between the two.
 const HASHES: [&str; 3] = [
-    "0x5d0f895846060f6ac84705d0fac3df1c9fe150c8e5a9ba36c3740a8c056a744d",
+    TRANSACTION,
     "0x533414ec86faf4ad67fab251426e847d52e57a0e7d76dffaf4bdad1ee54b1436",
     "0xfdc7dd74d63a45a3e1d2cf3ed9271f39a6a5554713a61c2807d24e65a64a2a78",
 ];
-/// 2025-01-01 00:00:00 UTC, the first day of the demo economy.
-const START: i64 = 1_735_689_600;
 /// What a plain payment takes.
 const GAS_OF_PAYMENT: u64 = 21_000;
 /// One gwei.
@@ -48,38 +43,9 @@ impl Examples {
         Self(ledger)
     }
 
-    /// The request that is shown for an endpoint; `None` for one that nobody thought of.
-    pub fn request(endpoint: &Endpoint) -> Option<Value> {
-        let pair = json!({"blockchain": "ethereum", "target": ALICE, "counterparty": BOB});
-        Some(match endpoint.name {
-            "chains" => json!({"include": ["none"]}),
-            "registry" => json!({}),
-            "assets" => json!({"chain": "ethereum"}),
-            "resolve" => json!({"blockchain": "ethereum", "symbols": ["usdt", "shib"]}),
-            "rates" => json!({"symbols": ["eth", "usdt"], "at": START + 60}),
-            "rates/history" => json!({"symbol": "eth"}),
-            "rates/symbols" => json!({"detail": true}),
-            "transactions" => json!({"blockchain": "ethereum", "address": ALICE, "limit": 2}),
-            "transaction" => json!({"hash": HASHES[0]}),
-            "counterparty" => json!({"blockchain": "ethereum", "address": ALICE, "sort": "total_amount", "limit": 10}),
-            "counterparty/transfer-between" | "counterparty/overview" => pair,
-            "balance-history" => json!({
-                "blockchain": "ethereum", "address": ALICE, "start_time": START, "end_time": START + 86_399, "tz": "Asia/Kolkata"
-            }),
-            "token/holders" | "token/concentration" => json!({"blockchain": "ethereum", "contract": USDT}),
-            "token/addresses_flow" => {
-                json!({"blockchain": "ethereum", "contract": USDT, "addresses": [ALICE, BOB]})
-            }
-            "counterparty/list" | "wallet-overview" => json!({"blockchain": "ethereum", "address": ALICE}),
-            "addresses/resolve" => json!({"q": format!(" {}", ALICE.to_uppercase().replacen("0X", "0x", 1))}),
-            "addresses/autocomplete" => json!({"q": &ALICE[..7]}),
-            _ => return None,
-        })
-    }
-
     /// The body of a success.
     pub fn success(&self, endpoint: &Endpoint) -> Option<Value> {
-        let answer = self.ask(endpoint, &Self::request(endpoint)?).ok()?;
+        let answer = self.ask(endpoint, &(endpoint.example.request)()).ok()?;
         let mut data = answer.value();
         if let Some(tokens) = data["tokens"].as_array_mut() {
             tokens.truncate(SHOWN_TOKENS);
@@ -98,27 +64,18 @@ impl Examples {
 
     /// The body of a refusal: the same request with one field that cannot be met.
     pub fn refusal(&self, endpoint: &Endpoint) -> Option<Value> {
-        let mut request = Self::request(endpoint)?;
-        if endpoint.name == "registry" {
+        let Some((field, value)) = endpoint.example.refused else {
             let message = "the parameter \"a\" is given twice: give it once, lists with commas";
             return Some(under_id(&Problem::invalid(Reason::InvalidValue, Some("a"), message)));
-        }
-        let (field, value) = match endpoint.name {
-            "chains" => ("include", "prices"),
-            "rates" => ("quote", "CHF"),
-            "rates/history" => ("symbol", "doge"),
-            "rates/symbols" => ("detail", "much"),
-            "transaction" => ("hash", "0x12"),
-            "assets" | "addresses/resolve" | "addresses/autocomplete" => ("chain", "solana"),
-            _ => ("blockchain", "solana"),
         };
+        let mut request = (endpoint.example.request)();
         request[field] = json!(value);
         self.error(endpoint, &request)
     }
 
     /// The body for a thing that is not there.
     pub fn missing(&self, endpoint: &Endpoint) -> Option<Value> {
-        self.error(endpoint, &json!({"hash": hash_text(TxHash::new([0xff; 32]))}))
+        self.error(endpoint, &(endpoint.example.missing?)())
     }
 
     fn error(&self, endpoint: &Endpoint, request: &Value) -> Option<Value> {
@@ -193,10 +150,6 @@ fn transaction(block: u64, from: Address, to: Address, value: Amount) -> Transac
 /// A block every 12 seconds.
 fn time_of(block: u64) -> Timestamp {
     Timestamp::new(START + 12 * i64::try_from(block).unwrap_or(0))
-}
-
-fn hash_text(hash: TxHash) -> String {
-    hash.display(Chain::ETHEREUM.family())
 }
 
 /// The hash of the transaction in a block, of which the first is 1.

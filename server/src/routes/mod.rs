@@ -1,25 +1,20 @@
-//! Every route: one file per noun, one handler of a line or two per endpoint. What a handler's comment and attribute
-//! do not say (parameters, bodies, errors, costs) the description takes from the engine's own types.
+//! Every route. Those of data endpoints follow from the engine's table (`data`); of the gateway's own there is a file per
+//! noun, with a handler of a line or two per route.
 
-mod addresses;
-mod assets;
-mod counterparty;
+mod data;
 mod docs;
 mod examples;
 mod openapi;
 mod own;
 mod own_fields;
-mod rates;
 mod stream;
 mod system;
-mod token;
-mod transactions;
 mod usage;
-mod wallet;
 mod webhooks;
 
-use axum::Router;
 use axum::routing::get;
+use axum::{Extension, Router};
+use headwater_engine::Endpoint;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -27,29 +22,9 @@ use crate::gateway::Gateway;
 
 pub use openapi::document;
 
-/// The routes that the description describes.
+/// The routes of the gateway's own that the description describes.
 fn described() -> OpenApiRouter<Gateway> {
     OpenApiRouter::with_openapi(openapi::head())
-        .routes(routes!(assets::chains))
-        .routes(routes!(assets::registry))
-        .routes(routes!(assets::assets))
-        .routes(routes!(assets::resolve))
-        .routes(routes!(rates::rates))
-        .routes(routes!(rates::history))
-        .routes(routes!(rates::symbols))
-        .routes(routes!(transactions::transactions))
-        .routes(routes!(transactions::transaction))
-        .routes(routes!(counterparty::counterparty))
-        .routes(routes!(counterparty::transfer_between))
-        .routes(routes!(counterparty::overview))
-        .routes(routes!(counterparty::list))
-        .routes(routes!(wallet::balance_history))
-        .routes(routes!(wallet::wallet_overview))
-        .routes(routes!(token::holders))
-        .routes(routes!(token::concentration))
-        .routes(routes!(token::addresses_flow, token::addresses_flow_by_post))
-        .routes(routes!(addresses::resolve))
-        .routes(routes!(addresses::autocomplete))
         .routes(routes!(usage::usage))
         .routes(routes!(webhooks::list, webhooks::create))
         .routes(routes!(webhooks::show, webhooks::delete, webhooks::update))
@@ -71,9 +46,11 @@ fn own_operations() -> impl Iterator<Item = own::OwnOperation> {
 }
 
 /// All routes.
-pub(crate) fn router() -> Router<Gateway> {
+pub(crate) fn router(endpoints: &'static [Endpoint]) -> Router<Gateway> {
     let (router, _) = described().split_for_parts();
     router
+        .merge(data::router(endpoints))
+        .layer(Extension(docs::Description::new(endpoints)))
         .route("/", get(docs::root))
         .route("/docs/", get(docs::index))
         .route("/docs/{*file}", get(docs::file))

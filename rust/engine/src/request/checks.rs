@@ -6,7 +6,6 @@ use headwater_types::address::{Checksum, Reason as AddressReason, eip55};
 use headwater_types::text::{SHOWN, shortened};
 use headwater_types::{Address, Asset, Chain, Family, Network, TimeError, TimeWindow};
 
-use crate::desk::Given;
 use crate::{Error, Reason};
 
 use super::Warnings;
@@ -20,6 +19,15 @@ const PLACEHOLDER_DIGITS: usize = 40;
 /// Most characters of a symbol.
 pub(crate) const MAX_SYMBOL: usize = 128;
 
+/// How lists are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// In parts, each by a call of a client.
+    Parts,
+    /// Whole, by a face that puts the parts together.
+    Whole,
+}
+
 /// What turns a request into parameters: the ledger it will be answered from, and a place for warnings.
 pub struct Checks<'a> {
     /// The generation that answers.
@@ -28,8 +36,8 @@ pub struct Checks<'a> {
     pub warnings: &'a mut Warnings,
     /// Stands for the filters of the request: what a cursor is bound to.
     pub(crate) fingerprint: u64,
-    /// Most rows that a page of a list may have.
-    pub(crate) most_rows: u32,
+    /// Maximum of rows that a page of a list may have.
+    pub(crate) max_rows: u32,
     /// How lists are asked for.
     pub(crate) given: Given,
 }

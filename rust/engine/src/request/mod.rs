@@ -17,7 +17,7 @@ pub use switch::{
 };
 pub use warnings::Warnings;
 
-pub(crate) use checks::{MAX_ITEMS, MAX_QUERY, MAX_SYMBOL, at_most, refused, repair, symbol_text, symbol_texts};
+pub(crate) use checks::{Given, MAX_ITEMS, MAX_QUERY, MAX_SYMBOL, at_most, refused, repair, symbol_text, symbol_texts};
 pub(crate) use paging::{
     Cursor, CursorKey, DEFAULT_LIMIT, MAX_CURSOR, MAX_LIMIT, MAX_TABLE, PAGE_WINDOW, Paging, fingerprint, whole,
 };

@@ -53,16 +53,16 @@ impl Paging {
         cursor: Option<&str>,
         checks: &Checks<'_>,
     ) -> Result<Self, Error> {
-        Self::within((checks.fingerprint, checks.most_rows), limit, page, cursor)
+        Self::within((checks.fingerprint, checks.max_rows), limit, page, cursor)
     }
 
     fn within(
-        (fingerprint, most_rows): (u64, u32),
+        (fingerprint, max_rows): (u64, u32),
         limit: Option<i64>,
         page: Option<i64>,
         cursor: Option<&str>,
     ) -> Result<Self, Error> {
-        let limit = checked_limit(limit, DEFAULT_LIMIT, most_rows)?;
+        let limit = checked_limit(limit, DEFAULT_LIMIT, max_rows)?;
         if let Some(text) = cursor.filter(|text| !text.is_empty()) {
             let cursor = Cursor::parse(text)?;
             if cursor.fingerprint != fingerprint {
@@ -104,7 +104,7 @@ impl Paging {
         cursor: Option<&str>,
         checks: &Checks<'_>,
     ) -> Result<Self, Error> {
-        let Offsets { offset, .. } = Offsets::new(limit, offset, DEFAULT_LIMIT, checks.most_rows)?;
+        let Offsets { offset, .. } = Offsets::new(limit, offset, DEFAULT_LIMIT, checks.max_rows)?;
         let paging = Self::new(limit, None, cursor, checks)?;
         if u64::from(offset) + u64::from(paging.limit) > PAGE_WINDOW {
             let why = format!("offset and limit may reach {PAGE_WINDOW}: go on with `cursor` from `next_cursor`");

@@ -11,7 +11,6 @@ use headwater_ledger::facts::{
 };
 use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_ledger::read::{Ordinal, ScriptType, Status};
-use headwater_ledger::segment::Encoding;
 use headwater_ledger::store::{Segmentation, Split, in_memory};
 use headwater_types::{Address, Amount, Asset, Chain, Timestamp, TxHash};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -132,14 +131,10 @@ pub fn desk(batches: Vec<Batch>) -> Town {
 /// The same with a registry and prices of its own.
 pub fn over(batches: Vec<Batch>, listings: Vec<TokenListing>, prices: Vec<PricePoint>) -> Town {
     let whole = in_memory(batches, listings, prices).unwrap();
-    let segmented = |segments, encoding| {
-        whole.in_segments(Segmentation { segments, split: Split::Scattered, tail_blocks: 0, encoding }).unwrap()
-    };
-    let of = |encoding| {
-        let built = segmented(3, encoding).with_edges(&Cancel::new()).unwrap().with_holders(&Cancel::new()).unwrap();
-        [segmented(1, encoding), segmented(3, encoding), segmented(17, encoding), built]
-    };
-    let stores = [Encoding::Packed, Encoding::Raw].into_iter().flat_map(of);
+    let segmented =
+        |segments| whole.in_segments(Segmentation { segments, split: Split::Scattered, tail_blocks: 0 }).unwrap();
+    let built = segmented(3).with_sidecars(&Cancel::new()).unwrap();
+    let stores = [segmented(1), segmented(3), segmented(17), built].into_iter();
     Town(stores.map(|store| Desk::new(Arc::new(store))).collect())
 }
 

@@ -1,10 +1,10 @@
-//! The `OpenAPI` 3.1 description: summaries from the handlers, everything else from the engine's table and types.
+//! The `OpenAPI` 3.1 description, from the engine's table of endpoints and the types of requests and answers.
 
 pub(super) mod headers;
 mod parameters;
 pub(super) mod responses;
 
-use headwater_engine::{Description, Desk, ENDPOINTS, Endpoint, Method, Written, record};
+use headwater_engine::{Description, Endpoint, Method, Tag, Written, record};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder};
@@ -32,29 +32,37 @@ pub(super) fn head() -> OpenApi {
 
 /// The whole description, as served.
 #[must_use]
-pub fn document() -> Value {
+pub fn document(endpoints: &[Endpoint]) -> Value {
     let (_, api) = super::described().split_for_parts();
     let mut document = serde_json::to_value(api).expect("a description is JSON");
     let mut schemas = Map::new();
     add_schema::<ErrorEnvelope>(Written::ByUs, &mut schemas);
     add_schema::<Meta>(Written::ByUs, &mut schemas);
     let examples = Examples::new();
-    for endpoint in ENDPOINTS {
-        for (method, name) in [(Method::Get, "get"), (Method::Post, "post")] {
-            let operation = &mut document["paths"][endpoint.path][name];
-            // Some GET endpoints take a POST as well.
+    let mut paths = Map::new();
+    for endpoint in endpoints {
+        for (method, summary, text) in endpoint.methods() {
+            let name = match method {
+                Method::Get => "get",
+                Method::Post => "post",
+            };
+            let mut operation = Map::from_iter([
+                ("tags".to_owned(), json!([endpoint.tag.name()])),
+                ("summary".to_owned(), json!(summary)),
+                ("description".to_owned(), json!(text)),
+            ]);
             let described = Endpoint { method, ..*endpoint };
-            // Every endpoint of the table has a route and an analysis; a test says so, and names the one that has not.
-            if let (Some(operation), Some(description)) = (operation.as_object_mut(), Desk::describe(endpoint)) {
-                complete(operation, &described, description, &mut schemas);
-                illustrate(operation, &described, &examples);
-                if method != endpoint.method {
-                    operation["operationId"] = json!(format!("{}_by_{name}", operation_id(endpoint)));
-                }
-            } else if let Some(operations) = document["paths"][endpoint.path].as_object_mut() {
-                operations.retain(|_, operation| !operation.is_null());
+            complete(&mut operation, &described, endpoint.describe(), &mut schemas);
+            illustrate(&mut operation, &described, &examples);
+            if method != endpoint.method {
+                operation["operationId"] = json!(format!("{}_by_{name}", operation_id(endpoint)));
             }
+            paths.entry(endpoint.path).or_insert_with(|| json!({}))[name] = Value::Object(operation);
         }
+    }
+    if let Some(own) = document["paths"].as_object_mut() {
+        paths.extend(std::mem::take(own));
+        *own = paths;
     }
     for operation in super::own_operations() {
         operation.complete(&mut document, &mut schemas);
@@ -76,8 +84,8 @@ pub fn document() -> Value {
             "description": "`headwater keys create` makes one."
         }
     });
-    let tags = ["Assets and market data", "On-chain data", "Address utilities", "Events", "System"];
-    document["tags"] = tags.iter().map(|name| json!({"name": name})).collect();
+    let tags = Tag::ALL.map(Tag::name).into_iter().chain(["Events", "System"]);
+    document["tags"] = tags.map(|name| json!({"name": name})).collect();
     document["security"] = json!([{"api_key": []}]);
     document
 }
@@ -116,7 +124,7 @@ fn complete(
     let name = format!("{noun}Data");
     schemas.insert(name.clone(), description.report);
     let mut responses = failures(&of);
-    responses.insert("200".to_owned(), success(endpoint, &name, Desk::columns(endpoint).as_deref()));
+    responses.insert("200".to_owned(), success(endpoint, &name, endpoint.columns().as_deref()));
     responses.sort_keys();
     operation.insert("responses".to_owned(), Value::Object(responses));
     operation.insert("operationId".to_owned(), json!(operation_id(endpoint)));
@@ -136,8 +144,7 @@ fn operation_id(endpoint: &Endpoint) -> String {
 
 /// Shows what the desk answers to a request that a reader can send.
 fn illustrate(operation: &mut Map<String, Value>, endpoint: &Endpoint, examples: &Examples) {
-    // Every endpoint has a request, and every request an answer; a test names the one that has not.
-    let Some(request) = Examples::request(endpoint) else { return };
+    let request = (endpoint.example.request)();
     match endpoint.method {
         Method::Post => operation["requestBody"]["content"]["application/json"]["example"] = request,
         Method::Get => {

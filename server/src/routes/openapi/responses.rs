@@ -34,7 +34,7 @@ impl Circumstances<'_> {
             class: endpoint.class,
             has_body: endpoint.method == Method::Post,
             is_repeatable: endpoint.cost > 0,
-            missing: endpoint.path.contains('{').then_some("no transaction has this hash"),
+            missing: endpoint.example.missing.map(|_| "what the path names is not held"),
         }
     }
 

@@ -1,5 +1,8 @@
 //! What a set of addresses received and sent of one token, each of them and all together.
 
+use crate::endpoint::{Alternative, Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::example::{ALICE, BOB, USDT};
+use serde_json::json;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
@@ -10,7 +13,7 @@ use headwater_types::{Address, Amount, Asset, Balance, Timestamp};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::Analysis;
+use crate::analysis::Analysis;
 use crate::asset_book::{AssetBook, AssetView};
 use crate::flows::{Others, movement};
 use crate::holdings::{asset_of, is_stablecoin};
@@ -21,7 +24,32 @@ use crate::scope::{Scope, Verdict};
 use crate::table::{List, Rows, TableHead};
 use crate::valuation::{Output, Valuer};
 use crate::walk::Walk;
-use crate::{CostClass, Error, Reason, completeness};
+use crate::{Error, Reason, completeness};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "token/addresses_flow",
+    path: "/v1/token/addresses_flow",
+    method: Method::Get,
+    alternative: Some(Alternative {
+        method: Method::Post,
+        summary: "Multi-address flow aggregation, parameters in the body",
+        description: "The same for lists that are too long for a URL.",
+    }),
+    class: CostClass::Medium,
+    cost: 5,
+    tag: Tag::OnChain,
+    summary: "Multi-address flow aggregation",
+    description: "What a set of addresses received and sent of one token, each of them and all together.",
+    chains: ChainScope::Named("blockchain"),
+    reads: Reads::Movements,
+    rows: Some("addresses"),
+    example: Example::new(
+        || json!({"blockchain": "ethereum", "contract": USDT, "addresses": [ALICE, BOB]}),
+        ("blockchain", "solana"),
+    ),
+    calls: Calls::list::<AddressesFlow>(),
+};
 
 /// `GET /v1/token/addresses_flow`, and the same as `POST` for long lists.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

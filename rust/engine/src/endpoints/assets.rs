@@ -1,14 +1,34 @@
 //! The tokens of one chain.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Chain;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::Analysis;
 use super::registry::{TokenEntry, entries};
 use crate::Error;
+use crate::analysis::Analysis;
 use crate::request::{Checks, Warnings};
 use crate::table::{List, Rows, TableHead};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "assets",
+    path: "/v1/assets",
+    method: Method::Get,
+    alternative: None,
+    class: CostClass::Free,
+    cost: 0,
+    tag: Tag::Market,
+    summary: "Tokens of one chain",
+    description: "Complete, the native coin first, then by market value.",
+    chains: ChainScope::Named("chain"),
+    reads: Reads::Market,
+    rows: Some("tokens"),
+    example: Example::new(|| json!({"chain": "ethereum"}), ("chain", "solana")),
+    calls: Calls::list::<Assets>(),
+};
 
 /// `GET /v1/assets`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

@@ -1,5 +1,8 @@
 //! Addresses seen on chain that begin with a given text.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::example::ALICE;
+use serde_json::json;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -8,17 +11,35 @@ use headwater_types::address::inspect::judge;
 use headwater_types::{Address, Chain, Family, Network};
 use serde::{Deserialize, Serialize};
 
-use super::Analysis;
-use super::address_resolve::network;
+use super::addresses_resolve::network;
+use crate::analysis::Analysis;
 use crate::request::{Checks, MAX_QUERY, Warnings, refused};
 use crate::{Error, Reason};
 
 /// Shortest prefix, in characters; on EVM chains `0x` counts.
-pub(super) const MIN_PREFIX: usize = 5;
-pub(super) const DEFAULT_LIMIT: usize = 10;
-pub(super) const MAX_LIMIT: usize = 50;
+pub(crate) const MIN_PREFIX: usize = 5;
+pub(crate) const DEFAULT_LIMIT: usize = 10;
+pub(crate) const MAX_LIMIT: usize = 50;
 /// Matches are counted up to here.
 pub(super) const MAX_TOTAL: usize = 1_000;
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "addresses/autocomplete",
+    path: "/v1/addresses/autocomplete",
+    method: Method::Get,
+    alternative: None,
+    class: CostClass::Free,
+    cost: 0,
+    tag: Tag::Addresses,
+    summary: "Prefix autocomplete",
+    description: "Addresses that were seen on a chain, the most active first.",
+    chains: ChainScope::NamedOrAny("chain"),
+    reads: Reads::Market,
+    rows: None,
+    example: Example::new(|| json!({"q": ALICE.get(..7)}), ("chain", "solana")),
+    calls: Calls::of::<AddressAutocomplete>(),
+};
 
 /// `GET /v1/addresses/autocomplete`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

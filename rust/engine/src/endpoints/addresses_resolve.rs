@@ -1,5 +1,8 @@
 //! What a text is as an address: judged, put right without guessing, and compared with what was seen on chain.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::example::ALICE;
+use serde_json::json;
 use std::collections::HashSet;
 
 use headwater_ledger::{Cancel, Ledger, LedgerError};
@@ -8,9 +11,31 @@ use headwater_types::address::{Checksum, Reason};
 use headwater_types::{Address, Chain, Family, Network};
 use serde::{Deserialize, Serialize};
 
-use super::Analysis;
 use crate::Error;
+use crate::analysis::Analysis;
 use crate::request::{Checks, MAX_QUERY, Warnings, refused};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "addresses/resolve",
+    path: "/v1/addresses/resolve",
+    method: Method::Get,
+    alternative: None,
+    class: CostClass::Light,
+    cost: 5,
+    tag: Tag::Addresses,
+    summary: "Address validation and correction",
+    description: "Spaces, case, prefixes and forms are put right; a changed character never is, it is only named in \
+                  `candidates`.",
+    chains: ChainScope::NamedOrAny("chain"),
+    reads: Reads::Market,
+    rows: None,
+    example: Example::new(
+        || json!({"q": format!(" 0x{}", ALICE.trim_start_matches("0x").to_uppercase())}),
+        ("chain", "solana"),
+    ),
+    calls: Calls::of::<AddressResolve>(),
+};
 
 /// `GET /v1/addresses/resolve`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

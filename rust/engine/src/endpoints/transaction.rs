@@ -1,5 +1,8 @@
 //! One transaction with all that is known of it.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::example::TRANSACTION;
+use serde_json::json;
 use std::collections::BTreeMap;
 
 use headwater_ledger::facts::{InputFacts, MovementFact, OutPoint, OutputFacts};
@@ -8,13 +11,35 @@ use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 use serde::{Deserialize, Serialize};
 
-use super::Analysis;
+use crate::analysis::Analysis;
 use crate::asset_book::AssetBook;
 use crate::request::{Checks, Warnings, refused};
 use crate::rows::{RowParts, TransferRow, status_name};
 use crate::valuation::{Output, Valuer};
 use crate::walk::attribution;
 use crate::{Error, ErrorKind, Reason};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "transaction",
+    path: "/v1/transaction/{hash}",
+    method: Method::Get,
+    alternative: None,
+    class: CostClass::Light,
+    cost: 0,
+    tag: Tag::OnChain,
+    summary: "Full detail of one transaction",
+    description: "All movements, inputs and outputs, fee and logs, as far as the sources told them.",
+    chains: ChainScope::NamedOrAny("blockchain"),
+    reads: Reads::Movements,
+    rows: Some("transfers"),
+    example: Example {
+        request: || json!({"hash": TRANSACTION}),
+        refused: Some(("hash", "0x12")),
+        missing: Some(|| json!({"hash": format!("0x{}", "f".repeat(64))})),
+    },
+    calls: Calls::of::<TransactionDetail>(),
+};
 
 /// `GET /v1/transaction/{hash}`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

@@ -1,10 +1,14 @@
 //! The transaction list of an address.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::example::ALICE;
 use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::{Analysis, labels_not_built};
+use super::labels_not_built;
 use crate::Error;
+use crate::analysis::Analysis;
 use crate::completeness;
 use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransactionSort, TransferSort, Warnings};
 use crate::rows::{Excluded, Listing, TransferRow};
@@ -12,6 +16,25 @@ use crate::scope::{FilterCriteria, Scope, ScopeFields};
 use crate::table::{List, Rows};
 use crate::unverified;
 use crate::valuation::{Output, amount_unit};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "transactions",
+    path: "/v1/transactions",
+    method: Method::Post,
+    alternative: None,
+    class: CostClass::Medium,
+    cost: 5,
+    tag: Tag::OnChain,
+    summary: "Transaction list of an address",
+    description: "One row per movement, newest first. Pages begin with 1; deep pages go by `cursor`. Unverified \
+                  tokens, zero values and failed transactions are hidden unless asked for.",
+    chains: ChainScope::Named("blockchain"),
+    reads: Reads::Movements,
+    rows: Some("datas"),
+    example: Example::new(|| json!({"blockchain": "ethereum", "address": ALICE, "limit": 2}), ("blockchain", "solana")),
+    calls: Calls::list::<Transactions>(),
+};
 
 /// `POST /v1/transactions`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

@@ -1,10 +1,14 @@
 //! The transfers between two addresses.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::example::{ALICE, BOB};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::{Analysis, labels_not_built};
+use super::labels_not_built;
+use crate::analysis::Analysis;
 use crate::completeness;
 use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransferSort, Warnings, refused};
 use crate::rows::{Listing, TransferRow};
@@ -13,6 +17,27 @@ use crate::table::{List, Rows};
 use crate::unverified;
 use crate::valuation::{Output, amount_unit};
 use crate::{Error, Reason};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "counterparty/transfer-between",
+    path: "/v1/counterparty/transfer-between",
+    method: Method::Post,
+    alternative: None,
+    class: CostClass::Medium,
+    cost: 5,
+    tag: Tag::OnChain,
+    summary: "Transfers between two addresses",
+    description: "One row per movement between `target` and `counterparty`, seen from `target`.",
+    chains: ChainScope::Named("blockchain"),
+    reads: Reads::Movements,
+    rows: Some("datas"),
+    example: Example::new(
+        || json!({"blockchain": "ethereum", "target": ALICE, "counterparty": BOB}),
+        ("blockchain", "solana"),
+    ),
+    calls: Calls::list::<TransferBetween>(),
+};
 
 /// `POST /v1/counterparty/transfer-between`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

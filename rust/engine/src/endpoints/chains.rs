@@ -1,18 +1,39 @@
 //! The supported chains and what is held of them.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use serde_json::json;
 use std::collections::BTreeMap;
 
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::Analysis;
+use super::ENDPOINTS;
 use super::registry::{TokenEntry, entries};
 use crate::Error;
+use crate::analysis::Analysis;
 use crate::completeness::lacking;
-use crate::endpoint::ENDPOINTS;
 use crate::request::{Checks, Warnings, refused};
 use crate::table::{List, Rows, TableHead};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "chains",
+    path: "/v1/chains",
+    method: Method::Get,
+    alternative: None,
+    class: CostClass::Free,
+    cost: 0,
+    tag: Tag::Market,
+    summary: "Supported chains and their tokens",
+    description: "What is held of each chain, by which rules it is final, and its registry entries (`include=none` \
+                  leaves them out).",
+    chains: ChainScope::Unscoped,
+    reads: Reads::Market,
+    rows: Some("chains"),
+    example: Example::new(|| json!({"include": ["none"]}), ("include", "prices")),
+    calls: Calls::list::<Chains>(),
+};
 
 /// `GET /v1/chains`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
@@ -106,7 +127,10 @@ fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEnt
         Some(coverage) if lacking(chain, coverage).is_empty() => "full",
         Some(_) => "partial",
     };
-    let support_of = |name| if is_of_movements(name) { support } else { "full" };
+    let support_of = |reads| match reads {
+        Reads::Movements => support,
+        Reads::Market => "full",
+    };
     ChainEntry {
         chain: chain.name().to_owned(),
         display_name: chain.display_name().to_owned(),
@@ -120,15 +144,9 @@ fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEnt
         head_block: None,
         lag_seconds: None,
         finality_depth: chain.finality_depth(),
-        endpoints: ENDPOINTS.iter().map(|endpoint| (endpoint.name, support_of(endpoint.name))).collect(),
+        endpoints: ENDPOINTS.iter().map(|endpoint| (endpoint.name, support_of(endpoint.reads))).collect(),
         tokens: if with_tokens { entries(ledger, chain) } else { Vec::new() },
     }
-}
-
-/// Whether answers of an endpoint say what is missing of the movements of a chain.
-fn is_of_movements(name: &str) -> bool {
-    ["transaction", "counterparty", "token/"].iter().any(|start| name.starts_with(start))
-        || ["wallet-overview", "balance-history"].contains(&name)
 }
 
 impl List for Chains {

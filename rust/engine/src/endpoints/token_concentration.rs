@@ -1,15 +1,36 @@
 //! How concentrated the holdings of a token are.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::example::USDT;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::concentration::{Params, Report, Spread, of_holders};
 use headwater_types::{Amount, Asset, Chain};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::Analysis;
+use crate::analysis::Analysis;
 use crate::holdings::{ExcludedHolder, Holdings, asset_of, is_stablecoin};
 use crate::query_meta::QueryMeta;
 use crate::request::{Checks, Warnings, refused};
-use crate::{CostClass, Error, Reason, completeness};
+use crate::{Error, Reason, completeness};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "token/concentration",
+    path: "/v1/token/concentration",
+    method: Method::Get,
+    alternative: None,
+    class: CostClass::Heavy,
+    cost: 15,
+    tag: Tag::OnChain,
+    summary: "Holding concentration",
+    description: "Shares of the largest holders, HHI, Gini, Nakamoto, Theil and entropy.",
+    chains: ChainScope::Named("blockchain"),
+    reads: Reads::Movements,
+    rows: None,
+    example: Example::new(|| json!({"blockchain": "ethereum", "contract": USDT}), ("blockchain", "solana")),
+    calls: Calls::of::<TokenConcentration>(),
+};
 
 /// `GET /v1/token/concentration`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-use super::Analysis;
+use crate::analysis::Analysis;
 
 /// Request and answer of an endpoint as an `OpenAPI` document needs them.
 pub struct Description {
@@ -32,7 +32,7 @@ pub enum Written {
     ByUs,
 }
 
-pub(super) fn describe<A: Analysis>() -> Description {
+pub(crate) fn describe<A: Analysis>() -> Description {
     let (request, mut components) = record::<A::Request>(Written::ByClients, |_, _| None);
     let (report, ours) = record::<A::Report>(Written::ByUs, |_, _| None);
     components.extend(ours);

@@ -1,5 +1,8 @@
 //! One address at a glance: what it holds, what passed through it, when.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::example::ALICE;
+use serde_json::json;
 use std::collections::HashSet;
 use std::mem::size_of;
 use std::ops::ControlFlow;
@@ -12,8 +15,9 @@ use headwater_types::{Address, Amount, Asset, Family, Timestamp, Usd};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Analysis, labels_not_built};
+use super::labels_not_built;
 use crate::Error;
+use crate::analysis::Analysis;
 use crate::asset_book::{AssetBook, AssetView};
 use crate::completeness;
 use crate::flows::{Others, Sums, movement};
@@ -25,6 +29,24 @@ use crate::table::{List, Rows, TableHead};
 use crate::unverified::{self, Hidden};
 use crate::valuation::{Output, Valuer, amount_unit};
 use crate::walk::{Flow, Walk};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "wallet-overview",
+    path: "/v1/wallet-overview",
+    method: Method::Post,
+    alternative: None,
+    class: CostClass::Medium,
+    cost: 5,
+    tag: Tag::OnChain,
+    summary: "Address overview",
+    description: "Balances, counts, first and last activity.",
+    chains: ChainScope::Named("blockchain"),
+    reads: Reads::Movements,
+    rows: Some("balances"),
+    example: Example::new(|| json!({"blockchain": "ethereum", "address": ALICE}), ("blockchain", "solana")),
+    calls: Calls::list::<WalletOverview>(),
+};
 
 /// `POST /v1/wallet-overview`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

@@ -3,9 +3,9 @@
 use headwater_types::TimeWindow;
 use serde_json::{Value, json};
 
-use super::super::{address_autocomplete as autocomplete, token_holders};
 use super::{chain, one_of, pattern};
 use crate::calendar::{HOURS, MAX_ZONE};
+use crate::endpoints::{addresses_autocomplete as autocomplete, token_holders};
 use crate::events::{MOST_ADDRESSES, MOST_CONFIRMATIONS};
 use crate::request::{DEFAULT_LIMIT, MAX_CURSOR, MAX_ITEMS, MAX_LIMIT, MAX_QUERY, MAX_SYMBOL, PAGE_WINDOW, is_time};
 use crate::scope::MAX_CRITERIA;

@@ -1,5 +1,8 @@
 //! The largest holders of a token.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::example::USDT;
+use serde_json::json;
 use std::mem::size_of;
 use std::ops::ControlFlow;
 
@@ -7,18 +10,36 @@ use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Amount, Asset, Chain};
 use serde::{Deserialize, Serialize};
 
-use super::Analysis;
-use crate::desk::Given;
+use crate::analysis::Analysis;
 use crate::holdings::{ExcludedHolder, Holdings, asset_of, is_stablecoin};
 use crate::purposes::HOLDERS;
 use crate::query_meta::QueryMeta;
+use crate::request::Given;
 use crate::request::{Checks, MAX_TABLE, Offsets, Warnings};
 use crate::table::{List, Rows, TableHead};
-use crate::{CostClass, Error, Pagination, completeness};
+use crate::{Error, Pagination, completeness};
 
-pub(super) const DEFAULT_LIMIT: u32 = 10;
+pub(crate) const DEFAULT_LIMIT: u32 = 10;
 /// Most holders of a page in JSON; a table may have as many rows as any other.
-pub(super) const MAX_LIMIT: u32 = 100;
+pub(crate) const MAX_LIMIT: u32 = 100;
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "token/holders",
+    path: "/v1/token/holders",
+    method: Method::Get,
+    alternative: None,
+    class: CostClass::Heavy,
+    cost: 10,
+    tag: Tag::OnChain,
+    summary: "Holder ranking",
+    description: "The largest holders of a token, or of the coin of a chain.",
+    chains: ChainScope::Named("blockchain"),
+    reads: Reads::Movements,
+    rows: Some("holders"),
+    example: Example::new(|| json!({"blockchain": "ethereum", "contract": USDT}), ("blockchain", "solana")),
+    calls: Calls::list::<TokenHolders>(),
+};
 
 /// `GET /v1/token/holders`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

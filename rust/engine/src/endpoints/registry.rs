@@ -1,14 +1,35 @@
 //! The token registry: all of it, or the tokens of one chain.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use headwater_ledger::market::{RegistryEntry, UsdMode};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Chain, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::Analysis;
 use crate::Error;
+use crate::analysis::Analysis;
 use crate::request::{Checks, Warnings};
 use crate::table::{List, Rows, TableHead};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "registry",
+    path: "/v1/registry",
+    method: Method::Get,
+    alternative: None,
+    class: CostClass::Free,
+    cost: 0,
+    tag: Tag::Market,
+    summary: "Full token registry",
+    description: "The coins of the chains, the core tokens that every server knows, and what was imported, which \
+                  stands above the core. Meant for building a local table of assets.",
+    chains: ChainScope::Unscoped,
+    reads: Reads::Market,
+    rows: Some("tokens"),
+    example: Example { request: || json!({}), refused: None, missing: None },
+    calls: Calls::list::<WholeRegistry>(),
+};
 
 /// `GET /v1/registry`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

@@ -1,15 +1,40 @@
 //! The ranking of those an address deals with.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::example::ALICE;
 use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::{Analysis, labels_not_built};
+use super::labels_not_built;
+use crate::analysis::Analysis;
 use crate::ranking::{BelowCutoff, CounterpartyRow, Ranker, least_interactions};
 use crate::request::{Checks, DirectionFilter, PageInfo, Paging, RankingSort, SortOrder, Warnings};
 use crate::scope::{Scope, ScopeFields};
 use crate::table::{List, Rows};
 use crate::valuation::Output;
 use crate::{Error, completeness};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "counterparty",
+    path: "/v1/counterparty",
+    method: Method::Post,
+    alternative: None,
+    class: CostClass::Heavy,
+    cost: 5,
+    tag: Tag::OnChain,
+    summary: "Counterparty ranking",
+    description: "Who an address dealt with, by amount, number or time.",
+    chains: ChainScope::Named("blockchain"),
+    reads: Reads::Movements,
+    rows: Some("datas"),
+    example: Example::new(
+        || json!({"blockchain": "ethereum", "address": ALICE, "sort": "total_amount", "limit": 10}),
+        ("blockchain", "solana"),
+    ),
+    calls: Calls::list::<Counterparty>(),
+};
 
 /// `POST /v1/counterparty`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

@@ -1,14 +1,37 @@
 //! Prices of rate symbols, latest or at a time.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::example::START;
 use headwater_ledger::market::{FX_MAX_AGE_SECS, Implausible, LeftOut, PRICE_MAX_AGE_SECS, Price, USD};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::Analysis;
+use crate::analysis::Analysis;
 use crate::request::{Checks, Warnings, refused, symbol_texts};
 use crate::table::{List, Rows, TableHead};
 use crate::{Error, Reason};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "rates",
+    path: "/v1/rates",
+    method: Method::Get,
+    alternative: None,
+    class: CostClass::Free,
+    cost: 0,
+    tag: Tag::Market,
+    summary: "Latest or point-in-time prices",
+    description: "The latest price at or before `at`, not older than a day; symbols without one that can be meant are \
+                  listed in `missing`. With a `quote`, `price` is in that currency, by the exchange rate of the time \
+                  of the price.",
+    chains: ChainScope::Unscoped,
+    reads: Reads::Market,
+    rows: Some("rates"),
+    example: Example::new(|| json!({"symbols": ["eth", "usdt"], "at": START + 60}), ("quote", "CHF")),
+    calls: Calls::list::<Rates>(),
+};
 
 /// `GET /v1/rates`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
@@ -158,7 +181,7 @@ fn warn_of_left_out(ledger: &dyn Ledger, symbol: &str, at: Option<Timestamp>, wa
 
 /// One symbol that was asked for.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(crate) struct RateRow {
+pub struct RateRow {
     symbol: String,
     /// Null, as all that follows, where the symbol has no price.
     price_usd: Option<f64>,

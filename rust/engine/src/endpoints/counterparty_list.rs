@@ -1,17 +1,40 @@
 //! The counterparties of a Bitcoin address, and of any other.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::example::ALICE;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Chain, Family};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::{Analysis, labels_not_built};
+use super::labels_not_built;
+use crate::analysis::Analysis;
 use crate::query_meta::QueryMeta;
 use crate::ranking::{CounterpartyRow, Ranker, least_interactions};
 use crate::request::{Checks, DirectionFilter, GroupBy, Paging, RankingSort, SortOrder, Warnings};
 use crate::scope::{Scope, ScopeFields};
 use crate::table::{List, Rows};
 use crate::valuation::Output;
-use crate::{CostClass, Error, Pagination, completeness};
+use crate::{Error, Pagination, completeness};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "counterparty/list",
+    path: "/v2/counterparty/list",
+    method: Method::Get,
+    alternative: None,
+    class: CostClass::Heavy,
+    cost: 5,
+    tag: Tag::OnChain,
+    summary: "Counterparty list",
+    description: "Who an address dealt with; on Bitcoin amounts are attributed in proportion to the net inputs of each \
+                  transaction.",
+    chains: ChainScope::NamedOr("blockchain", Chain::BITCOIN),
+    reads: Reads::Movements,
+    rows: Some("datas"),
+    example: Example::new(|| json!({"blockchain": "ethereum", "address": ALICE}), ("blockchain", "solana")),
+    calls: Calls::list::<CounterpartyList>(),
+};
 
 /// `GET /v2/counterparty/list`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

@@ -1,18 +1,38 @@
 //! Which assets symbols and contracts mean.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use headwater_ledger::market::SymbolMatch;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Asset, Chain};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::Analysis;
 use super::registry::{TokenEntry, entries};
 use crate::Error;
+use crate::analysis::Analysis;
 use crate::request::{Checks, Warnings, symbol_texts};
 use crate::scope::named_contracts;
 
 /// Most candidates named for an ambiguous symbol.
 const MAX_CANDIDATES: usize = 5;
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "resolve",
+    path: "/v1/resolve",
+    method: Method::Post,
+    alternative: None,
+    class: CostClass::Free,
+    cost: 0,
+    tag: Tag::Market,
+    summary: "Symbol or contract to asset specification",
+    description: "In the order of the request; what is not found is listed with candidates and is no error.",
+    chains: ChainScope::Named("blockchain"),
+    reads: Reads::Market,
+    rows: Some("assets"),
+    example: Example::new(|| json!({"blockchain": "ethereum", "symbols": ["usdt", "shib"]}), ("blockchain", "solana")),
+    calls: Calls::of::<Resolve>(),
+};
 
 /// `POST /v1/resolve`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

@@ -1,5 +1,9 @@
 //! What an address held at the end of each day.
 
+use crate::balances::{BalanceItem, DailyPoint};
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::example::{ALICE, START};
+use serde_json::json;
 use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
@@ -7,7 +11,7 @@ use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::Analysis;
+use crate::analysis::Analysis;
 use crate::balances::{Changes, Closing};
 use crate::calendar::Calendar;
 use crate::purposes::BALANCES;
@@ -23,6 +27,31 @@ use crate::{Error, Reason, completeness};
 const DEFAULT_DAYS: u64 = 30;
 /// Most days of a history.
 const MOST_DAYS: u64 = 3660;
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "balance-history",
+    path: "/v1/balance-history",
+    method: Method::Post,
+    alternative: None,
+    class: CostClass::Medium,
+    cost: 5,
+    tag: Tag::OnChain,
+    summary: "Daily balance history",
+    description: "What an address held at the end of each day, in the calendar of any offset or zone.",
+    chains: ChainScope::Named("blockchain"),
+    reads: Reads::Movements,
+    rows: Some("data_points"),
+    example: Example::new(
+        || {
+            json!({
+                "blockchain": "ethereum", "address": ALICE, "start_time": START, "end_time": START + 86_399, "tz": "Asia/Kolkata"
+            })
+        },
+        ("blockchain", "solana"),
+    ),
+    calls: Calls::list::<BalanceHistory>(),
+};
 
 /// `POST /v1/balance-history`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
@@ -101,28 +130,6 @@ pub struct BalanceHistoryReport {
     pub as_of_block: Option<u64>,
 }
 
-/// One day.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
-pub struct DailyPoint {
-    /// The day in the calendar asked for, `YYYY-MM-DD`.
-    pub date: String,
-    /// Its last second, or the end of the history; epoch seconds.
-    pub timestamp: i64,
-    /// All balances in US dollars, over those that have a price; null where none has.
-    pub total_usd: Option<f64>,
-    /// What was held, by US dollars descending, unknown last. A balance that fell to nothing is there on that day only.
-    pub balances: Vec<BalanceItem>,
-    /// Received on the day, at transfer time; null when nothing of it had a price.
-    pub received_usd: Option<f64>,
-    /// Sent on the day, at transfer time; null when nothing of it had a price.
-    pub sent_usd: Option<f64>,
-    /// Distinct transactions of the day.
-    pub tx_count: u64,
-    /// All balances in the unit of `output_asset`, over those that have a price.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub total_out: Option<Option<f64>>,
-}
-
 /// What was held at one time.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct BalanceSnapshot {
@@ -134,30 +141,6 @@ pub struct BalanceSnapshot {
     pub total_usd: Option<f64>,
     /// What was held.
     pub balances: Vec<BalanceItem>,
-}
-
-/// What was held of one asset.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
-pub struct BalanceItem {
-    /// Lowercase symbol; null when neither registry nor source names it.
-    pub symbol: Option<String>,
-    /// Contract; null for the native coin.
-    pub contract: Option<String>,
-    /// Decimals; null when unknown.
-    pub decimals: Option<u8>,
-    /// How much, in whole units; `0` where more went out than came in.
-    pub balance: Option<String>,
-    /// How much, in the smallest unit; null where sums of the asset pass 256 bits.
-    pub balance_raw: Option<String>,
-    /// US dollars per whole unit at that time.
-    pub price_usd: Option<f64>,
-    /// The balance at that price.
-    pub balance_usd: Option<f64>,
-    /// Whether a registry vouches for it.
-    pub verified: bool,
-    /// The balance in the unit of `output_asset`, at that time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub amount_out: Option<Option<String>>,
 }
 
 /// What an address held at the end of each day.

@@ -1,10 +1,12 @@
 //! The price of one symbol, day by day.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{TimeError, TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::Analysis;
+use crate::analysis::Analysis;
 use crate::request::{Checks, Warnings, refused};
 use crate::table::{List, Rows, TableHead};
 use crate::{Error, Reason};
@@ -14,6 +16,26 @@ const DAY_SECS: i64 = 86_400;
 const DEFAULT_DAYS: i64 = 30;
 /// Most points of one answer: ten years of days.
 const MAX_POINTS: i64 = 3_660;
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "rates/history",
+    path: "/v1/rates/history",
+    method: Method::Get,
+    alternative: None,
+    class: CostClass::Light,
+    cost: 5,
+    tag: Tag::Market,
+    summary: "Daily prices of one symbol",
+    description: "In US dollars, one point per UTC day at 00:00:00: the last price at or before it, not older than a \
+                  day. The last 30 days up to the newest price held, unless `start` and `end` say otherwise; at most \
+                  3,660 days at once.",
+    chains: ChainScope::Unscoped,
+    reads: Reads::Market,
+    rows: Some("points"),
+    example: Example::new(|| json!({"symbol": "eth"}), ("symbol", "doge")),
+    calls: Calls::list::<RatesHistory>(),
+};
 
 /// `GET /v1/rates/history`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

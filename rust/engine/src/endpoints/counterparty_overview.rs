@@ -1,5 +1,8 @@
 //! What two addresses moved between them, summed.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::example::{ALICE, BOB};
+use serde_json::json;
 use std::ops::ControlFlow;
 
 use headwater_ledger::{Cancel, Ledger};
@@ -7,9 +10,9 @@ use headwater_metrics::flow::{Group, Side};
 use headwater_types::{Address, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::Analysis;
-use super::transfer_between::aliased;
+use super::counterparty_transfer_between::aliased;
 use crate::Error;
+use crate::analysis::Analysis;
 use crate::asset_book::AssetBook;
 use crate::completeness;
 use crate::flows::{SumUnit, Sums, movement, names};
@@ -19,6 +22,27 @@ use crate::scope::{Scope, ScopeFields, Verdict};
 use crate::unverified::{self, Hidden};
 use crate::valuation::{Output, Valuer};
 use crate::walk::Walk;
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "counterparty/overview",
+    path: "/v1/counterparty/overview",
+    method: Method::Post,
+    alternative: None,
+    class: CostClass::Medium,
+    cost: 5,
+    tag: Tag::OnChain,
+    summary: "Aggregate statistics for two addresses",
+    description: "What went which way between `target` and `counterparty`, by symbol.",
+    chains: ChainScope::Named("blockchain"),
+    reads: Reads::Movements,
+    rows: Some("transfer_betweens"),
+    example: Example::new(
+        || json!({"blockchain": "ethereum", "target": ALICE, "counterparty": BOB}),
+        ("blockchain", "solana"),
+    ),
+    calls: Calls::of::<CounterpartyOverview>(),
+};
 
 /// `POST /v1/counterparty/overview`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

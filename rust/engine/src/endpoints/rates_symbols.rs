@@ -1,13 +1,34 @@
 //! Which symbols have prices, and in which currencies these can be told.
 
+use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::Analysis;
 use super::rates::fiat;
 use crate::Error;
+use crate::analysis::Analysis;
 use crate::request::{Checks, Warnings};
 use crate::table::{List, Rows, TableHead};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "rates/symbols",
+    path: "/v1/rates/symbols",
+    method: Method::Get,
+    alternative: None,
+    class: CostClass::Free,
+    cost: 0,
+    tag: Tag::Market,
+    summary: "Symbols with prices, and currencies",
+    description: "What `symbols` and `quote` of the other price calls may name; `detail=true` adds where the prices \
+                  come from and how far they reach.",
+    chains: ChainScope::Unscoped,
+    reads: Reads::Market,
+    rows: Some("coverage"),
+    example: Example::new(|| json!({"detail": true}), ("detail", "much")),
+    calls: Calls::list::<RatesSymbols>(),
+};
 
 /// `GET /v1/rates/symbols`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]

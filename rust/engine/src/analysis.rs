@@ -1,0 +1,87 @@
+//! The shape of every analysis, and how a call goes through one.
+
+use headwater_ledger::{Cancel, Ledger};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use utoipa::ToSchema;
+
+use crate::endpoint::Call;
+use crate::report::Reported;
+use crate::request::{Checks, MAX_LIMIT, MAX_TABLE, Warnings, decode_known, fingerprint};
+use crate::table::{List, Rows, TableSink};
+use crate::{Error, Pagination, QueryMeta, Warning};
+
+/// One analysis: request, parameters, report.
+pub trait Analysis {
+    /// The request as a client writes it.
+    type Request: DeserializeOwned + ToSchema;
+    /// What is left after checking.
+    type Params;
+    /// The `data` of the answer.
+    type Report: Serialize + ToSchema + Send + Sync + 'static;
+
+    /// Checks a request: the only validation there is.
+    ///
+    /// # Errors
+    /// An invalid input that names field and value.
+    fn params(request: Self::Request, checks: &mut Checks<'_>) -> Result<Self::Params, Error>;
+
+    /// Answers: depends on nothing but ledger and parameters.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read, the work was cancelled, or what was asked for is not there.
+    fn report(
+        ledger: &dyn Ledger,
+        params: &Self::Params,
+        warnings: &mut Warnings,
+        cancel: &Cancel,
+    ) -> Result<Self::Report, Error>;
+
+    /// The `meta.pagination` of a GET list.
+    #[must_use]
+    fn pagination(_: &Self::Report) -> Option<Pagination> {
+        None
+    }
+
+    /// The `data.meta` of a report, which must be its last field; the engine fills in how long it took, and keeps answers
+    /// that have one.
+    #[must_use]
+    fn meta(_: &Self::Report) -> Option<QueryMeta> {
+        None
+    }
+}
+
+/// An answer before it has a form.
+pub(crate) struct Made {
+    pub report: Box<dyn Reported>,
+    pub pagination: Option<Pagination>,
+    pub warnings: Vec<Warning>,
+    pub meta: Option<QueryMeta>,
+}
+
+/// Checks a call that may ask for so many rows.
+pub(crate) fn check<A: Analysis>(call: &Call<'_>, max_rows: u32) -> Result<(), Error> {
+    params::<A>(call, max_rows, &mut Warnings::default()).map(drop)
+}
+
+/// Answers a call.
+pub(crate) fn run<A: Analysis>(call: &Call<'_>) -> Result<Made, Error> {
+    let mut warnings = Warnings::default();
+    let params = params::<A>(call, MAX_LIMIT, &mut warnings)?;
+    let report = A::report(call.ledger, &params, &mut warnings, call.cancel)?;
+    let (pagination, meta) = (A::pagination(&report), A::meta(&report));
+    Ok(Made { report: Box::new(report), pagination, warnings: warnings.into_list(), meta })
+}
+
+/// Answers a call as a table.
+pub(crate) fn write<A: List>(call: &Call<'_>, sink: &mut dyn TableSink) -> Result<(), Error> {
+    let mut warnings = Warnings::default();
+    let params = params::<A>(call, MAX_TABLE, &mut warnings)?;
+    A::list(call.ledger, &params, &mut warnings, &mut Rows::new(sink, call.cancel))
+}
+
+fn params<A: Analysis>(call: &Call<'_>, max_rows: u32, warnings: &mut Warnings) -> Result<A::Params, Error> {
+    let (request, unknown) = decode_known::<A::Request>(call.request, call.endpoint.method, warnings)?;
+    let fingerprint = fingerprint(call.endpoint.name, call.request, &unknown);
+    A::params(request, &mut Checks { ledger: call.ledger, warnings, fingerprint, max_rows, given: call.given })
+}

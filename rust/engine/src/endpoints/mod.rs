@@ -1,0 +1,65 @@
+//! One file per data endpoint, and the table of them.
+//!
+//! A file holds all that is said of its endpoint: a constant `ENDPOINT` ([`Endpoint`]), the `...Request` as a client
+//! writes it, the checked `...Params`, the `...Report`, and an [`crate::Analysis`] that leads from one to the next. Names,
+//! bounds and forms of fields are said by their types ([`crate::fields`]). To add an endpoint: a file here with its `mod`
+//! line, and a line in [`ENDPOINTS`].
+
+pub mod addresses_autocomplete;
+pub mod addresses_resolve;
+pub mod assets;
+pub mod balance_history;
+pub mod chains;
+pub mod counterparty;
+pub mod counterparty_list;
+pub mod counterparty_overview;
+pub mod counterparty_transfer_between;
+pub mod rates;
+pub mod rates_history;
+pub mod rates_symbols;
+pub mod registry;
+pub mod resolve;
+pub mod token_addresses_flow;
+pub mod token_concentration;
+pub mod token_holders;
+pub mod transaction;
+pub mod transactions;
+pub mod wallet_overview;
+
+use crate::Endpoint;
+use crate::request::Warnings;
+
+/// Every data endpoint, in the order of the documentation.
+pub static ENDPOINTS: &[Endpoint] = &[
+    chains::ENDPOINT,
+    registry::ENDPOINT,
+    assets::ENDPOINT,
+    resolve::ENDPOINT,
+    rates::ENDPOINT,
+    rates_history::ENDPOINT,
+    rates_symbols::ENDPOINT,
+    transactions::ENDPOINT,
+    transaction::ENDPOINT,
+    counterparty::ENDPOINT,
+    counterparty_transfer_between::ENDPOINT,
+    counterparty_overview::ENDPOINT,
+    counterparty_list::ENDPOINT,
+    balance_history::ENDPOINT,
+    wallet_overview::ENDPOINT,
+    token_holders::ENDPOINT,
+    token_concentration::ENDPOINT,
+    token_addresses_flow::ENDPOINT,
+    addresses_resolve::ENDPOINT,
+    addresses_autocomplete::ENDPOINT,
+];
+
+/// Finds an endpoint by its name.
+#[must_use]
+pub fn endpoint(name: &str) -> Option<&'static Endpoint> {
+    ENDPOINTS.iter().find(|endpoint| endpoint.name == name)
+}
+
+/// Says that a field waits for labels.
+fn labels_not_built(warnings: &mut Warnings, field: &str) {
+    warnings.add("not_built", Some(field), format!("{field} is empty: address labels are not built yet"));
+}

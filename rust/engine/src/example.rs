@@ -1,0 +1,12 @@
+//! Accounts of the demo economy (`headwater simulate`) that examples ask about.
+
+/// A busy person.
+pub const ALICE: &str = "0x8595aa61151393bb3126d8a839e009d066b4b9d3";
+/// The exchange that she deals with.
+pub const BOB: &str = "0xe5bb8785e58bcc17f15028ad186197b7b42c3221";
+/// A stablecoin.
+pub const USDT: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
+/// A payment from one to the other.
+pub const TRANSACTION: &str = "0x5d0f895846060f6ac84705d0fac3df1c9fe150c8e5a9ba36c3740a8c056a744d";
+/// 2025-01-01 00:00:00 UTC, the first day of the economy.
+pub const START: i64 = 1_735_689_600;
