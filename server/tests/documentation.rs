@@ -34,7 +34,7 @@ const OWN: [(&str, &str); 12] = [
 
 #[test]
 fn every_route_of_the_gateways_own_is_described_whole_and_needs_a_key() {
-    let document = document();
+    let document = document(ENDPOINTS);
     let server = Server::start();
     for (verb, path) in OWN {
         let operation = &document["paths"][path][verb];
@@ -62,7 +62,7 @@ fn every_route_of_the_gateways_own_is_described_whole_and_needs_a_key() {
 
 #[test]
 fn every_endpoint_of_the_table_is_described_whole() {
-    let document = document();
+    let document = document(ENDPOINTS);
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
     assert_eq!(document["info"]["version"], "0.1.0");
     for endpoint in ENDPOINTS {
@@ -100,7 +100,7 @@ fn every_endpoint_of_the_table_is_described_whole() {
 
 #[test]
 fn examples_show_rows_and_the_reason_of_a_refusal() {
-    let document = document();
+    let document = document(ENDPOINTS);
     let example = |path: &str, verb: &str, status: &str| {
         document["paths"][path][verb]["responses"][status]["content"]["application/json"]["example"].clone()
     };
@@ -131,7 +131,7 @@ fn examples_show_rows_and_the_reason_of_a_refusal() {
 
 #[test]
 fn the_description_names_no_data_endpoint_that_the_table_has_not() {
-    let document = document();
+    let document = document(ENDPOINTS);
     let described: BTreeSet<&str> = document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
     let mut expected: BTreeSet<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.path).collect();
     expected.extend(["/healthz", "/readyz", "/docs", "/api-docs/openapi.json"]);
@@ -152,7 +152,7 @@ fn every_reference_leads_somewhere_and_operation_ids_are_unique() {
             _ => {}
         }
     }
-    let document = document();
+    let document = document(ENDPOINTS);
     let (mut references, mut ids) = (BTreeSet::new(), Vec::new());
     walk(&document, &mut references, &mut ids);
     for reference in references {
@@ -176,7 +176,7 @@ fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
 
 #[test]
 fn a_path_takes_the_methods_that_are_described_and_no_other() {
-    let document = document();
+    let document = document(ENDPOINTS);
     let server = Server::start();
     let mut described: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for (path, verb, _) in operations(&document) {
@@ -202,14 +202,14 @@ fn every_handler_is_described_and_only_files_of_the_page_are_routed_by_hand() {
         handlers += text.matches("#[utoipa::path(").count();
         by_hand.extend(text.split(".route(\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
     }
-    let document = document();
+    let document = document(ENDPOINTS);
     assert_eq!(handlers, operations(&document).count());
     assert_eq!(by_hand, ["/", "/docs/", "/docs/{*file}"]);
 }
 
 #[test]
 fn every_operation_says_what_it_is_what_it_takes_and_how_it_can_fail() {
-    let document = document();
+    let document = document(ENDPOINTS);
     let (mut seen, mut errors) = (0, 0);
     for (path, verb, operation) in operations(&document) {
         let at = format!("{verb} {path}");
@@ -247,7 +247,7 @@ fn every_operation_says_what_it_is_what_it_takes_and_how_it_can_fail() {
 /// What a key opens a plan may leave out or have.
 #[test]
 fn every_route_that_takes_a_key_may_stand_in_a_plan() {
-    let document = document();
+    let document = document(ENDPOINTS);
     let is_free = |operation: &serde_json::Value| {
         operation["security"].as_array().is_some_and(|schemes| schemes == &[serde_json::json!({})])
     };
@@ -285,7 +285,7 @@ const SHOWN: [(&str, &str, &str, &str); 11] = [
 
 #[test]
 fn every_operation_refuses_what_is_too_long_and_refusals_are_those_that_are_shown() {
-    let document = document();
+    let document = document(ENDPOINTS);
     let server = Server::start();
     let (_, key) = server.key(10);
     let id = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b";
@@ -320,7 +320,7 @@ fn every_operation_refuses_what_is_too_long_and_refusals_are_those_that_are_show
 
 #[test]
 fn every_list_is_described_in_the_forms_it_is_given_in() {
-    let document = document();
+    let document = document(ENDPOINTS);
     let forms = |path: &str, verb: &str| {
         let success = &document["paths"][path][verb]["responses"]["200"];
         let forms: Vec<String> = success["content"].as_object().unwrap().keys().cloned().collect();
@@ -336,7 +336,7 @@ fn every_list_is_described_in_the_forms_it_is_given_in() {
 
 #[test]
 fn deliveries_may_be_of_events_that_nobody_asks_for() {
-    let document = document();
+    let document = document(ENDPOINTS);
     let types = |record: &str| {
         let types = &document["components"]["schemas"][record]["properties"]["event_type"]["enum"];
         types.as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect::<Vec<_>>()
@@ -374,7 +374,7 @@ fn every_field_and_parameter_of_a_request_has_its_bounds() {
             check(&format!("{at}[]"), &schema["items"], unbounded);
         }
     }
-    let document = document();
+    let document = document(ENDPOINTS);
     let mut unbounded = Vec::new();
     for (path, verb, operation) in operations(&document) {
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
@@ -397,7 +397,7 @@ fn every_field_and_parameter_of_a_request_has_its_bounds() {
 
 #[test]
 fn bounds_of_the_description_are_those_that_are_checked() {
-    let document = document();
+    let document = document(ENDPOINTS);
     let field = |record: &str, field: &str| document["components"]["schemas"][record]["properties"][field].clone();
     assert_eq!(field("TransactionsRequest", "limit")["maximum"], 1000);
     assert_eq!(field("TransactionsRequest", "page")["maximum"], 100_000);
@@ -421,7 +421,7 @@ fn bounds_of_the_description_are_those_that_are_checked() {
 
 #[test]
 fn headers_of_answers_are_described() {
-    let document = document();
+    let document = document(ENDPOINTS);
     let server = Server::start();
     let described = &document["components"]["headers"];
     for (method, path) in [("GET", "/v1/chains"), ("GET", "/healthz"), ("GET", "/v1/stream"), ("GET", "/nowhere")] {
@@ -444,7 +444,7 @@ fn every_described_route_answers() {
     }
     let description = server.send("GET", "/api-docs/openapi.json", &[], "");
     assert_eq!(description.header("content-type"), "application/json");
-    assert_eq!(description.json(), document());
+    assert_eq!(description.json(), document(ENDPOINTS));
 }
 
 #[test]

@@ -20,6 +20,9 @@ pub trait Analysis {
     /// The `data` of the answer.
     type Report: Serialize + ToSchema + Send + Sync + 'static;
 
+    /// Pairs of fields of the request of which one has to be given.
+    const EITHER: &[[&str; 2]] = &[];
+
     /// Checks a request: the only validation there is.
     ///
     /// # Errors

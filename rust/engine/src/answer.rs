@@ -29,11 +29,13 @@ impl Answer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Pagination {
     /// Page size used.
+    #[schema(minimum = 1)]
     pub limit: u32,
     /// Start offset used.
     pub offset: u32,
     /// Total matching rows, where counted.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub total: Option<u64>,
 }
 

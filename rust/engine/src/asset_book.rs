@@ -1,5 +1,6 @@
 //! What answers say of assets: symbol, decimals, verdict of the registry, warning signs. Each asset is looked up once.
 
+use crate::fields::AddressText;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::mem::size_of;
@@ -20,7 +21,7 @@ use crate::purposes::ASSETS;
 pub(crate) struct AssetView {
     pub asset: Asset,
     /// Canonical text, `None` for the native coin.
-    pub contract: Option<String>,
+    pub contract: Option<AddressText>,
     /// What it counts as and how it is valued.
     pub terms: AssetTerms,
     /// An unverified token under the symbol of a verified one, or one that looks like it.
@@ -122,7 +123,7 @@ impl<'a> AssetBook<'a> {
             self.ledger.token_facts(self.chain, contract)
         })?;
         let spoofed = !terms.verified && terms.symbol.as_deref().is_some_and(|symbol| self.is_spoofed(symbol));
-        Ok(AssetView { asset, contract: asset.contract().map(ToString::to_string), terms, spoofed })
+        Ok(AssetView { asset, contract: asset.contract().map(AddressText::from), terms, spoofed })
     }
 }
 

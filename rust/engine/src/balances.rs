@@ -1,5 +1,7 @@
 //! Balances at the ends of days: what is held now, less what changed since.
 
+use crate::fields::BalanceBasis;
+use crate::fields::{AddressText, DateText, DecimalText, OutputAmount, RawAmountText, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::size_of;
 use std::ops::ControlFlow;
@@ -32,9 +34,9 @@ const TEXT_BYTES: usize = 192;
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct DailyPoint {
     /// The day in the calendar asked for, `YYYY-MM-DD`.
-    pub date: String,
+    pub date: DateText,
     /// Its last second, or the end of the history; epoch seconds.
-    pub timestamp: i64,
+    pub timestamp: Time,
     /// All balances in US dollars, over those that have a price; null where none has.
     pub total_usd: Option<f64>,
     /// What was held, by US dollars descending, unknown last. A balance that fell to nothing is there on that day only.
@@ -47,6 +49,7 @@ pub struct DailyPoint {
     pub tx_count: u64,
     /// All balances in the unit of `output_asset`, over those that have a price.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub total_out: Option<Option<f64>>,
 }
 
@@ -56,13 +59,14 @@ pub struct BalanceItem {
     /// Lowercase symbol; null when neither registry nor source names it.
     pub symbol: Option<String>,
     /// Contract; null for the native coin.
-    pub contract: Option<String>,
+    pub contract: Option<AddressText>,
     /// Decimals; null when unknown.
+    #[schema(maximum = 255)]
     pub decimals: Option<u8>,
     /// How much, in whole units; `0` where more went out than came in.
-    pub balance: Option<String>,
+    pub balance: Option<DecimalText>,
     /// How much, in the smallest unit; null where sums of the asset pass 256 bits.
-    pub balance_raw: Option<String>,
+    pub balance_raw: Option<RawAmountText>,
     /// US dollars per whole unit at that time.
     pub price_usd: Option<f64>,
     /// The balance at that price.
@@ -71,7 +75,8 @@ pub struct BalanceItem {
     pub verified: bool,
     /// The balance in the unit of `output_asset`, at that time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub amount_out: Option<Option<String>>,
+    #[schema(nullable = false)]
+    pub amount_out: Option<OutputAmount>,
 }
 
 /// What changed in each of a row of spans of time, and behind the last of them.
@@ -214,8 +219,9 @@ impl Closing {
     }
 
     /// How the balances came about.
-    pub fn basis(&self, book: &AssetBook<'_>) -> BTreeMap<String, &'static str> {
-        let basis = |asset| if self.begins.contains_key(asset) { "snapshot" } else { "transfers" };
+    pub fn basis(&self, book: &AssetBook<'_>) -> BTreeMap<String, BalanceBasis> {
+        let basis =
+            |asset| if self.begins.contains_key(asset) { BalanceBasis::Snapshot } else { BalanceBasis::Transfers };
         self.opening.keys().chain(&self.passed).map(|asset| (name(book.view(*asset)), basis(asset))).collect()
     }
 
@@ -287,19 +293,20 @@ fn with(balance: &Balance, change: &Balance) -> Balance {
 
 /// The contract, or `native`.
 fn name(view: &AssetView) -> String {
-    view.contract.clone().unwrap_or_else(|| "native".to_owned())
+    view.contract.clone().map(String::from).unwrap_or_else(|| "native".to_owned())
 }
 
 /// What was held of an asset at a time; `None` where that is not known.
 fn item(view: &AssetView, held: Option<Amount>, valuer: &Valuer, output: &Output, time: Timestamp) -> BalanceItem {
     let price_usd = valuer.price(view, time);
     let balance_usd = held.and_then(|held| valuer.usd(view, held, time));
-    let balance = held.zip(view.decimals).map(|(held, decimals)| held.to_decimal(decimals));
+    let balance = held.zip(view.decimals).map(|(held, decimals)| DecimalText::new(held, decimals));
     let amount_out = match output {
         Output::Own | Output::PerSymbol => None,
-        Output::Asset { .. } if output.is_unit_of(view) => Some(balance.clone()),
+        Output::Asset { .. } if output.is_unit_of(view) => Some(OutputAmount(balance.clone())),
         Output::Usd | Output::Asset { .. } => {
-            Some(held.and_then(|held| valuer.converted(output, view, held, balance_usd, time)).map(decimal))
+            let converted = held.and_then(|held| valuer.converted(output, view, held, balance_usd, time));
+            Some(OutputAmount(converted.map(decimal)))
         }
     };
     BalanceItem {
@@ -307,7 +314,7 @@ fn item(view: &AssetView, held: Option<Amount>, valuer: &Valuer, output: &Output
         contract: view.contract.clone(),
         decimals: view.decimals,
         balance,
-        balance_raw: held.map(|held| held.to_string()),
+        balance_raw: held.map(RawAmountText::from),
         price_usd,
         balance_usd,
         verified: view.verified,
@@ -335,8 +342,8 @@ fn point(
         Output::Asset { .. } => Some(total_usd.and_then(|usd| valuer.dollars_in(output, usd, end))),
     };
     DailyPoint {
-        date: day.to_string(),
-        timestamp: end.secs(),
+        date: DateText(day.to_string()),
+        timestamp: Time(end.secs()),
         total_usd,
         balances: items,
         received_usd: tally.received.known_usd().map(Usd::to_f64),

@@ -62,22 +62,15 @@ pub(crate) fn columns_of_report<R: ToSchema>(rows: Option<&str>) -> Vec<Column> 
     }
 }
 
-/// Whether an integer is a time, by the name of its field.
-fn is_time(field: &str) -> bool {
-    let ended = ["timestamp", "_ts", "_activity", "_interaction"].iter().any(|ending| field.ends_with(ending));
-    ended || matches!(field, "ts" | "mcap_updated_at")
-}
-
-/// What a text holds, by the name of its field.
-fn kind_of_text(field: &str) -> ColumnKind {
-    let is_amount = matches!(field, "amount" | "balance" | "amount_out" | "amount_usd")
-        || field.ends_with("_amount")
-        || field.ends_with("_amount_usd");
-    match field {
-        _ if is_amount => ColumnKind::Amount,
-        _ if field.ends_with("_raw") => ColumnKind::RawAmount,
-        _ => ColumnKind::Text,
-    }
+/// What the values of a form are, by its type.
+fn kind_of_form(name: &str) -> Option<ColumnKind> {
+    Some(match name {
+        "ChainName" | "ChainText" => ColumnKind::Text,
+        "Time" => ColumnKind::Time,
+        "DecimalText" | "SignedDecimalText" | "OutputAmount" => ColumnKind::Amount,
+        "RawAmountText" => ColumnKind::RawAmount,
+        _ => return None,
+    })
 }
 
 /// The named schemas that a schema refers to.
@@ -105,20 +98,25 @@ impl Schemas {
             Some(Schema::Object(object)) => object
                 .properties
                 .iter()
-                .map(|(name, schema)| Column { name: name.clone(), kind: self.kind(name, schema) })
+                .map(|(name, schema)| Column { name: name.clone(), kind: self.kind(schema) })
                 .collect(),
             Some(Schema::AllOf(parts)) => parts.items.iter().flat_map(|part| self.columns(part)).collect(),
             _ => Vec::new(),
         }
     }
 
-    fn kind(&self, name: &str, field: &RefOr<Schema>) -> ColumnKind {
+    fn kind(&self, field: &RefOr<Schema>) -> ColumnKind {
+        if let RefOr::Ref(reference) = field
+            && let Some(kind) = reference.ref_location.rsplit('/').next().and_then(kind_of_form)
+        {
+            return kind;
+        }
         match self.resolved(field) {
             Some(Schema::Object(object)) if !object.properties.is_empty() => ColumnKind::Record(self.columns(field)),
-            Some(Schema::Object(object)) => kind_of_type(name, &object.schema_type).unwrap_or(ColumnKind::Json),
+            Some(Schema::Object(object)) => kind_of_type(&object.schema_type).unwrap_or(ColumnKind::Json),
             Some(Schema::AllOf(_)) => ColumnKind::Record(self.columns(field)),
             Some(Schema::Array(array)) => match &array.items {
-                ArrayItems::RefOrSchema(items) => match self.kind(name, items) {
+                ArrayItems::RefOrSchema(items) => match self.kind(items) {
                     ColumnKind::Record(columns) => ColumnKind::Records(columns),
                     ColumnKind::Text => ColumnKind::Texts,
                     ColumnKind::Amount
@@ -135,7 +133,7 @@ impl Schemas {
             },
             // A record that may be null is one of null and the record.
             Some(Schema::OneOf(one_of)) => {
-                let mut kinds = one_of.items.iter().map(|item| self.kind(name, item));
+                let mut kinds = one_of.items.iter().map(|item| self.kind(item));
                 kinds.find(|kind| *kind != ColumnKind::Json).unwrap_or(ColumnKind::Json)
             }
             _ => ColumnKind::Json,
@@ -143,10 +141,9 @@ impl Schemas {
     }
 }
 
-fn kind_of_type(name: &str, of: &SchemaType) -> Option<ColumnKind> {
+fn kind_of_type(of: &SchemaType) -> Option<ColumnKind> {
     let kind = |of: &Type| match of {
-        Type::String => Some(kind_of_text(name)),
-        Type::Integer if is_time(name) => Some(ColumnKind::Time),
+        Type::String => Some(ColumnKind::Text),
         Type::Integer => Some(ColumnKind::Integer),
         Type::Number => Some(ColumnKind::Float),
         Type::Boolean => Some(ColumnKind::Boolean),

@@ -65,7 +65,8 @@ pub struct Alternative {
 }
 
 /// How heavy a call is: rate limits and deadlines go by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum CostClass {
     /// 5 s.
     Free,

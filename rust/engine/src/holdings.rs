@@ -1,5 +1,6 @@
 //! The holders of one asset that count: who is left out of rankings and measures, and what all of them hold.
 
+use crate::fields::{AddressText, CodeText, RawAmountText};
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
@@ -29,11 +30,11 @@ const SUPPLY_TOLERANCE: u64 = 10_000;
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct ExcludedHolder {
     /// Whose it is.
-    pub address: String,
+    pub address: AddressText,
     /// How much of it, in the smallest unit; null where its sums pass 256 bits.
-    pub balance_raw: Option<String>,
+    pub balance_raw: Option<RawAmountText>,
     /// `zero_address`, `burn_address`, `token_contract`, or `genesis_coinbase` (Bitcoin's first 50 coins).
-    pub reason: &'static str,
+    pub reason: CodeText,
 }
 
 /// Whose balance, or what part of it, does not count.
@@ -168,9 +169,9 @@ impl<'a> Holdings<'a> {
         let mut all: Vec<_> = self.exclusions.iter().collect();
         all.sort_by_key(|one| (Reverse(one.excluded), one.address.to_string()));
         let shown = |one: &Exclusion| ExcludedHolder {
-            address: one.address.to_string(),
-            balance_raw: (!one.passed).then(|| one.excluded.to_string()),
-            reason: one.reason,
+            address: one.address.into(),
+            balance_raw: (!one.passed).then(|| one.excluded.into()),
+            reason: CodeText(one.reason.to_owned()),
         };
         all.into_iter().map(shown).collect()
     }

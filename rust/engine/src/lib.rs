@@ -8,6 +8,7 @@
 pub mod endpoints;
 pub mod events;
 pub mod example;
+pub mod fields;
 
 mod analysis;
 mod answer;
@@ -42,7 +43,7 @@ mod walk;
 pub use analysis::Analysis;
 pub use answer::{Answer, Pagination, Warning};
 pub use columns::{Column, ColumnKind, columns};
-pub use description::{Description, Written, record};
+pub use description::{Description, Written, either, record};
 pub use desk::{Asked, Clock, Desk, Shape};
 pub use endpoint::{Alternative, Calls, ChainScope, ChainsRead, CostClass, Endpoint, Example, Method, Reads, Tag};
 pub use endpoints::{ENDPOINTS, endpoint};

@@ -10,21 +10,23 @@ pub struct QueryMeta {
     /// How long the query took, in milliseconds; of a cached answer, how long it took to find it.
     pub query_duration_ms: u64,
     /// `light`, `medium` or `heavy`: the class of the endpoint, whose limits and deadlines it shares.
-    pub cost_class: &'static str,
+    pub cost_class: CostClass,
     /// Whether the result came from the cache: the same question was answered before from the same data.
     pub cached: bool,
     /// Rows asked for; on rankings of holders only.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1)]
     pub limit: Option<u32>,
     /// Rows left out before them; on rankings of holders only.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub offset: Option<u32>,
 }
 
 impl QueryMeta {
     /// Of a query of a class that is not over yet.
     pub(crate) const fn new(class: CostClass) -> Self {
-        Self { query_duration_ms: 0, cost_class: class.name(), cached: false, limit: None, offset: None }
+        Self { query_duration_ms: 0, cost_class: class, cached: false, limit: None, offset: None }
     }
 
     /// The end of the JSON text of a report that has it as its last field.

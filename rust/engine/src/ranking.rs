@@ -1,5 +1,6 @@
 //! Rankings of those an address deals with: what `counterparty` and `counterparty/list` share.
 
+use crate::fields::{AddressText, ChainName, CodeText, DecimalText, SignedDecimalText, Time};
 use std::cmp::Ordering;
 use std::mem::size_of;
 use std::ops::ControlFlow;
@@ -9,7 +10,7 @@ use headwater_ledger::memory::{Held, table_bytes};
 use headwater_ledger::read::{Direction, Scan};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Side};
-use headwater_types::{Address, Amount, Pico, Timestamp, Usd};
+use headwater_types::{Address, Amount, Pico, Usd};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -39,21 +40,21 @@ pub struct BelowCutoff {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct CounterpartyRow {
     /// The counterparty.
-    pub address: String,
+    pub address: AddressText,
     /// Chain.
-    pub blockchain: String,
+    pub blockchain: ChainName,
     /// Time of the first movement, epoch seconds.
-    pub first_activity: i64,
+    pub first_activity: Time,
     /// Time of the last movement, epoch seconds.
-    pub last_activity: i64,
+    pub last_activity: Time,
     /// Received from the counterparty.
-    pub received_amount: Option<String>,
+    pub received_amount: Option<DecimalText>,
     /// Received in US dollars, over the priced movements.
     pub received_amount_usd: f64,
     /// Distinct transactions that came in.
     pub received_count: u64,
     /// Sent to the counterparty.
-    pub sent_amount: Option<String>,
+    pub sent_amount: Option<DecimalText>,
     /// Sent in US dollars, over the priced movements.
     pub sent_amount_usd: f64,
     /// Distinct transactions that went out.
@@ -63,7 +64,7 @@ pub struct CounterpartyRow {
     /// Symbols that moved.
     pub symbols: Vec<String>,
     /// Received and sent together; null only where decimals are unknown.
-    pub total_amount: Option<String>,
+    pub total_amount: Option<DecimalText>,
     /// Both in US dollars, over the priced movements.
     pub total_amount_usd: f64,
     /// Distinct transactions either way.
@@ -71,11 +72,11 @@ pub struct CounterpartyRow {
     /// Movements.
     pub total_transfers: u64,
     /// Received less sent; may be negative.
-    pub net_amount: Option<String>,
+    pub net_amount: Option<SignedDecimalText>,
     /// Received less sent in US dollars; null when nothing had a price.
     pub net_amount_usd: Option<f64>,
     /// Labels; empty until they are built.
-    pub labels: Vec<String>,
+    pub labels: Vec<CodeText>,
     /// Who it is; null until labels are built.
     pub entity_name: Option<String>,
     /// Movements that the US dollar sums do not hold.
@@ -159,7 +160,7 @@ impl RankedPage<'_> {
         let as_of_block = coverage.and_then(|coverage| coverage.last_block);
         let info = self.ranker.paging.info(self.next.clone(), -1, ledger.generation(), as_of_block);
         TableHead {
-            next_cursor: info.next_cursor,
+            next_cursor: info.next_cursor.map(String::from),
             total: u64::try_from(self.total).ok(),
             as_of_block,
             amount_unit: Some(self.amount_unit.clone()),
@@ -206,7 +207,7 @@ impl Ranked {
     }
 
     fn key(&self, book: &AssetBook<'_>) -> CursorKey {
-        let asset = self.asset.map(|asset| book.view(asset).contract.clone().unwrap_or_default());
+        let asset = self.asset.map(|asset| book.view(asset).contract.as_deref().unwrap_or_default().to_owned());
         CursorKey::Counterparty { address: self.address.clone(), asset }
     }
 }
@@ -531,23 +532,23 @@ impl Ranker {
             _ => "all".to_owned(),
         };
         CounterpartyRow {
-            address: row.address.clone(),
-            blockchain: self.scope.chain.name().to_owned(),
-            first_activity: all.first.map_or(0, Timestamp::secs),
-            last_activity: all.last.map_or(0, Timestamp::secs),
-            received_amount: sums.received,
+            address: AddressText(row.address.clone()),
+            blockchain: self.scope.chain.into(),
+            first_activity: all.first.map_or(Time(0), Time::from),
+            last_activity: all.last.map_or(Time(0), Time::from),
+            received_amount: sums.received.map(DecimalText),
             received_amount_usd: all.received.usd.to_f64(),
             received_count: all.received.transactions,
-            sent_amount: sums.sent,
+            sent_amount: sums.sent.map(DecimalText),
             sent_amount_usd: all.sent.usd.to_f64(),
             sent_count: all.sent.transactions,
             symbol,
             symbols,
-            total_amount: sums.total,
+            total_amount: sums.total.map(DecimalText),
             total_amount_usd: row.total_usd().to_f64(),
             total_count: all.transactions,
             total_transfers: all.transfers(),
-            net_amount: sums.net,
+            net_amount: sums.net.map(SignedDecimalText),
             net_amount_usd: all.known_net_usd().map(Usd::to_f64),
             labels: Vec::new(),
             entity_name: None,

@@ -1,6 +1,8 @@
 //! Which movements of an account an answer is about: assets, direction, time, amount ranges, and what is hidden by
 //! default.
 
+use crate::fields::{ContractList, OptIn, SymbolList, SymbolText, TimeBound, schema};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -21,12 +23,10 @@ pub(crate) const MAX_CRITERIA: usize = 50;
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct FilterCriteria {
     /// Symbol it applies to, in any case.
-    symbol: String,
+    symbol: SymbolText,
     /// Smallest amount, in whole units, included.
-    #[schema(schema_with = optional_bound)]
     min_value: Option<Bound>,
     /// Largest amount, in whole units, included.
-    #[schema(schema_with = optional_bound)]
     max_value: Option<Bound>,
     /// The flow it applies to: `+` incoming, `-` outgoing, null both.
     sign: Option<Sign>,
@@ -36,16 +36,13 @@ pub struct FilterCriteria {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bound(String);
 
-/// A number, or its text where a double would round it.
-pub(crate) fn bound() -> utoipa::openapi::schema::Object {
-    use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
-    ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::Number, Type::String])).build()
+impl utoipa::PartialSchema for Bound {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        schema(&json!({"type": ["number", "string"], "minimum": 0, "pattern": "^[0-9]+(\\.[0-9]+)?$"}))
+    }
 }
 
-pub(crate) fn optional_bound() -> utoipa::openapi::schema::Object {
-    use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
-    ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::Number, Type::String, Type::Null])).build()
-}
+impl utoipa::ToSchema for Bound {}
 
 impl<'de> Deserialize<'de> for Bound {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -127,15 +124,15 @@ impl Bound {
 /// What requests say about scope, before it is checked.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ScopeFields {
-    pub symbols: Option<Vec<String>>,
-    pub contracts: Option<Vec<Option<String>>>,
+    pub symbols: Option<SymbolList>,
+    pub contracts: Option<ContractList>,
     pub direction: Option<DirectionFilter>,
-    pub start_time: Option<i64>,
-    pub end_time: Option<i64>,
+    pub start_time: Option<TimeBound>,
+    pub end_time: Option<TimeBound>,
     pub filter_criterias: Option<Vec<FilterCriteria>>,
-    pub include_unverified: Option<bool>,
-    pub include_zero_value: Option<bool>,
-    pub include_failed: Option<bool>,
+    pub include_unverified: Option<OptIn>,
+    pub include_zero_value: Option<OptIn>,
+    pub include_failed: Option<OptIn>,
 }
 
 /// Which movements count.
@@ -203,9 +200,9 @@ impl Scope {
             direction: fields.direction.unwrap_or(DirectionFilter::All),
             assets,
             criteria,
-            include_unverified: fields.include_unverified.unwrap_or(false),
-            include_zero_value: fields.include_zero_value.unwrap_or(false),
-            include_failed: fields.include_failed.unwrap_or(false),
+            include_unverified: OptIn::is_taken(fields.include_unverified),
+            include_zero_value: OptIn::is_taken(fields.include_zero_value),
+            include_failed: OptIn::is_taken(fields.include_failed),
         })
     }
 

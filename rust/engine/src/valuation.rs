@@ -1,5 +1,6 @@
 //! Values in US dollars and in the unit that an answer is asked for.
 
+use crate::fields::DecimalText;
 use std::sync::Arc;
 
 use headwater_ledger::Ledger;
@@ -138,9 +139,9 @@ pub(crate) fn amount_unit(ledger: &dyn Ledger, scope: &Scope, output: &Output) -
 }
 
 /// A double as decimal text: the shortest that reads back the same, without exponent.
-pub(crate) fn decimal(value: f64) -> String {
+pub(crate) fn decimal(value: f64) -> DecimalText {
     // Adding zero turns minus zero into zero.
-    format!("{}", value + 0.0)
+    DecimalText(format!("{}", value + 0.0))
 }
 
 #[cfg(test)]
@@ -149,10 +150,10 @@ mod tests {
 
     #[test]
     fn decimal_text_has_no_exponent_and_no_trailing_zeros() {
-        assert_eq!(decimal(1e21), "1000000000000000000000");
-        assert_eq!(decimal(1e-7), "0.0000001");
-        assert_eq!(decimal(12.50), "12.5");
-        assert_eq!(decimal(-0.0), "0");
-        assert_eq!(decimal(3.0), "3");
+        assert_eq!(&*decimal(1e21), "1000000000000000000000");
+        assert_eq!(&*decimal(1e-7), "0.0000001");
+        assert_eq!(&*decimal(12.50), "12.5");
+        assert_eq!(&*decimal(-0.0), "0");
+        assert_eq!(&*decimal(3.0), "3");
     }
 }

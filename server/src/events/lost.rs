@@ -9,7 +9,7 @@ use super::webhook::endpoints;
 use crate::state::{StateError, Tx, now_ms, sums};
 
 /// The type of the event, which nobody subscribes to and every webhook is sent.
-pub(crate) const LOST: &str = "events_lost";
+pub(super) const LOST: &str = "events_lost";
 
 /// Writes down behind which position of the feed events are missing, and leaves every webhook an event that says so.
 pub(super) fn tell(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {

@@ -19,7 +19,6 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-pub(crate) use lost::LOST;
 pub use running::Running;
 
 use crate::state::{State, StateError, now_ms};

@@ -25,7 +25,7 @@ pub struct Meta {
     pub pagination: Option<Pagination>,
     /// Id of the request, the same as in `X-Request-Id`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, value_type = String, example = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b")]
+    #[schema(nullable = false, value_type = String, format = "uuid", example = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b")]
     pub request_id: Option<RequestId>,
     /// What the caller should know that is no error.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -20,7 +20,7 @@ pub struct ErrorEnvelope {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ErrorBody {
     /// Stable and machine-readable; programs branch on it.
-    #[schema(example = "bad_request")]
+    #[schema(value_type = Status, example = "bad_request")]
     pub code: String,
     /// Text for people; its format is not stable.
     #[schema(
@@ -33,7 +33,7 @@ pub struct ErrorBody {
     pub details: Option<Details>,
     /// Id of the request, the same as in `X-Request-Id`. Every error over HTTP has it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b")]
+    #[schema(nullable = false, format = "uuid", example = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b")]
     pub request_id: Option<String>,
 }
 
@@ -53,7 +53,7 @@ pub struct Details {
     /// `limit_out_of_range`, `page_window`, `time_range`, `milliseconds`, `unknown_symbol`, `prefix_too_short`,
     /// `ambiguous_chain`, `invalid_json`, `unknown_field`, `network_mismatch`, `cursor_expired`, `query_too_large`; of a 409:
     /// `idempotency_mismatch`; of a 429: `rate_limited`, `concurrency`, `overloaded`.
-    #[schema(example = "invalid_address")]
+    #[schema(pattern = "^[a-z0-9_]+$", example = "invalid_address")]
     pub reason: String,
     /// JSON path of the field.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub struct Details {
     pub index: Option<u64>,
     /// The limit that was passed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, minimum = 1)]
     pub limit: Option<u64>,
     /// The offending value.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,6 +108,22 @@ pub enum Status {
     GatewayTimeout,
     /// 499: the client went away. Never sent, only recorded.
     ClientGone,
+}
+
+impl utoipa::PartialSchema for Status {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        let codes = Self::SENT.map(Self::code);
+        utoipa::openapi::ObjectBuilder::new()
+            .schema_type(utoipa::openapi::schema::Type::String)
+            .enum_values(Some(codes))
+            .into()
+    }
+}
+
+impl ToSchema for Status {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "ErrorCode".into()
+    }
 }
 
 impl Status {

@@ -6,7 +6,6 @@ mod docs;
 mod examples;
 mod openapi;
 mod own;
-mod own_fields;
 mod stream;
 mod system;
 mod usage;

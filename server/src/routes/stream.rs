@@ -17,7 +17,6 @@ use utoipa::ToSchema;
 use super::openapi::headers;
 use super::openapi::responses::{Circumstances, failures};
 use super::own::{Data, OwnOperation};
-use super::own_fields::TICKET as TICKET_FORM;
 use crate::events::stream::{self, Comer, FRAME_BYTES, MESSAGE_BYTES, SUBPROTOCOL, Ticket};
 use crate::gateway::{
     Call, Context, ErrorEnvelope, Gate, Gateway, Opening, OwnRoute, Problem, Reply, Status, Takes, causes,
@@ -25,6 +24,8 @@ use crate::gateway::{
 use crate::state::{Caller, now_ms};
 
 const STREAM: &str = stream::PATH;
+/// The text of a ticket: 32 bytes in the base64 of URLs.
+const TICKET_FORM: &str = "^[A-Za-z0-9_-]{43}$";
 const TICKET: &str = "/v1/stream/ticket";
 const GATE: Gate = Gate { path: STREAM, class: CostClass::Free };
 /// Bytes that are read from a socket at a time.
@@ -179,7 +180,7 @@ pub(super) async fn ticket(State(gateway): State<Gateway>, request: Request) -> 
 #[schema(as = Ticket)]
 struct TicketView {
     /// Its text, for the query of the stream.
-    #[schema(example = "3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")]
+    #[schema(pattern = "^[A-Za-z0-9_-]{43}$", example = "3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")]
     ticket: String,
     /// When it is good no more.
     #[schema(format = DateTime)]

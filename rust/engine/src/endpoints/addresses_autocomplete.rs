@@ -2,6 +2,8 @@
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use crate::example::ALICE;
+use crate::fields::form;
+use crate::fields::{AddressText, ChainText};
 use serde_json::json;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -41,16 +43,32 @@ pub const ENDPOINT: Endpoint = Endpoint {
     calls: Calls::of::<AddressAutocomplete>(),
 };
 
+form! {
+    /// The beginning of an address; blanks around it do not count.
+    PrefixText(String => str): json!({
+        "type": "string", "minLength": MIN_PREFIX, "maxLength": MAX_QUERY,
+        "pattern": format!("^\\s*\\S[\\s\\S]{{{},}}\\S\\s*$", MIN_PREFIX - 2)
+    });
+    /// Candidates at most.
+    CandidateLimit(i64 => i64, Copy): json!({
+        "type": "integer", "format": "int32", "minimum": 0, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT
+    });
+    /// The one chain of an address form; empty where it fits several.
+    OneChain(&'static str => str, Copy): json!({
+        "type": "string", "enum": Chain::all().map(Chain::name).chain([""]).collect::<Vec<_>>()
+    });
+}
+
 /// `GET /v1/addresses/autocomplete`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct AddressAutocompleteRequest {
     /// Beginning of an address: at least 5 characters, where `0x` counts.
     #[schema(example = "0xdac")]
-    q: String,
+    q: PrefixText,
     /// Only this chain. Omitted: every chain whose addresses can begin so.
-    chain: Option<String>,
+    chain: Option<ChainText>,
     /// Most candidates: 10 when omitted or 0, at most 50.
-    limit: Option<i64>,
+    limit: Option<CandidateLimit>,
 }
 
 /// Beginnings to look for, by chain.
@@ -66,9 +84,9 @@ pub struct AddressAutocompleteParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct AddressAutocompleteReport {
     /// Addresses in canonical form, most active first, then alphabetically.
-    pub candidates: Vec<String>,
+    pub candidates: Vec<AddressText>,
     /// The chain they belong to, given or inferred; empty when there are several.
-    pub chain: String,
+    pub chain: OneChain,
     /// The text as received.
     pub query: String,
     /// Number of matches, counted up to 1,000.
@@ -104,8 +122,8 @@ impl Analysis for AddressAutocomplete {
             .filter(|known| chain.is_none_or(|chain| chain == *known))
             .filter_map(|known| Some((known, prefix(known, chain.is_some(), network(checks), text)?)))
             .collect();
-        let limit = checked_limit(request.limit)?;
-        Ok(AddressAutocompleteParams { query: request.q, chain, prefixes, limit })
+        let limit = checked_limit(request.limit.map(i64::from))?;
+        Ok(AddressAutocompleteParams { query: request.q.into(), chain, prefixes, limit })
     }
 
     fn report(
@@ -117,15 +135,15 @@ impl Analysis for AddressAutocomplete {
         let (matched, candidates, total) = match &params.prefixes[..] {
             [(chain, prefix)] => {
                 let found = ledger.find_addresses(*chain, prefix, params.limit, MAX_TOTAL)?;
-                (vec![*chain], found.addresses.iter().map(Address::to_string).collect(), found.total)
+                (vec![*chain], found.addresses.iter().map(AddressText::from).collect(), found.total)
             }
             several => merged(ledger, several, params.limit, cancel)?,
         };
         Ok(AddressAutocompleteReport {
             candidates,
             chain: match (params.chain, &matched[..]) {
-                (Some(chain), _) | (None, &[chain]) => chain.name().to_owned(),
-                (None, _) => String::new(),
+                (Some(chain), _) | (None, &[chain]) => OneChain(chain.name()),
+                (None, _) => OneChain(""),
             },
             query: params.query.clone(),
             total: u64::try_from(total).unwrap_or(u64::MAX),
@@ -140,10 +158,10 @@ fn merged(
     prefixes: &[(Chain, String)],
     limit: usize,
     cancel: &Cancel,
-) -> Result<(Vec<Chain>, Vec<String>, usize), LedgerError> {
+) -> Result<(Vec<Chain>, Vec<AddressText>, usize), LedgerError> {
     let mut matched = Vec::new();
     let mut total = 0;
-    let mut activity: BTreeMap<String, u64> = BTreeMap::new();
+    let mut activity: BTreeMap<AddressText, u64> = BTreeMap::new();
     for (chain, prefix) in prefixes {
         cancel.check()?;
         let found = ledger.find_addresses(*chain, prefix, MAX_TOTAL, MAX_TOTAL)?;
@@ -153,7 +171,7 @@ fn merged(
         }
         for address in &found.addresses {
             let postings = ledger.account(*chain, address)?.map_or(0, |account| account.postings);
-            let most = activity.entry(address.to_string()).or_default();
+            let most = activity.entry(address.into()).or_default();
             *most = postings.max(*most);
         }
     }

@@ -2,6 +2,8 @@
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use crate::example::ALICE;
+use crate::fields::form;
+use crate::fields::{AddressText, ChainName, ChainText, CodeText};
 use serde_json::json;
 use std::collections::HashSet;
 
@@ -37,14 +39,37 @@ pub const ENDPOINT: Endpoint = Endpoint {
     calls: Calls::of::<AddressResolve>(),
 };
 
+form! {
+    /// A text that may be an address.
+    QueryText(String => str): json!({"type": "string", "minLength": 1, "maxLength": MAX_QUERY});
+}
+
+form! {
+    /// What was put right in a text ([`headwater_types::address::inspect::Correction`]).
+    CorrectionText(String => str): json!({"type": "string", "enum": [
+        "trimmed", "invisible_removed", "uri_stripped", "icap_decoded", "prefix_added", "case_fixed", "hex_to_base58",
+        "base58_to_hex",
+    ]});
+    /// The form of an address ([`headwater_types::address::inspect::Format`]).
+    FormatText(String => str): json!({"type": "string", "enum": [
+        "hex", "eip55", "base58check", "bech32", "bech32m", "tron_base58", "tron_hex",
+    ]});
+    /// What the checksum says ([`Checksum`]).
+    ChecksumText(String => str): json!({"type": "string", "enum": ["ok", "failed", "none"]});
+    /// What a text is ([`Kind`]).
+    KindText(String => str): json!({"type": "string", "enum": ["address", "tx_hash", "unknown"]});
+    /// Why an address is a candidate.
+    GuessText(String => str): json!({"type": "string", "enum": ["checksum", "case", "active"]});
+}
+
 /// `GET /v1/addresses/resolve`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct AddressResolveRequest {
     /// The text to judge: 1 to 128 characters.
     #[schema(example = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")]
-    q: String,
+    q: QueryText,
     /// Only this chain; only with it are 20 bytes of hex read as a TRON address, or a TRON address as EVM hex.
-    chain: Option<String>,
+    chain: Option<ChainText>,
 }
 
 /// A text and the chain it must belong to.
@@ -65,32 +90,32 @@ pub struct AddressResolveReport {
     /// Whether a canonical form was found without guessing.
     pub valid: bool,
     /// The chain it most likely belongs to: the one asked for or named in the text, else one on which it was seen.
-    pub chain: Option<String>,
+    pub chain: Option<ChainName>,
     /// The canonical form; null when not valid.
-    pub address: Option<String>,
+    pub address: Option<AddressText>,
     /// Whether `address` differs from the text, a change of case included.
     pub corrected: bool,
     /// What was put right: `trimmed`, `invisible_removed`, `prefix_added`, `case_fixed`, `hex_to_base58`,
     /// `base58_to_hex`, `uri_stripped`, `icap_decoded`.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<CorrectionText>)]
     pub corrections: Vec<headwater_types::address::inspect::Correction>,
     /// `hex`, `eip55`, `base58check`, `bech32`, `bech32m`, `tron_base58` or `tron_hex`.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<FormatText>)]
     pub format: Option<headwater_types::address::inspect::Format>,
     /// `ok`, `failed` or `none`. A failed one leaves an EVM address valid, with a warning.
-    #[schema(value_type = String)]
+    #[schema(value_type = ChecksumText)]
     pub checksum: Checksum,
     /// `address`, `tx_hash` or `unknown`.
-    #[schema(value_type = String)]
+    #[schema(value_type = KindText)]
     pub kind: Kind,
     /// Every chain on which the form is valid.
-    pub chains: Vec<String>,
+    pub chains: Vec<ChainName>,
     /// Guesses at what was meant, at most 5, an address that was seen on chain first.
     pub candidates: Vec<AddressCandidate>,
     /// Whether it was seen on chain; null where nothing is held that could tell.
     pub active: Option<bool>,
     /// Why not valid: `checksum`, `length`, `alphabet`, `version`, `network_mismatch` or `unknown_form`.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<CodeText>)]
     pub reason: Option<Reason>,
 }
 
@@ -98,13 +123,13 @@ pub struct AddressResolveReport {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct AddressCandidate {
     /// Chain.
-    pub chain: String,
+    pub chain: ChainName,
     /// Canonical address.
-    pub address: String,
+    pub address: AddressText,
     /// Characters of the text that differ.
     pub edits: u32,
     /// `active` (it was seen on chain), `checksum` (the checksum holds with it) or `case` (with letters of one case).
-    #[schema(value_type = String)]
+    #[schema(value_type = GuessText)]
     pub reason: Guess,
 }
 
@@ -124,7 +149,7 @@ impl Analysis for AddressResolve {
             return Err(Error { limit: u64::try_from(MAX_QUERY).ok(), ..error });
         }
         let chain = request.chain.map(|chain| checks.chain("chain", &chain)).transpose()?;
-        Ok(AddressResolveParams { query: request.q, chain, network: network(checks) })
+        Ok(AddressResolveParams { query: request.q.into(), chain, network: network(checks) })
     }
 
     fn report(
@@ -233,24 +258,23 @@ fn chains_of(asked: Option<Chain>, address: &Address) -> impl Iterator<Item = Ch
 }
 
 fn report(seen: Inspection, active: Option<bool>) -> AddressResolveReport {
-    let name = |chain: Chain| chain.name().to_owned();
     AddressResolveReport {
         query: seen.query,
         valid: seen.valid,
-        chain: seen.chain.map(name),
-        address: seen.address.map(|address| address.to_string()),
+        chain: seen.chain.map(ChainName::from),
+        address: seen.address.map(|address| address.to_string()).map(AddressText),
         corrected: seen.corrected,
         corrections: seen.corrections,
         format: seen.format,
         checksum: seen.checksum,
         kind: seen.kind,
-        chains: seen.chains.into_iter().map(name).collect(),
+        chains: seen.chains.into_iter().map(ChainName::from).collect(),
         candidates: seen
             .candidates
             .into_iter()
             .map(|guess| AddressCandidate {
-                chain: name(guess.chain),
-                address: guess.address.to_string(),
+                chain: guess.chain.into(),
+                address: AddressText(guess.address.to_string()),
                 edits: guess.edits,
                 reason: guess.reason,
             })

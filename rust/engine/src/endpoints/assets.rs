@@ -1,6 +1,7 @@
 //! The tokens of one chain.
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::fields::{ChainName, ChainText};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Chain;
 use serde::{Deserialize, Serialize};
@@ -35,7 +36,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 pub struct AssetsRequest {
     /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
     #[schema(example = "ethereum")]
-    chain: String,
+    chain: ChainText,
 }
 
 /// The chain.
@@ -46,7 +47,7 @@ pub struct AssetsParams(Chain);
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct AssetsReport {
     /// Chain.
-    pub chain: String,
+    pub chain: ChainName,
     /// All of them: native coin first, then by market capitalisation, unknown last.
     pub tokens: Vec<TokenEntry>,
 }
@@ -69,7 +70,7 @@ impl Analysis for Assets {
         _: &mut Warnings,
         _: &Cancel,
     ) -> Result<AssetsReport, Error> {
-        Ok(AssetsReport { chain: chain.name().to_owned(), tokens: entries(ledger, *chain) })
+        Ok(AssetsReport { chain: (*chain).into(), tokens: entries(ledger, *chain) })
     }
 }
 

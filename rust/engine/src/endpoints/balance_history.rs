@@ -3,6 +3,10 @@
 use crate::balances::{BalanceItem, DailyPoint};
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use crate::example::{ALICE, START};
+use crate::fields::{
+    AddressText, BalanceBasis, ChainName, ChainText, ContractList, DateText, DecimalText, OptIn, OutputAsset,
+    RawAmountText, SymbolList, Time, TimeBound, ZoneHours, ZoneName,
+};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -58,28 +62,28 @@ pub const ENDPOINT: Endpoint = Endpoint {
 pub struct BalanceHistoryRequest {
     /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
     #[schema(example = "ethereum")]
-    blockchain: String,
+    blockchain: ChainText,
     /// The address asked about.
     #[schema(example = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")]
-    address: String,
+    address: AddressText,
     /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
-    symbols: Option<Vec<String>>,
+    symbols: Option<SymbolList>,
     /// Only these contracts, null or `native` for the native coin; stands before `symbols`.
-    contracts: Option<Vec<Option<String>>>,
+    contracts: Option<ContractList>,
     /// First time, epoch seconds: the history begins with its day. Omitted: 30 days in all. At most 3660 days.
-    start_time: Option<i64>,
+    start_time: Option<TimeBound>,
     /// Last time, epoch seconds: the last point is the balance at this time. Omitted: the last block held.
-    end_time: Option<i64>,
+    end_time: Option<TimeBound>,
     /// Adds `amount_out` to balances and `total_out` to points: `usd` or a registry symbol, at the day's closing price.
-    output_asset: Option<String>,
+    output_asset: Option<OutputAsset>,
     /// Where days begin: hours from UTC, -12 to 14; default 0.
-    timezone: Option<i64>,
+    timezone: Option<ZoneHours>,
     /// Where days begin: a zone of the IANA database, such as `Asia/Kolkata`; stands before `timezone`.
-    tz: Option<String>,
+    tz: Option<ZoneName>,
     /// `daily`.
     unit: Option<HistoryUnit>,
     /// Count tokens that no registry vouches for; default false.
-    include_unverified: Option<bool>,
+    include_unverified: Option<OptIn>,
 }
 
 /// Checked parameters of a balance history.
@@ -101,15 +105,15 @@ pub struct BalanceHistoryParams {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct BalanceHistoryReport {
     /// Chain.
-    pub blockchain: String,
+    pub blockchain: ChainName,
     /// The address, canonical.
-    pub address: String,
+    pub address: AddressText,
     /// Hours from UTC; of a zone those in force at the end, without a part of an hour.
     pub timezone: i32,
     /// The zone that days are counted in; null where only hours were given.
     pub tz: Option<&'static str>,
     /// `daily`.
-    pub unit: &'static str,
+    pub unit: HistoryUnit,
     /// Unit of `amount_out` and `total_out`, as asked for.
     pub output_asset: Option<String>,
     /// Days, oldest first.
@@ -118,7 +122,7 @@ pub struct BalanceHistoryReport {
     pub final_balance: BalanceSnapshot,
     /// How balances came about, by contract (`native` for the coin of the chain): `transfers`, the sum of movements and
     /// fees; `snapshot`, what a list of holders states, and movements since.
-    pub basis: BTreeMap<String, &'static str>,
+    pub basis: BTreeMap<String, BalanceBasis>,
     /// What to mind, such as `history_incomplete:native` (more went out than came in: shown as 0),
     /// `rebasing_by_transfers:0x...` (the token changes balances without transfers), `before_snapshot:0x...` (days before
     /// the list of holders that its history begins with: left out), `amount_overflow:0x...` (amounts of the token add up to
@@ -134,7 +138,7 @@ pub struct BalanceHistoryReport {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct BalanceSnapshot {
     /// The time, epoch seconds; 0 where there is neither an end nor a start nor any data.
-    pub timestamp: i64,
+    pub timestamp: Time,
     /// Last block held; null where the time is an earlier one.
     pub block_number: Option<u64>,
     /// All balances in US dollars, over those that have a price; null where none has.
@@ -155,7 +159,7 @@ impl Analysis for BalanceHistory {
         let chain = checks.chain("blockchain", &request.blockchain)?;
         let address = checks.address(chain, "address", &request.address)?;
         let output = Output::new(checks, chain, request.output_asset.as_deref())?;
-        let calendar = Calendar::new(request.timezone, request.tz.as_deref())?;
+        let calendar = Calendar::new(request.timezone.map(i64::from), request.tz.as_deref())?;
         let asked = checks.window(request.start_time, request.end_time)?;
         let head = checks.ledger.coverage().get(&chain).and_then(|coverage| coverage.last_time);
         let (first, last, end) = days(calendar, asked, head)?;
@@ -169,7 +173,7 @@ impl Analysis for BalanceHistory {
             scope: Scope::new(checks, chain, fields)?,
             address,
             output,
-            output_asset: request.output_asset,
+            output_asset: request.output_asset.map(String::from),
             calendar,
             unit: request.unit.unwrap_or(HistoryUnit::Daily),
             first,
@@ -206,17 +210,17 @@ impl Analysis for BalanceHistory {
         let as_of_block = coverage.and_then(|coverage| coverage.last_block);
         let at_end = data_points.last();
         let final_balance = BalanceSnapshot {
-            timestamp: params.end.secs(),
+            timestamp: Time(params.end.secs()),
             block_number: as_of_block.filter(|_| is_head),
             total_usd: at_end.and_then(|point| point.total_usd),
             balances: at_end.map(|point| point.balances.clone()).unwrap_or_default(),
         };
         Ok(BalanceHistoryReport {
-            blockchain: chain.name().to_owned(),
-            address: params.address.to_string(),
+            blockchain: chain.into(),
+            address: AddressText(params.address.to_string()),
             timezone: params.calendar.hours(params.end),
             tz: params.calendar.zone(),
-            unit: params.unit.name(),
+            unit: params.unit,
             output_asset: params.output_asset.clone(),
             data_points,
             final_balance,
@@ -272,19 +276,20 @@ fn days(
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct BalanceRow {
     /// The day in the calendar asked for, `YYYY-MM-DD`.
-    date: String,
+    date: DateText,
     /// Its last second, or the end of the history; epoch seconds.
-    timestamp: i64,
+    timestamp: Time,
     /// Lowercase symbol.
     symbol: Option<String>,
     /// Contract; null for the native coin.
-    contract: Option<String>,
+    contract: Option<AddressText>,
     /// Decimals.
+    #[schema(maximum = 255)]
     decimals: Option<u8>,
     /// How much, in whole units.
-    balance: Option<String>,
+    balance: Option<DecimalText>,
     /// How much, in the smallest unit; null on a day on which nothing was held, and where sums pass 256 bits.
-    balance_raw: Option<String>,
+    balance_raw: Option<RawAmountText>,
     /// US dollars per whole unit at that time.
     price_usd: Option<f64>,
     /// The balance at that price.
@@ -292,7 +297,7 @@ pub struct BalanceRow {
     /// Whether a registry vouches for it.
     verified: Option<bool>,
     /// The balance in the unit of `output_asset`.
-    amount_out: Option<String>,
+    amount_out: Option<DecimalText>,
     /// All balances of the day in US dollars.
     total_usd: Option<f64>,
     /// Received on the day.
@@ -321,7 +326,7 @@ impl BalanceRow {
             contract: asset.and_then(|item| item.contract.clone()),
             balance: asset.and_then(|item| item.balance.clone()),
             balance_raw: asset.and_then(|item| item.balance_raw.clone()),
-            amount_out: item.and_then(|item| item.amount_out.flatten()),
+            amount_out: item.and_then(|item| item.amount_out?.0),
         }
     }
 }

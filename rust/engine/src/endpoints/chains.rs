@@ -1,11 +1,13 @@
 //! The supported chains and what is held of them.
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::fields::form;
+use crate::fields::{ChainFamily, ChainName, Support, Time};
 use serde_json::json;
 use std::collections::BTreeMap;
 
 use headwater_ledger::{Cancel, Ledger};
-use headwater_types::{Chain, Timestamp};
+use headwater_types::Chain;
 use serde::{Deserialize, Serialize};
 
 use super::ENDPOINTS;
@@ -35,11 +37,18 @@ pub const ENDPOINT: Endpoint = Endpoint {
     calls: Calls::list::<Chains>(),
 };
 
+form! {
+    /// `tokens` or `none`.
+    ChainParts(Vec<String> => [String], Default): json!({
+        "type": "array", "items": {"type": "string", "enum": ["tokens", "none"]}, "default": ["tokens"]
+    });
+}
+
 /// `GET /v1/chains`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct ChainsRequest {
     /// Comma list: `tokens` (default), or `none` to leave the tokens out.
-    include: Option<Vec<String>>,
+    include: Option<ChainParts>,
 }
 
 /// Whether tokens are listed.
@@ -59,16 +68,17 @@ pub struct ChainsReport {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct ChainEntry {
     /// Identifier.
-    pub chain: String,
+    pub chain: ChainName,
     /// Name for people.
     pub display_name: String,
     /// `evm`, `tron` or `utxo`.
-    pub family: &'static str,
+    pub family: ChainFamily,
     /// CAIP-2 identifier.
     pub caip2: Option<String>,
     /// Lowercase symbol of the native coin.
     pub native_symbol: String,
     /// Decimals of the native coin.
+    #[schema(maximum = 255)]
     pub native_decimals: u8,
     /// First block that has a transaction.
     pub indexed_from_block: Option<u64>,
@@ -76,7 +86,7 @@ pub struct ChainEntry {
     /// complete.
     pub indexed_to_block: Option<u64>,
     /// Time of that block, epoch seconds.
-    pub indexed_to_ts: Option<i64>,
+    pub indexed_to_ts: Option<Time>,
     /// Newest block of the chain; null without a live source.
     pub head_block: Option<u64>,
     /// Seconds behind it; null without a live source.
@@ -84,7 +94,7 @@ pub struct ChainEntry {
     /// Blocks after which data counts as final.
     pub finality_depth: u32,
     /// Endpoint name to `full`, `partial` or `none`.
-    pub endpoints: BTreeMap<&'static str, &'static str>,
+    pub endpoints: BTreeMap<&'static str, Support>,
     /// Tokens, native coin first; empty with `include=none`.
     pub tokens: Vec<TokenEntry>,
 }
@@ -98,7 +108,7 @@ impl Analysis for Chains {
     type Report = ChainsReport;
 
     fn params(request: ChainsRequest, _: &mut Checks<'_>) -> Result<ChainsParams, Error> {
-        let include = request.include.unwrap_or_else(|| vec!["tokens".to_owned()]);
+        let include = request.include.unwrap_or_else(|| ChainParts(vec!["tokens".to_owned()]));
         let mut with_tokens = false;
         for (index, part) in include.iter().enumerate() {
             match part.to_ascii_lowercase().as_str() {
@@ -123,24 +133,24 @@ fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEnt
     let coverage = ledger.coverage().get(&chain);
     // Every call works on every chain; what it can say depends on what is held.
     let support = match coverage.filter(|coverage| coverage.transactions > 0) {
-        None => "none",
-        Some(coverage) if lacking(chain, coverage).is_empty() => "full",
-        Some(_) => "partial",
+        None => Support::None,
+        Some(coverage) if lacking(chain, coverage).is_empty() => Support::Full,
+        Some(_) => Support::Partial,
     };
     let support_of = |reads| match reads {
         Reads::Movements => support,
-        Reads::Market => "full",
+        Reads::Market => Support::Full,
     };
     ChainEntry {
-        chain: chain.name().to_owned(),
+        chain: chain.into(),
         display_name: chain.display_name().to_owned(),
-        family: chain.family().name(),
+        family: chain.family().into(),
         caip2: Some(chain.caip2().to_owned()),
         native_symbol: chain.native_symbol().to_owned(),
         native_decimals: chain.native_decimals(),
         indexed_from_block: coverage.and_then(|coverage| coverage.first_block),
         indexed_to_block: coverage.and_then(|coverage| coverage.last_block),
-        indexed_to_ts: coverage.and_then(|coverage| coverage.last_time).map(Timestamp::secs),
+        indexed_to_ts: coverage.and_then(|coverage| coverage.last_time).map(Time::from),
         head_block: None,
         lag_seconds: None,
         finality_depth: chain.finality_depth(),

@@ -2,6 +2,10 @@
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use crate::example::ALICE;
+use crate::fields::{
+    AddressText, ChainText, ContractList, CursorText, MinCount, OptIn, OutputAsset, PageLimit, PageNumber, SymbolList,
+    TimeBound,
+};
 use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -41,42 +45,42 @@ pub const ENDPOINT: Endpoint = Endpoint {
 pub struct CounterpartyRequest {
     /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
     #[schema(example = "ethereum")]
-    blockchain: String,
+    blockchain: ChainText,
     /// The address asked about.
     #[schema(example = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")]
-    address: String,
+    address: AddressText,
     /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
-    symbols: Option<Vec<String>>,
+    symbols: Option<SymbolList>,
     /// Only these contracts, null or `native` for the native coin; stands before `symbols`.
-    contracts: Option<Vec<Option<String>>>,
+    contracts: Option<ContractList>,
     /// `all` (default), `in` or `out`: which movements are summed.
     direction: Option<DirectionFilter>,
     /// First time, epoch seconds, included.
-    start_time: Option<i64>,
+    start_time: Option<TimeBound>,
     /// Last time, epoch seconds, included.
-    end_time: Option<i64>,
+    end_time: Option<TimeBound>,
     /// Unit of the amounts. Null: own units of the one symbol in scope, US dollars where there are several. Else `usd`,
     /// a registry symbol (converted at transfer time), or `per_symbol` for one row per counterparty and asset.
-    output_asset: Option<String>,
+    output_asset: Option<OutputAsset>,
     /// Rows per page: default 20, at most 1000, of a table 100,000.
-    limit: Option<i64>,
+    limit: Option<PageLimit>,
     /// Page from 1; 0 is page 1 too.
-    page: Option<i64>,
+    page: Option<PageNumber>,
     /// `next_cursor` of an answer: goes on behind its last row, however deep.
-    cursor: Option<String>,
+    cursor: Option<CursorText>,
     /// Only rows of at least this many transactions.
-    min_interactions: Option<i64>,
+    min_interactions: Option<MinCount>,
     /// `total_amount` (default) or another column; ties by address. Where several assets are ranked and no transfer in scope
     /// has a price, the default is `total_count`, and the warning `no_prices` says so.
     sort: Option<RankingSort>,
     /// `desc` (default) or `asc`.
     order: Option<SortOrder>,
     /// Count tokens that no registry vouches for; default false.
-    include_unverified: Option<bool>,
+    include_unverified: Option<OptIn>,
     /// Count movements of nothing; default false.
-    include_zero_value: Option<bool>,
+    include_zero_value: Option<OptIn>,
     /// Count failed transactions; default false.
-    include_failed: Option<bool>,
+    include_failed: Option<OptIn>,
 }
 
 /// Checked parameters of a ranking.
@@ -114,8 +118,9 @@ impl Analysis for Counterparty {
         let chain = checks.chain("blockchain", &request.blockchain)?;
         let address = checks.address(chain, "address", &request.address)?;
         let output = Output::new(checks, chain, request.output_asset.as_deref())?;
-        let paging = Paging::new(request.limit, request.page, request.cursor.as_deref(), checks)?;
-        let min_interactions = least_interactions(request.min_interactions)?;
+        let paging =
+            Paging::new(request.limit.map(i64::from), request.page.map(i64::from), request.cursor.as_deref(), checks)?;
+        let min_interactions = least_interactions(request.min_interactions.map(i64::from))?;
         let fields = ScopeFields {
             symbols: request.symbols,
             contracts: request.contracts,

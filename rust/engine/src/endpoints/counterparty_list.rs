@@ -2,6 +2,9 @@
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use crate::example::ALICE;
+use crate::fields::form;
+use crate::fields::{AddressText, Attribution, CursorText, MinCount, NextCursor, OptIn, PageLimit, TimeBound};
+use crate::request::PAGE_WINDOW;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Chain, Family};
 use serde::{Deserialize, Serialize};
@@ -36,14 +39,25 @@ pub const ENDPOINT: Endpoint = Endpoint {
     calls: Calls::list::<CounterpartyList>(),
 };
 
+form! {
+    /// A chain, bitcoin unless named.
+    ChainOrBitcoin(String => str): json!({
+        "type": "string", "enum": Chain::all().map(Chain::name).collect::<Vec<_>>(), "default": "bitcoin"
+    });
+    /// Rows left out before the page.
+    WindowOffset(i64 => i64, Copy): json!({
+        "type": "integer", "format": "int32", "minimum": 0, "maximum": PAGE_WINDOW - 1, "default": 0
+    });
+}
+
 /// `GET /v2/counterparty/list`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct CounterpartyListRequest {
     /// The address asked about.
     #[schema(example = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa")]
-    address: String,
+    address: AddressText,
     /// Chain: `bitcoin` when omitted.
-    blockchain: Option<String>,
+    blockchain: Option<ChainOrBitcoin>,
     /// `all` (default), `in` or `out`: which movements are summed.
     direction: Option<DirectionFilter>,
     /// `total_amount` (default) or another column; ties by address. Where several assets are ranked and no transfer in scope
@@ -52,19 +66,19 @@ pub struct CounterpartyListRequest {
     /// `desc` (default) or `asc`.
     order: Option<SortOrder>,
     /// First time, epoch seconds, included.
-    start_time: Option<i64>,
+    start_time: Option<TimeBound>,
     /// Last time, epoch seconds, included.
-    end_time: Option<i64>,
+    end_time: Option<TimeBound>,
     /// Only rows of at least this many transactions.
-    min_interactions: Option<i64>,
+    min_interactions: Option<MinCount>,
     /// Rows per page: default 20, at most 1000, of a table 100,000.
-    limit: Option<i64>,
+    limit: Option<PageLimit>,
     /// Rows left out before the page.
-    offset: Option<i64>,
+    offset: Option<WindowOffset>,
     /// `next_cursor` of an answer: goes on behind its last row, however deep.
-    cursor: Option<String>,
+    cursor: Option<CursorText>,
     /// List change outputs too. Without effect until change is predicted: all outputs are listed.
-    include_change: Option<bool>,
+    include_change: Option<OptIn>,
     /// `address` (default) or `cluster`, which is the same until clusters are built.
     group_by: Option<GroupBy>,
 }
@@ -87,7 +101,7 @@ pub struct CounterpartyListReport {
     pub sent_address_count: u64,
     /// How amounts were attributed to counterparties: `proportional` to the net inputs of a transaction on Bitcoin,
     /// `direct` on chains of accounts.
-    pub attribution: &'static str,
+    pub attribution: Attribution,
     /// Transactions left out because nobody can tell who paid whom; null until `CoinJoins` are recognised.
     pub coinjoin_count: Option<u64>,
     /// Unit of the amounts: a symbol, `usd` or `mixed`.
@@ -95,7 +109,7 @@ pub struct CounterpartyListReport {
     /// Last block of the data that was read; pages of one cursor share it.
     pub as_of_block: Option<u64>,
     /// Give this as `cursor` to go on behind the last row; null on the last page.
-    pub next_cursor: Option<String>,
+    pub next_cursor: Option<NextCursor>,
     /// The query.
     pub meta: QueryMeta,
     /// What the envelope says of the page.
@@ -132,8 +146,13 @@ impl Analysis for CounterpartyList {
             output: Output::Own,
             sort: request.sort.unwrap_or(RankingSort::TotalAmount),
             order: request.order.unwrap_or(SortOrder::Desc),
-            min_interactions: least_interactions(request.min_interactions)?,
-            paging: Paging::of_offset(request.limit, request.offset, request.cursor.as_deref(), checks)?,
+            min_interactions: least_interactions(request.min_interactions.map(i64::from))?,
+            paging: Paging::of_offset(
+                request.limit.map(i64::from),
+                request.offset.map(i64::from),
+                request.cursor.as_deref(),
+                checks,
+            )?,
         };
         Ok(CounterpartyListParams { ranker, group_by: request.group_by.unwrap_or(GroupBy::Address) })
     }
@@ -155,9 +174,9 @@ impl Analysis for CounterpartyList {
                     Some("coinjoin_count"),
                     "coinjoin_count is null: CoinJoins are not recognised yet",
                 );
-                "proportional"
+                Attribution::Proportional
             }
-            Family::Evm | Family::Tron => "direct",
+            Family::Evm | Family::Tron => Attribution::Direct,
         };
         if *group_by == GroupBy::Cluster {
             warnings.add("not_built", Some("group_by"), "clusters are not built yet: rows are addresses");

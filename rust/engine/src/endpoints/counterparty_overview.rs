@@ -2,12 +2,16 @@
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use crate::example::{ALICE, BOB};
+use crate::fields::{
+    Action, AddressText, ChainName, ChainText, ContractList, DecimalText, FlowDirection, OptIn, OutputAsset,
+    SymbolList, Time, TimeBound,
+};
 use serde_json::json;
 use std::ops::ControlFlow;
 
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{Group, Side};
-use headwater_types::{Address, Timestamp};
+use headwater_types::Address;
 use serde::{Deserialize, Serialize};
 
 use super::counterparty_transfer_between::aliased;
@@ -49,32 +53,32 @@ pub const ENDPOINT: Endpoint = Endpoint {
 pub struct CounterpartyOverviewRequest {
     /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
     #[schema(example = "ethereum")]
-    blockchain: String,
+    blockchain: ChainText,
     /// The main address; `address_a` is another name of it.
-    target: Option<String>,
+    target: Option<AddressText>,
     /// Another name of `target`.
-    address_a: Option<String>,
+    address_a: Option<AddressText>,
     /// The other address; `address_b` is another name of it.
-    counterparty: Option<String>,
+    counterparty: Option<AddressText>,
     /// Another name of `counterparty`.
-    address_b: Option<String>,
+    address_b: Option<AddressText>,
     /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
-    symbols: Option<Vec<String>>,
+    symbols: Option<SymbolList>,
     /// Only these contracts, null or `native` for the native coin; stands before `symbols`.
-    contracts: Option<Vec<Option<String>>>,
+    contracts: Option<ContractList>,
     /// First time, epoch seconds, included.
-    start_time: Option<i64>,
+    start_time: Option<TimeBound>,
     /// Last time, epoch seconds, included.
-    end_time: Option<i64>,
+    end_time: Option<TimeBound>,
     /// Unit of the amounts. Null: own units of the one symbol in scope, US dollars where there are several; the entries
     /// by symbol are in own units. Else `usd` or a registry symbol (converted at transfer time).
-    output_asset: Option<String>,
+    output_asset: Option<OutputAsset>,
     /// Count tokens that no registry vouches for; default false.
-    include_unverified: Option<bool>,
+    include_unverified: Option<OptIn>,
     /// Count movements of nothing; default false.
-    include_zero_value: Option<bool>,
+    include_zero_value: Option<OptIn>,
     /// Count failed transactions; default false.
-    include_failed: Option<bool>,
+    include_failed: Option<OptIn>,
 }
 
 /// Checked parameters of an overview.
@@ -92,19 +96,19 @@ pub struct CounterpartyOverviewReport {
     /// Symbols that moved.
     pub assets_transferred: Vec<String>,
     /// Chain.
-    pub blockchain: String,
+    pub blockchain: ChainName,
     /// The other address, canonical.
-    pub counterparty: String,
+    pub counterparty: AddressText,
     /// The main address, canonical.
-    pub target: String,
+    pub target: AddressText,
     /// Time of the first movement, epoch seconds; 0 without any.
-    pub first_interaction: i64,
+    pub first_interaction: Time,
     /// Time of the last movement, epoch seconds; 0 without any.
-    pub last_interaction: i64,
+    pub last_interaction: Time,
     /// Sent and received together.
-    pub total_amount: Option<String>,
+    pub total_amount: Option<DecimalText>,
     /// US dollars of the priced movements.
-    pub total_amount_usd: String,
+    pub total_amount_usd: DecimalText,
     /// Distinct transactions either way.
     pub total_count: u64,
     /// Sent, then received, as seen from `target`.
@@ -119,15 +123,15 @@ pub struct CounterpartyOverviewReport {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct TransferSum {
     /// `send` or `receive`.
-    pub action: &'static str,
+    pub action: Action,
     /// Summed amount.
-    pub amount: Option<String>,
+    pub amount: Option<DecimalText>,
     /// US dollars of the priced movements.
-    pub amount_usd: String,
+    pub amount_usd: DecimalText,
     /// Distinct transactions.
     pub count: u64,
     /// `To` for sent, `From` for received.
-    pub direction: &'static str,
+    pub direction: FlowDirection,
     /// By symbol, in order of symbol.
     pub symbols: Vec<SymbolSum>,
 }
@@ -136,9 +140,9 @@ pub struct TransferSum {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct SymbolSum {
     /// Summed amount.
-    pub amount: Option<String>,
+    pub amount: Option<DecimalText>,
     /// US dollars of the priced movements.
-    pub amount_usd: String,
+    pub amount_usd: DecimalText,
     /// Distinct transactions.
     pub count: u64,
     /// Lowercase symbol; the contract where it has none.
@@ -152,15 +156,26 @@ impl Analysis for CounterpartyOverview {
     type Request = CounterpartyOverviewRequest;
     type Params = CounterpartyOverviewParams;
     type Report = CounterpartyOverviewReport;
+    const EITHER: &[[&str; 2]] = &[["target", "address_a"], ["counterparty", "address_b"]];
 
     fn params(
         request: CounterpartyOverviewRequest,
         checks: &mut Checks<'_>,
     ) -> Result<CounterpartyOverviewParams, Error> {
         let chain = checks.chain("blockchain", &request.blockchain)?;
-        let target = aliased(checks, chain, [("target", request.target), ("address_a", request.address_a)])?;
-        let counterparty =
-            aliased(checks, chain, [("counterparty", request.counterparty), ("address_b", request.address_b)])?;
+        let target = aliased(
+            checks,
+            chain,
+            [("target", request.target.map(String::from)), ("address_a", request.address_a.map(String::from))],
+        )?;
+        let counterparty = aliased(
+            checks,
+            chain,
+            [
+                ("counterparty", request.counterparty.map(String::from)),
+                ("address_b", request.address_b.map(String::from)),
+            ],
+        )?;
         let output = Output::new(checks, chain, request.output_asset.as_deref())?;
         let fields = ScopeFields {
             symbols: request.symbols,
@@ -203,13 +218,13 @@ impl Analysis for CounterpartyOverview {
         let side = |way: Way, amount: Option<String>| params.direction(&group, &walk.book, way, amount);
         Ok(CounterpartyOverviewReport {
             assets_transferred: names(&group, &walk.book),
-            blockchain: params.scope.chain.name().to_owned(),
-            counterparty: params.counterparty.to_string(),
-            target: params.target.to_string(),
-            first_interaction: all.first.map_or(0, Timestamp::secs),
-            last_interaction: all.last.map_or(0, Timestamp::secs),
-            total_amount: sums.total,
-            total_amount_usd: (all.received.usd + all.sent.usd).to_string(),
+            blockchain: params.scope.chain.into(),
+            counterparty: AddressText(params.counterparty.to_string()),
+            target: AddressText(params.target.to_string()),
+            first_interaction: all.first.map_or(Time(0), Time::from),
+            last_interaction: all.last.map_or(Time(0), Time::from),
+            total_amount: sums.total.map(DecimalText),
+            total_amount_usd: DecimalText((all.received.usd + all.sent.usd).to_string()),
             total_count: all.transactions,
             transfer_betweens: vec![side(Way::Send, sums.sent), side(Way::Receive, sums.received)],
             unpriced_count: all.unpriced(),
@@ -255,15 +270,23 @@ impl CounterpartyOverviewParams {
             let sums = Sums::of_asset(&self.output, tally, book.view(*asset));
             let side = way.side(&tally.tally);
             symbols.push(SymbolSum {
-                amount: if way == Way::Send { sums.sent } else { sums.received },
-                amount_usd: side.usd.to_string(),
+                amount: if way == Way::Send { sums.sent.map(DecimalText) } else { sums.received.map(DecimalText) },
+                amount_usd: DecimalText(side.usd.to_string()),
                 count: side.transactions,
                 symbol: book.view(*asset).name().to_owned(),
             });
         }
         let side = way.side(&group.all);
-        let (action, direction) = if way == Way::Send { ("send", "To") } else { ("receive", "From") };
-        let amount_usd = side.usd.to_string();
-        TransferSum { action, amount, amount_usd, count: side.transactions, direction, symbols }
+        let (action, direction) =
+            if way == Way::Send { (Action::Send, FlowDirection::To) } else { (Action::Receive, FlowDirection::From) };
+        let amount_usd = DecimalText(side.usd.to_string());
+        TransferSum {
+            action,
+            amount: amount.map(DecimalText),
+            amount_usd,
+            count: side.transactions,
+            direction,
+            symbols,
+        }
     }
 }

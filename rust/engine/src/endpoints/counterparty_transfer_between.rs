@@ -2,6 +2,10 @@
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use crate::example::{ALICE, BOB};
+use crate::fields::{
+    AddressText, ChainName, ChainText, ContractList, CursorText, OptIn, OutputAsset, PageLimit, PageNumber, SymbolList,
+    TimeBound,
+};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain};
 use serde::{Deserialize, Serialize};
@@ -44,43 +48,43 @@ pub const ENDPOINT: Endpoint = Endpoint {
 pub struct TransferBetweenRequest {
     /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
     #[schema(example = "ethereum")]
-    blockchain: String,
+    blockchain: ChainText,
     /// The main address; `address_a` is another name of it.
-    target: Option<String>,
+    target: Option<AddressText>,
     /// Another name of `target`.
-    address_a: Option<String>,
+    address_a: Option<AddressText>,
     /// The other address; `address_b` is another name of it.
-    counterparty: Option<String>,
+    counterparty: Option<AddressText>,
     /// Another name of `counterparty`.
-    address_b: Option<String>,
+    address_b: Option<AddressText>,
     /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
-    symbols: Option<Vec<String>>,
+    symbols: Option<SymbolList>,
     /// Only these contracts, null or `native` for the native coin; stands before `symbols`.
-    contracts: Option<Vec<Option<String>>>,
+    contracts: Option<ContractList>,
     /// `all` (default), `in` or `out`, as seen from `target`.
     direction: Option<DirectionFilter>,
     /// First time, epoch seconds, included.
-    start_time: Option<i64>,
+    start_time: Option<TimeBound>,
     /// Last time, epoch seconds, included.
-    end_time: Option<i64>,
+    end_time: Option<TimeBound>,
     /// Adds `amount_out` in this unit: `usd` or a registry symbol.
-    output_asset: Option<String>,
+    output_asset: Option<OutputAsset>,
     /// Rows per page: default 20, at most 1000, of a table 100,000.
-    limit: Option<i64>,
+    limit: Option<PageLimit>,
     /// Page from 1; 0 is page 1 too.
-    page: Option<i64>,
+    page: Option<PageNumber>,
     /// `next_cursor` of an answer: goes on behind its last row, however deep.
-    cursor: Option<String>,
+    cursor: Option<CursorText>,
     /// `timestamp` (default), `amount` or `amount_usd`.
     sort: Option<TransferSort>,
     /// `desc` (default) or `asc`.
     order: Option<SortOrder>,
     /// Show tokens that no registry vouches for; default false.
-    include_unverified: Option<bool>,
+    include_unverified: Option<OptIn>,
     /// Show movements of nothing; default false.
-    include_zero_value: Option<bool>,
+    include_zero_value: Option<OptIn>,
     /// Show failed transactions; default false.
-    include_failed: Option<bool>,
+    include_failed: Option<OptIn>,
 }
 
 /// Checked parameters of a list of transfers between two addresses.
@@ -94,11 +98,11 @@ pub struct TransferBetweenParams {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct TransferBetweenReport {
     /// Chain.
-    pub blockchain: String,
+    pub blockchain: ChainName,
     /// The main address, canonical.
-    pub target: String,
+    pub target: AddressText,
     /// The other address, canonical.
-    pub counterparty: String,
+    pub counterparty: AddressText,
     /// Movements as seen from `target`.
     pub datas: Vec<TransferRow>,
     /// Paging.
@@ -116,14 +120,26 @@ impl Analysis for TransferBetween {
     type Request = TransferBetweenRequest;
     type Params = TransferBetweenParams;
     type Report = TransferBetweenReport;
+    const EITHER: &[[&str; 2]] = &[["target", "address_a"], ["counterparty", "address_b"]];
 
     fn params(request: TransferBetweenRequest, checks: &mut Checks<'_>) -> Result<TransferBetweenParams, Error> {
         let chain = checks.chain("blockchain", &request.blockchain)?;
-        let address = aliased(checks, chain, [("target", request.target), ("address_a", request.address_a)])?;
-        let counterparty =
-            aliased(checks, chain, [("counterparty", request.counterparty), ("address_b", request.address_b)])?;
+        let address = aliased(
+            checks,
+            chain,
+            [("target", request.target.map(String::from)), ("address_a", request.address_a.map(String::from))],
+        )?;
+        let counterparty = aliased(
+            checks,
+            chain,
+            [
+                ("counterparty", request.counterparty.map(String::from)),
+                ("address_b", request.address_b.map(String::from)),
+            ],
+        )?;
         let output = Output::new(checks, chain, request.output_asset.as_deref())?;
-        let paging = Paging::new(request.limit, request.page, request.cursor.as_deref(), checks)?;
+        let paging =
+            Paging::new(request.limit.map(i64::from), request.page.map(i64::from), request.cursor.as_deref(), checks)?;
         let fields = ScopeFields {
             symbols: request.symbols,
             contracts: request.contracts,
@@ -153,9 +169,9 @@ impl Analysis for TransferBetween {
         labels_not_built(warnings, "counterparty_label");
         unverified::warn(page.hidden, warnings);
         Ok(TransferBetweenReport {
-            blockchain: listing.scope.chain.name().to_owned(),
-            target: listing.address.to_string(),
-            counterparty: counterparty.to_string(),
+            blockchain: listing.scope.chain.into(),
+            target: AddressText(listing.address.to_string()),
+            counterparty: AddressText(counterparty.to_string()),
             datas: page.rows().collect::<Result<_, _>>()?,
             pagination: page.pagination,
             amount_unit: amount_unit(ledger, &listing.scope, &listing.output)?,

@@ -2,6 +2,9 @@
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use crate::example::START;
+use crate::fields::form;
+use crate::fields::{CurrencyText, Time, TimeBound};
+use crate::request::{MAX_ITEMS, MAX_SYMBOL};
 use headwater_ledger::market::{FX_MAX_AGE_SECS, Implausible, LeftOut, PRICE_MAX_AGE_SECS, Price, USD};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{TimeWindow, Timestamp};
@@ -33,17 +36,26 @@ pub const ENDPOINT: Endpoint = Endpoint {
     calls: Calls::list::<Rates>(),
 };
 
+form! {
+    /// 1 to 100 symbols.
+    RateSymbols(Vec<String> => [String], Default): json!({"type": "array", "minItems": 1, "maxItems": MAX_ITEMS, "items": {
+        "type": "string", "minLength": 1, "maxLength": MAX_SYMBOL, "pattern": "\\S"
+    }});
+    /// A currency, in any case.
+    QuoteText(String => str): json!({"type": "string", "pattern": "^[A-Za-z]{3}$", "default": "USD"});
+}
+
 /// `GET /v1/rates`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct RatesRequest {
     /// Rate symbols, separated by commas; at most 100.
     #[schema(example = json!(["btc", "eth"]))]
-    symbols: Vec<String>,
+    symbols: RateSymbols,
     /// Epoch seconds: the latest price at or before this time, not older than a day. Omitted: the latest price.
-    at: Option<i64>,
+    at: Option<TimeBound>,
     /// Quote currency: one of the `fiat` list of `/v1/rates/symbols`. Omitted: USD.
     #[schema(example = "USD")]
-    quote: Option<String>,
+    quote: Option<QuoteText>,
 }
 
 /// Which prices, at which time.
@@ -59,9 +71,9 @@ pub struct RatesParams {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct RatesReport {
     /// The time asked for, epoch seconds.
-    pub at: Option<i64>,
+    pub at: Option<Time>,
     /// Quote currency.
-    pub quote: String,
+    pub quote: CurrencyText,
     /// Prices in the order of the request.
     pub rates: Vec<Rate>,
     /// Symbols without a price at that time that can be meant, or none in the quote currency.
@@ -76,10 +88,11 @@ pub struct Rate {
     /// US dollars per whole unit.
     pub price_usd: f64,
     /// Time of the price, epoch seconds.
-    pub ts: i64,
+    pub ts: Time,
     /// Units of the quote currency per whole unit, where that is not the US dollar: by the last exchange rate at or
     /// before `ts`, not older than seven days.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub price: Option<f64>,
 }
 
@@ -98,11 +111,11 @@ impl Analysis for Rates {
             return Err(Error::invalid(Reason::EmptyList, "symbols", "symbols: name at least one rate symbol"));
         }
         if let Some(at) = request.at {
-            TimeWindow::new(None, Some(at))
+            TimeWindow::new(None, Some(at.into()))
                 .map_err(|error| refused(Reason::Milliseconds, "at", &at.to_string(), &error))?;
         }
         let quote = quote(checks.ledger, request.quote.as_deref().unwrap_or(USD))?;
-        Ok(RatesParams { symbols, at: request.at.map(Timestamp::new), quote })
+        Ok(RatesParams { symbols, at: request.at.map(|at| Timestamp::new(*at)), quote })
     }
 
     fn report(
@@ -124,7 +137,12 @@ impl Analysis for Rates {
                 None => missing.push(symbol.clone()),
             }
         }
-        Ok(RatesReport { at: params.at.map(Timestamp::secs), quote: params.quote.clone(), rates, missing })
+        Ok(RatesReport {
+            at: params.at.map(Timestamp::secs).map(Time),
+            quote: CurrencyText(params.quote.clone()),
+            rates,
+            missing,
+        })
     }
 }
 
@@ -158,7 +176,7 @@ fn rate(ledger: &dyn Ledger, symbol: &str, price: Price, quote: &str, warnings: 
         warnings.add("no_exchange_rate", Some("quote"), message);
         return None;
     };
-    Some(Rate { symbol: symbol.to_owned(), price_usd: price.usd, ts: price.time.secs(), price: in_quote })
+    Some(Rate { symbol: symbol.to_owned(), price_usd: price.usd, ts: Time(price.time.secs()), price: in_quote })
 }
 
 /// Says that the newest price was not used.
@@ -185,8 +203,9 @@ pub struct RateRow {
     symbol: String,
     /// Null, as all that follows, where the symbol has no price.
     price_usd: Option<f64>,
-    ts: Option<i64>,
+    ts: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     price: Option<f64>,
 }
 

@@ -1,6 +1,8 @@
 //! The price of one symbol, day by day.
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::fields::values;
+use crate::fields::{SymbolText, Time, TimeBound};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{TimeError, TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -37,16 +39,24 @@ pub const ENDPOINT: Endpoint = Endpoint {
     calls: Calls::list::<RatesHistory>(),
 };
 
+values! {
+    /// The distance of prices.
+    Granularity {
+        /// A day.
+        Day = "1d",
+    }
+}
+
 /// `GET /v1/rates/history`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct RatesHistoryRequest {
     /// A rate symbol of `/v1/rates/symbols`, in any case.
     #[schema(example = "eth")]
-    symbol: String,
+    symbol: SymbolText,
     /// First time, epoch seconds, included. Omitted: 30 days before the end.
-    start: Option<i64>,
+    start: Option<TimeBound>,
     /// Last time, epoch seconds, included. Omitted: the first midnight at or after the newest price held of the symbol.
-    end: Option<i64>,
+    end: Option<TimeBound>,
 }
 
 /// Which symbol, which days.
@@ -63,7 +73,7 @@ pub struct RatesHistoryReport {
     /// Rate symbol, lowercase.
     pub symbol: String,
     /// How far apart the points are: `1d`.
-    pub granularity: &'static str,
+    pub granularity: Granularity,
     /// One per UTC day, ascending. Days without a price are absent, not interpolated.
     pub points: Vec<RatePoint>,
 }
@@ -72,7 +82,7 @@ pub struct RatesHistoryReport {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct RatePoint {
     /// 00:00:00 UTC of the day, epoch seconds.
-    pub ts: i64,
+    pub ts: Time,
     /// US dollars per whole unit: the last price at or before `ts`, not older than 86,400 seconds.
     pub price_usd: f64,
 }
@@ -91,7 +101,7 @@ impl Analysis for RatesHistory {
             let why = format!("no price of {symbol:?} is held: /v1/rates/symbols lists those that have one");
             return Err(refused(Reason::UnknownSymbol, "symbol", &request.symbol, &why));
         };
-        let (start, end) = (request.start, request.end);
+        let [start, end] = [request.start, request.end].map(|bound| bound.map(i64::from));
         TimeWindow::new(start, end).map_err(|error| wrong_window(start, error))?;
         let last = end.unwrap_or_else(|| newest.time.secs().saturating_add(DAY_SECS - 1)).div_euclid(DAY_SECS);
         let first = start
@@ -117,10 +127,10 @@ impl Analysis for RatesHistory {
         let point = |day: i64| {
             let midnight = Timestamp::new(day * DAY_SECS);
             let price = ledger.prices().at(&params.symbol, midnight)?;
-            Some(RatePoint { ts: midnight.secs(), price_usd: price.usd })
+            Some(RatePoint { ts: Time(midnight.secs()), price_usd: price.usd })
         };
         let points = (first..=last).filter_map(point).collect();
-        Ok(RatesHistoryReport { symbol: params.symbol.clone(), granularity: "1d", points })
+        Ok(RatesHistoryReport { symbol: params.symbol.clone(), granularity: Granularity::Day, points })
     }
 }
 

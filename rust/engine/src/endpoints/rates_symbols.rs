@@ -1,6 +1,7 @@
 //! Which symbols have prices, and in which currencies these can be told.
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::fields::{CurrencyText, OptIn, Time};
 use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -35,7 +36,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 pub struct RatesSymbolsRequest {
     /// `true` adds `coverage`.
     #[serde(default)]
-    detail: Option<bool>,
+    detail: Option<OptIn>,
 }
 
 /// How much is told.
@@ -57,9 +58,10 @@ pub struct RatesSymbolsReport {
     pub symbols: Vec<String>,
     /// Codes of the currencies that prices can be told in (`quote`): the US dollar, then those that exchange rates were
     /// imported of, in order.
-    pub fiat: Vec<String>,
+    pub fiat: Vec<CurrencyText>,
     /// Where the prices come from and how far they reach, by symbol and first price; a row per symbol and source.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub coverage: Option<Vec<RateCoverage>>,
 }
 
@@ -69,9 +71,9 @@ pub struct RateCoverage {
     /// Rate symbol, lowercase.
     pub symbol: String,
     /// Time of its first price, epoch seconds.
-    pub first_ts: i64,
+    pub first_ts: Time,
     /// Time of its last price, epoch seconds.
-    pub last_ts: i64,
+    pub last_ts: Time,
     /// Name of the import.
     pub source: String,
     /// Prices in use: without those that cannot be meant, and those that a later import replaced.
@@ -87,7 +89,7 @@ impl Analysis for RatesSymbols {
     type Report = RatesSymbolsReport;
 
     fn params(request: RatesSymbolsRequest, _: &mut Checks<'_>) -> Result<RatesSymbolsParams, Error> {
-        let detail = if request.detail == Some(true) { Detail::Coverage } else { Detail::Names };
+        let detail = if OptIn::is_taken(request.detail) { Detail::Coverage } else { Detail::Names };
         Ok(RatesSymbolsParams { detail })
     }
 
@@ -102,7 +104,11 @@ impl Analysis for RatesSymbols {
             Detail::Names => None,
             Detail::Coverage => Some(symbols.iter().flat_map(|symbol| coverage(ledger, symbol)).collect()),
         };
-        Ok(RatesSymbolsReport { symbols, fiat: fiat(ledger).map(str::to_owned).collect(), coverage })
+        Ok(RatesSymbolsReport {
+            symbols,
+            fiat: fiat(ledger).map(|code| CurrencyText(code.to_owned())).collect(),
+            coverage,
+        })
     }
 }
 
@@ -124,8 +130,8 @@ impl List for RatesSymbols {
 fn coverage<'a>(ledger: &'a dyn Ledger, symbol: &'a str) -> impl Iterator<Item = RateCoverage> + 'a {
     ledger.prices().coverage(symbol).iter().map(move |source| RateCoverage {
         symbol: symbol.to_owned(),
-        first_ts: source.first.secs(),
-        last_ts: source.last.secs(),
+        first_ts: Time(source.first.secs()),
+        last_ts: Time(source.last.secs()),
         source: source.source.clone(),
         points: i64::try_from(source.points).unwrap_or(i64::MAX),
     })

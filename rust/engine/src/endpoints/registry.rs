@@ -1,7 +1,8 @@
 //! The token registry: all of it, or the tokens of one chain.
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
-use headwater_ledger::market::{RegistryEntry, UsdMode};
+use crate::fields::{AddressText, ChainName, Time, UsdMode};
+use headwater_ledger::market::{self, RegistryEntry};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Chain, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -50,19 +51,20 @@ pub struct RegistryReport {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct TokenEntry {
     /// Chain.
-    pub chain: String,
+    pub chain: ChainName,
     /// Lowercase symbol.
     pub symbol: String,
     /// Name for people.
     pub display_name: String,
     /// Contract; null for the native coin.
-    pub contract: Option<String>,
+    pub contract: Option<AddressText>,
     /// Decimals.
+    #[schema(maximum = 255)]
     pub decimals: u8,
     /// Whether a registry vouches for it.
     pub verified: bool,
     /// How it is valued: `rate` (by the price of `rate_symbol`) or `none`.
-    pub usd_mode: &'static str,
+    pub usd_mode: UsdMode,
     /// The symbol to ask prices for; empty where the token has none.
     pub rate_symbol: String,
     /// Its id at CoinGecko.
@@ -70,7 +72,7 @@ pub struct TokenEntry {
     /// Market capitalisation in US dollars.
     pub market_cap_usd: Option<f64>,
     /// When that was, epoch seconds.
-    pub mcap_updated_at: Option<i64>,
+    pub mcap_updated_at: Option<Time>,
     /// Where the rate comes from.
     pub rate_source: Option<String>,
 }
@@ -80,20 +82,20 @@ impl TokenEntry {
     #[must_use]
     pub fn new(entry: &RegistryEntry) -> Self {
         Self {
-            chain: entry.chain.name().to_owned(),
+            chain: entry.chain.into(),
             symbol: entry.symbol.clone(),
             display_name: entry.display_name.clone(),
-            contract: entry.asset.contract().map(ToString::to_string),
+            contract: entry.asset.contract().map(AddressText::from),
             decimals: entry.decimals,
             verified: entry.verified,
             usd_mode: match entry.usd_mode {
-                UsdMode::Rate => "rate",
-                UsdMode::None => "none",
+                market::UsdMode::Rate => UsdMode::Rate,
+                market::UsdMode::None => UsdMode::None,
             },
             rate_symbol: entry.rate_symbol.clone().unwrap_or_default(),
             cg_id: entry.cg_id.clone(),
             market_cap_usd: entry.market_cap_usd,
-            mcap_updated_at: entry.mcap_updated_at.map(Timestamp::secs),
+            mcap_updated_at: entry.mcap_updated_at.map(Timestamp::secs).map(Time),
             rate_source: None,
         }
     }

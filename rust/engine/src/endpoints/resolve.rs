@@ -1,6 +1,8 @@
 //! Which assets symbols and contracts mean.
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::fields::values;
+use crate::fields::{ChainName, ChainText, ContractList, SymbolList};
 use headwater_ledger::market::SymbolMatch;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Asset, Chain};
@@ -34,16 +36,25 @@ pub const ENDPOINT: Endpoint = Endpoint {
     calls: Calls::of::<Resolve>(),
 };
 
+values! {
+    /// What found an asset.
+    MatchedBy { Symbol = "symbol", Contract = "contract", All = "all" }
+    /// What was asked for.
+    UnresolvedKind { Symbol = "symbol", Contract = "contract" }
+    /// Why it has no answer.
+    UnresolvedReason { NotFound = "not_found", Ambiguous = "ambiguous" }
+}
+
 /// `POST /v1/resolve`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct ResolveRequest {
     /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
     #[schema(example = "ethereum")]
-    blockchain: String,
+    blockchain: ChainText,
     /// Symbols; omitted, empty or with `all`: every asset of the chain.
-    symbols: Option<Vec<String>>,
+    symbols: Option<SymbolList>,
     /// Contracts, null or `native` for the native coin; stands before `symbols`.
-    contracts: Option<Vec<Option<String>>>,
+    contracts: Option<ContractList>,
 }
 
 /// What is to be resolved.
@@ -64,7 +75,7 @@ enum Wanted {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct ResolveReport {
     /// Chain.
-    pub blockchain: String,
+    pub blockchain: ChainName,
     /// Found, in the order of the request.
     pub assets: Vec<ResolvedAsset>,
     /// Not found, or found several times, in the order of the request.
@@ -80,7 +91,7 @@ pub struct ResolvedAsset {
     /// What was asked; null for `all` and for a null contract.
     pub query: Option<String>,
     /// `symbol`, `contract` or `all`.
-    pub matched_by: &'static str,
+    pub matched_by: MatchedBy,
 }
 
 /// What could not be resolved.
@@ -89,9 +100,9 @@ pub struct Unresolved {
     /// What was asked.
     pub query: Option<String>,
     /// `symbol` or `contract`.
-    pub kind: &'static str,
+    pub kind: UnresolvedKind,
     /// `not_found` or `ambiguous`.
-    pub reason: &'static str,
+    pub reason: UnresolvedReason,
     /// What it could be, verified first; at most 5.
     pub candidates: Vec<TokenEntry>,
 }
@@ -113,7 +124,7 @@ impl Analysis for Resolve {
             None if symbols.is_empty() || symbols.iter().any(|symbol| symbol.eq_ignore_ascii_case("all")) => {
                 Wanted::All
             }
-            None => Wanted::Symbols(symbols),
+            None => Wanted::Symbols(symbols.into()),
         };
         Ok(ResolveParams { chain, wanted })
     }
@@ -124,12 +135,12 @@ impl Analysis for Resolve {
         _: &mut Warnings,
         _: &Cancel,
     ) -> Result<ResolveReport, Error> {
-        let mut report =
-            ResolveReport { blockchain: params.chain.name().to_owned(), assets: Vec::new(), unresolved: Vec::new() };
+        let mut report = ResolveReport { blockchain: params.chain.into(), assets: Vec::new(), unresolved: Vec::new() };
         match &params.wanted {
             Wanted::All => {
                 let all = entries(ledger, params.chain).into_iter();
-                report.assets = all.map(|token| ResolvedAsset { token, query: None, matched_by: "all" }).collect();
+                report.assets =
+                    all.map(|token| ResolvedAsset { token, query: None, matched_by: MatchedBy::All }).collect();
             }
             Wanted::Symbols(symbols) => {
                 for symbol in symbols {
@@ -149,16 +160,17 @@ impl Analysis for Resolve {
 impl ResolveReport {
     fn symbol(&mut self, ledger: &dyn Ledger, chain: Chain, symbol: &str) {
         let query = Some(symbol.to_owned());
-        let unresolved = |reason, candidates| Unresolved { query: query.clone(), kind: "symbol", reason, candidates };
+        let unresolved =
+            |reason, candidates| Unresolved { query: query.clone(), kind: UnresolvedKind::Symbol, reason, candidates };
         match ledger.registry().symbol(chain, symbol) {
             SymbolMatch::One(entry) => {
-                self.assets.push(ResolvedAsset { token: TokenEntry::new(entry), query, matched_by: "symbol" });
+                self.assets.push(ResolvedAsset { token: TokenEntry::new(entry), query, matched_by: MatchedBy::Symbol });
             }
             SymbolMatch::Ambiguous(entries) => {
                 let candidates = entries.into_iter().take(MAX_CANDIDATES).map(TokenEntry::new).collect();
-                self.unresolved.push(unresolved("ambiguous", candidates));
+                self.unresolved.push(unresolved(UnresolvedReason::Ambiguous, candidates));
             }
-            SymbolMatch::NotFound => self.unresolved.push(unresolved("not_found", Vec::new())),
+            SymbolMatch::NotFound => self.unresolved.push(unresolved(UnresolvedReason::NotFound, Vec::new())),
         }
     }
 
@@ -166,11 +178,20 @@ impl ResolveReport {
         let query = query.cloned();
         match ledger.registry().entry(chain, asset) {
             Some(entry) => {
-                self.assets.push(ResolvedAsset { token: TokenEntry::new(entry), query, matched_by: "contract" });
+                self.assets.push(ResolvedAsset {
+                    token: TokenEntry::new(entry),
+                    query,
+                    matched_by: MatchedBy::Contract,
+                });
             }
             None => {
                 let candidates = Vec::new();
-                self.unresolved.push(Unresolved { query, kind: "contract", reason: "not_found", candidates });
+                self.unresolved.push(Unresolved {
+                    query,
+                    kind: UnresolvedKind::Contract,
+                    reason: UnresolvedReason::NotFound,
+                    candidates,
+                });
             }
         }
     }

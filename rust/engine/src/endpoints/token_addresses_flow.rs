@@ -2,6 +2,7 @@
 
 use crate::endpoint::{Alternative, Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use crate::example::{ALICE, BOB, USDT};
+use crate::fields::{AddressList, AddressText, ChainName, ChainText, ContractText, Time, TimeBound};
 use serde_json::json;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -56,16 +57,16 @@ pub const ENDPOINT: Endpoint = Endpoint {
 pub struct AddressesFlowRequest {
     /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
     #[schema(example = "ethereum")]
-    blockchain: String,
+    blockchain: ChainText,
     /// The token; omitted or `native`: the coin of the chain.
-    contract: Option<String>,
+    contract: Option<ContractText>,
     /// 1 to 100 addresses; one that is named twice counts once.
     #[schema(example = json!(["0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"]))]
-    addresses: Vec<String>,
+    addresses: AddressList,
     /// First time, epoch seconds, included.
-    start_time: Option<i64>,
+    start_time: Option<TimeBound>,
     /// Last time, epoch seconds, included.
-    end_time: Option<i64>,
+    end_time: Option<TimeBound>,
 }
 
 /// Checked parameters of a flow.
@@ -81,17 +82,18 @@ pub struct AddressesFlowParams {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct AddressesFlowReport {
     /// Chain.
-    pub blockchain: String,
+    pub blockchain: ChainName,
     /// The token; null for the coin of the chain.
-    pub contract: Option<String>,
+    pub contract: Option<AddressText>,
     /// Lowercase symbol; null when neither registry nor source names it.
     pub symbol: Option<String>,
     /// Decimals; null when unknown, and then so are all amounts.
+    #[schema(maximum = 255)]
     pub decimals: Option<u8>,
     /// First time asked for, epoch seconds.
-    pub start_time: Option<i64>,
+    pub start_time: Option<Time>,
     /// Last time asked for, epoch seconds.
-    pub end_time: Option<i64>,
+    pub end_time: Option<Time>,
     /// The addresses, in the order of the request.
     pub addresses: Vec<AddressFlow>,
     /// All of them together.
@@ -106,7 +108,7 @@ pub struct AddressesFlowReport {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct AddressFlow {
     /// The address, canonical.
-    pub address: String,
+    pub address: AddressText,
     /// Received, in whole units.
     pub received: Option<f64>,
     /// Sent, in whole units; fees are not in it.
@@ -115,6 +117,7 @@ pub struct AddressFlow {
     pub net_flow: Option<f64>,
     /// The same in US dollars: of USDT, USDC and DAI only, as many as units.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub net_flow_usd: Option<f64>,
     /// Distinct transactions that came in.
     pub received_count: u64,
@@ -123,9 +126,9 @@ pub struct AddressFlow {
     /// Distinct transactions.
     pub tx_count: u64,
     /// Time of the first movement, epoch seconds.
-    pub first_activity_ts: Option<i64>,
+    pub first_activity_ts: Option<Time>,
     /// Time of the last movement, epoch seconds.
-    pub last_activity_ts: Option<i64>,
+    pub last_activity_ts: Option<Time>,
 }
 
 /// The sums of all rows. What moved between addresses of the set is in both gross sums and in `internal_total` once.
@@ -139,6 +142,7 @@ pub struct AddressesFlowAggregate {
     pub net_flow_total: Option<f64>,
     /// The same in US dollars: of USDT, USDC and DAI only.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub net_flow_total_usd: Option<f64>,
     /// Sum of `tx_count`.
     pub tx_count_total: u64,
@@ -198,12 +202,12 @@ impl Analysis for AddressesFlow {
             .collect::<Result<_, _>>()?;
         let window = params.scope.window;
         Ok(AddressesFlowReport {
-            blockchain: chain.name().to_owned(),
+            blockchain: chain.into(),
             contract: asset.contract.clone(),
             symbol: asset.symbol.clone(),
             decimals: asset.decimals,
-            start_time: window.start().map(Timestamp::secs),
-            end_time: window.end().map(Timestamp::secs),
+            start_time: window.start().map(Timestamp::secs).map(Time),
+            end_time: window.end().map(Timestamp::secs).map(Time),
             addresses: params
                 .addresses
                 .iter()
@@ -276,7 +280,7 @@ fn row(address: &Address, flow: &AssetTally, asset: &AssetView) -> AddressFlow {
     let units = |amount: Option<Amount>| Some(amount?.to_f64(asset.decimals?));
     let net_flow = flow.balance().zip(asset.decimals).map(|(balance, decimals)| net(&balance, decimals));
     AddressFlow {
-        address: address.to_string(),
+        address: AddressText(address.to_string()),
         received: units(flow.received()),
         sent: units(flow.sent()),
         net_flow,
@@ -284,8 +288,8 @@ fn row(address: &Address, flow: &AssetTally, asset: &AssetView) -> AddressFlow {
         received_count: tally.received.transactions,
         sent_count: tally.sent.transactions,
         tx_count: tally.transactions,
-        first_activity_ts: tally.first.map(Timestamp::secs),
-        last_activity_ts: tally.last.map(Timestamp::secs),
+        first_activity_ts: tally.first.map(Timestamp::secs).map(Time),
+        last_activity_ts: tally.last.map(Timestamp::secs).map(Time),
     }
 }
 

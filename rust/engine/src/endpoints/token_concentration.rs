@@ -2,6 +2,7 @@
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use crate::example::USDT;
+use crate::fields::{AddressText, ChainName, ChainText, ContractText, RawAmountText};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::concentration::{Params, Report, Spread, of_holders};
 use headwater_types::{Amount, Asset, Chain};
@@ -37,10 +38,10 @@ pub const ENDPOINT: Endpoint = Endpoint {
 pub struct TokenConcentrationRequest {
     /// Chain: `ethereum`, `tron`, `bsc` or `bitcoin`.
     #[schema(example = "ethereum")]
-    blockchain: String,
+    blockchain: ChainText,
     /// The token, or `native` for the coin of the chain; left out for bitcoin.
     #[schema(example = "0xdac17f958d2ee523a2206206994597c13d831ec7")]
-    contract: Option<String>,
+    contract: Option<ContractText>,
 }
 
 /// Of which token.
@@ -54,19 +55,20 @@ pub struct TokenConcentrationParams {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct TokenConcentrationReport {
     /// Chain.
-    pub blockchain: String,
+    pub blockchain: ChainName,
     /// The token; null for the coin of the chain.
-    pub contract: Option<String>,
+    pub contract: Option<AddressText>,
     /// Lowercase symbol; null when neither registry nor source names it.
     pub symbol: Option<String>,
     /// Decimals; null when unknown.
+    #[schema(maximum = 255)]
     pub decimals: Option<u8>,
     /// Addresses with a balance, those left out not counted.
     pub holder_count: u64,
     /// What exists, in whole units: all positive balances, what was sent to the zero address left out.
     pub total_supply: Option<f64>,
     /// The same in the smallest unit.
-    pub total_supply_raw: String,
+    pub total_supply_raw: RawAmountText,
     /// The measures.
     pub concentration: ConcentrationMetrics,
     /// Balances that are not measured and not part of the circulating supply.
@@ -88,8 +90,10 @@ pub struct ConcentrationMetrics {
     /// The 1000 largest.
     pub top1000_pct: f64,
     /// Herfindahl-Hirschman index: sum of squared shares, 0 to 1.
+    #[schema(minimum = 0, maximum = 1)]
     pub hhi: f64,
     /// Gini coefficient, 0 to 1, without the correction n / (n - 1).
+    #[schema(minimum = 0, maximum = 1)]
     pub gini: f64,
     /// Nakamoto coefficient: fewest holders who together have more than half.
     pub nakamoto: u64,
@@ -101,15 +105,19 @@ pub struct ConcentrationMetrics {
     pub entropy_bits: f64,
     /// Addresses with at least 1 US dollar; USDT, USDC and DAI only.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub effective_holders_1usd: Option<u64>,
     /// Addresses with at least 100 US dollars; USDT, USDC and DAI only.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub effective_holders_100usd: Option<u64>,
     /// Addresses with at least 0.001 bitcoin; bitcoin only.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub effective_holders_0_001_btc: Option<u64>,
     /// Addresses with at least 0.1 bitcoin; bitcoin only.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub effective_holders_0_1_btc: Option<u64>,
 }
 
@@ -137,13 +145,13 @@ impl Analysis for TokenConcentration {
         let holdings = Holdings::new(ledger, params.chain, params.asset, warnings, cancel)?;
         let supply = holdings.supply.ok_or_else(|| unmeasurable(&holdings))?;
         Ok(TokenConcentrationReport {
-            blockchain: params.chain.name().to_owned(),
+            blockchain: params.chain.into(),
             contract: holdings.asset.contract.clone(),
             symbol: holdings.asset.symbol.clone(),
             decimals: holdings.asset.decimals,
             holder_count: holdings.count,
             total_supply: holdings.units(Some(supply)),
-            total_supply_raw: supply.to_string(),
+            total_supply_raw: RawAmountText(supply.to_string()),
             concentration: measure(params.chain, &holdings)?,
             excluded: holdings.excluded(),
             as_of_block: ledger.coverage().get(&params.chain).and_then(|coverage| coverage.last_block),

@@ -2,6 +2,8 @@
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use crate::example::USDT;
+use crate::fields::form;
+use crate::fields::{AddressText, ChainName, ChainText, ContractText, PageOffset, RawAmountText};
 use serde_json::json;
 use std::mem::size_of;
 use std::ops::ControlFlow;
@@ -41,19 +43,26 @@ pub const ENDPOINT: Endpoint = Endpoint {
     calls: Calls::list::<TokenHolders>(),
 };
 
+form! {
+    /// Holders per page.
+    HolderLimit(i64 => i64, Copy): json!({
+        "type": "integer", "format": "int32", "minimum": 0, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT
+    });
+}
+
 /// `GET /v1/token/holders`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct TokenHoldersRequest {
     /// Chain: `ethereum`, `tron`, `bsc` or `bitcoin`.
     #[schema(example = "ethereum")]
-    blockchain: String,
+    blockchain: ChainText,
     /// The token, or `native` for the coin of the chain; left out for bitcoin.
     #[schema(example = "0xdac17f958d2ee523a2206206994597c13d831ec7")]
-    contract: Option<String>,
+    contract: Option<ContractText>,
     /// Holders per page: default 10, at most 100.
-    limit: Option<i64>,
+    limit: Option<HolderLimit>,
     /// Holders left out before the page.
-    offset: Option<i64>,
+    offset: Option<PageOffset>,
 }
 
 /// Which holders.
@@ -68,19 +77,20 @@ pub struct TokenHoldersParams {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct TokenHoldersReport {
     /// Chain.
-    pub blockchain: String,
+    pub blockchain: ChainName,
     /// The token; null for the coin of the chain.
-    pub contract: Option<String>,
+    pub contract: Option<AddressText>,
     /// Lowercase symbol; null when neither registry nor source names it.
     pub symbol: Option<String>,
     /// Decimals; null when unknown.
+    #[schema(maximum = 255)]
     pub decimals: Option<u8>,
     /// Addresses with a balance, those left out not counted.
     pub holder_count: u64,
     /// What exists, in whole units: all positive balances, what was sent to the zero address left out.
     pub total_supply: Option<f64>,
     /// The same in the smallest unit; null where balances together pass 256 bits.
-    pub total_supply_raw: Option<String>,
+    pub total_supply_raw: Option<RawAmountText>,
     /// Holders, largest first, equal ones by address.
     pub holders: Vec<HolderEntry>,
     /// Balances that are neither ranked nor part of the circulating supply.
@@ -97,16 +107,18 @@ pub struct HolderEntry {
     /// Position, from 1.
     pub rank: u64,
     /// Who holds.
-    pub address: String,
+    pub address: AddressText,
     /// How much, in whole units; null when decimals are unknown.
     pub balance: Option<f64>,
     /// How much, in the smallest unit; null where sums of it pass 256 bits.
-    pub balance_raw: Option<String>,
+    pub balance_raw: Option<RawAmountText>,
     /// The same in US dollars: of USDT, USDC and DAI only, as many as units.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub balance_usd: Option<f64>,
     /// Percent of the circulating supply.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub pct_of_supply: Option<f64>,
 }
 
@@ -125,7 +137,7 @@ impl Analysis for TokenHolders {
             Given::Parts => MAX_LIMIT,
             Given::Whole => MAX_TABLE,
         };
-        let page = Offsets::new(request.limit, request.offset, DEFAULT_LIMIT, most)?;
+        let page = Offsets::new(request.limit.map(i64::from), request.offset.map(i64::from), DEFAULT_LIMIT, most)?;
         Ok(TokenHoldersParams { chain, asset, page })
     }
 
@@ -140,13 +152,13 @@ impl Analysis for TokenHolders {
         let page = params.page;
         let meta = QueryMeta { limit: Some(page.limit), offset: Some(page.offset), ..QueryMeta::new(CostClass::Heavy) };
         Ok(TokenHoldersReport {
-            blockchain: params.chain.name().to_owned(),
+            blockchain: params.chain.into(),
             contract: holdings.asset.contract.clone(),
             symbol: holdings.asset.symbol.clone(),
             decimals: holdings.asset.decimals,
             holder_count: holdings.count,
             total_supply: holdings.units(holdings.supply),
-            total_supply_raw: holdings.supply.map(|supply| supply.to_string()),
+            total_supply_raw: holdings.supply.map(|supply| supply.to_string()).map(RawAmountText),
             holders: entries(&holdings, page, cancel)?,
             excluded: holdings.excluded(),
             as_of_block: ledger.coverage().get(&params.chain).and_then(|coverage| coverage.last_block),
@@ -181,9 +193,9 @@ fn entries(holdings: &Holdings<'_>, page: Offsets, cancel: &Cancel) -> Result<Ve
         let units = holdings.units(balance);
         entries.push(HolderEntry {
             rank,
-            address: address.to_string(),
+            address: AddressText(address.to_string()),
             balance: units,
-            balance_raw: balance.map(|balance| balance.to_string()),
+            balance_raw: balance.map(|balance| balance.to_string()).map(RawAmountText),
             balance_usd: units.filter(|_| is_stablecoin(&holdings.asset)),
             pct_of_supply: balance.zip(holdings.circulating).and_then(|(part, whole)| percent(part, whole)),
         });

@@ -2,11 +2,16 @@
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use crate::example::TRANSACTION;
+use crate::fields::{
+    AddressText, BareHexText, BlockHashText, ChainName, ChainText, DecimalText, HashText, HexText, MethodId,
+    RawAmountText, Time, TopicText, TransactionStatus, TransferType,
+};
+use crate::fields::{form, values};
 use serde_json::json;
 use std::collections::BTreeMap;
 
 use headwater_ledger::facts::{InputFacts, MovementFact, OutPoint, OutputFacts};
-use headwater_ledger::read::{MovementKind, Ordinal, Transaction, TransactionHead, TransactionRef};
+use headwater_ledger::read::{MovementKind, Ordinal, ScriptType, Transaction, TransactionHead, TransactionRef};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 use serde::{Deserialize, Serialize};
@@ -41,15 +46,46 @@ pub const ENDPOINT: Endpoint = Endpoint {
     calls: Calls::of::<TransactionDetail>(),
 };
 
+form! {
+    /// Parts of a transaction that are left out unless named.
+    TransactionParts(Vec<String> => [String], Default): json!({
+        "type": "array", "items": {"type": "string", "enum": ["logs", "input", "labels"]}
+    });
+}
+
+values! {
+    /// The kind of an output script.
+    ScriptName {
+        P2pk = "p2pk", P2pkh = "p2pkh", P2sh = "p2sh", P2wpkh = "p2wpkh", P2wsh = "p2wsh", P2tr = "p2tr",
+        Multisig = "multisig", OpReturn = "op_return", Nonstandard = "nonstandard",
+    }
+}
+
+impl From<ScriptType> for ScriptName {
+    fn from(script: ScriptType) -> Self {
+        match script {
+            ScriptType::P2pk => Self::P2pk,
+            ScriptType::P2pkh => Self::P2pkh,
+            ScriptType::P2sh => Self::P2sh,
+            ScriptType::P2wpkh => Self::P2wpkh,
+            ScriptType::P2wsh => Self::P2wsh,
+            ScriptType::P2tr => Self::P2tr,
+            ScriptType::Multisig => Self::Multisig,
+            ScriptType::OpReturn => Self::OpReturn,
+            ScriptType::Nonstandard => Self::Nonstandard,
+        }
+    }
+}
+
 /// `GET /v1/transaction/{hash}`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct TransactionRequest {
     /// Hash: `0x` and 64 hex digits on EVM chains, 64 hex digits on Bitcoin and TRON. The other form is found too.
-    hash: String,
+    hash: HashText,
     /// Chain; omitted: the chains that write hashes in this form, and where none has it the others.
-    blockchain: Option<String>,
+    blockchain: Option<ChainText>,
     /// Comma list of `logs`, `input`, `labels`.
-    include: Option<Vec<String>>,
+    include: Option<TransactionParts>,
 }
 
 /// Checked parameters of a transaction look-up.
@@ -67,15 +103,15 @@ pub struct TransactionParams {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct TransactionReport {
     /// Chain.
-    pub blockchain: String,
+    pub blockchain: ChainName,
     /// Hash.
-    pub tx_hash: String,
+    pub tx_hash: HashText,
     /// Hash of the block; null where no source told it.
-    pub block_hash: Option<String>,
+    pub block_hash: Option<BlockHashText>,
     /// Block number.
     pub block_number: u64,
     /// Time of the block, epoch seconds.
-    pub timestamp: i64,
+    pub timestamp: Time,
     /// Position in the block.
     pub tx_index: Option<u32>,
     /// Blocks from this one to the last one held, both counted.
@@ -83,25 +119,25 @@ pub struct TransactionReport {
     /// Whether it lies deeper than the chain's finality depth.
     pub finalized: bool,
     /// `success`, `failed` or `unknown`.
-    pub status: &'static str,
+    pub status: TransactionStatus,
     /// Why it failed.
     pub failure_reason: Option<String>,
     /// Sender; null on Bitcoin.
-    pub from_address: Option<String>,
+    pub from_address: Option<AddressText>,
     /// Receiver; null on Bitcoin, and where a contract was created.
-    pub to_address: Option<String>,
+    pub to_address: Option<AddressText>,
     /// Native value of the top call; on Bitcoin the sum of outputs.
-    pub amount: Option<String>,
+    pub amount: Option<DecimalText>,
     /// The same in the smallest unit.
-    pub amount_raw: Option<String>,
+    pub amount_raw: Option<RawAmountText>,
     /// The same in US dollars at that time.
     pub amount_usd: Option<f64>,
     /// Symbol of the native coin.
     pub symbol: String,
     /// Fee; null when it is not known.
-    pub fee: Option<String>,
+    pub fee: Option<DecimalText>,
     /// The same in the smallest unit.
-    pub fee_raw: Option<String>,
+    pub fee_raw: Option<RawAmountText>,
     /// The same in US dollars at that time.
     pub fee_usd: Option<f64>,
     /// Symbol of the coin that fees are paid in.
@@ -109,11 +145,11 @@ pub struct TransactionReport {
     /// Counter of the sender.
     pub nonce: Option<u64>,
     /// First four bytes of the call data.
-    pub method_id: Option<String>,
+    pub method_id: Option<MethodId>,
     /// Name of the method as the source gives it.
     pub method: Option<String>,
     /// Contract that was created.
-    pub contract_created: Option<String>,
+    pub contract_created: Option<AddressText>,
     /// Gas; null when nothing is known of it.
     pub gas: Option<Gas>,
     /// All movements: the native value, internal ones, tokens; on Bitcoin the net change of every address.
@@ -132,7 +168,7 @@ pub struct TransactionReport {
     /// Event logs, with `include=logs`.
     pub logs: Option<Vec<Log>>,
     /// Call data as hex, with `include=input`; null when no source gave it.
-    pub input: Option<String>,
+    pub input: Option<HexText>,
 }
 
 /// Gas, or on TRON energy and bandwidth. Every field is there, unknown ones as null: that tells the two apart.
@@ -149,7 +185,7 @@ pub enum Gas {
         limit: Option<u64>,
         /// Price paid per gas, in wei.
         #[schema(required = true)]
-        price_raw: Option<String>,
+        price_raw: Option<RawAmountText>,
     },
     /// TRON.
     Tron {
@@ -168,23 +204,23 @@ pub struct Utxo {
     /// Position.
     pub index: u64,
     /// Owner; null for scripts without one.
-    pub address: Option<String>,
+    pub address: Option<AddressText>,
     /// Whole coins; null where the previous output is not held.
-    pub amount: Option<String>,
+    pub amount: Option<DecimalText>,
     /// Satoshis.
-    pub amount_raw: Option<String>,
+    pub amount_raw: Option<RawAmountText>,
     /// `p2pk`, `p2pkh`, `p2sh`, `p2wpkh`, `p2wsh`, `p2tr`, `multisig`, `op_return` or `nonstandard`.
-    pub script_type: Option<&'static str>,
+    pub script_type: Option<ScriptName>,
     /// Transaction of the output that an input spends.
-    pub prev_tx_hash: Option<String>,
+    pub prev_tx_hash: Option<HashText>,
     /// Position of the output that an input spends.
     pub prev_index: Option<u64>,
     /// Transaction that spends an output.
-    pub spent_by_tx: Option<String>,
+    pub spent_by_tx: Option<HashText>,
     /// Position of the input that spends an output.
     pub spent_by_index: Option<u64>,
     /// Pushed bytes of an `OP_RETURN`, as hex.
-    pub op_return: Option<String>,
+    pub op_return: Option<BareHexText>,
 }
 
 /// One event log.
@@ -193,11 +229,11 @@ pub struct Log {
     /// Index in the block.
     pub log_index: u64,
     /// Who emitted it.
-    pub address: String,
+    pub address: AddressText,
     /// Topics as hex.
-    pub topics: Vec<String>,
+    pub topics: Vec<TopicText>,
     /// Data as hex.
-    pub data: String,
+    pub data: HexText,
 }
 
 /// One transaction with all that is known of it.
@@ -318,30 +354,30 @@ impl<'a> Detail<'a> {
         let fee = self.transaction.fee;
         let method_id = facts.method_id.or_else(|| facts.input.as_ref()?.first_chunk::<4>().copied());
         Ok(TransactionReport {
-            blockchain: chain.name().to_owned(),
-            tx_hash: hash.display(chain.family()),
-            block_hash: self.transaction.block_hash.map(|hash| hash.display(chain.family())),
+            blockchain: chain.into(),
+            tx_hash: HashText(hash.display(chain.family())),
+            block_hash: self.transaction.block_hash.map(|hash| hash.display(chain.family())).map(BlockHashText),
             block_number: block,
-            timestamp: time.secs(),
+            timestamp: Time(time.secs()),
             tx_index: index,
             confirmations: depth + 1,
             finalized: depth >= u64::from(chain.finality_depth()),
             status: status_name(if utxo.is_some() { MovementKind::Utxo } else { MovementKind::Native }, facts.status),
             failure_reason: facts.failure_reason.clone(),
-            from_address: facts.body.and_then(|body| body.from).map(|address| address.to_string()),
-            to_address: facts.body.and_then(|body| body.to).map(|address| address.to_string()),
-            amount: value.map(text),
-            amount_raw: value.map(|value| value.to_string()),
+            from_address: facts.body.and_then(|body| body.from).map(|address| address.to_string()).map(AddressText),
+            to_address: facts.body.and_then(|body| body.to).map(|address| address.to_string()).map(AddressText),
+            amount: value.map(text).map(DecimalText),
+            amount_raw: value.map(|value| value.to_string()).map(RawAmountText),
             amount_usd: value.and_then(usd),
             symbol: chain.native_symbol().to_owned(),
-            fee: fee.map(text),
-            fee_raw: fee.map(|fee| fee.to_string()),
+            fee: fee.map(text).map(DecimalText),
+            fee_raw: fee.map(|fee| fee.to_string()).map(RawAmountText),
             fee_usd: fee.and_then(usd),
             fee_symbol: chain.native_symbol().to_owned(),
             nonce: facts.nonce,
-            method_id: method_id.map(|bytes| hex(&bytes)),
+            method_id: method_id.map(|bytes| hex(&bytes)).map(MethodId),
             method: facts.method.clone(),
-            contract_created: facts.created.map(|address| address.to_string()),
+            contract_created: facts.created.map(|address| address.to_string()).map(AddressText),
             gas: self.gas(),
             transfers,
             inputs: utxo.map(|utxo| numbered(&utxo.inputs, Self::input)),
@@ -353,7 +389,7 @@ impl<'a> Detail<'a> {
             labels: params.labels.then(BTreeMap::new),
             cross_chain: None,
             logs: params.logs.then(|| self.logs()),
-            input: facts.input.as_deref().filter(|_| params.input).map(hex),
+            input: facts.input.as_deref().filter(|_| params.input).map(hex).map(HexText),
         })
     }
 
@@ -364,7 +400,11 @@ impl<'a> Detail<'a> {
             Family::Evm => {
                 let price = facts.effective_gas_price.or(facts.gas_price);
                 let known = used.is_some() || limit.is_some() || price.is_some();
-                known.then(|| Gas::Evm { used, limit, price_raw: price.map(|price| price.to_string()) })
+                known.then(|| Gas::Evm {
+                    used,
+                    limit,
+                    price_raw: price.map(|price| price.to_string()).map(RawAmountText),
+                })
             }
             Family::Tron => used.map(|used| Gas::Tron { energy_used: Some(used), bandwidth_used: None }),
             Family::Utxo => None,
@@ -374,9 +414,9 @@ impl<'a> Detail<'a> {
     fn logs(&self) -> Vec<Log> {
         let log = |log: &headwater_ledger::facts::LogFacts| Log {
             log_index: log.index,
-            address: log.address.to_string(),
-            topics: log.topics.iter().map(|topic| hex(topic)).collect(),
-            data: hex(&log.data),
+            address: AddressText(log.address.to_string()),
+            topics: log.topics.iter().map(|topic| TopicText(hex(topic))).collect(),
+            data: HexText(hex(&log.data)),
         };
         self.transaction.logs().iter().map(log).collect()
     }
@@ -445,7 +485,7 @@ impl<'a> Detail<'a> {
             let amount = Amount::from_u128(change.net_in().max(change.net_out()));
             let mut row = self.row(MovementKind::Utxo, Ordinal::Indexed(index), sides, self.native, amount, false);
             if coinbase {
-                row.transfer_type = "coinbase";
+                row.transfer_type = TransferType::Coinbase;
             }
             row
         })
@@ -454,7 +494,7 @@ impl<'a> Detail<'a> {
     fn input(index: u64, input: &InputFacts) -> Utxo {
         let known = (!input.previous.is_unknown()).then_some(input.previous);
         Utxo {
-            prev_tx_hash: known.map(|previous| previous.hash.display(Family::Utxo)),
+            prev_tx_hash: known.map(|previous| previous.hash.display(Family::Utxo)).map(HashText),
             prev_index: known.map(|previous| u64::from(previous.index)),
             ..input.spent.as_ref().map_or(Utxo { index, ..Utxo::default() }, |spent| Utxo::owned(index, spent))
         }
@@ -466,9 +506,9 @@ impl<'a> Detail<'a> {
         for (index, output) in (0_u32..).zip(outputs) {
             let spender = self.ledger.spender(head.chain, &OutPoint { hash: head.hash, index })?;
             utxos.push(Utxo {
-                spent_by_tx: spender.map(|(hash, _)| hash.display(Family::Utxo)),
+                spent_by_tx: spender.map(|(hash, _)| hash.display(Family::Utxo)).map(HashText),
                 spent_by_index: spender.map(|(_, input)| u64::from(input)),
-                op_return: output.data.as_deref().map(|data| hex(data)[2..].to_owned()),
+                op_return: output.data.as_deref().map(|data| hex(data)[2..].to_owned()).map(BareHexText),
                 ..Utxo::owned(u64::from(index), output)
             });
         }
@@ -481,10 +521,10 @@ impl Utxo {
         let amount = Amount::from(output.amount);
         Self {
             index,
-            address: output.owner.map(|owner| owner.to_string()),
-            amount: Some(amount.to_decimal(Chain::BITCOIN.native_decimals())),
-            amount_raw: Some(amount.to_string()),
-            script_type: Some(output.script.name()),
+            address: output.owner.map(|owner| owner.to_string()).map(AddressText),
+            amount: Some(DecimalText(amount.to_decimal(Chain::BITCOIN.native_decimals()))),
+            amount_raw: Some(RawAmountText(amount.to_string())),
+            script_type: Some(output.script.into()),
             ..Self::default()
         }
     }

@@ -2,6 +2,10 @@
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use crate::example::ALICE;
+use crate::fields::{
+    AddressText, ChainName, ChainText, ContractList, CursorText, OptIn, OutputAsset, PageLimit, PageNumber, SymbolList,
+    TimeBound,
+};
 use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -41,40 +45,41 @@ pub const ENDPOINT: Endpoint = Endpoint {
 pub struct TransactionsRequest {
     /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
     #[schema(example = "ethereum")]
-    blockchain: String,
+    blockchain: ChainText,
     /// The address asked about.
     #[schema(example = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")]
-    address: String,
+    address: AddressText,
     /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
-    symbols: Option<Vec<String>>,
+    symbols: Option<SymbolList>,
     /// Only these contracts, null or `native` for the native coin; stands before `symbols`.
-    contracts: Option<Vec<Option<String>>>,
+    contracts: Option<ContractList>,
     /// `all` (default), `in` or `out`.
     direction: Option<DirectionFilter>,
     /// First time, epoch seconds, included.
-    start_time: Option<i64>,
+    start_time: Option<TimeBound>,
     /// Last time, epoch seconds, included.
-    end_time: Option<i64>,
+    end_time: Option<TimeBound>,
     /// Adds `amount_out` in this unit: `usd` or a registry symbol.
-    output_asset: Option<String>,
+    output_asset: Option<OutputAsset>,
     /// Rows per page: default 20, at most 1000, of a table 100,000.
-    limit: Option<i64>,
+    limit: Option<PageLimit>,
     /// Page from 1; 0 is page 1 too.
-    page: Option<i64>,
+    page: Option<PageNumber>,
     /// `next_cursor` of an answer: goes on behind its last row, however deep.
-    cursor: Option<String>,
+    cursor: Option<CursorText>,
     /// Amount ranges by symbol.
+    #[schema(max_items = 50)]
     filter_criterias: Option<Vec<FilterCriteria>>,
     /// `timestamp` (default) or `amount_usd`.
     sort: Option<TransactionSort>,
     /// `desc` (default) or `asc`.
     order: Option<SortOrder>,
     /// Show tokens that no registry vouches for; default false.
-    include_unverified: Option<bool>,
+    include_unverified: Option<OptIn>,
     /// Show movements of nothing; default false.
-    include_zero_value: Option<bool>,
+    include_zero_value: Option<OptIn>,
     /// Show failed transactions; default false.
-    include_failed: Option<bool>,
+    include_failed: Option<OptIn>,
 }
 
 /// Checked parameters of a transaction list.
@@ -85,9 +90,9 @@ pub struct TransactionsParams(Listing);
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct TransactionsReport {
     /// Chain.
-    pub blockchain: String,
+    pub blockchain: ChainName,
     /// The address asked about, canonical.
-    pub address: String,
+    pub address: AddressText,
     /// Movements, newest first; those of one transaction stand together.
     pub datas: Vec<TransferRow>,
     /// Paging.
@@ -112,7 +117,8 @@ impl Analysis for Transactions {
         let chain = checks.chain("blockchain", &request.blockchain)?;
         let address = checks.address(chain, "address", &request.address)?;
         let output = Output::new(checks, chain, request.output_asset.as_deref())?;
-        let paging = Paging::new(request.limit, request.page, request.cursor.as_deref(), checks)?;
+        let paging =
+            Paging::new(request.limit.map(i64::from), request.page.map(i64::from), request.cursor.as_deref(), checks)?;
         let fields = ScopeFields {
             symbols: request.symbols,
             contracts: request.contracts,
@@ -144,8 +150,8 @@ impl Analysis for Transactions {
         labels_not_built(warnings, "counterparty_label");
         unverified::warn(page.hidden, warnings);
         Ok(TransactionsReport {
-            blockchain: listing.scope.chain.name().to_owned(),
-            address: listing.address.to_string(),
+            blockchain: listing.scope.chain.into(),
+            address: AddressText(listing.address.to_string()),
             datas: page.rows().collect::<Result<_, _>>()?,
             pagination: page.pagination,
             amount_unit: amount_unit(ledger, &listing.scope, &listing.output)?,

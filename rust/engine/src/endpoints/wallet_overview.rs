@@ -2,6 +2,10 @@
 
 use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
 use crate::example::ALICE;
+use crate::fields::{
+    AddressText, AddressType, ChainName, ChainText, ContractList, DecimalText, HashText, OptIn, OutputAsset,
+    RawAmountText, SymbolList, Time,
+};
 use serde_json::json;
 use std::collections::HashSet;
 use std::mem::size_of;
@@ -53,23 +57,23 @@ pub const ENDPOINT: Endpoint = Endpoint {
 pub struct WalletOverviewRequest {
     /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
     #[schema(example = "ethereum")]
-    blockchain: String,
+    blockchain: ChainText,
     /// The address asked about.
     #[schema(example = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")]
-    address: String,
+    address: AddressText,
     /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
-    symbols: Option<Vec<String>>,
+    symbols: Option<SymbolList>,
     /// Only these contracts, null or `native` for the native coin; stands before `symbols`.
-    contracts: Option<Vec<Option<String>>>,
+    contracts: Option<ContractList>,
     /// Unit of `received_amount` and `sent_amount`: null for own units, `usd`, or a registry symbol (converted at
     /// transfer time).
-    output_asset: Option<String>,
+    output_asset: Option<OutputAsset>,
     /// Count tokens that no registry vouches for; default false.
-    include_unverified: Option<bool>,
+    include_unverified: Option<OptIn>,
     /// Count movements of nothing; default false.
-    include_zero_value: Option<bool>,
+    include_zero_value: Option<OptIn>,
     /// Count failed transactions; default false.
-    include_failed: Option<bool>,
+    include_failed: Option<OptIn>,
 }
 
 /// Checked parameters of a wallet overview.
@@ -84,15 +88,15 @@ pub struct WalletOverviewParams {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct WalletOverviewReport {
     /// Chain.
-    pub blockchain: String,
+    pub blockchain: ChainName,
     /// The address, canonical.
-    pub address: String,
+    pub address: AddressText,
     /// `eoa`, `contract`, `utxo` or `unknown`.
-    pub address_type: &'static str,
+    pub address_type: AddressType,
     /// Time of the first movement, epoch seconds.
-    pub first_activity: Option<i64>,
+    pub first_activity: Option<Time>,
     /// Time of the last movement, epoch seconds.
-    pub last_activity: Option<i64>,
+    pub last_activity: Option<Time>,
     /// Distinct transactions.
     pub tx_count: u64,
     /// Movements.
@@ -135,13 +139,14 @@ pub struct AssetOverview {
     /// Lowercase symbol; null when neither registry nor source names it.
     pub symbol: Option<String>,
     /// Contract; null for the native coin.
-    pub contract: Option<String>,
+    pub contract: Option<AddressText>,
     /// Decimals; null when unknown.
+    #[schema(maximum = 255)]
     pub decimals: Option<u8>,
     /// Received less sent and fees, over all time; `0` where that is negative.
-    pub balance: Option<String>,
+    pub balance: Option<DecimalText>,
     /// The same in the smallest unit; null where sums of the asset pass 256 bits.
-    pub balance_raw: Option<String>,
+    pub balance_raw: Option<RawAmountText>,
     /// Price at the last block held.
     pub price_usd: Option<f64>,
     /// The balance at that price.
@@ -149,9 +154,9 @@ pub struct AssetOverview {
     /// Whether a registry vouches for it.
     pub verified: bool,
     /// Received, fees and transfers to itself left out.
-    pub received_amount: Option<String>,
+    pub received_amount: Option<DecimalText>,
     /// Sent, fees and transfers to itself left out.
-    pub sent_amount: Option<String>,
+    pub sent_amount: Option<DecimalText>,
     /// Received at transfer time; null when nothing of it had a price.
     pub received_amount_usd: Option<f64>,
     /// Sent at transfer time; null when nothing of it had a price.
@@ -161,24 +166,24 @@ pub struct AssetOverview {
     /// Distinct transactions that went out.
     pub sent_count: u64,
     /// Time of the first movement, epoch seconds.
-    pub first_activity: Option<i64>,
+    pub first_activity: Option<Time>,
     /// Time of the last movement, epoch seconds.
-    pub last_activity: Option<i64>,
+    pub last_activity: Option<Time>,
 }
 
 /// Who first paid in.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct FirstFunder {
     /// The sender; of several on Bitcoin the one with the largest share.
-    pub address: String,
+    pub address: AddressText,
     /// The transaction.
-    pub tx_hash: String,
+    pub tx_hash: HashText,
     /// Its time, epoch seconds.
-    pub timestamp: i64,
+    pub timestamp: Time,
     /// What was paid.
     pub symbol: Option<String>,
     /// How much, in whole units.
-    pub amount: Option<String>,
+    pub amount: Option<DecimalText>,
     /// US dollars at that time; null without a price.
     pub amount_usd: Option<f64>,
 }
@@ -189,7 +194,7 @@ pub struct AsOf {
     /// Its number.
     pub block_number: u64,
     /// Its time, epoch seconds.
-    pub timestamp: i64,
+    pub timestamp: Time,
 }
 
 /// One address at a glance.
@@ -248,11 +253,11 @@ impl Analysis for WalletOverview {
         let all = &activity.group.all;
         let count = |numbers: &HashSet<usize>| u64::try_from(numbers.len()).expect("a count fits");
         Ok(WalletOverviewReport {
-            blockchain: chain.name().to_owned(),
-            address: params.address.to_string(),
+            blockchain: chain.into(),
+            address: AddressText(params.address.to_string()),
             address_type: address_type(chain.family(), account.as_ref(), activity.signs),
-            first_activity: all.first.map(Timestamp::secs),
-            last_activity: all.last.map(Timestamp::secs),
+            first_activity: all.first.map(Time::from),
+            last_activity: all.last.map(Time::from),
             tx_count: all.transactions,
             transfer_count: activity.rows,
             received_count: all.received.transactions,
@@ -268,7 +273,7 @@ impl Analysis for WalletOverview {
             label: None,
             first_funder: params.first_funder(&walk.book, &valuer, &others, activity.first_funding, ledger)?,
             cluster: None,
-            as_of: head.map(|(block_number, time)| AsOf { block_number, timestamp: time.secs() }),
+            as_of: head.map(|(block_number, time)| AsOf { block_number, timestamp: Time(time.secs()) }),
             amount_unit: amount_unit(ledger, &params.scope, &params.output)?,
         })
     }
@@ -422,11 +427,11 @@ impl WalletOverviewParams {
         let posting = &flow.posting;
         let head = ledger.transaction_head(posting.transaction)?;
         Ok(Some(FirstFunder {
-            address: others.address(other).to_string(),
-            tx_hash: head.hash.display(self.scope.chain.family()),
-            timestamp: posting.time.secs(),
+            address: AddressText(others.address(other).to_string()),
+            tx_hash: HashText(head.hash.display(self.scope.chain.family())),
+            timestamp: Time(posting.time.secs()),
             symbol: asset.symbol.clone(),
-            amount: asset.decimals.map(|decimals| posting.amount.to_decimal(decimals)),
+            amount: asset.decimals.map(|decimals| posting.amount.to_decimal(decimals)).map(DecimalText),
             amount_usd: valuer.usd(asset, posting.amount, posting.time),
         }))
     }
@@ -493,29 +498,29 @@ impl WalletOverviewParams {
             symbol: view.symbol.clone(),
             contract: view.contract.clone(),
             decimals: view.decimals,
-            balance: known.map(|(held, decimals)| held.to_decimal(decimals)),
-            balance_raw: held.map(|held| held.to_string()),
+            balance: known.map(|(held, decimals)| held.to_decimal(decimals)).map(DecimalText),
+            balance_raw: held.map(|held| held.to_string()).map(RawAmountText),
             price_usd,
             balance_usd: known.zip(price_usd).map(|((held, decimals), price)| held.to_f64(decimals) * price),
             verified: view.verified,
-            received_amount: amounts.received,
-            sent_amount: amounts.sent,
+            received_amount: amounts.received.map(DecimalText),
+            sent_amount: amounts.sent.map(DecimalText),
             received_amount_usd: tally.received.known_usd().map(Usd::to_f64),
             sent_amount_usd: tally.sent.known_usd().map(Usd::to_f64),
             received_count: tally.received.transactions,
             sent_count: tally.sent.transactions,
-            first_activity: tally.first.map(Timestamp::secs),
-            last_activity: tally.last.map(Timestamp::secs),
+            first_activity: tally.first.map(Time::from),
+            last_activity: tally.last.map(Time::from),
         }
     }
 }
 
-fn address_type(family: Family, account: Option<&Account>, signs: bool) -> &'static str {
+fn address_type(family: Family, account: Option<&Account>, signs: bool) -> AddressType {
     match (family, account) {
-        (Family::Utxo, _) => "utxo",
-        (Family::Evm | Family::Tron, Some(account)) if account.is_contract => "contract",
-        (Family::Evm | Family::Tron, _) if signs => "eoa",
-        (Family::Evm | Family::Tron, _) => "unknown",
+        (Family::Utxo, _) => AddressType::Utxo,
+        (Family::Evm | Family::Tron, Some(account)) if account.is_contract => AddressType::Contract,
+        (Family::Evm | Family::Tron, _) if signs => AddressType::Eoa,
+        (Family::Evm | Family::Tron, _) => AddressType::Unknown,
     }
 }
 

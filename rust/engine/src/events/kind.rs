@@ -6,7 +6,8 @@ use crate::request::refused;
 use crate::{Error, Reason};
 
 /// What an event tells of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, utoipa::ToSchema)]
+#[schema(rename_all = "snake_case")]
 pub enum EventType {
     /// A movement of much value.
     LargeTransfer,

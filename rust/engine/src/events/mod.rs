@@ -23,5 +23,3 @@ pub use step::{FeedStep, KeptStep};
 pub use subscription::{EventFilters, Subscription};
 pub use threshold::BalanceThreshold;
 pub use watcher::Watcher;
-
-pub(crate) use subscription::{MOST_ADDRESSES, MOST_CONFIRMATIONS};

@@ -14,6 +14,7 @@ use super::changes::Changes;
 use super::event::{Cause, CausePlace};
 use crate::Error;
 use crate::asset_book::AssetBook;
+use crate::fields::{Action, AddressText, FlowDirection, TransferType};
 use crate::rows::{RowParts, TransferRow, UtxoSides};
 use crate::valuation::{Output, Valuer};
 use crate::walk::attribution;
@@ -78,16 +79,16 @@ impl Row {
             Sides::Utxo { .. } => None,
         };
         match direction {
-            Direction::In => (row.action, row.direction) = (Some("receive"), Some("From")),
-            Direction::Out => (row.action, row.direction) = (Some("send"), Some("To")),
-            Direction::Own => (row.action, row.direction) = (Some("self"), Some("Self")),
+            Direction::In => (row.action, row.direction) = (Some(Action::Receive), Some(FlowDirection::From)),
+            Direction::Out => (row.action, row.direction) = (Some(Action::Send), Some(FlowDirection::To)),
+            Direction::Own => (row.action, row.direction) = (Some(Action::Own), Some(FlowDirection::Own)),
         }
         row.counterparty = match &self.sides {
-            Sides::Account { .. } => other.map(|other| other.to_string()),
+            Sides::Account { .. } => other.map(AddressText::from),
             Sides::Utxo { .. } => match direction {
                 Direction::In => row.from_address.clone(),
                 Direction::Out => row.to_address.clone(),
-                Direction::Own => Some(address.to_string()),
+                Direction::Own => Some(address.into()),
             },
         };
         row
@@ -99,7 +100,7 @@ impl Row {
         if let Sides::Utxo { owner, direction, transaction } = &self.sides {
             let (transaction, attribution) = &**transaction;
             let sides = UtxoSides::of(owner, *direction, attribution);
-            let sole = sides.sole(owner, *direction, attribution).map(|address| address.to_string());
+            let sole = sides.sole(owner, *direction, attribution).map(AddressText::from);
             match direction {
                 Direction::In => row.from_address = sole,
                 Direction::Out => row.to_address = sole,
@@ -268,7 +269,7 @@ impl Maker<'_> {
             };
             let mut row = parts.row(&self.valuer, &Output::Own);
             if is_coinbase {
-                row.transfer_type = "coinbase";
+                row.transfer_type = TransferType::Coinbase;
             }
             let cause = Cause { hash: head.hash, kind: MovementKind::Utxo, place: CausePlace::Owner(owner) };
             let sides = Sides::Utxo { owner, direction, transaction: Arc::clone(&shared) };

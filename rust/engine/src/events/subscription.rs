@@ -1,5 +1,6 @@
 //! What a subscriber wants to hear of.
 
+use crate::fields::{AddressText, ChainText, ContractList, SymbolList, form};
 use headwater_ledger::Ledger;
 use headwater_ledger::read::Direction;
 use headwater_types::address::Reason as AddressReason;
@@ -26,27 +27,39 @@ pub(crate) const MOST_CONFIRMATIONS: u64 = 1_000;
 /// Large transfers begin here where nothing is said, in US dollars.
 const LARGE_USD: f64 = 100_000.0;
 
+form! {
+    /// Addresses of a subscription.
+    WatchedAddresses(Vec<String> => [String], Default): json!({
+        "type": "array", "maxItems": MOST_ADDRESSES, "items": AddressText::json()
+    });
+    /// Labels of a subscription.
+    LabelList(Vec<String> => [String], Default): json!({"type": "array", "maxItems": MAX_ITEMS, "items": {"type": "string"}});
+    /// Blocks to wait for.
+    Confirmations(u64 => u64, Copy): json!({
+        "type": "integer", "format": "int64", "minimum": 0, "maximum": MOST_CONFIRMATIONS, "default": 1
+    });
+}
+
 /// Which events a subscription tells of.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 pub struct EventFilters {
     /// Only of this chain.
-    blockchain: Option<String>,
+    blockchain: Option<ChainText>,
     /// Only of these addresses. Everything but `large_transfer` fires for nothing until some are set; a stream takes at
     /// most 1,000.
-    addresses: Option<Vec<String>>,
+    addresses: Option<WatchedAddresses>,
     /// Only of these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
-    symbols: Option<Vec<String>>,
+    symbols: Option<SymbolList>,
     /// Only of these contracts, null or `native` for the native coin; stands before `symbols`.
-    contracts: Option<Vec<Option<String>>>,
+    contracts: Option<ContractList>,
     /// As seen from the addresses.
     direction: Option<DirectionFilter>,
     /// Only movements of at least this value; of `large_transfer` 100,000 where nothing is said.
-    #[schema(schema_with = crate::scope::optional_bound)]
     min_amount_usd: Option<Bound>,
     /// Only of addresses with one of these labels: none, until labels are built.
-    labels: Option<Vec<String>>,
+    labels: Option<LabelList>,
     /// Blocks that count as one confirmation each, the first one its own; 0 and 1 tell at once.
-    min_confirmations: Option<u64>,
+    min_confirmations: Option<Confirmations>,
     /// Of `balance_threshold`, which needs it.
     threshold: Option<BalanceThreshold>,
 }
@@ -145,7 +158,7 @@ impl Subscription {
             let why = "expected US dollars, here are more than a double holds";
             return Err(refused(Reason::InvalidValue, "filters.min_amount_usd", text, &why));
         }
-        let min_confirmations = fields.min_confirmations.unwrap_or_default().max(1);
+        let min_confirmations = fields.min_confirmations.map_or(1, u64::from).max(1);
         if min_confirmations > MOST_CONFIRMATIONS {
             let why = format!("at most {MOST_CONFIRMATIONS} confirmations can be waited for");
             let field = "filters.min_confirmations";
@@ -173,8 +186,8 @@ impl Subscription {
                 | EventType::RiskAlert
                 | EventType::LabelChange => min_amount_usd,
             },
-            labels,
-            min_confirmations,
+            labels: labels.into(),
+            min_confirmations: min_confirmations.into(),
             threshold: threshold.transpose()?,
         })
     }
@@ -365,8 +378,8 @@ pub(super) fn symbol(
 fn assets(
     checks: &mut Checks<'_>,
     chain: Option<Chain>,
-    symbols: Option<Vec<String>>,
-    contracts: Option<Vec<Option<String>>>,
+    symbols: Option<SymbolList>,
+    contracts: Option<ContractList>,
     must: Symbols,
 ) -> Result<Assets, Error> {
     let texts = symbols.unwrap_or_default();

@@ -1,5 +1,6 @@
 //! Balances that pass an amount.
 
+use crate::fields::{ContractText, SymbolText};
 use headwater_ledger::Ledger;
 use headwater_ledger::feed::FeedItem;
 use headwater_types::{Address, Amount, Asset, Balance, Chain};
@@ -21,14 +22,18 @@ use crate::{Error, Reason};
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 pub struct BalanceThreshold {
     /// Every verified token of this symbol.
-    symbol: Option<String>,
+    symbol: Option<SymbolText>,
     /// This token, or `native` for the coin of the chain.
-    contract: Option<String>,
+    contract: Option<ContractText>,
     /// The amount, in whole units.
-    #[schema(schema_with = crate::scope::bound)]
     amount: Bound,
     /// Which way.
     crossing: Option<Crossing>,
+}
+
+impl BalanceThreshold {
+    /// Pairs of fields of which one has to be given.
+    pub const EITHER: &[[&str; 2]] = &[["symbol", "contract"]];
 }
 
 /// An amount of an asset, and which way a balance must pass it.

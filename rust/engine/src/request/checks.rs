@@ -6,6 +6,7 @@ use headwater_types::address::{Checksum, Reason as AddressReason, eip55};
 use headwater_types::text::{SHOWN, shortened};
 use headwater_types::{Address, Asset, Chain, Family, Network, TimeError, TimeWindow};
 
+use crate::fields::TimeBound;
 use crate::{Error, Reason};
 
 use super::Warnings;
@@ -121,7 +122,8 @@ impl Checks<'_> {
     ///
     /// # Errors
     /// `time_range` or `milliseconds`.
-    pub fn window(&self, start: Option<i64>, end: Option<i64>) -> Result<TimeWindow, Error> {
+    pub fn window(&self, start: Option<TimeBound>, end: Option<TimeBound>) -> Result<TimeWindow, Error> {
+        let [start, end] = [start, end].map(|bound| bound.map(i64::from));
         TimeWindow::new(start, end).map_err(|error| match error {
             TimeError::StartAfterEnd { start, .. } => {
                 refused(Reason::TimeRange, "start_time", &start.to_string(), &error)

@@ -9,7 +9,6 @@ mod warnings;
 
 pub use canonical::{canonical, parameters};
 pub use checks::Checks;
-pub(crate) use decode::is_time;
 pub use decode::{decode, decode_known};
 pub use paging::{Offsets, PageInfo};
 pub use switch::{

@@ -3,6 +3,7 @@
 //! A page is a number, and reaches only so far; a cursor is the content of the last row with the generation it was
 //! read from, and reaches everything. Both give the same rows.
 
+use crate::fields::NextCursor;
 use std::collections::BTreeSet;
 
 use base64::Engine as _;
@@ -154,7 +155,13 @@ impl Paging {
             let (page, offset) = (self.page.saturating_add(1), self.offset.saturating_add(self.limit));
             Cursor { generation, as_of_block, fingerprint: self.fingerprint, page, offset, key }.to_text()
         });
-        PageInfo { has_more: next_cursor.is_some(), limit: self.limit, page: self.page, total_pages, next_cursor }
+        PageInfo {
+            has_more: next_cursor.is_some(),
+            limit: self.limit,
+            page: self.page,
+            total_pages,
+            next_cursor: next_cursor.map(NextCursor),
+        }
     }
 }
 
@@ -212,13 +219,16 @@ pub struct PageInfo {
     /// Whether more rows follow.
     pub has_more: bool,
     /// Page size used.
+    #[schema(minimum = 1)]
     pub limit: u32,
     /// Page given, from 1.
+    #[schema(minimum = 1)]
     pub page: u32,
     /// Number of pages; -1 when counting would be expensive.
+    #[schema(minimum = -1)]
     pub total_pages: i64,
     /// Give this as `cursor` to go on behind the last row; null on the last page.
-    pub next_cursor: Option<String>,
+    pub next_cursor: Option<NextCursor>,
 }
 
 /// A place in a list that a client carries to the next call.

@@ -1,10 +1,10 @@
-//! String switches: a closed set of values, the first the default, with aliases, read in any case.
+//! String switches: a closed set of values, maybe with a default, with aliases, read in any case.
 
 /// Declares a switch: an enum that decodes from text (or a number such as `-1`) and knows its schema.
 macro_rules! switch {
     (
         $(#[$meta:meta])*
-        $name:ident { $( $(#[$variant_meta:meta])* $variant:ident = $value:literal $(| $alias:literal)* ),+ $(,)? }
+        $name:ident $(or $default:ident)? { $( $(#[$variant_meta:meta])* $variant:ident = $value:literal $(| $alias:literal)* ),+ $(,)? }
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -13,7 +13,7 @@ macro_rules! switch {
         }
 
         impl $name {
-            /// The values, the default first.
+            /// The values.
             pub const VALUES: &'static [&'static str] = &[$($value),+];
 
             /// The value that stands for this choice.
@@ -27,6 +27,12 @@ macro_rules! switch {
                     $( $value $(| $alias)* => Some(Self::$variant), )+
                     _ => None,
                 }
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
             }
         }
 
@@ -63,6 +69,7 @@ macro_rules! switch {
                 utoipa::openapi::ObjectBuilder::new()
                     .schema_type(utoipa::openapi::schema::Type::String)
                     .enum_values(Some(Self::VALUES.iter().copied()))
+                    $( .default(Some(Self::$default.name().into())) )?
                     .into()
             }
         }
@@ -73,7 +80,7 @@ macro_rules! switch {
 
 switch! {
     /// Which movements count, relative to the address asked about.
-    DirectionFilter {
+    DirectionFilter or All {
         /// Either way.
         All = "all" | "both" | "any",
         /// Towards the address.
@@ -85,7 +92,7 @@ switch! {
 
 switch! {
     /// Sort direction.
-    SortOrder {
+    SortOrder or Desc {
         /// Largest or newest first.
         Desc = "desc" | "-1",
         /// Smallest or oldest first.
@@ -95,7 +102,7 @@ switch! {
 
 switch! {
     /// What a list of transfers is sorted by; ties by block, position, hash, kind and ordinal.
-    TransferSort {
+    TransferSort or Timestamp {
         /// Place in the chain.
         Timestamp = "timestamp" | "time",
         /// Whole units, whatever the asset.
@@ -107,7 +114,7 @@ switch! {
 
 switch! {
     /// What a transaction list is sorted by; ties by block, position, hash, kind and ordinal.
-    TransactionSort {
+    TransactionSort or Timestamp {
         /// Place in the chain.
         Timestamp = "timestamp" | "time",
         /// US dollars at transfer time, unpriced last.
@@ -117,7 +124,7 @@ switch! {
 
 switch! {
     /// What a counterparty ranking is sorted by; ties by address ascending.
-    RankingSort {
+    RankingSort or TotalAmount {
         /// Both directions together; where several symbols are summed this is their US dollar value.
         TotalAmount = "total_amount" | "amount",
         /// Received.
@@ -147,7 +154,7 @@ switch! {
 
 switch! {
     /// What the rows of a counterparty list stand for.
-    GroupBy {
+    GroupBy or Address {
         /// Addresses.
         Address = "address",
         /// Clusters of addresses with one owner.
@@ -157,7 +164,7 @@ switch! {
 
 switch! {
     /// The steps of a balance history.
-    HistoryUnit {
+    HistoryUnit or Daily {
         /// Days.
         Daily = "daily",
     }
@@ -165,7 +172,7 @@ switch! {
 
 switch! {
     /// Which way a balance passes a threshold.
-    Crossing {
+    Crossing or Both {
         /// Either way.
         Both = "both" | "all" | "any",
         /// From below it to it or above.

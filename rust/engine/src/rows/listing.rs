@@ -69,7 +69,7 @@ impl Page<'_> {
     /// What a table says of the page besides its rows.
     pub fn head(&self) -> Result<TableHead, Error> {
         Ok(TableHead {
-            next_cursor: self.pagination.next_cursor.clone(),
+            next_cursor: self.pagination.next_cursor.clone().map(String::from),
             total: self.total,
             as_of_block: self.as_of_block,
             amount_unit: Some(amount_unit(self.ledger, &self.listing.scope, &self.listing.output)?),

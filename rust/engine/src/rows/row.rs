@@ -1,5 +1,9 @@
 //! The record of one movement, shared by lists and transaction detail.
 
+use crate::fields::{
+    Action, AddressText, ChainName, DecimalText, FlowDirection, HashText, OutputAmount, RawAmountText, Time,
+    TransactionStatus, TransferFlag, TransferId, TransferType,
+};
 use headwater_ledger::read::{Direction, MovementKind, Ordinal, Status, TransactionHead};
 use headwater_types::{Address, Amount, Family};
 use serde::Serialize;
@@ -12,65 +16,69 @@ use crate::valuation::{Output, Valuer, decimal};
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct TransferRow {
     /// `{blockchain}:{tx_hash}:{kind}:{n}`: stable and unique.
-    pub id: String,
+    pub id: TransferId,
     /// Chain.
-    pub blockchain: String,
+    pub blockchain: ChainName,
     /// Transaction.
-    pub tx_hash: String,
+    pub tx_hash: HashText,
     /// Block number.
     pub block_number: u64,
     /// Time of the block, epoch seconds.
-    pub timestamp: i64,
+    pub timestamp: Time,
     /// Position of the transaction in the block, where known.
     pub tx_index: Option<u32>,
     /// Log index or trace ordinal; on Bitcoin the place of the address in the transaction.
     pub log_index: Option<u64>,
     /// `native`, `internal`, `token`, `utxo`, `coinbase`, `mint` or `burn`.
-    pub transfer_type: &'static str,
+    pub transfer_type: TransferType,
     /// Sender; null when there are several or none.
-    pub from_address: Option<String>,
+    pub from_address: Option<AddressText>,
     /// Receiver; null when there are several or none.
-    pub to_address: Option<String>,
+    pub to_address: Option<AddressText>,
     /// The other side, relative to the address asked about.
-    pub counterparty: Option<String>,
+    pub counterparty: Option<AddressText>,
     /// `send`, `receive` or `self`.
-    pub action: Option<&'static str>,
+    pub action: Option<Action>,
     /// `To`, `From` or `Self`.
-    pub direction: Option<&'static str>,
+    pub direction: Option<FlowDirection>,
     /// Lowercase symbol; null when neither registry nor source names the asset.
     pub symbol: Option<String>,
     /// Contract; null for the native coin.
-    pub contract: Option<String>,
+    pub contract: Option<AddressText>,
     /// Decimals; null when unknown, then `amount` is null too.
+    #[schema(maximum = 255)]
     pub decimals: Option<u8>,
     /// Whole units as exact decimal text, never negative.
-    pub amount: Option<String>,
+    pub amount: Option<DecimalText>,
     /// Smallest units.
-    pub amount_raw: String,
+    pub amount_raw: RawAmountText,
     /// US dollars at the time of the transfer; null when there is no price.
     pub amount_usd: Option<f64>,
     /// `success`, `failed` or `unknown`.
-    pub status: &'static str,
+    pub status: TransactionStatus,
     /// Whether a registry vouches for the asset.
     pub verified: bool,
     /// Signs to look at: `zero_value`, `unverified_token`, `spoofed_symbol`, `dust`, `contract_creation`,
     /// `rebasing` (the token is known to change balances without transfers), `approximate` (a source rounded the amount
     /// to a double: it is in no balance), `status_unknown`.
-    pub flags: Vec<&'static str>,
+    pub flags: Vec<TransferFlag>,
     /// Who the counterparty is; null until labels are built.
     pub counterparty_label: Option<String>,
     /// The amount in the unit of `output_asset`; only with it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub amount_out: Option<Option<String>>,
+    #[schema(nullable = false)]
+    pub amount_out: Option<OutputAmount>,
     /// Bitcoin only: the other side, largest share first, at most 10.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub counterparties: Option<Vec<String>>,
+    #[schema(nullable = false)]
+    pub counterparties: Option<Vec<AddressText>>,
     /// Bitcoin only: number of inputs of the transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub inputs_count: Option<u64>,
     /// Bitcoin only: number of outputs of the transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub outputs_count: Option<u64>,
 }
 
@@ -102,35 +110,35 @@ impl RowParts<'_> {
         let hash = self.head.hash.display(chain.family());
         let usd = valuer.usd(self.asset, self.amount, self.head.time);
         let converted = valuer.converted(output, self.asset, self.amount, usd, self.head.time);
-        let amount = self.asset.decimals.map(|decimals| self.amount.to_decimal(decimals));
+        let amount = self.asset.decimals.map(|decimals| DecimalText::new(self.amount, decimals));
         let (action, direction) = match self.seen.map(|(direction, _)| direction) {
             None => (None, None),
-            Some(Direction::In) => (Some("receive"), Some("From")),
-            Some(Direction::Out) => (Some("send"), Some("To")),
-            Some(Direction::Own) => (Some("self"), Some("Self")),
+            Some(Direction::In) => (Some(Action::Receive), Some(FlowDirection::From)),
+            Some(Direction::Out) => (Some(Action::Send), Some(FlowDirection::To)),
+            Some(Direction::Own) => (Some(Action::Own), Some(FlowDirection::Own)),
         };
         TransferRow {
-            id: format!("{chain}:{hash}:{}:{}", self.kind.name(), self.ordinal.number()),
-            blockchain: chain.name().to_owned(),
-            tx_hash: hash,
+            id: TransferId(format!("{chain}:{hash}:{}:{}", self.kind.name(), self.ordinal.number())),
+            blockchain: chain.into(),
+            tx_hash: HashText(hash),
             block_number: self.head.block,
-            timestamp: self.head.time.secs(),
+            timestamp: self.head.time.into(),
             tx_index: self.head.index,
             log_index: match self.kind {
                 MovementKind::Native => None,
                 MovementKind::Internal | MovementKind::Token | MovementKind::Utxo => self.ordinal.shown(),
             },
             transfer_type: self.transfer_type(),
-            from_address: self.from.map(|address| address.to_string()),
-            to_address: self.to.map(|address| address.to_string()),
-            counterparty: self.seen.and_then(|(_, other)| other).map(|address| address.to_string()),
+            from_address: self.from.map(AddressText::from),
+            to_address: self.to.map(AddressText::from),
+            counterparty: self.seen.and_then(|(_, other)| other).map(AddressText::from),
             action,
             direction,
             symbol: self.asset.symbol.clone(),
             contract: self.asset.contract.clone(),
             decimals: self.asset.decimals,
             amount: amount.clone(),
-            amount_raw: self.amount.to_string(),
+            amount_raw: self.amount.into(),
             amount_usd: usd,
             status: status_name(self.kind, self.status),
             verified: self.asset.verified,
@@ -138,8 +146,8 @@ impl RowParts<'_> {
             counterparty_label: None,
             amount_out: match output {
                 Output::Own | Output::PerSymbol => None,
-                Output::Asset { .. } if output.is_unit_of(self.asset) => Some(amount),
-                Output::Usd | Output::Asset { .. } => Some(converted.map(decimal)),
+                Output::Asset { .. } if output.is_unit_of(self.asset) => Some(OutputAmount(amount)),
+                Output::Usd | Output::Asset { .. } => Some(OutputAmount(converted.map(decimal))),
             },
             counterparties: None,
             inputs_count: None,
@@ -147,18 +155,21 @@ impl RowParts<'_> {
         }
     }
 
-    fn transfer_type(&self) -> &'static str {
+    fn transfer_type(&self) -> TransferType {
         let nobody = |address: Option<Address>| address.is_none_or(|address| address.is_zero());
         match self.kind {
-            MovementKind::Token if nobody(self.from) => "mint",
-            MovementKind::Token if nobody(self.to) => "burn",
+            MovementKind::Token if nobody(self.from) => TransferType::Mint,
+            MovementKind::Token if nobody(self.to) => TransferType::Burn,
             // Allocations and rewards are the only native movements without a sender.
-            MovementKind::Native if self.from.is_none() => "mint",
-            kind => kind.name(),
+            MovementKind::Native if self.from.is_none() => TransferType::Mint,
+            MovementKind::Native => TransferType::Native,
+            MovementKind::Internal => TransferType::Internal,
+            MovementKind::Token => TransferType::Token,
+            MovementKind::Utxo => TransferType::Utxo,
         }
     }
 
-    fn flags(&self, usd: Option<f64>) -> Vec<&'static str> {
+    fn flags(&self, usd: Option<f64>) -> Vec<TransferFlag> {
         let dust = match self.kind {
             MovementKind::Utxo => self.amount <= Amount::from(DUST_SATOSHI),
             MovementKind::Native | MovementKind::Internal | MovementKind::Token => {
@@ -169,14 +180,14 @@ impl RowParts<'_> {
         let is_without_receiver = self.head.chain.family() == Family::Tron && self.to.is_none();
         let status_unknown = self.status.is_none() && self.kind != MovementKind::Utxo;
         [
-            ("zero_value", self.amount.is_zero()),
-            ("unverified_token", !self.asset.verified),
-            ("spoofed_symbol", self.asset.spoofed),
-            ("dust", dust && !self.amount.is_zero()),
-            ("contract_creation", self.creates_contract && !is_without_receiver),
-            ("rebasing", rebases(self.head.chain, &self.asset.asset)),
-            ("approximate", self.approximate),
-            ("status_unknown", status_unknown),
+            (TransferFlag::ZeroValue, self.amount.is_zero()),
+            (TransferFlag::UnverifiedToken, !self.asset.verified),
+            (TransferFlag::SpoofedSymbol, self.asset.spoofed),
+            (TransferFlag::Dust, dust && !self.amount.is_zero()),
+            (TransferFlag::ContractCreation, self.creates_contract && !is_without_receiver),
+            (TransferFlag::Rebasing, rebases(self.head.chain, &self.asset.asset)),
+            (TransferFlag::Approximate, self.approximate),
+            (TransferFlag::StatusUnknown, status_unknown),
         ]
         .into_iter()
         .filter_map(|(flag, raised)| raised.then_some(flag))
@@ -185,10 +196,10 @@ impl RowParts<'_> {
 }
 
 /// The name of a status. A UTXO transaction in a block has succeeded.
-pub(crate) fn status_name(kind: MovementKind, status: Option<Status>) -> &'static str {
+pub(crate) fn status_name(kind: MovementKind, status: Option<Status>) -> TransactionStatus {
     match (status, kind) {
-        (Some(Status::Success), _) | (None, MovementKind::Utxo) => "success",
-        (Some(Status::Failed), _) => "failed",
-        (None, MovementKind::Native | MovementKind::Internal | MovementKind::Token) => "unknown",
+        (Some(Status::Success), _) | (None, MovementKind::Utxo) => TransactionStatus::Success,
+        (Some(Status::Failed), _) => TransactionStatus::Failed,
+        (None, MovementKind::Native | MovementKind::Internal | MovementKind::Token) => TransactionStatus::Unknown,
     }
 }

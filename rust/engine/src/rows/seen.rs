@@ -1,5 +1,6 @@
 //! Rows as seen from one address.
 
+use crate::fields::TransferType;
 use headwater_ledger::Ledger;
 use headwater_ledger::read::{Direction, MovementKind};
 use headwater_types::Address;
@@ -49,7 +50,7 @@ impl RowMaker<'_> {
         let mut row = self.parts(book, flow, sole, self.other.or(sole))?.row(self.valuer, self.output);
         if let Some(utxo) = &transaction.facts.utxo {
             if utxo.coinbase {
-                row.transfer_type = "coinbase";
+                row.transfer_type = TransferType::Coinbase;
             }
             row.inputs_count = u64::try_from(utxo.inputs.len()).ok();
             row.outputs_count = u64::try_from(utxo.outputs.len()).ok();

@@ -1,5 +1,6 @@
 //! The other side of a UTXO transaction, as seen from one address of it.
 
+use crate::fields::AddressText;
 use headwater_ledger::read::Direction;
 use headwater_metrics::utxo_attribution::Attribution;
 use headwater_types::{Address, Amount};
@@ -46,7 +47,7 @@ impl UtxoSides {
     }
 
     /// Those that a row names.
-    pub fn shown(&self) -> Vec<String> {
-        self.0.iter().take(SHOWN_COUNTERPARTIES).map(|(address, _)| address.to_string()).collect()
+    pub fn shown(&self) -> Vec<AddressText> {
+        self.0.iter().take(SHOWN_COUNTERPARTIES).map(|(address, _)| address.into()).collect()
     }
 }

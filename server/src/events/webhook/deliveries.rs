@@ -386,13 +386,13 @@ pub(crate) fn forget_some(tx: &mut Tx<'_>, endpoint_id: &str) -> Result<bool, St
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct DeliveryView {
     /// Id of the event, the same as in `webhook-id`.
-    #[schema(example = "evt_0123456789abcdef0123456789abcdef")]
+    #[schema(pattern = "^evt_[0-9a-f]{32}$", example = "evt_0123456789abcdef0123456789abcdef")]
     pub event_id: String,
     /// What it tells of: what the webhook was made for, a `test`, or `events_lost`, which nobody asks for.
-    #[schema(example = "large_transfer")]
+    #[schema(pattern = "^[a-z_]+$", example = "large_transfer")]
     pub event_type: String,
     /// `pending`, `delivered` or `failed` (all attempts were).
-    #[schema(example = "delivered")]
+    #[schema(pattern = "^(pending|delivered|failed)$", example = "delivered")]
     pub status: String,
     /// When the event was found.
     #[schema(format = DateTime, example = "2026-11-20T10:00:00Z")]
@@ -411,17 +411,20 @@ pub(crate) struct DeliveryView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct AttemptView {
     /// Number of the attempt, from 1.
+    #[schema(minimum = 1)]
     pub number: i64,
     /// When it began.
     #[schema(format = DateTime, example = "2026-11-20T10:00:01Z")]
     pub at: String,
     /// Status of the answer; null where none came.
-    #[schema(example = 200)]
+    #[schema(minimum = 100, maximum = 999, example = 200)]
     pub status: Option<i64>,
     /// How long it took.
+    #[schema(minimum = 0)]
     pub duration_ms: i64,
     /// `unreachable`, `tls_failed`, `timeout`, `broken_answer`, `redirect_not_followed` or `status_not_2xx`; null after a
     /// success.
+    #[schema(pattern = "^[a-z0-9_]+$")]
     pub error: Option<String>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use headwater_engine::events::EventType;
 use headwater_types::Timestamp;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -69,12 +70,13 @@ pub(crate) struct WebhookView {
     #[schema(example = "https://hooks.example.com/in")]
     pub target_url: String,
     /// What it tells of.
-    #[schema(example = "large_transfer")]
+    #[schema(value_type = EventType, example = "large_transfer")]
     pub event_type: String,
     /// `active`, `paused` (by its owner) or `disabled` (by the service).
-    #[schema(example = "active")]
+    #[schema(pattern = "^(active|paused|disabled)$", example = "active")]
     pub status: String,
     /// Why it is disabled: `gone` (the receiver answered 410) or `only_failures` (no success for 120 hours).
+    #[schema(pattern = "^(gone|only_failures)$")]
     pub status_reason: Option<String>,
     /// Which events, defaults included.
     #[schema(value_type = Object)]

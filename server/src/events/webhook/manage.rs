@@ -1,6 +1,7 @@
 //! What owners do with their webhooks.
 
 use headwater_engine::events::{EventFilters, EventType, Subscription};
+use headwater_engine::fields::TimeBound;
 use headwater_engine::{Error, ErrorKind, Offsets, Pagination, Reason, Warning};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -24,10 +25,15 @@ pub(crate) const MAX_LIMIT: u32 = 1000;
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct CreateWebhookRequest {
     /// Where deliveries go: https, a public address, at most 2,048 characters.
-    #[schema(example = "https://hooks.example.com/in")]
+    #[schema(
+        format = "uri",
+        pattern = r"^https?://[!-\[\]-~]+$",
+        max_length = 2048,
+        example = "https://hooks.example.com/in"
+    )]
     target_url: String,
     /// `large_transfer`, `address_activity`, `balance_threshold`, `risk_alert` or `label_change`.
-    #[schema(example = "large_transfer")]
+    #[schema(value_type = EventType, example = "large_transfer")]
     event_type: String,
     /// Which events.
     #[schema(value_type = Option<EventFilters>)]
@@ -38,12 +44,13 @@ pub(crate) struct CreateWebhookRequest {
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct UpdateWebhookRequest {
     /// Where deliveries go from now on.
+    #[schema(format = "uri", pattern = r"^https?://[!-\[\]-~]+$", max_length = 2048)]
     target_url: Option<String>,
     /// Which events from now on, in place of all filters before.
     #[schema(value_type = Option<EventFilters>)]
     filters: Option<Json>,
     /// `active` or `paused`.
-    #[schema(example = "paused")]
+    #[schema(pattern = "^(active|paused)$", example = "paused")]
     status: Option<String>,
 }
 
@@ -58,9 +65,10 @@ pub(crate) struct PageRequest {
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct ReplayRequest {
     /// Of events found from this time on, in epoch seconds, at most 7 days ago.
-    #[schema(example = 1_763_632_800)]
+    #[schema(value_type = TimeBound, example = 1_763_632_800)]
     from: i64,
     /// Up to this time; now where it is left out.
+    #[schema(value_type = Option<TimeBound>)]
     to: Option<i64>,
 }
 
@@ -70,7 +78,7 @@ pub(crate) struct CreatedWebhook {
     #[serde(flatten)]
     view: WebhookView,
     /// What deliveries are signed with: `whsec_` and the base64 of 32 bytes. Shown this once only.
-    #[schema(example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=")]
+    #[schema(pattern = r"^whsec_[A-Za-z0-9+/]{43}=$", example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=")]
     secret: String,
 }
 
@@ -78,6 +86,7 @@ pub(crate) struct CreatedWebhook {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DeletedWebhook {
     /// Its id.
+    #[schema(format = "uuid")]
     id: String,
     /// Always true.
     deleted: bool,
@@ -87,7 +96,7 @@ pub(crate) struct DeletedWebhook {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SentTest {
     /// Id of its event, by which the deliveries list it.
-    #[schema(example = "evt_0123456789abcdef0123456789abcdef")]
+    #[schema(pattern = "^evt_[0-9a-f]{32}$", example = "evt_0123456789abcdef0123456789abcdef")]
     event_id: String,
 }
 
@@ -95,8 +104,10 @@ pub(crate) struct SentTest {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RotatedSecret {
     /// Id of the webhook.
+    #[schema(format = "uuid")]
     id: String,
     /// What deliveries are signed with from now on. Shown this once only.
+    #[schema(pattern = r"^whsec_[A-Za-z0-9+/]{43}=$")]
     secret: String,
     /// Until then they are signed with the secret before it as well.
     #[schema(format = DateTime)]

@@ -4,13 +4,14 @@ pub(super) mod headers;
 mod parameters;
 pub(super) mod responses;
 
-use headwater_engine::{Description, Endpoint, Method, Tag, Written, record};
+use headwater_engine::events::BalanceThreshold;
+use headwater_engine::{Description, Endpoint, Method, Tag, Written, either, record};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder};
 
 use super::examples::Examples;
-use super::{own_fields, stream, system};
+use super::{stream, system};
 use crate::gateway::{ErrorEnvelope, Meta};
 use parameters::parameters;
 use responses::{Circumstances, failures, success};
@@ -67,6 +68,7 @@ pub fn document(endpoints: &[Endpoint]) -> Value {
     for operation in super::own_operations() {
         operation.complete(&mut document, &mut schemas);
     }
+    schemas["BalanceThreshold"]["allOf"] = either(BalanceThreshold::EITHER);
     stream::complete(&mut document["paths"]);
     system::complete(&mut document["paths"]);
     let components = &mut document["components"];
@@ -92,7 +94,7 @@ pub fn document(endpoints: &[Endpoint]) -> Value {
 
 /// Adds a type of the gateway's own, with all that it refers to.
 pub(super) fn add_schema<T: ToSchema>(written: Written, schemas: &mut Map<String, Value>) {
-    let (schema, below) = record::<T>(written, own_fields::keywords);
+    let (schema, below) = record::<T>(written);
     schemas.extend(below);
     schemas.insert(T::name().into_owned(), schema);
 }

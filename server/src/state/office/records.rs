@@ -49,10 +49,13 @@ pub struct UsageLine {
     #[schema(example = "/v1/transactions")]
     pub endpoint: String,
     /// Calls, whatever became of them.
+    #[schema(minimum = 0)]
     pub calls: i64,
     /// Those of them that were no success, which cost nothing.
+    #[schema(minimum = 0)]
     pub failed: i64,
     /// Credits deducted.
+    #[schema(minimum = 0)]
     pub credits: i64,
 }
 
