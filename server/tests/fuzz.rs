@@ -88,7 +88,7 @@ impl Line {
 
 /// The description's example of every operation.
 fn described() -> Vec<String> {
-    let document = document(ENDPOINTS);
+    let document = document(headwater_engine::ENDPOINTS);
     let mut requests = Vec::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
         for (verb, operation) in operations.as_object().unwrap() {
