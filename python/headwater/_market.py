@@ -97,7 +97,7 @@ class MarketData:
         >>> report = ledger().price_symbols(detail=True)
         >>> report.symbols, report.fiat
         (['eth', 'usdt'], ['USD'])
-        >>> report.frame.select("symbol", "first_ts", "points").rows()
-        [('eth', 1600000000, 1), ('usdt', 1600000000, 1)]
+        >>> report.frame.select("symbol", "points").rows()
+        [('eth', 1), ('usdt', 1)]
         """
         return self.query("rates/symbols", given({"detail": detail or None}))

@@ -52,7 +52,7 @@ def _spread(endpoint: str, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.unnest(nested)
     # A row whose list is empty stays, without a record: a day on which nothing was held.
     held = pl.when(pl.col(nested).list.len() > 0).then(pl.col(nested))
-    return rows.with_columns(held).explode(nested).unnest(nested).select(kinds(endpoint))
+    return rows.with_columns(held).explode(nested).unnest(nested).select(*kinds(endpoint))
 
 
 def check_amounts(amounts: object) -> None:

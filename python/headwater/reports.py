@@ -86,7 +86,7 @@ class Report:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The rows as a polars frame, whose columns and types depend on the endpoint alone.
+        """The rows as a polars frame, whose columns and types do not depend on the data.
 
         Times are datetimes in UTC. Amounts are exact text, since they may have 78 digits and polars has 38:
         :meth:`to_frame` gives them as decimals or floats. Records within a row have their fields as columns: of a

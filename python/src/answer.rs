@@ -92,8 +92,7 @@ fn envelope(report: &Report) -> Result<String, headwater_engine::Error> {
     Ok(format!(r#"{{"data":{},"meta":{}}}"#, report.data()?, json!(meta)))
 }
 
-/// The columns of an answer with what they hold: of a list those of [`NativeLedger::read_table`](crate::ledger), else those
-/// of its frame.
+/// The columns of an answer and what they hold: of a list those of its table, else those of its frame.
 #[pyfunction]
 pub fn columns(name: &str) -> Vec<(String, &'static str)> {
     let of = |endpoint: &Endpoint| endpoint.columns().unwrap_or_else(|| endpoint.report_rows().columns);

@@ -12,7 +12,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use serde_json::Value;
 
-use crate::schema::{Builder, Nested, fields_of, flat, flattened, metadata_of, not_json, timed, with_times};
+use crate::schema::{Builder, Nested, fields_of, flat, flattened, metadata_of, timed, unfit, with_times};
 use crate::{Format, TableError};
 
 /// Rows that are encoded together, and a row group of Parquet: what bounds memory.
@@ -96,10 +96,11 @@ impl<W: Write + Send> Encoder<W> {
             Form::Lines(out) => Ok(out.write_all(lines)?),
             Form::Columns(columns) => {
                 let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-                lines.into_iter().try_for_each(|line| {
-                    let row: Value = serde_json::from_slice(line).map_err(not_json)?;
-                    columns.push(&row)
-                })
+                for line in lines {
+                    let row: Value = serde_json::from_slice(line).map_err(unfit)?;
+                    columns.push(&row)?;
+                }
+                Ok(())
             }
         }
     }

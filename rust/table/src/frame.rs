@@ -10,7 +10,7 @@ use serde_arrow::ArrayBuilder;
 use serde_json::Value;
 
 use crate::TableError;
-use crate::schema::{Nested, fields_of, not_json, timed, unfit, with_texts, with_times};
+use crate::schema::{Nested, fields_of, timed, unfit, with_texts, with_times};
 
 /// How the rows of an endpoint's answer become columns.
 struct Shape {
@@ -36,7 +36,7 @@ impl Shape {
                 let items = Arc::new(Field::new_list_field(DataType::Struct(fields), true));
                 vec![Arc::new(Field::new(rows, DataType::List(items), true))]
             }
-            None => fields.iter().map(Arc::clone).collect(),
+            None => fields.iter().cloned().collect(),
         };
         let is_json = |column: Column| (column.kind == ColumnKind::Json).then_some(column.name);
         Self { rows, record, schema, texts: columns.into_iter().filter_map(is_json).collect() }
@@ -54,7 +54,7 @@ pub fn frame(endpoint: &Endpoint, report: &dyn AnyRow) -> Result<Option<RecordBa
     if shape.texts.is_empty() {
         builder.push(report).map_err(unfit)?;
     } else {
-        let mut report = serde_json::to_value(report).map_err(not_json)?;
+        let mut report = serde_json::to_value(report).map_err(unfit)?;
         let rows = match shape.rows {
             Some(rows) => report.get_mut(rows).and_then(Value::as_array_mut).into_iter().flatten().collect(),
             None => vec![&mut report],

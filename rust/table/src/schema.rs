@@ -84,7 +84,7 @@ impl Builder {
         if self.texts.is_empty() {
             return self.builder.push(row).map_err(unfit);
         }
-        let mut row = serde_json::to_value(row).map_err(not_json)?;
+        let mut row = serde_json::to_value(row).map_err(unfit)?;
         if let Value::Object(row) = &mut row {
             with_texts(row, &self.texts);
         }
@@ -104,13 +104,8 @@ impl Builder {
 }
 
 /// The error of rows that do not fit their columns.
-pub(crate) fn unfit(error: serde_arrow::Error) -> ArrowError {
+pub(crate) fn unfit(error: impl std::error::Error + Send + Sync + 'static) -> ArrowError {
     ArrowError::ExternalError(Box::new(error))
-}
-
-/// The error of rows that are not JSON.
-pub(crate) fn not_json(error: serde_json::Error) -> ArrowError {
-    ArrowError::JsonError(error.to_string())
 }
 
 /// Turns some fields of a row into the text of their JSON.

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use arrow::datatypes::{DataType, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType};
 use arrow::ipc::reader::StreamReader;
 use bytes::Bytes;
 use headwater_engine::{Desk, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::market::PricePoint;
 use headwater_ledger::store::in_memory;
-use headwater_table::{Format, TableError, write};
+use headwater_table::{Format, TableError, frame, write};
 use headwater_testkit::{Chainlet, address};
 use headwater_types::{Chain, Timestamp};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -65,6 +65,10 @@ fn values(batch: &RecordBatch) -> Vec<BTreeMap<String, Value>> {
                 DataType::Utf8 => json!(column.as_string::<i32>().value(place)),
                 DataType::Int64 => json!(column.as_primitive::<Int64Type>().value(place)),
                 DataType::Float64 => json!(column.as_primitive::<Float64Type>().value(place)),
+                DataType::Timestamp(TimeUnit::Microsecond, Some(zone)) => {
+                    assert_eq!(&**zone, "UTC");
+                    json!(column.as_primitive::<TimestampMicrosecondType>().value(place) / 1_000_000)
+                }
                 DataType::Boolean => json!(column.as_boolean().value(place)),
                 DataType::List(_) => {
                     let texts = column.as_list::<i32>().value(place);
@@ -178,31 +182,77 @@ fn a_list_without_rows_is_a_table_without_rows() {
     assert_eq!(builder.metadata().file_metadata().num_rows(), 0);
 }
 
+/// A request of every endpoint that has an answer here.
+fn asked(name: &str) -> Option<Value> {
+    let (who, other) = (address(Chain::ETHEREUM, 1).to_string(), address(Chain::ETHEREUM, 2).to_string());
+    Some(match name {
+        "assets" => json!({"chain": "ethereum"}),
+        "chains" | "registry" => json!({}),
+        "rates" => json!({"symbols": "eth"}),
+        "resolve" => json!({"blockchain": "ethereum", "symbols": ["eth", "usdt"]}),
+        "token/holders" | "token/concentration" => json!({"blockchain": "ethereum", "contract": "native"}),
+        "token/addresses_flow" => json!({"blockchain": "ethereum", "addresses": who}),
+        "counterparty/transfer-between" | "counterparty/overview" => {
+            json!({"blockchain": "ethereum", "target": who, "counterparty": other})
+        }
+        "addresses/resolve" => json!({"q": who}),
+        "addresses/autocomplete" => json!({"q": &who[..7]}),
+        "rates/symbols" => json!({"detail": true}),
+        "transaction" => return None,
+        name if name.starts_with("rates/") => json!({"symbol": "eth", "start": 0, "end": 86_400}),
+        _ => json!({"blockchain": "ethereum", "address": who}),
+    })
+}
+
 #[test]
 fn every_list_can_be_written_in_every_form() {
     let desk = desk();
-    let mut asked = 0;
-    for endpoint in headwater_engine::ENDPOINTS.iter().filter(|endpoint| endpoint.columns().is_some()) {
-        let who = address(Chain::ETHEREUM, 1).to_string();
-        let request = match endpoint.name {
-            "assets" => json!({"chain": "ethereum"}),
-            "chains" | "registry" => json!({}),
-            "rates" => json!({"symbols": "eth"}),
-            "token/holders" => json!({"blockchain": "ethereum", "contract": "native"}),
-            "token/addresses_flow" => json!({"blockchain": "ethereum", "addresses": who}),
-            "counterparty/transfer-between" => {
-                json!({"blockchain": "ethereum", "target": who, "counterparty": address(Chain::ETHEREUM, 2).to_string()})
-            }
-            name if name.starts_with("rates/") => json!({"symbol": "eth", "start": 0, "end": 86_400}),
-            _ => json!({"blockchain": "ethereum", "address": who}),
-        };
+    let lists = headwater_engine::ENDPOINTS.iter().filter(|endpoint| endpoint.columns().is_some());
+    let lists: Vec<_> = lists.filter_map(|endpoint| Some((endpoint, asked(endpoint.name)?))).collect();
+    for (endpoint, request) in &lists {
         for format in Format::ALL {
-            let (bytes, told) = written(&desk, endpoint.name, &request, format);
+            let (bytes, told) = written(&desk, endpoint.name, request, format);
             assert!(!bytes.is_empty() && told.rows > 0, "{} as {format:?}", endpoint.name);
         }
-        asked += 1;
     }
-    assert!(asked >= 12, "{asked}");
+    assert!(lists.len() >= 12, "{}", lists.len());
+}
+
+#[test]
+fn every_report_is_a_frame_equal_to_that_of_its_json() {
+    let desk = desk();
+    for endpoint in headwater_engine::ENDPOINTS {
+        let Some(request) = asked(endpoint.name) else { continue };
+        let report = desk.report(endpoint, &request, &Cancel::new()).unwrap();
+        let data: Value = serde_json::from_str(report.data().unwrap()).unwrap();
+        let made = frame(endpoint, report.value().unwrap()).unwrap().unwrap();
+        assert_eq!(frame(endpoint, &data).unwrap().unwrap(), made, "{}", endpoint.name);
+        let rows = endpoint.report_rows();
+        let count = rows.field.map_or(1, |field| data[field].as_array().unwrap().len());
+        assert_eq!((made.num_rows(), made.num_columns()), (count, rows.columns.len()), "{}", endpoint.name);
+        // Every field of a row has a column but how the query went, and every column that is null has no value there.
+        let first = rows.field.map_or(&data, |field| &data[field][0]).as_object().unwrap();
+        for (name, value) in first.iter().filter(|(name, _)| *name != "meta") {
+            let column = made.column_by_name(name).unwrap_or_else(|| panic!("{}: {name}", endpoint.name));
+            assert_eq!(column.is_null(0), value.is_null(), "{}: {name}", endpoint.name);
+        }
+    }
+}
+
+#[test]
+fn a_frame_without_rows_has_the_columns_of_one_with_rows() {
+    let desk = desk();
+    let transactions = endpoint("transactions").unwrap();
+    let of = |request: &Value| {
+        let report = desk.report(transactions, request, &Cancel::new()).unwrap();
+        frame(transactions, report.value().unwrap()).unwrap().unwrap()
+    };
+    let mut nobody = request();
+    nobody["address"] = json!(address(Chain::ETHEREUM, 999).to_string());
+    assert_eq!(of(&nobody).num_rows(), 0);
+    assert_eq!(of(&nobody).schema(), of(&request()).schema());
+    assert!(frame(transactions, &json!({"datas": [{"timestamp": "noon"}]})).is_err());
+    assert_eq!(frame(transactions, &json!({})).unwrap(), None);
 }
 
 #[test]
