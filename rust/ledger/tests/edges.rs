@@ -8,7 +8,6 @@ use headwater_ledger::edges::{AssetEdge, EdgeFlows, EdgeOrder, EdgeSide, Edges};
 use headwater_ledger::facts::Batch;
 use headwater_ledger::market::{AssetTerms, PricePoint, TokenListing};
 use headwater_ledger::read::{Account, Direction, Ledger, Scan, Status};
-use headwater_ledger::segment::Encoding;
 use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer, in_memory};
 use headwater_ledger::{Cancel, Store};
 use headwater_testkit::strategies::account_chain;
@@ -19,10 +18,10 @@ use proptest::prelude::*;
 const CHAIN: Chain = Chain::ETHEREUM;
 const ORDERS: [EdgeOrder; 3] = [EdgeOrder::Total, EdgeOrder::Sent, EdgeOrder::Received];
 const WAYS: [Segmentation; 4] = [
-    Segmentation { segments: 1, split: Split::Runs, tail_blocks: 0, encoding: Encoding::Packed },
-    Segmentation { segments: 3, split: Split::Runs, tail_blocks: 1, encoding: Encoding::Raw },
-    Segmentation { segments: 3, split: Split::Scattered, tail_blocks: 0, encoding: Encoding::Packed },
-    Segmentation { segments: 17, split: Split::Scattered, tail_blocks: 2, encoding: Encoding::Packed },
+    Segmentation { segments: 1, split: Split::Runs, tail_blocks: 0 },
+    Segmentation { segments: 3, split: Split::Runs, tail_blocks: 1 },
+    Segmentation { segments: 3, split: Split::Scattered, tail_blocks: 0 },
+    Segmentation { segments: 17, split: Split::Scattered, tail_blocks: 2 },
 ];
 
 /// Token 1 is listed and verified, token 2 is not; prices begin and end inside of the history.

@@ -187,7 +187,7 @@ fn put(path: &Path, content: impl AsRef<[u8]>) {
 fn names(error: &LedgerError, damaged: &Path) -> bool {
     match error {
         LedgerError::Corrupt { file, .. } => file == damaged,
-        LedgerError::NewerFormat { path, .. } => path == damaged,
+        LedgerError::OtherFormat { path, .. } => path == damaged,
         _ => false,
     }
 }
@@ -212,7 +212,7 @@ fn a_damaged_file_is_told_by_name_and_a_forged_one_never_brings_its_reader_down(
         "HDWTRSEG",
         "\"length\":0",
         "null",
-        "\"format\":2",
+        "\"format\":3",
         "[[0,18446744073709551615]]",
     ];
     Reader::new("store_files", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus"))

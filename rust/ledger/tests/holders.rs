@@ -8,7 +8,6 @@ use std::ops::ControlFlow;
 use headwater_ledger::facts::Batch;
 use headwater_ledger::holders::{HolderBatch, Holders, Moments, Top};
 use headwater_ledger::read::{AccountRef, Generations, Ledger};
-use headwater_ledger::segment::Encoding;
 use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer, in_memory};
 use headwater_ledger::{Cancel, Store};
 use headwater_testkit::strategies::{account_chain, approximate_chain, opened_chain, utxo_chain};
@@ -17,10 +16,10 @@ use headwater_types::{Address, Amount, Asset, Chain};
 use proptest::prelude::*;
 
 const WAYS: [Segmentation; 4] = [
-    Segmentation { segments: 1, split: Split::Runs, tail_blocks: 0, encoding: Encoding::Packed },
-    Segmentation { segments: 3, split: Split::Runs, tail_blocks: 2, encoding: Encoding::Raw },
-    Segmentation { segments: 3, split: Split::Scattered, tail_blocks: 0, encoding: Encoding::Packed },
-    Segmentation { segments: 17, split: Split::Scattered, tail_blocks: 3, encoding: Encoding::Packed },
+    Segmentation { segments: 1, split: Split::Runs, tail_blocks: 0 },
+    Segmentation { segments: 3, split: Split::Runs, tail_blocks: 2 },
+    Segmentation { segments: 3, split: Split::Scattered, tail_blocks: 0 },
+    Segmentation { segments: 17, split: Split::Scattered, tail_blocks: 3 },
 ];
 
 /// Holders in order, the number of negative accounts, the total.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::Batch;
 use headwater_ledger::market::PricePoint;
-use headwater_ledger::segment::Encoding;
 use headwater_ledger::store::{MemoryStore, Segmentation, Split, in_memory};
 use headwater_testkit::{Chainlet, address, token};
 use headwater_types::{Asset, Timestamp};
@@ -19,10 +18,10 @@ const CHAIN: Chain = Chain::ETHEREUM;
 /// What a wei is worth here: a dollar, in pico-units.
 const WEI: u128 = 1_000_000_000_000;
 const WAYS: [Segmentation; 4] = [
-    Segmentation { segments: 1, split: Split::Runs, tail_blocks: 0, encoding: Encoding::Packed },
-    Segmentation { segments: 3, split: Split::Runs, tail_blocks: 1, encoding: Encoding::Packed },
-    Segmentation { segments: 3, split: Split::Scattered, tail_blocks: 0, encoding: Encoding::Raw },
-    Segmentation { segments: 17, split: Split::Scattered, tail_blocks: 2, encoding: Encoding::Packed },
+    Segmentation { segments: 1, split: Split::Runs, tail_blocks: 0 },
+    Segmentation { segments: 3, split: Split::Runs, tail_blocks: 1 },
+    Segmentation { segments: 3, split: Split::Scattered, tail_blocks: 0 },
+    Segmentation { segments: 17, split: Split::Scattered, tail_blocks: 2 },
 ];
 
 fn priced(batch: Batch) -> Arc<MemoryStore> {

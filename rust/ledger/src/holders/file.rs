@@ -145,8 +145,8 @@ impl HolderFile {
             blocks: file.column(BLOCKS)?,
             data: file.column(DATA)?,
             large: file.column(LARGE)?,
-            moments: file.column_if_any(MOMENTS)?,
-            marks: file.column_if_any(MARKS)?,
+            moments: file.column(MOMENTS)?,
+            marks: file.column(MARKS)?,
             file,
         })
     }
@@ -158,11 +158,6 @@ impl HolderFile {
     /// How many segments it covers.
     pub(crate) const fn segments(&self) -> u64 {
         self.summary.segments
-    }
-
-    /// Whether it has all that is asked of one; those of earlier versions lack sums, and are built anew.
-    pub(crate) fn is_current(&self) -> bool {
-        (self.moments.len(), self.marks.len() + 1) == (self.assets.len(), self.blocks.len())
     }
 
     /// Checks every page.
@@ -365,42 +360,4 @@ struct Room {
 
 fn place(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use headwater_types::Network;
-
-    use super::*;
-    use crate::segment::SegmentFile;
-
-    #[test]
-    fn a_table_without_sums_is_told_from_one_that_has_them() {
-        let entry = AssetEntry::new(&Asset::Native, &Count { rows: 1, ..Count::default() }, 0, 0);
-        let mut data = Vec::new();
-        put_block(&[(5, 0, 0)], &mut data);
-        let file = |has_sums: bool| {
-            let mut bytes = Vec::new();
-            let mut out = SegmentFile::begin(&mut bytes, Chain::ETHEREUM, Network::Mainnet).unwrap();
-            out.put(SUMMARY, &[Summary { accounts: 1, assets: 1, segments: 1 }]).unwrap();
-            out.put(ASSETS, &[entry]).unwrap();
-            out.put(BLOCKS, &[0, data.len() as u64]).unwrap();
-            out.put(DATA, &data).unwrap();
-            out.put(LARGE, &[]).unwrap();
-            if has_sums {
-                let mut moments = Moments::default();
-                moments.push(Amount::from(5));
-                out.put(MOMENTS, &[moments.stored()]).unwrap();
-                out.put(MARKS, &[Mark::new(Sum::ZERO, Amount::from(5))]).unwrap();
-            }
-            out.finish().unwrap();
-            HolderFile::read(Container::from_bytes("table", &bytes).unwrap()).unwrap()
-        };
-        assert!(!file(false).is_current());
-        let table = file(true);
-        assert!(table.is_current());
-        let rows = table.rows(&Asset::Native, &[0]).unwrap().unwrap();
-        assert_eq!(rows.at_least(Amount::from(6)).unwrap(), Top::default());
-        assert_eq!(rows.at_least(Amount::from(5)).unwrap(), rows.moments().unwrap().top());
-    }
 }

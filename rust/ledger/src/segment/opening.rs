@@ -87,10 +87,10 @@ impl OpeningsWriter {
         if self.accounts.len() == 0 {
             return Ok(());
         }
-        self.accounts.put(out, layout::OPENING_ACCOUNTS.packed)?;
-        self.rows.put(out, layout::OPENING_ROWS.packed)?;
-        self.assets.put(out, layout::OPENING_ASSETS.packed)?;
-        self.amounts.put(out, layout::OPENING_AMOUNTS.packed)?;
+        self.accounts.put(out, layout::OPENING_ACCOUNTS)?;
+        self.rows.put(out, layout::OPENING_ROWS)?;
+        self.assets.put(out, layout::OPENING_ASSETS)?;
+        self.amounts.put(out, layout::OPENING_AMOUNTS)?;
         out.put(layout::OPENED, &opened.list())
     }
 }

@@ -12,7 +12,7 @@ use crate::read::{
     Account, AccountRef, AssetRef, ColumnBuffer, ColumnSet, Posting, PostingKey, Postings, Result, Scan, ScanOrder,
     TransactionRef,
 };
-use crate::segment::{AssetPlaces, PostingsReader, RawPosting, Segment, search};
+use crate::segment::{AssetPlaces, Postings, RawPosting, Segment, search};
 
 /// Postings read in one go: few at first, for a page wants a hundred, more when the scan goes on.
 const FIRST_CHUNK: u64 = 32;
@@ -251,7 +251,7 @@ fn spans(places: &AssetPlaces<'_>, range: Range<usize>) -> Result<Vec<Range<u64>
 struct Cursor<'a> {
     place: u32,
     segment: &'a Segment,
-    postings: &'a dyn PostingsReader,
+    postings: &'a Postings,
     order: ScanOrder,
     filter: Filter,
     /// Postings that are not read yet.

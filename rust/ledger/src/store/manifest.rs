@@ -1,6 +1,6 @@
 //! The manifest: one JSON file per generation that lists everything the generation consists of.
 //!
-//! `{"format":1,"checksum":"...","body":{...}}`, where the checksum is the XXH3-128 of the bytes of the body. A
+//! `{"format":2,"checksum":"...","body":{...}}`, where the checksum is the XXH3-128 of the bytes of the body. A
 //! manifest is written whole and synced before it gets its name, so one that does not check is damage and never the
 //! trace of a crash: it is reported, and no older one takes its place, for that would lose acknowledged commits.
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::ImportVersion;
 use super::claims::Claims;
 use super::contents::{ChainContents, Contents, FileRef, Part, Storage, TailBlock, file_digest};
-use super::feed::{FeedEntry, FeedState, Run};
+use super::feed::{FeedEntry, Run};
 use super::folder;
 use super::imports::{Entries, Import, Imports};
 use super::sidecars::{EdgePart, HolderPart};
@@ -23,8 +23,8 @@ use crate::edges::EdgeFile;
 use crate::holders::HolderFile;
 use crate::read::{CoverageTable, Result};
 
-/// The format written, and the newest one read.
-const FORMAT: u32 = 1;
+/// The one format that is written and read.
+const FORMAT: u32 = 2;
 
 /// A manifest as it stands in its file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,11 +32,8 @@ pub(super) struct Manifest {
     pub(super) generation: u64,
     pub(super) chains: BTreeMap<Chain, ChainEntry>,
     pub(super) imports: Vec<ImportEntry>,
-    #[serde(default)]
     written_segment_bytes: u64,
-    /// Stores of earlier versions have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) feed: Option<FeedEntry>,
+    pub(super) feed: FeedEntry,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -183,7 +180,7 @@ impl Manifest {
                 .map(|import| ImportEntry { version: import.version.clone(), data: FileEntry::of(&import.file) })
                 .collect(),
             written_segment_bytes: contents.written_bytes,
-            feed: Some(FeedEntry::of(&contents.feed)),
+            feed: FeedEntry::of(&contents.feed),
         }
     }
 
@@ -199,7 +196,7 @@ impl Manifest {
                 .chain(&entry.accounts)
                 .chain(entry.holders.as_ref().map(|holders| &holders.file))
         });
-        let of_feed = self.feed.iter().flat_map(FeedEntry::files);
+        let of_feed = self.feed.files();
         let all = of_chains.chain(self.imports.iter().map(|import| &import.data)).chain(of_feed);
         let mut seen = BTreeSet::new();
         all.filter(|entry| seen.insert(&*entry.file)).map(FileEntry::to_ref).collect()
@@ -210,8 +207,8 @@ impl Manifest {
         let corrupt =
             |offset: usize, what: String| LedgerError::Corrupt { file: path.to_owned(), offset: offset as u64, what };
         let (format, checksum, start) = header(bytes).ok_or_else(|| corrupt(0, "it is no manifest".into()))?;
-        if format > FORMAT {
-            return Err(LedgerError::NewerFormat { path: path.to_owned(), found: format, known: FORMAT });
+        if format != FORMAT {
+            return Err(LedgerError::OtherFormat { path: path.to_owned(), found: format, expected: FORMAT });
         }
         let body = bytes[start..].strip_suffix(b"}\n").ok_or_else(|| corrupt(bytes.len(), "it is cut short".into()))?;
         if file_digest(body) != checksum {
@@ -249,10 +246,7 @@ impl Manifest {
             versions.push(open.import(root, &entry.version, file)?);
         }
         let imports = Imports::new(versions);
-        let feed = match &self.feed {
-            Some(entry) => entry.open(root, open, &corrupt)?,
-            None => FeedState::default(),
-        };
+        let feed = self.feed.open(root, open, &corrupt)?;
         let written_bytes = self.written_segment_bytes;
         Ok(Contents { generation: self.generation, chains, imports, written_bytes, feed: Arc::new(feed) })
     }
@@ -329,8 +323,7 @@ impl ChainEntry {
         }
         if let Some(entry) = &self.holders {
             let file = entry.file.to_ref().map_err(corrupt)?;
-            let part = open.holders(root, file, &entry.covers)?;
-            held.sidecars.holders = part.holders.is_current().then_some(part);
+            held.sidecars.holders = Some(open.holders(root, file, &entry.covers)?);
         }
         held.claims.ranges = self.ranges.clone();
         held.apart.clone_from(&self.apart);

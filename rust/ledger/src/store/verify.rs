@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use headwater_types::Chain;
 
 use super::contents::{FileRef, file_digest};
-use super::feed::FeedEntry;
 use super::manifest::{ChainEntry, HoldersEntry, Manifest, SegmentEntry};
 use super::sidecars::SidecarKind;
 use super::{FileProblem, VerifyReport, folder};
@@ -131,7 +130,7 @@ impl Check<'_> {
             entries.filter_map(|entry| entry.file.to_ref().ok()).map(|file| file.name).collect::<Vec<_>>()
         };
         let mut checked: BTreeSet<String> = manifest.chains.values().flat_map(of_chain).collect();
-        for file in manifest.feed.iter().flat_map(FeedEntry::segments).filter_map(|entry| entry.to_ref().ok()) {
+        for file in manifest.feed.segments().filter_map(|entry| entry.to_ref().ok()) {
             self.cancel.check()?;
             if !checked.insert(file.name.clone()) {
                 continue;

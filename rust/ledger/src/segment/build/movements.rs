@@ -6,8 +6,7 @@ use headwater_types::Amount;
 use rustc_hash::FxHashMap;
 
 use crate::read::MovementKind;
-use crate::segment::column::NONE;
-use crate::segment::layout::{head, movement, posting};
+use crate::segment::layout::{NONE, head, movement, posting};
 use crate::segment::record::{MovementRecord, TransactionRecord};
 
 /// One posting to be.

@@ -10,8 +10,8 @@ use super::leave::Leaving;
 use super::{CANCEL_STEP, Source};
 use crate::Cancel;
 use crate::read::Result;
-use crate::segment::column::NONE;
 use crate::segment::container::SegmentFile;
+use crate::segment::layout::NONE;
 use crate::segment::spool::Spool;
 use crate::segment::write::{AccountsWriter, put_assets};
 

@@ -197,7 +197,7 @@ fn what_a_line_tells_takes_no_bits() {
     let rows: Vec<[u64; 1]> = (0..128).map(|at| [1_000_000 + 12 * at]).collect();
     let bytes = table(&Spool::in_memory(), &rows);
     let container = open(&bytes);
-    let starts: crate::segment::column::Column<u64> = container.column(PACKED.starts).unwrap();
+    let starts: crate::segment::container::Column<u64> = container.column(PACKED.starts).unwrap();
     // Rows, width, a base of three bytes, a slope of one.
     assert_eq!(starts.get(1).unwrap(), 6);
 }
@@ -208,7 +208,7 @@ fn a_block_of_amounts_takes_the_bits_of_its_mantissas() {
     let values: Vec<Amount> =
         (1..=128_u64).map(|units| Amount::from_u128(u128::from(units) * 10_u128.pow(18))).collect();
     let container = open(&amounts(&values));
-    let starts: crate::segment::column::Column<u64> = container.column(PACKED.starts).unwrap();
+    let starts: crate::segment::container::Column<u64> = container.column(PACKED.starts).unwrap();
     assert!(starts.get(1).unwrap() < 150, "{:?}", starts.get(1));
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use headwater_types::{Address, TxHash};
 
-use super::super::column::search;
+use super::super::container::search;
 use super::super::layout::account;
 use super::{Segment, Spend};
 use crate::facts::{BlockFacts, OutputFacts};

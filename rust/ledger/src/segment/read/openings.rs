@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use headwater_types::Asset;
 
-use super::super::column::{Amounts, Numbers};
 use super::super::container::Container;
 use super::super::fee::saturating_add;
 use super::super::layout;
 use super::super::marks::Marks;
 use super::super::opening::OpeningEntry;
+use super::super::pack::{AmountTable, Ints};
+use super::super::posting::RawPosting;
+use super::Segment;
 use super::hubs::Sums;
 use super::postings::index;
-use super::{RawPosting, Segment};
 use crate::read::{Direction, Opening, Result};
 
 /// Postings read at once.
@@ -23,10 +24,10 @@ const CHUNK: u64 = 4096;
 /// Openings by account.
 pub(super) struct Openings {
     length: usize,
-    accounts: Numbers,
-    rows: Numbers,
-    assets: Numbers,
-    amounts: Amounts,
+    accounts: Ints,
+    rows: Ints,
+    assets: Ints,
+    amounts: AmountTable,
 }
 
 /// Where the history of a token begins in a segment.
@@ -46,10 +47,10 @@ impl Openings {
         }
         Ok(Some(Self {
             length: index(marks.openings),
-            accounts: Numbers::open(file, layout::OPENING_ACCOUNTS)?,
-            rows: Numbers::open(file, layout::OPENING_ROWS)?,
-            assets: Numbers::open(file, layout::OPENING_ASSETS)?,
-            amounts: Amounts::open(file, layout::OPENING_AMOUNTS)?,
+            accounts: Ints::open(file, layout::OPENING_ACCOUNTS)?,
+            rows: Ints::open(file, layout::OPENING_ROWS)?,
+            assets: Ints::open(file, layout::OPENING_ASSETS)?,
+            amounts: AmountTable::open(file, layout::OPENING_AMOUNTS)?,
         }))
     }
 

@@ -18,7 +18,6 @@ use crate::read::Result;
 pub(in crate::store) struct FeedEntry {
     store: String,
     newest: u64,
-    #[serde(default)]
     untold: u64,
     runs: Vec<RunEntry>,
     recent: Vec<ItemEntry<FileEntry>>,
