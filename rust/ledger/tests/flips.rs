@@ -63,8 +63,7 @@ fn create(root: &Path) {
         }
     }
     writer.commit(large.batch(), &cancel).unwrap();
-    writer.rebuild_edges(&|_, _| {}, &cancel).unwrap();
-    writer.rebuild_holders(&|_, _| {}, &cancel).unwrap();
+    writer.rebuild_sidecars(&|_, _, _| {}, &cancel).unwrap();
 
     let small = (5000..5200).fold(Chainlet::ethereum().at_block(5000), |chain, block| {
         chain.token_transfer(3, block % 11, block % 7 + 20, block).fee(3).internal(block % 11, 2, 5)

@@ -62,8 +62,7 @@ fn create(root: &Path) {
     writer.commit(batch, &cancel).unwrap();
     let mined = (1..9).fold(Chainlet::bitcoin(), |chain, number| chain.mine(number % 3, 50 + number));
     writer.commit(mined.spend(&[(1, 0, 0)], &[(3, 20), (7, 25)]).batch(), &cancel).unwrap();
-    writer.rebuild_edges(&|_, _| {}, &cancel).unwrap();
-    writer.rebuild_holders(&|_, _| {}, &cancel).unwrap();
+    writer.rebuild_sidecars(&|_, _, _| {}, &cancel).unwrap();
     for number in 100..104 {
         let block = Chainlet::ethereum().at_block(number).transfer(1, 7, number).fee(1);
         writer.append_tail_block(followed(block.batch(), 1, 1)).unwrap();

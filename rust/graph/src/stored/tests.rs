@@ -83,7 +83,7 @@ proptest! {
         let store = priced(chain(&pairs));
         for way in WAYS {
             let grouped = store.in_segments(way).unwrap();
-            for store in [grouped.with_edges(&Cancel::new()).unwrap(), grouped] {
+            for store in [grouped.with_sidecars(&Cancel::new()).unwrap(), grouped] {
                 let ledger = store.snapshot();
                 let mut source = Stored::new(&*ledger, CHAIN);
                 let Some(start) = source.node(&address(CHAIN, start.into())).unwrap() else {
@@ -139,7 +139,7 @@ fn edges_that_are_not_built_or_stale_end_the_walk_and_are_named() {
     let store = priced(chain.batch());
     let error = strongest(&store, 3).unwrap_err();
     assert!(matches!(error, StoredError::NotBuilt { address: named, .. } if named == address(CHAIN, 1)), "{error}");
-    let mut built = store.with_edges(&Cancel::new()).unwrap();
+    let mut built = store.with_sidecars(&Cancel::new()).unwrap();
     assert_eq!(strongest(&built, 3).unwrap().len(), 3);
     let later = PricePoint { symbol: "eth".into(), time: Timestamp::new(1_600_000_006), usd: 2e18 };
     built.import_prices("later", vec![later]).unwrap();

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwapOption;
 
-use super::contents::{ChainContents, Contents, FileRef};
+use super::contents::{ChainContents, Contents};
 use super::manifest::{Manifest, OpenParts};
+use super::parts::FileRef;
 use super::{ChainStats, LogicalDigest, StoreStats, VerifyReport, digest, folder, verify};
 use crate::feed::Feed;
 use crate::read::{Generations, KEPT_SECS, Ledger, Result};

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use headwater_types::{BlockHash, Chain};
 
 use super::claims::Claims;
-use super::contents::{ChainContents, Part, Storage, TailBlock, keep_built};
+use super::contents::ChainContents;
+use super::parts::{Part, Storage, TailBlock, keep_built};
 use super::rebuild;
 use crate::Cancel;
 use crate::facts::{BlockFacts, TransactionFacts};

@@ -1,13 +1,14 @@
 //! The feed as text: in the manifest, and in the lines of a run.
 
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use headwater_types::{BlockHash, Chain, Family, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::super::contents::FileRef;
-use super::super::manifest::{FileEntry, OpenParts};
+use super::super::folder::FileEntry;
+use super::super::parts::FileRef;
 use super::{FeedState, Kept, Run, Source};
 use crate::LedgerError;
 use crate::feed::{FeedItem, StoreId};
@@ -160,7 +161,7 @@ impl FeedEntry {
     pub(in crate::store) fn open(
         &self,
         root: &Path,
-        open: &mut OpenParts,
+        open: &mut OpenRuns,
         corrupt: &dyn Fn(String) -> LedgerError,
     ) -> Result<FeedState> {
         let store = parse_store(&self.store).ok_or_else(|| corrupt(format!("{:?} names no store", self.store)))?;
@@ -204,15 +205,20 @@ pub(super) fn name_of(list: &FileRef) -> (String, u128) {
     (list.name.clone(), list.digest)
 }
 
-impl OpenParts {
+/// The runs that are open, to be shared between generations. By name and digest: a store that was made anew under a
+/// reader has the same names.
+#[derive(Default)]
+pub(in crate::store) struct OpenRuns(HashMap<(String, u128), Weak<Run>>);
+
+impl OpenRuns {
     fn run(&mut self, run: Run) -> Arc<Run> {
         let key = name_of(&run.list);
-        if let Some(open) = self.runs.get(&key).and_then(std::sync::Weak::upgrade) {
+        if let Some(open) = self.0.get(&key).and_then(Weak::upgrade) {
             return open;
         }
         let run = Arc::new(run);
-        self.runs.retain(|_, run| run.strong_count() > 0);
-        self.runs.insert(key, Arc::downgrade(&run));
+        self.0.retain(|_, run| run.strong_count() > 0);
+        self.0.insert(key, Arc::downgrade(&run));
         run
     }
 }

@@ -14,18 +14,16 @@ use std::sync::{Arc, OnceLock};
 
 use headwater_types::{BlockHash, Chain};
 
-pub(super) use self::entry::FeedEntry;
+pub(super) use self::entry::{FeedEntry, OpenRuns};
 pub(super) use self::gain::{Gain, News, Told, blocks_of, gains};
-pub(super) use self::run::Run;
-use super::contents::{FileRef, Part, TailBlock};
+use self::run::Run;
 use super::folder::{self, Folder};
+use super::parts::{FileRef, Part, TailBlock};
 use crate::LedgerError;
 use crate::feed::{FeedItem, FeedLimits, StoreId};
 use crate::read::Result;
 use crate::segment::Segment;
 
-/// The folder of runs.
-pub(super) const FEED: &str = "feed";
 
 /// Items that stand one by one before the older ones become a run.
 const MOST_RECENT: usize = 128;
