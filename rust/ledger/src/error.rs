@@ -7,6 +7,9 @@ use headwater_types::{Address, Chain, Network, SumOverflow, Timestamp};
 use crate::cancel::Cancelled;
 use crate::memory::OverBudget;
 
+/// A result of the ledger.
+pub type Result<T> = std::result::Result<T, LedgerError>;
+
 /// Who disagrees in a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Between {

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use headwater_types::{Address, Amount, Asset, BlockHash, Chain, Network, Timestamp, TxHash};
 
-use crate::read::{CoverageTable, Ordinal, ScriptType, Status};
+use crate::primitives::{CoverageTable, Ordinal, ScriptType, Status};
 
 mod approximate;
 mod canonical;

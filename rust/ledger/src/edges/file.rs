@@ -15,8 +15,8 @@ use super::records::{EdgeFlows, EdgeOrder};
 use super::tally::{AccountEdges, AssetRow, PairRow};
 use crate::LedgerError;
 use crate::bits::{get_small, packed_bytes, take_varint};
+use crate::error::Result;
 use crate::market::MarketStamp;
-use crate::read::Result;
 use crate::segment::{Column, Container, Section, Segment, search};
 
 pub(super) const SUMMARY: Section<Summary> = Section::new("edge.summary");

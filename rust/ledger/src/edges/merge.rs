@@ -15,11 +15,12 @@ use super::tally::{AccountEdges, AssetRow, PairRow};
 use super::value::{Values, terms};
 use super::{MOST_GROUPED, pack, strongest};
 use crate::Cancel;
+use crate::error::Result;
 use crate::market::{AssetTerms, PriceTable, Registry};
 use crate::memory::{Held, Purpose, table_bytes};
-use crate::read::{Account, AccountRef, AssetRef, Result};
+use crate::primitives::{Account, AccountRef, AssetRef};
+use crate::primitives::{pack as as_handle, unpack};
 use crate::segment::Segment;
-use crate::snapshot::{pack as as_handle, unpack};
 
 /// What a generation has of the edges of one segment.
 #[derive(Default)]

@@ -14,7 +14,7 @@ use super::merge::{Market, Source, Sum, as_edges};
 use super::pack::{places_by, selected};
 use super::records::{EdgeFlows, EdgeOrder, Edges};
 use super::tally::AccountEdges;
-use crate::read::Result;
+use crate::error::Result;
 
 /// Fewer pairs than this are added up at once.
 const FEW_PAIRS: usize = 2048;

@@ -6,7 +6,8 @@ use headwater_types::Amount;
 
 use super::join::Place;
 use super::{Movement, MovementFact};
-use crate::read::{MovementKind, Ordinal, Result};
+use crate::error::Result;
+use crate::primitives::{MovementKind, Ordinal};
 
 /// Names an amount of a transaction.
 ///

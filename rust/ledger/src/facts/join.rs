@@ -21,8 +21,7 @@ use headwater_types::{BlockHash, Chain};
 use super::approximate::{Stated, reconciled};
 use super::movements::{Told, join_movements, settle};
 use super::{AmountOf, BlockFacts, Body, InputFacts, LogFacts, TokenFacts, TransactionFacts, UtxoFacts};
-use crate::error::{Between, LedgerError};
-use crate::read::Result;
+use crate::error::{Between, LedgerError, Result};
 
 impl TransactionFacts {
     /// These facts and others of the same transaction, as one. The result is canonical.

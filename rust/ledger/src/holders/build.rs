@@ -12,8 +12,8 @@ use super::file::{ASSETS, AssetEntry, BLOCK, BLOCKS, DATA, LARGE, MARKS, MOMENTS
 use super::moments::Moments;
 use crate::Cancel;
 use crate::bits::halves;
+use crate::error::Result;
 use crate::external::{ExternalSorter, Scratch};
-use crate::read::Result;
 use crate::segment::{Begin, SectionPart, Segment, SegmentFile, Spool, openings_of};
 
 /// Accounts after which the memory of what was read of the segments is given back.

@@ -13,9 +13,10 @@ use super::file::{AssetRows, HolderFile};
 use super::moments::{Moments, Top};
 use super::ordered::{Changed, Ordered};
 use super::records::{Balances, HolderBatch, Holders, VisitHolders};
-use crate::read::{AccountRef, Result};
+use crate::error::Result;
+use crate::primitives::AccountRef;
+use crate::primitives::{pack, unpack};
 use crate::segment::{Segment, openings_of, search};
-use crate::snapshot::{pack, unpack};
 
 /// Up to one change in so many holders, changes are applied to the sums of the table one by one; each reads a block.
 const MOST_SINGLE: u64 = 64;

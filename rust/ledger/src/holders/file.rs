@@ -12,9 +12,10 @@ use super::moments::{Moments, StoredMoments, Sum, Top, wide};
 use super::records::{Balances, HolderBatch, VisitHolders};
 use crate::LedgerError;
 use crate::bits::{get, get_small, packed_bytes, put_column, put_widths, width};
-use crate::read::{AccountRef, Result};
+use crate::error::Result;
+use crate::primitives::AccountRef;
+use crate::primitives::pack;
 use crate::segment::{Column, Container, Section, search};
-use crate::snapshot::pack;
 
 pub(super) const SUMMARY: Section<Summary> = Section::new("holder.summary");
 pub(super) const ASSETS: Section<AssetEntry> = Section::new("holder.assets");

@@ -6,7 +6,7 @@ use headwater_types::Amount;
 use super::file::AssetRows;
 use super::moments::{Moments, Top};
 use super::records::Holders;
-use crate::read::Result;
+use crate::error::Result;
 use crate::segment::{search, search_from};
 
 /// The balances of the holders of an asset, some of them left out.

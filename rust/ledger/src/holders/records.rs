@@ -9,7 +9,8 @@ use super::changes::{AssetChanges, Place};
 use super::file::AssetRows;
 use super::moments::{Moments, Top};
 use super::ranked::Ranked;
-use crate::read::{AccountRef, Result};
+use crate::error::Result;
+use crate::primitives::AccountRef;
 use crate::segment::Segment;
 
 /// The holders of one asset, by balance, largest first, then by address.

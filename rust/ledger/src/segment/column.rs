@@ -10,7 +10,7 @@ use super::container::{Column, Container};
 use super::layout::{BlobSections, OptionalPacked, OptionalSections, Presence};
 use super::pack::{AmountTable, Ints};
 use super::section::{PackedSections, Section};
-use crate::read::Result;
+use crate::error::Result;
 
 /// Where the elements of each row begin; one more entry than rows, or empty when no row has any.
 pub(super) struct Offsets(Ints);

@@ -123,29 +123,6 @@ pub(super) mod movement {
     pub(in super::super) const APPROXIMATE: u8 = 1 << 3;
 }
 
-/// Bits of a posting.
-pub(crate) mod posting {
-    pub(crate) const KIND: u8 = 3;
-    pub(crate) const DIRECTION: u8 = 3 << 2;
-    pub(crate) const IN: u8 = 0;
-    pub(crate) const OUT: u8 = 1 << 2;
-    pub(crate) const OWN: u8 = 2 << 2;
-    pub(crate) const SUCCESS: u8 = 1 << 4;
-    pub(crate) const FAILED: u8 = 1 << 5;
-    /// Of native movements only.
-    pub(crate) const CREATES: u8 = 1 << 6;
-    /// Of internal and token movements only.
-    pub(crate) const UNINDEXED: u8 = 1 << 7;
-    /// What tells by kind that the amount is approximate: the bit of the two above that means nothing for the kind. On
-    /// UTXO chains none is.
-    pub(crate) const APPROXIMATE: [u8; 4] = [UNINDEXED, CREATES, CREATES, 0];
-
-    /// The same for the kind in the lowest bits.
-    pub(crate) const fn approximate(flags: u8) -> u8 {
-        APPROXIMATE[(flags & KIND) as usize]
-    }
-}
-
 /// Bits of an account.
 pub(super) mod account {
     /// A source states that it is a contract.

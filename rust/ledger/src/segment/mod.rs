@@ -52,7 +52,7 @@ pub use self::read::{Segment, Spend};
 
 pub(crate) use self::build::build_into;
 pub(crate) use self::container::{Column, Container, Growing, SegmentFile, search, search_from};
-pub(crate) use self::layout::{posting as posting_flags, prefix as hash_prefix};
+pub(crate) use self::layout::prefix as hash_prefix;
 pub(crate) use self::merge::{Source, merge};
 pub(crate) use self::posting::RawPosting;
 #[allow(unused_imports, reason = "sidecars and the streaming merge name them")]

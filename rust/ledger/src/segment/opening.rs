@@ -10,7 +10,7 @@ use super::layout::{self, Opened, movement};
 use super::pack::{AmountTableWriter, IntWriter};
 use super::record::{MovementRecord, TransactionRecord};
 use super::spool::Spool;
-use crate::read::Result;
+use crate::error::Result;
 
 /// What one account was stated to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

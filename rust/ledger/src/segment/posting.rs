@@ -18,10 +18,10 @@ use std::ops::Range;
 use headwater_types::Amount;
 
 use super::knots::Knots;
-use super::layout::{NONE, posting};
+use super::layout::NONE;
 use super::pack::bits::{BitReader, BitWriter, bits_of, field, unpack_as, unzigzag, zigzag};
 use super::pack::{BLOCK, SIDE_TABLE, decode_amounts, encode_amounts};
-use crate::read::{Direction, MovementKind, Ordinal, PostingFlags, Status};
+use crate::primitives::{Direction, MovementKind, Ordinal, PostingFlags, Status, posting_bits};
 
 /// A posting as a segment files it: local ids, distances from the segment's first block and time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub(crate) type PlaceInRow = (u32, MovementKind, Ordinal);
 
 pub(super) fn ordinal_of(flags: u8, number: u64) -> Ordinal {
     // Native movements have one place, and the bit another meaning.
-    let is_unindexed = flags & posting::UNINDEXED != 0 && flags & posting::KIND != 0;
+    let is_unindexed = flags & posting_bits::UNINDEXED != 0 && flags & posting_bits::KIND != 0;
     if is_unindexed { Ordinal::Unindexed(number) } else { Ordinal::Indexed(number) }
 }
 
@@ -101,7 +101,7 @@ impl Shape {
 
 /// Flags with the direction lowest, so that postings which differ in nothing else differ in few bits.
 const fn turned(flags: u8) -> u8 {
-    ((flags & posting::DIRECTION) >> 2) | ((flags & posting::KIND) << 2) | (flags & 0xf0)
+    ((flags & posting_bits::DIRECTION) >> 2) | ((flags & posting_bits::KIND) << 2) | (flags & 0xf0)
 }
 
 const fn turned_back(flags: u8) -> u8 {

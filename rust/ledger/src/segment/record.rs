@@ -78,6 +78,6 @@ pub(crate) struct OutputRecord {
     pub(crate) amount: u64,
     pub(crate) owner: Option<u32>,
     pub(crate) data: Option<Vec<u8>>,
-    /// Place in [`crate::read::ScriptType::ALL`].
+    /// Place in [`crate::primitives::ScriptType::ALL`].
     pub(crate) script: u32,
 }

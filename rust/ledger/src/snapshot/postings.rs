@@ -7,7 +7,7 @@ use std::sync::Arc;
 use headwater_types::{TimeWindow, Timestamp};
 
 use super::columns::numbers;
-use super::pack;
+use crate::primitives::pack;
 use crate::read::{
     Account, AccountRef, AssetRef, ColumnBuffer, ColumnSet, Posting, PostingKey, Postings, Result, Scan, ScanOrder,
     TransactionRef,

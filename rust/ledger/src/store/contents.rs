@@ -124,7 +124,10 @@ impl Contents {
     /// Every file but the manifest; those that the feed shares with the chains more than once.
     pub(super) fn files(&self) -> impl Iterator<Item = &FileRef> {
         let of_chains = self.chains.values().flat_map(|held| {
-            held.parts().map(|part| &part.file).chain(&held.accounts_file).chain(held.sidecars.all().map(|(_, sidecar)| &sidecar.file))
+            held.parts()
+                .map(|part| &part.file)
+                .chain(&held.accounts_file)
+                .chain(held.sidecars.all().map(|(_, sidecar)| &sidecar.file))
         });
         of_chains.chain(self.imports.versions.iter().map(|import| &import.file)).chain(self.feed.files())
     }

@@ -1,16 +1,19 @@
-//! From contents to what is derived of them: sidecars that are due, and the snapshot that reads all of it.
+//! From contents to what is derived of them: sidecars that are due, the snapshot that reads all of it, the feed.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 use std::sync::Arc;
 
 use headwater_types::Chain;
 
 use super::contents::{ChainContents, Contents};
+use super::feed::StoredFeed;
 use super::parts::{Part, Storage};
 use super::sidecar::{Attached, Covered, KINDS, Kind, Merge, Occasion, Scope, Sidecar, Target};
+use crate::feed::Feed;
 use crate::read::Result;
 use crate::segment::Segment;
-use crate::{Cancel, Snapshot};
+use crate::{Cancel, Ledger, Snapshot};
 
 /// Places of segments by the names of their files.
 type Places<'a> = HashMap<&'a str, u32>;
@@ -27,6 +30,11 @@ impl Contents {
         )
         .with_exchange_rates(Arc::clone(&self.imports.exchange_rates));
         KINDS.iter().fold(snapshot, |snapshot, kind| kind.attach(snapshot, self.attached(*kind)))
+    }
+
+    /// The change feed of a store in a folder.
+    pub(super) fn feed_of(&self, ledger: Arc<dyn Ledger>, root: &Path) -> Feed {
+        Feed::new(ledger, Arc::new(StoredFeed { state: Arc::clone(&self.feed), root: root.to_owned() }))
     }
 
     /// The current files of a kind.
@@ -140,7 +148,8 @@ impl ChainContents {
 
     /// The places of what a file covers; `None` when it is stale, or of segments that are gone.
     fn current(&self, kind: &dyn Kind, stamp: u128, sidecar: &Sidecar, places: &Places<'_>) -> Option<Vec<u32>> {
-        let covered: Vec<u32> = sidecar.covers.iter().map(|name| places.get(&**name).copied()).collect::<Option<_>>()?;
+        let covered: Vec<u32> =
+            sidecar.covers.iter().map(|name| places.get(&**name).copied()).collect::<Option<_>>()?;
         let parts: Vec<&Arc<Part>> = self.parts().collect();
         let segments: Vec<&Segment> = covered.iter().map(|place| &*parts[*place as usize].segment).collect();
         (sidecar.opened.stamp == stamp && kind.is_of(&sidecar.opened, &segments)).then_some(covered)
@@ -200,8 +209,8 @@ impl ChainContents {
         }
         let scratch = storage.scratch();
         let merging = Merge { files: &files, merged: &merged.segment };
-        let (file, opened) = storage
-            .keep_sidecar(kind.name(), chain, &mut |out| merge(&merging, &scratch, out, cancel))?;
+        let (file, opened) =
+            storage.keep_sidecar(kind.name(), chain, &mut |out| merge(&merging, &scratch, out, cancel))?;
         Ok(Some(Sidecar { file, covers, opened: kind.open(opened)? }))
     }
 }

@@ -1,6 +1,6 @@
 //! A store without a disk: the same commits and the same segments, in memory.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use headwater_types::Chain;
@@ -221,7 +221,7 @@ impl MemoryStore {
 
 impl Generations for MemoryStore {
     fn feed(&self) -> Result<Feed> {
-        Ok(Feed::new(self.snapshot(), Arc::clone(&self.contents.feed), PathBuf::new()))
+        Ok(self.contents.feed_of(self.snapshot(), Path::new("")))
     }
 
     fn current(&self) -> Result<Arc<dyn Ledger>> {

@@ -32,8 +32,6 @@ mod tiers;
 mod verify;
 mod writer;
 
-pub(crate) use feed::FeedState;
-
 pub use contradictions::{Contradiction, Offered};
 pub use memory::{MemoryStore, in_memory};
 pub use reader::Store;

@@ -230,7 +230,7 @@ impl Generations for Store {
     fn feed(&self) -> Result<Feed> {
         let newest = self.newest()?;
         let ledger = Arc::clone(&newest.snapshot) as Arc<dyn Ledger>;
-        Ok(Feed::new(ledger, Arc::clone(&newest.contents.feed), self.path.clone()))
+        Ok(newest.contents.feed_of(ledger, &self.path))
     }
 
     fn current(&self) -> Result<Arc<dyn Ledger>> {

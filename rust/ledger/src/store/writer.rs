@@ -242,7 +242,7 @@ impl Writer {
     /// The change feed as it is now.
     #[must_use]
     pub fn feed(&self) -> Feed {
-        Feed::new(self.snapshot(), Arc::clone(&self.contents.feed), self.folder.path().to_owned())
+        self.contents.feed_of(self.snapshot(), self.folder.path())
     }
 
     /// Ends a load: merges what is due. Sidecars are for [`Writer::rebuild_sidecars`]. A load that is broken off needs no
@@ -290,8 +290,7 @@ impl Writer {
         for kind in KINDS {
             is_built |= self.change(|contents, folder| {
                 let progress = |done, total| progress(kind.name(), done, total);
-                let after =
-                    contents.with_sidecars(*kind, (Occasion::Request, contents), folder, &progress, cancel)?;
+                let after = contents.with_sidecars(*kind, (Occasion::Request, contents), folder, &progress, cancel)?;
                 let is_built = after.is_some();
                 Ok((after, is_built))
             })?;

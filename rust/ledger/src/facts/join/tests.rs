@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::super::{Movement, MovementFact};
 use super::*;
-use crate::read::Ordinal;
+use crate::primitives::Ordinal;
 
 const CHAIN: Chain = Chain::ETHEREUM;
 

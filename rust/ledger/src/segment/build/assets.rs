@@ -2,8 +2,8 @@
 
 use super::dictionary::Dictionary;
 use super::id;
+use crate::error::Result;
 use crate::facts::TokenFacts;
-use crate::read::Result;
 use crate::segment::SegmentInput;
 use crate::segment::layout::NONE;
 

@@ -21,8 +21,8 @@ use super::layout::{NONE, Summary};
 use super::marks::Marks;
 use super::record::TransactionRecord;
 use super::spool::Spool;
+use crate::error::Result;
 use crate::facts::BlockFacts;
-use crate::read::Result;
 use crate::{Cancel, LedgerError};
 
 /// The bytes of a segment file: the same for the same facts, in whatever order and on however many threads.

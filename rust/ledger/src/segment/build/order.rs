@@ -4,9 +4,8 @@ use headwater_types::Timestamp;
 use rayon::prelude::*;
 
 use super::id;
-use crate::error::{Between, LedgerError};
+use crate::error::{Between, LedgerError, Result};
 use crate::facts::{BlockFacts, TransactionFacts};
-use crate::read::Result;
 use crate::segment::SegmentInput;
 use crate::segment::layout::{Summary, prefix};
 

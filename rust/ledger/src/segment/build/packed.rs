@@ -10,7 +10,7 @@ use super::movements::Movements;
 use super::postings::ByAccount;
 use super::{CANCEL_STEP, Prepared, id, order};
 use crate::Cancel;
-use crate::read::Result;
+use crate::error::Result;
 use crate::segment::SegmentInput;
 use crate::segment::container::SegmentFile;
 use crate::segment::fee::{fee_of, saturating_add};

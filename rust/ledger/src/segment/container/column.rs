@@ -8,7 +8,7 @@ use bytemuck::Pod;
 
 use super::Container;
 use crate::LedgerError;
-use crate::read::Result;
+use crate::error::Result;
 
 /// The elements of one section.
 pub(crate) struct Column<T> {

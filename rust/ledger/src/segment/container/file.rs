@@ -10,7 +10,7 @@ use super::super::section::Section;
 use super::super::spool::Part;
 use super::{ALIGN, Entry, Footer, Header, PAGE, Trailer};
 use crate::LedgerError;
-use crate::read::Result;
+use crate::error::Result;
 
 /// Bytes that are written and checked at a time.
 const PIECE: usize = 1 << 17;

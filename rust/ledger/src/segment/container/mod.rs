@@ -27,7 +27,7 @@ use headwater_types::{Chain, Network};
 use super::map::Bytes;
 use super::section::Section;
 use crate::LedgerError;
-use crate::read::Result;
+use crate::error::Result;
 
 pub(crate) use self::column::{Column, search, search_from};
 pub(crate) use self::file::{Growing, SegmentFile};

@@ -36,9 +36,9 @@ use super::write::{
     finish,
 };
 use crate::Cancel;
+use crate::error::Result;
 use crate::external::Scratch;
 use crate::facts::{BlockFacts, TokenFacts};
-use crate::read::Result;
 
 /// Steps between two looks at the cancel token.
 const CANCEL_STEP: u64 = 4096;

@@ -7,7 +7,7 @@ use super::leave::Leaving;
 use super::rows::Merged;
 use super::{CANCEL_STEP, Source, release};
 use crate::Cancel;
-use crate::read::Result;
+use crate::error::Result;
 use crate::segment::fee::saturating_add;
 use crate::segment::layout::NONE;
 use crate::segment::posting::RawPosting;

@@ -12,7 +12,7 @@ use super::leave::Leaving;
 use super::places::Places;
 use super::{CANCEL_STEP, Source, release};
 use crate::Cancel;
-use crate::read::Result;
+use crate::error::Result;
 use crate::segment::container::SegmentFile;
 use crate::segment::fee::saturating_add;
 use crate::segment::read::Walk;

@@ -25,7 +25,7 @@ use super::bits::{BitReader, BitWriter, bits_of, short_field, unpack_as, wide_fi
 use super::ints::block_bytes;
 use super::{BLOCK, SIDE_TABLE};
 use crate::LedgerError;
-use crate::read::Result;
+use crate::error::Result;
 
 /// The length that says: 256 bits follow.
 const WIDE: u64 = 129;

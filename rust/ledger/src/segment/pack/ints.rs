@@ -17,7 +17,7 @@ use super::super::spool::{Part, Spool};
 use super::BLOCK;
 use super::bits::{BitWriter, bits_of, field, unpack, unzigzag, zigzag};
 use crate::LedgerError;
-use crate::read::Result;
+use crate::error::Result;
 
 const SLOPED: u8 = 0x80;
 

@@ -8,7 +8,7 @@ use headwater_types::{Address, Chain, Family, Network};
 use super::super::container::{Column, Container, search, search_from};
 use super::super::layout::{self, FENCE_STEP, prefix};
 use super::super::pack::Ints;
-use crate::read::Result;
+use crate::error::Result;
 
 const FIXED_KEY: usize = 20;
 

@@ -9,7 +9,7 @@ use super::super::pack::{BLOCK, Table};
 use super::super::section::PackedSections;
 use super::walk::Kept;
 use crate::LedgerError;
-use crate::read::Result;
+use crate::error::Result;
 
 /// Entries with hashes of one prefix that are compared one by one.
 const FEW: usize = 8;

@@ -13,7 +13,8 @@ use super::super::pack::{AmountTable, Ints, Table};
 use super::super::posting::RawPosting;
 use super::Segment;
 use super::postings::index;
-use crate::read::{ColumnBuffer, ColumnSet, Direction, LARGE, MovementKind, Result};
+use crate::error::Result;
+use crate::primitives::{ColumnBuffer, ColumnSet, Direction, LARGE, MovementKind};
 
 /// Postings read at once.
 const CHUNK: u64 = 4096;

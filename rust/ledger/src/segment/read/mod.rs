@@ -33,8 +33,9 @@ use super::marks::{MARKS, Marks};
 use super::pack::Ints;
 use super::posting::Shape;
 use super::record::TransactionRecord;
+use crate::error::Result;
 use crate::facts::{BlockFacts, OutPoint, OutputFacts, TokenFacts, TransactionFacts};
-use crate::read::{Opening, Result, TransactionHead};
+use crate::primitives::{Opening, TransactionHead};
 
 pub(crate) use self::hubs::{AssetPlaces, DayChange, Sums};
 pub(crate) use self::openings::{Begin, openings_of};

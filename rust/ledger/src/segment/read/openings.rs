@@ -16,7 +16,8 @@ use super::super::posting::RawPosting;
 use super::Segment;
 use super::hubs::Sums;
 use super::postings::index;
-use crate::read::{Direction, Opening, Result};
+use crate::error::Result;
+use crate::primitives::{Direction, Opening};
 
 /// Postings read at once.
 const CHUNK: u64 = 4096;

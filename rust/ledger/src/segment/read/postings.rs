@@ -10,7 +10,8 @@ use super::super::layout;
 use super::super::pack::{BLOCK, Ints};
 use super::super::posting::{PlaceInRow, PostingBlock, RawPosting, Shape, count_of, first_row, ordinal_of};
 use crate::LedgerError;
-use crate::read::{ColumnBuffer, ColumnSet, PostingFlags, Result};
+use crate::error::Result;
+use crate::primitives::{ColumnBuffer, ColumnSet, PostingFlags};
 
 /// The postings of a segment. Those of an account have numbers that follow each other, in their order; between the last
 /// one of an account and the first of the next numbers may be left out.

@@ -3,8 +3,8 @@
 use headwater_types::Amount;
 
 use super::Segment;
+use crate::error::Result;
 use crate::facts::{BlockFacts, TokenFacts};
-use crate::read::Result;
 
 impl Segment {
     /// Gives the memory of what was read of the file back to the system: whoever reads all of it once calls this on the

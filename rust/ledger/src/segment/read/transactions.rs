@@ -15,7 +15,8 @@ use super::hashes::HashIndex;
 use super::utxo::Utxo;
 use super::walk::{Alone, Reading, Walk};
 use crate::LedgerError;
-use crate::read::{Result, Status};
+use crate::error::Result;
+use crate::primitives::Status;
 
 /// How ordinals that no source gave are given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use super::super::pack::{Ints, Table};
 use super::super::record::{InputRecord, OutputRecord, TransactionRecord};
 use super::Spend;
 use super::hashes::HashIndex;
+use crate::error::Result;
 use crate::facts::OutPoint;
-use crate::read::Result;
 
 pub(super) struct Utxo {
     versions: OptionalInts,

@@ -3,7 +3,7 @@
 use headwater_types::Amount;
 
 use super::super::pack::{AmountTable, BLOCK, Table};
-use crate::read::Result;
+use crate::error::Result;
 
 /// What reads the rows of tables.
 pub(super) trait Reading {

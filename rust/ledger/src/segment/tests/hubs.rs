@@ -7,7 +7,7 @@ use headwater_types::{Amount, Asset, Chain, Network, Timestamp, TxHash};
 use super::economy::address;
 use super::reading::{check, open, postings};
 use crate::facts::{BlockFacts, Body, Movement, MovementFact, TransactionFacts};
-use crate::read::{Direction, Ordinal, Status};
+use crate::primitives::{Direction, Ordinal, Status};
 use crate::segment::SegmentInput;
 
 const CHAIN: Chain = Chain::ETHEREUM;

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use super::economy::{hash, input};
 use super::reading::open;
 use crate::Cancel;
+use crate::error::Result;
 use crate::external::Scratch;
 use crate::facts::{BlockFacts, TokenFacts};
-use crate::read::Result;
 use crate::segment::{Segment, SegmentInput, Source, build, merge};
 
 fn merged(sources: &[(&Segment, &[u32])], scratch: &Scratch) -> Result<Vec<u8>> {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::economy::{hash, input};
 use crate::Cancel;
-use crate::read::{ColumnBuffer, ColumnSet, Direction, NOBODY};
+use crate::primitives::{ColumnBuffer, ColumnSet, Direction, NOBODY};
 use crate::segment::fee::saturating_add;
 use crate::segment::{RawPosting, Segment, SegmentInput, Sums, build, fee_of};
 

@@ -10,7 +10,7 @@ use super::super::pack::IntWriter;
 use super::super::spool::{Part, Spool};
 use super::columns::check_ids;
 use super::transactions::plus_one;
-use crate::read::Result;
+use crate::error::Result;
 
 /// Takes addresses in order of their keys; the first one is account 0.
 pub(crate) struct AccountsWriter {

@@ -11,7 +11,7 @@ use super::super::pack::{AmountTableWriter, IntWriter, TableWriter};
 use super::super::section::{PackedSections, Section};
 use super::super::spool::{Part, Spool};
 use crate::LedgerError;
-use crate::read::Result;
+use crate::error::Result;
 
 /// Which rows have a value.
 pub(super) struct PresenceWriter {

@@ -13,7 +13,8 @@ use super::super::pack::{AmountTableWriter, IntWriter, TableWriter};
 use super::super::posting::RawPosting;
 use super::super::spool::Spool;
 use super::summary::Frame;
-use crate::read::{Direction, Result};
+use crate::error::Result;
+use crate::primitives::Direction;
 
 /// Days are stored for pairs that have this many postings for each; for others reading the postings costs less.
 const POSTINGS_PER_DAY: usize = 8;

@@ -12,7 +12,7 @@ use super::super::posting::{RawPosting, Shape, encode};
 use super::super::spool::Spool;
 use super::hubs::HubsWriter;
 use super::summary::Frame;
-use crate::read::Result;
+use crate::error::Result;
 
 /// Takes the postings of all accounts: accounts in order, the postings of each in theirs.
 pub(crate) struct PostingsWriter<'o, 's> {

@@ -13,8 +13,8 @@ use super::super::section::Section;
 use super::super::spool::{Part, Spool};
 use super::columns::{PresenceWriter, check_ids};
 use crate::LedgerError;
+use crate::error::Result;
 use crate::facts::BlockFacts;
-use crate::read::Result;
 
 /// The blocks and times that a segment spans; all rows are stored as distances from its beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

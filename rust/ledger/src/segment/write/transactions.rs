@@ -13,7 +13,7 @@ use super::columns::{
     BlobWriter, DistinctWriter, OffsetWriter, OptionalAmountWriter, OptionalInts, OptionalTable, check_ids,
 };
 use super::summary::Frame;
-use crate::read::Result;
+use crate::error::Result;
 
 /// Takes transactions in order of rows.
 pub(crate) struct TransactionsWriter {

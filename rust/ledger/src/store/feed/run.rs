@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use super::super::folder::{self, FEED, Folder, io_error};
 use super::super::parts::{FileRef, write_all};
 use super::entry::ItemEntry;
-use super::{ItemSegments, Kept, Source};
+use super::{Kept, Source};
 use crate::LedgerError;
-use crate::feed::FeedItem;
+use crate::feed::{FeedItem, ItemSegments};
 use crate::read::Result;
 use crate::segment::Segment;
 

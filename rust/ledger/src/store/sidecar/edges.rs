@@ -61,9 +61,10 @@ impl Kind for Edges {
     ) -> Result<()> {
         let terms = Terms { registry: &target.imports.registry, prices: &target.imports.prices };
         let spool = Spool::within(scratch);
-        target.parts.iter().try_for_each(|part| {
-            edges::build(&part.segment, terms, &spool, out, &mut |done| progress(done), cancel)
-        })
+        target
+            .parts
+            .iter()
+            .try_for_each(|part| edges::build(&part.segment, terms, &spool, out, &mut |done| progress(done), cancel))
     }
 
     fn open(&self, file: Container) -> Result<Opened> {

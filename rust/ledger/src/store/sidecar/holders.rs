@@ -31,7 +31,8 @@ impl Kind for Holders {
         }
         let is_covered = |name: &String| target.held.is_some_and(|table| table.covers.contains(name));
         let (covered, newer): (Vec<_>, Vec<_>) = target.parts.iter().partition(|part| is_covered(&part.file.name));
-        let [covered, newer] = [covered, newer].map(|parts| parts.iter().map(|part| &*part.segment).collect::<Vec<_>>());
+        let [covered, newer] =
+            [covered, newer].map(|parts| parts.iter().map(|part| &*part.segment).collect::<Vec<_>>());
         let is_overtaken = holders::is_overtaken(&covered, &newer)?;
         let changes = |segments: &[&Segment]| segments.iter().map(|segment| segment.balance_changes()).sum::<u64>();
         let (covered, newer) = (changes(&covered), changes(&newer));
@@ -73,9 +74,11 @@ impl Kind for Holders {
     }
 
     fn attach(&self, snapshot: Snapshot, files: Vec<Attached>) -> Snapshot {
-        snapshot.with_holders(files.into_iter().map(|Attached { chain, places, opened }| {
-            (chain, HolderTable { file: opened.typed(), covered: places })
-        }))
+        snapshot.with_holders(
+            files.into_iter().map(|Attached { chain, places, opened }| {
+                (chain, HolderTable { file: opened.typed(), covered: places })
+            }),
+        )
     }
 }
 
