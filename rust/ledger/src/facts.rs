@@ -18,6 +18,7 @@ mod implied;
 mod join;
 mod movements;
 mod opening;
+mod place;
 
 pub use approximate::AmountOf;
 pub use opening::{OPENING_PART, opening};

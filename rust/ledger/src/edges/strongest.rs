@@ -10,9 +10,9 @@ use std::collections::{BinaryHeap, HashSet};
 
 use headwater_types::{Address, Usd};
 
-use super::merge::{Market, Source, Sum, as_edges};
 use super::pack::{places_by, selected};
 use super::records::{EdgeFlows, EdgeOrder, Edges};
+use super::sum::{Market, Source, Sum, as_edges};
 use super::tally::AccountEdges;
 use crate::error::Result;
 

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use headwater_types::Amount;
 
-use super::join::Place;
+use super::place::Place;
 use super::{Movement, MovementFact};
 use crate::error::Result;
 use crate::primitives::{MovementKind, Ordinal};

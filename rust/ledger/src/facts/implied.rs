@@ -9,7 +9,7 @@
 use headwater_types::address::contract_address;
 use headwater_types::{Address, Chain, Family};
 
-use super::join::Place;
+use super::place::Place;
 use super::{MovementFact, TransactionFacts};
 use crate::error::Result;
 use crate::primitives::Status;

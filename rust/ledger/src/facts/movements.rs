@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use headwater_types::{Address, Amount, Asset};
 
 use super::approximate::{Stated, reconciled};
-use super::join::Place;
+use super::place::Place;
 use super::{AmountOf, Movement, MovementFact};
 use crate::error::Result;
 use crate::primitives::Ordinal;

@@ -6,9 +6,9 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 
+use super::batch::Balances;
 use super::build::Data;
 use super::file::{ASSETS, BLOCKS, DATA, HolderFile, LARGE, MARKS, MOMENTS, SUMMARY, Summary};
-use super::records::Balances;
 use crate::Cancel;
 use crate::error::Result;
 use crate::external::Scratch;

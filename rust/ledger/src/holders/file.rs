@@ -7,9 +7,9 @@ use bytemuck::{Pod, Zeroable};
 use headwater_types::{Amount, Asset, Chain};
 use ruint::aliases::U256;
 
-use super::build::Count;
+use super::batch::{Balances, HolderBatch, VisitHolders};
 use super::moments::{Moments, StoredMoments, Sum, Top, wide};
-use super::records::{Balances, HolderBatch, VisitHolders};
+
 use crate::LedgerError;
 use crate::bits::{get, get_small, packed_bytes, put_column, put_widths, width};
 use crate::error::Result;
@@ -53,6 +53,16 @@ pub(super) struct AssetEntry {
     total: [u8; 32],
     is_token: u32,
     has_total: u32,
+}
+
+/// What is counted of an asset on the way.
+#[derive(Clone, Default)]
+pub(super) struct Count {
+    pub(super) negative: u64,
+    pub(super) rows: u64,
+    pub(super) total: Option<Amount>,
+    /// Balances of at least 2^128, with rank, place and id.
+    pub(super) large: Vec<(Amount, u64, u32, u32)>,
 }
 
 impl AssetEntry {

@@ -19,6 +19,18 @@ pub struct Ranked<'a> {
     left: Vec<Amount>,
 }
 
+impl Holders<'_> {
+    /// The balances with sums over all of them, less some: of each balance that is left out, the part of it that is.
+    ///
+    /// Of a table this reads a few blocks. Where much is outside of it, all balances are read once per generation.
+    ///
+    /// # Errors
+    /// When stored data cannot be read or is damaged.
+    pub fn ranked(&self, without: &[(Amount, Amount)]) -> Result<Ranked<'_>> {
+        Ranked::new(self, without)
+    }
+}
+
 impl<'a> Ranked<'a> {
     pub(super) fn new(holders: &'a Holders<'a>, without: &[(Amount, Amount)]) -> Result<Self> {
         if let Some(rows) = &holders.rows {

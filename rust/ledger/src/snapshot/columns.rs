@@ -97,14 +97,3 @@ pub(super) fn split(segments: &[Arc<Segment>], account: &Account, scan: &Scan, p
     scans.push(Scan { from_block, ..scan.clone() });
     Ok(scans)
 }
-
-/// The numbers that a segment gives assets; `None` when it holds none of them.
-pub(super) fn numbers(segment: &Segment, assets: &[Asset]) -> Result<Option<Vec<u32>>> {
-    let mut numbers = Vec::with_capacity(assets.len());
-    for asset in assets {
-        numbers.extend(segment.asset_id(asset)?);
-    }
-    numbers.sort_unstable();
-    numbers.dedup();
-    Ok((!numbers.is_empty()).then_some(numbers))
-}

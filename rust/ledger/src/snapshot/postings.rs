@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use headwater_types::{TimeWindow, Timestamp};
 
-use super::columns::numbers;
 use crate::primitives::pack;
 use crate::read::{
     Account, AccountRef, AssetRef, ColumnBuffer, ColumnSet, Posting, PostingKey, Postings, Result, Scan, ScanOrder,
@@ -464,4 +463,15 @@ fn halve(range: Range<u64>, before: impl Fn(u64) -> Result<bool>) -> Result<u64>
 
 fn later(base: Timestamp, distance: u32) -> Timestamp {
     Timestamp::new(base.secs().saturating_add(i64::from(distance)))
+}
+
+/// The numbers that a segment gives assets; `None` when it holds none of them.
+pub(super) fn numbers(segment: &Segment, assets: &[Asset]) -> Result<Option<Vec<u32>>> {
+    let mut numbers = Vec::with_capacity(assets.len());
+    for asset in assets {
+        numbers.extend(segment.asset_id(asset)?);
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok((!numbers.is_empty()).then_some(numbers))
 }

@@ -1,17 +1,17 @@
-//! The feed as text: in the manifest, and in the lines of a run.
+//! The feed in the manifest.
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Weak};
 
-use headwater_types::{BlockHash, Chain, Family, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::super::folder::FileEntry;
 use super::super::parts::FileRef;
+use super::line::ItemEntry;
 use super::{FeedState, Kept, Run, Source};
 use crate::LedgerError;
-use crate::feed::{FeedItem, StoreId};
+use crate::feed::StoreId;
 use crate::read::Result;
 
 /// What a manifest says of the feed.
@@ -38,64 +38,6 @@ struct RunEntry {
     pack: Option<FileEntry>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     parts: Vec<FileEntry>,
-}
-
-/// An item; `S` names the segments of its rows.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ItemEntry<S> {
-    position: u64,
-    chain: Chain,
-    number: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    hash: Option<String>,
-    time: i64,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    removed: bool,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    adoption: u32,
-    head: u64,
-    pub(super) made: i64,
-    pub(super) rows: S,
-    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
-    pub(super) before: Option<S>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it so")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
-impl<S> ItemEntry<S> {
-    pub(super) fn of(item: &FeedItem, made: i64, rows: S, before: Option<S>) -> Self {
-        Self {
-            position: item.position,
-            chain: item.chain,
-            number: item.number,
-            hash: item.hash.map(|hash| hash.display(Family::Utxo)),
-            time: item.time.secs(),
-            removed: item.removed,
-            adoption: item.adoption,
-            head: item.head,
-            made,
-            rows,
-            before,
-        }
-    }
-
-    /// The item, or what is wrong with it.
-    pub(super) fn item(&self) -> std::result::Result<FeedItem, String> {
-        let hash = self.hash.as_ref().map(|text| BlockHash::parse(Family::Utxo, text));
-        Ok(FeedItem {
-            position: self.position,
-            chain: self.chain,
-            number: self.number,
-            hash: hash.transpose().map_err(|error| error.to_string())?,
-            time: Timestamp::new(self.time),
-            removed: self.removed,
-            adoption: self.adoption,
-            head: self.head,
-        })
-    }
 }
 
 impl RunEntry {

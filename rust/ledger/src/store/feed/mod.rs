@@ -7,6 +7,7 @@
 
 mod entry;
 mod gain;
+mod line;
 mod run;
 
 use std::path::{Path, PathBuf};

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::folder::{self, FEED, Folder, io_error};
 use super::super::parts::{FileRef, write_all};
-use super::entry::ItemEntry;
+use super::line::ItemEntry;
 use super::{Kept, Source};
 use crate::LedgerError;
 use crate::feed::{FeedItem, ItemSegments};
