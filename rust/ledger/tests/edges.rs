@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use headwater_ledger::edges::{AssetEdge, EdgeFlows, EdgeOrder, EdgeSide, Edges};
 use headwater_ledger::facts::Batch;
 use headwater_ledger::market::{AssetTerms, PricePoint, TokenListing};
-use headwater_ledger::read::{Account, Direction, Ledger, Scan, Status};
+use headwater_ledger::read::{Account, Accounts, Counterparties, Direction, Ledger, Scan, Status};
 use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer, in_memory};
 use headwater_ledger::{Cancel, Store};
 use headwater_testkit::strategies::account_chain;

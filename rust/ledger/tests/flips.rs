@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use headwater_ledger::edges::EdgeOrder;
 use headwater_ledger::facts::{Claim, OutPoint, TokenFacts};
 use headwater_ledger::market::{PricePoint, TokenListing};
-use headwater_ledger::read::{AddressRange, ColumnSet, CoverageTable, Ledger, Scan};
+use headwater_ledger::read::{AddressRange, Assets, ColumnSet, CoverageTable, Generation, Ledger, Scan};
 use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::{Chainlet, address, hash, token};

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use headwater_ledger::edges::EdgeOrder;
 use headwater_ledger::facts::{Claim, OutPoint, TokenFacts};
 use headwater_ledger::market::{FxPoint, PricePoint, TokenListing};
-use headwater_ledger::read::{AddressRange, ColumnSet, CoverageTable, Generations, Ledger, Scan};
+use headwater_ledger::read::{
+    AddressRange, Assets, ColumnSet, CoverageTable, Generation, Generations, Ledger, Outputs, Scan, Transactions,
+};
 use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::fuzz::{Met, Reader};

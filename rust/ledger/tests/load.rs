@@ -2,7 +2,7 @@
 
 use headwater_ledger::edges::EdgeOrder;
 use headwater_ledger::facts::Batch;
-use headwater_ledger::read::Ledger;
+use headwater_ledger::read::{Generation, Ledger};
 use headwater_ledger::store::{MemoryStore, Merges, Writer};
 use headwater_ledger::{Cancel, Store};
 use headwater_testkit::{Chainlet, address};

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use headwater_ledger::facts::{Batch, OPENING_PART, TransactionFacts, opening};
-use headwater_ledger::read::{AddressRange, ColumnSet, Holding, Ledger, Opening, Scan};
+use headwater_ledger::read::{
+    Accounts, AddressRange, Balances, ColumnSet, Counterparties, Generation, Holding, Ledger, Movements, Opening, Scan,
+    Sweeps,
+};
 use headwater_ledger::store::{MemoryStore, Writer, in_memory};
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::strategies::opened_chain;

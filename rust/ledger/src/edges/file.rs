@@ -78,11 +78,6 @@ impl EdgeFile {
                 == (segment.addresses(), segment.transactions().into(), segment.movements())
     }
 
-    /// Checks every page.
-    pub(crate) fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
-        self.file.verify(progress)
-    }
-
     fn base(&self) -> Timestamp {
         Timestamp::new(self.summary.base)
     }

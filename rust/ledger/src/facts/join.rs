@@ -22,7 +22,7 @@ use super::approximate::{Stated, reconciled};
 use super::movements::{Told, join_movements, settle};
 use super::place::Place;
 use super::{AmountOf, BlockFacts, Body, InputFacts, LogFacts, TokenFacts, TransactionFacts, UtxoFacts};
-use crate::error::{Between, LedgerError, Result};
+use crate::error::Result;
 
 impl TransactionFacts {
     /// These facts and others of the same transaction, as one. The result is canonical.

@@ -171,11 +171,6 @@ impl HolderFile {
         self.summary.segments
     }
 
-    /// Checks every page.
-    pub(crate) fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
-        self.file.verify(progress)
-    }
-
     pub(super) const fn summary(&self) -> Summary {
         self.summary
     }

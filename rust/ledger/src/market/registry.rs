@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use headwater_types::{Address, Asset, Chain, Timestamp};
+use headwater_types::{Asset, Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::core_tokens::core_tokens;

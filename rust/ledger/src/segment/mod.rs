@@ -56,7 +56,7 @@ pub(crate) use self::layout::prefix as hash_prefix;
 pub(crate) use self::merge::{Source, merge};
 pub(crate) use self::posting::RawPosting;
 #[allow(unused_imports, reason = "sidecars and the streaming merge name them")]
-pub(crate) use self::read::{AssetPlaces, DayChange, Postings, Sums, Unindexed};
+pub(crate) use self::read::{AssetPlaces, DayChange, SegmentPostings, Sums, Unindexed};
 pub(crate) use self::read::{Begin, openings_of};
 pub(crate) use self::section::Section;
 pub(crate) use self::spool::{Part as SectionPart, Spool};

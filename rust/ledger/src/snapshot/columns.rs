@@ -3,8 +3,6 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use headwater_types::Asset;
-
 use super::postings::{Filter, Left, bounds};
 use crate::Cancel;
 use crate::read::{Account, ColumnBuffer, ColumnSet, ColumnVisit, Result, Scan};

@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
-use headwater_types::{TimeWindow, Timestamp};
+use headwater_types::{Asset, TimeWindow, Timestamp};
 
 use crate::primitives::pack;
 use crate::read::{
     Account, AccountRef, AssetRef, ColumnBuffer, ColumnSet, Posting, PostingKey, Postings, Result, Scan, ScanOrder,
     TransactionRef,
 };
-use crate::segment::{AssetPlaces, Postings, RawPosting, Segment, search};
+use crate::segment::{AssetPlaces, RawPosting, Segment, SegmentPostings, search};
 
 /// Postings read in one go: few at first, for a page wants a hundred, more when the scan goes on.
 const FIRST_CHUNK: u64 = 32;
@@ -250,7 +250,7 @@ fn spans(places: &AssetPlaces<'_>, range: Range<usize>) -> Result<Vec<Range<u64>
 struct Cursor<'a> {
     place: u32,
     segment: &'a Segment,
-    postings: &'a Postings,
+    postings: &'a SegmentPostings,
     order: ScanOrder,
     filter: Filter,
     /// Postings that are not read yet.

@@ -138,7 +138,7 @@ impl ChainContents {
         match scope {
             Scope::Segment => self.parts().map(std::slice::from_ref).collect(),
             Scope::Chain if self.sealed.is_empty() => Vec::new(),
-            Scope::Chain => vec![&self.sealed],
+            Scope::Chain => vec![&self.sealed[..]],
         }
     }
 

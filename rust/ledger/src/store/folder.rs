@@ -116,7 +116,7 @@ fn check_length(path: &Path, file: &FileRef, length: u64) -> Result<()> {
 /// A file as manifests list it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct FileEntry {
-    file: String,
+    pub(super) file: String,
     length: u64,
     digest: String,
 }

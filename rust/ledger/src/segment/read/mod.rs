@@ -21,14 +21,13 @@ use headwater_types::{Address, Amount, Asset, BlockHash, Chain, Network, Timesta
 use self::accounts::Accounts;
 use self::hubs::Hubs;
 use self::openings::Openings;
-use self::postings::Postings;
 use self::transactions::Transactions;
 use self::utxo::Utxo;
 use self::walk::Alone;
 use super::column::{Blobs, OptionalColumn};
 use super::container::Container;
 use super::knots::Knots;
-use super::layout::{self, Counts, NO_DECIMALS, NON_FUNGIBLE, Summary, account};
+use super::layout::{self, NO_DECIMALS, NON_FUNGIBLE, Summary, account};
 use super::marks::{MARKS, Marks};
 use super::pack::Ints;
 use super::posting::Shape;
@@ -39,7 +38,7 @@ use crate::primitives::{Opening, TransactionHead};
 
 pub(crate) use self::hubs::{AssetPlaces, DayChange, Sums};
 pub(crate) use self::openings::{Begin, openings_of};
-pub(crate) use self::postings::Postings;
+pub(crate) use self::postings::SegmentPostings;
 pub(crate) use self::transactions::Unindexed;
 pub(crate) use self::walk::Walk;
 
@@ -67,7 +66,7 @@ pub struct Segment {
     blobs: Blobs,
     blocks: Blocks,
     transactions: Transactions,
-    postings: Postings,
+    postings: SegmentPostings,
     hubs: Box<Hubs>,
     utxo: Utxo,
     marks: Marks,
@@ -153,7 +152,7 @@ impl Segment {
                 parents: OptionalColumn::open(&file, layout::BLOCK_PARENTS)?,
             },
             transactions: Transactions::open(&file, summary, &counts, &knots)?,
-            postings: Postings::open(&file, summary.accounts, shape)?,
+            postings: SegmentPostings::open(&file, summary.accounts, shape)?,
             hubs: Box::new(Hubs::open(&file, &counts)?),
             utxo: Utxo::open(&file, &counts)?,
             marks,
@@ -513,12 +512,12 @@ impl Segment {
         if asset == 0 { Ok(None) } else { self.assets.id(asset as usize).map(Some) }
     }
 
-    pub(crate) fn postings(&self) -> &Postings {
+    pub(crate) fn postings(&self) -> &SegmentPostings {
         &self.postings
     }
 
     /// The first row that does not stand before a place, by (block, index with unknown last, hash): with
-    /// [`Postings::seek_row`] the way from a cursor to a posting.
+    /// [`SegmentPostings::seek_row`] the way from a cursor to a posting.
     pub(crate) fn row_from(&self, block: u64, index: Option<u32>, hash: &TxHash) -> Result<u32> {
         self.transactions.row_from(block, index, hash)
     }

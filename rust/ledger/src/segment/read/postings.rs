@@ -1,4 +1,4 @@
-//! Postings by account: blocks of up to 128, account after account.
+//! SegmentPostings by account: blocks of up to 128, account after account.
 //!
 //! A posting is numbered by 128 times its block and its place in there.
 
@@ -15,7 +15,7 @@ use crate::primitives::{ColumnBuffer, ColumnSet, PostingFlags};
 
 /// The postings of a segment. Those of an account have numbers that follow each other, in their order; between the last
 /// one of an account and the first of the next numbers may be left out.
-pub(crate) struct Postings {
+pub(crate) struct SegmentPostings {
     account_count: usize,
     accounts: Ints,
     starts: Ints,
@@ -23,7 +23,7 @@ pub(crate) struct Postings {
     shape: Shape,
 }
 
-impl Postings {
+impl SegmentPostings {
     pub(super) fn open(file: &Arc<Container>, accounts: u64, shape: Shape) -> Result<Self> {
         Ok(Self {
             account_count: index(accounts),
@@ -81,7 +81,7 @@ impl Postings {
     }
 }
 
-impl Postings {
+impl SegmentPostings {
     /// The numbers of the postings of an account.
     pub(crate) fn range(&self, account: u32) -> Result<Range<u64>> {
         let (first, end) = self.accounts.pair(account as usize)?;
