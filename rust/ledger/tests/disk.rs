@@ -294,7 +294,7 @@ fn a_chain_whose_only_blocks_are_rolled_back_is_absent_again() {
 }
 
 #[test]
-fn store_of_another_format_is_refused_with_the_command_that_rebuilds_it() {
+fn store_of_another_format_is_refused_with_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path());
     writer.commit(transfers(1, 3), &Cancel::new()).unwrap();

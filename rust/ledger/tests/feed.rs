@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use headwater_ledger::facts::{Batch, MovementFact};
 use headwater_ledger::feed::{Feed, FeedItem, FeedLimits, NewTransaction};

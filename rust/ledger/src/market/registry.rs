@@ -228,6 +228,8 @@ fn listed_entry(listing: TokenListing, source: EntrySource) -> RegistryEntry {
 
 #[cfg(test)]
 mod tests {
+    use headwater_types::Address;
+
     use super::*;
 
     const CHAIN: Chain = Chain::ETHEREUM;

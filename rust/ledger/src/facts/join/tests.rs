@@ -3,6 +3,7 @@ use proptest::prelude::*;
 
 use super::super::{Movement, MovementFact};
 use super::*;
+use crate::LedgerError;
 use crate::primitives::Ordinal;
 
 const CHAIN: Chain = Chain::ETHEREUM;

@@ -8,6 +8,7 @@ use super::bits::{BitReader, BitWriter, bits_of, field, unpack, unzigzag, zigzag
 use super::*;
 use crate::LedgerError;
 use crate::segment::container::{Container, SegmentFile};
+use crate::segment::section::{PackedSections, Section};
 use crate::segment::spool::Spool;
 
 const PACKED: PackedSections = PackedSections { blocks: Section::new("test"), starts: Section::new("test#") };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use headwater_types::{Chain, Timestamp, TxHash};
+use headwater_types::{Address, Chain, Timestamp, TxHash};
 
 use super::*;
 use crate::facts::{Batch, BlockFacts, TransactionFacts};
@@ -152,7 +152,7 @@ fn third_kind_is_built_merged_rebuilt_verified_and_removed() {
     assert_eq!(underived(root), 0);
     let listing = TokenListing {
         chain: CHAIN,
-        contract: "0x1111111111111111111111111111111111111111".parse().unwrap(),
+        contract: Address::Evm([1; 20]),
         symbol: "T".into(),
         name: "T".into(),
         decimals: 6,
