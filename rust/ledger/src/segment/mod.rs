@@ -54,10 +54,11 @@ pub(crate) use self::build::build_into;
 pub(crate) use self::container::{Column, Container, Growing, SegmentFile, search, search_from};
 pub(crate) use self::layout::prefix as hash_prefix;
 pub(crate) use self::merge::{Source, merge};
+pub(crate) use self::opening::Begin;
 pub(crate) use self::posting::RawPosting;
+pub(crate) use self::read::openings_of;
 #[allow(unused_imports, reason = "sidecars and the streaming merge name them")]
 pub(crate) use self::read::{AssetPlaces, DayChange, SegmentPostings, Sums, Unindexed};
-pub(crate) use self::read::{Begin, openings_of};
 pub(crate) use self::section::Section;
 pub(crate) use self::spool::{Part as SectionPart, Spool};
 

@@ -21,6 +21,16 @@ pub(crate) struct OpeningEntry {
     pub(crate) amount: Amount,
 }
 
+/// Where the history of a token begins in a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Begin {
+    pub(crate) asset: u32,
+    /// First row of the block of the opening: balances that are stated before are out of date.
+    pub(super) opened: u32,
+    /// First row behind the block: what moved before is in the balances that were stated.
+    pub(super) from: u32,
+}
+
 /// The opening balances of a row, in the order of its movements.
 pub(super) fn entries(row: u32, record: &TransactionRecord) -> impl Iterator<Item = OpeningEntry> {
     let movements = record.movements.iter().filter(|movement| is_opening(movement));

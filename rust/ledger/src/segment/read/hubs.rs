@@ -9,10 +9,11 @@ use rustc_hash::FxHashMap;
 use super::super::container::{Container, search};
 use super::super::fee::saturating_add;
 use super::super::layout::{self, Counts, HUB, SECS_PER_DAY};
+use super::super::opening::Begin;
 use super::super::pack::{AmountTable, Ints, Table};
 use super::super::posting::RawPosting;
+use super::Segment;
 use super::postings::index;
-use super::{Begin, Segment};
 use crate::error::Result;
 use crate::primitives::{ColumnBuffer, ColumnSet, Direction, LARGE, MovementKind};
 

@@ -37,7 +37,7 @@ use crate::facts::{BlockFacts, OutPoint, OutputFacts, TokenFacts, TransactionFac
 use crate::primitives::{Opening, TransactionHead};
 
 pub(crate) use self::hubs::{AssetPlaces, DayChange, Sums};
-pub(crate) use self::openings::{Begin, openings_of};
+pub(crate) use self::openings::openings_of;
 pub(crate) use self::postings::SegmentPostings;
 pub(crate) use self::transactions::Unindexed;
 pub(crate) use self::walk::Walk;

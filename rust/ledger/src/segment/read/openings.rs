@@ -10,7 +10,7 @@ use super::super::container::Container;
 use super::super::fee::saturating_add;
 use super::super::layout;
 use super::super::marks::Marks;
-use super::super::opening::OpeningEntry;
+use super::super::opening::{Begin, OpeningEntry};
 use super::super::pack::{AmountTable, Ints};
 use super::super::posting::RawPosting;
 use super::Segment;
@@ -29,16 +29,6 @@ pub(super) struct Openings {
     rows: Ints,
     assets: Ints,
     amounts: AmountTable,
-}
-
-/// Where the history of a token begins in a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Begin {
-    pub(crate) asset: u32,
-    /// First row of the block of the opening: balances that are stated before are out of date.
-    opened: u32,
-    /// First row behind the block: what moved before is in the balances that were stated.
-    from: u32,
 }
 
 impl Openings {
