@@ -10,9 +10,9 @@ use std::time::Instant;
 use headwater_bench::generator::{Generator, Preset, QuerySets, address_of};
 use headwater_ledger::facts::BlockFacts;
 use headwater_ledger::market::{PriceTable, Registry};
-use headwater_ledger::read::{ColumnSet, PostingColumns, Scan};
+use headwater_ledger::read::{Accounts, Balances, ColumnSet, Movements, PostingColumns, Scan};
 use headwater_ledger::segment::{Segment, SegmentInput, build};
-use headwater_ledger::{Cancel, Ledger, Snapshot};
+use headwater_ledger::{Cancel, Snapshot};
 use headwater_types::{Chain, Network};
 
 /// Seconds of processor time that this process took, all threads together.

@@ -11,8 +11,8 @@ use super::segmentation::deal;
 use super::snapshot;
 use crate::facts::{BlockFacts, Body, TransactionFacts};
 use crate::read::{
-    Account, Accounts, AddressRange, Assets, ColumnSet, Direction, Ledger, MovementKind, Movements, PostingColumns,
-    Scan, ScanOrder, Status, Sweeps, Transactions,
+    Account, Accounts, AddressRange, Assets, ColumnSet, Direction, MovementKind, Movements, PostingColumns, Scan,
+    ScanOrder, Status, Sweeps, Transactions,
 };
 use crate::segment::SegmentInput;
 use crate::segment::tests::economy::{address, hash, input, time_of};

@@ -6,7 +6,7 @@ use headwater_types::{Address, Amount, Asset, Timestamp};
 
 use crate::facts::{AmountOf, Movement, MovementFact, TransactionFacts};
 use crate::read::{
-    Accounts, Assets, Direction, Holding, Ledger, MovementKind, Ordinal, Posting, PostingKey, Scan, ScanOrder, Status,
+    Accounts, Assets, Direction, Holding, MovementKind, Ordinal, Posting, PostingKey, Scan, ScanOrder, Status,
     Transactions,
 };
 use crate::segment::SegmentInput;
