@@ -6,7 +6,7 @@ use std::path::Path;
 use headwater_ingest::{Gathered, IngestReport, Options, Silent, ingest, ingest_into};
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::{Batch, MovementFact};
-use headwater_ledger::read::{Accounts, Assets, Balances};
+use headwater_ledger::read::{Accounts, Balances};
 use headwater_ledger::store::{Store, Writer};
 use headwater_types::{Address, Amount, Chain, TxHash};
 
