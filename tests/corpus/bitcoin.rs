@@ -10,10 +10,12 @@ use bitcoin::hashes::Hash;
 use headwater_ingest::bitcoin::block_file::{Records, XorKey};
 use headwater_ingest::bitcoin::{decode_block, to_facts};
 use headwater_ingest::{Gathered, IngestReport, Options, Silent, ingest, ingest_into};
+use headwater_ledger::Cancel;
 use headwater_ledger::facts::{BlockFacts, OutputFacts, TransactionFacts};
-use headwater_ledger::read::{CoverageTable, Direction, Scan, ScanOrder, ScriptType};
+use headwater_ledger::read::{
+    Accounts, Balances, CoverageTable, Direction, Generation, Movements, Scan, ScanOrder, ScriptType, Transactions,
+};
 use headwater_ledger::store::{LogicalDigest, Store, Writer};
-use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::utxo_attribution::{Attribution, Shape, pairs};
 use headwater_types::{Address, Amount, Chain, Family, Network, Timestamp, TxHash};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use headwater_ingest::{Options, Silent, ingest};
 use headwater_ledger::Cancel;
-use headwater_ledger::read::Ledger;
+use headwater_ledger::read::Generation;
 use headwater_ledger::store::{Store, Writer};
 use headwater_types::Chain;
 

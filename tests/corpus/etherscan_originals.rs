@@ -5,7 +5,7 @@ use std::path::Path;
 
 use headwater_ingest::{Options, Silent, ingest};
 use headwater_ledger::Cancel;
-use headwater_ledger::read::{CoverageTable, Ledger};
+use headwater_ledger::read::{CoverageTable, Generation};
 use headwater_ledger::store::{Store, Writer};
 use headwater_types::Chain;
 

@@ -10,9 +10,9 @@ use std::time::Instant;
 use headwater_bench::generator::{Generator, Preset, QuerySets, address_of};
 use headwater_ledger::facts::BlockFacts;
 use headwater_ledger::market::{PriceTable, Registry};
-use headwater_ledger::read::{ColumnSet, PostingColumns, Scan};
-use headwater_ledger::segment::{Encoding, Segment, SegmentInput, build_as};
-use headwater_ledger::{Cancel, Ledger, Snapshot};
+use headwater_ledger::read::{Accounts, Balances, ColumnSet, Movements, PostingColumns, Scan};
+use headwater_ledger::segment::{Segment, SegmentInput, build};
+use headwater_ledger::{Cancel, Snapshot};
 use headwater_types::{Chain, Network};
 
 /// Seconds of processor time that this process took, all threads together.
@@ -45,24 +45,22 @@ fn main() {
         input.transactions.iter().filter_map(|facts| Some((facts.block, facts.time?))).collect();
     input.blocks =
         times.into_iter().map(|(number, time)| BlockFacts { number, hash: None, parent: None, time }).collect();
-    for encoding in [Encoding::Raw, Encoding::Packed] {
-        let (cpu, wall) = (cpu_secs(), Instant::now());
-        let bytes = build_as(&input, encoding, &Cancel::new()).expect("the facts are sound");
-        let (cpu, wall) = (cpu_secs() - cpu, wall.elapsed().as_secs_f64());
-        let millions = transfers as f64 / 1e6;
-        println!("{encoding:?}: {:.2} s cpu, {:.2} s wall per million", cpu / millions, wall / millions);
-        let segment = Segment::from_bytes("memory", &bytes).expect("it was just built");
-        let mut sums: BTreeMap<String, u64> = BTreeMap::new();
-        for (name, size) in segment.sections() {
-            let name = name.trim_end_matches(['#', '?', '@', '+']).to_owned();
-            *sums.entry(name).or_default() += size;
-        }
-        for (name, size) in sums.iter().filter(|(_, size)| **size * 100 > transfers) {
-            println!("  {name:<24} {:.2} B per transfer", *size as f64 / transfers as f64);
-        }
-        println!("  all                      {:.2} B per transfer", bytes.len() as f64 / transfers as f64);
-        read(segment, &queries);
+    let (cpu, wall) = (cpu_secs(), Instant::now());
+    let bytes = build(&input, &Cancel::new()).expect("the facts are sound");
+    let (cpu, wall) = (cpu_secs() - cpu, wall.elapsed().as_secs_f64());
+    let millions = transfers as f64 / 1e6;
+    println!("{:.2} s cpu, {:.2} s wall per million", cpu / millions, wall / millions);
+    let segment = Segment::from_bytes("memory", &bytes).expect("it was just built");
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    for (name, size) in segment.sections() {
+        let name = name.trim_end_matches(['#', '?']).to_owned();
+        *sums.entry(name).or_default() += size;
     }
+    for (name, size) in sums.iter().filter(|(_, size)| **size * 100 > transfers) {
+        println!("  {name:<24} {:.2} B per transfer", *size as f64 / transfers as f64);
+    }
+    println!("  all                      {:.2} B per transfer", bytes.len() as f64 / transfers as f64);
+    read(segment, &queries);
 }
 
 /// Nanoseconds per posting of columns of heavy accounts, and per page of each kind of account.

@@ -5,7 +5,7 @@ use headwater_bench::generator::{
     Chunk, FIRST_BLOCK, Generator, Preset, QuerySets, address_bytes, holder_balances, token_of, transaction_hash,
 };
 use headwater_ledger::Cancel;
-use headwater_ledger::read::Ledger;
+use headwater_ledger::read::Generation;
 use headwater_ledger::store::MemoryStore;
 use headwater_types::Chain;
 use serde_json::{Value, json};

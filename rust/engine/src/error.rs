@@ -132,7 +132,7 @@ impl From<LedgerError> for Error {
             LedgerError::NetworkMismatch { .. } => ErrorKind::InvalidInput(Reason::NetworkMismatch),
             LedgerError::Io { .. }
             | LedgerError::Corrupt { .. }
-            | LedgerError::NewerFormat { .. }
+            | LedgerError::OtherFormat { .. }
             | LedgerError::NoStore { .. }
             | LedgerError::Locked { .. }
             | LedgerError::Latched { .. } => ErrorKind::Storage,

@@ -12,10 +12,10 @@ use std::time::Instant;
 
 use headwater_engine::events::{Event, Follower, Watcher, position_of};
 use headwater_engine::{Desk, endpoint};
+use headwater_ledger::Cancel;
 use headwater_ledger::facts::Batch;
-use headwater_ledger::read::Generations;
+use headwater_ledger::read::{Accounts, Balances, Generations};
 use headwater_ledger::store::MemoryStore;
-use headwater_ledger::{Cancel, Ledger};
 use headwater_testkit::{Chainlet, address, followed};
 use headwater_types::{Amount, Asset, Chain, TxHash};
 use proptest::prelude::*;

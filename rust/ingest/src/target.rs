@@ -1,9 +1,9 @@
 //! Where facts go, and what may be looked up on the way.
 
 use headwater_ledger::facts::Batch;
-use headwater_ledger::read::CoverageTable;
+use headwater_ledger::read::{Accounts, Assets, CoverageTable, Generation, Transactions};
 use headwater_ledger::store::{CommitReport, Contradiction, Writer};
-use headwater_ledger::{Cancel, Ledger, LedgerError};
+use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::{Address, Asset, BlockHash, Chain, Timestamp, TxHash};
 
 /// Takes batches in, and answers the questions that some files leave open.

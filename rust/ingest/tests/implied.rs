@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use headwater_ingest::{Gathered, IngestReport, Options, Silent, ingest, ingest_into};
+use headwater_ledger::Cancel;
 use headwater_ledger::facts::{Batch, MovementFact};
+use headwater_ledger::read::{Accounts, Balances};
 use headwater_ledger::store::{Store, Writer};
-use headwater_ledger::{Cancel, Ledger as _};
 use headwater_types::{Address, Amount, Chain, TxHash};
 
 const A: &str = "0x00000000000000000000000000000000000000aa";

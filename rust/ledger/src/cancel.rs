@@ -14,7 +14,7 @@ pub struct Cancel(Arc<Token>);
 struct Token {
     is_set: AtomicBool,
     /// What the work may take of the memory there is; without one it takes what it needs.
-    share: Option<Share>,
+    share: Option<Arc<Share>>,
 }
 
 /// The work was stopped from outside.
@@ -32,7 +32,7 @@ impl Cancel {
     /// The token of a query that takes its memory there.
     #[must_use]
     pub fn within(memory: &Memory) -> Self {
-        Self(Arc::new(Token { is_set: AtomicBool::new(false), share: Some(Share::of(memory)) }))
+        Self(Arc::new(Token { is_set: AtomicBool::new(false), share: Some(Arc::new(Share::of(memory))) }))
     }
 
     /// Asks the work to stop.
@@ -51,16 +51,20 @@ impl Cancel {
     /// An account of memory for one purpose, which has taken nothing yet.
     #[must_use]
     pub fn holding(&self, purpose: Purpose) -> Held {
-        Held::new(self.clone(), purpose)
+        Held::new(self.0.share.clone(), purpose)
     }
 
     /// Bytes that the work holds now; 0 where memory is not limited.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
-        self.share().map_or(0, Share::taken)
+        self.0.share.as_deref().map_or(0, Share::taken)
     }
+}
 
-    pub(crate) fn share(&self) -> Option<&Share> {
-        self.0.share.as_ref()
+impl Memory {
+    /// The token of a query that takes its memory here.
+    #[must_use]
+    pub fn token(&self) -> Cancel {
+        Cancel::within(self)
     }
 }

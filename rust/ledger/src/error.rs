@@ -7,6 +7,9 @@ use headwater_types::{Address, Chain, Network, SumOverflow, Timestamp};
 use crate::cancel::Cancelled;
 use crate::memory::OverBudget;
 
+/// A result of the ledger.
+pub type Result<T> = std::result::Result<T, LedgerError>;
+
 /// Who disagrees in a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Between {
@@ -56,15 +59,15 @@ pub enum LedgerError {
         /// What did not match.
         what: String,
     },
-    /// The folder was written by a newer version.
-    #[error("{} has format {found}, this version reads up to {known}: upgrade headwater", path.display())]
-    NewerFormat {
+    /// A file was written by another version, whose stores are not read.
+    #[error("{} has format {found}, this version reads format {expected}: build the store again with `headwater ingest --store NEW_FOLDER FILES`", path.display())]
+    OtherFormat {
         /// The file.
         path: PathBuf,
         /// Format found.
         found: u32,
-        /// Newest format known.
-        known: u32,
+        /// The one format that is read.
+        expected: u32,
     },
     /// There is no store at this place.
     #[error("{} is no headwater store: create one with `headwater ingest --store {}`", path.display(), path.display())]

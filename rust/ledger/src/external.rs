@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use bytemuck::Pod;
 use rayon::slice::ParallelSliceMut;
 
-use crate::read::Result;
+use crate::error::Result;
 use crate::{Cancel, LedgerError};
 
 /// Where what does not fit into memory goes, and how much memory there is.

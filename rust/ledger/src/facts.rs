@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use headwater_types::{Address, Amount, Asset, BlockHash, Chain, Network, Timestamp, TxHash};
 
-use crate::read::{CoverageTable, Ordinal, ScriptType, Status};
+use crate::primitives::{CoverageTable, Ordinal, ScriptType, Status};
 
 mod approximate;
 mod canonical;
@@ -18,6 +18,7 @@ mod implied;
 mod join;
 mod movements;
 mod opening;
+mod place;
 
 pub use approximate::AmountOf;
 pub use opening::{OPENING_PART, opening};

@@ -10,12 +10,11 @@
 //! * [`memory`]: how much memory queries may take, and who holds it.
 //! * [`Snapshot`]: one generation of segments as that one ledger.
 //! * [`external`]: sorting what does not fit into memory.
-//! * [`read`]: the one trait of primitives through which every analysis reads.
+//! * [`read`]: the traits through which every analysis reads.
 
 pub mod edges;
 pub mod external;
 pub mod facts;
-pub mod feed;
 pub mod holders;
 pub mod market;
 pub mod memory;
@@ -26,11 +25,12 @@ pub mod store;
 mod bits;
 mod cancel;
 mod error;
+mod primitives;
 mod snapshot;
 
 pub use cancel::{Cancel, Cancelled};
 pub use error::{Between, LedgerError};
 pub use memory::{Memory, OverBudget};
-pub use read::Ledger;
+pub use read::{Ledger, feed};
 pub use snapshot::Snapshot;
 pub use store::Store;

@@ -1,7 +1,7 @@
 //! The memory that queries may take: each of them a share, all of them together a total.
 //!
-//! The budget travels with the token of a query ([`Cancel::within`]). Code whose memory grows with the data opens an
-//! account for what it builds ([`Cancel::holding`]) and asks it for room before it allocates; what an account took comes
+//! The budget travels with the token of a query ([`Cancel::within`](crate::Cancel::within)). Code whose memory grows with the data opens an
+//! account for what it builds ([`Cancel::holding`](crate::Cancel::holding)) and asks it for room before it allocates; what an account took comes
 //! back when it is dropped, however the work ends. An account asks for more than it was asked for, so that most rows
 //! cost a comparison; near the end of a share it asks for just what is needed. Its first bytes are free, so that a small
 //! query never touches what all of them share, and is answered even when nothing is left.
@@ -9,8 +9,6 @@
 use std::mem::size_of;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use crate::Cancel;
 
 /// Bytes of each account that are not counted.
 pub const FREE_BYTES: u64 = 32 << 10;
@@ -55,12 +53,6 @@ impl Memory {
         let per_query = per_query.min(total);
         let (taken, most, refused_queries, refused_total) = (zero(), zero(), zero(), zero());
         Self(Arc::new(Pool { total, per_query, taken, most, refused_queries, refused_total }))
-    }
-
-    /// The token of a query that takes its memory here.
-    #[must_use]
-    pub fn token(&self) -> Cancel {
-        Cancel::within(self)
     }
 
     /// Bytes for all queries together.
@@ -198,7 +190,7 @@ fn raise(figure: &AtomicU64, bytes: u64, limit: u64) -> Option<u64> {
 /// What a part of some work holds of the memory of its query; given back when it is dropped.
 #[derive(Debug)]
 pub struct Held {
-    token: Cancel,
+    share: Option<Arc<Share>>,
     purpose: Purpose,
     /// What was asked for.
     wanted: u64,
@@ -207,9 +199,9 @@ pub struct Held {
 }
 
 impl Held {
-    pub(crate) fn new(token: Cancel, purpose: Purpose) -> Self {
-        let room = if token.share().is_some() { FREE_BYTES } else { u64::MAX };
-        Self { token, purpose, wanted: 0, room }
+    pub(crate) fn new(share: Option<Arc<Share>>, purpose: Purpose) -> Self {
+        let room = if share.is_some() { FREE_BYTES } else { u64::MAX };
+        Self { share, purpose, wanted: 0, room }
     }
 
     /// Takes as much that there is room for so many bytes in all.
@@ -234,7 +226,7 @@ impl Held {
 
     #[cold]
     fn take(&mut self, bytes: u64) -> Result<(), OverBudget> {
-        let Some(share) = self.token.share() else { return Ok(()) };
+        let Some(share) = &self.share else { return Ok(()) };
         // Some more than is needed now, where there is as much, so that few rows have to ask.
         let ahead = bytes.saturating_add((bytes / AHEAD_PART).max(LEAST_AHEAD));
         for enough in [ahead, bytes] {
@@ -255,7 +247,7 @@ impl Held {
 
     /// Leaves what was asked for with the query until its token is dropped, as what it was taken for lives on.
     pub fn keep(mut self) {
-        if let Some(share) = self.token.share() {
+        if let Some(share) = &self.share {
             share.give_back(self.room - self.wanted.clamp(FREE_BYTES, self.room));
             self.room = FREE_BYTES;
         }
@@ -264,7 +256,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if let Some(share) = self.token.share() {
+        if let Some(share) = &self.share {
             share.give_back(self.room - FREE_BYTES);
         }
     }

@@ -1,7 +1,7 @@
 //! Amounts that a source holds as doubles are shown, and count in no balance until another source tells them exactly.
 
 use headwater_ledger::facts::{AmountOf, Batch};
-use headwater_ledger::read::{Ledger, MovementKind, Ordinal, Scan};
+use headwater_ledger::read::{Generation, Ledger, MovementKind, Ordinal, Scan, Transactions};
 use headwater_ledger::store::{MemoryStore, Writer, in_memory};
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::strategies::approximate_chain;

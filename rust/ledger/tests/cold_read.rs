@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use headwater_ledger::facts::{BlockFacts, Body, Movement, MovementFact, TransactionFacts};
 use headwater_ledger::market::{PriceTable, Registry};
-use headwater_ledger::read::{Ordinal, Scan};
+use headwater_ledger::read::{Accounts, Movements, Ordinal, Scan};
 use headwater_ledger::segment::{Segment, SegmentInput, build};
-use headwater_ledger::{Cancel, Ledger, Snapshot};
+use headwater_ledger::{Cancel, Snapshot};
 use headwater_types::{Address, Amount, Asset, Chain, Network, Timestamp, TxHash};
 
 const LIMIT: u64 = 128 * 1024;

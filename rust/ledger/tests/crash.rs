@@ -44,7 +44,8 @@ fn victim() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let mut writer = Writer::open_or_create(Path::new(&folder)).unwrap();
     let held = writer.snapshot();
-    let held = headwater_ledger::Ledger::coverage(&*held).get(&Chain::ETHEREUM).map_or(0, |held| held.transactions);
+    let held =
+        headwater_ledger::read::Generation::coverage(&*held).get(&Chain::ETHEREUM).map_or(0, |held| held.transactions);
     for number in held / PER_COMMIT.. {
         writer.commit(batch(number), &Cancel::new()).unwrap();
         println!("acknowledged {number}");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use headwater_ledger::facts::{Batch, BlockFacts, Claim};
 use headwater_ledger::market::{EntrySource, PricePoint, TokenListing};
-use headwater_ledger::read::{CoverageTable, Generations, Ledger};
+use headwater_ledger::read::{CoverageTable, Generation, Generations};
 use headwater_ledger::store::disk::{Disk, DiskFile, SystemDisk};
 use headwater_ledger::store::{MemoryStore, Merges, Writer};
 use headwater_ledger::{Cancel, LedgerError, Store};
@@ -293,6 +293,29 @@ fn a_chain_whose_only_blocks_are_rolled_back_is_absent_again() {
     assert_eq!(digest(folder.path()), empty);
 }
 
+#[test]
+fn store_of_another_format_is_refused_with_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    writer.commit(transfers(1, 3), &Cancel::new()).unwrap();
+    drop(writer);
+    let generation = Store::open(folder.path()).unwrap().stats().unwrap().generation;
+    let manifest = folder.path().join(format!("manifest-{generation:010}.json"));
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(&manifest, text.replacen("{\"format\":2,", "{\"format\":1,", 1)).unwrap();
+    let expected = format!(
+        "{} has format 1, this version reads format 2: build the store again with `headwater ingest --store \
+         NEW_FOLDER FILES`",
+        manifest.display()
+    );
+    let reading = Store::open(folder.path()).unwrap().snapshot().err().unwrap();
+    assert_eq!(reading.to_string(), expected);
+    let writing = Writer::open_or_create(folder.path()).err().unwrap();
+    assert_eq!(writing.to_string(), expected);
+    let report = Store::open(folder.path()).unwrap().verify(&|_, _| {}, &Cancel::new()).unwrap();
+    assert_eq!(report.problems[0].what, expected);
+}
+
 /// Every byte of every file, flipped: never served, always reported.
 #[test]
 fn a_flipped_bit_is_reported_with_file_and_offset_and_never_served() {
@@ -328,7 +351,7 @@ fn a_flipped_bit_is_reported_with_file_and_offset_and_never_served() {
                 Ok(digest) => assert_eq!(digest.to_string(), sound, "{} byte {place}", file.display()),
                 Err(error) => assert!(
                     matches!(&error, LedgerError::Corrupt { file: damaged, .. } if damaged == file)
-                        || matches!(error, LedgerError::NewerFormat { .. }),
+                        || matches!(error, LedgerError::OtherFormat { .. }),
                     "{error}"
                 ),
             }

@@ -7,8 +7,7 @@ use std::ops::ControlFlow;
 use headwater_ledger::edges::{AssetEdge, EdgeFlows, EdgeOrder, EdgeSide, Edges};
 use headwater_ledger::facts::Batch;
 use headwater_ledger::market::{AssetTerms, PricePoint, TokenListing};
-use headwater_ledger::read::{Account, Direction, Ledger, Scan, Status};
-use headwater_ledger::segment::Encoding;
+use headwater_ledger::read::{Account, Accounts, Counterparties, Direction, Ledger, Scan, Status};
 use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer, in_memory};
 use headwater_ledger::{Cancel, Store};
 use headwater_testkit::strategies::account_chain;
@@ -19,10 +18,10 @@ use proptest::prelude::*;
 const CHAIN: Chain = Chain::ETHEREUM;
 const ORDERS: [EdgeOrder; 3] = [EdgeOrder::Total, EdgeOrder::Sent, EdgeOrder::Received];
 const WAYS: [Segmentation; 4] = [
-    Segmentation { segments: 1, split: Split::Runs, tail_blocks: 0, encoding: Encoding::Packed },
-    Segmentation { segments: 3, split: Split::Runs, tail_blocks: 1, encoding: Encoding::Raw },
-    Segmentation { segments: 3, split: Split::Scattered, tail_blocks: 0, encoding: Encoding::Packed },
-    Segmentation { segments: 17, split: Split::Scattered, tail_blocks: 2, encoding: Encoding::Packed },
+    Segmentation { segments: 1, split: Split::Runs, tail_blocks: 0 },
+    Segmentation { segments: 3, split: Split::Runs, tail_blocks: 1 },
+    Segmentation { segments: 3, split: Split::Scattered, tail_blocks: 0 },
+    Segmentation { segments: 17, split: Split::Scattered, tail_blocks: 2 },
 ];
 
 /// Token 1 is listed and verified, token 2 is not; prices begin and end inside of the history.
@@ -192,7 +191,7 @@ fn check_everywhere(batch: Batch, numbers: &[u64]) {
     let store = in_memory(vec![batch], listings, prices).unwrap();
     for way in WAYS {
         let segmented = store.in_segments(way).unwrap();
-        for store in [segmented.with_edges(&Cancel::new()).unwrap(), segmented] {
+        for store in [segmented.with_sidecars(&Cancel::new()).unwrap(), segmented] {
             for number in numbers {
                 check(&*store.snapshot(), *number);
             }
@@ -239,7 +238,7 @@ fn a_sum_past_256_bits_is_told_and_not_clipped() {
         .with(|facts| facts.movements[0].amount = Amount::MAX)
         .batch();
     check_everywhere(batch.clone(), &[1, 3]);
-    let store = in_memory(vec![batch], vec![], vec![]).unwrap().with_edges(&Cancel::new()).unwrap();
+    let store = in_memory(vec![batch], vec![], vec![]).unwrap().with_sidecars(&Cancel::new()).unwrap();
     let ledger = store.snapshot();
     let account = ledger.account(CHAIN, &address(CHAIN, 1)).unwrap().unwrap();
     let edges = ledger.edges(&account, EdgeOrder::Total, 9, &Cancel::new()).unwrap().unwrap();
@@ -250,7 +249,7 @@ fn a_sum_past_256_bits_is_told_and_not_clipped() {
 #[test]
 fn utxo_chains_have_no_edges() {
     let store = in_memory(vec![Chainlet::bitcoin().mine(1, 50).batch()], vec![], vec![]).unwrap();
-    let ledger = store.with_edges(&Cancel::new()).unwrap().snapshot();
+    let ledger = store.with_sidecars(&Cancel::new()).unwrap().snapshot();
     let account = ledger.account(Chain::BITCOIN, &address(Chain::BITCOIN, 1)).unwrap().unwrap();
     assert_eq!(ledger.edges(&account, EdgeOrder::Total, 1, &Cancel::new()).unwrap(), None);
 }
@@ -278,7 +277,7 @@ fn a_commit_builds_edges_an_import_makes_them_stale_and_a_rebuild_makes_them_who
     let unused = vec![PricePoint { symbol: "nobody".into(), ..prices[0].clone() }];
     writer.import_prices("unused", unused).unwrap();
     assert!(first(&*store.snapshot().unwrap()).is_some(), "what changes no value makes nothing stale");
-    assert!(!writer.rebuild_edges(&|_, _| {}, &Cancel::new()).unwrap());
+    assert!(!writer.rebuild_sidecars(&|_, _, _| {}, &Cancel::new()).unwrap());
 
     let version = writer.import_prices("prices", prices.clone()).unwrap();
     assert_eq!(first(&*store.snapshot().unwrap()), None, "stale");
@@ -289,7 +288,7 @@ fn a_commit_builds_edges_an_import_makes_them_stale_and_a_rebuild_makes_them_who
     assert_eq!(first(&*store.snapshot().unwrap()), None);
 
     let told = std::cell::Cell::new((0, 0));
-    assert!(writer.rebuild_edges(&|done, total| told.set((done, total)), &Cancel::new()).unwrap());
+    assert!(writer.rebuild_sidecars(&|_, done, total| told.set((done, total)), &Cancel::new()).unwrap());
     assert_eq!(told.get().0, told.get().1);
     check(&*store.snapshot().unwrap(), 1);
     check(&*store.snapshot().unwrap(), 200);
@@ -333,6 +332,6 @@ fn memory_and_disk_keep_the_same_edges() {
     writer.commit(large(), &Cancel::new()).unwrap();
     let mut memory = MemoryStore::default();
     memory.commit(large(), &Cancel::new()).unwrap();
-    assert_eq!(first(&*writer.snapshot()), first(&*memory.with_edges(&Cancel::new()).unwrap().snapshot()));
+    assert_eq!(first(&*writer.snapshot()), first(&*memory.with_sidecars(&Cancel::new()).unwrap().snapshot()));
     assert_eq!(first(&*memory.snapshot()), None, "too large to group on reading");
 }

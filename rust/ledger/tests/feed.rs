@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use headwater_ledger::facts::{Batch, MovementFact};
 use headwater_ledger::feed::{Feed, FeedItem, FeedLimits, NewTransaction};
@@ -383,32 +382,4 @@ fn damage_to_files_of_the_feed_is_found_and_keeps_no_block_out() {
     live.append_tail_block(block(231, 1, 1)).unwrap();
     drop(live);
     sound("");
-}
-
-#[test]
-fn a_store_without_a_feed_opens_and_begins_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut live = writer(folder.path());
-    live.commit(block(4, 1, 1), &Cancel::new()).unwrap();
-    live.append_tail_block(block(5, 1, 1)).unwrap();
-    drop(live);
-    // As an earlier version wrote it.
-    let generation = Store::open(folder.path()).unwrap().stats().unwrap().generation;
-    let path = folder.path().join(format!("manifest-{generation:010}.json"));
-    let mut manifest: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-    manifest["body"].as_object_mut().unwrap().remove("feed");
-    let body = manifest["body"].to_string();
-    let checksum = xxhash_rust::xxh3::xxh3_128(body.as_bytes());
-    std::fs::write(&path, format!("{{\"format\":1,\"checksum\":\"{checksum:032x}\",\"body\":{body}}}\n")).unwrap();
-    std::fs::remove_dir_all(folder.path().join("feed")).unwrap();
-
-    let reader = Arc::new(Store::open(folder.path()).unwrap());
-    assert_eq!((reader.feed().unwrap().oldest(), reader.feed().unwrap().newest()), (1, 0));
-    let mut live = writer(folder.path());
-    live.roll_back_tail(CHAIN, 4).unwrap();
-    live.append_tail_block(block(5, 2, 1)).unwrap();
-    assert_eq!(told(&reader.feed().unwrap()), [(5, 1, true, 0, 4), (5, 2, false, 0, 5)]);
-    let name = reader.feed().unwrap().store();
-    live.append_tail_block(block(6, 2, 2)).unwrap();
-    assert_eq!(reader.feed().unwrap().store(), name);
 }

@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use headwater_ledger::facts::Batch;
-use headwater_ledger::read::Generations;
+use headwater_ledger::read::{Generation, Generations, Transactions};
 use headwater_ledger::store::Writer;
-use headwater_ledger::{Cancel, Ledger, Store};
+use headwater_ledger::{Cancel, Store};
 use headwater_testkit::{Chainlet, followed};
 use headwater_types::{Chain, TxHash};
 

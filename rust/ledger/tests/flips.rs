@@ -15,13 +15,12 @@ use std::path::{Path, PathBuf};
 use headwater_ledger::edges::EdgeOrder;
 use headwater_ledger::facts::{Claim, OutPoint, TokenFacts};
 use headwater_ledger::market::{PricePoint, TokenListing};
-use headwater_ledger::read::{AddressRange, ColumnSet, CoverageTable, Ledger, Scan};
-use headwater_ledger::segment::{Encoding, Segment, SegmentInput, build_as};
+use headwater_ledger::read::{AddressRange, Assets, ColumnSet, CoverageTable, Generation, Ledger, Scan};
 use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::{Chainlet, address, hash, token};
 use headwater_types::{Address, Asset, Chain, Timestamp};
-use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+use xxhash_rust::xxh3::Xxh3;
 
 const CHAIN: Chain = Chain::ETHEREUM;
 const ALL: u64 = 10_000;
@@ -34,7 +33,7 @@ fn contract(number: u64) -> Address {
     contract
 }
 
-/// A store with every kind of file: enough movements for edges and a holder table, small packed segments, a raw one.
+/// A store with every kind of file: enough movements for edges and a holder table, and small segments.
 fn create(root: &Path) {
     let cancel = Cancel::new();
     let mut writer = Writer::open_or_create(root).unwrap();
@@ -64,8 +63,7 @@ fn create(root: &Path) {
         }
     }
     writer.commit(large.batch(), &cancel).unwrap();
-    writer.rebuild_edges(&|_, _| {}, &cancel).unwrap();
-    writer.rebuild_holders(&|_, _| {}, &cancel).unwrap();
+    writer.rebuild_sidecars(&|_, _, _| {}, &cancel).unwrap();
 
     let small = (5000..5200).fold(Chainlet::ethereum().at_block(5000), |chain, block| {
         chain.token_transfer(3, block % 11, block % 7 + 20, block).fee(3).internal(block % 11, 2, 5)
@@ -88,33 +86,6 @@ fn create(root: &Path) {
     let spent = (1..40).fold(mined, |chain, block| chain.spend(&[(block, 0, 0)], &[(block % 13, 20), (7, 25)]));
     writer.commit(spent.batch(), &cancel).unwrap();
     drop(writer);
-    make_raw(root);
-}
-
-/// Writes the one Bitcoin segment anew in the old format, as a store of an older version holds it.
-fn make_raw(root: &Path) {
-    let found = files(root).into_iter().find(|file| file.to_string_lossy().contains("bitcoin")).unwrap();
-    let segment = Segment::open(&found).unwrap();
-    let input = SegmentInput {
-        chain: segment.chain(),
-        network: segment.network(),
-        blocks: segment.blocks().unwrap(),
-        transactions: (0..segment.transactions()).map(|row| segment.facts(row).unwrap()).collect(),
-        contracts: segment.contracts().unwrap(),
-        tokens: segment.tokens().unwrap(),
-    };
-    let raw = build_as(&input, Encoding::Raw, &Cancel::new()).unwrap();
-    let packed = std::fs::read(&found).unwrap();
-    drop(segment);
-    let entry = |bytes: &[u8]| format!("\"length\":{},\"digest\":\"{:032x}\"", bytes.len(), xxh3_128(bytes));
-    let manifest = newest_manifest(root);
-    let text = std::fs::read_to_string(&manifest).unwrap();
-    assert!(text.contains(&entry(&packed)));
-    let (_, body) = text.split_once("\"body\":").unwrap();
-    let body = body.trim_end().strip_suffix('}').unwrap().replace(&entry(&packed), &entry(&raw));
-    let checksum = xxh3_128(body.as_bytes());
-    std::fs::write(found, raw).unwrap();
-    std::fs::write(manifest, format!("{{\"format\":1,\"checksum\":\"{checksum:032x}\",\"body\":{body}}}\n")).unwrap();
 }
 
 fn files(root: &Path) -> Vec<PathBuf> {
@@ -230,7 +201,7 @@ fn of_chain(ledger: &dyn Ledger, chain: Chain, told: &mut Answers) -> Result<(),
 fn names(error: &LedgerError, damaged: &Path) -> bool {
     match error {
         LedgerError::Corrupt { file, .. } => file == damaged,
-        LedgerError::NewerFormat { path, .. } => path == damaged,
+        LedgerError::OtherFormat { path, .. } => path == damaged,
         _ => false,
     }
 }

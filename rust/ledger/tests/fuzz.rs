@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use headwater_ledger::edges::EdgeOrder;
 use headwater_ledger::facts::{Claim, OutPoint, TokenFacts};
 use headwater_ledger::market::{FxPoint, PricePoint, TokenListing};
-use headwater_ledger::read::{AddressRange, ColumnSet, CoverageTable, Generations, Ledger, Scan};
+use headwater_ledger::read::{
+    AddressRange, Assets, ColumnSet, CoverageTable, Generation, Generations, Ledger, Outputs, Scan, Transactions,
+};
 use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::fuzz::{Met, Reader};
@@ -62,8 +64,7 @@ fn create(root: &Path) {
     writer.commit(batch, &cancel).unwrap();
     let mined = (1..9).fold(Chainlet::bitcoin(), |chain, number| chain.mine(number % 3, 50 + number));
     writer.commit(mined.spend(&[(1, 0, 0)], &[(3, 20), (7, 25)]).batch(), &cancel).unwrap();
-    writer.rebuild_edges(&|_, _| {}, &cancel).unwrap();
-    writer.rebuild_holders(&|_, _| {}, &cancel).unwrap();
+    writer.rebuild_sidecars(&|_, _, _| {}, &cancel).unwrap();
     for number in 100..104 {
         let block = Chainlet::ethereum().at_block(number).transfer(1, 7, number).fee(1);
         writer.append_tail_block(followed(block.batch(), 1, 1)).unwrap();
@@ -114,7 +115,7 @@ fn seal(bytes: &mut [u8]) -> Option<()> {
 fn sealed_manifest(text: &str) -> String {
     let Some((_, body)) = text.split_once("\"body\":") else { return text.to_owned() };
     let body = body.trim_end().strip_suffix('}').unwrap_or(body);
-    format!("{{\"format\":1,\"checksum\":\"{:032x}\",\"body\":{body}}}\n", xxh3_128(body.as_bytes()))
+    format!("{{\"format\":2,\"checksum\":\"{:032x}\",\"body\":{body}}}\n", xxh3_128(body.as_bytes()))
 }
 
 /// How a manifest lists a file.
@@ -187,7 +188,7 @@ fn put(path: &Path, content: impl AsRef<[u8]>) {
 fn names(error: &LedgerError, damaged: &Path) -> bool {
     match error {
         LedgerError::Corrupt { file, .. } => file == damaged,
-        LedgerError::NewerFormat { path, .. } => path == damaged,
+        LedgerError::OtherFormat { path, .. } => path == damaged,
         _ => false,
     }
 }
@@ -212,7 +213,7 @@ fn a_damaged_file_is_told_by_name_and_a_forged_one_never_brings_its_reader_down(
         "HDWTRSEG",
         "\"length\":0",
         "null",
-        "\"format\":2",
+        "\"format\":3",
         "[[0,18446744073709551615]]",
     ];
     Reader::new("store_files", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus"))

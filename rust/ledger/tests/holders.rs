@@ -8,7 +8,6 @@ use std::ops::ControlFlow;
 use headwater_ledger::facts::Batch;
 use headwater_ledger::holders::{HolderBatch, Holders, Moments, Top};
 use headwater_ledger::read::{AccountRef, Generations, Ledger};
-use headwater_ledger::segment::Encoding;
 use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer, in_memory};
 use headwater_ledger::{Cancel, Store};
 use headwater_testkit::strategies::{account_chain, approximate_chain, opened_chain, utxo_chain};
@@ -17,10 +16,10 @@ use headwater_types::{Address, Amount, Asset, Chain};
 use proptest::prelude::*;
 
 const WAYS: [Segmentation; 4] = [
-    Segmentation { segments: 1, split: Split::Runs, tail_blocks: 0, encoding: Encoding::Packed },
-    Segmentation { segments: 3, split: Split::Runs, tail_blocks: 2, encoding: Encoding::Raw },
-    Segmentation { segments: 3, split: Split::Scattered, tail_blocks: 0, encoding: Encoding::Packed },
-    Segmentation { segments: 17, split: Split::Scattered, tail_blocks: 3, encoding: Encoding::Packed },
+    Segmentation { segments: 1, split: Split::Runs, tail_blocks: 0 },
+    Segmentation { segments: 3, split: Split::Runs, tail_blocks: 2 },
+    Segmentation { segments: 3, split: Split::Scattered, tail_blocks: 0 },
+    Segmentation { segments: 17, split: Split::Scattered, tail_blocks: 3 },
 ];
 
 /// Holders in order, the number of negative accounts, the total.
@@ -143,7 +142,7 @@ fn check_everywhere(batch: Batch) {
     for way in WAYS {
         let segmented = store.in_segments(way).unwrap();
         check(&*segmented.snapshot(), chain);
-        check(&*segmented.with_holders(&Cancel::new()).unwrap().snapshot(), chain);
+        check(&*segmented.with_sidecars(&Cancel::new()).unwrap().snapshot(), chain);
     }
 }
 
@@ -177,7 +176,7 @@ proptest! {
         let part = |transactions: &[_]| Batch { transactions: transactions.to_vec(), ..batch.clone() };
         let mut store = MemoryStore::default();
         store.commit(part(before), &Cancel::new()).unwrap();
-        let mut store = store.with_holders(&Cancel::new()).unwrap();
+        let mut store = store.with_sidecars(&Cancel::new()).unwrap();
         store.commit(part(after), &Cancel::new()).unwrap();
         check(&*store.snapshot(), chain);
         let whole = in_memory(vec![batch.clone()], vec![], vec![]).unwrap();
@@ -220,7 +219,7 @@ fn changes_outside_of_a_large_table_move_ranks_and_sums() {
     for moved in [9, 400] {
         let mut store = MemoryStore::default();
         store.commit(holders(3000).batch(), &Cancel::new()).unwrap();
-        let mut store = store.with_holders(&Cancel::new()).unwrap();
+        let mut store = store.with_sidecars(&Cancel::new()).unwrap();
         let later = (0..moved).fold(Chainlet::ethereum().at_block(500), |chain, number| {
             let chain = chain.token_transfer(1, 1 + number * 7, 1 + number * 131 % 3300, 1 + number % 5);
             chain.token_transfer(1, 0, 2900 + number * 3, 300)
@@ -269,13 +268,15 @@ fn a_merge_of_what_a_table_covers_carries_it_on() {
     let chain = (0..600).fold(Chainlet::ethereum().at_block(900), |chain, number| large(chain, number % 290 + 1));
     writer.commit(chain.batch(), &Cancel::new()).unwrap();
     writer.commit(transfers(25, 140_000), &Cancel::new()).unwrap();
-    assert!(writer.rebuild_holders(&|_, _| {}, &Cancel::new()).unwrap());
+    assert!(writer.rebuild_sidecars(&|_, _, _| {}, &Cancel::new()).unwrap());
     check(&*writer.snapshot(), Chain::ETHEREUM);
-    let built = std::fs::read_dir(folder.path().join("holders")).unwrap().count();
+    let tables = || std::fs::read_dir(folder.path().join("holders")).unwrap().count();
+    let built = tables();
 
     assert_eq!(segments(&mut writer), 3, "three became one");
-    assert_eq!(std::fs::read_dir(folder.path().join("holders")).unwrap().count(), built + 1, "written anew");
-    assert!(!writer.rebuild_holders(&|_, _| {}, &Cancel::new()).unwrap(), "it is there");
+    assert_eq!(tables(), built + 1, "written anew");
+    writer.rebuild_sidecars(&|_, _, _| {}, &Cancel::new()).unwrap();
+    assert_eq!(tables(), built + 1, "it is there");
     check(&*writer.snapshot(), Chain::ETHEREUM);
     // What is newer finds the accounts under the names that the table gives them.
     writer.commit(transfers(40, 400), &Cancel::new()).unwrap();
@@ -291,8 +292,8 @@ fn a_table_on_disk_is_built_when_it_is_worth_it_kept_and_verified() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open_or_create(folder.path()).unwrap();
     writer.commit(transfers(1, 270_000), &Cancel::new()).unwrap();
-    assert!(writer.rebuild_holders(&|_, _| {}, &Cancel::new()).unwrap());
-    assert!(!writer.rebuild_holders(&|_, _| {}, &Cancel::new()).unwrap(), "there is nothing to do again");
+    assert!(writer.rebuild_sidecars(&|_, _, _| {}, &Cancel::new()).unwrap());
+    assert!(!writer.rebuild_sidecars(&|_, _, _| {}, &Cancel::new()).unwrap(), "there is nothing to do again");
     writer.commit(transfers(2, 50), &Cancel::new()).unwrap();
     let store = Store::open(folder.path()).unwrap();
     check(&*store.snapshot().unwrap(), Chain::ETHEREUM);

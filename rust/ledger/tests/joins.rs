@@ -1,7 +1,9 @@
 //! What a store holds is a function of what sources said, not of how it came in.
 
 use headwater_ledger::facts::{Batch, BlockFacts, Claim, TokenFacts};
-use headwater_ledger::read::{CoverageTable, Ledger, Scan, ScanOrder};
+use headwater_ledger::read::{
+    Accounts, Assets, CoverageTable, Generation, Ledger, Movements, Scan, ScanOrder, Transactions,
+};
 use headwater_ledger::store::MemoryStore;
 use headwater_ledger::{Cancel, LedgerError};
 use headwater_testkit::{

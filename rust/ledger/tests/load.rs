@@ -2,7 +2,7 @@
 
 use headwater_ledger::edges::EdgeOrder;
 use headwater_ledger::facts::Batch;
-use headwater_ledger::read::Ledger;
+use headwater_ledger::read::{Generation, Ledger};
 use headwater_ledger::store::{MemoryStore, Merges, Writer};
 use headwater_ledger::{Cancel, Store};
 use headwater_testkit::{Chainlet, address};
@@ -76,7 +76,7 @@ fn a_load_builds_no_edges_and_they_are_built_when_asked_for() {
     };
     assert_eq!(edges(&*writer.snapshot()), None, "too many to be grouped on reading");
     writer.end_load(&Cancel::new()).unwrap();
-    assert!(writer.rebuild_edges(&|_, _| {}, &Cancel::new()).unwrap());
+    assert!(writer.rebuild_sidecars(&|_, _, _| {}, &Cancel::new()).unwrap());
     let other = tempfile::tempdir().unwrap();
     let mut prompt = Writer::open_or_create(other.path()).unwrap();
     prompt.commit(batch, &Cancel::new()).unwrap();

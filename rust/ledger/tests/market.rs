@@ -1,8 +1,9 @@
 //! Imports of prices and exchange rates as versions of a store on disk.
 
 use headwater_ledger::market::{FxPoint, Implausible, PricePoint};
+use headwater_ledger::read::Assets;
 use headwater_ledger::store::{ImportKind, Writer};
-use headwater_ledger::{Cancel, Ledger, LedgerError, Store};
+use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_types::Timestamp;
 
 const DAY: i64 = 86_400;

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use headwater_ledger::facts::{Batch, OPENING_PART, TransactionFacts, opening};
-use headwater_ledger::read::{AddressRange, ColumnSet, Holding, Ledger, Opening, Scan};
+use headwater_ledger::read::{
+    Accounts, AddressRange, Balances, ColumnSet, Counterparties, Generation, Holding, Ledger, Movements, Opening, Scan,
+    Sweeps,
+};
 use headwater_ledger::store::{MemoryStore, Writer, in_memory};
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::strategies::opened_chain;
@@ -77,7 +80,7 @@ fn an_opening_is_in_balances_and_nowhere_else() {
     let mut without = with.clone();
     without.transactions.retain(|facts| !facts.hash.is_made());
     let seen = |batch: &Batch| {
-        let store = in_memory(vec![batch.clone()], vec![], vec![]).unwrap().with_edges(&Cancel::new()).unwrap();
+        let store = in_memory(vec![batch.clone()], vec![], vec![]).unwrap().with_sidecars(&Cancel::new()).unwrap();
         let ledger = store.snapshot();
         let coverage = &ledger.coverage()[&CHAIN];
         let mut swept = Vec::new();
@@ -171,13 +174,13 @@ fn a_holder_table_that_an_opening_overtakes_is_passed_over_and_built_again() {
     let mut moved = worked();
     moved.transactions.retain(|facts| !facts.hash.is_made());
     store.commit(moved, &Cancel::new()).unwrap();
-    let mut store = store.with_holders(&Cancel::new()).unwrap();
+    let mut store = store.with_sidecars(&Cancel::new()).unwrap();
     let before = [(address(CHAIN, 1), 26), (address(CHAIN, 2), 14)];
     assert_eq!(holders(&*store.snapshot()), before, "3 sent 40 of nothing");
     store.commit(batch(list(2, &[(1, 100), (3, 40)])), &Cancel::new()).unwrap();
     let after = [(address(CHAIN, 1), 130), (address(CHAIN, 2), 10)];
     assert_eq!(holders(&*store.snapshot()), after);
-    let store = store.with_holders(&Cancel::new()).unwrap();
+    let store = store.with_sidecars(&Cancel::new()).unwrap();
     assert_eq!(holders(&*store.snapshot()), after);
 }
 
@@ -240,10 +243,10 @@ proptest! {
             let part = |transactions: &[_]| Batch { transactions: transactions.to_vec(), ..batch.clone() };
             let mut store = MemoryStore::default();
             store.commit(part(order[0]), &Cancel::new()).unwrap();
-            let mut store = store.with_holders(&Cancel::new()).unwrap();
+            let mut store = store.with_sidecars(&Cancel::new()).unwrap();
             store.commit(part(order[1]), &Cancel::new()).unwrap();
             check(&*store.snapshot());
-            check(&*store.with_holders(&Cancel::new()).unwrap().snapshot());
+            check(&*store.with_sidecars(&Cancel::new()).unwrap().snapshot());
         }
     }
 }

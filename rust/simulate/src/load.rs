@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
+use headwater_ledger::Cancel;
 use headwater_ledger::facts::{Batch, MovementFact};
-use headwater_ledger::read::ScriptType;
+use headwater_ledger::read::{Generation, ScriptType};
 use headwater_ledger::store::{ImportVersion, Writer};
-use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Chain;
 use serde::Serialize;
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use headwater_ledger::facts::{MovementFact, TransactionFacts};
-use headwater_ledger::read::{CoverageTable, Status};
+use headwater_ledger::read::{Accounts, Balances, CoverageTable, Generation, Status};
 use headwater_ledger::store::Writer;
-use headwater_ledger::{Cancel, Ledger, Store};
+use headwater_ledger::{Cancel, Store};
 use headwater_simulate::{Destination, Preset, SimulateError, SimulateReport, Truth, economy, simulate};
 use headwater_types::{Address, Amount, Asset, Balance, Chain};
 

@@ -5,17 +5,16 @@ use std::sync::Arc;
 
 use headwater_ledger::facts::Batch;
 use headwater_ledger::read::Ledger;
-use headwater_ledger::segment::Encoding;
 use headwater_ledger::store::{MemoryStore, Segmentation, Split};
 use headwater_ledger::{Cancel, Snapshot};
 
 /// The ways content is spread: 1, 3 and 17 segments, in runs and scattered, with and without a tail.
 const WAYS: [Segmentation; 5] = [
-    Segmentation { segments: 1, split: Split::Runs, tail_blocks: 0, encoding: Encoding::Packed },
-    Segmentation { segments: 3, split: Split::Runs, tail_blocks: 0, encoding: Encoding::Raw },
-    Segmentation { segments: 17, split: Split::Scattered, tail_blocks: 0, encoding: Encoding::Packed },
-    Segmentation { segments: 3, split: Split::Scattered, tail_blocks: 4, encoding: Encoding::Packed },
-    Segmentation { segments: 17, split: Split::Runs, tail_blocks: 2, encoding: Encoding::Raw },
+    Segmentation { segments: 1, split: Split::Runs, tail_blocks: 0 },
+    Segmentation { segments: 3, split: Split::Runs, tail_blocks: 0 },
+    Segmentation { segments: 17, split: Split::Scattered, tail_blocks: 0 },
+    Segmentation { segments: 3, split: Split::Scattered, tail_blocks: 4 },
+    Segmentation { segments: 17, split: Split::Runs, tail_blocks: 2 },
 ];
 
 fn joined(batches: impl IntoIterator<Item = Batch>) -> MemoryStore {

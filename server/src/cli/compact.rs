@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use headwater_ledger::Cancel;
+use headwater_ledger::read::Generation;
 use headwater_ledger::store::{CompactReport, Writer};
-use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Chain;
 
 use super::Shared;

@@ -75,8 +75,7 @@ fn build(generator: &Generator, store: &Path, mut progress: impl FnMut(u64, Cost
     let commits_cost = cost;
     let (compacted, took) = timed(|| -> Result<()> {
         writer.compact(Chain::ETHEREUM, &|_, _| (), &cancel)?;
-        writer.rebuild_edges(&|_, _| (), &cancel)?;
-        writer.rebuild_holders(&|_, _| (), &cancel)?;
+        writer.rebuild_sidecars(&|_, _, _| (), &cancel)?;
         Ok(())
     });
     compacted?;

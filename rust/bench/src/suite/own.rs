@@ -4,7 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headwater_ledger::edges::AssetEdge;
-use headwater_ledger::read::{Account, AccountRef, AssetRef, Direction, Ledger, Posting, Scan, ScanOrder};
+use headwater_ledger::read::{
+    Account, AccountRef, Accounts, AssetRef, Assets, Balances as _, Counterparties, Direction, Movements, Posting,
+    Scan, ScanOrder,
+};
 use headwater_ledger::{Cancel, Snapshot, Store};
 use headwater_metrics::activity::{Activity, ActivityGather};
 use headwater_metrics::concentration::{self, Balances};

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::Batch;
 use headwater_ledger::market::PricePoint;
-use headwater_ledger::segment::Encoding;
 use headwater_ledger::store::{MemoryStore, Segmentation, Split, in_memory};
 use headwater_testkit::{Chainlet, address, token};
 use headwater_types::{Asset, Timestamp};
@@ -19,10 +18,10 @@ const CHAIN: Chain = Chain::ETHEREUM;
 /// What a wei is worth here: a dollar, in pico-units.
 const WEI: u128 = 1_000_000_000_000;
 const WAYS: [Segmentation; 4] = [
-    Segmentation { segments: 1, split: Split::Runs, tail_blocks: 0, encoding: Encoding::Packed },
-    Segmentation { segments: 3, split: Split::Runs, tail_blocks: 1, encoding: Encoding::Packed },
-    Segmentation { segments: 3, split: Split::Scattered, tail_blocks: 0, encoding: Encoding::Raw },
-    Segmentation { segments: 17, split: Split::Scattered, tail_blocks: 2, encoding: Encoding::Packed },
+    Segmentation { segments: 1, split: Split::Runs, tail_blocks: 0 },
+    Segmentation { segments: 3, split: Split::Runs, tail_blocks: 1 },
+    Segmentation { segments: 3, split: Split::Scattered, tail_blocks: 0 },
+    Segmentation { segments: 17, split: Split::Scattered, tail_blocks: 2 },
 ];
 
 fn priced(batch: Batch) -> Arc<MemoryStore> {
@@ -84,7 +83,7 @@ proptest! {
         let store = priced(chain(&pairs));
         for way in WAYS {
             let grouped = store.in_segments(way).unwrap();
-            for store in [grouped.with_edges(&Cancel::new()).unwrap(), grouped] {
+            for store in [grouped.with_sidecars(&Cancel::new()).unwrap(), grouped] {
                 let ledger = store.snapshot();
                 let mut source = Stored::new(&*ledger, CHAIN);
                 let Some(start) = source.node(&address(CHAIN, start.into())).unwrap() else {
@@ -140,7 +139,7 @@ fn edges_that_are_not_built_or_stale_end_the_walk_and_are_named() {
     let store = priced(chain.batch());
     let error = strongest(&store, 3).unwrap_err();
     assert!(matches!(error, StoredError::NotBuilt { address: named, .. } if named == address(CHAIN, 1)), "{error}");
-    let mut built = store.with_edges(&Cancel::new()).unwrap();
+    let mut built = store.with_sidecars(&Cancel::new()).unwrap();
     assert_eq!(strongest(&built, 3).unwrap().len(), 3);
     let later = PricePoint { symbol: "eth".into(), time: Timestamp::new(1_600_000_006), usd: 2e18 };
     built.import_prices("later", vec![later]).unwrap();

@@ -7,8 +7,8 @@ use super::file::{DATA, STARTS, STEP, STEPS, SUMMARY, Summary};
 use super::pack::Encoder;
 use super::tally::{AccountEdges, Tally};
 use super::value::{Values, counts, terms};
+use crate::error::Result;
 use crate::market::{MarketStamp, PriceTable, Registry};
-use crate::read::Result;
 use crate::segment::{Growing, RawPosting, SectionPart, Segment, SegmentFile, Spool};
 use crate::{Cancel, LedgerError};
 

@@ -15,8 +15,8 @@ use super::records::{EdgeFlows, EdgeOrder};
 use super::tally::{AccountEdges, AssetRow, PairRow};
 use crate::LedgerError;
 use crate::bits::{get_small, packed_bytes, take_varint};
+use crate::error::Result;
 use crate::market::MarketStamp;
-use crate::read::Result;
 use crate::segment::{Column, Container, Section, Segment, search};
 
 pub(super) const SUMMARY: Section<Summary> = Section::new("edge.summary");
@@ -76,11 +76,6 @@ impl EdgeFile {
         self.chain() == segment.chain()
             && (accounts, transactions, movements)
                 == (segment.addresses(), segment.transactions().into(), segment.movements())
-    }
-
-    /// Checks every page.
-    pub(crate) fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
-        self.file.verify(progress)
     }
 
     fn base(&self) -> Timestamp {

@@ -19,6 +19,7 @@ mod merge;
 mod pack;
 mod records;
 mod strongest;
+mod sum;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -28,7 +29,8 @@ pub use self::records::{AssetEdge, Edge, EdgeFlows, EdgeOrder, EdgeSide, Edges};
 
 pub(crate) use self::build::{Terms, build};
 pub(crate) use self::file::EdgeFile;
-pub(crate) use self::merge::{Market, SegmentEdges, busiest, edges, edges_with, visit_edges};
+pub(crate) use self::merge::{busiest, edges, edges_with, visit_edges};
+pub(crate) use self::sum::{Market, SegmentEdges};
 
 /// Segments with fewer movements never have an edge file: to group an account's share of them on reading costs less.
 pub(crate) const LEAST_MOVEMENTS: u64 = 32_768;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use headwater_types::{Amount, Timestamp, Usd};
 
-use crate::read::{AccountRef, AssetRef};
+use crate::primitives::{AccountRef, AssetRef};
 
 /// The order in which counterparties are handed out. Ties fall to the number of movements that the value is of,
 /// larger first, then to the address, smaller first; so every order is total.

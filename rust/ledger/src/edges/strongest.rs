@@ -10,11 +10,11 @@ use std::collections::{BinaryHeap, HashSet};
 
 use headwater_types::{Address, Usd};
 
-use super::merge::{Market, Source, Sum, as_edges};
 use super::pack::{places_by, selected};
 use super::records::{EdgeFlows, EdgeOrder, Edges};
+use super::sum::{Market, Source, Sum, as_edges};
 use super::tally::AccountEdges;
-use crate::read::Result;
+use crate::error::Result;
 
 /// Fewer pairs than this are added up at once.
 const FEW_PAIRS: usize = 2048;

@@ -6,7 +6,7 @@ use std::mem::size_of;
 use headwater_types::{Amount, Timestamp, Usd};
 
 use super::records::{EdgeFlows, EdgeOrder};
-use crate::read::Direction;
+use crate::primitives::Direction;
 use crate::segment::RawPosting;
 
 const NONE: u32 = u32::MAX;

@@ -3,8 +3,8 @@
 use headwater_types::{Amount, Timestamp};
 
 use super::tally::Valued;
+use crate::error::Result;
 use crate::market::{AssetTerms, PriceTable, Registry};
-use crate::read::Result;
 use crate::segment::{RawPosting, Segment};
 
 /// The terms of every asset of a segment under a registry.
@@ -43,6 +43,6 @@ impl<'a> Values<'a> {
 
 /// Whether a posting is in any edge: it moved something, did not fail, and was no transfer of the account to itself.
 pub(super) fn counts(posting: &RawPosting) -> bool {
-    use crate::read::{Direction, Status};
+    use crate::primitives::{Direction, Status};
     posting.amount != Amount::ZERO && posting.status() != Some(Status::Failed) && posting.direction() != Direction::Own
 }

@@ -4,9 +4,10 @@ use std::fmt::Debug;
 
 use headwater_types::Amount;
 
-use super::join::Place;
+use super::place::Place;
 use super::{Movement, MovementFact};
-use crate::read::{MovementKind, Ordinal, Result};
+use crate::error::Result;
+use crate::primitives::{MovementKind, Ordinal};
 
 /// Names an amount of a transaction.
 ///

@@ -7,7 +7,7 @@ use headwater_types::{Address, Amount, Asset, Timestamp};
 
 use super::{AmountOf, BlockFacts, Body, InputFacts, LogFacts, Movement, MovementFact, OutputFacts, TokenFacts};
 use super::{TransactionFacts, UtxoFacts};
-use crate::read::{Ordinal, Status};
+use crate::primitives::{Ordinal, Status};
 
 /// Something that has canonical bytes.
 pub(crate) trait Canonical {

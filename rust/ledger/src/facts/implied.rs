@@ -9,9 +9,10 @@
 use headwater_types::address::contract_address;
 use headwater_types::{Address, Chain, Family};
 
-use super::join::Place;
+use super::place::Place;
 use super::{MovementFact, TransactionFacts};
-use crate::read::{Result, Status};
+use crate::error::Result;
+use crate::primitives::Status;
 
 impl TransactionFacts {
     /// Whether something is implied that is not stated.
@@ -67,7 +68,7 @@ mod tests {
 
     use super::*;
     use crate::facts::{Body, Movement};
-    use crate::read::Ordinal;
+    use crate::primitives::Ordinal;
 
     const CHAIN: Chain = Chain::ETHEREUM;
 

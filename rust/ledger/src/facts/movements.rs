@@ -10,9 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use headwater_types::{Address, Amount, Asset};
 
 use super::approximate::{Stated, reconciled};
-use super::join::Place;
+use super::place::Place;
 use super::{AmountOf, Movement, MovementFact};
-use crate::read::{Ordinal, Result};
+use crate::error::Result;
+use crate::primitives::Ordinal;
 
 /// Token and non-fungible movements share the log index; internal movements have a trace ordinal of their own, and
 /// openings a place in their list.

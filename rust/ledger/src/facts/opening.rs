@@ -6,8 +6,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::canonical::Canonical;
 use super::{Movement, MovementFact, TransactionFacts};
-use crate::error::{Between, LedgerError};
-use crate::read::{Ordinal, Result};
+use crate::error::{Between, LedgerError, Result};
+use crate::primitives::Ordinal;
 
 /// Balances that one transaction of [`opening()`] states: a list of millions is many of them, so that none is too large
 /// to be read whole.

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use bytemuck::{Pod, Zeroable};
 use headwater_types::{Address, Amount, Asset, Balance};
 
-use super::file::{ASSETS, AssetEntry, BLOCK, BLOCKS, DATA, LARGE, MARKS, MOMENTS, Mark, SUMMARY, Summary, put_block};
+use super::file::{
+    ASSETS, AssetEntry, BLOCK, BLOCKS, Count, DATA, LARGE, MARKS, MOMENTS, Mark, SUMMARY, Summary, put_block,
+};
 use super::moments::Moments;
 use crate::Cancel;
 use crate::bits::halves;
+use crate::error::Result;
 use crate::external::{ExternalSorter, Scratch};
-use crate::read::Result;
 use crate::segment::{Begin, SectionPart, Segment, SegmentFile, Spool, openings_of};
 
 /// Accounts after which the memory of what was read of the segments is given back.
@@ -30,16 +32,6 @@ struct Row {
     rank: u64,
     place: u32,
     id: u32,
-}
-
-/// What is counted of an asset on the way.
-#[derive(Clone, Default)]
-pub(super) struct Count {
-    pub(super) negative: u64,
-    pub(super) rows: u64,
-    pub(super) total: Option<Amount>,
-    /// Balances of at least 2^128, with rank, place and id.
-    pub(super) large: Vec<(Amount, u64, u32, u32)>,
 }
 
 /// Writes the holder table of segments, which all are of one chain and at least one. `progress` hears of accounts done.

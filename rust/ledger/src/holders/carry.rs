@@ -6,14 +6,14 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 
+use super::batch::Balances;
 use super::build::Data;
 use super::file::{ASSETS, BLOCKS, DATA, HolderFile, LARGE, MARKS, MOMENTS, SUMMARY, Summary};
-use super::records::Balances;
 use crate::Cancel;
+use crate::error::Result;
 use crate::external::Scratch;
-use crate::read::Result;
+use crate::primitives::unpack;
 use crate::segment::{Segment, SegmentFile, Spool};
-use crate::snapshot::unpack;
 
 const NONE: u32 = u32::MAX;
 

@@ -7,14 +7,15 @@ use bytemuck::{Pod, Zeroable};
 use headwater_types::{Amount, Asset, Chain};
 use ruint::aliases::U256;
 
-use super::build::Count;
+use super::batch::{Balances, HolderBatch, VisitHolders};
 use super::moments::{Moments, StoredMoments, Sum, Top, wide};
-use super::records::{Balances, HolderBatch, VisitHolders};
+
 use crate::LedgerError;
 use crate::bits::{get, get_small, packed_bytes, put_column, put_widths, width};
-use crate::read::{AccountRef, Result};
+use crate::error::Result;
+use crate::primitives::AccountRef;
+use crate::primitives::pack;
 use crate::segment::{Column, Container, Section, search};
-use crate::snapshot::pack;
 
 pub(super) const SUMMARY: Section<Summary> = Section::new("holder.summary");
 pub(super) const ASSETS: Section<AssetEntry> = Section::new("holder.assets");
@@ -52,6 +53,16 @@ pub(super) struct AssetEntry {
     total: [u8; 32],
     is_token: u32,
     has_total: u32,
+}
+
+/// What is counted of an asset on the way.
+#[derive(Clone, Default)]
+pub(super) struct Count {
+    pub(super) negative: u64,
+    pub(super) rows: u64,
+    pub(super) total: Option<Amount>,
+    /// Balances of at least 2^128, with rank, place and id.
+    pub(super) large: Vec<(Amount, u64, u32, u32)>,
 }
 
 impl AssetEntry {
@@ -145,8 +156,8 @@ impl HolderFile {
             blocks: file.column(BLOCKS)?,
             data: file.column(DATA)?,
             large: file.column(LARGE)?,
-            moments: file.column_if_any(MOMENTS)?,
-            marks: file.column_if_any(MARKS)?,
+            moments: file.column(MOMENTS)?,
+            marks: file.column(MARKS)?,
             file,
         })
     }
@@ -158,16 +169,6 @@ impl HolderFile {
     /// How many segments it covers.
     pub(crate) const fn segments(&self) -> u64 {
         self.summary.segments
-    }
-
-    /// Whether it has all that is asked of one; those of earlier versions lack sums, and are built anew.
-    pub(crate) fn is_current(&self) -> bool {
-        (self.moments.len(), self.marks.len() + 1) == (self.assets.len(), self.blocks.len())
-    }
-
-    /// Checks every page.
-    pub(crate) fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
-        self.file.verify(progress)
     }
 
     pub(super) const fn summary(&self) -> Summary {
@@ -365,42 +366,4 @@ struct Room {
 
 fn place(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use headwater_types::Network;
-
-    use super::*;
-    use crate::segment::SegmentFile;
-
-    #[test]
-    fn a_table_without_sums_is_told_from_one_that_has_them() {
-        let entry = AssetEntry::new(&Asset::Native, &Count { rows: 1, ..Count::default() }, 0, 0);
-        let mut data = Vec::new();
-        put_block(&[(5, 0, 0)], &mut data);
-        let file = |has_sums: bool| {
-            let mut bytes = Vec::new();
-            let mut out = SegmentFile::begin(&mut bytes, Chain::ETHEREUM, Network::Mainnet).unwrap();
-            out.put(SUMMARY, &[Summary { accounts: 1, assets: 1, segments: 1 }]).unwrap();
-            out.put(ASSETS, &[entry]).unwrap();
-            out.put(BLOCKS, &[0, data.len() as u64]).unwrap();
-            out.put(DATA, &data).unwrap();
-            out.put(LARGE, &[]).unwrap();
-            if has_sums {
-                let mut moments = Moments::default();
-                moments.push(Amount::from(5));
-                out.put(MOMENTS, &[moments.stored()]).unwrap();
-                out.put(MARKS, &[Mark::new(Sum::ZERO, Amount::from(5))]).unwrap();
-            }
-            out.finish().unwrap();
-            HolderFile::read(Container::from_bytes("table", &bytes).unwrap()).unwrap()
-        };
-        assert!(!file(false).is_current());
-        let table = file(true);
-        assert!(table.is_current());
-        let rows = table.rows(&Asset::Native, &[0]).unwrap().unwrap();
-        assert_eq!(rows.at_least(Amount::from(6)).unwrap(), Top::default());
-        assert_eq!(rows.at_least(Amount::from(5)).unwrap(), rows.moments().unwrap().top());
-    }
 }

@@ -16,8 +16,10 @@
 //! A balance is what an account held at the opening of an asset and received less what it sent, fees included. One that is negative shows that the history
 //! begins too late; such accounts are counted apart and are no holders.
 
+mod batch;
 mod build;
 mod carry;
+mod chain;
 mod changes;
 mod file;
 mod moments;
@@ -25,13 +27,14 @@ mod ordered;
 mod ranked;
 mod records;
 
+pub use self::batch::{Balances, HolderBatch, VisitHolders};
 pub use self::moments::{Moments, Squares, Sum, Top};
 pub use self::ranked::Ranked;
-pub use self::records::{Balances, HolderBatch, Holders, VisitHolders};
+pub use self::records::Holders;
 
 pub(crate) use self::build::build;
 pub(crate) use self::carry::carry;
-pub(crate) use self::changes::{ChainHolders, HolderTable, is_overtaken};
+pub(crate) use self::chain::{ChainHolders, HolderTable, is_overtaken};
 pub(crate) use self::file::HolderFile;
 
 /// Movements and opening balances outside of the table up to which their changes are found on reading.

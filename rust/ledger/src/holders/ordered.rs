@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use headwater_types::{Address, Amount};
 
 use super::moments::{Sum, Top, wide};
-use crate::read::AccountRef;
+use crate::primitives::AccountRef;
 
 /// Rows from one stored sum to the next.
 const STEP: usize = 64;

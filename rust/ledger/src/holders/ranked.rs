@@ -6,7 +6,7 @@ use headwater_types::Amount;
 use super::file::AssetRows;
 use super::moments::{Moments, Top};
 use super::records::Holders;
-use crate::read::Result;
+use crate::error::Result;
 use crate::segment::{search, search_from};
 
 /// The balances of the holders of an asset, some of them left out.
@@ -17,6 +17,18 @@ pub struct Ranked<'a> {
     out: Vec<Amount>,
     /// Balances that stand in their place, largest first.
     left: Vec<Amount>,
+}
+
+impl Holders<'_> {
+    /// The balances with sums over all of them, less some: of each balance that is left out, the part of it that is.
+    ///
+    /// Of a table this reads a few blocks. Where much is outside of it, all balances are read once per generation.
+    ///
+    /// # Errors
+    /// When stored data cannot be read or is damaged.
+    pub fn ranked(&self, without: &[(Amount, Amount)]) -> Result<Ranked<'_>> {
+        Ranked::new(self, without)
+    }
 }
 
 impl<'a> Ranked<'a> {

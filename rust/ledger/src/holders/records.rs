@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use headwater_types::Amount;
 
+use super::batch::{HolderBatch, VisitHolders};
 use super::changes::{AssetChanges, Place};
 use super::file::AssetRows;
 use super::moments::{Moments, Top};
-use super::ranked::Ranked;
-use crate::read::{AccountRef, Result};
+use crate::error::Result;
+use crate::primitives::AccountRef;
 use crate::segment::Segment;
 
 /// The holders of one asset, by balance, largest first, then by address.
@@ -21,27 +22,6 @@ pub struct Holders<'a> {
     pub(super) negative: u64,
     pub(super) total: Option<Amount>,
 }
-
-/// Balances of neighbouring holders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Balances<'b> {
-    /// Those of at least 2^128, which come first.
-    Large(&'b [Amount]),
-    /// The others.
-    Small(&'b [u128]),
-}
-
-/// Some holders in order, as columns of one length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HolderBatch<'b> {
-    /// Who holds.
-    pub accounts: &'b [AccountRef],
-    /// How much, in the smallest unit of the asset.
-    pub balances: Balances<'b>,
-}
-
-/// What is done with each batch; breaking ends the visit.
-pub type VisitHolders<'v> = &'v mut dyn FnMut(HolderBatch<'_>) -> ControlFlow<()>;
 
 impl Holders<'_> {
     /// Those of an asset on a chain of which nothing is held.
@@ -101,16 +81,6 @@ impl Holders<'_> {
         }
     }
 
-    /// The balances with sums over all of them, less some: of each balance that is left out, the part of it that is.
-    ///
-    /// Of a table this reads a few blocks. Where much is outside of it, all balances are read once per generation.
-    ///
-    /// # Errors
-    /// When stored data cannot be read or is damaged.
-    pub fn ranked(&self, without: &[(Amount, Amount)]) -> Result<Ranked<'_>> {
-        Ranked::new(self, without)
-    }
-
     pub(super) fn moments(&self) -> Result<Moments> {
         match (&self.rows, self.changes) {
             (None, None) => Ok(Moments::default()),
@@ -140,27 +110,5 @@ impl Holders<'_> {
             if first.len() == limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         Ok(first)
-    }
-}
-
-impl HolderBatch<'_> {
-    /// Its rows.
-    pub fn rows(&self) -> impl Iterator<Item = (AccountRef, Amount)> {
-        self.accounts.iter().enumerate().map(|(place, account)| (*account, self.balance(place)))
-    }
-
-    fn from(self, first: usize) -> Self {
-        let balances = match self.balances {
-            Balances::Large(amounts) => Balances::Large(&amounts[first..]),
-            Balances::Small(amounts) => Balances::Small(&amounts[first..]),
-        };
-        Self { accounts: &self.accounts[first..], balances }
-    }
-
-    fn balance(&self, place: usize) -> Amount {
-        match self.balances {
-            Balances::Large(amounts) => amounts[place],
-            Balances::Small(amounts) => Amount::from_u128(amounts[place]),
-        }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use headwater_types::{Address, Chain};
 
-use super::TokenListing;
+use super::listing::TokenListing;
 
 /// The name under which the core registry is listed beside imports.
 pub const CORE_SOURCE: &str = "core";

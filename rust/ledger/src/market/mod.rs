@@ -6,6 +6,7 @@
 
 mod core_tokens;
 mod fx;
+mod listing;
 mod plausible;
 mod prices;
 mod registry;
@@ -13,6 +14,7 @@ mod valuation;
 
 pub use core_tokens::{CORE_SOURCE, core_tokens};
 pub use fx::{FX_MAX_AGE_SECS, FxPoint, FxRate, FxTable, USD};
-pub use prices::{Implausible, LeftOut, PRICE_MAX_AGE_SECS, Price, PriceCoverage, PricePoint, PriceTable};
-pub use registry::{EntrySource, Registry, RegistryEntry, SymbolMatch, TokenListing, UsdMode};
+pub use listing::{Price, PricePoint, TokenListing};
+pub use prices::{Implausible, LeftOut, PRICE_MAX_AGE_SECS, PriceCoverage, PriceTable};
+pub use registry::{EntrySource, Registry, RegistryEntry, SymbolMatch, UsdMode};
 pub use valuation::{AssetTerms, MarketStamp};

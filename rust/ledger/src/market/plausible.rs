@@ -1,6 +1,6 @@
 //! Which prices cannot be meant: spikes that come and go within two points.
 
-use super::Price;
+use super::listing::Price;
 
 /// Neighbours that are looked at on either side.
 const NEIGHBOURS: usize = 3;

@@ -2,29 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use headwater_types::{Address, Asset, Chain, Timestamp};
+use headwater_types::{Asset, Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::core_tokens::core_tokens;
-
-/// One token as a registry file lists it: what `tokens import` offers to the store.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TokenListing {
-    /// The chain.
-    pub chain: Chain,
-    /// The contract.
-    pub contract: Address,
-    /// Symbol as written.
-    pub symbol: String,
-    /// Name as written.
-    pub name: String,
-    /// Decimals.
-    pub decimals: u8,
-    /// Whether the list vouches for it.
-    pub verified: bool,
-    /// Its id at CoinGecko, where the list has it.
-    pub coingecko_id: Option<String>,
-}
+use super::listing::TokenListing;
 
 /// A registry entry as answers carry it: the native coin of a chain, or a listed token.
 #[derive(Debug, Clone, PartialEq)]
@@ -246,6 +228,8 @@ fn listed_entry(listing: TokenListing, source: EntrySource) -> RegistryEntry {
 
 #[cfg(test)]
 mod tests {
+    use headwater_types::Address;
+
     use super::*;
 
     const CHAIN: Chain = Chain::ETHEREUM;

@@ -3,45 +3,11 @@
 //! Ids are local to the segment: accounts by their place in the dictionary, assets by theirs (0 is the native coin),
 //! transactions by their row. They never leave it.
 
-use std::marker::PhantomData;
-
 use bytemuck::{Pod, Zeroable};
 
 use super::knots::Knot;
-use super::marks::Marks;
-use super::pack::PackedSections;
+use super::section::{PackedSections, Section};
 use crate::facts::TokenFacts;
-
-/// A section by name and element type.
-pub(crate) struct Section<T> {
-    name: &'static str,
-    of: PhantomData<fn() -> T>,
-}
-
-impl<T> Clone for Section<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Section<T> {}
-
-impl<T> Section<T> {
-    pub(crate) const fn new(name: &'static str) -> Self {
-        Self { name, of: PhantomData }
-    }
-
-    pub(super) const fn name(self) -> &'static str {
-        self.name
-    }
-}
-
-/// A column of whole numbers: elements in format 1, packed blocks from format 2 on.
-#[derive(Clone, Copy)]
-pub(super) struct Numeric<T> {
-    pub(super) raw: Section<T>,
-    pub(super) packed: PackedSections,
-}
 
 /// The sections of a column that some rows have no value in.
 #[derive(Clone, Copy)]
@@ -50,26 +16,17 @@ pub(super) struct OptionalSections<T> {
     pub(super) values: Section<T>,
 }
 
-/// A column of whole numbers that some rows have.
+/// The sections of a packed column that some rows have no value in.
 #[derive(Clone, Copy)]
-pub(super) struct OptionalNumeric<T> {
+pub(super) struct OptionalPacked {
     pub(super) presence: Section<Presence>,
-    pub(super) values: Numeric<T>,
-}
-
-/// The sections of a column of amounts.
-#[derive(Clone, Copy)]
-pub(super) struct AmountSections {
-    pub(super) values: Section<u128>,
-    pub(super) large_at: Section<u64>,
-    pub(super) large: Section<[u8; 32]>,
-    pub(super) packed: PackedSections,
+    pub(super) values: PackedSections,
 }
 
 /// The sections of texts and bytes.
 #[derive(Clone, Copy)]
 pub(super) struct BlobSections {
-    pub(super) starts: Numeric<u64>,
+    pub(super) starts: PackedSections,
     pub(super) bytes: Section<u8>,
 }
 
@@ -79,32 +36,15 @@ macro_rules! packed {
     };
 }
 
-macro_rules! numeric {
+macro_rules! optional_packed {
     ($name:literal) => {
-        Numeric { raw: Section::new($name), packed: packed!($name) }
-    };
-}
-
-macro_rules! optional_numeric {
-    ($name:literal) => {
-        OptionalNumeric { presence: Section::new(concat!($name, "?")), values: numeric!($name) }
+        OptionalPacked { presence: Section::new(concat!($name, "?")), values: packed!($name) }
     };
 }
 
 macro_rules! optional {
     ($name:literal) => {
         OptionalSections { presence: Section::new(concat!($name, "?")), values: Section::new($name) }
-    };
-}
-
-macro_rules! amounts {
-    ($name:literal) => {
-        AmountSections {
-            values: Section::new($name),
-            large_at: Section::new(concat!($name, "@")),
-            large: Section::new(concat!($name, "+")),
-            packed: packed!($name),
-        }
     };
 }
 
@@ -143,7 +83,7 @@ pub(crate) struct Opened {
     pub(crate) row: u32,
 }
 
-/// What format 2 has to say beside [`Summary`].
+/// More numbers about the whole segment.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Counts {
@@ -156,23 +96,7 @@ pub(super) struct Counts {
     pub(super) fee_payers: u64,
 }
 
-/// Where a transaction stands and whom it concerns: 64 bytes, so that one page has all a list shows of it.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
-pub(super) struct Head {
-    pub(super) hash: [u8; 32],
-    pub(super) block: u32,
-    pub(super) time: u32,
-    /// Row in the block table.
-    pub(super) block_row: u32,
-    pub(super) index: u32,
-    pub(super) from: u32,
-    pub(super) to: u32,
-    pub(super) created: u32,
-    pub(super) flags: u32,
-}
-
-/// Bits of [`Head::flags`].
+/// Bits of a transaction.
 pub(super) mod head {
     pub(in super::super) const HAS_INDEX: u32 = 1;
     pub(in super::super) const HAS_TIME: u32 = 1 << 1;
@@ -199,29 +123,6 @@ pub(super) mod movement {
     pub(in super::super) const APPROXIMATE: u8 = 1 << 3;
 }
 
-/// Bits of a posting.
-pub(crate) mod posting {
-    pub(crate) const KIND: u8 = 3;
-    pub(crate) const DIRECTION: u8 = 3 << 2;
-    pub(crate) const IN: u8 = 0;
-    pub(crate) const OUT: u8 = 1 << 2;
-    pub(crate) const OWN: u8 = 2 << 2;
-    pub(crate) const SUCCESS: u8 = 1 << 4;
-    pub(crate) const FAILED: u8 = 1 << 5;
-    /// Of native movements only.
-    pub(crate) const CREATES: u8 = 1 << 6;
-    /// Of internal and token movements only.
-    pub(crate) const UNINDEXED: u8 = 1 << 7;
-    /// What tells by kind that the amount is approximate: the bit of the two above that means nothing for the kind. On
-    /// UTXO chains none is.
-    pub(crate) const APPROXIMATE: [u8; 4] = [UNINDEXED, CREATES, CREATES, 0];
-
-    /// The same for the kind in the lowest bits.
-    pub(crate) const fn approximate(flags: u8) -> u8 {
-        APPROXIMATE[(flags & KIND) as usize]
-    }
-}
-
 /// Bits of an account.
 pub(super) mod account {
     /// A source states that it is a contract.
@@ -229,6 +130,11 @@ pub(super) mod account {
     /// It must be one: a token, the emitter of a log, or created by a transaction.
     pub(in super::super) const IMPLIED: u8 = 2;
 }
+
+/// No id: the largest number of its width, which no row reaches.
+pub(super) const NONE: u32 = u32::MAX;
+/// Seconds of a UTC day.
+pub(crate) const SECS_PER_DAY: i64 = 86_400;
 
 /// No decimals are known.
 pub(super) const NO_DECIMALS: u16 = u16::MAX;
@@ -242,120 +148,72 @@ pub(super) fn stored_decimals(token: &TokenFacts) -> u16 {
 
 pub(super) const SUMMARY: Section<Summary> = Section::new("summary");
 pub(super) const COUNTS: Section<Counts> = Section::new("counts");
-pub(super) const MARKS: Section<Marks> = Section::new("marks");
 /// Only where there are opening balances, as the sections of them: tokens in order, and who was stated to hold how much
 /// of what in which row, by account, then by row.
 pub(super) const OPENED: Section<Opened> = Section::new("opened");
-pub(super) const OPENING_ACCOUNTS: Numeric<u32> = numeric!("opening.accounts");
-pub(super) const OPENING_ROWS: Numeric<u32> = numeric!("opening.rows");
-pub(super) const OPENING_ASSETS: Numeric<u32> = numeric!("opening.assets");
-pub(super) const OPENING_AMOUNTS: AmountSections = amounts!("opening.amounts");
+pub(super) const OPENING_ACCOUNTS: PackedSections = packed!("opening.accounts");
+pub(super) const OPENING_ROWS: PackedSections = packed!("opening.rows");
+pub(super) const OPENING_ASSETS: PackedSections = packed!("opening.assets");
+pub(super) const OPENING_AMOUNTS: PackedSections = packed!("opening.amounts");
 
 /// Keys of the accounts in order, one behind the other.
 pub(super) const ACCOUNT_KEYS: Section<u8> = Section::new("account.keys");
 /// Where each key ends, when keys differ in length.
-pub(super) const ACCOUNT_KEY_STARTS: Numeric<u64> = numeric!("account.key_starts");
+pub(super) const ACCOUNT_KEY_STARTS: PackedSections = packed!("account.key_starts");
 /// The first eight bytes of every 128th key.
 pub(super) const ACCOUNT_FENCES: Section<u64> = Section::new("account.fences");
-pub(super) const ACCOUNT_FLAGS: Numeric<u8> = numeric!("account.flags");
+pub(super) const ACCOUNT_FLAGS: PackedSections = packed!("account.flags");
 /// Accounts in order of their text; empty when that is the order of their keys.
-pub(super) const ACCOUNT_TEXT_ORDER: Numeric<u32> = numeric!("account.text_order");
-pub(super) const ACCOUNT_POSTINGS: Section<u64> = Section::new("account.postings");
-pub(super) const ACCOUNT_HOLDINGS: Section<u32> = Section::new("account.holdings");
+pub(super) const ACCOUNT_TEXT_ORDER: PackedSections = packed!("account.text_order");
 
 /// The contract of each asset, an account; the native coin comes first and has none.
-pub(super) const ASSET_CONTRACTS: Numeric<u32> = numeric!("asset.contracts");
-pub(super) const TOKEN_CONTRACTS: Numeric<u32> = numeric!("token.contracts");
-pub(super) const TOKEN_SYMBOLS: Numeric<u32> = numeric!("token.symbols");
-pub(super) const TOKEN_NAMES: Numeric<u32> = numeric!("token.names");
-pub(super) const TOKEN_DECIMALS: Numeric<u16> = numeric!("token.decimals");
+pub(super) const ASSET_CONTRACTS: PackedSections = packed!("asset.contracts");
+pub(super) const TOKEN_CONTRACTS: PackedSections = packed!("token.contracts");
+pub(super) const TOKEN_SYMBOLS: PackedSections = packed!("token.symbols");
+pub(super) const TOKEN_NAMES: PackedSections = packed!("token.names");
+pub(super) const TOKEN_DECIMALS: PackedSections = packed!("token.decimals");
 pub(super) const BLOBS: BlobSections =
-    BlobSections { starts: numeric!("blob.starts"), bytes: Section::new("blob.bytes") };
+    BlobSections { starts: packed!("blob.starts"), bytes: Section::new("blob.bytes") };
 
-pub(super) const BLOCK_NUMBERS: Numeric<u64> = numeric!("block.numbers");
-pub(super) const BLOCK_TIMES: Numeric<i64> = numeric!("block.times");
+pub(super) const BLOCK_NUMBERS: PackedSections = packed!("block.numbers");
+pub(super) const BLOCK_TIMES: PackedSections = packed!("block.times");
 pub(super) const BLOCK_HASHES: OptionalSections<[u8; 32]> = optional!("block.hashes");
 pub(super) const BLOCK_PARENTS: OptionalSections<[u8; 32]> = optional!("block.parents");
 
-pub(super) const HEADS: Section<Head> = Section::new("tx.heads");
-pub(super) const TX_VALUES: AmountSections = amounts!("tx.values");
+pub(super) const TX_VALUES: PackedSections = packed!("tx.values");
 pub(super) const TX_HAS_VALUE: Section<Presence> = Section::new("tx.values?");
-pub(super) const TX_NONCES: OptionalNumeric<u64> = optional_numeric!("tx.nonces");
-pub(super) const TX_GAS_LIMITS: OptionalNumeric<u64> = optional_numeric!("tx.gas_limits");
-pub(super) const TX_GAS_USED: OptionalNumeric<u64> = optional_numeric!("tx.gas_used");
-pub(super) const TX_GAS_PRICES: AmountSections = amounts!("tx.gas_prices");
+pub(super) const TX_NONCES: OptionalPacked = optional_packed!("tx.nonces");
+pub(super) const TX_GAS_LIMITS: OptionalPacked = optional_packed!("tx.gas_limits");
+pub(super) const TX_GAS_USED: OptionalPacked = optional_packed!("tx.gas_used");
+pub(super) const TX_GAS_PRICES: PackedSections = packed!("tx.gas_prices");
 pub(super) const TX_HAS_GAS_PRICE: Section<Presence> = Section::new("tx.gas_prices?");
-pub(super) const TX_PAID_PRICES: AmountSections = amounts!("tx.paid_prices");
+pub(super) const TX_PAID_PRICES: PackedSections = packed!("tx.paid_prices");
 pub(super) const TX_HAS_PAID_PRICE: Section<Presence> = Section::new("tx.paid_prices?");
-pub(super) const TX_FEES: AmountSections = amounts!("tx.fees");
+pub(super) const TX_FEES: PackedSections = packed!("tx.fees");
 pub(super) const TX_HAS_FEE: Section<Presence> = Section::new("tx.fees?");
-pub(super) const TX_INPUTS: OptionalNumeric<u32> = optional_numeric!("tx.call_data");
-pub(super) const TX_METHOD_IDS: OptionalNumeric<u32> = optional_numeric!("tx.method_ids");
-pub(super) const TX_METHODS: OptionalNumeric<u32> = optional_numeric!("tx.methods");
-pub(super) const TX_FAILURES: OptionalNumeric<u32> = optional_numeric!("tx.failures");
-pub(super) const TX_MOVEMENTS: Numeric<u32> = numeric!("tx.movements");
-pub(super) const TX_LOGS: Numeric<u32> = numeric!("tx.logs");
-pub(super) const TX_SPENDS: Numeric<u32> = numeric!("tx.inputs");
-pub(super) const TX_OUTPUTS: Numeric<u32> = numeric!("tx.outputs");
+pub(super) const TX_INPUTS: OptionalPacked = optional_packed!("tx.call_data");
+pub(super) const TX_METHOD_IDS: OptionalPacked = optional_packed!("tx.method_ids");
+pub(super) const TX_METHODS: OptionalPacked = optional_packed!("tx.methods");
+pub(super) const TX_FAILURES: OptionalPacked = optional_packed!("tx.failures");
+pub(super) const TX_MOVEMENTS: PackedSections = packed!("tx.movements");
+pub(super) const TX_LOGS: PackedSections = packed!("tx.logs");
+pub(super) const TX_SPENDS: PackedSections = packed!("tx.inputs");
+pub(super) const TX_OUTPUTS: PackedSections = packed!("tx.outputs");
 
-/// First eight bytes of the hashes in order of the hashes, and the row of each.
-pub(super) const HASH_PREFIXES: Section<u64> = Section::new("hash.prefixes");
-pub(super) const HASH_ROWS: Section<u32> = Section::new("hash.rows");
+pub(super) const MOVEMENT_AMOUNTS: PackedSections = packed!("movement.amounts");
 
-pub(super) const MOVEMENT_FLAGS: Section<u8> = Section::new("movement.flags");
-pub(super) const MOVEMENT_ORDINALS: Section<u64> = Section::new("movement.ordinals");
-pub(super) const MOVEMENT_FROM: Section<u32> = Section::new("movement.from");
-pub(super) const MOVEMENT_TO: Section<u32> = Section::new("movement.to");
-pub(super) const MOVEMENT_ASSETS: Section<u32> = Section::new("movement.assets");
-pub(super) const MOVEMENT_AMOUNTS: AmountSections = amounts!("movement.amounts");
-
-pub(super) const LOG_INDEXES: Numeric<u64> = numeric!("log.indexes");
-pub(super) const LOG_ADDRESSES: Numeric<u32> = numeric!("log.addresses");
-pub(super) const LOG_TOPICS: Numeric<u32> = numeric!("log.topics");
-pub(super) const LOG_DATA: Numeric<u32> = numeric!("log.data");
+pub(super) const LOG_INDEXES: PackedSections = packed!("log.indexes");
+pub(super) const LOG_ADDRESSES: PackedSections = packed!("log.addresses");
+pub(super) const LOG_TOPICS: PackedSections = packed!("log.topics");
+pub(super) const LOG_DATA: PackedSections = packed!("log.data");
 pub(super) const TOPICS: Section<[u8; 32]> = Section::new("topics");
 
-pub(super) const POSTING_ROWS: Section<u32> = Section::new("posting.rows");
-pub(super) const POSTING_BLOCKS: Section<u32> = Section::new("posting.blocks");
-pub(super) const POSTING_TIMES: Section<u32> = Section::new("posting.times");
-pub(super) const POSTING_OTHERS: Section<u32> = Section::new("posting.others");
-pub(super) const POSTING_ASSETS: Section<u32> = Section::new("posting.assets");
-pub(super) const POSTING_FLAGS: Section<u8> = Section::new("posting.flags");
-pub(super) const POSTING_ORDINALS: Section<u64> = Section::new("posting.ordinals");
-pub(super) const POSTING_AMOUNTS: AmountSections = amounts!("posting.amounts");
-
-pub(super) const HOLDING_ASSETS: Section<u32> = Section::new("holding.assets");
-pub(super) const HOLDING_RECEIVED: AmountSections = amounts!("holding.received");
-pub(super) const HOLDING_SENT: AmountSections = amounts!("holding.sent");
-pub(super) const HOLDING_FEES: AmountSections = amounts!("holding.fees");
-
 pub(super) const INPUT_HASHES: Section<[u8; 32]> = Section::new("input.hashes");
-pub(super) const INPUT_INDEXES: Numeric<u32> = numeric!("input.indexes");
-/// What each input spends, where it is known.
-pub(super) const INPUT_SPENT: OptionalSections<Output> = optional!("input.spent");
-/// Files written before these were known have no such sections.
-pub(super) const INPUT_SEQUENCES: OptionalNumeric<u32> = optional_numeric!("input.sequences");
-pub(super) const TX_VERSIONS: OptionalNumeric<u32> = optional_numeric!("tx.versions");
-pub(super) const TX_LOCK_TIMES: OptionalNumeric<u32> = optional_numeric!("tx.lock_times");
-pub(super) const TX_WEIGHTS: OptionalNumeric<u32> = optional_numeric!("tx.weights");
-pub(super) const OUTPUTS: Section<Output> = Section::new("outputs");
-/// Inputs in order of the output they spend: first eight bytes of its hash, and the input.
-pub(super) const SPENDER_PREFIXES: Section<u64> = Section::new("spender.prefixes");
-pub(super) const SPENDER_INPUTS: Numeric<u32> = numeric!("spender.inputs");
-
-/// An output.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
-pub(super) struct Output {
-    pub(super) amount: u64,
-    pub(super) owner: u32,
-    pub(super) data: u32,
-    /// Place in [`crate::read::ScriptType::ALL`].
-    pub(super) script: u32,
-    pub(super) reserved: u32,
-}
-
-// From format 2 on, in place of the sections of the same things above.
+pub(super) const INPUT_INDEXES: PackedSections = packed!("input.indexes");
+pub(super) const INPUT_SEQUENCES: OptionalPacked = optional_packed!("input.sequences");
+pub(super) const TX_VERSIONS: OptionalPacked = optional_packed!("tx.versions");
+pub(super) const TX_LOCK_TIMES: OptionalPacked = optional_packed!("tx.lock_times");
+pub(super) const TX_WEIGHTS: OptionalPacked = optional_packed!("tx.weights");
 
 /// Hashes in order of rows.
 pub(super) const TX_HASHES: Section<[u8; 32]> = Section::new("tx.hashes");
@@ -378,7 +236,7 @@ pub(super) const TOPIC_IDS: PackedSections = packed!("topic.ids");
 
 /// What fees each account that paid any paid: the accounts, and the sums.
 pub(super) const FEE_ACCOUNTS: PackedSections = packed!("fee.accounts");
-pub(super) const FEE_SUMS: AmountSections = amounts!("fee.sums");
+pub(super) const FEE_SUMS: PackedSections = packed!("fee.sums");
 
 /// Places of rows in blocks and time, see [`super::knots`]; and the binary logarithm of the rows between two.
 pub(super) const KNOTS: Section<Knot> = Section::new("knots");
@@ -393,14 +251,14 @@ pub(super) const ACCOUNT_BLOCKS: PackedSections = packed!("account.blocks");
 pub(super) const HUBS: PackedSections = packed!("hubs");
 /// Asset, where its places end, where its days end, and 1 when any posting counts.
 pub(super) const PAIRS: PackedSections = packed!("hub.pairs");
-pub(super) const PAIR_RECEIVED: AmountSections = amounts!("hub.received");
-pub(super) const PAIR_SENT: AmountSections = amounts!("hub.sent");
+pub(super) const PAIR_RECEIVED: PackedSections = packed!("hub.received");
+pub(super) const PAIR_SENT: PackedSections = packed!("hub.sent");
 /// Places of postings among those of their account.
 pub(super) const PAIR_PLACES: PackedSections = packed!("hub.places");
 /// Days since [`Summary::first_time`]'s, and what came and went in each.
 pub(super) const DAYS: PackedSections = packed!("hub.days");
-pub(super) const DAY_RECEIVED: AmountSections = amounts!("hub.day_in");
-pub(super) const DAY_SENT: AmountSections = amounts!("hub.day_out");
+pub(super) const DAY_RECEIVED: PackedSections = packed!("hub.day_in");
+pub(super) const DAY_SENT: PackedSections = packed!("hub.day_out");
 
 /// Postings of an account from which on it is a hub, with a sub-index by asset.
 pub(super) const HUB: usize = 1024;

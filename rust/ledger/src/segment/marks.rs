@@ -5,10 +5,10 @@ use bytemuck::{Pod, Zeroable};
 use super::layout::{head, movement};
 use super::opening::entries;
 use super::record::{MovementRecord, TransactionRecord};
+use super::section::Section;
 use crate::facts::{AmountOf, Movement, MovementFact, TransactionFacts};
 
-/// How much there is of what most segments have nothing of. A file has this section only where a number is not zero;
-/// one of packed columns is then of format 3, so that older software does not pass over what it does not know.
+/// How much there is of what most segments have nothing of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Marks {
@@ -18,12 +18,9 @@ pub(crate) struct Marks {
     pub(crate) approximate: u64,
 }
 
-impl Marks {
-    /// Whether there is nothing of either.
-    pub(crate) fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
+pub(super) const MARKS: Section<Marks> = Section::new("marks");
 
+impl Marks {
     pub(crate) fn add(&mut self, other: Self) {
         self.openings = self.openings.saturating_add(other.openings);
         self.approximate = self.approximate.saturating_add(other.approximate);

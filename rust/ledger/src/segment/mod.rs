@@ -8,25 +8,19 @@
 //! type them, the layout lists them all, `build` makes records of facts, `write` takes records and postings in order
 //! and holds none of them, `read` reads them.
 //!
-//! # Format 2
+//! # Format
 //!
-//! What is written. Whole numbers lie in blocks of 128, each column of a block as a line and residuals of one width
+//! Whole numbers lie in blocks of 128, each column of a block as a line and residuals of one width
 //! (`pack::ints`); amounts as mantissas of their own length (`pack::amounts`); hashes as they are. An account's
 //! postings lie together in blocks of up to 128, every column of a block in one piece (`posting`), so that a light
 //! account is one contiguous read; their block numbers and times cost a few bits, see `knots`. An account with more
 //! than 1,024 postings is a hub: for each asset it has the places of its postings, its sums, and what came and went by
 //! day where that is shorter than the postings. What other accounts hold is added up from their postings.
 //!
-//! # Format 3
+//! Marks count what few segments have: opening balances, which are no postings and lie in sections of their own, by
+//! account; and approximate amounts, as bits of transactions, movements and postings tell.
 //!
-//! Format 2 with a section of marks: how many opening balances there are, which are no postings and lie in sections of
-//! their own, by account; and how many amounts are approximate, as bits of transactions, movements and postings tell.
-//! A segment without any of what is marked is of format 2, to the byte.
-//!
-//! # Format 1
-//!
-//! Raw columns. It is still read, and built on request ([`Encoding::Raw`]), so that tests can hold one against the
-//! other.
+//! One format is written and read; files of another one are refused.
 
 mod build;
 mod column;
@@ -42,6 +36,7 @@ mod pack;
 mod posting;
 mod read;
 mod record;
+mod section;
 mod spool;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -51,19 +46,20 @@ use headwater_types::{Address, Chain, Network};
 
 use crate::facts::{BlockFacts, TokenFacts, TransactionFacts};
 
-pub use self::build::{Encoding, build, build_as};
+pub use self::build::build;
 pub use self::fee::fee_of;
 pub use self::read::{Segment, Spend};
 
 pub(crate) use self::build::build_into;
-pub(crate) use self::column::{Column, search, search_from};
-pub(crate) use self::container::{Container, Growing, SegmentFile};
-pub(crate) use self::layout::Section;
-pub(crate) use self::layout::{posting as posting_flags, prefix as hash_prefix};
+pub(crate) use self::container::{Column, Container, Growing, SegmentFile, search, search_from};
+pub(crate) use self::layout::prefix as hash_prefix;
 pub(crate) use self::merge::{Source, merge};
+pub(crate) use self::opening::Begin;
+pub(crate) use self::posting::RawPosting;
+pub(crate) use self::read::openings_of;
 #[allow(unused_imports, reason = "sidecars and the streaming merge name them")]
-pub(crate) use self::read::{AssetPlaces, DayChange, PostingsReader, RawPosting, Sums, Unindexed};
-pub(crate) use self::read::{Begin, openings_of};
+pub(crate) use self::read::{AssetPlaces, DayChange, SegmentPostings, Sums, Unindexed};
+pub(crate) use self::section::Section;
 pub(crate) use self::spool::{Part as SectionPart, Spool};
 
 /// What a segment is made of. Facts are joined: each transaction, block, contract and token occurs once, in any

@@ -10,7 +10,7 @@ use super::layout::{self, Opened, movement};
 use super::pack::{AmountTableWriter, IntWriter};
 use super::record::{MovementRecord, TransactionRecord};
 use super::spool::Spool;
-use crate::read::Result;
+use crate::error::Result;
 
 /// What one account was stated to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +19,16 @@ pub(crate) struct OpeningEntry {
     pub(crate) row: u32,
     pub(crate) asset: u32,
     pub(crate) amount: Amount,
+}
+
+/// Where the history of a token begins in a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Begin {
+    pub(crate) asset: u32,
+    /// First row of the block of the opening: balances that are stated before are out of date.
+    pub(super) opened: u32,
+    /// First row behind the block: what moved before is in the balances that were stated.
+    pub(super) from: u32,
 }
 
 /// The opening balances of a row, in the order of its movements.
@@ -87,10 +97,10 @@ impl OpeningsWriter {
         if self.accounts.len() == 0 {
             return Ok(());
         }
-        self.accounts.put(out, layout::OPENING_ACCOUNTS.packed)?;
-        self.rows.put(out, layout::OPENING_ROWS.packed)?;
-        self.assets.put(out, layout::OPENING_ASSETS.packed)?;
-        self.amounts.put(out, layout::OPENING_AMOUNTS.packed)?;
+        self.accounts.put(out, layout::OPENING_ACCOUNTS)?;
+        self.rows.put(out, layout::OPENING_ROWS)?;
+        self.assets.put(out, layout::OPENING_ASSETS)?;
+        self.amounts.put(out, layout::OPENING_AMOUNTS)?;
         out.put(layout::OPENED, &opened.list())
     }
 }

@@ -17,13 +17,64 @@ use std::ops::Range;
 
 use headwater_types::Amount;
 
-use super::column::{NONE, SIDE_TABLE};
 use super::knots::Knots;
-use super::layout::posting;
+use super::layout::NONE;
 use super::pack::bits::{BitReader, BitWriter, bits_of, field, unpack_as, unzigzag, zigzag};
-use super::pack::{BLOCK, decode_amounts, encode_amounts};
-use super::read::RawPosting;
-use crate::read::PostingFlags;
+use super::pack::{BLOCK, SIDE_TABLE, decode_amounts, encode_amounts};
+use crate::primitives::{Direction, MovementKind, Ordinal, PostingFlags, Status, posting_bits};
+
+/// A posting as a segment files it: local ids, distances from the segment's first block and time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RawPosting {
+    pub(crate) row: u32,
+    pub(crate) block: u32,
+    pub(crate) time: u32,
+    pub(crate) other: Option<u32>,
+    pub(crate) asset: u32,
+    pub(crate) ordinal: u64,
+    pub(crate) amount: Amount,
+    pub(crate) flags: u8,
+}
+
+impl RawPosting {
+    pub(crate) fn kind(&self) -> MovementKind {
+        PostingFlags(self.flags).kind()
+    }
+
+    pub(crate) fn ordinal(&self) -> Ordinal {
+        ordinal_of(self.flags, self.ordinal)
+    }
+
+    pub(crate) fn direction(&self) -> Direction {
+        PostingFlags(self.flags).direction()
+    }
+
+    pub(crate) fn status(&self) -> Option<Status> {
+        PostingFlags(self.flags).status()
+    }
+
+    pub(crate) fn is_approximate(&self) -> bool {
+        PostingFlags(self.flags).is_approximate()
+    }
+
+    /// Whether its amount counts in balances.
+    pub(crate) fn counts(&self) -> bool {
+        PostingFlags(self.flags).counts()
+    }
+
+    pub(crate) fn creates_contract(&self) -> bool {
+        PostingFlags(self.flags).creates_contract()
+    }
+}
+
+/// Where a posting stands inside its block: its transaction, and its place in there.
+pub(crate) type PlaceInRow = (u32, MovementKind, Ordinal);
+
+pub(super) fn ordinal_of(flags: u8, number: u64) -> Ordinal {
+    // Native movements have one place, and the bit another meaning.
+    let is_unindexed = flags & posting_bits::UNINDEXED != 0 && flags & posting_bits::KIND != 0;
+    if is_unindexed { Ordinal::Unindexed(number) } else { Ordinal::Indexed(number) }
+}
 
 /// What all posting blocks of a segment share.
 #[derive(Debug, Clone)]
@@ -50,7 +101,7 @@ impl Shape {
 
 /// Flags with the direction lowest, so that postings which differ in nothing else differ in few bits.
 const fn turned(flags: u8) -> u8 {
-    ((flags & posting::DIRECTION) >> 2) | ((flags & posting::KIND) << 2) | (flags & 0xf0)
+    ((flags & posting_bits::DIRECTION) >> 2) | ((flags & posting_bits::KIND) << 2) | (flags & 0xf0)
 }
 
 const fn turned_back(flags: u8) -> u8 {

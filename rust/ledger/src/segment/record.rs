@@ -5,9 +5,6 @@
 
 use headwater_types::Amount;
 
-use super::column::NONE;
-use super::layout::Head;
-
 /// One transaction, to be used again for the next one.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct TransactionRecord {
@@ -42,23 +39,6 @@ pub(crate) struct TransactionRecord {
     pub(crate) weight_wu: Option<u32>,
     pub(crate) inputs: Vec<InputRecord>,
     pub(crate) outputs: Vec<OutputRecord>,
-}
-
-impl TransactionRecord {
-    /// Where it stands and whom it concerns.
-    pub(super) fn head(&self) -> Head {
-        Head {
-            hash: self.hash,
-            block: self.block,
-            time: self.time,
-            block_row: 0,
-            index: self.index.unwrap_or(0),
-            from: self.from.unwrap_or(NONE),
-            to: self.to.unwrap_or(NONE),
-            created: self.created.unwrap_or(NONE),
-            flags: self.flags,
-        }
-    }
 }
 
 /// A movement inside a transaction.
@@ -98,6 +78,6 @@ pub(crate) struct OutputRecord {
     pub(crate) amount: u64,
     pub(crate) owner: Option<u32>,
     pub(crate) data: Option<Vec<u8>>,
-    /// Place in [`crate::read::ScriptType::ALL`].
+    /// Place in [`crate::primitives::ScriptType::ALL`].
     pub(crate) script: u32,
 }

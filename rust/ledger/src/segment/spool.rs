@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::LedgerError;
+use crate::error::Result;
 use crate::external::Scratch;
-use crate::read::Result;
 
 /// What goes to disk at once, so that it is read back in few pieces.
 const PIECE: usize = 1 << 18;

@@ -3,8 +3,6 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use headwater_types::Asset;
-
 use super::postings::{Filter, Left, bounds};
 use crate::Cancel;
 use crate::read::{Account, ColumnBuffer, ColumnSet, ColumnVisit, Result, Scan};
@@ -96,15 +94,4 @@ pub(super) fn split(segments: &[Arc<Segment>], account: &Account, scan: &Scan, p
     }
     scans.push(Scan { from_block, ..scan.clone() });
     Ok(scans)
-}
-
-/// The numbers that a segment gives assets; `None` when it holds none of them.
-pub(super) fn numbers(segment: &Segment, assets: &[Asset]) -> Result<Option<Vec<u32>>> {
-    let mut numbers = Vec::with_capacity(assets.len());
-    for asset in assets {
-        numbers.extend(segment.asset_id(asset)?);
-    }
-    numbers.sort_unstable();
-    numbers.dedup();
-    Ok((!numbers.is_empty()).then_some(numbers))
 }

@@ -18,10 +18,11 @@ use crate::edges::{self, AssetEdge, EdgeFile, EdgeOrder, Edges, Market, SegmentE
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
 use crate::holders::{ChainHolders, HolderTable, Holders};
 use crate::market::{FxTable, PriceTable, Registry};
+use crate::primitives::{pack, unpack};
 use crate::read::{
-    Account, AccountRef, AddressMatches, AddressRange, AssetRef, Block, ColumnSet, ColumnVisit, Coverage, Holding,
-    Ledger, Opening, Posting, Postings, Result, Scan, SweepVisit, Transaction, TransactionHead, TransactionRef,
-    VisitEdge,
+    Account, AccountRef, Accounts, AddressMatches, AddressRange, AssetRef, Assets, Balances, Block, ColumnSet,
+    ColumnVisit, Counterparties, Coverage, Generation, Holding, Movements, Opening, Outputs, Posting, Postings, Result,
+    Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, Transactions, VisitEdge,
 };
 use crate::segment::{Begin, Segment, Unindexed, fee_of, openings_of};
 
@@ -190,18 +191,7 @@ impl Snapshot {
     }
 }
 
-/// A handle: the segment and the id in it.
-pub(crate) fn pack(segment: u32, id: u32) -> u64 {
-    u64::from(segment) << 32 | u64::from(id)
-}
-
-/// The segment and the id of a handle.
-pub(crate) fn unpack(handle: u64) -> (u32, u32) {
-    let low = u32::try_from(handle & u64::from(u32::MAX)).expect("32 bits were kept");
-    (u32::try_from(handle >> 32).expect("32 bits are left"), low)
-}
-
-impl Ledger for Snapshot {
+impl Generation for Snapshot {
     fn generation(&self) -> u64 {
         self.generation
     }
@@ -209,7 +199,9 @@ impl Ledger for Snapshot {
     fn coverage(&self) -> &BTreeMap<Chain, Coverage> {
         &self.coverage
     }
+}
 
+impl Assets for Snapshot {
     fn registry(&self) -> &Arc<Registry> {
         &self.registry
     }
@@ -222,6 +214,32 @@ impl Ledger for Snapshot {
         &self.exchange_rates
     }
 
+    fn asset(&self, asset: AssetRef) -> Result<Asset> {
+        let (segment, id) = self.behind(asset.0);
+        segment.asset(id)
+    }
+
+    fn token_facts(&self, chain: Chain, contract: &Address) -> Result<Option<TokenFacts>> {
+        let mut joined: Option<TokenFacts> = None;
+        for (_, segment) in self.of_chain(chain) {
+            let Some(facts) = segment.token(contract)? else { continue };
+            joined = Some(match joined {
+                None => facts,
+                // Where segments disagree the smaller text stands, so that their order is no matter.
+                Some(held) => TokenFacts {
+                    contract: held.contract,
+                    symbol: smaller(held.symbol, facts.symbol),
+                    name: smaller(held.name, facts.name),
+                    decimals: smaller(held.decimals, facts.decimals),
+                    is_non_fungible: held.is_non_fungible || facts.is_non_fungible,
+                },
+            });
+        }
+        Ok(joined)
+    }
+}
+
+impl Accounts for Snapshot {
     fn account(&self, chain: Chain, address: &Address) -> Result<Option<Account>> {
         self.account_in(chain, address, None)
     }
@@ -233,6 +251,23 @@ impl Ledger for Snapshot {
         Ok(found.expect("the segment of the handle files it"))
     }
 
+    fn address(&self, account: AccountRef) -> Result<Address> {
+        let (segment, id) = self.behind(account.0);
+        segment.address(id)
+    }
+
+    fn addresses(&self, chain: Chain, after: Option<&Address>, limit: usize) -> Result<Vec<Address>> {
+        let segments: Vec<_> = self.of_chain(chain).map(|(_, segment)| segment).collect();
+        accounts::page(&segments, after, limit)
+    }
+
+    fn find_addresses(&self, chain: Chain, prefix: &str, limit: usize, count_limit: usize) -> Result<AddressMatches> {
+        let segments: Vec<_> = self.of_chain(chain).map(|(_, segment)| segment).collect();
+        addresses::find(&segments, prefix, limit, count_limit)
+    }
+}
+
+impl Movements for Snapshot {
     fn postings<'a>(&'a self, account: &Account, scan: &Scan) -> Result<Postings<'a>> {
         postings::scan(&self.segments, account, scan)
     }
@@ -258,7 +293,9 @@ impl Ledger for Snapshot {
     fn split(&self, account: &Account, scan: &Scan, parts: usize) -> Result<Vec<Scan>> {
         columns::split(&self.segments, account, scan, parts)
     }
+}
 
+impl Sweeps for Snapshot {
     fn sweep(
         &self,
         chain: Chain,
@@ -272,17 +309,9 @@ impl Ledger for Snapshot {
     fn split_addresses(&self, chain: Chain, parts: usize) -> Result<Vec<AddressRange>> {
         sweep::split(self.of_chain(chain).map(|(_, segment)| segment), parts)
     }
+}
 
-    fn address(&self, account: AccountRef) -> Result<Address> {
-        let (segment, id) = self.behind(account.0);
-        segment.address(id)
-    }
-
-    fn asset(&self, asset: AssetRef) -> Result<Asset> {
-        let (segment, id) = self.behind(asset.0);
-        segment.asset(id)
-    }
-
+impl Transactions for Snapshot {
     fn transaction_head(&self, transaction: TransactionRef) -> Result<TransactionHead> {
         let (segment, row) = self.behind(transaction.0);
         segment.head(row)
@@ -319,6 +348,22 @@ impl Ledger for Snapshot {
         })
     }
 
+    fn block(&self, chain: Chain, number: u64) -> Result<Option<Block>> {
+        let mut found: Option<Block> = None;
+        for (_, segment) in self.of_chain(chain) {
+            if let Some(block) = segment.block(number)? {
+                let hash = found.and_then(|found| found.hash).or(block.hash);
+                found = Some(Block { number, time: block.time, hash });
+                if hash.is_some() {
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Outputs for Snapshot {
     fn spender(&self, chain: Chain, output: &OutPoint) -> Result<Option<(TxHash, u32)>> {
         self.first(chain, |_, segment| {
             let spends = segment.spenders_of(&output.hash)?;
@@ -326,7 +371,9 @@ impl Ledger for Snapshot {
             spend.map(|spend| Ok((segment.hash(spend.row)?, spend.input))).transpose()
         })
     }
+}
 
+impl Balances for Snapshot {
     fn opening(&self, chain: Chain, asset: &Asset) -> Option<Opening> {
         self.openings.get(&chain)?.get(asset).copied()
     }
@@ -353,6 +400,15 @@ impl Ledger for Snapshot {
         Ok(sums.into_iter().map(holding).collect())
     }
 
+    fn holders(&self, chain: Chain, asset: &Asset) -> Result<Option<Holders<'_>>> {
+        let (Some(holders), Some(places)) = (self.holders.get(&chain), self.by_chain.get(&chain)) else {
+            return Ok(Some(Holders::NOBODY));
+        };
+        holders.holders(&self.segments, places, asset)
+    }
+}
+
+impl Counterparties for Snapshot {
     fn edges(&self, account: &Account, order: EdgeOrder, limit: usize, cancel: &Cancel) -> Result<Option<Edges>> {
         if account.chain.family() == Family::Utxo {
             return Ok(None);
@@ -390,56 +446,6 @@ impl Ledger for Snapshot {
             return Ok(None);
         }
         edges::visit_edges(self.market(cancel), account, order, visit)
-    }
-
-    fn holders(&self, chain: Chain, asset: &Asset) -> Result<Option<Holders<'_>>> {
-        let (Some(holders), Some(places)) = (self.holders.get(&chain), self.by_chain.get(&chain)) else {
-            return Ok(Some(Holders::NOBODY));
-        };
-        holders.holders(&self.segments, places, asset)
-    }
-
-    fn token_facts(&self, chain: Chain, contract: &Address) -> Result<Option<TokenFacts>> {
-        let mut joined: Option<TokenFacts> = None;
-        for (_, segment) in self.of_chain(chain) {
-            let Some(facts) = segment.token(contract)? else { continue };
-            joined = Some(match joined {
-                None => facts,
-                // Where segments disagree the smaller text stands, so that their order is no matter.
-                Some(held) => TokenFacts {
-                    contract: held.contract,
-                    symbol: smaller(held.symbol, facts.symbol),
-                    name: smaller(held.name, facts.name),
-                    decimals: smaller(held.decimals, facts.decimals),
-                    is_non_fungible: held.is_non_fungible || facts.is_non_fungible,
-                },
-            });
-        }
-        Ok(joined)
-    }
-
-    fn block(&self, chain: Chain, number: u64) -> Result<Option<Block>> {
-        let mut found: Option<Block> = None;
-        for (_, segment) in self.of_chain(chain) {
-            if let Some(block) = segment.block(number)? {
-                let hash = found.and_then(|found| found.hash).or(block.hash);
-                found = Some(Block { number, time: block.time, hash });
-                if hash.is_some() {
-                    break;
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    fn addresses(&self, chain: Chain, after: Option<&Address>, limit: usize) -> Result<Vec<Address>> {
-        let segments: Vec<_> = self.of_chain(chain).map(|(_, segment)| segment).collect();
-        accounts::page(&segments, after, limit)
-    }
-
-    fn find_addresses(&self, chain: Chain, prefix: &str, limit: usize, count_limit: usize) -> Result<AddressMatches> {
-        let segments: Vec<_> = self.of_chain(chain).map(|(_, segment)| segment).collect();
-        addresses::find(&segments, prefix, limit, count_limit)
     }
 }
 

@@ -4,15 +4,14 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
-use headwater_types::{TimeWindow, Timestamp};
+use headwater_types::{Asset, TimeWindow, Timestamp};
 
-use super::columns::numbers;
-use super::pack;
+use crate::primitives::pack;
 use crate::read::{
     Account, AccountRef, AssetRef, ColumnBuffer, ColumnSet, Posting, PostingKey, Postings, Result, Scan, ScanOrder,
     TransactionRef,
 };
-use crate::segment::{AssetPlaces, PostingsReader, RawPosting, Segment, search};
+use crate::segment::{AssetPlaces, RawPosting, Segment, SegmentPostings, search};
 
 /// Postings read in one go: few at first, for a page wants a hundred, more when the scan goes on.
 const FIRST_CHUNK: u64 = 32;
@@ -251,7 +250,7 @@ fn spans(places: &AssetPlaces<'_>, range: Range<usize>) -> Result<Vec<Range<u64>
 struct Cursor<'a> {
     place: u32,
     segment: &'a Segment,
-    postings: &'a dyn PostingsReader,
+    postings: &'a SegmentPostings,
     order: ScanOrder,
     filter: Filter,
     /// Postings that are not read yet.
@@ -464,4 +463,15 @@ fn halve(range: Range<u64>, before: impl Fn(u64) -> Result<bool>) -> Result<u64>
 
 fn later(base: Timestamp, distance: u32) -> Timestamp {
     Timestamp::new(base.secs().saturating_add(i64::from(distance)))
+}
+
+/// The numbers that a segment gives assets; `None` when it holds none of them.
+pub(super) fn numbers(segment: &Segment, assets: &[Asset]) -> Result<Option<Vec<u32>>> {
+    let mut numbers = Vec::with_capacity(assets.len());
+    for asset in assets {
+        numbers.extend(segment.asset_id(asset)?);
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok((!numbers.is_empty()).then_some(numbers))
 }

@@ -6,9 +6,10 @@ use headwater_types::{Chain, Network};
 
 use super::CommitReport;
 use super::commit::{Destination, Telling, commit};
-use super::contents::{ChainContents, Contents, Storage, keep_merged};
+use super::contents::{ChainContents, Contents};
 use super::feed::{FeedState, News};
 use super::merge::{self, Merging, Outcome};
+use super::parts::{Storage, keep_merged};
 use super::tiers;
 use crate::facts::Batch;
 use crate::read::Result;

@@ -1,44 +1,16 @@
 //! What one generation of a store consists of, on disk or in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use headwater_types::{BlockHash, Chain, Network, Timestamp};
+use headwater_types::{Chain, Network, Timestamp};
 
 use super::claims::Claims;
 use super::feed::FeedState;
 use super::imports::Imports;
-use super::sidecars::{SidecarKind, Sidecars};
-use crate::external::Scratch;
-use crate::read::{Coverage, CoverageTable, Result};
-use crate::segment::{self, Container, Segment, SegmentInput, Source, Spool};
-use crate::{Cancel, LedgerError, Snapshot};
-
-/// A file by its name in the store, and how to know it again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FileRef {
-    pub(super) name: String,
-    pub(super) length: u64,
-    pub(super) digest: u128,
-}
-
-/// One live segment.
-pub(super) struct Part {
-    pub(super) file: FileRef,
-    pub(super) segment: Arc<Segment>,
-}
-
-/// A followed block that may still be taken back.
-#[derive(Clone)]
-pub(super) struct TailBlock {
-    pub(super) number: u64,
-    pub(super) hash: BlockHash,
-    pub(super) parent: BlockHash,
-    pub(super) claims: Claims,
-    pub(super) part: Arc<Part>,
-}
+use super::parts::{FileRef, Part, TailBlock};
+use super::sidecar::Sidecars;
+use crate::read::{Coverage, CoverageTable};
 
 /// What is held of one chain.
 ///
@@ -149,78 +121,14 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    pub(super) fn snapshot(&self) -> Snapshot {
-        let parts = self.chains.values().flat_map(ChainContents::parts);
-        let edges = self.chains.iter().flat_map(|(chain, held)| {
-            let stamp = self.imports.stamp(*chain);
-            held.parts().map(move |part| held.sidecars.edges_under(part, stamp))
-        });
-        Snapshot::new(
-            self.generation,
-            parts.map(|part| Arc::clone(&part.segment)).collect(),
-            self.chains.iter().map(|(chain, held)| (*chain, held.coverage())).collect(),
-            Arc::clone(&self.imports.registry),
-            Arc::clone(&self.imports.prices),
-        )
-        .with_exchange_rates(Arc::clone(&self.imports.exchange_rates))
-        .with_edges(edges.collect())
-        .with_holders(self.holder_tables())
-    }
-
     /// Every file but the manifest; those that the feed shares with the chains more than once.
     pub(super) fn files(&self) -> impl Iterator<Item = &FileRef> {
         let of_chains = self.chains.values().flat_map(|held| {
-            held.parts().map(|part| &part.file).chain(&held.accounts_file).chain(held.sidecars.files())
+            held.parts()
+                .map(|part| &part.file)
+                .chain(&held.accounts_file)
+                .chain(held.sidecars.all().map(|(_, sidecar)| &sidecar.file))
         });
         of_chains.chain(self.imports.versions.iter().map(|import| &import.file)).chain(self.feed.files())
     }
-}
-
-/// What writes a file, from front to back.
-pub(super) type Writing<'a> = &'a mut dyn FnMut(&mut dyn Write) -> Result<()>;
-
-/// Where new files are put: a folder, or memory.
-pub(super) trait Storage {
-    /// Where work goes that does not fit into memory.
-    fn scratch(&self) -> Scratch;
-
-    /// Keeps a segment, which `write` writes, and opens it.
-    fn keep_segment(&mut self, chain: Chain, write: Writing<'_>) -> Result<Arc<Part>>;
-
-    /// Keeps a file that is derived from segments, which `write` writes, and opens it.
-    fn keep_sidecar(&mut self, kind: SidecarKind, chain: Chain, write: Writing<'_>) -> Result<(FileRef, Container)>;
-
-    /// Keeps another file; `kind` is its folder and `extension` its ending.
-    fn keep_file(&mut self, kind: &str, extension: &str, bytes: Vec<u8>) -> Result<FileRef>;
-}
-
-/// Builds a segment of facts and keeps it.
-pub(super) fn keep_built(storage: &mut dyn Storage, input: &SegmentInput, cancel: &Cancel) -> Result<Arc<Part>> {
-    let spool = Spool::within(&storage.scratch());
-    storage.keep_segment(input.chain, &mut |out| segment::build_into(input, &spool, out, cancel).map(drop))
-}
-
-/// Merges segments and keeps the one they make.
-pub(super) fn keep_merged(
-    storage: &mut dyn Storage,
-    (chain, network): (Chain, Network),
-    sources: &[Source<'_>],
-    merging: &dyn Fn(u64, u64),
-    cancel: &Cancel,
-) -> Result<Arc<Part>> {
-    let scratch = storage.scratch();
-    storage.keep_segment(chain, &mut |out| {
-        segment::merge((chain, network), sources, &scratch, out, (merging, cancel)).map(drop)
-    })
-}
-
-/// Writes bytes whose place the storage knows better than the error of the system.
-pub(super) fn write_all(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
-    let failed = |source| LedgerError::Io { action: "cannot write", path: PathBuf::new(), source };
-    out.write_all(bytes).map_err(failed)
-}
-
-/// The digest that knows a file again.
-pub(super) fn file_digest(bytes: &[u8]) -> u128 {
-    xxhash_rust::xxh3::xxh3_128(bytes)
 }

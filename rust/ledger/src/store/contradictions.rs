@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use headwater_types::Chain;
 
-use super::contents::{ChainContents, Contents, Part};
+use super::contents::{ChainContents, Contents};
 use super::lookup::{self, Outputs};
+use super::parts::Part;
 use crate::Cancel;
 use crate::error::LedgerError;
 use crate::facts::{Batch, BlockFacts, Claim, InputFacts, TransactionFacts};

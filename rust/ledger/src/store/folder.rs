@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_types::Chain;
+use serde::{Deserialize, Serialize};
 
-use super::contents::{FileRef, Part, Storage, Writing, file_digest, write_all};
 use super::disk::{Disk, DiskFile};
-use super::feed::FEED;
-use super::sidecars::SidecarKind;
+use super::parts::{FileRef, Part, Storage, Writing, file_digest, write_all};
+use super::sidecar::KINDS;
 use super::sink::Sink;
 use crate::LedgerError;
 use crate::external::Scratch;
@@ -25,10 +25,14 @@ use crate::segment::{Container, Segment};
 
 pub(super) const LOCK: &str = "writer.lock";
 pub(super) const SEGMENTS: &str = "segments";
-/// Folders of listed files.
-pub(super) const FOLDERS: [&str; 8] =
-    [SEGMENTS, SidecarKind::Edges.name(), SidecarKind::Holders.name(), "accounts", "tokens", "prices", "fx", FEED];
+pub(super) const FEED: &str = "feed";
 pub(super) const TEMPORARY: &str = ".tmp";
+
+/// Folders of listed files.
+pub(super) fn folders() -> impl Iterator<Item = &'static str> {
+    let sidecars = KINDS.iter().map(|kind| kind.name());
+    [SEGMENTS, "accounts", "tokens", "prices", "fx", FEED].into_iter().chain(sidecars)
+}
 
 pub(super) fn manifest_name(generation: u64) -> String {
     format!("manifest-{generation:010}.json")
@@ -109,6 +113,36 @@ fn check_length(path: &Path, file: &FileRef, length: u64) -> Result<()> {
     })
 }
 
+/// A file as manifests list it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct FileEntry {
+    pub(super) file: String,
+    length: u64,
+    digest: String,
+}
+
+impl FileEntry {
+    pub(super) fn of(file: &FileRef) -> Self {
+        Self { file: file.name.clone(), length: file.length, digest: format!("{:032x}", file.digest) }
+    }
+
+    pub(super) fn to_ref(&self) -> std::result::Result<FileRef, String> {
+        let digest = u128::from_str_radix(&self.digest, 16).map_err(|_| format!("{:?} is no digest", self.digest))?;
+        let is_inside = folders().any(|folder| {
+            self.file.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).is_some_and(is_plain_name)
+        });
+        if !is_inside {
+            return Err(format!("{:?} is no file of a store", self.file));
+        }
+        Ok(FileRef { name: self.file.clone(), length: self.length, digest })
+    }
+}
+
+/// A forged manifest must not reach files outside of the store.
+fn is_plain_name(name: &str) -> bool {
+    !name.starts_with('.') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
 /// The writing side of the folder. After a sync or rename that failed it refuses everything: what is on the disk is
 /// unknown then, and trying again would hide it.
 pub(super) struct Folder {
@@ -134,7 +168,7 @@ impl Folder {
 
     /// Makes the folders.
     pub(super) fn create(&mut self) -> Result<()> {
-        for name in [""].iter().chain(&FOLDERS) {
+        for name in [""].into_iter().chain(folders()) {
             let path = self.path.join(name);
             self.disk.create_folder(&path).map_err(|source| io_error("cannot create", &path, source))?;
         }
@@ -238,8 +272,8 @@ impl Storage for Folder {
         Ok(Arc::new(Part { file, segment }))
     }
 
-    fn keep_sidecar(&mut self, kind: SidecarKind, chain: Chain, write: Writing<'_>) -> Result<(FileRef, Container)> {
-        let name = self.next_name(kind.name(), chain.name(), kind.name());
+    fn keep_sidecar(&mut self, kind: &'static str, chain: Chain, write: Writing<'_>) -> Result<(FileRef, Container)> {
+        let name = self.next_name(kind, chain.name(), kind);
         let file = self.write(name, write)?;
         let opened = Container::open(&self.path.join(&file.name))?;
         Ok((file, opened))

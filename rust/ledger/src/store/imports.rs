@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use headwater_types::{Address, Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::contents::{FileRef, Storage};
+use super::parts::{FileRef, Storage};
 use super::{ImportKind, ImportVersion};
 use crate::LedgerError;
 use crate::market::{FxPoint, FxTable, MarketStamp, PricePoint, PriceTable, Registry, TokenListing};

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::contents::FileRef;
 use super::manifest::Manifest;
+use super::parts::FileRef;
 use crate::read::Result;
 
 /// By the name of a file the newest generation that lists it. Generations are kept in one piece up to the newest, so

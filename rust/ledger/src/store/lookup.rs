@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use headwater_types::{Chain, TxHash};
 
-use super::contents::Part;
+use super::parts::Part;
 use crate::Cancel;
 use crate::error::{Between, LedgerError};
 use crate::facts::{BlockFacts, OutPoint, OutputFacts, TransactionFacts};

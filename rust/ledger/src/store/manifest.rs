@@ -1,6 +1,6 @@
 //! The manifest: one JSON file per generation that lists everything the generation consists of.
 //!
-//! `{"format":1,"checksum":"...","body":{...}}`, where the checksum is the XXH3-128 of the bytes of the body. A
+//! `{"format":2,"checksum":"...","body":{...}}`, where the checksum is the XXH3-128 of the bytes of the body. A
 //! manifest is written whole and synced before it gets its name, so one that does not check is damage and never the
 //! trace of a crash: it is reported, and no older one takes its place, for that would lose acknowledged commits.
 
@@ -13,18 +13,17 @@ use serde::{Deserialize, Serialize};
 
 use super::ImportVersion;
 use super::claims::Claims;
-use super::contents::{ChainContents, Contents, FileRef, Part, Storage, TailBlock, file_digest};
-use super::feed::{FeedEntry, FeedState, Run};
-use super::folder;
+use super::contents::{ChainContents, Contents};
+use super::feed::{FeedEntry, OpenRuns};
+use super::folder::{self, FileEntry};
 use super::imports::{Entries, Import, Imports};
-use super::sidecars::{EdgePart, HolderPart};
+use super::parts::{FileRef, Part, Storage, TailBlock, file_digest};
+use super::sidecar::{Kind, Sidecar, kind_of};
 use crate::LedgerError;
-use crate::edges::EdgeFile;
-use crate::holders::HolderFile;
 use crate::read::{CoverageTable, Result};
 
-/// The format written, and the newest one read.
-const FORMAT: u32 = 1;
+/// The one format that is written and read.
+const FORMAT: u32 = 2;
 
 /// A manifest as it stands in its file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,11 +31,8 @@ pub(super) struct Manifest {
     pub(super) generation: u64,
     pub(super) chains: BTreeMap<Chain, ChainEntry>,
     pub(super) imports: Vec<ImportEntry>,
-    #[serde(default)]
     written_segment_bytes: u64,
-    /// Stores of earlier versions have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) feed: Option<FeedEntry>,
+    pub(super) feed: FeedEntry,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -46,9 +42,9 @@ pub(super) struct ChainEntry {
     pub(super) tail: Vec<TailEntry>,
     ranges: Ranges,
     pub(super) accounts: Option<FileEntry>,
-    /// The holder table, where it is built.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) holders: Option<HoldersEntry>,
+    /// By kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) sidecars: BTreeMap<String, Vec<SidecarEntry>>,
     /// Names of segments that are not merged.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     apart: BTreeSet<String>,
@@ -57,37 +53,19 @@ pub(super) struct ChainEntry {
 type Ranges = BTreeMap<CoverageTable, Vec<(u64, u64)>>;
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct FileEntry {
-    file: String,
-    length: u64,
-    digest: String,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SegmentEntry {
     #[serde(flatten)]
     pub(super) file: FileEntry,
     pub(super) transactions: u32,
     pub(super) movements: u64,
-    /// Its edges, where they are built.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) edges: Option<EdgesEntry>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct HoldersEntry {
+pub(super) struct SidecarEntry {
     #[serde(flatten)]
     pub(super) file: FileEntry,
     /// Files of the segments it covers, in the order it numbers them.
     pub(super) covers: Vec<String>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct EdgesEntry {
-    #[serde(flatten)]
-    pub(super) file: FileEntry,
-    /// The registry and prices that it was built under.
-    market: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -113,45 +91,10 @@ pub(super) struct ImportEntry {
     data: FileEntry,
 }
 
-impl FileEntry {
-    pub(super) fn of(file: &FileRef) -> Self {
-        Self { file: file.name.clone(), length: file.length, digest: format!("{:032x}", file.digest) }
-    }
-
-    pub(super) fn to_ref(&self) -> std::result::Result<FileRef, String> {
-        let digest = u128::from_str_radix(&self.digest, 16).map_err(|_| format!("{:?} is no digest", self.digest))?;
-        let is_inside = folder::FOLDERS.iter().any(|folder| {
-            self.file.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).is_some_and(is_plain_name)
-        });
-        if !is_inside {
-            return Err(format!("{:?} is no file of a store", self.file));
-        }
-        Ok(FileRef { name: self.file.clone(), length: self.length, digest })
-    }
-}
-
-/// A forged manifest must not reach files outside of the store.
-fn is_plain_name(name: &str) -> bool {
-    !name.starts_with('.') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-}
-
 impl SegmentEntry {
-    fn of(held: &ChainContents, part: &Part) -> Self {
-        let edges = held.sidecars.edges_of(part);
-        Self {
-            file: FileEntry::of(&part.file),
-            transactions: part.segment.transactions(),
-            movements: part.segment.movements(),
-            edges: edges.map(|edges| EdgesEntry {
-                file: FileEntry::of(&edges.file),
-                market: format!("{:032x}", edges.edges.stamp().0),
-            }),
-        }
-    }
-
-    /// Its files.
-    fn files(&self) -> impl Iterator<Item = &FileEntry> {
-        std::iter::once(&self.file).chain(self.edges.as_ref().map(|edges| &edges.file))
+    fn of(part: &Part) -> Self {
+        let (transactions, movements) = (part.segment.transactions(), part.segment.movements());
+        Self { file: FileEntry::of(&part.file), transactions, movements }
     }
 }
 
@@ -183,23 +126,18 @@ impl Manifest {
                 .map(|import| ImportEntry { version: import.version.clone(), data: FileEntry::of(&import.file) })
                 .collect(),
             written_segment_bytes: contents.written_bytes,
-            feed: Some(FeedEntry::of(&contents.feed)),
+            feed: FeedEntry::of(&contents.feed),
         }
     }
 
     /// Every file it lists, each once, or what is wrong with an entry.
     pub(super) fn files(&self) -> Vec<std::result::Result<FileRef, String>> {
         let of_chains = self.chains.values().flat_map(|entry| {
-            let tail = entry.tail.iter().map(|block| &block.segment);
-            entry
-                .segments
-                .iter()
-                .chain(tail)
-                .flat_map(SegmentEntry::files)
-                .chain(&entry.accounts)
-                .chain(entry.holders.as_ref().map(|holders| &holders.file))
+            let segments = entry.all_segments().map(|segment| &segment.file);
+            let sidecars = entry.sidecars.values().flatten().map(|sidecar| &sidecar.file);
+            segments.chain(&entry.accounts).chain(sidecars)
         });
-        let of_feed = self.feed.iter().flat_map(FeedEntry::files);
+        let of_feed = self.feed.files();
         let all = of_chains.chain(self.imports.iter().map(|import| &import.data)).chain(of_feed);
         let mut seen = BTreeSet::new();
         all.filter(|entry| seen.insert(&*entry.file)).map(FileEntry::to_ref).collect()
@@ -210,8 +148,8 @@ impl Manifest {
         let corrupt =
             |offset: usize, what: String| LedgerError::Corrupt { file: path.to_owned(), offset: offset as u64, what };
         let (format, checksum, start) = header(bytes).ok_or_else(|| corrupt(0, "it is no manifest".into()))?;
-        if format > FORMAT {
-            return Err(LedgerError::NewerFormat { path: path.to_owned(), found: format, known: FORMAT });
+        if format != FORMAT {
+            return Err(LedgerError::OtherFormat { path: path.to_owned(), found: format, expected: FORMAT });
         }
         let body = bytes[start..].strip_suffix(b"}\n").ok_or_else(|| corrupt(bytes.len(), "it is cut short".into()))?;
         if file_digest(body) != checksum {
@@ -249,10 +187,7 @@ impl Manifest {
             versions.push(open.import(root, &entry.version, file)?);
         }
         let imports = Imports::new(versions);
-        let feed = match &self.feed {
-            Some(entry) => entry.open(root, open, &corrupt)?,
-            None => FeedState::default(),
-        };
+        let feed = self.feed.open(root, &mut open.runs, &corrupt)?;
         let written_bytes = self.written_segment_bytes;
         Ok(Contents { generation: self.generation, chains, imports, written_bytes, feed: Arc::new(feed) })
     }
@@ -274,6 +209,11 @@ fn header(bytes: &[u8]) -> Option<(u32, u128, usize)> {
 }
 
 impl ChainEntry {
+    /// The sealed ones first.
+    pub(super) fn all_segments(&self) -> impl Iterator<Item = &SegmentEntry> {
+        self.segments.iter().chain(self.tail.iter().map(|block| &block.segment))
+    }
+
     fn of(held: &ChainContents) -> Self {
         let tail = held.tail.iter().map(|block| TailEntry {
             number: block.number,
@@ -281,19 +221,20 @@ impl ChainEntry {
             parent: block.parent.display(Family::Utxo),
             ranges: block.claims.ranges.clone(),
             accounts: accounts_text(&block.claims),
-            segment: SegmentEntry::of(held, &block.part),
+            segment: SegmentEntry::of(&block.part),
         });
+        let mut sidecars: BTreeMap<String, Vec<SidecarEntry>> = BTreeMap::new();
+        for (kind, sidecar) in held.sidecars.all() {
+            let entry = SidecarEntry { file: FileEntry::of(&sidecar.file), covers: sidecar.covers.clone() };
+            sidecars.entry(kind.to_owned()).or_default().push(entry);
+        }
         Self {
             network: held.network,
-            segments: held.sealed.iter().map(|part| SegmentEntry::of(held, part)).collect(),
+            segments: held.sealed.iter().map(|part| SegmentEntry::of(part)).collect(),
             tail: tail.collect(),
             ranges: held.claims.ranges.clone(),
             accounts: held.accounts_file.as_ref().map(FileEntry::of),
-            holders: held
-                .sidecars
-                .holders
-                .as_ref()
-                .map(|holders| HoldersEntry { file: FileEntry::of(&holders.file), covers: holders.covers.clone() }),
+            sidecars,
             apart: held.apart.clone(),
         }
     }
@@ -320,17 +261,12 @@ impl ChainEntry {
                 part: open.part(root, entry.segment.file.to_ref().map_err(corrupt)?)?,
             });
         }
-        let entries = self.segments.iter().chain(self.tail.iter().map(|entry| &entry.segment));
-        for (entry, part) in entries.zip(held.parts().map(|part| part.file.name.clone()).collect::<Vec<_>>()) {
-            if let Some(edges) = &entry.edges {
-                let edges = open.edges(root, edges.file.to_ref().map_err(corrupt)?)?;
-                held.sidecars.edges.insert(part, edges);
+        for (name, entries) in &self.sidecars {
+            let kind = kind_of(name).ok_or_else(|| corrupt(format!("{name:?} is no kind of sidecar")))?;
+            for entry in entries {
+                let file = entry.file.to_ref().map_err(corrupt)?;
+                held.sidecars.insert(kind, open.sidecar(root, kind, file, &entry.covers)?);
             }
-        }
-        if let Some(entry) = &self.holders {
-            let file = entry.file.to_ref().map_err(corrupt)?;
-            let part = open.holders(root, file, &entry.covers)?;
-            held.sidecars.holders = part.holders.is_current().then_some(part);
         }
         held.claims.ranges = self.ranges.clone();
         held.apart.clone_from(&self.apart);
@@ -362,11 +298,10 @@ fn parse_accounts(
 #[derive(Default)]
 pub(super) struct OpenParts {
     parts: HashMap<String, Weak<Part>>,
-    edges: HashMap<String, Weak<EdgePart>>,
-    holders: HashMap<String, Weak<HolderPart>>,
+    sidecars: HashMap<String, Weak<Sidecar>>,
     /// By name and digest: a store that was made anew under a reader has the same names.
     imports: HashMap<(String, u128), Weak<Entries>>,
-    pub(super) runs: HashMap<(String, u128), Weak<Run>>,
+    runs: OpenRuns,
 }
 
 impl OpenParts {
@@ -383,31 +318,18 @@ impl OpenParts {
         Ok(part)
     }
 
-    fn edges(&mut self, root: &Path, file: FileRef) -> Result<Arc<EdgePart>> {
-        if let Some(part) = self.edges.get(&file.name).and_then(Weak::upgrade)
-            && part.file == file
+    fn sidecar(&mut self, root: &Path, kind: &dyn Kind, file: FileRef, covers: &[String]) -> Result<Arc<Sidecar>> {
+        if let Some(held) = self.sidecars.get(&file.name).and_then(Weak::upgrade)
+            && held.file == file
+            && held.covers == covers
         {
-            return Ok(part);
+            return Ok(held);
         }
-        let edges = Arc::new(EdgeFile::read(folder::open_listed_sidecar(root, &file)?)?);
-        let part = Arc::new(EdgePart { file, edges });
-        self.edges.retain(|_, part| part.strong_count() > 0);
-        self.edges.insert(part.file.name.clone(), Arc::downgrade(&part));
-        Ok(part)
-    }
-
-    fn holders(&mut self, root: &Path, file: FileRef, covers: &[String]) -> Result<Arc<HolderPart>> {
-        if let Some(part) = self.holders.get(&file.name).and_then(Weak::upgrade)
-            && part.file == file
-            && part.covers == covers
-        {
-            return Ok(part);
-        }
-        let holders = Arc::new(HolderFile::read(folder::open_listed_sidecar(root, &file)?)?);
-        let part = Arc::new(HolderPart { file, covers: covers.to_vec(), holders });
-        self.holders.retain(|_, part| part.strong_count() > 0);
-        self.holders.insert(part.file.name.clone(), Arc::downgrade(&part));
-        Ok(part)
+        let opened = kind.open(folder::open_listed_sidecar(root, &file)?)?;
+        let sidecar = Arc::new(Sidecar { file, covers: covers.to_vec(), opened });
+        self.sidecars.retain(|_, sidecar| sidecar.strong_count() > 0);
+        self.sidecars.insert(sidecar.file.name.clone(), Arc::downgrade(&sidecar));
+        Ok(sidecar)
     }
 
     fn import(&mut self, root: &Path, version: &ImportVersion, file: FileRef) -> Result<Import> {

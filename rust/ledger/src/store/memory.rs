@@ -1,16 +1,17 @@
 //! A store without a disk: the same commits and the same segments, in memory.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use headwater_types::Chain;
 
 use super::change::Extent;
 use super::commit::Telling;
-use super::contents::{Contents, FileRef, Part, Storage, Writing};
+use super::contents::Contents;
 use super::imports::Entries;
+use super::parts::{FileRef, Part, Storage, Writing};
 use super::segmentation::{self, Segmentation};
-use super::sidecars::{SidecarKind, Wanted};
+use super::sidecar::{KINDS, Occasion};
 use super::{CommitReport, LogicalDigest, digest};
 use crate::external::Scratch;
 use crate::facts::Batch;
@@ -53,10 +54,10 @@ impl Storage for Memory {
         Ok(Arc::new(Part { file, segment }))
     }
 
-    fn keep_sidecar(&mut self, kind: SidecarKind, chain: Chain, write: Writing<'_>) -> Result<(FileRef, Container)> {
+    fn keep_sidecar(&mut self, kind: &'static str, chain: Chain, write: Writing<'_>) -> Result<(FileRef, Container)> {
         let mut bytes = Vec::new();
         write(&mut bytes)?;
-        let file = self.next_file(&format!("{}-{}", kind.name(), chain.name()), bytes.len());
+        let file = self.next_file(&format!("{kind}-{}", chain.name()), bytes.len());
         let opened = Container::from_bytes(&file.name, &bytes)?;
         Ok((file, opened))
     }
@@ -189,23 +190,19 @@ impl MemoryStore {
         Ok(Self::of(contents))
     }
 
-    /// The same with edges built for every segment: nothing that reads a ledger may tell the difference.
+    /// The same with every sidecar built, however small: nothing that reads a ledger may tell the difference.
     ///
     /// # Errors
     /// When the work is cancelled.
-    pub fn with_edges(&self, cancel: &Cancel) -> Result<Self> {
-        let built = self.contents.with_edges(Wanted::All, &mut self.storage(), &|_, _| {}, cancel)?;
-        Ok(Self::of(built.unwrap_or_else(|| self.contents.clone())))
-    }
-
-    /// The same with a holder table of each chain, over its sealed segments: nothing that reads a ledger may tell the
-    /// difference.
-    ///
-    /// # Errors
-    /// When the work is cancelled.
-    pub fn with_holders(&self, cancel: &Cancel) -> Result<Self> {
-        let built = self.contents.with_holders(Wanted::All, &mut self.storage(), &|_, _| {}, cancel)?;
-        Ok(Self::of(built.unwrap_or_else(|| self.contents.clone())))
+    pub fn with_sidecars(&self, cancel: &Cancel) -> Result<Self> {
+        let mut contents = self.contents.clone();
+        let mut storage = self.storage();
+        for kind in KINDS {
+            let occasion = (Occasion::All, &self.contents);
+            let built = contents.with_sidecars(*kind, occasion, &mut storage, &|_, _| {}, cancel)?;
+            contents = built.unwrap_or(contents);
+        }
+        Ok(Self::of(contents))
     }
 
     fn storage(&self) -> Memory {
@@ -224,7 +221,7 @@ impl MemoryStore {
 
 impl Generations for MemoryStore {
     fn feed(&self) -> Result<Feed> {
-        Ok(Feed::new(self.snapshot(), Arc::clone(&self.contents.feed), PathBuf::new()))
+        Ok(self.contents.feed_of(self.snapshot(), Path::new("")))
     }
 
     fn current(&self) -> Result<Arc<dyn Ledger>> {

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use headwater_types::Chain;
 
-use super::contents::{ChainContents, Part, Storage, keep_merged};
-use super::sidecars::{HolderPart, SidecarKind};
+use super::contents::ChainContents;
+use super::parts::{Part, Storage, keep_merged};
 use super::tiers;
-use crate::holders::{self, HolderFile};
 use crate::read::Result;
 use crate::segment::Source;
 use crate::{Cancel, LedgerError};
@@ -98,42 +97,8 @@ fn merge(
         }
         Err(error) => Err(error),
         Ok(merged) => {
-            held.sidecars.holders = carried(chain, held, &names, &merged, (storage, cancel))?.map(Arc::new);
-            held.sealed.retain(|part| !names.contains(&part.file.name));
-            held.sealed.push(merged);
+            held.replace_merged(chain, &names, merged, (storage, cancel))?;
             Ok(Outcome::Merged)
         }
     }
-}
-
-/// The holder table behind a merge; `None` where there is none, or where segments that it does not cover were merged
-/// with others: then it no longer adds up with what is outside of it.
-fn carried(
-    chain: Chain,
-    held: &ChainContents,
-    names: &BTreeSet<String>,
-    merged: &Part,
-    (storage, cancel): (&mut dyn Storage, &Cancel),
-) -> Result<Option<HolderPart>> {
-    let Some(table) = &held.sidecars.holders else { return Ok(None) };
-    if !names.iter().all(|name| table.covers.contains(name)) {
-        return Ok(None);
-    }
-    let mut covers = vec![merged.file.name.clone()];
-    let mut covered = Vec::with_capacity(table.covers.len());
-    for name in &table.covers {
-        let Some(part) = held.sealed.iter().find(|part| part.file.name == *name) else { return Ok(None) };
-        let number = if names.contains(name) {
-            None
-        } else {
-            covers.push(name.clone());
-            u32::try_from(covers.len() - 1).ok()
-        };
-        covered.push((&*part.segment, number));
-    }
-    let scratch = storage.scratch();
-    let (file, opened) = storage.keep_sidecar(SidecarKind::Holders, chain, &mut |out| {
-        holders::carry(&table.holders, &covered, &merged.segment, (&scratch, out), cancel)
-    })?;
-    Ok(Some(HolderPart { file, covers, holders: Arc::new(HolderFile::read(opened)?) }))
 }

@@ -10,6 +10,7 @@ mod claims;
 mod commit;
 mod contents;
 mod contradictions;
+mod derive;
 mod digest;
 pub mod disk;
 mod feed;
@@ -20,17 +21,16 @@ mod lookup;
 mod manifest;
 mod memory;
 mod merge;
+mod parts;
 mod reader;
 mod rebuild;
 mod report;
 mod segmentation;
-mod sidecars;
+mod sidecar;
 mod sink;
 mod tiers;
 mod verify;
 mod writer;
-
-pub(crate) use feed::FeedState;
 
 pub use contradictions::{Contradiction, Offered};
 pub use memory::{MemoryStore, in_memory};

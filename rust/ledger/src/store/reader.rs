@@ -8,8 +8,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwapOption;
 
-use super::contents::{ChainContents, Contents, FileRef};
+use super::contents::{ChainContents, Contents};
 use super::manifest::{Manifest, OpenParts};
+use super::parts::FileRef;
 use super::{ChainStats, LogicalDigest, StoreStats, VerifyReport, digest, folder, verify};
 use crate::feed::Feed;
 use crate::read::{Generations, KEPT_SECS, Ledger, Result};
@@ -229,7 +230,7 @@ impl Generations for Store {
     fn feed(&self) -> Result<Feed> {
         let newest = self.newest()?;
         let ledger = Arc::clone(&newest.snapshot) as Arc<dyn Ledger>;
-        Ok(Feed::new(ledger, Arc::clone(&newest.contents.feed), self.path.clone()))
+        Ok(newest.contents.feed_of(ledger, &self.path))
     }
 
     fn current(&self) -> Result<Arc<dyn Ledger>> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use headwater_types::{Address, Chain, Network};
 
-use super::contents::Part;
+use super::parts::Part;
 use crate::Cancel;
 use crate::facts::{BlockFacts, TokenFacts, TransactionFacts};
 use crate::read::Result;

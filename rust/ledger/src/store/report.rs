@@ -131,8 +131,7 @@ pub struct ChainStats {
     pub tail_blocks: u64,
     /// Bytes of all of them.
     pub bytes: u64,
-    /// Files of edges and holders that are missing, or stale since an import. Answers are the same without them, only
-    /// slower.
+    /// Sidecars that are missing or stale. Answers are the same without them, only slower.
     pub underived: u64,
 }
 

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use headwater_types::{BlockHash, Chain};
 
 use super::claims::Claims;
-use super::contents::{ChainContents, Part, Storage, TailBlock, write_all};
+use super::contents::ChainContents;
+use super::parts::{Part, Storage, TailBlock, keep_built};
 use super::rebuild;
 use crate::Cancel;
 use crate::facts::{BlockFacts, TransactionFacts};
 use crate::read::Result;
-use crate::segment::{Encoding, SegmentInput, build_as};
+use crate::segment::SegmentInput;
 
 /// How content is spread over segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +23,6 @@ pub struct Segmentation {
     pub split: Split,
     /// How many of the last blocks form the tail.
     pub tail_blocks: usize,
-    /// How the files of the segments are written.
-    pub encoding: Encoding,
 }
 
 /// Which transaction goes into which segment.
@@ -90,22 +89,21 @@ pub(super) fn segmented(
         input.blocks = of_input.iter().map(|number| blocks[number].clone()).collect();
     }
     for input in inputs.iter().rev() {
-        after.sealed.push(keep(input, segmentation.encoding, storage)?);
+        after.sealed.push(keep(input, storage)?);
     }
-    append_tail(&mut after, (&tail, tail_transactions), &blocks, (&inputs[0], segmentation.encoding), storage)?;
+    append_tail(&mut after, (&tail, tail_transactions), &blocks, &inputs[0], storage)?;
     Ok(after)
 }
 
-fn keep(input: &SegmentInput, encoding: Encoding, storage: &mut dyn Storage) -> Result<Arc<Part>> {
-    let bytes = build_as(input, encoding, &Cancel::new())?;
-    storage.keep_segment(input.chain, &mut |out| write_all(out, &bytes))
+fn keep(input: &SegmentInput, storage: &mut dyn Storage) -> Result<Arc<Part>> {
+    keep_built(storage, input, &Cancel::new())
 }
 
 fn append_tail(
     after: &mut ChainContents,
     (tail, mut transactions): (&[u64], Vec<TransactionFacts>),
     blocks: &BTreeMap<u64, BlockFacts>,
-    (like, encoding): (&SegmentInput, Encoding),
+    like: &SegmentInput,
     storage: &mut dyn Storage,
 ) -> Result<()> {
     for &number in tail {
@@ -128,7 +126,7 @@ fn append_tail(
             hash: blocks[&number].hash.unwrap_or_else(|| made(number)),
             parent: blocks[&number].parent.unwrap_or_else(|| made(number.saturating_sub(1))),
             claims: Claims::default(),
-            part: keep(&input, encoding, storage)?,
+            part: keep(&input, storage)?,
         });
     }
     Ok(())

@@ -7,14 +7,11 @@ use std::path::{Path, PathBuf};
 
 use headwater_types::Chain;
 
-use super::contents::{FileRef, file_digest};
-use super::feed::FeedEntry;
-use super::manifest::{ChainEntry, HoldersEntry, Manifest, SegmentEntry};
-use super::sidecars::SidecarKind;
+use super::manifest::{ChainEntry, Manifest, SegmentEntry, SidecarEntry};
+use super::parts::{FileRef, file_digest};
+use super::sidecar::{KINDS, kind_of};
 use super::{FileProblem, VerifyReport, folder};
-use crate::edges::EdgeFile;
 use crate::facts::{BlockFacts, TokenFacts};
-use crate::holders::HolderFile;
 use crate::read::Result;
 use crate::segment::Segment;
 use crate::{Cancel, LedgerError};
@@ -54,9 +51,8 @@ fn verify_newest(root: &Path, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> R
 
 /// Whether a file carries checksums of its own, page by page, which tell where it is damaged.
 fn is_paged(file: &FileRef) -> bool {
-    [folder::SEGMENTS, SidecarKind::Edges.name(), SidecarKind::Holders.name()]
-        .iter()
-        .any(|folder| file.name.starts_with(folder))
+    let sidecars = KINDS.iter().map(|kind| kind.name());
+    sidecars.chain([folder::SEGMENTS]).any(|folder| file.name.starts_with(folder))
 }
 
 struct Check<'a> {
@@ -110,13 +106,14 @@ impl Check<'_> {
         }
         // What cannot be opened is in the report by now; what can is checked together.
         for (chain, entry) in &manifest.chains {
-            let entries = entry.segments.iter().chain(entry.tail.iter().map(|block| &block.segment));
             let mut segments = Vec::new();
-            for entry in entries {
+            for entry in entry.all_segments() {
                 segments.extend(self.segment(*chain, entry)?);
             }
-            if let Some(holders) = &entry.holders {
-                self.holders(*chain, holders)?;
+            for (kind, entries) in &entry.sidecars {
+                for sidecar in entries {
+                    self.sidecar(kind, sidecar, &segments)?;
+                }
             }
             self.duplicates(&segments)?;
             self.copies(&segments)?;
@@ -127,11 +124,10 @@ impl Check<'_> {
     /// Every page of the segments that only the feed lists, and whether they are the ones that were listed.
     fn feed(&mut self, manifest: &Manifest) -> Result<()> {
         let of_chain = |entry: &ChainEntry| {
-            let entries = entry.segments.iter().chain(entry.tail.iter().map(|block| &block.segment));
-            entries.filter_map(|entry| entry.file.to_ref().ok()).map(|file| file.name).collect::<Vec<_>>()
+            entry.all_segments().filter_map(|entry| entry.file.to_ref().ok()).map(|file| file.name).collect::<Vec<_>>()
         };
         let mut checked: BTreeSet<String> = manifest.chains.values().flat_map(of_chain).collect();
-        for file in manifest.feed.iter().flat_map(FeedEntry::segments).filter_map(|entry| entry.to_ref().ok()) {
+        for file in manifest.feed.segments().filter_map(|entry| entry.to_ref().ok()) {
             self.cancel.check()?;
             if !checked.insert(file.name.clone()) {
                 continue;
@@ -197,37 +193,30 @@ impl Check<'_> {
             );
             self.problem(path.clone(), 0, what);
         }
-        self.edges(entry, &segment)?;
         Ok(Some((path, segment)))
     }
 
-    /// Every page of the edges of a segment, and whether they are the ones that were listed.
-    fn edges(&mut self, entry: &SegmentEntry, segment: &Segment) -> Result<()> {
-        let Some(Ok(file)) = entry.edges.as_ref().map(|edges| edges.file.to_ref()) else { return Ok(()) };
+    /// Every page of a sidecar, whether it is the one that was listed, and whether it is of the segments it is listed
+    /// for, as far as those are sound.
+    fn sidecar(&mut self, kind: &str, entry: &SidecarEntry, segments: &[(PathBuf, Segment)]) -> Result<()> {
+        let (Some(kind), Ok(file)) = (kind_of(kind), entry.file.to_ref()) else { return Ok(()) };
+        self.cancel.check()?;
         let path = self.root.join(&file.name);
-        let before = self.report.problems.len();
-        let opened = folder::open_listed_sidecar(self.root, &file).and_then(EdgeFile::read);
-        let Some(edges) = self.noted(opened, &path)? else { return Ok(()) };
-        let pages = edges.verify(&mut |_, _| {});
-        self.noted(pages, &path)?;
-        if self.report.problems.len() == before && self.is_listed(&file) && !edges.is_of(segment) {
-            self.problem(path, 0, "it holds the edges of another segment");
+        let opened = folder::open_listed_sidecar(self.root, &file).and_then(|container| {
+            container.verify(&mut |_, _| {})?;
+            kind.open(container)
+        });
+        let Some(opened) = self.noted(opened, &path)? else { return Ok(()) };
+        if !self.is_listed(&file) {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Every page of a holder table, and whether it is the one that was listed.
-    fn holders(&mut self, chain: Chain, entry: &HoldersEntry) -> Result<()> {
-        let Ok(file) = entry.file.to_ref() else { return Ok(()) };
-        let path = self.root.join(&file.name);
-        let before = self.report.problems.len();
-        let opened = folder::open_listed_sidecar(self.root, &file).and_then(HolderFile::read);
-        let Some(holders) = self.noted(opened, &path)? else { return Ok(()) };
-        let pages = holders.verify(&mut |_, _| {});
-        self.noted(pages, &path)?;
-        let is_sound = self.report.problems.len() == before && self.is_listed(&file);
-        if is_sound && (holders.chain(), holders.segments()) != (chain, entry.covers.len() as u64) {
-            self.problem(path, 0, "it holds the holders of other segments");
+        let covered = entry.covers.iter().map(|name| {
+            let path = self.root.join(name);
+            segments.iter().find(|(held, _)| *held == path).map(|(_, segment)| segment)
+        });
+        let covered: Option<Vec<&Segment>> = covered.collect();
+        if covered.is_some_and(|covered| !kind.is_of(&opened, &covered)) {
+            self.problem(path, 0, "it was built from other segments");
         }
         Ok(())
     }

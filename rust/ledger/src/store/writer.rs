@@ -17,7 +17,7 @@ use super::imports::Entries;
 use super::listed::Listed;
 use super::manifest::{self, Manifest, OpenParts};
 use super::merge::{Merging, Outcome};
-use super::sidecars::Wanted;
+use super::sidecar::{KINDS, Occasion};
 use super::{CommitReport, CompactReport, Contradiction, ImportVersion, Merges};
 use crate::facts::Batch;
 use crate::feed::{Feed, FeedLimits, StoreId};
@@ -43,7 +43,7 @@ pub struct Writer {
     _lock: File,
 }
 
-/// When segments are merged and edges built.
+/// When segments are merged and sidecars built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Upkeep {
     /// With the change that makes them due.
@@ -222,7 +222,7 @@ impl Writer {
     }
 
     /// Announces many commits: until [`Writer::end_load`] segments are merged only when there are too many to be read
-    /// together, and no edges are built, as most would soon be replaced. Each commit is durable as ever, and answers
+    /// together, and no sidecars are built, as most would soon be replaced. Each commit is durable as ever, and answers
     /// are the same; rankings over large accounts take longer meanwhile.
     pub const fn begin_load(&mut self) {
         self.upkeep = Upkeep::Deferred;
@@ -242,10 +242,10 @@ impl Writer {
     /// The change feed as it is now.
     #[must_use]
     pub fn feed(&self) -> Feed {
-        Feed::new(self.snapshot(), Arc::clone(&self.contents.feed), self.folder.path().to_owned())
+        self.contents.feed_of(self.snapshot(), self.folder.path())
     }
 
-    /// Ends a load: merges what is due. Edges are for [`Writer::rebuild_edges`]. A load that is broken off needs no
+    /// Ends a load: merges what is due. Sidecars are for [`Writer::rebuild_sidecars`]. A load that is broken off needs no
     /// end: the next commit merges what is due.
     ///
     /// # Errors
@@ -280,30 +280,22 @@ impl Writer {
         Ok(outcome != Outcome::Idle)
     }
 
-    /// Builds the edges that are missing, or stale since an import of tokens or prices, and tells whether there were
-    /// any. Until then answers come from postings, and are the same. `progress` hears of (postings done, in all).
+    /// Builds the sidecars that are missing or stale, each kind a generation of its own, and tells whether there were
+    /// any. Until then answers come from segments, and are the same. `progress` is told (kind, work done, in all).
     ///
     /// # Errors
-    /// When a segment is damaged, the edges cannot be written, or the work is cancelled.
-    pub fn rebuild_edges(&mut self, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> Result<bool> {
-        self.change(|contents, folder| {
-            let after = contents.with_edges(Wanted::Large, folder, progress, cancel)?;
-            let is_built = after.is_some();
-            Ok((after, is_built))
-        })
-    }
-
-    /// Builds the holder tables that are missing, or outside of which too much has come since, and tells whether there
-    /// were any. `progress` hears of (accounts done, at most).
-    ///
-    /// # Errors
-    /// When a segment is damaged, the table cannot be written, or the work is cancelled.
-    pub fn rebuild_holders(&mut self, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> Result<bool> {
-        self.change(|contents, folder| {
-            let after = contents.with_holders(Wanted::Large, folder, progress, cancel)?;
-            let is_built = after.is_some();
-            Ok((after, is_built))
-        })
+    /// When a segment is damaged, a file cannot be written, or the work is cancelled: the kinds before it stand.
+    pub fn rebuild_sidecars(&mut self, progress: &dyn Fn(&'static str, u64, u64), cancel: &Cancel) -> Result<bool> {
+        let mut is_built = false;
+        for kind in KINDS {
+            is_built |= self.change(|contents, folder| {
+                let progress = |done, total| progress(kind.name(), done, total);
+                let after = contents.with_sidecars(*kind, (Occasion::Request, contents), folder, &progress, cancel)?;
+                let is_built = after.is_some();
+                Ok((after, is_built))
+            })?;
+        }
+        Ok(is_built)
     }
 
     /// Deletes generations that were replaced more than [`KEPT_SECS`] ago, and files that no remaining one lists.
@@ -334,7 +326,7 @@ impl Writer {
         self.listed.read(&root, kept)?;
         let oldest = kept.first().copied().unwrap_or_default();
         self.listed.forget_before(oldest);
-        let folders = folder::FOLDERS.iter().map(|folder| root.join(folder)).chain([root.clone()]);
+        let folders = folder::folders().map(|folder| root.join(folder)).chain([root.clone()]);
         for folder in folders {
             let is_root = folder == root;
             for entry in std::fs::read_dir(&folder).map_err(|source| io_error("cannot list", &folder, source))? {
@@ -357,11 +349,12 @@ impl Writer {
         let (after, outcome) = step(&self.contents, &mut self.folder)?;
         let Some(mut after) = after else { return Ok(outcome) };
         after.drop_orphans();
-        if self.upkeep == Upkeep::Prompt
-            && let Some(with_edges) =
-                after.with_edges(Wanted::New(&self.contents), &mut self.folder, &|_, _| {}, &Cancel::new())?
-        {
-            after = with_edges;
+        if self.upkeep == Upkeep::Prompt {
+            for kind in KINDS {
+                let occasion = (Occasion::Change, &self.contents);
+                let built = after.with_sidecars(*kind, occasion, &mut self.folder, &|_, _| {}, &Cancel::new())?;
+                after = built.unwrap_or(after);
+            }
         }
         self.keep_up_feed(&mut after)?;
         after.generation = generation;

@@ -25,7 +25,7 @@ fn ledger_of(balances: &[Amount]) -> [Arc<dyn Ledger>; 2] {
     let mut batch = Batch::new(Chain::ETHEREUM);
     batch.transactions.extend(opening(Chain::ETHEREUM, TOKEN, 1, Timestamp::new(1_600_000_000), held).unwrap());
     let store = in_memory(vec![batch], vec![], vec![]).unwrap();
-    let built = store.with_holders(&Cancel::new()).unwrap();
+    let built = store.with_sidecars(&Cancel::new()).unwrap();
     [store.current().unwrap(), built.current().unwrap()]
 }
 

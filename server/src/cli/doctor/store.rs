@@ -90,7 +90,7 @@ fn chains(chains: &BTreeMap<Chain, ChainStats>, findings: &mut Findings) {
         if held.underived > 0 {
             findings.warn(
                 AREA,
-                format!("{chain}: {} files of edges and holders are missing or stale", held.underived),
+                format!("{chain}: {} sidecars are missing or stale", held.underived),
                 "`headwater compact` or the next ingest builds them: answers are right, but slower until then",
             );
         }

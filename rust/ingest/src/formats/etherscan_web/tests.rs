@@ -279,8 +279,8 @@ fn tokens_take_the_decimals_of_the_registry() {
     crate::ingest(&[file], &Options::default(), &mut writer, &Silent, &Cancel::new()).unwrap();
     let ledger = writer.snapshot();
     let id = TxHash::parse(Family::Evm, &hash(1)).unwrap();
-    let held = headwater_ledger::Ledger::find_transaction(&*ledger, Chain::ETHEREUM, &id).unwrap().unwrap();
-    let facts = headwater_ledger::Ledger::transaction(&*ledger, held).unwrap().facts;
+    let held = headwater_ledger::read::Transactions::find_transaction(&*ledger, Chain::ETHEREUM, &id).unwrap().unwrap();
+    let facts = headwater_ledger::read::Transactions::transaction(&*ledger, held).unwrap().facts;
     assert_eq!(facts.movements[0].amount, Amount::from(1_000_500_000));
 }
 

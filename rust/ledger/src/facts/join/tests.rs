@@ -3,7 +3,8 @@ use proptest::prelude::*;
 
 use super::super::{Movement, MovementFact};
 use super::*;
-use crate::read::Ordinal;
+use crate::LedgerError;
+use crate::primitives::Ordinal;
 
 const CHAIN: Chain = Chain::ETHEREUM;
 

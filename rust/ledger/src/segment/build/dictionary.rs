@@ -6,17 +6,14 @@ use headwater_types::{Address, Family};
 use rayon::prelude::*;
 use rustc_hash::FxBuildHasher;
 
-use super::columns::id;
+use super::id;
 use super::order::Row;
 use crate::LedgerError;
+use crate::error::Result;
 use crate::facts::TransactionFacts;
-use crate::read::{Result, Status};
+use crate::primitives::Status;
 use crate::segment::SegmentInput;
-use crate::segment::column::NONE;
-use crate::segment::container::ContainerWriter;
-use crate::segment::layout::{
-    ACCOUNT_FENCES, ACCOUNT_FLAGS, ACCOUNT_KEY_STARTS, ACCOUNT_KEYS, ACCOUNT_TEXT_ORDER, FENCE_STEP, account, prefix,
-};
+use crate::segment::layout::{NONE, account, prefix};
 use crate::segment::write::AccountsWriter;
 
 /// Marks the contracts of tokens that moved, only here.
@@ -92,34 +89,6 @@ impl Dictionary {
         match family {
             Family::Evm | Family::Tron => Ok(()),
             Family::Utxo => self.text_order().into_iter().try_for_each(|id| out.push_text(id)),
-        }
-    }
-
-    pub(super) fn put(&self, out: &mut ContainerWriter, family: Family) {
-        let mut keys = Vec::with_capacity(self.addresses.len() * 20);
-        let mut starts = vec![0_u64];
-        let mut fences = Vec::new();
-        for (place, address) in self.addresses.iter().enumerate() {
-            let key = address.key();
-            if place % FENCE_STEP == 0 {
-                fences.push(prefix(key.as_slice()));
-            }
-            keys.extend_from_slice(key.as_slice());
-            starts.push(keys.len() as u64);
-        }
-        out.put(ACCOUNT_KEYS, &keys);
-        out.put(ACCOUNT_FENCES, &fences);
-        out.put(ACCOUNT_FLAGS.raw, &self.flags.iter().map(|flags| flags & !MOVED).collect::<Vec<_>>());
-        match family {
-            // Keys of 20 bytes, whose text is ordered like them: hex, or Base58 of numbers of one length.
-            Family::Evm | Family::Tron => {
-                out.put(ACCOUNT_KEY_STARTS.raw, &[]);
-                out.put(ACCOUNT_TEXT_ORDER.raw, &[]);
-            }
-            Family::Utxo => {
-                out.put(ACCOUNT_KEY_STARTS.raw, &starts);
-                out.put(ACCOUNT_TEXT_ORDER.raw, &self.text_order());
-            }
         }
     }
 

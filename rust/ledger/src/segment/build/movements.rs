@@ -5,9 +5,8 @@ use std::ops::Range;
 use headwater_types::Amount;
 use rustc_hash::FxHashMap;
 
-use crate::read::MovementKind;
-use crate::segment::column::NONE;
-use crate::segment::layout::{head, movement, posting};
+use crate::primitives::{MovementKind, posting_bits};
+use crate::segment::layout::{NONE, head, movement};
 use crate::segment::record::{MovementRecord, TransactionRecord};
 
 /// One posting to be.
@@ -55,13 +54,13 @@ impl Movements {
     pub(super) fn add(&mut self, row: u32, record: &TransactionRecord, is_made: bool) {
         let has = |bit: u32| record.flags & bit != 0;
         let status = match (has(head::SUCCESS), has(head::FAILED)) {
-            (true, _) => posting::SUCCESS,
-            (_, true) => posting::FAILED,
-            _ if has(head::HAS_UTXO) || is_made => posting::SUCCESS,
+            (true, _) => posting_bits::SUCCESS,
+            (_, true) => posting_bits::FAILED,
+            _ if has(head::HAS_UTXO) || is_made => posting_bits::SUCCESS,
             _ => 0,
         };
         if let Some(value) = record.value {
-            let creates = if record.from.is_some() && record.to.is_none() { posting::CREATES } else { 0 };
+            let creates = if record.from.is_some() && record.to.is_none() { posting_bits::CREATES } else { 0 };
             let native = MovementRecord {
                 flags: 0,
                 ordinal: 0,
@@ -70,7 +69,7 @@ impl Movements {
                 asset: 0,
                 amount: value,
             };
-            let approximate = if has(head::APPROXIMATE) { posting::approximate(0) } else { 0 };
+            let approximate = if has(head::APPROXIMATE) { posting_bits::approximate(0) } else { 0 };
             self.sides(row, &native, kind_bits(MovementKind::Native) | status | creates | approximate);
         }
         self.inner(row, &record.movements, status);
@@ -93,8 +92,9 @@ impl Movements {
         ordered.sort_by_key(|&(kind, unindexed, record)| (kind, unindexed, record.ordinal));
         for (kind, unindexed, record) in ordered.drain(..) {
             let kind = kind_bits(kind);
-            let approximate = if record.flags & movement::APPROXIMATE == 0 { 0 } else { posting::approximate(kind) };
-            self.sides(row, &record, kind | status | approximate | if unindexed { posting::UNINDEXED } else { 0 });
+            let approximate =
+                if record.flags & movement::APPROXIMATE == 0 { 0 } else { posting_bits::approximate(kind) };
+            self.sides(row, &record, kind | status | approximate | if unindexed { posting_bits::UNINDEXED } else { 0 });
         }
         self.ordered = ordered;
     }
@@ -109,10 +109,10 @@ impl Movements {
             }
         };
         if from == to {
-            push(from, to, posting::OWN);
+            push(from, to, posting_bits::OWN);
         } else {
-            push(from, to, posting::OUT);
-            push(to, from, posting::IN);
+            push(from, to, posting_bits::OUT);
+            push(to, from, posting_bits::IN);
         }
     }
 
@@ -137,9 +137,9 @@ impl Movements {
         }
         for (ordinal, (account, gone, come)) in sums.into_iter().enumerate() {
             let direction = match come.cmp(&gone) {
-                std::cmp::Ordering::Greater => posting::IN,
-                std::cmp::Ordering::Less => posting::OUT,
-                std::cmp::Ordering::Equal => posting::OWN,
+                std::cmp::Ordering::Greater => posting_bits::IN,
+                std::cmp::Ordering::Less => posting_bits::OUT,
+                std::cmp::Ordering::Equal => posting_bits::OWN,
             };
             self.count += 1;
             self.push(Entry {

@@ -3,15 +3,11 @@
 use headwater_types::Timestamp;
 use rayon::prelude::*;
 
-use super::columns::{OptionalBuilder, id};
-use crate::error::{Between, LedgerError};
+use super::id;
+use crate::error::{Between, LedgerError, Result};
 use crate::facts::{BlockFacts, TransactionFacts};
-use crate::read::Result;
 use crate::segment::SegmentInput;
-use crate::segment::container::ContainerWriter;
-use crate::segment::layout::{
-    BLOCK_HASHES, BLOCK_NUMBERS, BLOCK_PARENTS, BLOCK_TIMES, HASH_PREFIXES, HASH_ROWS, Summary, prefix,
-};
+use crate::segment::layout::{Summary, prefix};
 
 /// A transaction at its place, with what tells the place: facts are large, and lie far apart.
 pub(super) struct Row<'a> {
@@ -103,18 +99,6 @@ pub(super) fn summary(rows: &[Row<'_>]) -> Result<Summary> {
     Ok(summary)
 }
 
-pub(super) fn put_blocks(blocks: &[&BlockFacts], out: &mut ContainerWriter) {
-    let (mut hashes, mut parents) = (OptionalBuilder::new(), OptionalBuilder::new());
-    for block in blocks {
-        hashes.push(block.hash.map(|hash| *hash.as_bytes()));
-        parents.push(block.parent.map(|hash| *hash.as_bytes()));
-    }
-    out.put(BLOCK_NUMBERS.raw, &blocks.iter().map(|block| block.number).collect::<Vec<_>>());
-    out.put(BLOCK_TIMES.raw, &blocks.iter().map(|block| block.time.secs()).collect::<Vec<_>>());
-    hashes.put(out, BLOCK_HASHES);
-    parents.put(out, BLOCK_PARENTS);
-}
-
 /// First bytes and rows in order of hashes.
 pub(super) fn by_hash(input: &SegmentInput, rows: &[Row<'_>]) -> Result<Vec<(u64, u32)>> {
     id(rows.len(), "transactions")?;
@@ -139,9 +123,4 @@ pub(super) fn by_hash(input: &SegmentInput, rows: &[Row<'_>]) -> Result<Vec<(u64
         });
     }
     Ok(by_hash)
-}
-
-pub(super) fn put_hashes(by_hash: &[(u64, u32)], out: &mut ContainerWriter) {
-    out.put(HASH_PREFIXES, &by_hash.iter().map(|entry| entry.0).collect::<Vec<_>>());
-    out.put(HASH_ROWS, &by_hash.iter().map(|entry| entry.1).collect::<Vec<_>>());
 }

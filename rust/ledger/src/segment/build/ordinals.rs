@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::facts::{Movement, TransactionFacts};
-use crate::read::Ordinal;
+use crate::primitives::Ordinal;
 
 const BITS: u32 = 48;
 

@@ -8,26 +8,21 @@ use rustc_hash::FxHashMap;
 
 use super::movements::Movements;
 use super::postings::ByAccount;
-use super::{Prepared, order};
+use super::{CANCEL_STEP, Prepared, id, order};
 use crate::Cancel;
-use crate::read::Result;
+use crate::error::Result;
 use crate::segment::SegmentInput;
-use crate::segment::column::NONE;
 use crate::segment::container::SegmentFile;
 use crate::segment::fee::{fee_of, saturating_add};
-use crate::segment::layout::stored_decimals;
+use crate::segment::layout::{NONE, stored_decimals};
 use crate::segment::opening::{self, OpenedRows, OpeningEntry, OpeningsWriter};
-use crate::segment::posting::Shape;
-use crate::segment::read::RawPosting;
+use crate::segment::posting::{RawPosting, Shape};
 use crate::segment::record::TransactionRecord;
 use crate::segment::spool::Spool;
 use crate::segment::write::{
     AccountsWriter, BlocksWriter, FeesWriter, Frame, HashesWriter, PostingsWriter, SpendersWriter, TokensWriter,
-    Totals, TransactionsWriter, begin, finish, put_assets,
+    Totals, TransactionsWriter, finish, put_assets,
 };
-
-/// Rows between two looks at the cancel token.
-const CANCEL_STEP: usize = 4096;
 
 /// Writes the file to a sink; the number of its bytes.
 pub(super) fn build(
@@ -47,7 +42,7 @@ pub(super) fn build(
     let by_hash = order::by_hash(input, rows)?;
     cancel.check()?;
     let marks = prepared.marks();
-    let mut out = begin(sink, (input.chain, input.network), marks)?;
+    let mut out = SegmentFile::begin(sink, input.chain, input.network)?;
     let mut accounts = AccountsWriter::new(spool, input.chain.family());
     dictionary.write(&mut accounts, input.chain.family())?;
     accounts.put(&mut out)?;
@@ -66,7 +61,7 @@ pub(super) fn build(
         records.fill(row, &mut record);
         places.push((record.block, record.time));
         for input in &record.inputs {
-            inputs.push((input.hash, input.index, super::columns::id(inputs.len(), "inputs")?));
+            inputs.push((input.hash, input.index, id(inputs.len(), "inputs")?));
         }
         openings.extend(opening::entries(place, &record));
         transactions.push(&record, &mut out)?;

@@ -6,7 +6,7 @@ use super::assets::Assets;
 use super::order::Row;
 use super::ordinals;
 use crate::facts::{AmountOf, MovementFact, OutputFacts, TransactionFacts};
-use crate::read::{Ordinal, ScriptType, Status};
+use crate::primitives::{Ordinal, ScriptType, Status};
 use crate::segment::layout::{Summary, head, movement};
 use crate::segment::record::{InputRecord, LogRecord, MovementRecord, OutputRecord, TransactionRecord};
 

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use bytemuck::Pod;
 use headwater_types::{Chain, Network};
 
-use super::super::layout::Section;
+use super::super::section::Section;
 use super::super::spool::Part;
-use super::{ALIGN, Entry, Footer, Header, PACKED, PAGE, Trailer};
+use super::{ALIGN, Entry, Footer, Header, PAGE, Trailer};
 use crate::LedgerError;
-use crate::read::Result;
+use crate::error::Result;
 
 /// Bytes that are written and checked at a time.
 const PIECE: usize = 1 << 17;
@@ -29,15 +29,10 @@ pub(crate) struct SegmentFile<'a> {
 }
 
 impl<'a> SegmentFile<'a> {
-    /// Begins a file of packed columns.
+    /// Begins a file.
     pub(crate) fn begin(sink: &'a mut dyn Write, chain: Chain, network: Network) -> Result<Self> {
-        Self::begin_as(PACKED, sink, chain, network)
-    }
-
-    /// Begins a file of a format behind [`super::RAW`].
-    pub(crate) fn begin_as(format: u32, sink: &'a mut dyn Write, chain: Chain, network: Network) -> Result<Self> {
         let mut this = Self { sink, written: 0, page: 0, checks: Vec::new(), entries: Vec::new() };
-        this.append(bytemuck::bytes_of(&Header::new(format, chain, network)))?;
+        this.append(bytemuck::bytes_of(&Header::new(chain, network)))?;
         Ok(this)
     }
 

@@ -1,21 +1,21 @@
 //! The container of a segment: named sections, and a CRC-32C for every 4 KiB page of them.
 //!
 //! ```text
-//! header, 64 bytes:   magic, format, network, chain; in format 1 also directory offset and count
+//! header, 64 bytes:   magic, format, network, chain
 //! sections            each aligned to 64 bytes, to 4,096 when it is longer than a page
 //! directory           48 bytes per section: name, element size, offset, count
-//! footer, 64 bytes:   from format 2 on: directory offset and count, so that a file is written from front to back
+//! footer, 64 bytes:   directory offset and count, so that a file is written from front to back
 //! checksums           CRC-32C of each 4,096 bytes of all before it (the last page may be shorter)
 //! trailer, 40 bytes:  where the checksums begin, length of the file, their CRC-32C, magic, own CRC-32C
 //! ```
 //!
 //! Opening checks the trailer, the checksums, the header and the directory. Every other page is checked when it is
 //! first touched, so a flipped bit is an error with its offset and never an answer, and opening does not read the
-//! data. [`SegmentFile`] writes a file in pieces and holds none of it. Magic and trailer are to stay as they are in every later format, so that an old reader can tell a newer file
-//! from a damaged one. All numbers are little-endian.
+//! data. [`SegmentFile`] writes a file in pieces and holds none of it. Magic and trailer stay as they are in every format,
+//! so that a file of another format is not taken for a damaged one. All numbers are little-endian.
 
+mod column;
 mod file;
-mod raw;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -24,24 +24,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytemuck::{Pod, Zeroable};
 use headwater_types::{Chain, Network};
 
-use super::column::Column;
-use super::layout::Section;
 use super::map::Bytes;
+use super::section::Section;
 use crate::LedgerError;
-use crate::read::Result;
+use crate::error::Result;
 
+pub(crate) use self::column::{Column, search, search_from};
 pub(crate) use self::file::{Growing, SegmentFile};
-pub(super) use self::raw::ContainerWriter;
 
 #[cfg(target_endian = "big")]
 compile_error!("segments are read in place and little-endian");
 
-/// Raw columns.
-pub(super) const RAW: u32 = 1;
-/// Packed columns.
-pub(crate) const PACKED: u32 = 2;
-/// Packed columns with [`Marks`](super::marks::Marks) among them: the newest format.
-pub(crate) const FORMAT: u32 = 3;
+/// The one format that is written and read.
+const FORMAT: u32 = 3;
 /// Bytes per checksum.
 pub(super) const PAGE: usize = 4096;
 
@@ -58,9 +53,7 @@ struct Header {
     format: u32,
     network: u32,
     chain: [u8; 16],
-    directory: u64,
-    sections: u64,
-    reserved: [u64; 2],
+    reserved: [u64; 4],
 }
 
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -84,7 +77,7 @@ struct Trailer {
     own_crc: u32,
 }
 
-/// The end of the data from format 2 on.
+/// The end of the data.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Footer {
@@ -94,15 +87,13 @@ struct Footer {
 }
 
 impl Header {
-    fn new(format: u32, chain: Chain, network: Network) -> Self {
+    fn new(chain: Chain, network: Network) -> Self {
         let mut header = Self {
             magic: MAGIC,
-            format,
+            format: FORMAT,
             network: (0..).zip(NETWORKS).find(|&(_, known)| known == network).map_or(0, |(code, _)| code),
             chain: [0; 16],
-            directory: 0,
-            sections: 0,
-            reserved: [0; 2],
+            reserved: [0; 4],
         };
         header.chain[..chain.name().len()].copy_from_slice(chain.name().as_bytes());
         header
@@ -143,7 +134,6 @@ pub(crate) struct Container {
     file: PathBuf,
     bytes: Bytes,
     data: usize,
-    format: u32,
     chain: Chain,
     network: Network,
     entries: Vec<Entry>,
@@ -191,7 +181,6 @@ impl Container {
             file,
             bytes,
             data,
-            format: PACKED,
             chain: Chain::BITCOIN,
             network: Network::default(),
             entries: Vec::new(),
@@ -203,8 +192,8 @@ impl Container {
 
     fn read_directory(&mut self) -> Result<()> {
         let header: Header = bytemuck::pod_read_unaligned(self.range(0..size_of::<Header>())?);
-        if header.format > FORMAT {
-            return Err(LedgerError::NewerFormat { path: self.file.clone(), found: header.format, known: FORMAT });
+        if header.format != FORMAT {
+            return Err(LedgerError::OtherFormat { path: self.file.clone(), found: header.format, expected: FORMAT });
         }
         let name = text(&header.chain);
         self.chain = Chain::from_name(name).ok_or_else(|| self.corrupt(16, format!("unknown chain {name:?}")))?;
@@ -212,15 +201,8 @@ impl Container {
             .ok()
             .and_then(|code| NETWORKS.get(code).copied())
             .ok_or_else(|| self.corrupt(12, format!("unknown network code {}", header.network)))?;
-        self.format = header.format;
-        let (offset, sections) = match header.format {
-            0 | RAW => (header.directory, header.sections),
-            _ => {
-                let footer = self.data - size_of::<Footer>();
-                let footer: Footer = bytemuck::pod_read_unaligned(self.range(footer..self.data)?);
-                (footer.directory, footer.sections)
-            }
-        };
+        let footer = self.range(self.data - size_of::<Footer>()..self.data)?;
+        let Footer { directory: offset, sections, .. } = bytemuck::pod_read_unaligned(footer);
         let directory = self.checked_range(offset, sections, size_of::<Entry>() as u64)?;
         let entries = self.range(directory)?.chunks_exact(size_of::<Entry>());
         self.entries = entries.map(bytemuck::pod_read_unaligned).collect();
@@ -242,14 +224,6 @@ impl Container {
             (end <= self.data).then_some(start..end)
         };
         range().ok_or_else(|| self.corrupt(0, format!("{count} elements at {offset} do not fit the file")))
-    }
-
-    /// A section that not all files of a format have: empty where it is missing.
-    pub(crate) fn column_if_any<T: Pod>(self: &std::sync::Arc<Self>, section: Section<T>) -> Result<Column<T>> {
-        if self.entries.iter().any(|entry| text(&entry.name) == section.name()) {
-            return self.column(section);
-        }
-        Ok(Column::new(std::sync::Arc::clone(self), 0..0, section.name()))
     }
 
     pub(crate) fn column<T: Pod>(self: &std::sync::Arc<Self>, section: Section<T>) -> Result<Column<T>> {
@@ -334,10 +308,6 @@ impl Container {
         self.entries.iter().map(|entry| (text(&entry.name).to_owned(), bytes(entry))).collect()
     }
 
-    pub(super) fn format(&self) -> u32 {
-        self.format
-    }
-
     pub(crate) fn chain(&self) -> Chain {
         self.chain
     }
@@ -354,20 +324,4 @@ impl Container {
 fn text(padded: &[u8]) -> &str {
     let end = padded.iter().position(|&byte| byte == 0).unwrap_or(padded.len());
     std::str::from_utf8(&padded[..end]).unwrap_or("?")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::segment::layout::{HASH_ROWS, TX_LOGS};
-
-    #[test]
-    fn a_section_that_older_files_lack_is_empty_where_it_is_asked_for_so_and_an_error_elsewhere() {
-        let mut writer = ContainerWriter::new(Chain::BITCOIN, Network::Mainnet);
-        writer.put(HASH_ROWS, &[7]);
-        let file = std::sync::Arc::new(Container::from_bytes("old", &writer.finish()).unwrap());
-        assert_eq!(file.column_if_any(HASH_ROWS).unwrap().get(0).unwrap(), 7);
-        assert_eq!(file.column_if_any(TX_LOGS.raw).unwrap().len(), 0);
-        assert!(file.column(TX_LOGS.raw).is_err());
-    }
 }

@@ -9,9 +9,9 @@ use headwater_types::{Chain, Family};
 use super::leave::Leaving;
 use super::{CANCEL_STEP, Source};
 use crate::Cancel;
-use crate::read::Result;
-use crate::segment::column::NONE;
+use crate::error::Result;
 use crate::segment::container::SegmentFile;
+use crate::segment::layout::NONE;
 use crate::segment::spool::Spool;
 use crate::segment::write::{AccountsWriter, put_assets};
 

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Source;
 use crate::Cancel;
-use crate::read::Result;
+use crate::error::Result;
 use crate::segment::build::movements_of;
 use crate::segment::layout::{account, head};
 use crate::segment::marks::Marks;

@@ -33,12 +33,12 @@ use super::read::{Segment, Walk};
 use super::spool::Spool;
 use super::write::{
     BlocksWriter, FeesWriter, HashesWriter, PostingsWriter, SpendersWriter, TokensWriter, Totals, TransactionsWriter,
-    begin, finish,
+    finish,
 };
 use crate::Cancel;
+use crate::error::Result;
 use crate::external::Scratch;
 use crate::facts::{BlockFacts, TokenFacts};
-use crate::read::Result;
 
 /// Steps between two looks at the cancel token.
 const CANCEL_STEP: u64 = 4096;
@@ -101,7 +101,7 @@ pub(crate) fn merge(
         marks.add(source.segment.marks());
         marks.take(leaving.marks);
     }
-    let mut out = begin(sink, (chain, network), marks)?;
+    let mut out = SegmentFile::begin(sink, chain, network)?;
     let ids = accounts::unite(chain, sources, &leaving, &spool, &mut out, cancel)?;
 
     let mut transactions = TransactionsWriter::new(&spool, frame);

@@ -8,7 +8,7 @@ use super::accounts::Ids;
 use super::rows::Merged;
 use super::{CANCEL_STEP, Source};
 use crate::Cancel;
-use crate::read::Result;
+use crate::error::Result;
 use crate::segment::opening::{OpeningEntry, OpeningsWriter};
 use crate::segment::spool::Spool;
 

@@ -7,10 +7,11 @@ use super::leave::Leaving;
 use super::rows::Merged;
 use super::{CANCEL_STEP, Source, release};
 use crate::Cancel;
-use crate::read::Result;
-use crate::segment::column::NONE;
+use crate::error::Result;
 use crate::segment::fee::saturating_add;
-use crate::segment::read::{RawPosting, Segment};
+use crate::segment::layout::NONE;
+use crate::segment::posting::RawPosting;
+use crate::segment::read::Segment;
 use crate::segment::write::{FeesWriter, Frame, PostingsWriter};
 
 /// Numbers of postings read at a time.
@@ -163,7 +164,7 @@ pub(super) fn merge_fees(
     let mut heads: Vec<Option<(u32, Amount)>> = Vec::with_capacity(sources.len());
     let head = |source: usize, next: &mut usize| -> Result<Option<(u32, Amount)>> {
         let segment = sources[source].segment;
-        while *next < segment.fee_payers().unwrap_or(0) {
+        while *next < segment.fee_payers() {
             let (payer, fee) = segment.fee_of_payer(*next)?;
             *next += 1;
             if !leaving[source].recounts(payer) {

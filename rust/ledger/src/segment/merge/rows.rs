@@ -12,7 +12,7 @@ use super::leave::Leaving;
 use super::places::Places;
 use super::{CANCEL_STEP, Source, release};
 use crate::Cancel;
-use crate::read::Result;
+use crate::error::Result;
 use crate::segment::container::SegmentFile;
 use crate::segment::fee::saturating_add;
 use crate::segment::read::Walk;
@@ -124,7 +124,7 @@ pub(super) fn merge(
         let (base_block, base_time) = segment.base();
         let record = &mut reading.record;
         if let (Some(payer), Some(fee)) = (record.from, fee_of(record))
-            && (segment.fee_payers().is_none() || leaving[place].recounts(payer))
+            && leaving[place].recounts(payer)
         {
             let paid = merged.fees.entry(ids.sources[place].account(payer)).or_default();
             *paid = saturating_add(*paid, fee);

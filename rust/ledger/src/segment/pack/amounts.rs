@@ -18,14 +18,14 @@ use std::sync::Arc;
 
 use headwater_types::Amount;
 
-use super::super::column::{Column, SIDE_TABLE};
-use super::super::container::{Container, SegmentFile};
+use super::super::container::{Column, Container, SegmentFile};
+use super::super::section::PackedSections;
 use super::super::spool::{Part, Spool};
 use super::bits::{BitReader, BitWriter, bits_of, short_field, unpack_as, wide_field};
 use super::ints::block_bytes;
-use super::{BLOCK, PackedSections};
+use super::{BLOCK, SIDE_TABLE};
 use crate::LedgerError;
-use crate::read::Result;
+use crate::error::Result;
 
 /// The length that says: 256 bits follow.
 const WIDE: u64 = 129;

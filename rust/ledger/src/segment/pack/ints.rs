@@ -11,13 +11,13 @@
 
 use std::sync::Arc;
 
-use super::super::column::{Column, search};
-use super::super::container::{Container, SegmentFile};
+use super::super::container::{Column, Container, SegmentFile, search};
+use super::super::section::PackedSections;
 use super::super::spool::{Part, Spool};
+use super::BLOCK;
 use super::bits::{BitWriter, bits_of, field, unpack, unzigzag, zigzag};
-use super::{BLOCK, PackedSections};
 use crate::LedgerError;
-use crate::read::Result;
+use crate::error::Result;
 
 const SLOPED: u8 = 0x80;
 
@@ -287,6 +287,27 @@ impl Ints {
     #[inline]
     pub(in super::super) fn get(&self, at: usize) -> Result<u64> {
         self.value(at, 0)
+    }
+
+    /// A value of 32 bits.
+    pub(in super::super) fn id(&self, at: usize) -> Result<u32> {
+        self.narrow(at, self.get(at)?)
+    }
+
+    /// An id that was stored and one more, 0 for none.
+    pub(in super::super) fn optional_id(&self, at: usize) -> Result<Option<u32>> {
+        self.get(at)?.checked_sub(1).map(|id| self.narrow(at, id)).transpose()
+    }
+
+    fn narrow(&self, at: usize, value: u64) -> Result<u32> {
+        u32::try_from(value).map_err(|_| self.wrong(at, "is too large"))
+    }
+
+    /// All values, in order.
+    pub(in super::super) fn all(&self) -> Result<Vec<u64>> {
+        let mut all = Vec::with_capacity(self.blocks() * BLOCK);
+        self.read(0..self.len()?, &mut all)?;
+        Ok(all)
     }
 
     /// A value and the next one.

@@ -18,15 +18,8 @@ mod tests;
 pub(super) use self::amounts::{AmountTable, AmountTableWriter, decode_amounts, encode_amounts};
 pub(super) use self::ints::{IntWriter, Ints, Table, TableWriter};
 
-use super::layout::Section;
+/// What stands in place of an amount of 128 bits or more in a list of small ones.
+pub(super) const SIDE_TABLE: u128 = u128::MAX;
 
 /// Rows per block.
 pub(super) const BLOCK: usize = 128;
-
-/// The sections of packed blocks.
-#[derive(Clone, Copy)]
-pub(super) struct PackedSections {
-    pub(super) blocks: Section<u8>,
-    /// Where each block begins, and where the last one ends.
-    pub(super) starts: Section<u64>,
-}

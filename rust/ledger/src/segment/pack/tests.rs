@@ -8,6 +8,7 @@ use super::bits::{BitReader, BitWriter, bits_of, field, unpack, unzigzag, zigzag
 use super::*;
 use crate::LedgerError;
 use crate::segment::container::{Container, SegmentFile};
+use crate::segment::section::{PackedSections, Section};
 use crate::segment::spool::Spool;
 
 const PACKED: PackedSections = PackedSections { blocks: Section::new("test"), starts: Section::new("test#") };
@@ -197,7 +198,7 @@ fn what_a_line_tells_takes_no_bits() {
     let rows: Vec<[u64; 1]> = (0..128).map(|at| [1_000_000 + 12 * at]).collect();
     let bytes = table(&Spool::in_memory(), &rows);
     let container = open(&bytes);
-    let starts: crate::segment::column::Column<u64> = container.column(PACKED.starts).unwrap();
+    let starts: crate::segment::container::Column<u64> = container.column(PACKED.starts).unwrap();
     // Rows, width, a base of three bytes, a slope of one.
     assert_eq!(starts.get(1).unwrap(), 6);
 }
@@ -208,7 +209,7 @@ fn a_block_of_amounts_takes_the_bits_of_its_mantissas() {
     let values: Vec<Amount> =
         (1..=128_u64).map(|units| Amount::from_u128(u128::from(units) * 10_u128.pow(18))).collect();
     let container = open(&amounts(&values));
-    let starts: crate::segment::column::Column<u64> = container.column(PACKED.starts).unwrap();
+    let starts: crate::segment::container::Column<u64> = container.column(PACKED.starts).unwrap();
     assert!(starts.get(1).unwrap() < 150, "{:?}", starts.get(1));
 }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use headwater_types::{Address, Chain, Family, Network};
 
-use super::super::column::{Column, Numbers, search, search_from};
-use super::super::container::Container;
+use super::super::container::{Column, Container, search, search_from};
 use super::super::layout::{self, FENCE_STEP, prefix};
-use crate::read::Result;
+use super::super::pack::Ints;
+use crate::error::Result;
 
 const FIXED_KEY: usize = 20;
 
@@ -24,10 +24,10 @@ pub(crate) struct Accounts {
     network: Network,
     length: usize,
     keys: Column<u8>,
-    starts: Numbers,
+    starts: Ints,
     fences: Column<u64>,
-    flags: Numbers,
-    text_order: Numbers,
+    flags: Ints,
+    text_order: Ints,
 }
 
 impl Accounts {
@@ -37,10 +37,10 @@ impl Accounts {
             network: file.network(),
             length: usize::try_from(accounts).unwrap_or(usize::MAX),
             keys: file.column(layout::ACCOUNT_KEYS)?,
-            starts: Numbers::open(file, layout::ACCOUNT_KEY_STARTS)?,
+            starts: Ints::open(file, layout::ACCOUNT_KEY_STARTS)?,
             fences: file.column(layout::ACCOUNT_FENCES)?,
-            flags: Numbers::open(file, layout::ACCOUNT_FLAGS)?,
-            text_order: Numbers::open(file, layout::ACCOUNT_TEXT_ORDER)?,
+            flags: Ints::open(file, layout::ACCOUNT_FLAGS)?,
+            text_order: Ints::open(file, layout::ACCOUNT_TEXT_ORDER)?,
         })
     }
 

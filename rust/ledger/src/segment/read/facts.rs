@@ -8,10 +8,11 @@ use super::super::layout::{head, movement};
 use super::super::record::{InputRecord, LogRecord, MovementRecord, OutputRecord, TransactionRecord};
 use super::Segment;
 use super::transactions::{Unindexed, status_of};
+use crate::error::Result;
 use crate::facts::{
     AmountOf, Body, InputFacts, LogFacts, Movement, MovementFact, OutPoint, OutputFacts, TransactionFacts, UtxoFacts,
 };
-use crate::read::{Ordinal, Result, ScriptType};
+use crate::primitives::{Ordinal, ScriptType};
 
 /// The amounts of a transaction that are approximate.
 fn approximate(record: &TransactionRecord) -> BTreeSet<AmountOf> {

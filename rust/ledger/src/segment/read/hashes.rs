@@ -1,80 +1,54 @@
-//! From hashes to rows, in both formats.
+//! From hashes to rows.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::super::column::{Column, search};
-use super::super::container::{Container, RAW};
-use super::super::layout::{Section, prefix, short_prefix};
-use super::super::pack::{BLOCK, PackedSections, Table};
+use super::super::container::{Container, search};
+use super::super::layout::short_prefix;
+use super::super::pack::{BLOCK, Table};
+use super::super::section::PackedSections;
 use super::walk::Kept;
 use crate::LedgerError;
-use crate::read::Result;
+use crate::error::Result;
 
 /// Entries with hashes of one prefix that are compared one by one.
 const FEW: usize = 8;
 
 /// First bytes of hashes in order, and what each belongs to. The rest of a hash is looked up where it belongs.
-pub(super) enum HashIndex {
-    Raw { prefixes: Column<u64>, entries: Column<u32> },
-    Packed { table: Table<2>, length: usize },
+pub(super) struct HashIndex {
+    table: Table<2>,
+    length: usize,
 }
 
 /// Gives the hash that an entry has.
 type HashOf<'a> = &'a dyn Fn(u32) -> Result<[u8; 32]>;
 
 impl HashIndex {
-    pub(super) fn open(
-        file: &Arc<Container>,
-        prefixes: Section<u64>,
-        entries: Section<u32>,
-        packed: PackedSections,
-        length: u64,
-    ) -> Result<Self> {
-        if file.format() > RAW {
-            let length = usize::try_from(length).unwrap_or(usize::MAX);
-            return Ok(Self::Packed { table: Table::open(file, packed)?, length });
-        }
-        Ok(Self::Raw { prefixes: file.column(prefixes)?, entries: file.column(entries)? })
+    pub(super) fn open(file: &Arc<Container>, sections: PackedSections, length: u64) -> Result<Self> {
+        Ok(Self { table: Table::open(file, sections)?, length: usize::try_from(length).unwrap_or(usize::MAX) })
     }
 
     /// The entry at a place in order of hashes.
     pub(super) fn entry(&self, place: usize) -> Result<u32> {
-        match self {
-            Self::Raw { entries, .. } => entries.get(place),
-            Self::Packed { table, .. } => {
-                u32::try_from(table.value(place, 1)?).map_err(|_| table.wrong(place, "is too large"))
-            }
-        }
+        self.narrow(place, self.table.value(place, 1)?)
+    }
+
+    fn narrow(&self, place: usize, entry: u64) -> Result<u32> {
+        u32::try_from(entry).map_err(|_| self.table.wrong(place, "is too large"))
     }
 
     /// The first four bytes of the hash at a place, and its entry; places are asked for one after the other.
     pub(super) fn prefixed(&self, place: usize, kept: &mut Kept<2>) -> Result<(u64, u32)> {
-        match self {
-            Self::Raw { prefixes, entries } => Ok((prefixes.get(place)? >> 32, entries.get(place)?)),
-            Self::Packed { table, .. } => {
-                let [prefix, entry] = kept.row(table, place)?;
-                Ok((prefix, u32::try_from(entry).map_err(|_| table.wrong(place, "is too large"))?))
-            }
-        }
+        let [prefix, entry] = kept.row(&self.table, place)?;
+        Ok((prefix, self.narrow(place, entry)?))
     }
 
     /// The places whose prefix is that of a hash.
     pub(super) fn run(&self, hash: &[u8; 32]) -> Result<Range<usize>> {
-        match self {
-            Self::Raw { prefixes, .. } => {
-                let first = prefix(hash);
-                let low = prefixes.partition(0..prefixes.len(), |prefix| prefix < first)?;
-                let high = gallop(low, prefixes.len(), |at| Ok(prefixes.get(at)? == first))?;
-                Ok(low..high)
-            }
-            Self::Packed { table, length } => {
-                let first = short_prefix(hash);
-                let low = interpolate(table, *length, first)?;
-                let high = gallop(low, *length, |at| Ok(table.value(at, 0)? == first))?;
-                Ok(low..high)
-            }
-        }
+        let first = short_prefix(hash);
+        let low = interpolate(&self.table, self.length, first)?;
+        let high = gallop(low, self.length, |at| Ok(self.table.value(at, 0)? == first))?;
+        Ok(low..high)
     }
 
     /// First place of a hash, or where it would be.
@@ -101,12 +75,7 @@ impl HashIndex {
         of: HashOf<'_>,
     ) -> Result<Vec<(usize, u32)>> {
         let mut found = Vec::new();
-        let Self::Packed { table, length } = self else {
-            for (place, hash) in hashes.enumerate() {
-                found.extend(self.find(hash, of)?.map(|entry| (place, entry)));
-            }
-            return Ok(found);
-        };
+        let Self { table, length } = self;
         let length = *length;
         let mut walk = Walk { table, block: usize::MAX, values: [0; BLOCK], count: 0 };
         let mut low = 0;

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use headwater_types::Amount;
 use rustc_hash::FxHashMap;
 
-use super::super::column::{Amounts, Numbers, Offsets, search};
-use super::super::container::{Container, RAW};
+use super::super::container::{Container, search};
 use super::super::fee::saturating_add;
-use super::super::layout::{self, Counts, HUB};
-use super::super::pack::{Ints, Table};
+use super::super::layout::{self, Counts, HUB, SECS_PER_DAY};
+use super::super::opening::Begin;
+use super::super::pack::{AmountTable, Ints, Table};
+use super::super::posting::RawPosting;
+use super::Segment;
 use super::postings::index;
-use super::{Begin, RawPosting, Segment};
-use crate::read::{ColumnBuffer, ColumnSet, Direction, LARGE, MovementKind, Result};
+use crate::error::Result;
+use crate::primitives::{ColumnBuffer, ColumnSet, Direction, LARGE, MovementKind};
 
-/// Seconds of a UTC day.
-pub(crate) const SECS_PER_DAY: i64 = 86_400;
 /// Postings read at once.
 const CHUNK: u64 = 4096;
 
@@ -79,35 +79,20 @@ impl AssetPlaces<'_> {
     }
 }
 
-/// Sums that are stored.
-pub(super) enum Stored {
-    /// Format 1: sums of all accounts.
-    Holdings(Box<Holdings>),
-    /// Format 2: of hubs, and fees.
-    Hubs(Box<Hubs>),
-}
-
-pub(super) struct Holdings {
-    offsets: Offsets,
-    assets: Numbers,
-    received: Amounts,
-    sent: Amounts,
-    fees: Amounts,
-}
-
+/// Sums of hubs, and fees.
 pub(super) struct Hubs {
     accounts: Table<2>,
     count: usize,
     pairs: Table<4>,
-    received: Amounts,
-    sent: Amounts,
+    received: AmountTable,
+    sent: AmountTable,
     places: Ints,
     days: Ints,
-    day_received: Amounts,
-    day_sent: Amounts,
+    day_received: AmountTable,
+    day_sent: AmountTable,
     pub(super) fee_payers: usize,
     pub(super) fee_accounts: Ints,
-    pub(super) fee_sums: Amounts,
+    pub(super) fee_sums: AmountTable,
 }
 
 /// One asset of a hub.
@@ -118,35 +103,24 @@ struct Pair {
     is_held: bool,
 }
 
-impl Stored {
+impl Hubs {
     pub(super) fn open(file: &Arc<Container>, counts: &Counts) -> Result<Self> {
-        if file.format() <= RAW {
-            return Ok(Self::Holdings(Box::new(Holdings {
-                offsets: Offsets(Numbers::Word(file.column(layout::ACCOUNT_HOLDINGS)?)),
-                assets: Numbers::Word(file.column(layout::HOLDING_ASSETS)?),
-                received: Amounts::open(file, layout::HOLDING_RECEIVED)?,
-                sent: Amounts::open(file, layout::HOLDING_SENT)?,
-                fees: Amounts::open(file, layout::HOLDING_FEES)?,
-            })));
-        }
-        Ok(Self::Hubs(Box::new(Hubs {
+        Ok(Self {
             count: index(counts.hubs),
             accounts: Table::open(file, layout::HUBS)?,
             pairs: Table::open(file, layout::PAIRS)?,
-            received: Amounts::open(file, layout::PAIR_RECEIVED)?,
-            sent: Amounts::open(file, layout::PAIR_SENT)?,
+            received: AmountTable::open(file, layout::PAIR_RECEIVED)?,
+            sent: AmountTable::open(file, layout::PAIR_SENT)?,
             places: Ints::open(file, layout::PAIR_PLACES)?,
             days: Ints::open(file, layout::DAYS)?,
-            day_received: Amounts::open(file, layout::DAY_RECEIVED)?,
-            day_sent: Amounts::open(file, layout::DAY_SENT)?,
+            day_received: AmountTable::open(file, layout::DAY_RECEIVED)?,
+            day_sent: AmountTable::open(file, layout::DAY_SENT)?,
             fee_payers: index(counts.fee_payers),
             fee_accounts: Ints::open(file, layout::FEE_ACCOUNTS)?,
-            fee_sums: Amounts::open(file, layout::FEE_SUMS)?,
-        })))
+            fee_sums: AmountTable::open(file, layout::FEE_SUMS)?,
+        })
     }
-}
 
-impl Hubs {
     /// The pairs of a hub.
     fn pairs_of(&self, account: u32) -> Result<Option<Range<usize>>> {
         let hub = search(0..self.count, |at| Ok(self.accounts.value(at, 0)? < u64::from(account)))?;
@@ -196,22 +170,7 @@ impl Segment {
 
     /// What an account received, sent and paid in fees, by asset. What failed does not count.
     fn moved(&self, account: u32) -> Result<Vec<Sums>> {
-        let hubs = match &self.stored {
-            Stored::Holdings(holdings) => {
-                let Holdings { offsets, assets, received, sent, fees } = &**holdings;
-                let sums = |place: usize| {
-                    Ok(Sums {
-                        asset: assets.id(place)?,
-                        opening: Amount::ZERO,
-                        received: received.get(place)?,
-                        sent: sent.get(place)?,
-                        fees: fees.get(place)?,
-                    })
-                };
-                return offsets.get(account)?.map(sums).collect();
-            }
-            Stored::Hubs(hubs) => hubs,
-        };
+        let hubs = &self.hubs;
         let mut sums = match self.hub(account)? {
             Some((_, pairs)) => {
                 let mut sums = Vec::new();
@@ -264,10 +223,9 @@ impl Segment {
         Ok(sums)
     }
 
-    /// The first posting of a hub, and its pairs; `None` for other accounts.
-    /// The most postings that any account has, or more where nothing tells.
+    /// The most postings that any account has, or more where none is a hub.
     pub(crate) fn most_postings(&self) -> Result<u64> {
-        let Stored::Hubs(hubs) = &self.stored else { return Ok(self.movements().saturating_mul(2)) };
+        let hubs = &self.hubs;
         let mut most = HUB as u64;
         for place in 0..hubs.count {
             let account = hubs.accounts.value(place, 0)?;
@@ -277,19 +235,20 @@ impl Segment {
         Ok(most)
     }
 
+    /// The first posting of a hub, and its pairs; `None` for other accounts.
     fn hub(&self, account: u32) -> Result<Option<(u64, Range<usize>)>> {
-        let Stored::Hubs(hubs) = &self.stored else { return Ok(None) };
         let range = self.postings().range(account)?;
         if range.end - range.start <= HUB as u64 {
             return Ok(None);
         }
-        Ok(hubs.pairs_of(account)?.map(|pairs| (range.start, pairs)))
+        Ok(self.hubs.pairs_of(account)?.map(|pairs| (range.start, pairs)))
     }
 
-    /// Which postings of an account are of one asset. `None` for accounts without a sub-index, whose postings are few
-    /// (or of a file of format 1): reading them all costs little.
+    /// Which postings of an account are of one asset. `None` for accounts without a sub-index, whose postings are few:
+    /// reading them all costs little.
     pub(crate) fn asset_places(&self, account: u32, asset: u32) -> Result<Option<AssetPlaces<'_>>> {
-        let (Stored::Hubs(hubs), Some((first, pairs))) = (&self.stored, self.hub(account)?) else { return Ok(None) };
+        let Some((first, pairs)) = self.hub(account)? else { return Ok(None) };
+        let hubs = &self.hubs;
         let range = hubs.pair_of(pairs, asset)?.map_or(0..0, |pair| pair.places);
         Ok(Some(AssetPlaces { places: &hubs.places, range, first }))
     }
@@ -300,10 +259,11 @@ impl Segment {
     pub(crate) fn daily(&self, account: u32, asset: u32) -> Result<Vec<DayChange>> {
         let mut days = Days { base: self.base().1.secs(), days: Vec::new() };
         let range = self.postings().range(account)?;
-        if let (Stored::Hubs(hubs), Some((first, pairs))) = (&self.stored, self.hub(account)?) {
+        if let Some((first, pairs)) = self.hub(account)? {
+            let hubs = &self.hubs;
             let Some(pair) = hubs.pair_of(pairs, asset)? else { return Ok(days.days) };
             if asset != 0 && !pair.days.is_empty() {
-                return self.stored_days(hubs, &pair);
+                return self.stored_days(&pair);
             }
             let mut numbers = Vec::new();
             AssetPlaces { places: &hubs.places, range: pair.places, first }.read(0..usize::MAX, &mut numbers)?;
@@ -327,7 +287,8 @@ impl Segment {
         Ok(days.days)
     }
 
-    fn stored_days(&self, hubs: &Hubs, pair: &Pair) -> Result<Vec<DayChange>> {
+    fn stored_days(&self, pair: &Pair) -> Result<Vec<DayChange>> {
+        let hubs = &self.hubs;
         let first = self.base().1.secs().div_euclid(SECS_PER_DAY);
         let change = |at: usize| {
             Ok(DayChange {

@@ -6,11 +6,11 @@ use std::ops::Range;
 
 use headwater_types::{Address, TxHash};
 
-use super::super::column::search;
+use super::super::container::search;
 use super::super::layout::account;
 use super::{Segment, Spend};
+use crate::error::Result;
 use crate::facts::{BlockFacts, OutputFacts};
-use crate::read::Result;
 
 impl Segment {
     /// Those of `hashes` that are held, as (place in `hashes`, row). `hashes` are in order.

@@ -6,7 +6,6 @@ mod hashes;
 mod hubs;
 mod many;
 mod openings;
-mod packed;
 mod postings;
 mod source;
 mod transactions;
@@ -20,26 +19,26 @@ use std::sync::Arc;
 use headwater_types::{Address, Amount, Asset, BlockHash, Chain, Network, Timestamp, TxHash};
 
 use self::accounts::Accounts;
-use self::hubs::Stored;
+use self::hubs::Hubs;
 use self::openings::Openings;
-use self::packed::PackedPostings;
-use self::postings::RawPostings;
 use self::transactions::Transactions;
 use self::utxo::Utxo;
 use self::walk::Alone;
-use super::column::{Blobs, Numbers, OptionalColumn};
-use super::container::{Container, RAW};
+use super::column::{Blobs, OptionalColumn};
+use super::container::Container;
 use super::knots::Knots;
-use super::layout::{self, Counts, NO_DECIMALS, NON_FUNGIBLE, Summary, account};
-use super::marks::Marks;
+use super::layout::{self, NO_DECIMALS, NON_FUNGIBLE, Summary, account};
+use super::marks::{MARKS, Marks};
+use super::pack::Ints;
 use super::posting::Shape;
 use super::record::TransactionRecord;
+use crate::error::Result;
 use crate::facts::{BlockFacts, OutPoint, OutputFacts, TokenFacts, TransactionFacts};
-use crate::read::{Opening, Result, TransactionHead};
+use crate::primitives::{Opening, TransactionHead};
 
-pub(crate) use self::hubs::{AssetPlaces, DayChange, SECS_PER_DAY, Sums};
-pub(crate) use self::openings::{Begin, openings_of};
-pub(crate) use self::postings::{PostingsReader, RawPosting};
+pub(crate) use self::hubs::{AssetPlaces, DayChange, Sums};
+pub(crate) use self::openings::openings_of;
+pub(crate) use self::postings::SegmentPostings;
 pub(crate) use self::transactions::Unindexed;
 pub(crate) use self::walk::Walk;
 
@@ -62,13 +61,13 @@ pub struct Segment {
     summary: Summary,
     rows: u32,
     accounts: Accounts,
-    assets: Numbers,
+    assets: Ints,
     tokens: Tokens,
     blobs: Blobs,
     blocks: Blocks,
     transactions: Transactions,
-    postings: Box<dyn PostingsReader>,
-    stored: Stored,
+    postings: SegmentPostings,
+    hubs: Box<Hubs>,
     utxo: Utxo,
     marks: Marks,
     openings: Option<Openings>,
@@ -78,16 +77,16 @@ pub struct Segment {
 
 struct Tokens {
     length: usize,
-    contracts: Numbers,
-    symbols: Numbers,
-    names: Numbers,
-    decimals: Numbers,
+    contracts: Ints,
+    symbols: Ints,
+    names: Ints,
+    decimals: Ints,
 }
 
 struct Blocks {
     length: usize,
-    numbers: Numbers,
-    times: Numbers,
+    numbers: Ints,
+    times: Ints,
     hashes: OptionalColumn<[u8; 32]>,
     parents: OptionalColumn<[u8; 32]>,
 }
@@ -106,7 +105,7 @@ impl Segment {
     /// Opens a file by memory map. Reads the directory and the checksums, not the data.
     ///
     /// # Errors
-    /// When the file cannot be read, is no segment, is cut short, is of a newer format, or is damaged where it was
+    /// When the file cannot be read, is no segment, is cut short, is of another format, or is damaged where it was
     /// read.
     pub fn open(path: &Path) -> Result<Self> {
         Self::read(Container::open(path)?)
@@ -126,45 +125,35 @@ impl Segment {
         let summary = summaries.get(0)?;
         let rows = u32::try_from(summary.transactions)
             .map_err(|_| summaries.wrong(0, "counts more transactions than rows can number"))?;
-        let (counts, knots) = if file.format() <= RAW {
-            (raw_counts(&file)?, Knots::new(0, Vec::new()))
-        } else {
-            let shift = file.column(layout::KNOT_SHIFT)?.get(0)?;
-            let knots = file.column(layout::KNOTS)?;
-            (file.column(layout::COUNTS)?.get(0)?, Knots::new(shift, knots.all()?.to_vec()))
-        };
-        let postings: Box<dyn PostingsReader> = if file.format() <= RAW {
-            Box::new(RawPostings::open(&file)?)
-        } else {
-            let shape = Shape::new(summary.transactions, summary.accounts, summary.assets, knots.clone());
-            Box::new(PackedPostings::open(&file, summary.accounts, shape)?)
-        };
-        let marks = file.column_if_any(layout::MARKS)?;
-        let marks = if marks.len() == 0 { Marks::default() } else { marks.get(0)? };
+        let counts = file.column(layout::COUNTS)?.get(0)?;
+        let shift = file.column(layout::KNOT_SHIFT)?.get(0)?;
+        let knots = Knots::new(shift, file.column(layout::KNOTS)?.all()?.to_vec());
+        let shape = Shape::new(summary.transactions, summary.accounts, summary.assets, knots.clone());
+        let marks = file.column(MARKS)?.get(0)?;
         let length = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         let mut this = Self {
             summary,
             rows,
             accounts: Accounts::open(&file, summary.accounts)?,
-            assets: Numbers::open(&file, layout::ASSET_CONTRACTS)?,
+            assets: Ints::open(&file, layout::ASSET_CONTRACTS)?,
             tokens: Tokens {
                 length: length(counts.tokens),
-                contracts: Numbers::open(&file, layout::TOKEN_CONTRACTS)?,
-                symbols: Numbers::open(&file, layout::TOKEN_SYMBOLS)?,
-                names: Numbers::open(&file, layout::TOKEN_NAMES)?,
-                decimals: Numbers::open(&file, layout::TOKEN_DECIMALS)?,
+                contracts: Ints::open(&file, layout::TOKEN_CONTRACTS)?,
+                symbols: Ints::open(&file, layout::TOKEN_SYMBOLS)?,
+                names: Ints::open(&file, layout::TOKEN_NAMES)?,
+                decimals: Ints::open(&file, layout::TOKEN_DECIMALS)?,
             },
             blobs: Blobs::open(&file, layout::BLOBS)?,
             blocks: Blocks {
                 length: length(counts.blocks),
-                numbers: Numbers::open(&file, layout::BLOCK_NUMBERS)?,
-                times: Numbers::open(&file, layout::BLOCK_TIMES)?,
+                numbers: Ints::open(&file, layout::BLOCK_NUMBERS)?,
+                times: Ints::open(&file, layout::BLOCK_TIMES)?,
                 hashes: OptionalColumn::open(&file, layout::BLOCK_HASHES)?,
                 parents: OptionalColumn::open(&file, layout::BLOCK_PARENTS)?,
             },
             transactions: Transactions::open(&file, summary, &counts, &knots)?,
-            postings,
-            stored: Stored::open(&file, &counts)?,
+            postings: SegmentPostings::open(&file, summary.accounts, shape)?,
+            hubs: Box::new(Hubs::open(&file, &counts)?),
             utxo: Utxo::open(&file, &counts)?,
             marks,
             openings: Openings::open(&file, marks)?,
@@ -294,7 +283,7 @@ impl Segment {
             hash: TxHash::new(head.hash),
             block: self.transactions.block(&head),
             time: self.transactions.time(&head),
-            index: transactions::index_of(&head),
+            index: head.index,
         })
     }
 
@@ -406,7 +395,7 @@ impl Segment {
     }
 
     fn token_at(&self, place: usize) -> Result<TokenFacts> {
-        let text = |ids: &Numbers| ids.optional_id(place)?.map(|id| self.blobs.text(id)).transpose();
+        let text = |ids: &Ints| ids.optional_id(place)?.map(|id| self.blobs.text(id)).transpose();
         let decimals = self.tokens.decimals.get(place)?;
         Ok(TokenFacts {
             contract: self.accounts.address(self.tokens.contracts.id(place)?)?,
@@ -523,12 +512,12 @@ impl Segment {
         if asset == 0 { Ok(None) } else { self.assets.id(asset as usize).map(Some) }
     }
 
-    pub(crate) fn postings(&self) -> &dyn PostingsReader {
-        &*self.postings
+    pub(crate) fn postings(&self) -> &SegmentPostings {
+        &self.postings
     }
 
     /// The first row that does not stand before a place, by (block, index with unknown last, hash): with
-    /// [`PostingsReader::seek_row`] the way from a cursor to a posting.
+    /// [`SegmentPostings::seek_row`] the way from a cursor to a posting.
     pub(crate) fn row_from(&self, block: u64, index: Option<u32>, hash: &TxHash) -> Result<u32> {
         self.transactions.row_from(block, index, hash)
     }
@@ -561,16 +550,4 @@ impl Segment {
     pub(crate) fn touched_pages(&self) -> u32 {
         self.file.touched()
     }
-}
-
-/// What format 1 tells by the length of its columns.
-fn raw_counts(file: &Arc<Container>) -> Result<Counts> {
-    Ok(Counts {
-        pace: 0,
-        blocks: file.column(layout::BLOCK_NUMBERS.raw)?.len() as u64,
-        tokens: file.column(layout::TOKEN_CONTRACTS.raw)?.len() as u64,
-        inputs: file.column(layout::SPENDER_INPUTS.raw)?.len() as u64,
-        hubs: 0,
-        fee_payers: 0,
-    })
 }

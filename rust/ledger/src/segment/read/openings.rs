@@ -6,16 +6,18 @@ use std::sync::Arc;
 
 use headwater_types::Asset;
 
-use super::super::column::{Amounts, Numbers};
 use super::super::container::Container;
 use super::super::fee::saturating_add;
 use super::super::layout;
 use super::super::marks::Marks;
-use super::super::opening::OpeningEntry;
+use super::super::opening::{Begin, OpeningEntry};
+use super::super::pack::{AmountTable, Ints};
+use super::super::posting::RawPosting;
+use super::Segment;
 use super::hubs::Sums;
 use super::postings::index;
-use super::{RawPosting, Segment};
-use crate::read::{Direction, Opening, Result};
+use crate::error::Result;
+use crate::primitives::{Direction, Opening};
 
 /// Postings read at once.
 const CHUNK: u64 = 4096;
@@ -23,20 +25,10 @@ const CHUNK: u64 = 4096;
 /// Openings by account.
 pub(super) struct Openings {
     length: usize,
-    accounts: Numbers,
-    rows: Numbers,
-    assets: Numbers,
-    amounts: Amounts,
-}
-
-/// Where the history of a token begins in a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Begin {
-    pub(crate) asset: u32,
-    /// First row of the block of the opening: balances that are stated before are out of date.
-    opened: u32,
-    /// First row behind the block: what moved before is in the balances that were stated.
-    from: u32,
+    accounts: Ints,
+    rows: Ints,
+    assets: Ints,
+    amounts: AmountTable,
 }
 
 impl Openings {
@@ -46,10 +38,10 @@ impl Openings {
         }
         Ok(Some(Self {
             length: index(marks.openings),
-            accounts: Numbers::open(file, layout::OPENING_ACCOUNTS)?,
-            rows: Numbers::open(file, layout::OPENING_ROWS)?,
-            assets: Numbers::open(file, layout::OPENING_ASSETS)?,
-            amounts: Amounts::open(file, layout::OPENING_AMOUNTS)?,
+            accounts: Ints::open(file, layout::OPENING_ACCOUNTS)?,
+            rows: Ints::open(file, layout::OPENING_ROWS)?,
+            assets: Ints::open(file, layout::OPENING_ASSETS)?,
+            amounts: AmountTable::open(file, layout::OPENING_AMOUNTS)?,
         }))
     }
 

@@ -1,194 +1,174 @@
-//! Postings by account.
+//! SegmentPostings by account: blocks of up to 128, account after account.
+//!
+//! A posting is numbered by 128 times its block and its place in there.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use headwater_types::Amount;
+use super::super::container::{Column, Container, search};
+use super::super::layout;
+use super::super::pack::{BLOCK, Ints};
+use super::super::posting::{PlaceInRow, PostingBlock, RawPosting, Shape, count_of, first_row, ordinal_of};
+use crate::LedgerError;
+use crate::error::Result;
+use crate::primitives::{ColumnBuffer, ColumnSet, PostingFlags};
 
-use super::super::column::{Column, NONE, RawAmounts, search};
-use super::super::container::Container;
-use super::super::layout::{self, posting};
-use crate::read::{ColumnBuffer, ColumnSet, Direction, LARGE, MovementKind, Ordinal, PostingFlags, Result, Status};
-
-/// A posting as a segment files it: local ids, distances from the segment's first block and time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RawPosting {
-    pub(crate) row: u32,
-    pub(crate) block: u32,
-    pub(crate) time: u32,
-    pub(crate) other: Option<u32>,
-    pub(crate) asset: u32,
-    pub(crate) ordinal: u64,
-    pub(crate) amount: Amount,
-    pub(crate) flags: u8,
+/// The postings of a segment. Those of an account have numbers that follow each other, in their order; between the last
+/// one of an account and the first of the next numbers may be left out.
+pub(crate) struct SegmentPostings {
+    account_count: usize,
+    accounts: Ints,
+    starts: Ints,
+    bytes: Column<u8>,
+    shape: Shape,
 }
 
-impl RawPosting {
-    pub(crate) fn kind(&self) -> MovementKind {
-        PostingFlags(self.flags).kind()
+impl SegmentPostings {
+    pub(super) fn open(file: &Arc<Container>, accounts: u64, shape: Shape) -> Result<Self> {
+        Ok(Self {
+            account_count: index(accounts),
+            accounts: Ints::open(file, layout::ACCOUNT_BLOCKS)?,
+            starts: Ints::open(file, layout::POSTING_STARTS)?,
+            bytes: file.column(layout::POSTING_BYTES)?,
+            shape,
+        })
     }
 
-    pub(crate) fn ordinal(&self) -> Ordinal {
-        ordinal_of(self.flags, self.ordinal)
+    #[inline]
+    fn block_bytes(&self, block: usize) -> Result<&[u8]> {
+        let (start, end) = self.starts.pair(block)?;
+        let bytes = self.bytes.slice(index(start)..index(end))?;
+        if bytes.is_empty() { Err(self.damaged(block)) } else { Ok(bytes) }
     }
 
-    pub(crate) fn direction(&self) -> Direction {
-        PostingFlags(self.flags).direction()
+    #[inline]
+    fn open_block(&self, block: usize) -> Result<PostingBlock<'_>> {
+        PostingBlock::open(self.block_bytes(block)?, &self.shape).ok_or_else(|| self.damaged(block))
     }
 
-    pub(crate) fn status(&self) -> Option<Status> {
-        PostingFlags(self.flags).status()
+    /// The block of a posting, and its place in there.
+    #[inline]
+    fn find(&self, at: u64) -> Result<(PostingBlock<'_>, usize)> {
+        let at = index(at);
+        let block = self.open_block(at / BLOCK)?;
+        if at % BLOCK < block.len() { Ok((block, at % BLOCK)) } else { Err(self.damaged(at / BLOCK)) }
     }
 
-    pub(crate) fn is_approximate(&self) -> bool {
-        PostingFlags(self.flags).is_approximate()
+    #[cold]
+    fn damaged(&self, block: usize) -> LedgerError {
+        let start = self.starts.get(block).map_or(0, index);
+        self.bytes.wrong(start, "begins what is no block of postings, or a shorter one")
     }
 
-    /// Whether its amount counts in balances.
-    pub(crate) fn counts(&self) -> bool {
-        PostingFlags(self.flags).counts()
-    }
-
-    pub(crate) fn creates_contract(&self) -> bool {
-        PostingFlags(self.flags).creates_contract()
+    /// Calls for each block that a range touches, with the places in it.
+    fn each_block(
+        &self,
+        range: Range<u64>,
+        mut each: impl FnMut(&PostingBlock<'_>, Range<usize>) -> Option<()>,
+    ) -> Result<()> {
+        let (mut at, end) = (index(range.start), index(range.end));
+        while at < end {
+            let block = self.open_block(at / BLOCK)?;
+            let last = (end - at / BLOCK * BLOCK).min(BLOCK);
+            // Behind the last posting of an account numbers are left out; a range that goes on passes them by.
+            if last > block.len() && end - at / BLOCK * BLOCK <= BLOCK {
+                return Err(self.damaged(at / BLOCK));
+            }
+            each(&block, at % BLOCK..last.min(block.len()).max(at % BLOCK)).ok_or_else(|| self.damaged(at / BLOCK))?;
+            at = at / BLOCK * BLOCK + BLOCK;
+        }
+        Ok(())
     }
 }
 
-/// Where a posting stands inside its block: its transaction, and its place in there.
-pub(crate) type PlaceInRow = (u32, MovementKind, Ordinal);
-
-/// How postings are read, whatever the format that holds them. The postings of an account have numbers that follow
-/// each other, in their order; between the last one of an account and the first of the next numbers may be left out.
-pub(crate) trait PostingsReader: Send + Sync {
+impl SegmentPostings {
     /// The numbers of the postings of an account.
-    fn range(&self, account: u32) -> Result<Range<u64>>;
+    pub(crate) fn range(&self, account: u32) -> Result<Range<u64>> {
+        let (first, end) = self.accounts.pair(account as usize)?;
+        let Some(last) = end.checked_sub(1).filter(|&last| last >= first) else {
+            let at = first.saturating_mul(BLOCK as u64);
+            return if first == end { Ok(at..at) } else { Err(self.accounts.wrong(account as usize, "lies behind")) };
+        };
+        let count = count_of(self.block_bytes(index(last))?) as u64;
+        let size = BLOCK as u64;
+        Ok(first.saturating_mul(size)..last.saturating_mul(size).saturating_add(count))
+    }
 
     /// Distance of a posting's block from the segment's first.
-    fn block(&self, at: u64) -> Result<u32>;
+    pub(crate) fn block(&self, at: u64) -> Result<u32> {
+        let (block, place) = self.find(at)?;
+        Ok(block.place(place, block.row(place)).0)
+    }
 
     /// Row, kind and ordinal of a posting.
-    fn place(&self, at: u64) -> Result<PlaceInRow>;
+    pub(crate) fn place(&self, at: u64) -> Result<PlaceInRow> {
+        let (block, place) = self.find(at)?;
+        let flags = block.flags_at(place);
+        Ok((block.row(place), PostingFlags(flags).kind(), ordinal_of(flags, block.ordinal(place))))
+    }
 
     /// The first posting of a range of one account that is not of a row before `row`; the end of the range if all
     /// are. Halves over the heads of blocks and decodes one block, so it is the cheap way into a long history: blocks
     /// and times become rows first ([`Segment::rows_of_blocks`](super::Segment::rows_of_blocks)).
-    fn seek_row(&self, range: Range<u64>, row: u32) -> Result<u64>;
+    pub(crate) fn seek_row(&self, range: Range<u64>, row: u32) -> Result<u64> {
+        if range.is_empty() {
+            return Ok(range.start);
+        }
+        let (start, end) = (index(range.start), index(range.end));
+        // The last block that begins before the row has the place, or ends before it.
+        let blocks = start / BLOCK + 1..end.div_ceil(BLOCK);
+        let behind = search(blocks, |block| Ok(first_row(self.block_bytes(block)?, &self.shape) < row))?;
+        let block = self.open_block(behind - 1)?;
+        let mut rows = [0; BLOCK];
+        let rows = &mut rows[..block.len()];
+        block.rows(0, rows);
+        let inside = rows.partition_point(|&held| held < row);
+        Ok(((behind - 1) * BLOCK + inside).clamp(start, end) as u64)
+    }
 
     /// Appends whole postings of one account.
-    fn read(&self, range: Range<u64>, into: &mut Vec<RawPosting>) -> Result<()>;
+    pub(crate) fn read(&self, range: Range<u64>, into: &mut Vec<RawPosting>) -> Result<()> {
+        self.each_block(range, |block, places| block.read(places, into))
+    }
 
     /// Appends the wanted columns of postings, and their flags; the other columns stay empty. The range may go over
     /// several accounts; numbers that no posting has are passed by. Best in multiples of 128 from a multiple of 128.
-    fn columns(&self, range: Range<u64>, wanted: ColumnSet, into: &mut ColumnBuffer) -> Result<()>;
-
-    /// The account that a posting is filed under.
-    fn account_of(&self, at: u64) -> Result<u32>;
-}
-
-/// Format 1: one column per field.
-pub(crate) struct RawPostings {
-    starts: Column<u64>,
-    rows: Column<u32>,
-    blocks: Column<u32>,
-    times: Column<u32>,
-    others: Column<u32>,
-    assets: Column<u32>,
-    flags: Column<u8>,
-    ordinals: Column<u64>,
-    amounts: RawAmounts,
-}
-
-impl RawPostings {
-    pub(super) fn open(file: &Arc<Container>) -> Result<Self> {
-        Ok(Self {
-            starts: file.column(layout::ACCOUNT_POSTINGS)?,
-            rows: file.column(layout::POSTING_ROWS)?,
-            blocks: file.column(layout::POSTING_BLOCKS)?,
-            times: file.column(layout::POSTING_TIMES)?,
-            others: file.column(layout::POSTING_OTHERS)?,
-            assets: file.column(layout::POSTING_ASSETS)?,
-            flags: file.column(layout::POSTING_FLAGS)?,
-            ordinals: file.column(layout::POSTING_ORDINALS)?,
-            amounts: RawAmounts::open(file, layout::POSTING_AMOUNTS)?,
+    pub(crate) fn columns(&self, range: Range<u64>, wanted: ColumnSet, into: &mut ColumnBuffer) -> Result<()> {
+        let (mut rows, mut blocks) = ([0; BLOCK], [0; BLOCK]);
+        self.each_block(range, |block, places| {
+            let (from, count, before) = (places.start, places.len(), into.len());
+            let (rows, blocks) = (&mut rows[..count], &mut blocks[..count]);
+            block.flags(from, more(&mut into.flags, count, PostingFlags(0)));
+            if wanted.holds(ColumnSet::TRANSACTIONS) || wanted.holds(ColumnSet::TIMES) {
+                block.rows(from, rows);
+            }
+            if wanted.holds(ColumnSet::TRANSACTIONS) {
+                into.rows.extend_from_slice(rows);
+            }
+            if wanted.holds(ColumnSet::TIMES) {
+                block.places(from, rows, blocks, more(&mut into.times, count, 0));
+            }
+            if wanted.holds(ColumnSet::COUNTERPARTIES) {
+                block.others(from, more(&mut into.others, count, 0));
+            }
+            if wanted.holds(ColumnSet::ASSETS) {
+                block.assets(from, more(&mut into.assets, count, 0));
+            }
+            if wanted.holds(ColumnSet::AMOUNTS) {
+                let large = &mut into.large;
+                let amounts = more(&mut into.amounts, count, 0);
+                block.amounts(from, amounts, |at, amount| large.push((before + at, amount)))?;
+            }
+            Some(())
         })
     }
-}
 
-impl PostingsReader for RawPostings {
-    fn range(&self, account: u32) -> Result<Range<u64>> {
-        let account = account as usize;
-        let pair = self.starts.slice(account..account.saturating_add(2))?;
-        if pair[0] > pair[1] || pair[1] > self.rows.len() as u64 {
-            return Err(self.starts.wrong(account, "lies outside the postings"));
-        }
-        Ok(pair[0]..pair[1])
-    }
-
-    fn block(&self, at: u64) -> Result<u32> {
-        self.blocks.get(index(at))
-    }
-
-    fn place(&self, at: u64) -> Result<PlaceInRow> {
-        let flags = self.flags.get(index(at))?;
-        let ordinal = self.ordinals.get(index(at))?;
-        Ok((self.rows.get(index(at))?, PostingFlags(flags).kind(), ordinal_of(flags, ordinal)))
-    }
-
-    fn seek_row(&self, range: Range<u64>, row: u32) -> Result<u64> {
-        search(index(range.start)..index(range.end), |at| Ok(self.rows.get(at)? < row)).map(|at| at as u64)
-    }
-
-    fn columns(&self, range: Range<u64>, wanted: ColumnSet, into: &mut ColumnBuffer) -> Result<()> {
-        let range = index(range.start)..index(range.end);
-        let before = into.len();
-        into.flags.extend_from_slice(bytemuck::cast_slice(self.flags.slice(range.clone())?));
-        let columns = [
-            (ColumnSet::TRANSACTIONS, &self.rows, &mut into.rows),
-            (ColumnSet::TIMES, &self.times, &mut into.times),
-            (ColumnSet::COUNTERPARTIES, &self.others, &mut into.others),
-            (ColumnSet::ASSETS, &self.assets, &mut into.assets),
-        ];
-        for (column, from, to) in columns {
-            if wanted.holds(column) {
-                to.extend_from_slice(from.slice(range.clone())?);
-            }
-        }
-        if wanted.holds(ColumnSet::AMOUNTS) {
-            let amounts = self.amounts.slice(range.clone())?;
-            into.amounts.extend_from_slice(amounts);
-            for (place, at) in (before..).zip(range).filter(|(place, _)| into.amounts[*place] == LARGE) {
-                into.large.push((place, self.amounts.whole(at, LARGE)?));
-            }
-        }
-        Ok(())
-    }
-
-    fn account_of(&self, at: u64) -> Result<u32> {
-        let place = self.starts.partition(0..self.starts.len(), |start| start <= at)?;
-        place.checked_sub(1).and_then(|id| u32::try_from(id).ok()).ok_or_else(|| self.starts.wrong(0, "is not 0"))
-    }
-
-    fn read(&self, range: Range<u64>, into: &mut Vec<RawPosting>) -> Result<()> {
-        let first = index(range.start);
-        let range = first..index(range.end);
-        let (rows, blocks) = (self.rows.slice(range.clone())?, self.blocks.slice(range.clone())?);
-        let (times, others) = (self.times.slice(range.clone())?, self.others.slice(range.clone())?);
-        let (assets, flags) = (self.assets.slice(range.clone())?, self.flags.slice(range.clone())?);
-        let (ordinals, amounts) = (self.ordinals.slice(range.clone())?, self.amounts.slice(range.clone())?);
-        into.reserve(range.len());
-        for at in 0..range.len() {
-            into.push(RawPosting {
-                row: rows[at],
-                block: blocks[at],
-                time: times[at],
-                other: (others[at] != NONE).then_some(others[at]),
-                asset: assets[at],
-                ordinal: ordinals[at],
-                amount: self.amounts.whole(first + at, amounts[at])?,
-                flags: flags[at],
-            });
-        }
-        Ok(())
+    /// The account that a posting is filed under.
+    pub(crate) fn account_of(&self, at: u64) -> Result<u32> {
+        // The account after it is the first that begins in a later block.
+        let block = at / BLOCK as u64 + 1;
+        let place = self.accounts.lower_bound(0..self.account_count + 1, block)?;
+        place.checked_sub(1).and_then(|id| u32::try_from(id).ok()).ok_or_else(|| self.accounts.wrong(0, "is not 0"))
     }
 }
 
@@ -197,8 +177,10 @@ pub(super) fn index(at: u64) -> usize {
     usize::try_from(at).unwrap_or(usize::MAX)
 }
 
-pub(super) fn ordinal_of(flags: u8, number: u64) -> Ordinal {
-    // Native movements have one place, and the bit another meaning.
-    let is_unindexed = flags & posting::UNINDEXED != 0 && flags & posting::KIND != 0;
-    if is_unindexed { Ordinal::Unindexed(number) } else { Ordinal::Indexed(number) }
+/// Place for more values behind those of a column.
+#[inline]
+fn more<T: Copy>(column: &mut Vec<T>, count: usize, any: T) -> &mut [T] {
+    let held = column.len();
+    column.resize(held + count, any);
+    &mut column[held..]
 }

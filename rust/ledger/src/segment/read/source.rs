@@ -3,9 +3,8 @@
 use headwater_types::Amount;
 
 use super::Segment;
-use super::hubs::Stored;
+use crate::error::Result;
 use crate::facts::{BlockFacts, TokenFacts};
-use crate::read::Result;
 
 impl Segment {
     /// Gives the memory of what was read of the file back to the system: whoever reads all of it once calls this on the
@@ -45,23 +44,13 @@ impl Segment {
         self.utxo.input_count()
     }
 
-    /// The number of accounts that paid fees; `None` in format 1, where nobody knows who paid nothing.
-    pub(crate) fn fee_payers(&self) -> Option<usize> {
-        match &self.stored {
-            Stored::Holdings { .. } => None,
-            Stored::Hubs(hubs) => Some(hubs.fee_payers),
-        }
+    /// The number of accounts that paid fees.
+    pub(crate) fn fee_payers(&self) -> usize {
+        self.hubs.fee_payers
     }
 
     /// Who paid fees, by place in order of accounts, and how much.
     pub(crate) fn fee_of_payer(&self, place: usize) -> Result<(u32, Amount)> {
-        match &self.stored {
-            Stored::Holdings { .. } => Err(self.assets.wrong(0, "is beside no table of fees")),
-            Stored::Hubs(hubs) => {
-                let account = hubs.fee_accounts.get(place)?;
-                let account = u32::try_from(account).map_err(|_| self.assets.wrong(0, "is beside a wrong payer"))?;
-                Ok((account, hubs.fee_sums.get(place)?))
-            }
-        }
+        Ok((self.hubs.fee_accounts.id(place)?, self.hubs.fee_sums.get(place)?))
     }
 }

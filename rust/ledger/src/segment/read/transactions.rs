@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use headwater_types::{Amount, Timestamp, TxHash};
 
-use super::super::column::{Amounts, Blobs, Column, NONE, Numbers, Offsets, OptionalAmounts, OptionalNumbers, search};
-use super::super::container::{Container, RAW};
+use super::super::column::{Blobs, Offsets, OptionalAmounts, OptionalInts};
+use super::super::container::{Column, Container, search};
 use super::super::knots::Knots;
-use super::super::layout::{self, Counts, Head, Summary, head};
-use super::super::pack::Table;
+use super::super::layout::{self, Counts, Summary, head};
+use super::super::pack::{AmountTable, Ints, Table};
 use super::super::record::{LogRecord, MovementRecord, TransactionRecord};
 use super::hashes::HashIndex;
 use super::utxo::Utxo;
 use super::walk::{Alone, Reading, Walk};
 use crate::LedgerError;
-use crate::read::{Result, Status};
+use crate::error::Result;
+use crate::primitives::Status;
 
 /// How ordinals that no source gave are given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,32 +33,44 @@ pub(crate) struct Transactions {
     pub(super) heads: Heads,
     index: HashIndex,
     values: OptionalAmounts,
-    nonces: OptionalNumbers,
-    gas_limits: OptionalNumbers,
-    gas_used: OptionalNumbers,
+    nonces: OptionalInts,
+    gas_limits: OptionalInts,
+    gas_used: OptionalInts,
     gas_prices: OptionalAmounts,
     paid_prices: OptionalAmounts,
     fees: OptionalAmounts,
-    call_data: OptionalNumbers,
-    method_ids: OptionalNumbers,
-    methods: OptionalNumbers,
-    failures: OptionalNumbers,
+    call_data: OptionalInts,
+    method_ids: OptionalInts,
+    methods: OptionalInts,
+    failures: OptionalInts,
     movements: Movements,
     logs: Logs,
 }
 
+/// Where a transaction stands and whom it concerns, as distances and accounts of the segment.
+pub(crate) struct Head {
+    pub(crate) hash: [u8; 32],
+    pub(crate) block: u32,
+    pub(crate) time: u32,
+    pub(crate) index: Option<u32>,
+    pub(crate) from: Option<u32>,
+    pub(crate) to: Option<u32>,
+    pub(crate) created: Option<u32>,
+    /// Bits of [`head`].
+    pub(crate) flags: u32,
+}
+
 /// Where rows stand.
-pub(super) enum Heads {
-    Raw(Column<Head>),
-    Packed { hashes: Column<[u8; 32]>, table: Table<7>, pace: u64, knots: Knots },
+pub(super) struct Heads {
+    hashes: Column<[u8; 32]>,
+    table: Table<7>,
+    pace: u64,
+    knots: Knots,
 }
 
 impl Heads {
     fn open(file: &Arc<Container>, counts: &Counts, knots: &Knots) -> Result<Self> {
-        if file.format() <= RAW {
-            return file.column(layout::HEADS).map(Self::Raw);
-        }
-        Ok(Self::Packed {
+        Ok(Self {
             hashes: file.column(layout::TX_HASHES)?,
             table: Table::open(file, layout::TX_HEADS)?,
             pace: counts.pace,
@@ -66,45 +79,26 @@ impl Heads {
     }
 
     pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Raw(heads) => heads.len(),
-            Self::Packed { hashes, .. } => hashes.len(),
-        }
+        self.hashes.len()
     }
 
     pub(super) fn hash(&self, row: u32) -> Result<[u8; 32]> {
-        match self {
-            Self::Raw(heads) => Ok(heads.get(row as usize)?.hash),
-            Self::Packed { hashes, .. } => hashes.get(row as usize),
-        }
+        self.hashes.get(row as usize)
     }
 
     /// Distance of a row's block from the first.
     #[inline]
     fn block(&self, row: usize) -> Result<u32> {
-        match self {
-            Self::Raw(heads) => Ok(heads.get(row)?.block),
-            Self::Packed { table, .. } => narrow(table, row, table.value(row, 0)?),
-        }
+        narrow(&self.table, row, self.table.value(row, 0)?)
     }
 
     /// Distance of a row's time from the first.
     fn time(&self, row: usize) -> Result<u32> {
-        match self {
-            Self::Raw(heads) => Ok(heads.get(row)?.time),
-            Self::Packed { table, pace, .. } => {
-                narrow(table, row, on_pace(*pace, table.value(row, 0)?, table.value(row, 1)?))
-            }
-        }
+        narrow(&self.table, row, on_pace(self.pace, self.table.value(row, 0)?, self.table.value(row, 1)?))
     }
 
     fn index(&self, row: usize) -> Result<Option<u32>> {
-        match self {
-            Self::Raw(heads) => Ok(index_of(&heads.get(row)?)),
-            Self::Packed { table, .. } => {
-                table.value(row, 2)?.checked_sub(1).map(|index| narrow(table, row, index)).transpose()
-            }
-        }
+        self.table.value(row, 2)?.checked_sub(1).map(|index| narrow(&self.table, row, index)).transpose()
     }
 
     pub(super) fn get(&self, row: u32) -> Result<Head> {
@@ -112,56 +106,36 @@ impl Heads {
     }
 
     fn read(&self, row: u32, reading: &mut impl Reading) -> Result<Head> {
-        let at = row as usize;
-        match self {
-            Self::Raw(heads) => heads.get(at),
-            Self::Packed { hashes, table, pace, .. } => {
-                let [block, off_pace, index, from, to, created, flags] = reading.head(table, at)?;
-                let time = on_pace(*pace, block, off_pace);
-                let id = |stored: u64| stored.checked_sub(1).map_or(Ok(NONE), |id| narrow(table, at, id));
-                Ok(Head {
-                    hash: hashes.get(at)?,
-                    block: narrow(table, at, block)?,
-                    time: narrow(table, at, time)?,
-                    block_row: 0,
-                    index: if index == 0 { 0 } else { id(index)? },
-                    from: id(from)?,
-                    to: id(to)?,
-                    created: id(created)?,
-                    flags: narrow(table, at, flags)?,
-                })
-            }
-        }
+        let (at, table) = (row as usize, &self.table);
+        let [block, off_pace, index, from, to, created, flags] = reading.head(table, at)?;
+        let id = |stored: u64| stored.checked_sub(1).map(|id| narrow(table, at, id)).transpose();
+        Ok(Head {
+            hash: self.hashes.get(at)?,
+            block: narrow(table, at, block)?,
+            time: narrow(table, at, on_pace(self.pace, block, off_pace))?,
+            index: id(index)?,
+            from: id(from)?,
+            to: id(to)?,
+            created: id(created)?,
+            flags: narrow(table, at, flags)?,
+        })
     }
 
     /// Rows among which all those of a block are, without a look at them.
     fn near(&self, block: u32) -> Range<usize> {
-        match self {
-            Self::Raw(heads) => 0..heads.len(),
-            Self::Packed { hashes, knots, .. } => {
-                let (low, high) = knots.rows_around(block);
-                low.min(hashes.len())..high.min(hashes.len())
-            }
-        }
+        let (low, high) = self.knots.rows_around(block);
+        low.min(self.len())..high.min(self.len())
     }
 
     /// The same for a time, where times are ordered.
     fn near_time(&self, time: u32) -> Range<usize> {
-        match self {
-            Self::Raw(heads) => 0..heads.len(),
-            Self::Packed { hashes, knots, .. } => {
-                let (low, high) = knots.rows_around_time(time);
-                low.min(hashes.len())..high.min(hashes.len())
-            }
-        }
+        let (low, high) = self.knots.rows_around_time(time);
+        low.min(self.len())..high.min(self.len())
     }
 
     #[cold]
     pub(super) fn wrong(&self, row: usize, what: &str) -> LedgerError {
-        match self {
-            Self::Raw(heads) => heads.wrong(row, what),
-            Self::Packed { table, .. } => table.wrong(row, what),
-        }
+        self.table.wrong(row, what)
     }
 }
 
@@ -179,24 +153,18 @@ impl Transactions {
         Ok(Self {
             summary,
             heads: Heads::open(file, counts, knots)?,
-            index: HashIndex::open(
-                file,
-                layout::HASH_PREFIXES,
-                layout::HASH_ROWS,
-                layout::HASHES,
-                summary.transactions,
-            )?,
+            index: HashIndex::open(file, layout::HASHES, summary.transactions)?,
             values: OptionalAmounts::open(file, layout::TX_HAS_VALUE, layout::TX_VALUES)?,
-            nonces: OptionalNumbers::open(file, layout::TX_NONCES)?,
-            gas_limits: OptionalNumbers::open(file, layout::TX_GAS_LIMITS)?,
-            gas_used: OptionalNumbers::open(file, layout::TX_GAS_USED)?,
+            nonces: OptionalInts::open(file, layout::TX_NONCES)?,
+            gas_limits: OptionalInts::open(file, layout::TX_GAS_LIMITS)?,
+            gas_used: OptionalInts::open(file, layout::TX_GAS_USED)?,
             gas_prices: OptionalAmounts::open(file, layout::TX_HAS_GAS_PRICE, layout::TX_GAS_PRICES)?,
             paid_prices: OptionalAmounts::open(file, layout::TX_HAS_PAID_PRICE, layout::TX_PAID_PRICES)?,
             fees: OptionalAmounts::open(file, layout::TX_HAS_FEE, layout::TX_FEES)?,
-            call_data: OptionalNumbers::open(file, layout::TX_INPUTS)?,
-            method_ids: OptionalNumbers::open(file, layout::TX_METHOD_IDS)?,
-            methods: OptionalNumbers::open(file, layout::TX_METHODS)?,
-            failures: OptionalNumbers::open(file, layout::TX_FAILURES)?,
+            call_data: OptionalInts::open(file, layout::TX_INPUTS)?,
+            method_ids: OptionalInts::open(file, layout::TX_METHOD_IDS)?,
+            methods: OptionalInts::open(file, layout::TX_METHODS)?,
+            failures: OptionalInts::open(file, layout::TX_FAILURES)?,
             movements: Movements::open(file)?,
             logs: Logs::open(file)?,
         })
@@ -298,10 +266,9 @@ impl Transactions {
     ) -> Result<()> {
         let head = self.heads.read(row, reading)?;
         let bytes = |id: Option<u32>| id.map(|id| blobs.get(id).map(<[u8]>::to_vec)).transpose();
-        let account = |id: u32| (id != NONE).then_some(id);
         into.hash = head.hash;
-        (into.block, into.time, into.index) = (head.block, head.time, index_of(&head));
-        (into.from, into.to, into.created) = (account(head.from), account(head.to), account(head.created));
+        (into.block, into.time, into.index) = (head.block, head.time, head.index);
+        (into.from, into.to, into.created) = (head.from, head.to, head.created);
         into.flags = head.flags;
         into.value = self.values.get(row)?;
         into.nonce = self.nonces.get(row)?;
@@ -318,10 +285,6 @@ impl Transactions {
     }
 }
 
-pub(crate) fn index_of(head: &Head) -> Option<u32> {
-    (head.flags & head::HAS_INDEX != 0).then_some(head.index)
-}
-
 pub(super) fn status_of(flags: u32) -> Option<Status> {
     match flags & (head::SUCCESS | head::FAILED) {
         head::SUCCESS => Some(Status::Success),
@@ -332,60 +295,33 @@ pub(super) fn status_of(flags: u32) -> Option<Status> {
 
 struct Movements {
     offsets: Offsets,
-    columns: MovementColumns,
-    amounts: Amounts,
-}
-
-enum MovementColumns {
-    Raw { flags: Column<u8>, ordinals: Column<u64>, from: Column<u32>, to: Column<u32>, assets: Column<u32> },
-    Packed(Table<5>),
+    table: Table<5>,
+    amounts: AmountTable,
 }
 
 impl Movements {
     fn open(file: &Arc<Container>) -> Result<Self> {
-        let columns = if file.format() <= RAW {
-            MovementColumns::Raw {
-                flags: file.column(layout::MOVEMENT_FLAGS)?,
-                ordinals: file.column(layout::MOVEMENT_ORDINALS)?,
-                from: file.column(layout::MOVEMENT_FROM)?,
-                to: file.column(layout::MOVEMENT_TO)?,
-                assets: file.column(layout::MOVEMENT_ASSETS)?,
-            }
-        } else {
-            MovementColumns::Packed(Table::open(file, layout::MOVEMENTS)?)
-        };
         Ok(Self {
             offsets: Offsets::open(file, layout::TX_MOVEMENTS)?,
-            columns,
-            amounts: Amounts::open(file, layout::MOVEMENT_AMOUNTS)?,
+            table: Table::open(file, layout::MOVEMENTS)?,
+            amounts: AmountTable::open(file, layout::MOVEMENT_AMOUNTS)?,
         })
     }
 
     fn of(&self, row: u32, reading: &mut impl Reading, into: &mut Vec<MovementRecord>) -> Result<()> {
         into.clear();
+        let table = &self.table;
         for at in self.offsets.get(row)? {
             let amount = reading.amount(&self.amounts, at)?;
-            into.push(match &self.columns {
-                MovementColumns::Raw { flags, ordinals, from, to, assets } => MovementRecord {
-                    flags: flags.get(at)?,
-                    ordinal: ordinals.get(at)?,
-                    from: Some(from.get(at)?).filter(|&id| id != NONE),
-                    to: Some(to.get(at)?).filter(|&id| id != NONE),
-                    asset: assets.get(at)?,
-                    amount,
-                },
-                MovementColumns::Packed(table) => {
-                    let [flags, ordinal, from, to, asset] = reading.movement(table, at)?;
-                    let id = |stored: u64| stored.checked_sub(1).map(|id| narrow(table, at, id)).transpose();
-                    MovementRecord {
-                        flags: u8::try_from(flags).map_err(|_| table.wrong(at, "is no kind of movement"))?,
-                        ordinal,
-                        from: id(from)?,
-                        to: id(to)?,
-                        asset: narrow(table, at, asset)?,
-                        amount,
-                    }
-                }
+            let [flags, ordinal, from, to, asset] = reading.movement(table, at)?;
+            let id = |stored: u64| stored.checked_sub(1).map(|id| narrow(table, at, id)).transpose();
+            into.push(MovementRecord {
+                flags: u8::try_from(flags).map_err(|_| table.wrong(at, "is no kind of movement"))?,
+                ordinal,
+                from: id(from)?,
+                to: id(to)?,
+                asset: narrow(table, at, asset)?,
+                amount,
             });
         }
         Ok(())
@@ -394,26 +330,25 @@ impl Movements {
 
 struct Logs {
     offsets: Offsets,
-    indexes: Numbers,
-    addresses: Numbers,
+    indexes: Ints,
+    addresses: Ints,
     topic_offsets: Offsets,
     topics: Column<[u8; 32]>,
-    /// Places among the topics, where those are distinct.
-    topic_ids: Option<Table<1>>,
-    data: Numbers,
+    /// Places among the topics, which are distinct.
+    topic_ids: Ints,
+    data: Ints,
 }
 
 impl Logs {
     fn open(file: &Arc<Container>) -> Result<Self> {
-        let packed = file.format() > RAW;
         Ok(Self {
             offsets: Offsets::open(file, layout::TX_LOGS)?,
-            indexes: Numbers::open(file, layout::LOG_INDEXES)?,
-            addresses: Numbers::open(file, layout::LOG_ADDRESSES)?,
+            indexes: Ints::open(file, layout::LOG_INDEXES)?,
+            addresses: Ints::open(file, layout::LOG_ADDRESSES)?,
             topic_offsets: Offsets::open(file, layout::LOG_TOPICS)?,
             topics: file.column(layout::TOPICS)?,
-            topic_ids: packed.then(|| Table::open(file, layout::TOPIC_IDS)).transpose()?,
-            data: Numbers::open(file, layout::LOG_DATA)?,
+            topic_ids: Ints::open(file, layout::TOPIC_IDS)?,
+            data: Ints::open(file, layout::LOG_DATA)?,
         })
     }
 
@@ -432,7 +367,6 @@ impl Logs {
     }
 
     fn topics(&self, range: Range<usize>) -> Result<Vec<[u8; 32]>> {
-        let Some(ids) = &self.topic_ids else { return self.topics.slice(range).map(<[_]>::to_vec) };
-        range.map(|at| self.topics.get(usize::try_from(ids.get(at)?).unwrap_or(usize::MAX))).collect()
+        range.map(|at| self.topics.get(self.topic_ids.id(at)? as usize)).collect()
     }
 }

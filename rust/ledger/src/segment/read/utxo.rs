@@ -4,68 +4,48 @@ use std::sync::Arc;
 
 use headwater_types::TxHash;
 
-use super::super::column::{Blobs, Column, NONE, Numbers, Offsets, OptionalColumn, OptionalNumbers, Present};
-use super::super::container::{Container, RAW};
-use super::super::layout::{self, Counts, Output};
-use super::super::pack::Table;
+use super::super::column::{Blobs, Offsets, OptionalInts, Present};
+use super::super::container::{Column, Container};
+use super::super::layout::{self, Counts};
+use super::super::pack::{Ints, Table};
 use super::super::record::{InputRecord, OutputRecord, TransactionRecord};
 use super::Spend;
 use super::hashes::HashIndex;
+use crate::error::Result;
 use crate::facts::OutPoint;
-use crate::read::Result;
 
 pub(super) struct Utxo {
-    versions: OptionalNumbers,
-    lock_times: OptionalNumbers,
-    weights: OptionalNumbers,
-    sequences: OptionalNumbers,
+    versions: OptionalInts,
+    lock_times: OptionalInts,
+    weights: OptionalInts,
+    sequences: OptionalInts,
     inputs: Offsets,
     hashes: Column<[u8; 32]>,
-    indexes: Numbers,
-    spent: Spent,
+    indexes: Ints,
+    spent: Table<4>,
+    has_spent: Present,
     output_offsets: Offsets,
-    outputs: Outputs,
+    outputs: Table<4>,
     by_output: HashIndex,
-}
-
-enum Outputs {
-    Raw(Column<Output>),
-    Packed(Table<4>),
-}
-
-enum Spent {
-    Raw(OptionalColumn<Output>),
-    Packed { present: Present, table: Table<4> },
 }
 
 impl Utxo {
     pub(super) fn open(file: &Arc<Container>, counts: &Counts) -> Result<Self> {
-        let (spent, outputs) = if file.format() <= RAW {
-            let outputs = Outputs::Raw(file.column(layout::OUTPUTS)?);
-            (Spent::Raw(OptionalColumn::open(file, layout::INPUT_SPENT)?), outputs)
-        } else {
-            let table = Table::open(file, layout::SPENT_TABLE)?;
-            let present = Present::open(file, layout::HAS_SPENT, !table.is_empty())?;
-            (Spent::Packed { present, table }, Outputs::Packed(Table::open(file, layout::OUTPUT_TABLE)?))
-        };
+        let spent = Table::open(file, layout::SPENT_TABLE)?;
+        let has_spent = Present::open(file, layout::HAS_SPENT, !spent.is_empty())?;
         Ok(Self {
-            versions: OptionalNumbers::open_if_any(file, layout::TX_VERSIONS)?,
-            lock_times: OptionalNumbers::open_if_any(file, layout::TX_LOCK_TIMES)?,
-            weights: OptionalNumbers::open_if_any(file, layout::TX_WEIGHTS)?,
-            sequences: OptionalNumbers::open_if_any(file, layout::INPUT_SEQUENCES)?,
+            versions: OptionalInts::open(file, layout::TX_VERSIONS)?,
+            lock_times: OptionalInts::open(file, layout::TX_LOCK_TIMES)?,
+            weights: OptionalInts::open(file, layout::TX_WEIGHTS)?,
+            sequences: OptionalInts::open(file, layout::INPUT_SEQUENCES)?,
             inputs: Offsets::open(file, layout::TX_SPENDS)?,
             hashes: file.column(layout::INPUT_HASHES)?,
-            indexes: Numbers::open(file, layout::INPUT_INDEXES)?,
+            indexes: Ints::open(file, layout::INPUT_INDEXES)?,
             spent,
+            has_spent,
             output_offsets: Offsets::open(file, layout::TX_OUTPUTS)?,
-            outputs,
-            by_output: HashIndex::open(
-                file,
-                layout::SPENDER_PREFIXES,
-                layout::SPENDER_INPUTS.raw,
-                layout::SPENDERS,
-                counts.inputs,
-            )?,
+            outputs: Table::open(file, layout::OUTPUT_TABLE)?,
+            by_output: HashIndex::open(file, layout::SPENDERS, counts.inputs)?,
         })
     }
 
@@ -95,26 +75,15 @@ impl Utxo {
     }
 
     fn output_at(&self, at: usize, blobs: &Blobs) -> Result<OutputRecord> {
-        match &self.outputs {
-            Outputs::Raw(column) => raw_output(&column.get(at)?, blobs),
-            Outputs::Packed(table) => packed_output(table, at, blobs),
-        }
+        output_of(&self.outputs, at, blobs)
     }
 
     fn spent(&self, input: u32, blobs: &Blobs) -> Result<Option<OutputRecord>> {
-        match &self.spent {
-            Spent::Raw(column) => column.get(input)?.map(|output| raw_output(&output, blobs)).transpose(),
-            Spent::Packed { present, table } => {
-                present.place(input)?.map(|at| packed_output(table, at, blobs)).transpose()
-            }
-        }
+        self.has_spent.place(input)?.map(|at| output_of(&self.spent, at, blobs)).transpose()
     }
 
     fn is_known(&self, input: u32) -> Result<bool> {
-        match &self.spent {
-            Spent::Raw(column) => Ok(column.get(input)?.is_some()),
-            Spent::Packed { present, .. } => Ok(present.place(input)?.is_some()),
-        }
+        Ok(self.has_spent.place(input)?.is_some())
     }
 
     pub(super) fn spenders_of(&self, hash: &TxHash) -> Result<Vec<Spend>> {
@@ -168,16 +137,7 @@ impl Utxo {
     }
 }
 
-fn raw_output(output: &Output, blobs: &Blobs) -> Result<OutputRecord> {
-    Ok(OutputRecord {
-        amount: output.amount,
-        owner: (output.owner != NONE).then_some(output.owner),
-        data: (output.data != NONE).then(|| blobs.get(output.data).map(<[u8]>::to_vec)).transpose()?,
-        script: output.script,
-    })
-}
-
-fn packed_output(table: &Table<4>, at: usize, blobs: &Blobs) -> Result<OutputRecord> {
+fn output_of(table: &Table<4>, at: usize, blobs: &Blobs) -> Result<OutputRecord> {
     let [amount, owner, data, script] = table.row(at)?;
     let narrow = |id: u64| u32::try_from(id).map_err(|_| table.wrong(at, "is too large"));
     let data = data.checked_sub(1).map(narrow).transpose()?;

@@ -2,15 +2,14 @@
 
 use headwater_types::Amount;
 
-use super::super::column::Amounts;
 use super::super::pack::{AmountTable, BLOCK, Table};
-use crate::read::Result;
+use crate::error::Result;
 
 /// What reads the rows of tables.
 pub(super) trait Reading {
     fn head(&mut self, table: &Table<7>, at: usize) -> Result<[u64; 7]>;
     fn movement(&mut self, table: &Table<5>, at: usize) -> Result<[u64; 5]>;
-    fn amount(&mut self, amounts: &Amounts, at: usize) -> Result<Amount>;
+    fn amount(&mut self, amounts: &AmountTable, at: usize) -> Result<Amount>;
 }
 
 /// Reads where it is asked to, and nothing else.
@@ -25,7 +24,7 @@ impl Reading for Alone {
         table.row(at)
     }
 
-    fn amount(&mut self, amounts: &Amounts, at: usize) -> Result<Amount> {
+    fn amount(&mut self, amounts: &AmountTable, at: usize) -> Result<Amount> {
         amounts.get(at)
     }
 }
@@ -50,14 +49,13 @@ impl Reading for Walk {
         self.movements.row(table, at)
     }
 
-    fn amount(&mut self, amounts: &Amounts, at: usize) -> Result<Amount> {
-        let Amounts::Packed(table) = amounts else { return amounts.get(at) };
+    fn amount(&mut self, amounts: &AmountTable, at: usize) -> Result<Amount> {
         if self.block != Some(at / BLOCK) {
-            self.load(table, at / BLOCK)?;
+            self.load(amounts, at / BLOCK)?;
         }
         match self.amounts.get(at % BLOCK) {
             Some(&amount) => Ok(amount),
-            None => table.get(at),
+            None => amounts.get(at),
         }
     }
 }

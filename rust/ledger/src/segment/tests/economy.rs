@@ -10,7 +10,7 @@ use crate::facts::{
     AmountOf, BlockFacts, Body, InputFacts, LogFacts, Movement, MovementFact, OutPoint, OutputFacts, TokenFacts,
     TransactionFacts, UtxoFacts,
 };
-use crate::read::{Ordinal, ScriptType, Status};
+use crate::primitives::{Ordinal, ScriptType, Status};
 use crate::segment::SegmentInput;
 
 pub(crate) fn address(chain: Chain, number: u8) -> Address {

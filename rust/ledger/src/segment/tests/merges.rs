@@ -6,15 +6,12 @@ use headwater_types::{Address, Chain, TxHash};
 use proptest::prelude::*;
 
 use super::economy::{hash, input};
+use super::reading::open;
 use crate::Cancel;
+use crate::error::Result;
 use crate::external::Scratch;
 use crate::facts::{BlockFacts, TokenFacts};
-use crate::read::Result;
-use crate::segment::{Encoding, Segment, SegmentInput, Source, build, build_as, merge};
-
-fn open(input: &SegmentInput, encoding: Encoding) -> Segment {
-    Segment::from_bytes("source", build_as(input, encoding, &Cancel::new()).unwrap()).unwrap()
-}
+use crate::segment::{Segment, SegmentInput, Source, build, merge};
 
 fn merged(sources: &[(&Segment, &[u32])], scratch: &Scratch) -> Result<Vec<u8>> {
     let sources: Vec<_> = sources.iter().map(|(segment, without)| Source { segment, without }).collect();
@@ -53,9 +50,8 @@ fn parts(whole: &SegmentInput, count: usize, part_of: impl Fn(usize) -> usize) -
     parts
 }
 
-fn check_parts(whole: &SegmentInput, parts: &[SegmentInput], is_raw: u32, scratch: &Scratch) {
-    let encoding = |place: usize| if is_raw >> place & 1 == 1 { Encoding::Raw } else { Encoding::Packed };
-    let segments: Vec<_> = parts.iter().enumerate().map(|(place, part)| open(part, encoding(place))).collect();
+fn check_parts(whole: &SegmentInput, parts: &[SegmentInput], scratch: &Scratch) {
+    let segments: Vec<_> = parts.iter().map(open).collect();
     let sources: Vec<_> = segments.iter().map(|segment| (segment, &[][..])).collect();
     let expected = build(whole, &Cancel::new()).unwrap();
     assert!(merged(&sources, scratch).unwrap() == expected, "the merge of {} parts differs", parts.len());
@@ -81,12 +77,12 @@ fn replaced(old: &SegmentInput, new: &SegmentInput) -> SegmentInput {
     }
 }
 
-fn check_replaced(old: &SegmentInput, new: &SegmentInput, gone: &[usize], encoding: Encoding) {
+fn check_replaced(old: &SegmentInput, new: &SegmentInput, gone: &[usize]) {
     let mut expected = replaced(old, new);
     let gone: BTreeSet<TxHash> = gone.iter().map(|place| hash(*place as u64)).collect();
     let new_hashes: BTreeSet<TxHash> = new.transactions.iter().map(|facts| facts.hash).collect();
     expected.transactions.retain(|facts| !gone.contains(&facts.hash) || new_hashes.contains(&facts.hash));
-    let (before, after) = (open(old, encoding), open(new, Encoding::Packed));
+    let (before, after) = (open(old), open(new));
     let out = gone.iter().chain(&new_hashes);
     let mut without: Vec<u32> = out.filter_map(|hash| before.find(hash).unwrap()).collect();
     without.sort_unstable();
@@ -113,8 +109,8 @@ fn two_inputs() -> impl Strategy<Value = (SegmentInput, SegmentInput)> {
 #[test]
 fn hubs_that_only_the_merge_makes_are_those_built_of_the_whole() {
     let whole = super::hubs::busy(3000);
-    for (count, step, is_raw) in [(2, 1, 0), (3, 1000, 0), (5, 40, 0b10), (4, 300, 0b1111)] {
-        check_parts(&whole, &parts(&whole, count, |place| place / step), is_raw, &Scratch::memory());
+    for (count, step) in [(2, 1), (3, 1000), (5, 40), (4, 300)] {
+        check_parts(&whole, &parts(&whole, count, |place| place / step), &Scratch::memory());
     }
 }
 
@@ -124,22 +120,19 @@ proptest! {
         whole in any_input(0..60),
         count in 1..6_usize,
         step in 1..9_usize,
-        is_raw in 0..64_u32,
         is_spooled in any::<bool>(),
     ) {
         let folder = tempfile::tempdir().unwrap();
         let scratch = if is_spooled { Scratch::folder(folder.path(), 1) } else { Scratch::memory() };
-        check_parts(&whole, &parts(&whole, count, |place| place / step), is_raw, &scratch);
+        check_parts(&whole, &parts(&whole, count, |place| place / step), &scratch);
     }
 
     #[test]
     fn rows_left_out_and_replaced_leave_no_trace(
         (old, new) in two_inputs(),
         gone in prop::collection::vec(0..40_usize, 0..6),
-        is_raw in any::<bool>(),
     ) {
-        let encoding = if is_raw { Encoding::Raw } else { Encoding::Packed };
-        check_replaced(&old, &new, &gone, encoding);
-        check_replaced(&old, &SegmentInput { transactions: vec![], ..new }, &gone, encoding);
+        check_replaced(&old, &new, &gone);
+        check_replaced(&old, &SegmentInput { transactions: vec![], ..new }, &gone);
     }
 }

@@ -1,7 +1,7 @@
 mod damage;
 pub(crate) mod economy;
-mod encodings;
 mod hubs;
 mod merges;
+mod reading;
 mod round_trip;
 mod rules;

@@ -3,7 +3,7 @@ use headwater_types::{Address, Amount, Asset, Chain, Network};
 
 use super::economy::{address, hash, time_of};
 use crate::facts::{BlockFacts, Body, Movement, MovementFact, OutputFacts, TransactionFacts, UtxoFacts};
-use crate::read::{Ordinal, ScriptType};
+use crate::primitives::{Ordinal, ScriptType};
 use crate::segment::{Segment, SegmentInput, Unindexed, build};
 use crate::{Cancel, LedgerError};
 

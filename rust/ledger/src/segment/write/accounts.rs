@@ -10,7 +10,7 @@ use super::super::pack::IntWriter;
 use super::super::spool::{Part, Spool};
 use super::columns::check_ids;
 use super::transactions::plus_one;
-use crate::read::Result;
+use crate::error::Result;
 
 /// Takes addresses in order of their keys; the first one is account 0.
 pub(crate) struct AccountsWriter {
@@ -58,7 +58,7 @@ impl AccountsWriter {
     }
 
     pub(crate) fn put(mut self, out: &mut SegmentFile<'_>) -> Result<()> {
-        let starts = layout::ACCOUNT_KEY_STARTS.packed;
+        let starts = layout::ACCOUNT_KEY_STARTS;
         match self.family {
             // Keys of 20 bytes, whose text is ordered like them: hex, or Base58 of numbers of one length.
             Family::Evm | Family::Tron => {
@@ -72,8 +72,8 @@ impl AccountsWriter {
         }
         out.part(layout::ACCOUNT_KEYS, self.keys)?;
         out.part(layout::ACCOUNT_FENCES, self.fences)?;
-        self.flags.put(out, layout::ACCOUNT_FLAGS.packed)?;
-        self.text_order.put(out, layout::ACCOUNT_TEXT_ORDER.packed)
+        self.flags.put(out, layout::ACCOUNT_FLAGS)?;
+        self.text_order.put(out, layout::ACCOUNT_TEXT_ORDER)
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn put_assets(
     let mut writer = IntWriter::new(spool);
     writer.push([0])?;
     contracts.into_iter().try_for_each(|contract| writer.push([u64::from(contract)]))?;
-    writer.put(out, layout::ASSET_CONTRACTS.packed)
+    writer.put(out, layout::ASSET_CONTRACTS)
 }
 
 /// Takes token facts in order of their contracts.
@@ -122,9 +122,9 @@ impl TokensWriter {
     }
 
     pub(crate) fn put(self, out: &mut SegmentFile<'_>) -> Result<()> {
-        self.contracts.put(out, layout::TOKEN_CONTRACTS.packed)?;
-        self.symbols.put(out, layout::TOKEN_SYMBOLS.packed)?;
-        self.names.put(out, layout::TOKEN_NAMES.packed)?;
-        self.decimals.put(out, layout::TOKEN_DECIMALS.packed)
+        self.contracts.put(out, layout::TOKEN_CONTRACTS)?;
+        self.symbols.put(out, layout::TOKEN_SYMBOLS)?;
+        self.names.put(out, layout::TOKEN_NAMES)?;
+        self.decimals.put(out, layout::TOKEN_DECIMALS)
     }
 }

@@ -6,12 +6,12 @@ use headwater_types::Amount;
 use rustc_hash::FxHashMap;
 
 use super::super::container::SegmentFile;
-use super::super::layout::{AmountSections, BlobSections, OptionalNumeric, Presence, Section};
-use super::super::pack::{AmountTableWriter, IntWriter, PackedSections, TableWriter};
+use super::super::layout::{BlobSections, NONE, OptionalPacked, Presence};
+use super::super::pack::{AmountTableWriter, IntWriter, TableWriter};
+use super::super::section::{PackedSections, Section};
 use super::super::spool::{Part, Spool};
 use crate::LedgerError;
-use crate::read::Result;
-use crate::segment::column::NONE;
+use crate::error::Result;
 
 /// Which rows have a value.
 pub(super) struct PresenceWriter {
@@ -77,9 +77,9 @@ impl OptionalInts {
         value.map_or(Ok(()), |value| self.values.push([value]))
     }
 
-    pub(super) fn put<T>(self, out: &mut SegmentFile<'_>, sections: &OptionalNumeric<T>) -> Result<()> {
+    pub(super) fn put(self, out: &mut SegmentFile<'_>, sections: OptionalPacked) -> Result<()> {
         self.present.put(out, sections.presence)?;
-        self.values.put(out, sections.values.packed)
+        self.values.put(out, sections.values)
     }
 }
 
@@ -130,10 +130,10 @@ impl OptionalAmountWriter {
         self,
         out: &mut SegmentFile<'_>,
         presence: Section<Presence>,
-        values: AmountSections,
+        values: PackedSections,
     ) -> Result<()> {
         self.present.put(out, presence)?;
-        self.values.put(out, values.packed)
+        self.values.put(out, values)
     }
 }
 
@@ -228,7 +228,7 @@ impl BlobWriter {
 
     pub(super) fn put(mut self, out: &mut SegmentFile<'_>, sections: BlobSections) -> Result<()> {
         self.starts.push([self.bytes.len()])?;
-        self.starts.put(out, sections.starts.packed)?;
+        self.starts.put(out, sections.starts)?;
         out.part(sections.bytes, self.bytes)
     }
 }

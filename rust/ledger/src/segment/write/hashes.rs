@@ -7,7 +7,7 @@ use super::super::container::SegmentFile;
 use super::super::layout::{self, short_prefix};
 use super::super::pack::TableWriter;
 use super::super::spool::Spool;
-use crate::read::Result;
+use crate::error::Result;
 
 /// Takes (first four bytes, row) in order of hashes.
 pub(crate) struct HashesWriter(TableWriter<2>);

@@ -10,10 +10,11 @@ use super::super::container::SegmentFile;
 use super::super::fee::saturating_add;
 use super::super::layout;
 use super::super::pack::{AmountTableWriter, IntWriter, TableWriter};
-use super::super::read::{RawPosting, SECS_PER_DAY};
+use super::super::posting::RawPosting;
 use super::super::spool::Spool;
 use super::summary::Frame;
-use crate::read::{Direction, Result};
+use crate::error::Result;
+use crate::primitives::Direction;
 
 /// Days are stored for pairs that have this many postings for each; for others reading the postings costs less.
 const POSTINGS_PER_DAY: usize = 8;
@@ -91,8 +92,9 @@ impl HubsWriter {
         };
         pair.received = saturating_add(pair.received, received);
         pair.sent = saturating_add(pair.sent, sent);
-        let first = self.frame.first_time.rem_euclid(SECS_PER_DAY).cast_unsigned();
-        let day = u32::try_from((first + u64::from(raw.time)) / SECS_PER_DAY.cast_unsigned()).unwrap_or(u32::MAX);
+        let first = self.frame.first_time.rem_euclid(layout::SECS_PER_DAY).cast_unsigned();
+        let day =
+            u32::try_from((first + u64::from(raw.time)) / layout::SECS_PER_DAY.cast_unsigned()).unwrap_or(u32::MAX);
         // Times nearly ascend: on UTXO chains a block may be older than the one before it.
         let behind = pair.days.iter().rposition(|held| held.number <= day).map_or(0, |place| place + 1);
         if behind == 0 || pair.days[behind - 1].number != day {
@@ -146,12 +148,12 @@ impl HubsWriter {
         let count = self.accounts.len();
         self.accounts.put(out, layout::HUBS)?;
         self.pairs.put(out, layout::PAIRS)?;
-        self.received.put(out, layout::PAIR_RECEIVED.packed)?;
-        self.sent.put(out, layout::PAIR_SENT.packed)?;
+        self.received.put(out, layout::PAIR_RECEIVED)?;
+        self.sent.put(out, layout::PAIR_SENT)?;
         self.places.put(out, layout::PAIR_PLACES)?;
         self.days.put(out, layout::DAYS)?;
-        self.day_received.put(out, layout::DAY_RECEIVED.packed)?;
-        self.day_sent.put(out, layout::DAY_SENT.packed)?;
+        self.day_received.put(out, layout::DAY_RECEIVED)?;
+        self.day_sent.put(out, layout::DAY_SENT)?;
         Ok(count)
     }
 }

@@ -1,4 +1,4 @@
-//! Writing a packed segment in pieces: section writers that take rows in order and hold none of them.
+//! Writing a segment in pieces: section writers that take rows in order and hold none of them.
 //!
 //! The in-memory [`build`](super::build) and a streaming merge feed the same writers:
 //!
@@ -29,5 +29,5 @@ mod transactions;
 pub(crate) use self::accounts::{AccountsWriter, TokensWriter, put_assets};
 pub(crate) use self::hashes::{HashesWriter, SpendersWriter};
 pub(crate) use self::postings::{FeesWriter, PostingsWriter};
-pub(crate) use self::summary::{BlocksWriter, Frame, Totals, begin, finish};
+pub(crate) use self::summary::{BlocksWriter, Frame, Totals, finish};
 pub(crate) use self::transactions::TransactionsWriter;

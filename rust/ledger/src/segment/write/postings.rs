@@ -8,12 +8,11 @@ use super::super::container::{Growing, SegmentFile};
 use super::super::layout::{self, HUB};
 use super::super::pack::bits::BitWriter;
 use super::super::pack::{AmountTableWriter, BLOCK, IntWriter};
-use super::super::posting::{Shape, encode};
-use super::super::read::RawPosting;
+use super::super::posting::{RawPosting, Shape, encode};
 use super::super::spool::Spool;
 use super::hubs::HubsWriter;
 use super::summary::Frame;
-use crate::read::Result;
+use crate::error::Result;
 
 /// Takes the postings of all accounts: accounts in order, the postings of each in theirs.
 pub(crate) struct PostingsWriter<'o, 's> {
@@ -140,6 +139,6 @@ impl FeesWriter {
 
     pub(crate) fn put(self, out: &mut SegmentFile<'_>) -> Result<()> {
         self.accounts.put(out, layout::FEE_ACCOUNTS)?;
-        self.sums.put(out, layout::FEE_SUMS.packed)
+        self.sums.put(out, layout::FEE_SUMS)
     }
 }

@@ -1,20 +1,20 @@
 //! Blocks, and the numbers about the whole segment.
 
-use std::io::Write;
 use std::sync::Arc;
 
-use headwater_types::{BlockHash, Chain, Network, Timestamp};
+use headwater_types::{BlockHash, Timestamp};
 
-use super::super::container::{FORMAT, PACKED, SegmentFile};
+use super::super::container::SegmentFile;
 use super::super::knots::Knots;
-use super::super::layout::{self, Counts, Presence, Section, Summary};
-use super::super::marks::Marks;
+use super::super::layout::{self, Counts, Presence, Summary};
+use super::super::marks::{MARKS, Marks};
 use super::super::pack::IntWriter;
+use super::super::section::Section;
 use super::super::spool::{Part, Spool};
 use super::columns::{PresenceWriter, check_ids};
 use crate::LedgerError;
+use crate::error::Result;
 use crate::facts::BlockFacts;
-use crate::read::Result;
 
 /// The blocks and times that a segment spans; all rows are stored as distances from its beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,11 +71,6 @@ pub(crate) struct Totals {
     pub(crate) times_ordered: bool,
 }
 
-/// Begins the file of a segment with such marks.
-pub(crate) fn begin(sink: &mut dyn Write, (chain, network): (Chain, Network), marks: Marks) -> Result<SegmentFile<'_>> {
-    SegmentFile::begin_as(if marks.is_empty() { PACKED } else { FORMAT }, sink, chain, network)
-}
-
 /// Writes the numbers about the whole, and ends the file; the number of its bytes.
 pub(crate) fn finish(mut out: SegmentFile<'_>, knots: &Knots, totals: &Totals) -> Result<u64> {
     let Totals { frame, .. } = *totals;
@@ -97,9 +92,7 @@ pub(crate) fn finish(mut out: SegmentFile<'_>, knots: &Knots, totals: &Totals) -
     out.put(layout::KNOTS, knots.knots())?;
     out.put(layout::KNOT_SHIFT, &[knots.shift()])?;
     out.put(layout::SUMMARY, &[summary])?;
-    if !totals.marks.is_empty() {
-        out.put(layout::MARKS, &[totals.marks])?;
-    }
+    out.put(MARKS, &[totals.marks])?;
     out.put(layout::COUNTS, &[Counts { pace: frame.pace(), blocks, tokens, inputs, hubs, fee_payers }])?;
     out.finish()
 }
@@ -157,8 +150,8 @@ impl BlocksWriter {
     }
 
     pub(crate) fn put(self, out: &mut SegmentFile<'_>) -> Result<()> {
-        self.numbers.put(out, layout::BLOCK_NUMBERS.packed)?;
-        self.times.put(out, layout::BLOCK_TIMES.packed)?;
+        self.numbers.put(out, layout::BLOCK_NUMBERS)?;
+        self.times.put(out, layout::BLOCK_TIMES)?;
         self.hashes.put(out, layout::BLOCK_HASHES.presence, layout::BLOCK_HASHES.values)?;
         self.parents.put(out, layout::BLOCK_PARENTS.presence, layout::BLOCK_PARENTS.values)
     }

@@ -13,7 +13,7 @@ use super::columns::{
     BlobWriter, DistinctWriter, OffsetWriter, OptionalAmountWriter, OptionalInts, OptionalTable, check_ids,
 };
 use super::summary::Frame;
-use crate::read::Result;
+use crate::error::Result;
 
 /// Takes transactions in order of rows.
 pub(crate) struct TransactionsWriter {
@@ -134,16 +134,16 @@ impl TransactionsWriter {
     pub(crate) fn put(self, out: &mut SegmentFile<'_>) -> Result<()> {
         self.heads.put(out, layout::TX_HEADS)?;
         self.values.put(out, layout::TX_HAS_VALUE, layout::TX_VALUES)?;
-        self.nonces.put(out, &layout::TX_NONCES)?;
-        self.gas_limits.put(out, &layout::TX_GAS_LIMITS)?;
-        self.gas_used.put(out, &layout::TX_GAS_USED)?;
+        self.nonces.put(out, layout::TX_NONCES)?;
+        self.gas_limits.put(out, layout::TX_GAS_LIMITS)?;
+        self.gas_used.put(out, layout::TX_GAS_USED)?;
         self.gas_prices.put(out, layout::TX_HAS_GAS_PRICE, layout::TX_GAS_PRICES)?;
         self.paid_prices.put(out, layout::TX_HAS_PAID_PRICE, layout::TX_PAID_PRICES)?;
         self.fees.put(out, layout::TX_HAS_FEE, layout::TX_FEES)?;
-        self.call_data.put(out, &layout::TX_INPUTS)?;
-        self.method_ids.put(out, &layout::TX_METHOD_IDS)?;
-        self.methods.put(out, &layout::TX_METHODS)?;
-        self.failures.put(out, &layout::TX_FAILURES)?;
+        self.call_data.put(out, layout::TX_INPUTS)?;
+        self.method_ids.put(out, layout::TX_METHOD_IDS)?;
+        self.methods.put(out, layout::TX_METHODS)?;
+        self.failures.put(out, layout::TX_FAILURES)?;
         self.movements.put(out)?;
         self.logs.put(out)?;
         self.utxo.put(out)?;
@@ -187,9 +187,9 @@ impl Movements {
     }
 
     fn put(self, out: &mut SegmentFile<'_>) -> Result<()> {
-        self.offsets.put(out, layout::TX_MOVEMENTS.packed)?;
+        self.offsets.put(out, layout::TX_MOVEMENTS)?;
         self.table.put(out, layout::MOVEMENTS)?;
-        self.amounts.put(out, layout::MOVEMENT_AMOUNTS.packed)
+        self.amounts.put(out, layout::MOVEMENT_AMOUNTS)
     }
 }
 
@@ -227,12 +227,12 @@ impl Logs {
     }
 
     fn put(self, out: &mut SegmentFile<'_>) -> Result<()> {
-        self.offsets.put(out, layout::TX_LOGS.packed)?;
-        self.indexes.put(out, layout::LOG_INDEXES.packed)?;
-        self.addresses.put(out, layout::LOG_ADDRESSES.packed)?;
-        self.topic_offsets.put(out, layout::LOG_TOPICS.packed)?;
+        self.offsets.put(out, layout::TX_LOGS)?;
+        self.indexes.put(out, layout::LOG_INDEXES)?;
+        self.addresses.put(out, layout::LOG_ADDRESSES)?;
+        self.topic_offsets.put(out, layout::LOG_TOPICS)?;
         self.topics.put(out, layout::TOPICS, layout::TOPIC_IDS)?;
-        self.data.put(out, layout::LOG_DATA.packed)
+        self.data.put(out, layout::LOG_DATA)
     }
 }
 
@@ -284,15 +284,15 @@ impl Utxo {
     }
 
     fn put(self, out: &mut SegmentFile<'_>) -> Result<()> {
-        self.versions.put(out, &layout::TX_VERSIONS)?;
-        self.lock_times.put(out, &layout::TX_LOCK_TIMES)?;
-        self.weights.put(out, &layout::TX_WEIGHTS)?;
-        self.sequences.put(out, &layout::INPUT_SEQUENCES)?;
-        self.input_offsets.put(out, layout::TX_SPENDS.packed)?;
+        self.versions.put(out, layout::TX_VERSIONS)?;
+        self.lock_times.put(out, layout::TX_LOCK_TIMES)?;
+        self.weights.put(out, layout::TX_WEIGHTS)?;
+        self.sequences.put(out, layout::INPUT_SEQUENCES)?;
+        self.input_offsets.put(out, layout::TX_SPENDS)?;
         out.part(layout::INPUT_HASHES, self.hashes)?;
-        self.indexes.put(out, layout::INPUT_INDEXES.packed)?;
+        self.indexes.put(out, layout::INPUT_INDEXES)?;
         self.spent.put(out, layout::HAS_SPENT, layout::SPENT_TABLE)?;
-        self.output_offsets.put(out, layout::TX_OUTPUTS.packed)?;
+        self.output_offsets.put(out, layout::TX_OUTPUTS)?;
         self.outputs.put(out, layout::OUTPUT_TABLE)
     }
 }

@@ -4,7 +4,7 @@ use headwater_types::{Amount, Asset, Chain, Network, Timestamp};
 
 use super::snapshot;
 use crate::facts::{BlockFacts, Body, Movement, MovementFact, TransactionFacts};
-use crate::read::{Ledger, Ordinal, Scan, ScanOrder};
+use crate::read::{Accounts, Assets, Movements, Ordinal, Scan, ScanOrder, Transactions};
 use crate::segment::SegmentInput;
 use crate::segment::tests::economy::hash;
 

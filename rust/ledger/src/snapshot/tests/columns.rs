@@ -11,7 +11,8 @@ use super::segmentation::deal;
 use super::snapshot;
 use crate::facts::{BlockFacts, Body, TransactionFacts};
 use crate::read::{
-    Account, AddressRange, ColumnSet, Direction, Ledger, MovementKind, PostingColumns, Scan, ScanOrder, Status,
+    Account, Accounts, AddressRange, Assets, ColumnSet, Direction, MovementKind, Movements, PostingColumns, Scan,
+    ScanOrder, Status, Sweeps, Transactions,
 };
 use crate::segment::SegmentInput;
 use crate::segment::tests::economy::{address, hash, input, time_of};

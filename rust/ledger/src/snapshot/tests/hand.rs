@@ -15,7 +15,7 @@ use headwater_types::{Address, Amount, Asset, Chain, Network, Timestamp};
 use super::oracle::held;
 use super::snapshot;
 use crate::facts::{BlockFacts, Body, Movement, MovementFact, TransactionFacts};
-use crate::read::{Direction, Ledger, MovementKind, Ordinal, Scan, Status};
+use crate::read::{Accounts, Balances, Direction, MovementKind, Movements, Ordinal, Scan, Status, Transactions};
 use crate::segment::SegmentInput;
 use crate::segment::tests::economy::{address, hash};
 

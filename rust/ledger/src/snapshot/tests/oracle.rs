@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use headwater_types::{Address, Amount, Asset, Timestamp};
 
 use crate::facts::{AmountOf, Movement, MovementFact, TransactionFacts};
-use crate::read::{Direction, Holding, Ledger, MovementKind, Ordinal, Posting, PostingKey, Scan, ScanOrder, Status};
+use crate::read::{
+    Accounts, Assets, Direction, Holding, MovementKind, Ordinal, Posting, PostingKey, Scan, ScanOrder, Status,
+    Transactions,
+};
 use crate::segment::SegmentInput;
 use crate::{Cancel, Snapshot};
 

@@ -5,7 +5,7 @@ use super::oracle::{Oracle, held, row};
 use super::snapshot;
 use crate::Snapshot;
 use crate::facts::OutPoint;
-use crate::read::{Ledger, Scan, ScanOrder, TransactionRef};
+use crate::read::{Accounts, Balances, Movements, Outputs, Scan, ScanOrder, TransactionRef, Transactions};
 use crate::segment::SegmentInput;
 use crate::segment::tests::economy::{address, hash, input, time_of};
 

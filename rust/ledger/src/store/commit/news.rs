@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::super::contents::{Part, Storage, keep_built};
 use super::super::feed::{Gain, News, Told, blocks_of};
 use super::super::lookup;
+use super::super::parts::{Part, Storage, keep_built};
 use super::{Built, Destination, Plan, Telling};
 use crate::Cancel;
 use crate::facts::{BlockFacts, MovementFact, TransactionFacts};

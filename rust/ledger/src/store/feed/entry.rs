@@ -1,16 +1,17 @@
-//! The feed as text: in the manifest, and in the lines of a run.
+//! The feed in the manifest.
 
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use headwater_types::{BlockHash, Chain, Family, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::super::contents::FileRef;
-use super::super::manifest::{FileEntry, OpenParts};
+use super::super::folder::FileEntry;
+use super::super::parts::FileRef;
+use super::line::ItemEntry;
 use super::{FeedState, Kept, Run, Source};
 use crate::LedgerError;
-use crate::feed::{FeedItem, StoreId};
+use crate::feed::StoreId;
 use crate::read::Result;
 
 /// What a manifest says of the feed.
@@ -18,7 +19,6 @@ use crate::read::Result;
 pub(in crate::store) struct FeedEntry {
     store: String,
     newest: u64,
-    #[serde(default)]
     untold: u64,
     runs: Vec<RunEntry>,
     recent: Vec<ItemEntry<FileEntry>>,
@@ -38,64 +38,6 @@ struct RunEntry {
     pack: Option<FileEntry>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     parts: Vec<FileEntry>,
-}
-
-/// An item; `S` names the segments of its rows.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ItemEntry<S> {
-    position: u64,
-    chain: Chain,
-    number: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    hash: Option<String>,
-    time: i64,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    removed: bool,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    adoption: u32,
-    head: u64,
-    pub(super) made: i64,
-    pub(super) rows: S,
-    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
-    pub(super) before: Option<S>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it so")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
-impl<S> ItemEntry<S> {
-    pub(super) fn of(item: &FeedItem, made: i64, rows: S, before: Option<S>) -> Self {
-        Self {
-            position: item.position,
-            chain: item.chain,
-            number: item.number,
-            hash: item.hash.map(|hash| hash.display(Family::Utxo)),
-            time: item.time.secs(),
-            removed: item.removed,
-            adoption: item.adoption,
-            head: item.head,
-            made,
-            rows,
-            before,
-        }
-    }
-
-    /// The item, or what is wrong with it.
-    pub(super) fn item(&self) -> std::result::Result<FeedItem, String> {
-        let hash = self.hash.as_ref().map(|text| BlockHash::parse(Family::Utxo, text));
-        Ok(FeedItem {
-            position: self.position,
-            chain: self.chain,
-            number: self.number,
-            hash: hash.transpose().map_err(|error| error.to_string())?,
-            time: Timestamp::new(self.time),
-            removed: self.removed,
-            adoption: self.adoption,
-            head: self.head,
-        })
-    }
 }
 
 impl RunEntry {
@@ -161,7 +103,7 @@ impl FeedEntry {
     pub(in crate::store) fn open(
         &self,
         root: &Path,
-        open: &mut OpenParts,
+        open: &mut OpenRuns,
         corrupt: &dyn Fn(String) -> LedgerError,
     ) -> Result<FeedState> {
         let store = parse_store(&self.store).ok_or_else(|| corrupt(format!("{:?} names no store", self.store)))?;
@@ -205,15 +147,20 @@ pub(super) fn name_of(list: &FileRef) -> (String, u128) {
     (list.name.clone(), list.digest)
 }
 
-impl OpenParts {
+/// The runs that are open, to be shared between generations. By name and digest: a store that was made anew under a
+/// reader has the same names.
+#[derive(Default)]
+pub(in crate::store) struct OpenRuns(HashMap<(String, u128), Weak<Run>>);
+
+impl OpenRuns {
     fn run(&mut self, run: Run) -> Arc<Run> {
         let key = name_of(&run.list);
-        if let Some(open) = self.runs.get(&key).and_then(std::sync::Weak::upgrade) {
+        if let Some(open) = self.0.get(&key).and_then(Weak::upgrade) {
             return open;
         }
         let run = Arc::new(run);
-        self.runs.retain(|_, run| run.strong_count() > 0);
-        self.runs.insert(key, Arc::downgrade(&run));
+        self.0.retain(|_, run| run.strong_count() > 0);
+        self.0.insert(key, Arc::downgrade(&run));
         run
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use headwater_types::TxHash;
 
-use super::super::contents::Part;
+use super::super::parts::Part;
 use crate::facts::{BlockFacts, TransactionFacts};
 use crate::feed::new_movements;
 

@@ -7,25 +7,23 @@
 
 mod entry;
 mod gain;
+mod line;
 mod run;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use headwater_types::{BlockHash, Chain};
 
-pub(super) use self::entry::FeedEntry;
+pub(super) use self::entry::{FeedEntry, OpenRuns};
 pub(super) use self::gain::{Gain, News, Told, blocks_of, gains};
-pub(super) use self::run::Run;
-use super::contents::{FileRef, Part, TailBlock};
+use self::run::Run;
 use super::folder::{self, Folder};
+use super::parts::{FileRef, Part, TailBlock};
 use crate::LedgerError;
-use crate::feed::{FeedItem, FeedLimits, StoreId};
+use crate::feed::{FeedItem, FeedLimits, FeedSource, ItemSegments, StoreId};
 use crate::read::Result;
 use crate::segment::Segment;
-
-/// The folder of runs.
-pub(super) const FEED: &str = "feed";
 
 /// Items that stand one by one before the older ones become a run.
 const MOST_RECENT: usize = 128;
@@ -74,17 +72,14 @@ pub(super) struct Kept {
     before: Option<Arc<Source>>,
 }
 
-/// The segments of an item: its rows, and what was held of them before.
-pub(crate) type ItemSegments = (Arc<Segment>, Option<Arc<Segment>>);
-
 /// The feed of one generation.
 #[derive(Clone, Default)]
-pub(crate) struct FeedState {
-    pub(crate) store: StoreId,
+pub(super) struct FeedState {
+    pub(super) store: StoreId,
     /// Position of the newest item.
-    pub(crate) newest: u64,
+    pub(super) newest: u64,
     /// The generation that last changed balances without an item that tells of it.
-    pub(crate) untold: u64,
+    pub(super) untold: u64,
     /// Oldest first.
     pub(super) runs: Vec<Arc<Run>>,
     /// Behind the runs, oldest first.
@@ -93,7 +88,7 @@ pub(crate) struct FeedState {
 
 impl FeedState {
     /// Position of the oldest item that is kept.
-    pub(crate) fn oldest(&self) -> u64 {
+    fn oldest(&self) -> u64 {
         let of_runs = self.runs.first().map(|run| run.first);
         of_runs.or_else(|| self.recent.first().map(|kept| kept.item.position)).unwrap_or(self.newest + 1)
     }
@@ -188,7 +183,7 @@ impl FeedState {
     }
 
     /// The items behind a position, at most so many.
-    pub(crate) fn after(&self, position: u64, most: usize) -> Result<Vec<FeedItem>> {
+    fn after(&self, position: u64, most: usize) -> Result<Vec<FeedItem>> {
         let mut items = Vec::new();
         for run in self.runs.iter().filter(|run| run.last > position) {
             if items.len() >= most {
@@ -204,7 +199,7 @@ impl FeedState {
     }
 
     /// An item with the segments of its rows; `None` when it is not kept.
-    pub(crate) fn rows(&self, position: u64, root: &Path) -> Result<Option<(FeedItem, ItemSegments)>> {
+    fn rows(&self, position: u64, root: &Path) -> Result<Option<(FeedItem, ItemSegments)>> {
         if let Some(run) = self.runs.iter().find(|run| (run.first..=run.last).contains(&position)) {
             return run.rows(position).map(Some);
         }
@@ -214,6 +209,39 @@ impl FeedState {
         let kept = &self.recent[place];
         let before = kept.before.as_ref().map(|before| before.open(root)).transpose()?;
         Ok(Some((kept.item, (kept.rows.open(root)?, before))))
+    }
+}
+
+/// The feed of one generation of a store.
+pub(super) struct StoredFeed {
+    pub(super) state: Arc<FeedState>,
+    /// The folder of the store.
+    pub(super) root: PathBuf,
+}
+
+impl FeedSource for StoredFeed {
+    fn store(&self) -> StoreId {
+        self.state.store
+    }
+
+    fn oldest(&self) -> u64 {
+        self.state.oldest()
+    }
+
+    fn newest(&self) -> u64 {
+        self.state.newest
+    }
+
+    fn untold(&self) -> u64 {
+        self.state.untold
+    }
+
+    fn after(&self, position: u64, most: usize) -> Result<Vec<FeedItem>> {
+        self.state.after(position, most)
+    }
+
+    fn rows(&self, position: u64) -> Result<Option<(FeedItem, ItemSegments)>> {
+        self.state.rows(position, &self.root)
     }
 }
 

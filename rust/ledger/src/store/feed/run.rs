@@ -10,12 +10,12 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::super::contents::{FileRef, write_all};
-use super::super::folder::{self, Folder, io_error};
-use super::entry::ItemEntry;
-use super::{FEED, ItemSegments, Kept, Source};
+use super::super::folder::{self, FEED, Folder, io_error};
+use super::super::parts::{FileRef, write_all};
+use super::line::ItemEntry;
+use super::{Kept, Source};
 use crate::LedgerError;
-use crate::feed::FeedItem;
+use crate::feed::{FeedItem, ItemSegments};
 use crate::read::Result;
 use crate::segment::Segment;
 

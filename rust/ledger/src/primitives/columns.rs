@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use headwater_types::{Amount, Timestamp};
 
-use super::{AccountRef, AssetRef, Direction, MovementKind, Status, TransactionRef};
-use crate::segment::posting_flags as bits;
+use super::handles::{AccountRef, AssetRef, TransactionRef};
+use super::movement::PostingFlags;
 
 /// The number of a counterparty that is nobody, or several (UTXO).
 pub const NOBODY: u32 = u32::MAX;
@@ -44,69 +44,6 @@ impl ColumnSet {
     #[must_use]
     pub const fn holds(self, others: Self) -> bool {
         self.0 & others.0 == others.0
-    }
-}
-
-/// Kind, direction and status of a posting in one byte.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(transparent)]
-pub struct PostingFlags(pub(crate) u8);
-
-impl PostingFlags {
-    /// Kind of movement.
-    #[must_use]
-    pub const fn kind(self) -> MovementKind {
-        match self.0 & bits::KIND {
-            0 => MovementKind::Native,
-            1 => MovementKind::Internal,
-            2 => MovementKind::Token,
-            _ => MovementKind::Utxo,
-        }
-    }
-
-    /// Which way it went.
-    #[must_use]
-    pub const fn direction(self) -> Direction {
-        match self.0 & bits::DIRECTION {
-            bits::IN => Direction::In,
-            bits::OUT => Direction::Out,
-            _ => Direction::Own,
-        }
-    }
-
-    /// Whether the transaction succeeded; `None` when unknown.
-    #[must_use]
-    pub const fn status(self) -> Option<Status> {
-        match self.0 & (bits::SUCCESS | bits::FAILED) {
-            bits::SUCCESS => Some(Status::Success),
-            bits::FAILED => Some(Status::Failed),
-            _ => None,
-        }
-    }
-
-    /// Whether the transaction is known to have failed.
-    #[must_use]
-    pub const fn is_failed(self) -> bool {
-        self.0 & (bits::SUCCESS | bits::FAILED) == bits::FAILED
-    }
-
-    /// Whether the amount is known to the precision of a double only.
-    #[must_use]
-    pub const fn is_approximate(self) -> bool {
-        self.0 & bits::approximate(self.0) != 0
-    }
-
-    /// Whether its amount counts in balances: what failed moved nothing, and what is approximate is no part of a sum
-    /// that is exact.
-    #[must_use]
-    pub const fn counts(self) -> bool {
-        !self.is_failed() && !self.is_approximate()
-    }
-
-    /// Whether the movement created the receiving contract.
-    #[must_use]
-    pub const fn creates_contract(self) -> bool {
-        self.0 & (bits::CREATES | bits::KIND) == bits::CREATES
     }
 }
 

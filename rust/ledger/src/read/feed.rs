@@ -8,16 +8,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use headwater_types::{Address, Amount, Asset, BlockHash, Chain, Timestamp};
 
+use super::{Ledger, Transaction};
+use crate::error::{LedgerError, Result};
 use crate::facts::{Movement, MovementFact, TransactionFacts};
-use crate::read::{Ordinal, Result, Transaction};
-use crate::segment::{Unindexed, fee_of};
-use crate::store::FeedState;
-use crate::{Ledger, LedgerError};
+use crate::primitives::Ordinal;
+use crate::segment::{Segment, Unindexed, fee_of};
 
 /// How long an item is kept at least, in seconds: seven days.
 pub const KEPT_SECS: i64 = 7 * 24 * 60 * 60;
@@ -95,23 +94,66 @@ impl Default for FeedLimits {
     }
 }
 
+/// The segments of an item: its rows, and what was held of them before.
+pub(crate) type ItemSegments = (Arc<Segment>, Option<Arc<Segment>>);
+
+/// Where the items of a feed are kept; [`Feed`] says what each is.
+pub(crate) trait FeedSource: Send + Sync {
+    fn store(&self) -> StoreId;
+    fn oldest(&self) -> u64;
+    fn newest(&self) -> u64;
+    fn untold(&self) -> u64;
+    fn after(&self, position: u64, most: usize) -> Result<Vec<FeedItem>>;
+
+    /// An item with the segments of its rows; `None` when it is not kept.
+    fn rows(&self, position: u64) -> Result<Option<(FeedItem, ItemSegments)>>;
+}
+
+/// No item ever.
+struct Nothing;
+
+impl FeedSource for Nothing {
+    fn store(&self) -> StoreId {
+        StoreId::default()
+    }
+
+    fn oldest(&self) -> u64 {
+        1
+    }
+
+    fn newest(&self) -> u64 {
+        0
+    }
+
+    fn untold(&self) -> u64 {
+        0
+    }
+
+    fn after(&self, _: u64, _: usize) -> Result<Vec<FeedItem>> {
+        Ok(Vec::new())
+    }
+
+    fn rows(&self, _: u64) -> Result<Option<(FeedItem, ItemSegments)>> {
+        Ok(None)
+    }
+}
+
 /// The feed as one generation has it.
 #[derive(Clone)]
 pub struct Feed {
     ledger: Arc<dyn Ledger>,
-    state: Arc<FeedState>,
-    root: PathBuf,
+    source: Arc<dyn FeedSource>,
 }
 
 impl Feed {
     /// A feed in which nothing ever happened.
     #[must_use]
     pub fn empty(ledger: Arc<dyn Ledger>) -> Self {
-        Self::new(ledger, Arc::default(), PathBuf::new())
+        Self::new(ledger, Arc::new(Nothing))
     }
 
-    pub(crate) const fn new(ledger: Arc<dyn Ledger>, state: Arc<FeedState>, root: PathBuf) -> Self {
-        Self { ledger, state, root }
+    pub(crate) const fn new(ledger: Arc<dyn Ledger>, source: Arc<dyn FeedSource>) -> Self {
+        Self { ledger, source }
     }
 
     /// The generation it belongs to.
@@ -123,26 +165,26 @@ impl Feed {
     /// The name of the store.
     #[must_use]
     pub fn store(&self) -> StoreId {
-        self.state.store
+        self.source.store()
     }
 
     /// Position of the oldest item that is kept; one past [`Feed::newest`] where none is.
     #[must_use]
     pub fn oldest(&self) -> u64 {
-        self.state.oldest()
+        self.source.oldest()
     }
 
     /// Position of the newest item; 0 before there was any.
     #[must_use]
     pub fn newest(&self) -> u64 {
-        self.state.newest
+        self.source.newest()
     }
 
     /// The generation that last changed balances without an item that tells of it: a load of history without events,
     /// or a source that completed what was held. 0 before there was any.
     #[must_use]
     pub fn untold(&self) -> u64 {
-        self.state.untold
+        self.source.untold()
     }
 
     /// The items behind a position in order, at most so many. Those that are no longer kept are left out: see
@@ -151,7 +193,7 @@ impl Feed {
     /// # Errors
     /// When the feed cannot be read or is damaged.
     pub fn after(&self, position: u64, most: usize) -> Result<Vec<FeedItem>> {
-        self.state.after(position, most)
+        self.source.after(position, most)
     }
 
     /// The transactions of an item in the order of the block.
@@ -159,7 +201,7 @@ impl Feed {
     /// # Errors
     /// As [`Feed::after`]; [`LedgerError::FeedGone`] when the item is not kept.
     pub fn transactions(&self, position: u64) -> Result<Vec<NewTransaction>> {
-        let Some((item, (rows, before))) = self.state.rows(position, &self.root)? else {
+        let Some((item, (rows, before))) = self.source.rows(position)? else {
             return Err(LedgerError::FeedGone { position, oldest: self.oldest() });
         };
         let mut transactions = Vec::new();

@@ -46,6 +46,5 @@ pub struct Coverage {
     /// Number of movements. Opening balances are none.
     pub movements: u64,
     /// Number of movements among them whose amount is approximate: where it is zero, nobody has to look for any.
-    #[serde(default)]
     pub approximate: u64,
 }

@@ -12,7 +12,7 @@ pub struct Holding {
     pub balance: Balance,
     /// The part of `sent` that was fees.
     pub fees: Amount,
-    /// What the account held when the history of the asset begins, see [`Ledger::opening`]; mostly zero, for a history
+    /// What the account held when the history of the asset begins, see [`crate::read::Balances::opening`]; mostly zero, for a history
     /// that is brought from its beginning on.
     pub opening: Amount,
 }

@@ -1,0 +1,208 @@
+//! The traits through which every analysis reads.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use headwater_types::{Address, Amount, Asset, Chain, TxHash};
+
+use super::scan::{AddressRange, ColumnVisit, Posting, Postings, Scan, SweepVisit};
+use super::transaction::{AddressMatches, Block, Transaction};
+use crate::Cancel;
+use crate::edges::{AssetEdge, EdgeFlows, EdgeOrder, Edges};
+use crate::error::Result;
+use crate::facts::{OutPoint, TokenFacts};
+use crate::holders::Holders;
+use crate::market::{FxTable, PriceTable, Registry};
+use crate::primitives::{
+    Account, AccountRef, AssetRef, ColumnSet, Coverage, Holding, Opening, TransactionHead, TransactionRef,
+};
+
+/// All that can be read of one immutable generation: the sum of its parts. A function that needs one part takes that
+/// part.
+///
+/// # Errors
+/// Every primitive of the parts fails only when stored data cannot be read or is damaged; that something is not held
+/// is `None`.
+pub trait Ledger:
+    Generation + Assets + Accounts + Movements + Sweeps + Transactions + Outputs + Balances + Counterparties
+{
+}
+
+impl<T: ?Sized> Ledger for T where
+    T: Generation + Assets + Accounts + Movements + Sweeps + Transactions + Outputs + Balances + Counterparties
+{
+}
+
+/// What a generation is, and what is complete in it.
+pub trait Generation: Send + Sync {
+    /// Number of the generation; grows with every commit.
+    fn generation(&self) -> u64;
+
+    /// What is held, by chain; chains without data are absent.
+    fn coverage(&self) -> &BTreeMap<Chain, Coverage>;
+}
+
+/// What assets are, and what they are worth.
+#[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
+pub trait Assets: Send + Sync {
+    /// The token registry.
+    fn registry(&self) -> &Arc<Registry>;
+
+    /// The prices.
+    fn prices(&self) -> &Arc<PriceTable>;
+
+    /// The exchange rates.
+    fn exchange_rates(&self) -> &Arc<FxTable>;
+
+    /// The asset behind a handle.
+    fn asset(&self, asset: AssetRef) -> Result<Asset>;
+
+    /// What the chain data says about a token.
+    fn token_facts(&self, chain: Chain, contract: &Address) -> Result<Option<TokenFacts>>;
+}
+
+/// Which addresses were seen.
+#[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
+pub trait Accounts: Send + Sync {
+    /// An account by its address; `None` when it was never seen on the chain.
+    fn account(&self, chain: Chain, address: &Address) -> Result<Option<Account>>;
+
+    /// The account behind a handle, with its places in all segments.
+    fn account_of(&self, account: AccountRef) -> Result<Account>;
+
+    /// The address behind a handle.
+    fn address(&self, account: AccountRef) -> Result<Address>;
+
+    /// The first `limit` addresses of a chain behind `after`, in order of their bytes.
+    fn addresses(&self, chain: Chain, after: Option<&Address>, limit: usize) -> Result<Vec<Address>>;
+
+    /// Addresses whose canonical text begins with `prefix`, most active first, then by text; at most `limit` of them,
+    /// with the number of all matches counted up to `count_limit`.
+    fn find_addresses(&self, chain: Chain, prefix: &str, limit: usize, count_limit: usize) -> Result<AddressMatches>;
+}
+
+/// The movements of one account.
+#[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
+pub trait Movements: Send + Sync {
+    /// The movements of an account, ordered and merged over all segments.
+    fn postings<'a>(&'a self, account: &Account, scan: &Scan) -> Result<Postings<'a>>;
+
+    /// The first movements of a scan, at most so many: what [`Movements::postings`] begins with, in one piece.
+    fn page(&self, account: &Account, scan: &Scan, limit: usize) -> Result<Vec<Posting>> {
+        self.postings(account, scan)?.take(limit).collect()
+    }
+
+    /// The movements of an account column by column, in batches that `visit` may break off: each batch in the order of
+    /// the chain, the batches in any order. The order of the scan is no matter but for the side of `after`.
+    fn posting_columns(
+        &self,
+        account: &Account,
+        scan: &Scan,
+        wanted: (ColumnSet, &Cancel),
+        visit: ColumnVisit<'_>,
+    ) -> Result<()>;
+
+    /// Number of postings of a scan; reads none of them unless a filter needs it.
+    fn count_postings(&self, account: &Account, scan: &Scan, cancel: &Cancel) -> Result<u64>;
+
+    /// Divides a scan into at most `parts` that together show what it shows, each transaction in one part: ranges of
+    /// blocks of about equal length, for threads.
+    fn split(&self, account: &Account, scan: &Scan, parts: usize) -> Result<Vec<Scan>>;
+}
+
+/// The movements of all accounts, for measures over a whole chain.
+#[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
+pub trait Sweeps: Send + Sync {
+    /// The movements of all accounts of a chain in a range of addresses, in order of address; the batches of one address
+    /// come one after the other, each in the order of the chain. Accounts without postings are left out.
+    fn sweep(
+        &self,
+        chain: Chain,
+        range: &AddressRange,
+        wanted: (ColumnSet, &Cancel),
+        visit: SweepVisit<'_>,
+    ) -> Result<()>;
+
+    /// Divides the addresses of a chain into at most `parts` ranges of about equal numbers of postings, for threads.
+    fn split_addresses(&self, chain: Chain, parts: usize) -> Result<Vec<AddressRange>>;
+}
+
+/// Transactions and blocks.
+#[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
+pub trait Transactions: Send + Sync {
+    /// Hash and position of the transaction behind a handle.
+    fn transaction_head(&self, transaction: TransactionRef) -> Result<TransactionHead>;
+
+    /// The whole transaction behind a handle.
+    fn transaction(&self, transaction: TransactionRef) -> Result<Transaction>;
+
+    /// The fee of the transaction behind a handle, where it is known without looking at what it spends: chains of
+    /// accounts.
+    fn fee(&self, transaction: TransactionRef) -> Result<Option<Amount>>;
+
+    /// Finds a transaction by its hash.
+    fn find_transaction(&self, chain: Chain, hash: &TxHash) -> Result<Option<TransactionRef>>;
+
+    /// Finds a transaction by its place.
+    fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TransactionRef>>;
+
+    /// Time and hash of a block; `None` when it is not held.
+    fn block(&self, chain: Chain, number: u64) -> Result<Option<Block>>;
+}
+
+/// Which transaction spends an output, on UTXO chains.
+#[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
+pub trait Outputs: Send + Sync {
+    /// The input that spends an output, as (transaction, position of the input).
+    fn spender(&self, chain: Chain, output: &OutPoint) -> Result<Option<(TxHash, u32)>>;
+}
+
+/// Who holds how much.
+#[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
+pub trait Balances: Send + Sync {
+    /// Where the history of an asset begins, if not with the first movement held of it: the latest opening there is.
+    /// What moved at or before it is listed and counted, but is in no balance.
+    fn opening(&self, chain: Chain, asset: &Asset) -> Option<Opening>;
+
+    /// Sums of an account by asset over all it did, fees and opening balances included, in order of asset.
+    fn holdings(&self, account: &Account) -> Result<Vec<Holding>>;
+
+    /// The holders of an asset by balance, largest first, then by address; `None` where no table of them is built and
+    /// there is too much to look through.
+    fn holders(&self, chain: Chain, asset: &Asset) -> Result<Option<Holders<'_>>>;
+}
+
+/// The edges of an account: its counterparties with sums over all time.
+#[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
+pub trait Counterparties: Send + Sync {
+    /// The counterparties of an account in an order, at most `limit` of them, with sums over all time; `None` where they
+    /// are not built, or not under the registry and prices in force: the postings tell as much. UTXO chains have none.
+    fn edges(&self, account: &Account, order: EdgeOrder, limit: usize, cancel: &Cancel) -> Result<Option<Edges>>;
+
+    /// The same of these counterparties only, in the order of [`EdgeOrder::Total`].
+    fn edges_with(&self, account: &Account, others: &[AccountRef], cancel: &Cancel) -> Result<Option<Edges>>;
+
+    /// The counterparties and assets of an account with most movements over all time, at most `limit` of them: most
+    /// movements first, then in the order of [`EdgeOrder::Total`] and of [`Edges::assets`]; `None` as for
+    /// [`Counterparties::edges`]. Where one segment holds the account, only movements are read of those that are not among them.
+    fn busiest_edges(
+        &self,
+        account: &Account,
+        limit: usize,
+        cancel: &Cancel,
+    ) -> Result<Option<Vec<(AccountRef, AssetEdge)>>>;
+
+    /// Shows the counterparties of an account in an order until `visit` breaks off; `None` as for [`Counterparties::edges`].
+    /// Where one segment holds the account, nothing is allocated and only what is shown is read.
+    fn visit_edges(
+        &self,
+        account: &Account,
+        order: EdgeOrder,
+        cancel: &Cancel,
+        visit: VisitEdge<'_>,
+    ) -> Result<Option<()>>;
+}
+
+/// What is done with each counterparty; breaking ends the visit.
+pub type VisitEdge<'v> = &'v mut dyn FnMut(AccountRef, &EdgeFlows) -> ControlFlow<()>;

@@ -1,0 +1,25 @@
+//! What analyses read through: small traits of primitives, and the plain records they hand out.
+//!
+//! Nothing above these traits knows about files. The segments of a store are their implementation, on disk or built in
+//! memory from frames. Handles ([`AccountRef`], [`AssetRef`], [`TransactionRef`]) are opaque, belong to one ledger
+//! value and must not be kept beyond it; what leaves an analysis is always the address, the asset or the hash behind
+//! them.
+
+pub mod feed;
+mod generations;
+mod ledger;
+mod scan;
+mod transaction;
+
+pub use self::generations::{Generations, KEPT_SECS};
+pub use self::ledger::{
+    Accounts, Assets, Balances, Counterparties, Generation, Ledger, Movements, Outputs, Sweeps, Transactions, VisitEdge,
+};
+pub use self::scan::{AddressRange, ColumnVisit, Posting, PostingKey, Postings, Scan, ScanOrder, SweepVisit};
+pub use self::transaction::{AddressMatches, Block, Transaction};
+pub use crate::error::Result;
+pub(crate) use crate::primitives::ColumnBuffer;
+pub use crate::primitives::{
+    Account, AccountRef, AssetRef, ColumnSet, Coverage, CoverageTable, Direction, Holding, LARGE, MovementKind, NOBODY,
+    Opening, Ordinal, PostingColumns, PostingFlags, ScriptType, Status, TransactionHead, TransactionRef,
+};

@@ -1,0 +1,86 @@
+//! The files that a generation consists of, and where new ones are kept.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use headwater_types::{BlockHash, Chain, Network};
+
+use super::claims::Claims;
+use crate::external::Scratch;
+use crate::read::Result;
+use crate::segment::{self, Container, Segment, SegmentInput, Source, Spool};
+use crate::{Cancel, LedgerError};
+
+/// A file by its name in the store, and how to know it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FileRef {
+    pub(super) name: String,
+    pub(super) length: u64,
+    pub(super) digest: u128,
+}
+
+/// One live segment.
+pub(super) struct Part {
+    pub(super) file: FileRef,
+    pub(super) segment: Arc<Segment>,
+}
+
+/// A followed block that may still be taken back.
+#[derive(Clone)]
+pub(super) struct TailBlock {
+    pub(super) number: u64,
+    pub(super) hash: BlockHash,
+    pub(super) parent: BlockHash,
+    pub(super) claims: Claims,
+    pub(super) part: Arc<Part>,
+}
+
+/// What writes a file, from front to back.
+pub(super) type Writing<'a> = &'a mut dyn FnMut(&mut dyn Write) -> Result<()>;
+
+/// Where new files are put: a folder, or memory.
+pub(super) trait Storage {
+    /// Where work goes that does not fit into memory.
+    fn scratch(&self) -> Scratch;
+
+    /// Keeps a segment, which `write` writes, and opens it.
+    fn keep_segment(&mut self, chain: Chain, write: Writing<'_>) -> Result<Arc<Part>>;
+
+    /// Keeps a sidecar, which `write` writes, and opens it; `kind` is its folder and its ending.
+    fn keep_sidecar(&mut self, kind: &'static str, chain: Chain, write: Writing<'_>) -> Result<(FileRef, Container)>;
+
+    /// Keeps another file; `kind` is its folder and `extension` its ending.
+    fn keep_file(&mut self, kind: &str, extension: &str, bytes: Vec<u8>) -> Result<FileRef>;
+}
+
+/// Builds a segment of facts and keeps it.
+pub(super) fn keep_built(storage: &mut dyn Storage, input: &SegmentInput, cancel: &Cancel) -> Result<Arc<Part>> {
+    let spool = Spool::within(&storage.scratch());
+    storage.keep_segment(input.chain, &mut |out| segment::build_into(input, &spool, out, cancel).map(drop))
+}
+
+/// Merges segments and keeps the one they make.
+pub(super) fn keep_merged(
+    storage: &mut dyn Storage,
+    (chain, network): (Chain, Network),
+    sources: &[Source<'_>],
+    merging: &dyn Fn(u64, u64),
+    cancel: &Cancel,
+) -> Result<Arc<Part>> {
+    let scratch = storage.scratch();
+    storage.keep_segment(chain, &mut |out| {
+        segment::merge((chain, network), sources, &scratch, out, (merging, cancel)).map(drop)
+    })
+}
+
+/// Writes bytes whose place the storage knows better than the error of the system.
+pub(super) fn write_all(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
+    let failed = |source| LedgerError::Io { action: "cannot write", path: PathBuf::new(), source };
+    out.write_all(bytes).map_err(failed)
+}
+
+/// The digest that knows a file again.
+pub(super) fn file_digest(bytes: &[u8]) -> u128 {
+    xxhash_rust::xxh3::xxh3_128(bytes)
+}

@@ -1,0 +1,88 @@
+//! The edges of a segment, see [`crate::edges`].
+
+use std::io::Write;
+use std::sync::Arc;
+
+use headwater_types::{Chain, Family};
+
+use super::super::imports::Imports;
+use super::{Attached, Kind, Occasion, Opened, Scope, Target};
+use crate::edges::{self, EdgeFile, LASTING_MOVEMENTS, LEAST_MOVEMENTS, MOST_GROUPED, Terms};
+use crate::external::Scratch;
+use crate::read::Result;
+use crate::segment::{Container, Segment, Spool};
+use crate::{Cancel, Snapshot};
+
+pub(super) struct Edges;
+
+impl Kind for Edges {
+    fn name(&self) -> &'static str {
+        "edges"
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::Segment
+    }
+
+    fn stamp(&self, chain: Chain, imports: &Imports) -> u128 {
+        imports.stamp(chain).0
+    }
+
+    fn is_due(&self, target: &Target<'_>, occasion: Occasion) -> Result<bool> {
+        if target.chain.family() == Family::Utxo || target.is_current {
+            return Ok(false);
+        }
+        let [part] = target.parts else { return Ok(false) };
+        let movements = part.segment.movements();
+        Ok(match occasion {
+            Occasion::All => true,
+            Occasion::Request => movements >= LEAST_MOVEMENTS,
+            // Others are soon merged, and grouped on reading until then.
+            Occasion::Change => {
+                target.is_new
+                    && movements >= LEAST_MOVEMENTS
+                    && (movements >= LASTING_MOVEMENTS || part.segment.most_postings()? > MOST_GROUPED)
+            }
+        })
+    }
+
+    /// Postings: each movement stands under both its ends.
+    fn work(&self, target: &Target<'_>) -> u64 {
+        target.parts.iter().map(|part| part.segment.movements() * 2).sum()
+    }
+
+    fn build(
+        &self,
+        target: &Target<'_>,
+        scratch: &Scratch,
+        out: &mut dyn Write,
+        progress: &dyn Fn(u64),
+        cancel: &Cancel,
+    ) -> Result<()> {
+        let terms = Terms { registry: &target.imports.registry, prices: &target.imports.prices };
+        let spool = Spool::within(scratch);
+        target
+            .parts
+            .iter()
+            .try_for_each(|part| edges::build(&part.segment, terms, &spool, out, &mut |done| progress(done), cancel))
+    }
+
+    fn open(&self, file: Container) -> Result<Opened> {
+        let edges = EdgeFile::read(file)?;
+        Ok(Opened::new(edges.stamp().0, edges))
+    }
+
+    fn is_of(&self, opened: &Opened, segments: &[&Segment]) -> bool {
+        matches!(segments, [segment] if opened.typed::<EdgeFile>().is_of(segment))
+    }
+
+    fn attach(&self, snapshot: Snapshot, files: Vec<Attached>) -> Snapshot {
+        let mut by_segment: Vec<Option<Arc<EdgeFile>>> = vec![None; snapshot.segments().len()];
+        for file in files {
+            for place in &file.places {
+                by_segment[*place as usize] = Some(file.opened.typed());
+            }
+        }
+        snapshot.with_edges(by_segment)
+    }
+}
