@@ -15,7 +15,7 @@ use crate::support::{Process, QUIET, is_full, random, run, run_json, small_store
 
 const FILES: [&str; 5] = ["gateway.sqlite", "gateway.sqlite-wal", "gateway.mark", "key.pepper", "master.key"];
 
-/// The one table whose row neither the ledger nor a seal nor a sum covers: a count of commits that grew by itself only
+/// The one table whose row neither the ledger nor a MAC nor a checksum covers: a count of commits that grew by itself only
 /// misses less.
 const UNCOVERED: &str = "commit_count";
 
@@ -106,7 +106,7 @@ fn names(said: &str, folder: &Path, file: &str, damaged: Option<&BTreeSet<String
         "gateway.sqlite" if said.starts_with("the credit ledger of account ") => {
             lies_in(&["account", "credit_ledger"]).then_some("an account and an entry of its ledger")
         }
-        "gateway.sqlite" if row.is_some() => lies_in(&[row?.0, "seal"]).then_some("a table and a row"),
+        "gateway.sqlite" if row.is_some() => lies_in(&[row?.0, "row_mac"]).then_some("a table and a row"),
         "gateway.sqlite" if names_file("key.pepper") || names_file("master.key") => {
             lies_in(&["setting"]).then_some("the secret whose digest in the database does not fit")
         }

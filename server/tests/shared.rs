@@ -156,7 +156,7 @@ fn postgres_changes_of_the_back_office_at_once_are_as_if_one_came_after_the_othe
     let (first, second) = shared.beside(remove, assign);
     first.unwrap();
     assert!(matches!(second, Err(StateError::UnknownPlan(_))), "{second:?}");
-    // Every seal fits.
+    // Every MAC matches.
     shared.serve().close();
 }
 

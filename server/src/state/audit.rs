@@ -13,8 +13,8 @@ use foldhash::fast::RandomState;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 
-use super::db::{Tx, Value, sum};
-use super::{KeyId, StateError, sums};
+use super::db::{Tx, Value, checksum};
+use super::{KeyId, StateError, checksums};
 use crate::json::{push_number, push_plain, push_text};
 
 /// Id of a request, of at most so many characters as a UUID has. It goes along from hand to hand without a place of its
@@ -270,9 +270,9 @@ impl Page {
             [name.into(), self.first_id.as_str().into(), self.last_ms.into(), self.requests.into(), body.into()];
         let [last_id, first_id, last_ms, requests, body] = page;
         let written = tx.execute(
-            "INSERT INTO audit_page (last_id, first_id, last_ms, requests, body, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            "INSERT INTO audit_page (last_id, first_id, last_ms, requests, body, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
              ON CONFLICT DO NOTHING",
-            &[last_id, first_id, last_ms, requests, body, sum(&page).into()],
+            &[last_id, first_id, last_ms, requests, body, checksum(&page).into()],
         )?;
         Ok(written > 0)
     }
@@ -291,15 +291,15 @@ pub(super) fn write<'a>(tx: &mut Tx<'_>, pages: impl IntoIterator<Item = &'a Pag
     }
     for ((account, day, endpoint), Count { calls, failed, credits }) in counts {
         let day: [Value<'_>; 3] = [account.into(), day.into(), endpoint.into()];
-        let sum = sums::of_usage(&day, calls, failed, credits);
-        let grown = sum - sums::of_usage(&day, 0, 0, 0);
+        let checksum = checksums::of_usage(&day, calls, failed, credits);
+        let grown = checksum - checksums::of_usage(&day, 0, 0, 0);
         tx.execute(
-            "INSERT INTO usage_day (account_id, day, endpoint, calls, failed, credits, sum)
+            "INSERT INTO usage_day (account_id, day, endpoint, calls, failed, credits, checksum)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
              ON CONFLICT (account_id, day, endpoint) DO UPDATE SET calls = usage_day.calls + excluded.calls,
                  failed = usage_day.failed + excluded.failed, credits = usage_day.credits + excluded.credits,
-                 sum = CASE usage_day.sum WHEN -1 THEN -1 ELSE usage_day.sum + ?8 END",
-            &[day[0], day[1], day[2], calls.into(), failed.into(), credits.into(), sum.into(), grown.into()],
+                 checksum = usage_day.checksum + ?8",
+            &[day[0], day[1], day[2], calls.into(), failed.into(), credits.into(), checksum.into(), grown.into()],
         )?;
     }
     Ok(())
@@ -441,7 +441,7 @@ fn least_id(from_ms: i64) -> String {
 }
 
 /// Pages by their last id, of which both bounds are given, so that no others are looked at.
-const PAGES_BEFORE: &str = "SELECT last_id, first_id, last_ms, requests, body, sum FROM audit_page
+const PAGES_BEFORE: &str = "SELECT last_id, first_id, last_ms, requests, body, checksum FROM audit_page
      WHERE last_id < ?1 AND last_id >= ?5 AND (CAST(?2 AS TEXT) IS NULL OR first_id < ?2)
        AND (CAST(?3 AS BIGINT) IS NULL OR last_ms >= ?3)
      ORDER BY last_id DESC LIMIT ?4";
@@ -467,8 +467,8 @@ pub(super) fn list(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Vec<AuditLis
             if found.len() >= limit && found.first_key_value().is_none_or(|(smallest, _)| last_id < smallest.as_str()) {
                 return Ok(found.into_values().rev().collect());
             }
-            if !sums::fits(page) {
-                return Err(StateError::BrokenSeal { table: "audit_page", id: last_id.to_owned() });
+            if !checksums::fits(page) {
+                return Err(StateError::CorruptRow { table: "audit_page", id: last_id.to_owned() });
             }
             let listings = listings(page.text(4)?).map_err(|error| StateError::Damaged {
                 place: format!("the page {last_id} of the audit"),

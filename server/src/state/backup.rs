@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::db::{Access, Db, Place};
 use super::home::{DATABASE, Home, LOG, MARK};
 use super::secrets::{MASTER, PEPPER, io_error, put};
-use super::{Pepper, StateError, check_ledger, copy, seal, sums};
+use super::{Pepper, StateError, check_ledger, checksums, copy, row_macs};
 
 /// What a check went through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Home {
         Self::open(place, secrets_dir)
     }
 
-    /// Checks the structure of the database, the seals of keys, accounts and plans, and that every balance is the end of an
+    /// Checks the structure of the database, the MACs of keys, accounts and plans, and that every balance is the end of an
     /// unbroken chain of entries.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Home {
         Ok(checked)
     }
 
-    /// Makes a state out of a backup. The backup stays as it is; one of an earlier version is taken on to this one.
+    /// Makes a state out of a backup. The backup stays as it is.
     ///
     /// # Errors
     /// When there is a state or a secret in the way, or the backup is not whole.
@@ -114,9 +114,8 @@ fn unpack(backup: &Path, draft: &Draft) -> Result<(Home, Checked), StateError> {
     }
     for name in [DATABASE, MARK, PEPPER, MASTER] {
         let from = backup.join(name);
-        if (name == MASTER || name == MARK) && !from.exists() {
-            // A backup of the first schema has no master key, which the step to the next one makes; only the folder of a
-            // state that was served has a mark, which tells whether its log of commits is missing.
+        if name == MARK && !from.exists() {
+            // Only the folder of a state that was served has a mark, which tells whether its log of commits is missing.
             continue;
         }
         let bytes = fs::File::open(&from).map_err(io_error("cannot read", &from))?;
@@ -152,8 +151,8 @@ fn check(db: &mut Db, pepper: &Pepper) -> Result<Checked, StateError> {
     db.check_integrity()?;
     db.transaction(|tx| {
         tx.hold_still()?;
-        seal::check(tx, pepper)?;
-        sums::check(tx)
+        row_macs::check(tx, pepper)?;
+        checksums::check(tx)
     })?;
     Ok(Checked { entries: check_ledger(db)? })
 }

@@ -376,7 +376,7 @@ impl Book {
         let (before, mut keys) = (self.keys.load(), Roster::default());
         for row in &rows {
             let id = row.text(0)?;
-            let id = KeyId::from(id).map_err(|_| StateError::BrokenSeal { table: "api_key", id: id.to_owned() })?;
+            let id = KeyId::from(id).map_err(|_| StateError::CorruptRow { table: "api_key", id: id.to_owned() })?;
             let account = self.account(row.int(4)?);
             let balance = row.int(5)?;
             {

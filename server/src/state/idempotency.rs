@@ -1,7 +1,7 @@
 //! Answers that are kept for who repeats a request: the same key with the same request is answered again, and paid once.
 
-use super::db::{Tx, Value, sum};
-use super::{StateError, now_ms, sums};
+use super::db::{Tx, Value, checksum};
+use super::{StateError, checksums, now_ms};
 use crate::gateway::Meta;
 
 /// How long an answer is kept.
@@ -91,10 +91,10 @@ pub fn keep(
         generation.into(),
         now_ms().into(),
     ];
-    values.push(sum(&values).into());
+    values.push(checksum(&values).into());
     tx.execute(
         "INSERT INTO idempotency
-             (account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, sum)
+             (account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, checksum)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         &values,
     )?;
@@ -107,13 +107,13 @@ pub fn keep(
 /// When it cannot be read, or was changed on the disk.
 pub fn find(tx: &mut Tx<'_>, account: i64, key: &str) -> Result<Option<Kept>, StateError> {
     let row = tx.row(
-        "SELECT account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, sum
+        "SELECT account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, checksum
          FROM idempotency WHERE account_id = ?1 AND key = ?2 AND created_at_ms > ?3",
         &[account.into(), key.into(), (now_ms() - KEPT_MS).into()],
     )?;
     row.map(|row| {
-        if !sums::fits(&row) {
-            return Err(StateError::BrokenSeal { table: "idempotency", id: key.to_owned() });
+        if !checksums::fits(&row) {
+            return Err(StateError::CorruptRow { table: "idempotency", id: key.to_owned() });
         }
         Ok(Kept {
             request_hash: row.digest(2)?,

@@ -324,7 +324,7 @@ mod tests {
         db.transaction(|tx| {
             book(tx, charge.clone())?;
             tx.execute("INSERT INTO lost_answer (request_id, run_id, found_at_ms) VALUES ('lost', 'a', 1)", &[])?;
-            crate::state::sums::renew(tx, &crate::state::sums::LOST, &["lost".into()])?;
+            crate::state::checksums::renew(tx, &crate::state::checksums::LOST, &["lost".into()])?;
             tx.execute("UPDATE account SET balance = balance + 1048576", &[])
         })
         .unwrap();
@@ -336,7 +336,7 @@ mod tests {
         db.transaction(|tx| {
             book(tx, Entry { request_id: "other", account: 2, key_id: Some(&other), ..charge })?;
             tx.execute("INSERT INTO lost_answer (request_id, run_id, found_at_ms) VALUES ('other', 'a', 1)", &[])?;
-            crate::state::sums::renew(tx, &crate::state::sums::LOST, &["other".into()])
+            crate::state::checksums::renew(tx, &crate::state::checksums::LOST, &["other".into()])
         })
         .unwrap();
         assert_eq!(home.office("t", |office| office.refund_lost()).unwrap(), 1);
@@ -363,7 +363,7 @@ mod tests {
         home.office("t", |office| office.refund("lost")).unwrap();
         db.transaction(|tx| {
             tx.execute("INSERT INTO lost_answer (request_id, run_id, found_at_ms) VALUES ('lost', 'a', 1)", &[])?;
-            crate::state::sums::renew(tx, &crate::state::sums::LOST, &["lost".into()])
+            crate::state::checksums::renew(tx, &crate::state::checksums::LOST, &["lost".into()])
         })
         .unwrap();
         let (lost, open) = home.consult(|office| Ok((office.lost_answers(9)?, office.open_losses()?))).unwrap();

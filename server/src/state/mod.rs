@@ -8,6 +8,7 @@ mod audit;
 mod backup;
 mod book;
 mod charge;
+pub(crate) mod checksums;
 mod copy;
 mod db;
 mod error;
@@ -23,11 +24,10 @@ mod ledger;
 mod office;
 mod plan;
 mod retention;
+mod row_macs;
 mod rows;
 mod run;
-mod seal;
 pub mod secrets;
-pub(crate) mod sums;
 mod writer;
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -43,7 +43,7 @@ use uuid::Uuid;
 pub use audit::{AuditFilter, AuditListing, AuditRow, RequestId};
 pub use backup::Checked;
 pub use book::{Account, Book, Caller, Hold, Refusal};
-pub(crate) use db::sum;
+pub(crate) use db::checksum;
 pub use db::{Access, Db, Insert, Place, PostgresAddress, Row, Tx, Value};
 pub use error::StateError;
 pub use health::Health;
@@ -118,8 +118,8 @@ impl State {
         let alone = presence.as_ref().is_some_and(|presence| presence.alone);
         // What is damaged is not served, and nothing is booked on it.
         db.transaction(|tx| {
-            seal::check(tx, home.pepper())?;
-            sums::check_acted_on(tx)?;
+            row_macs::check(tx, home.pepper())?;
+            checksums::check_acted_on(tx)?;
             ledger::check_ends(tx)
         })?;
         let (mut run, boot) = db.transaction(|tx| Run::start(tx, &id, Arc::clone(&unsent), alone))?;

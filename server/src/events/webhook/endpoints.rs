@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use utoipa::ToSchema;
 
 use super::deliveries;
-use crate::state::{Row, StateError, Tx, sums};
+use crate::state::{Row, StateError, Tx, checksums};
 
 /// Webhooks of one account.
 pub(crate) const PER_ACCOUNT: i64 = 100;
@@ -137,7 +137,7 @@ pub(crate) fn create(
             endpoint.created_at_ms.into(),
         ],
     )?;
-    sums::renew(tx, &sums::WEBHOOKS, &[(&endpoint.id).into()])?;
+    checksums::renew(tx, &checksums::WEBHOOKS, &[(&endpoint.id).into()])?;
     add_secret(tx, &endpoint.id, 1, sealed, endpoint.created_at_ms)?;
     Ok(true)
 }
@@ -265,7 +265,7 @@ pub(crate) fn change(
             now_ms.into(),
         ],
     )?;
-    sums::renew(tx, &sums::WEBHOOKS, &[id.into()])?;
+    checksums::renew(tx, &checksums::WEBHOOKS, &[id.into()])?;
     Ok(Some(endpoint))
 }
 

@@ -152,7 +152,7 @@ fn usage_that_changed_after_it_was_counted_no_longer_fits_its_sum() {
         sheet.add(&counted, 0);
         db.transaction(|tx| write(tx, &sheet.finished())).unwrap();
     }
-    db.transaction(sums::check).unwrap();
+    db.transaction(checksums::check).unwrap();
     let usage = |tx: &mut Tx<'_>| crate::state::Usage::read(tx, 1, 1);
     let read = db.transaction(usage).unwrap().by_endpoint;
     assert_eq!((read[0].calls, read[0].failed, read[0].credits), (3, 1, 12), "{}", made.id);
@@ -160,20 +160,20 @@ fn usage_that_changed_after_it_was_counted_no_longer_fits_its_sum() {
         "UPDATE usage_day SET calls = calls + 64",
         "UPDATE usage_day SET failed = 0",
         "UPDATE usage_day SET credits = credits - 4",
-        "UPDATE usage_day SET sum = sum + 1024",
+        "UPDATE usage_day SET checksum = checksum + 1024",
     ] {
         let broken = db.transaction(|tx| {
             tx.savepoint(|tx| {
                 tx.execute(change, &[])?;
-                for found in [sums::check(tx), usage(tx).map(|_| ())] {
-                    assert!(matches!(found, Err(StateError::BrokenSeal { table: "usage_day", .. })), "{change}");
+                for found in [checksums::check(tx), usage(tx).map(|_| ())] {
+                    assert!(matches!(found, Err(StateError::CorruptRow { table: "usage_day", .. })), "{change}");
                 }
                 Err::<(), _>(StateError::Closed)
             })
         });
         assert!(broken.is_err());
     }
-    db.transaction(sums::check).unwrap();
+    db.transaction(checksums::check).unwrap();
 }
 
 #[test]

@@ -17,8 +17,11 @@ use super::StateError;
 
 pub use self::postgres::PostgresAddress;
 pub(super) use self::postgres::is_held_up;
-pub(crate) use row::sum;
+pub(crate) use row::checksum;
 pub use row::{Row, Value};
+
+/// Number of the first schema; those below it were never released, and their states are refused.
+const FIRST_SCHEMA: i64 = 9;
 
 /// A connection to the state's database.
 pub struct Db(Connection);
@@ -72,7 +75,7 @@ impl Db {
     /// Opens a `SQLite` file.
     ///
     /// # Errors
-    /// When it cannot be opened, or was written by a newer version.
+    /// When it cannot be opened, or has another schema.
     pub fn open_sqlite(path: &Path, access: Access) -> Result<Self, StateError> {
         sqlite::Sqlite::open(path, access).map(|sqlite| Self(Connection::Sqlite(sqlite)))
     }
@@ -80,7 +83,7 @@ impl Db {
     /// Connects to a `PostgreSQL` server.
     ///
     /// # Errors
-    /// When it cannot be reached, or was written by a newer version.
+    /// When it cannot be reached, or has another schema.
     pub fn open_postgres(address: &PostgresAddress, access: Access) -> Result<Self, StateError> {
         self::postgres::Postgres::open(address, access).map(|one| Self(Connection::Postgres(Box::new(one))))
     }
@@ -221,18 +224,6 @@ impl Tx<'_> {
             Connection::Sqlite(_) => Ok(()),
             Connection::Postgres(postgres) => postgres
                 .order("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL statement_timeout = 0"),
-        }
-    }
-
-    /// Waits until no other replica brings the state up to date, however long that takes, and holds them up until the
-    /// transaction ends. In `SQLite` every writer is alone.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub(super) fn hold_migration(&mut self) -> Result<(), StateError> {
-        match &mut *self.0 {
-            Connection::Sqlite(_) => Ok(()),
-            Connection::Postgres(postgres) => postgres.order(self::postgres::MIGRATION),
         }
     }
 

@@ -83,7 +83,7 @@ impl Value<'_> {
 }
 
 /// A checksum of a row: no single flipped bit keeps it.
-pub(crate) fn sum(values: &[Value<'_>]) -> i64 {
+pub(crate) fn checksum(values: &[Value<'_>]) -> i64 {
     let mut hasher = crc32fast::Hasher::new();
     for value in values {
         value.feed(&mut |bytes| hasher.update(bytes));

@@ -9,20 +9,12 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, Transaction, Transaction
 
 use super::mark::Mark;
 use super::row::Cell;
-use super::{Access, Insert, Row, Undone, Value};
+use super::{Access, FIRST_SCHEMA, Insert, Row, Undone, Value};
 use crate::state::StateError;
 
-/// The steps from nothing to the schema of this version, kept in `user_version`. A step is never edited.
-const MIGRATIONS: &[&str] = &[
-    include_str!("../../../migrations/sqlite/0001_keys.sql"),
-    include_str!("../../../migrations/sqlite/0002_gateway.sql"),
-    include_str!("../../../migrations/sqlite/0003_audit_pages.sql"),
-    include_str!("../../../migrations/sqlite/0004_seals.sql"),
-    include_str!("../../../migrations/sqlite/0005_replicas.sql"),
-    include_str!("../../../migrations/sqlite/0006_scale.sql"),
-    include_str!("../../../migrations/sqlite/0007_pages_and_sums.sql"),
-    include_str!("../../../migrations/sqlite/0008_parameters.sql"),
-];
+/// The steps from an empty database to the schema of this version; the first one leads to [`FIRST_SCHEMA`]. The number is
+/// stored in `user_version`. A released step is never edited.
+const MIGRATIONS: &[&str] = &[include_str!("../../../migrations/sqlite/0001_state.sql")];
 
 /// Rows that one statement inserts, where there are as many: to begin and end it takes about as long as a row.
 const TOGETHER: usize = 32;
@@ -85,34 +77,33 @@ impl Sqlite {
         pragmas().map_err(failed)?;
         // In place of SQLite's own, which says nothing of a sync that failed.
         self.connection.wal_hook(Some(bring_in)).map_err(|source| database_error(&self.path, source))?;
-        self.migrate(MIGRATIONS.len())?;
+        self.migrate(MIGRATIONS)?;
         self.connection.pragma_update(None, "foreign_keys", true).map_err(|source| database_error(&self.path, source))
     }
 
-    /// Takes the steps that are missing, each in a transaction of its own: a crash between two leaves a database that
-    /// the next start takes on from.
-    fn migrate(&mut self, up_to: usize) -> Result<(), StateError> {
-        loop {
+    /// Takes the missing steps, each in its own transaction: after a crash between two steps the next start continues.
+    fn migrate(&mut self, steps: &[&str]) -> Result<(), StateError> {
+        let schemas = (FIRST_SCHEMA..).zip(steps);
+        let known = schemas.clone().last().map_or(0, |(version, _)| version);
+        for (version, sql) in schemas {
             let step = || {
                 let step = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
                 let found: i64 = step.pragma_query_value(None, "user_version", |row| row.get(0))?;
-                let Some(next) = usize::try_from(found).ok().filter(|found| *found < up_to) else {
-                    return Ok(Some(found));
-                };
-                step.execute_batch(MIGRATIONS[next])?;
-                step.pragma_update(None, "user_version", found + 1)?;
-                step.commit()?;
-                Ok(None)
-            };
-            let known = i64::try_from(MIGRATIONS.len()).expect("there are few steps");
-            match step().map_err(|source| database_error(&self.path, source))? {
-                None => {}
-                Some(found) if (0..=known).contains(&found) => return Ok(()),
-                Some(found) => {
-                    return Err(StateError::NewerSchema { place: self.path.display().to_string(), found, known });
+                let before = if version == FIRST_SCHEMA { 0 } else { version - 1 };
+                if found != before {
+                    return Ok(found);
                 }
+                step.execute_batch(sql)?;
+                step.pragma_update(None, "user_version", version)?;
+                step.commit()?;
+                Ok(version)
+            };
+            let found = step().map_err(|source| database_error(&self.path, source))?;
+            if !(version..=known).contains(&found) {
+                return Err(StateError::OtherSchema { place: self.path.display().to_string(), found, known });
             }
         }
+        Ok(())
     }
 
     pub const fn is_unknown(&self) -> bool {
@@ -375,10 +366,6 @@ mod tests {
 
     use super::*;
 
-    fn plain(connection: Connection, path: &Path) -> Sqlite {
-        Sqlite { connection, path: path.to_owned(), unknown: false, mark: None, changed: 0 }
-    }
-
     #[test]
     fn commits_that_were_told_as_done_and_are_gone_are_missed() {
         let place = tempfile::tempdir().unwrap();
@@ -501,39 +488,23 @@ mod tests {
     }
 
     #[test]
-    fn a_database_of_every_earlier_schema_is_taken_on() {
-        for earlier in 0..MIGRATIONS.len() {
-            let place = tempfile::tempdir().unwrap();
-            let path = place.path().join("state.sqlite");
-            let connection = Connection::open(&path).unwrap();
-            plain(connection, &path).migrate(earlier).unwrap();
-            if earlier >= 1 {
-                let connection = Connection::open(&path).unwrap();
-                connection
-                    .execute_batch(
-                        "INSERT INTO account (id, name, balance, entries, head, created_at)
-                         VALUES (1, 'a', 5, 1, zeroblob(32), 1);
-                         INSERT INTO credit_ledger VALUES ('r', 1, 1, 'grant', 5, 5, 'k', NULL, 1, zeroblob(32))",
-                    )
-                    .unwrap();
-            }
-            let mut opened = Sqlite::open(&path, Access::Write).unwrap();
-            let kept = opened.rows("SELECT count(*), coalesce(sum(amount), 0) FROM credit_ledger", &[]).unwrap();
-            let expected = if earlier >= 1 { (1, 5) } else { (0, 0) };
-            assert_eq!((kept[0].int(0).unwrap(), kept[0].int(1).unwrap()), expected);
-            let refused = opened.execute("DELETE FROM credit_ledger", &[]);
-            assert_eq!(refused.is_err(), earlier >= 1, "the ledger stays append only");
-            let version = opened.rows("SELECT user_version FROM pragma_user_version", &[]).unwrap();
-            assert_eq!(version[0].int(0).unwrap(), i64::try_from(MIGRATIONS.len()).unwrap());
-        }
-    }
-
-    #[test]
-    fn a_newer_schema_is_refused() {
+    fn a_failed_migration_step_leaves_the_schema_before_it() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("state.sqlite");
-        drop(Sqlite::open(&path, Access::Write).unwrap());
-        Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
-        assert!(matches!(Sqlite::open(&path, Access::Write), Err(StateError::NewerSchema { found: 99, .. })));
+        let connection = Connection::open(&path).unwrap();
+        let mut opened = Sqlite { connection, path, unknown: false, mark: None, changed: 0 };
+        let first = "CREATE TABLE one (a INTEGER) STRICT";
+        assert!(opened.migrate(&[first, "CREATE TABLE two (a INTEGER); nonsense"]).is_err());
+        let schema = |opened: &mut Sqlite| {
+            let found = "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version";
+            let rows = opened.rows(found, &[]).unwrap();
+            (rows[0].int(0).unwrap(), rows[0].int(1).unwrap())
+        };
+        assert_eq!(schema(&mut opened), (FIRST_SCHEMA, 1));
+        // The first step is not taken again.
+        opened.migrate(&[first, "CREATE TABLE two (a INTEGER)"]).unwrap();
+        assert_eq!(schema(&mut opened), (FIRST_SCHEMA + 1, 2));
+        let refused = opened.migrate(&[first]);
+        assert!(matches!(refused, Err(StateError::OtherSchema { found: 10, known: 9, .. })), "{refused:?}");
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use subtle::ConstantTimeEq;
 
 use super::{NewKey, Office, is_possible, json as as_json};
-use crate::state::{Environment, KeyText, Row, StateError, now_ms, seal};
+use crate::state::{Environment, KeyText, Row, StateError, now_ms, row_macs};
 
 /// An admin key as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -45,7 +45,7 @@ impl Office<'_, '_> {
             "INSERT INTO admin_key (id, name, digest, created_at) VALUES (?1, ?2, ?3, ?4)",
             &[key.id().into(), name.into(), (&digest).into(), (now_ms() / 1000).into()],
         )?;
-        self.seal(&seal::ADMINS, key.id())?;
+        self.authenticate(&row_macs::ADMINS, key.id())?;
         self.changed("admin.create", key.id(), None, Some(&json!({"name": name})))?;
         Ok(NewKey { id: key.id().to_owned(), name: name.to_owned(), key, credits: 0 })
     }
@@ -70,7 +70,7 @@ impl Office<'_, '_> {
             "UPDATE admin_key SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
             &[id.into(), (now_ms() / 1000).into()],
         )?;
-        self.seal(&seal::ADMINS, id)?;
+        self.authenticate(&row_macs::ADMINS, id)?;
         let after = self.admin(id)?;
         self.changed("admin.revoke", id, Some(&as_json(&before)), Some(&as_json(&after)))?;
         Ok(after)

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{Office, is_possible};
 use crate::state::ledger::{Entry, Kind, book};
-use crate::state::{StateError, now_ms, sums};
+use crate::state::{StateError, checksums, now_ms};
 
 /// A charge whose answer may never have arrived, because the server was killed while it was on its way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -97,7 +97,7 @@ impl Office<'_, '_> {
             "UPDATE lost_answer SET refunded_at_ms = ?2 WHERE request_id = ?1",
             &[request_id.into(), now_ms().into()],
         )?;
-        sums::renew(self.tx, &sums::LOST, &[request_id.into()])?;
+        checksums::renew(self.tx, &checksums::LOST, &[request_id.into()])?;
         let (before, now) = (json!({"credits": after - credits}), json!({"credits": after}));
         self.changed("credits.refund", request_id, Some(&before), Some(&now))?;
         Ok((credits, after))

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Office, is_possible, json as as_json};
 use crate::state::ledger::{GENESIS, Kind};
 use crate::state::plan::DEFAULT_PLAN;
-use crate::state::{Environment, KeyText, Row, StateError, now_ms, seal};
+use crate::state::{Environment, KeyText, Row, StateError, now_ms, row_macs};
 
 /// A key as lists show it: never its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -88,7 +88,7 @@ impl Office<'_, '_> {
             &[name.into(), (&GENESIS).into(), (now_ms() / 1000).into(), plan.into()],
         )?;
         let account = row.ok_or(StateError::Closed)?.int(0)?;
-        self.seal(&seal::ACCOUNTS, &account.to_string())?;
+        self.authenticate(&row_macs::ACCOUNTS, &account.to_string())?;
         let key = self.insert_key(account, name, environment)?;
         if credits > 0 {
             self.book(account, Some(key.id()), Kind::Grant, credits)?;
@@ -116,7 +116,7 @@ impl Office<'_, '_> {
             "UPDATE api_key SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
             &[id.into(), (now_ms() / 1000).into()],
         )?;
-        self.seal(&seal::KEYS, id)?;
+        self.authenticate(&row_macs::KEYS, id)?;
         let after = self.key(id)?;
         self.changed("keys.revoke", id, Some(&as_json(&before)), Some(&as_json(&after)))?;
         Ok(after)
@@ -142,7 +142,7 @@ impl Office<'_, '_> {
             "UPDATE api_key SET expires_at = ?2, rotated_to = ?3 WHERE id = ?1",
             &[id.into(), (now + i64::from(grace_secs)).into(), key.id().into()],
         )?;
-        self.seal(&seal::KEYS, id)?;
+        self.authenticate(&row_macs::KEYS, id)?;
         let after = self.key(id)?;
         self.changed("keys.rotate", id, Some(&as_json(&before)), Some(&as_json(&after)))?;
         Ok(NewKey { id: key.id().to_owned(), name: before.name, key, credits: before.credits })
@@ -190,7 +190,7 @@ impl Office<'_, '_> {
                 (now_ms() / 1000).into(),
             ],
         )?;
-        self.seal(&seal::KEYS, key.id())?;
+        self.authenticate(&row_macs::KEYS, key.id())?;
         Ok(key)
     }
 }

@@ -13,8 +13,8 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use uuid::Uuid;
 
-use super::db::{Tx, Value, sum};
-use super::seal::{self, Sealed};
+use super::db::{Tx, Value, checksum};
+use super::row_macs::{self, Authenticated};
 use super::{Access, Home, Pepper, StateError, now_ms};
 
 pub use admins::AdminListing;
@@ -60,8 +60,8 @@ impl<'o, 'tx> Office<'o, 'tx> {
     }
 
     /// Seals a row that was changed.
-    fn seal(&mut self, of: &Sealed, id: &str) -> Result<(), StateError> {
-        seal::put(self.tx, self.pepper, of, id)
+    fn authenticate(&mut self, of: &Authenticated, id: &str) -> Result<(), StateError> {
+        row_macs::put(self.tx, self.pepper, of, id)
     }
 
     /// Notes a change, and tells replicas to look. Neither `before` nor `after` may hold a secret.
@@ -83,9 +83,9 @@ impl<'o, 'tx> Office<'o, 'tx> {
             before.as_ref().into(),
             after.as_ref().into(),
         ];
-        values.push(sum(&values).into());
+        values.push(checksum(&values).into());
         self.tx.execute(
-            "INSERT INTO admin_audit (id, ts_ms, actor, action, target, before_json, after_json, sum)
+            "INSERT INTO admin_audit (id, ts_ms, actor, action, target, before_json, after_json, checksum)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             &values,
         )?;

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Office, is_possible, json as as_json};
 use crate::gateway::Plan;
 use crate::state::plan::{self, DEFAULT_PLAN};
-use crate::state::{StateError, now_ms, seal};
+use crate::state::{StateError, now_ms, row_macs};
 
 impl Office<'_, '_> {
     /// All plans that are stored. Accounts of the default plan go by the configuration while none is stored.
@@ -31,7 +31,7 @@ impl Office<'_, '_> {
              ON CONFLICT (name) DO UPDATE SET definition = excluded.definition, updated_at_ms = excluded.updated_at_ms",
             &[name.into(), (&text).into(), now_ms().into()],
         )?;
-        self.seal(&seal::PLANS, name)?;
+        self.authenticate(&row_macs::PLANS, name)?;
         self.changed("plans.set", name, before.as_ref(), Some(&as_json(&plan)))?;
         Ok(plan)
     }
@@ -47,7 +47,7 @@ impl Office<'_, '_> {
             _ => StateError::UnknownPlan(name.to_owned()),
         })?;
         self.tx.execute("DELETE FROM plan WHERE name = ?1", &[name.into()])?;
-        self.seal(&seal::PLANS, name)?;
+        self.authenticate(&row_macs::PLANS, name)?;
         // In the order in which charges lock them.
         self.tx.rows("SELECT id FROM account WHERE plan = ?1 ORDER BY id /*lock*/", &[name.into()])?;
         let accounts = self.tx.rows(
@@ -55,7 +55,7 @@ impl Office<'_, '_> {
             &[name.into(), DEFAULT_PLAN.into()],
         )?;
         for account in &accounts {
-            self.seal(&seal::ACCOUNTS, account.text(0)?)?;
+            self.authenticate(&row_macs::ACCOUNTS, account.text(0)?)?;
         }
         self.changed("plans.remove", name, Some(&before), None)
     }
@@ -69,7 +69,7 @@ impl Office<'_, '_> {
         let before = self.key(key_id)?.plan;
         let account = self.account_of(key_id)?;
         self.tx.execute("UPDATE account SET plan = ?2 WHERE id = ?1", &[account.into(), name.into()])?;
-        self.seal(&seal::ACCOUNTS, &account.to_string())?;
+        self.authenticate(&row_macs::ACCOUNTS, &account.to_string())?;
         self.changed("plans.assign", key_id, Some(&json!({"plan": before})), Some(&json!({"plan": name})))
     }
 

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::Office;
 use crate::state::audit::{self, AuditFilter, AuditListing, DAY_MS};
 use crate::state::db::Tx;
-use crate::state::{StateError, sums};
+use crate::state::{StateError, checksums};
 
 /// A change that the back office made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -66,15 +66,15 @@ impl Usage {
         let row = tx.row("SELECT balance, plan FROM account WHERE id = ?1", &[account.into()])?;
         let row = row.ok_or(StateError::Closed)?;
         let rows = tx.rows(
-            "SELECT account_id, day, endpoint, calls, failed, credits, sum FROM usage_day
+            "SELECT account_id, day, endpoint, calls, failed, credits, checksum FROM usage_day
              WHERE account_id = ?1 AND day >= ?2 AND day <= ?3 ORDER BY endpoint, day",
             &[account.into(), first.into(), last.into()],
         )?;
         let mut by_endpoint: Vec<UsageLine> = Vec::new();
         for row in &rows {
             let (endpoint, calls, failed, credits) = (row.text(2)?, row.int(3)?, row.int(4)?, row.int(5)?);
-            if !sums::usage_fits(row) {
-                return Err(StateError::BrokenSeal {
+            if !checksums::usage_fits(row) {
+                return Err(StateError::CorruptRow {
                     table: "usage_day",
                     id: format!("{account} {} {endpoint}", row.int(1)?),
                 });

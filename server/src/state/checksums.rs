@@ -1,38 +1,39 @@
-//! Sums: of every row that neither a seal nor the chain of the ledger covers, a checksum in the row itself, so that a bit
-//! that flips on the disk is seen. They hold off damage only; what must not be forged has a seal or the chain.
+//! Checksums: of every row that neither a MAC nor the chain of the ledger covers, a checksum in the row itself, which
+//! detects a bit that flips on the disk. They detect damage only; rows that must not be forged have a MAC or the chain.
 
 use super::StateError;
-use super::db::{Row, Tx, Value, sum};
+use super::db::{Row, Tx, Value, checksum};
 
-/// What a row of a schema before sums has.
-const NONE: i64 = -1;
-
-/// A table with sums: its rows as the sum covers them, the sum behind them.
-struct Summed {
+/// A table with checksums: its rows as the checksum covers them, followed by the checksum.
+struct Checked {
     table: &'static str,
     rows: &'static str,
 }
 
-const WRITTEN_ONCE: [Summed; 6] = [
-    Summed {
+const WRITTEN_ONCE: [Checked; 6] = [
+    Checked {
         table: "admin_audit",
-        rows: "SELECT id, ts_ms, actor, action, target, before_json, after_json, sum FROM admin_audit",
+        rows: "SELECT id, ts_ms, actor, action, target, before_json, after_json, checksum FROM admin_audit",
     },
-    Summed { table: "audit_page", rows: "SELECT last_id, first_id, last_ms, requests, body, sum FROM audit_page" },
-    Summed {
+    Checked {
+        table: "audit_page",
+        rows: "SELECT last_id, first_id, last_ms, requests, body, checksum FROM audit_page",
+    },
+    Checked {
         table: "idempotency",
-        rows: "SELECT account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, sum
+        rows:
+            "SELECT account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, checksum
                FROM idempotency",
     },
-    Summed { table: "outbox_event", rows: "SELECT id, type, created_at_ms, body, sum FROM outbox_event" },
-    Summed {
+    Checked { table: "outbox_event", rows: "SELECT id, type, created_at_ms, body, checksum FROM outbox_event" },
+    Checked {
         table: "webhook_attempt",
-        rows: "SELECT event_id, endpoint_id, number, at_ms, status, duration_ms, error, sum FROM webhook_attempt",
+        rows: "SELECT event_id, endpoint_id, number, at_ms, status, duration_ms, error, checksum FROM webhook_attempt",
     },
-    Summed { table: "stream_event", rows: "SELECT id, position, at_ms, sum FROM stream_event" },
+    Checked { table: "stream_event", rows: "SELECT id, position, at_ms, checksum FROM stream_event" },
 ];
 
-/// A table whose rows change, each with its sum.
+/// A table whose rows change, each with its checksum.
 #[derive(Debug)]
 pub(crate) struct Changing {
     table: &'static str,
@@ -41,14 +42,14 @@ pub(crate) struct Changing {
     put: &'static str,
 }
 
-/// The columns that the sum covers, in their order; which row is meant; the parameter behind those of that.
+/// The columns that the checksum covers, in their order; which row is meant; the parameter behind those of that.
 macro_rules! changing {
-    ($table:literal, $columns:literal, $which:literal, $sum:literal) => {
+    ($table:literal, $columns:literal, $which:literal, $checksum:literal) => {
         Changing {
             table: $table,
-            rows: concat!("SELECT ", $columns, ", sum FROM ", $table),
+            rows: concat!("SELECT ", $columns, ", checksum FROM ", $table),
             one: concat!("SELECT ", $columns, " FROM ", $table, " WHERE ", $which),
-            put: concat!("UPDATE ", $table, " SET sum = ", $sum, " WHERE ", $which),
+            put: concat!("UPDATE ", $table, " SET checksum = ", $checksum, " WHERE ", $which),
         }
     };
 }
@@ -78,34 +79,34 @@ pub(super) const LOST: Changing =
 
 const CHANGING: [&Changing; 4] = [&DELIVERIES, &POSITIONS, &RUNS, &LOST];
 
-/// What one call, one that failed and one credit add to the sum of a day's usage, so that it grows by what is added
+/// What one call, one that failed and one credit add to the checksum of a day's usage, so that it grows by what is added
 /// without being read. Each bit of a count that flips leaves a difference.
 const OF_CALLS: i64 = 3;
 const OF_FAILED: i64 = 5;
 const OF_CREDITS: i64 = 7;
 
-/// The sum of a day's usage that begins with these counts.
+/// The checksum of a day's usage that begins with these counts.
 pub(super) fn of_usage(day: &[Value<'_>; 3], calls: i64, failed: i64, credits: i64) -> i64 {
-    sum(day) + OF_CALLS * calls + OF_FAILED * failed + OF_CREDITS * credits
+    checksum(day) + OF_CALLS * calls + OF_FAILED * failed + OF_CREDITS * credits
 }
 
-/// Writes the sum of a row anew after a change; nothing where it is not there any more.
+/// Writes the checksum of a row anew after a change; nothing where it is not there any more.
 pub(crate) fn renew(tx: &mut Tx<'_>, of: &'static Changing, which: &[Value<'_>]) -> Result<(), StateError> {
     if let Some(row) = tx.row(of.one, which)? {
-        let sum = sum(&row.values());
-        tx.execute(of.put, &[which, &[sum.into()]].concat())?;
+        let checksum = checksum(&row.values());
+        tx.execute(of.put, &[which, &[checksum.into()]].concat())?;
     }
     Ok(())
 }
 
-/// Whether a row fits the sum behind its columns.
+/// Whether a row fits the checksum behind its columns.
 pub(crate) fn fits(row: &Row) -> bool {
     let values = row.values();
     let Some((last, covered)) = values.split_last() else { return true };
-    matches!(last, Value::Int(found) if *found == NONE || *found == sum(covered))
+    matches!(last, Value::Int(found) if *found == checksum(covered))
 }
 
-/// Whether the counts of a day fit their sum.
+/// Whether the counts of a day fit their checksum.
 pub(super) fn usage_fits(row: &Row) -> bool {
     let values = row.values();
     let [account, day, endpoint, Value::Int(calls), Value::Int(failed), Value::Int(credits), Value::Int(found)] =
@@ -113,14 +114,16 @@ pub(super) fn usage_fits(row: &Row) -> bool {
     else {
         return false;
     };
-    // A count that damage made so large that its sum has no number fits nothing.
+    // A count that damage made so large that its checksum has no number fits nothing.
     let Some(grown) = [(OF_CALLS, calls), (OF_FAILED, failed), (OF_CREDITS, credits)]
         .into_iter()
-        .try_fold(sum(&[account, day, endpoint]), |grown, (each, count)| grown.checked_add(count.checked_mul(each)?))
+        .try_fold(checksum(&[account, day, endpoint]), |grown, (each, count)| {
+            grown.checked_add(count.checked_mul(each)?)
+        })
     else {
-        return found == NONE;
+        return false;
     };
-    found == NONE || found == grown
+    found == grown
 }
 
 /// Checks the rows of a table, which the first columns name, `named` of them.
@@ -135,7 +138,7 @@ fn check_table(
             return Ok(());
         }
         let id: Vec<String> = row.values().iter().take(named).map(shown).collect();
-        Err(StateError::BrokenSeal { table, id: id.join(" ") })
+        Err(StateError::CorruptRow { table, id: id.join(" ") })
     })
 }
 
@@ -149,26 +152,26 @@ pub(super) fn shown(value: &Value<'_>) -> String {
     }
 }
 
-/// Checks what is acted on without a look at its sum: webhooks.
+/// Checks what is acted on without a look at its checksum: webhooks.
 pub(super) fn check_acted_on(tx: &mut Tx<'_>) -> Result<(), StateError> {
     check_table(tx, (WEBHOOKS.table, WEBHOOKS.rows), fits, 1)
 }
 
-/// Checks all sums.
+/// Checks all checksums.
 ///
 /// # Errors
-/// [`StateError::BrokenSeal`] naming the first row that does not fit.
+/// [`StateError::CorruptRow`] naming the first row that does not fit.
 pub(super) fn check(tx: &mut Tx<'_>) -> Result<(), StateError> {
     check_acted_on(tx)?;
     WRITTEN_ONCE.iter().try_for_each(|of| check_table(tx, (of.table, of.rows), fits, 1))?;
     CHANGING.iter().try_for_each(|of| check_table(tx, (of.table, of.rows), fits, 1))?;
-    let usage = "SELECT account_id, day, endpoint, calls, failed, credits, sum FROM usage_day";
+    let usage = "SELECT account_id, day, endpoint, calls, failed, credits, checksum FROM usage_day";
     check_table(tx, ("usage_day", usage), usage_fits, 3)?;
-    // Their values are held against secrets and seals whenever a state is opened, as long as they have their names.
-    let strange = "SELECT name FROM setting WHERE name NOT IN ('pepper', 'master', 'sealed') ORDER BY name";
+    // Their values are compared with the secrets whenever a state is opened.
+    let strange = "SELECT name FROM setting WHERE name NOT IN ('pepper', 'master') ORDER BY name";
     match tx.row(strange, &[])? {
         None => Ok(()),
-        Some(row) => Err(StateError::BrokenSeal { table: "setting", id: shown(&row.values()[0]) }),
+        Some(row) => Err(StateError::CorruptRow { table: "setting", id: shown(&row.values()[0]) }),
     }
 }
 
@@ -178,7 +181,7 @@ mod tests {
     use crate::state::{Access, Environment, Home};
 
     #[test]
-    fn a_row_that_changed_after_it_was_written_no_longer_fits() {
+    fn a_changed_row_does_not_match_its_checksum() {
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();
         home.office("t", |office| office.create_key("t", Environment::Live, 5, None)).unwrap();
@@ -189,18 +192,18 @@ mod tests {
             tx.execute("UPDATE admin_audit SET actor = 'u'", &[])?;
             check(tx)
         });
-        assert!(matches!(found, Err(StateError::BrokenSeal { table: "admin_audit", .. })), "{found:?}");
+        assert!(matches!(found, Err(StateError::CorruptRow { table: "admin_audit", .. })), "{found:?}");
     }
 
     #[test]
-    fn a_row_that_does_not_fit_is_named_by_the_values_of_its_key() {
+    fn a_corrupt_row_is_named_by_the_values_of_its_key() {
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();
         home.office("t", |office| office.create_key("t", Environment::Live, 0, None)).unwrap();
         let mut db = home.connect(Access::Write).unwrap();
         let found = db.transaction(|tx| {
             tx.execute(
-                "INSERT INTO usage_day (account_id, day, endpoint, calls, failed, credits, sum)
+                "INSERT INTO usage_day (account_id, day, endpoint, calls, failed, credits, checksum)
                  VALUES (1, 20000, '/v1/transactions', 2, 0, 5, 1)",
                 &[],
             )?;
