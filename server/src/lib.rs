@@ -5,9 +5,8 @@
 //! * [`state`]: keys, credits, ledger and audit on `SQLite`.
 //! * [`admin`]: the back office over HTTP, on a listener of its own.
 //! * [`events`]: webhooks and the stream.
-//! * `json`: JSON text, written piece by piece.
-//! * `spread`: figures that threads add to without waiting for each other.
-//! * `recurring`: errors that go on, said once a minute.
+//! * `clock`, `errors`: the monotonic clock, errors as the log tells them.
+//! * `recurring`: throttled logging of repeated errors.
 //! * [`config`]: defaults, file, environment, flags.
 //! * [`cli`]: one file per command.
 #![forbid(unsafe_code)]
@@ -16,11 +15,13 @@
 
 pub mod admin;
 pub mod cli;
+mod clock;
 pub mod config;
+mod errors;
 pub mod events;
 pub mod gateway;
-mod json;
 mod recurring;
 pub mod routes;
-mod spread;
 pub mod state;
+
+pub(crate) use errors::causes;

@@ -32,11 +32,10 @@ pub fn row(number: u32, key: &str, account: i64, cost: i64) -> AuditRow {
 }
 
 fn keep(key: &str) -> Keep {
-    let meta = headwater_server::gateway::Meta { credit_cost: Some(5), ..Default::default() };
     Keep {
         key: key.to_owned(),
         request_hash: [1; 32],
-        answer: headwater_server::state::Answered::Envelope { data: "[]".to_owned(), meta: Box::new(meta) },
+        answer: headwater_server::state::Answered::Envelope(Arc::new(|balance| balance.to_string().into_bytes())),
     }
 }
 
@@ -184,7 +183,7 @@ fn what_cannot_be_committed_is_not_told_as_done_and_is_there_when_it_can() {
     let mut beside = home.connect(Access::Write).unwrap();
     let refuse = "CREATE TRIGGER full BEFORE INSERT ON audit_page BEGIN SELECT RAISE(ABORT, 'full'); END";
     beside.transaction(|tx| tx.execute(refuse, &[])).unwrap();
-    assert!(state.note(&row(0, "k", 1, 0)));
+    assert!(state.note(row(0, "k", 1, 0)).is_ok());
     assert!(matches!(runtime.block_on(state.flush()), Err(StateError::NotCommitted(_))));
     beside.transaction(|tx| tx.execute("DROP TRIGGER full", &[])).unwrap();
     runtime.block_on(state.flush()).unwrap();

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use headwater_server::config::Overflow;
-use headwater_server::gateway::{LimitSettings, Plan, Rate, Settings};
+use headwater_server::gateway::{LimitSettings, Overflow, Settings};
 use headwater_server::state::{Environment, Home, KeyText};
+use headwater_server::state::{Plan, Rate};
 
 use crate::support::{
     AtEnd, Mood, Process, QUIET, Reply, Server, connections, forget_peak, is_full, made_key, peak, quantile, reader,

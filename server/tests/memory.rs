@@ -12,7 +12,7 @@ use headwater_ledger::facts::{Batch, BlockFacts, Body, TransactionFacts};
 use headwater_ledger::memory::{FREE_BYTES, Held, Purpose};
 use headwater_ledger::read::Status;
 use headwater_ledger::store::{MemoryStore, Writer};
-use headwater_server::gateway::{Deadlines, Settings, Terms};
+use headwater_server::gateway::{Deadlines, ListenerConfig, Settings};
 use headwater_types::{Address, Amount, Chain, Timestamp, TxHash};
 
 use crate::support::{Mood, Process, QUIET, Server, is_full, within};
@@ -58,7 +58,7 @@ fn gateway(total: u64, per_query: u64, deadlines: Deadlines) -> (Server, String)
     let mut store = MemoryStore::default();
     store.commit(hub(1000, 0..3000), &Cancel::new()).unwrap();
     let settings = Settings { memory_bytes: total, query_memory_bytes: per_query, deadlines, ..Settings::default() };
-    let server = Server::over(store, Terms::default(), settings);
+    let server = Server::over(store, ListenerConfig::default(), settings);
     let (_, key) = server.key(1000);
     (server, key)
 }

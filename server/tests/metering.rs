@@ -9,7 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use headwater_engine::{ENDPOINTS, Method};
-use headwater_server::gateway::{LimitSettings, Plan, Rate, Settings};
+use headwater_server::gateway::{LimitSettings, Settings};
+use headwater_server::state::{Plan, Rate};
 
 use crate::support::{Client, Mood, QUIET, Server, check_ledger, is_full, verdict, within};
 

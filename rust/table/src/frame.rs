@@ -24,9 +24,8 @@ struct Shape {
     texts: Vec<String>,
 }
 
-static SHAPES: LazyLock<BTreeMap<&'static str, Shape>> = LazyLock::new(|| {
-    ENDPOINTS.iter().map(|endpoint| (endpoint.name, Shape::of(endpoint.report_rows()))).collect()
-});
+static SHAPES: LazyLock<BTreeMap<&'static str, Shape>> =
+    LazyLock::new(|| ENDPOINTS.iter().map(|endpoint| (endpoint.name, Shape::of(endpoint.report_rows()))).collect());
 
 impl Shape {
     fn of(ReportRows { field: rows, columns }: ReportRows) -> Self {

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Shared;
-use crate::gateway::{Context, Gateway, Meta, Problem, Settings as Limits, Status, causes, drain, read_json};
+use crate::causes;
+use crate::gateway::{Context, Gateway, Meta, Problem, Settings as Limits, Status, drain, read_json};
 use crate::state::{Office, StateError};
 
 /// Somebody with an admin key.
@@ -69,7 +70,7 @@ impl Admin {
         match text {
             Ok(text) => {
                 let meta = Meta { request_id: Some(self.context.request_id), ..Meta::default() };
-                let mut response = Response::new(Body::from(meta.wrap(text)));
+                let mut response = Response::new(Body::from(meta.wrap(&text)));
                 response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 response
             }

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::{Settings, routes};
-use crate::gateway::{Gateway, Terms, bind, listen};
+use crate::gateway::{Gateway, ListenerConfig, bind, listen};
 
 /// Connections open at a time: operators, a scraper, and scripts.
 const CONNECTIONS: usize = 256;
@@ -29,12 +29,17 @@ impl Listener {
     ///
     /// # Errors
     /// When the address cannot be listened on.
-    pub fn start(address: SocketAddr, gateway: &Gateway, settings: Settings, terms: &Terms) -> io::Result<Self> {
+    pub fn start(
+        address: SocketAddr,
+        gateway: &Gateway,
+        settings: Settings,
+        terms: &ListenerConfig,
+    ) -> io::Result<Self> {
         let listener = bind(address)?;
         let address = listener.local_addr()?;
         let tls = terms.tls.clone().filter(|_| !address.ip().is_loopback());
         let is_tls = tls.is_some();
-        let terms = Terms { connections: terms.connections.min(CONNECTIONS), tls, ..terms.clone() };
+        let terms = ListenerConfig { connections: terms.connections.min(CONNECTIONS), tls, ..terms.clone() };
         let (stop, stopped) = oneshot::channel::<()>();
         let routes = routes(gateway, settings);
         let served = tokio::spawn(async move {

@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::desk::{Admin, Named, Nothing, about, body, explain, unfit};
-use crate::gateway::{Plan, Problem, Rate};
+use crate::gateway::Problem;
+use crate::state::{Plan, Rate};
 use crate::state::{StateError, is_endpoint};
 
 /// A plan as a client writes it.

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::error::Failure;
 use super::output::{Output, table};
 use super::{Shared, actor};
-use crate::gateway::{Plan, Rate};
 use crate::state::{DEFAULT_PLAN, StateError};
+use crate::state::{Plan, Rate};
 
 /// What `plans` takes.
 #[derive(Debug, clap::Args)]

@@ -18,7 +18,7 @@ use crate::admin;
 use crate::config::{AdminListen, Config, LogFormat};
 use crate::events::webhook::egress::{EgressSettings, Policy, authorities};
 use crate::events::{EventSettings, Pace, Running};
-use crate::gateway::{self, Gateway, Settings, Telemetry, Terms, Tls};
+use crate::gateway::{self, Gateway, ListenerConfig, Settings, Telemetry, Tls};
 use crate::state::{BootReport, Home, Options, Place, State};
 
 /// What `serve` takes.
@@ -138,7 +138,7 @@ fn event_settings(config: &Config) -> Result<EventSettings, Failure> {
 
 async fn listen(
     config: &Config,
-    terms: Terms,
+    terms: ListenerConfig,
     gateway: &Gateway,
     (output, stop): (Output, impl Future<Output = ()> + Send + 'static),
 ) -> Result<(), Failure> {
@@ -178,7 +178,7 @@ async fn listen(
     }
     served?;
     if let Err(error) = gateway.state().flush().await {
-        tracing::warn!(error = gateway::causes(&error), "what waits for the state cannot be committed now");
+        tracing::warn!(error = crate::causes(&error), "what waits for the state cannot be committed now");
     }
     let traced = gateway.clone();
     let stop_telemetry = move || traced.telemetry().map(Telemetry::stop);
@@ -190,7 +190,7 @@ async fn listen(
 }
 
 /// Starts the admin listener, where it is not switched off.
-fn start_admin(config: &Config, terms: &Terms, gateway: &Gateway) -> Result<Option<admin::Listener>, Failure> {
+fn start_admin(config: &Config, terms: &ListenerConfig, gateway: &Gateway) -> Result<Option<admin::Listener>, Failure> {
     let Some(address) = config.admin_address() else { return Ok(None) };
     let settings = admin::Settings { open_metrics: config.metrics_open, backup_dir: config.backup_dir.clone() };
     let listener = admin::Listener::start(address, gateway, settings, terms).map_err(|error| {
@@ -210,22 +210,22 @@ fn start_admin(config: &Config, terms: &Terms, gateway: &Gateway) -> Result<Opti
 }
 
 /// What the listener asks of those who connect.
-fn terms(config: &Config) -> Result<Terms, Failure> {
+fn terms(config: &Config) -> Result<ListenerConfig, Failure> {
     let tls = match (&config.tls_certificate, &config.tls_key) {
         (Some(certificate), Some(key)) => {
             let tls = Tls::load(certificate, key);
-            Some(Arc::new(tls.map_err(|error| Failure::failed(gateway::causes(&error)))?))
+            Some(Arc::new(tls.map_err(|error| Failure::failed(crate::causes(&error)))?))
         }
         (None, None) => None,
         (Some(_), None) => return Err(Failure::usage("server.tls_cert is set: set server.tls_key as well")),
         (None, Some(_)) => return Err(Failure::usage("server.tls_key is set: set server.tls_cert as well")),
     };
-    Ok(Terms {
+    Ok(ListenerConfig {
         connections: open_files(config.connections),
         head: Duration::from_secs(config.head_secs),
         idle: Duration::from_secs(config.idle_secs),
         tls,
-        ..Terms::default()
+        ..ListenerConfig::default()
     })
 }
 

@@ -19,7 +19,8 @@ use super::stream::{Found, Replay, is_of_subscription};
 use super::webhook::deliveries::{self, Addressed};
 use super::webhook::endpoints;
 use super::{cursors, lost};
-use crate::gateway::{Gateway, causes};
+use crate::causes;
+use crate::gateway::Gateway;
 use crate::recurring::Recurring;
 use crate::state::{StateError, Tx, now_ms};
 

@@ -1,6 +1,5 @@
 //! Reads what a client sent into the JSON object that the desk takes.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -8,7 +7,7 @@ use axum::extract::FromRequestParts;
 use axum::extract::RawPathParams;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
-use headwater_engine::{Answer, Asked, Endpoint, Reason, Warning};
+use headwater_engine::{Endpoint, Reason, Warning};
 use headwater_types::text::shortened;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::map::Entry;
@@ -16,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::problem::{Details, Status};
 use super::strict::Strict;
-use super::{Context, Gateway, Problem, Settings};
+use super::{Problem, Settings};
 
 /// Deepest nesting of a body.
 const DEPTH_LIMIT: usize = 32;
@@ -28,40 +27,16 @@ const BODY_TIME: Duration = Duration::from_secs(10);
 /// The arguments of a call as they were parsed.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
-    /// What the desk takes.
+    /// What the engine takes.
     pub request: Value,
-    /// The bytes that were sent.
+    /// The bytes that were sent: path and query of a GET, the body of a POST.
     pub raw: Vec<u8>,
     /// Query parameters of a POST, which has none.
     pub warnings: Vec<Warning>,
 }
 
-/// A call of a data endpoint as it was read, which one in the same bytes need not be again.
-#[derive(Debug)]
-pub(super) struct Read {
-    endpoint: &'static str,
-    /// The bytes: path and query of a GET, the body of a POST.
-    pub raw: Vec<u8>,
-    /// What the desk takes.
-    pub asked: Asked,
-    /// What the audit keeps of it.
-    pub parameter_hash: [u8; 32],
-    /// Query parameters of a POST, which has none.
-    pub warnings: Vec<Warning>,
-}
-
-impl Read {
-    /// The answer with the warnings that are about the call.
-    pub fn complete(&self, answer: Answer) -> Answer {
-        if self.warnings.is_empty() {
-            return answer;
-        }
-        let warnings = Warning::merged(self.warnings.iter().cloned().chain(answer.warnings));
-        Answer { warnings, ..answer }
-    }
-
-    /// What was sent as the audit keeps it where it does: path and query of a GET, the body of a POST. A key that stands
-    /// there, where it does not belong, is blotted out.
+impl Arguments {
+    /// What was sent, as the audit keeps it where it does. A key that was sent in a wrong place is blotted out.
     pub fn parameters(&self) -> Box<str> {
         /// Characters of them.
         const KEPT: usize = 1024;
@@ -84,47 +59,22 @@ fn without_keys(text: &str) -> String {
     shown + left
 }
 
-/// Bytes of the longest call that is remembered.
-const REMEMBERED: usize = 512;
-
-impl Gateway {
-    /// Reads a call of a data endpoint. What its connection asked last is known already.
-    pub(super) async fn read(
-        &self,
-        endpoint: &'static Endpoint,
-        context: &Context,
-        parts: &mut Parts,
-        body: &mut Body,
-    ) -> Result<Arc<Read>, Problem> {
-        // Some endpoints take their parameters either way. A path begins as no JSON does.
-        let sent = match parts.method {
-            Method::POST => Some(read_post(parts, body, self.settings()).await?),
-            _ => None,
-        };
-        let raw = match &sent {
-            Some(sent) => sent,
-            None => parts.uri.path_and_query().map(|whole| whole.as_str().as_bytes()).unwrap_or_default(),
-        };
-        let is_whole = sent.is_none() || parts.uri.query().is_none();
-        if is_whole && let Some(read) = context.peer.asked(|last| last.endpoint == endpoint.path && last.raw == raw) {
-            return Ok(read);
-        }
-        let raw = raw.to_vec();
-        let Arguments { request, raw, warnings } =
-            if sent.is_some() { of_post(parts, raw)? } else { of_get(endpoint, parts, raw).await? };
-        let asked = Asked::new(endpoint, request);
-        let parameter_hash = self.state().book().parameter_hash(endpoint.path, asked.parameters().as_bytes());
-        let is_short = raw.len() <= REMEMBERED;
-        let read = Arc::new(Read { endpoint: endpoint.path, raw, asked, parameter_hash, warnings });
-        if is_whole && is_short {
-            context.peer.ask(Arc::clone(&read));
-        }
-        Ok(read)
+/// Reads a call of a data endpoint. Some endpoints take their parameters either way.
+pub(super) async fn read(
+    endpoint: &Endpoint,
+    parts: &mut Parts,
+    body: &mut Body,
+    settings: &Settings,
+) -> Result<Arguments, Problem> {
+    match parts.method {
+        Method::POST => of_body(parts, body, settings).await,
+        _ => of_get(endpoint, parts).await,
     }
 }
 
 /// The arguments of a GET: the query and the parts of the path, all of them text.
-async fn of_get(endpoint: &Endpoint, parts: &mut Parts, raw: Vec<u8>) -> Result<Arguments, Problem> {
+async fn of_get(endpoint: &Endpoint, parts: &mut Parts) -> Result<Arguments, Problem> {
+    let raw = parts.uri.path_and_query().map(|whole| whole.as_str().as_bytes().to_vec()).unwrap_or_default();
     let mut fields = read_query(parts.uri.query().unwrap_or_default())?;
     if endpoint.path.contains('{') {
         let path = RawPathParams::from_request_parts(parts, &()).await.map_err(|rejection| {

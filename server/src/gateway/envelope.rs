@@ -1,11 +1,9 @@
 //! The success envelope.
 
-use headwater_engine::{Answer, Pagination, Warning};
-use memchr::memmem;
+use headwater_engine::{Pagination, Warning};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::json::{push_number, push_plain};
 use crate::state::RequestId;
 
 /// The `meta` of a success. Fields without a value are left out.
@@ -35,62 +33,14 @@ pub struct Meta {
 impl Meta {
     /// The envelope around data that is JSON text already.
     #[must_use]
-    pub fn wrap(&self, data: String) -> Vec<u8> {
-        const BEFORE: &[u8] = b"{\"data\":";
-        let mut body = data.into_bytes();
-        body.reserve_exact(Answer::ROOM);
-        body.extend_from_slice(BEFORE);
-        body.rotate_right(BEFORE.len());
-        body.extend_from_slice(b",\"meta\":");
-        self.write(&mut body);
-        body.push(b'}');
-        body
+    pub fn wrap(&self, data: &str) -> Vec<u8> {
+        let meta = serde_json::to_string(self).expect("numbers and text have a JSON form");
+        [b"{\"data\":", data.as_bytes(), b",\"meta\":", meta.as_bytes(), b"}"].concat()
     }
 
-    /// Sets the balance in an envelope around so many bytes of data, which was made with a balance of 0.
-    pub(super) fn set_remaining(body: &mut Vec<u8>, data: usize, remaining: i64) {
-        const PLACE: &[u8] = b"\"credit_remaining\":0";
-        let place = memmem::find(&body[data..], PLACE);
-        let digit = data + place.expect("it was made with a balance") + PLACE.len() - 1;
-        body.splice(digit..=digit, itoa::Buffer::new().format(remaining).bytes());
-    }
-
-    /// As the derived form, which takes several times as long; every call has one or two of these.
-    fn write(&self, body: &mut Vec<u8>) {
-        let Self { credit_cost, credit_remaining, pagination, request_id, warnings } = self;
-        let before = body.len();
-        if let Some(cost) = credit_cost {
-            body.extend_from_slice(b",\"credit_cost\":");
-            push_number(body, *cost);
-        }
-        if let Some(remaining) = credit_remaining {
-            body.extend_from_slice(b",\"credit_remaining\":");
-            push_number(body, *remaining);
-        }
-        if let Some(Pagination { limit, offset, total }) = pagination {
-            body.extend_from_slice(b",\"pagination\":{\"limit\":");
-            push_number(body, *limit);
-            body.extend_from_slice(b",\"offset\":");
-            push_number(body, *offset);
-            if let Some(total) = total {
-                body.extend_from_slice(b",\"total\":");
-                push_number(body, *total);
-            }
-            body.push(b'}');
-        }
-        if let Some(request_id) = request_id {
-            body.extend_from_slice(b",\"request_id\":");
-            push_plain(body, request_id);
-        }
-        if !warnings.is_empty() {
-            body.extend_from_slice(b",\"warnings\":");
-            serde_json::to_writer(&mut *body, warnings).expect("warnings are made of strings");
-        }
-        match body.get_mut(before) {
-            Some(comma) => *comma = b'{',
-            None => body.push(b'{'),
-        }
-        body.push(b'}');
+    /// Bytes of the envelope around so many bytes of data.
+    pub(super) fn wrapped_length(&self, data: usize) -> usize {
+        self.wrap("").len() + data
     }
 }
 
@@ -99,41 +49,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_envelope_is_data_and_meta_without_what_has_no_value() {
+    fn wrap_leaves_out_fields_without_a_value() {
         let meta = Meta { credit_cost: Some(5), request_id: Some(RequestId::from("id").unwrap()), ..Meta::default() };
-        let body = String::from_utf8(meta.wrap("[1]".to_owned())).unwrap();
+        let body = String::from_utf8(meta.wrap("[1]")).unwrap();
         assert_eq!(body, r#"{"data":[1],"meta":{"credit_cost":5,"request_id":"id"}}"#);
-    }
-
-    #[test]
-    fn a_balance_that_is_set_later_stands_where_it_would_have_stood() {
-        let data = r#"{"credit_remaining":0}"#;
-        for remaining in [0, 7, 1_234_567_890_123] {
-            let meta = Meta { credit_cost: Some(5), credit_remaining: Some(0), ..Meta::default() };
-            let mut body = meta.wrap(data.to_owned());
-            Meta::set_remaining(&mut body, data.len(), remaining);
-            let known = Meta { credit_remaining: Some(remaining), ..meta };
-            assert_eq!(String::from_utf8(body).unwrap(), String::from_utf8(known.wrap(data.to_owned())).unwrap());
-        }
-    }
-
-    #[test]
-    fn meta_is_written_as_it_is_described() {
-        let warning = Warning::new("c", None, "a\"b");
-        for present in 0..64 {
-            let is = |bit: u32| present >> bit & 1 == 1;
-            let meta = Meta {
-                credit_cost: is(0).then_some(-5),
-                credit_remaining: is(1).then_some(7),
-                pagination: is(2).then_some(Pagination { limit: 1, offset: 2, total: is(5).then_some(3) }),
-                request_id: is(3).then(|| RequestId::from("id").unwrap()),
-                warnings: if is(4) { vec![warning.clone()] } else { Vec::new() },
-            };
-            let expected = serde_json::to_string(&meta).unwrap();
-            assert_eq!(
-                String::from_utf8(meta.wrap("0".to_owned())).unwrap(),
-                format!(r#"{{"data":0,"meta":{expected}}}"#)
-            );
-        }
+        assert_eq!(meta.wrapped_length(3), body.len());
     }
 }

@@ -21,7 +21,6 @@ mod problem;
 mod record;
 mod repeat;
 mod request_id;
-mod said;
 mod sent;
 mod stream;
 mod strict;
@@ -29,35 +28,35 @@ mod telemetry;
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, OnceLock};
-use std::time::Instant;
+use std::sync::{Arc, OnceLock};
 
 use headwater_engine::{Desk, ENDPOINTS, Endpoint};
 use headwater_ledger::Memory;
 use headwater_ledger::read::Generations;
 use tokio::sync::Semaphore;
 
+use crate::clock::milliseconds;
 use crate::events::{EventSettings, Events};
 use crate::routes;
 use crate::state::{Health, State, StateError, Tx};
 
 pub use deadlines::Deadlines;
 pub use envelope::Meta;
-pub use limits::{LimitSettings, NoRate, Plan, Rate, RedisAddress};
-pub use listener::{Terms, Tls, TlsError, bind, serve, serve_on};
+pub use limits::{LimitSettings, Overflow, RedisAddress};
+pub use listener::{ListenerConfig, Tls, TlsError, bind, serve, serve_on};
 pub use metrics::Metrics;
 pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
 pub use telemetry::Telemetry;
 
 pub(crate) use arguments::{drain, read_json};
-pub(crate) use context::Context;
+pub(crate) use context::{Context, Outcome};
+pub(crate) use enter::Entered;
 pub(crate) use limits::Gate;
 use limits::Limits;
 pub(crate) use listener::listen;
 pub(crate) use metrics::METRICS_TYPE;
 pub(crate) use own::{Call, OwnRoute, Repetition, Reply, Takes};
 use pool::Pool;
-pub(crate) use problem::causes;
 pub(crate) use record::{Opening, Recorded};
 pub(crate) use repeat::LONGEST as LONGEST_REPEAT_KEY;
 pub(crate) use strict::Strict;
@@ -105,13 +104,6 @@ impl Default for Settings {
             endpoints: ENDPOINTS,
         }
     }
-}
-
-/// Milliseconds since the first time it was asked.
-#[must_use]
-pub fn milliseconds() -> u64 {
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Everything a request needs; cheap to clone.
@@ -258,7 +250,7 @@ impl Gateway {
 
     /// All routes, with the description of the API.
     fn routes(&self) -> Recorded {
-        Recorded::new(self.clone(), routes::router(self.settings().endpoints).with_state(self.clone())).with_data()
+        Recorded::new(self.clone(), routes::router(self.settings().endpoints).with_state(self.clone()))
     }
 
     fn repeats(&self) -> &Arc<repeat::Repeats> {

@@ -9,7 +9,7 @@ use axum::http::Response;
 use headwater_ledger::Cancel;
 use http_body::{Frame, SizeHint};
 
-use super::Context;
+use super::limits::CallSlot;
 use crate::state::{RequestId, Unsent};
 
 /// A text so large that its memory stays with its query until it has left.
@@ -48,35 +48,31 @@ impl HttpBody for Large {
     }
 }
 
-/// What stays until an answer has left: that a charged one may be lost with this process, and what the call of a large one
-/// holds, its place among its caller's calls above all. Travels with the response to its connection, which lets go of it
+/// What is kept until an answer has left: that a charged one may be lost with this process, and the place of a large one
+/// among its caller's calls. Travels with the response to its connection, which lets go of it
 /// when the system has taken the last byte, or nobody takes it any more.
 #[derive(Debug)]
 pub(super) struct OnItsWay {
     charged: Option<(Arc<Unsent>, RequestId)>,
-    call: Option<Arc<Context>>,
+    _slot: Option<Arc<CallSlot>>,
 }
 
 impl OnItsWay {
-    /// Of an answer that is charged.
-    pub const fn new(unsent: Arc<Unsent>, request_id: RequestId) -> Self {
-        Self { charged: Some((unsent, request_id)), call: None }
+    /// Of an answer; a charged one names its request.
+    pub const fn new(charged: Option<(Arc<Unsent>, RequestId)>, slot: Option<Arc<CallSlot>>) -> Self {
+        Self { charged, _slot: slot }
     }
 
-    /// Sends a charged answer.
-    pub fn charged(unsent: Arc<Unsent>, response: Response<Body>, call: &Arc<Context>) -> Response<Body> {
-        let mut on_its_way = Self::new(unsent, call.request_id);
-        on_its_way.call = is_large(&response).then(|| Arc::clone(call));
-        on_its_way.with(response)
-    }
-
-    /// Sends one that costs nothing.
-    pub fn free(response: Response<Body>, call: &Arc<Context>) -> Response<Body> {
-        if is_large(&response) { Self { charged: None, call: Some(Arc::clone(call)) }.with(response) } else { response }
-    }
-
-    fn with(self, mut response: Response<Body>) -> Response<Body> {
-        response.extensions_mut().insert(Arc::new(self));
+    /// Sends an answer, a charged one with what names its request.
+    pub fn send(
+        mut response: Response<Body>,
+        charged: Option<(Arc<Unsent>, RequestId)>,
+        slot: &Arc<CallSlot>,
+    ) -> Response<Body> {
+        let slot = is_large(&response).then(|| Arc::clone(slot));
+        if charged.is_some() || slot.is_some() {
+            response.extensions_mut().insert(Arc::new(Self::new(charged, slot)));
+        }
         response
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
@@ -18,9 +17,10 @@ use super::openapi::headers;
 use super::openapi::responses::{Circumstances, failures};
 use super::own::{Data, OwnOperation};
 use super::own_fields::TICKET as TICKET_FORM;
+use crate::causes;
 use crate::events::stream::{self, Comer, FRAME_BYTES, MESSAGE_BYTES, SUBPROTOCOL, Ticket};
 use crate::gateway::{
-    Call, Context, ErrorEnvelope, Gate, Gateway, Opening, OwnRoute, Problem, Reply, Status, Takes, causes,
+    Call, Context, ErrorEnvelope, Gate, Gateway, Opening, Outcome, OwnRoute, Problem, Reply, Status, Takes,
 };
 use crate::state::{Caller, now_ms};
 
@@ -60,14 +60,10 @@ const WRITE_LIMIT: usize = 1 << 20;
             }}))
     )
 )]
-pub(super) async fn open(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<Arc<Context>>,
-    request: Request,
-) -> Response {
-    context.set_endpoint(STREAM);
+pub(super) async fn open(State(gateway): State<Gateway>, request: Request) -> Response {
+    let (context, mut outcome) = (Context::of(&request), Outcome::of(STREAM));
     let (mut parts, _) = request.into_parts();
-    match handshake(&gateway, &context, &mut parts).await {
+    let response = match handshake(&gateway, &context, &mut outcome, &mut parts).await {
         Ok((upgrade, comer)) => upgrade.on_upgrade(move |socket| stream::run(socket, gateway, comer)),
         Err(problem) => {
             let mut refused = problem.response();
@@ -77,19 +73,21 @@ pub(super) async fn open(
             }
             refused
         }
-    }
+    };
+    outcome.attach(response)
 }
 
 /// Everything that is checked before the protocol changes.
 async fn handshake(
     gateway: &Gateway,
     context: &Arc<Context>,
+    outcome: &mut Outcome,
     parts: &mut Parts,
 ) -> Result<(WebSocketUpgrade, Comer), Problem> {
     check_origin(gateway, parts)?;
     let address = gateway.known_address(&parts.headers, context)?;
     let caller = if parts.headers.contains_key("x-api-key") {
-        gateway.enter(GATE, parts, context).await?.cloned()
+        gateway.enter(GATE, &parts.headers, context, outcome).await?.caller
     } else if let Some(ticket) = ticket_of(&parts.uri) {
         let caller = redeem(gateway, context, ticket).await?;
         if caller.is_none() {
@@ -98,8 +96,7 @@ async fn handshake(
         let refused =
             || Problem::new(Status::Unauthorized, "the ticket is not valid: it is good for one stream and 30 s");
         let caller = caller.ok_or_else(refused)?;
-        gateway.enter_known(GATE, &caller, context).await?;
-        Some(caller)
+        gateway.enter_known(GATE, caller, context, outcome).await?.caller
     } else {
         None
     };
@@ -119,8 +116,11 @@ async fn handshake(
         .read_buffer_size(READ_BYTES)
         .write_buffer_size(WRITE_BYTES)
         .max_write_buffer_size(WRITE_LIMIT);
-    let comer =
-        if is_known { Comer::Known(caller) } else { Comer::Unknown(Box::new(Opening::new(gateway, context)), address) };
+    let comer = if is_known {
+        Comer::Known(caller)
+    } else {
+        Comer::Unknown(Box::new(Opening::new(gateway, context, outcome)), address)
+    };
     Ok((upgrade, comer))
 }
 

@@ -61,7 +61,7 @@ impl Home {
         let draft = Draft::make(folder)?;
         let copy = draft.path.join(DATABASE);
         make_file(&copy)?;
-        self.connect(Access::Read)?.copy_to(&copy)?;
+        copy::copy_to_file(&mut self.connect(Access::Read)?, &copy)?;
         let checked = check(&mut Db::open_sqlite(&copy, Access::Read)?, self.pepper())?;
         put(&draft.path, PEPPER, self.pepper().bytes())?;
         put(&draft.path, MASTER, self.master().bytes())?;

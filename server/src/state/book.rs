@@ -4,17 +4,16 @@
 //! changes them; what requests hold in reserve lives here alone and is nothing after a restart.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 use foldhash::quality::RandomState;
 
 use super::db::Tx;
-use super::plan;
+use super::plan::{self, Plan};
 use super::{KeyId, KeyText, Pepper, StateError};
-use crate::gateway::Plan;
-use crate::spread::Place;
+use crate::clock::milliseconds;
 
 /// Who showed a key that was found good.
 #[derive(Debug, Clone)]
@@ -37,18 +36,6 @@ impl Caller {
     #[must_use]
     pub fn plan(&self) -> Option<&Arc<Plan>> {
         self.0.plan.as_ref()
-    }
-
-    /// Counts one more call under way, unless there are `most` of them. Each that was counted is to be ended.
-    #[must_use]
-    pub fn begin_call(&self, most: u32) -> bool {
-        let one_more = |calls| (calls < most).then(|| calls + 1);
-        self.0.calls.0.fetch_update(Ordering::AcqRel, Ordering::Relaxed, one_more).is_ok()
-    }
-
-    /// A call is over.
-    pub fn end_call(&self) {
-        self.0.calls.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -74,8 +61,6 @@ struct KeyRecord {
     plan: Option<Arc<Plan>>,
     revoked: bool,
     expires_at_secs: Option<i64>,
-    /// Calls under way, however often the keys are read anew meanwhile.
-    calls: Arc<Place<AtomicU32>>,
 }
 
 /// An account with its credits.
@@ -247,8 +232,6 @@ struct Roster {
 pub struct Book {
     pepper: Pepper,
     keys: ArcSwap<Roster>,
-    /// Changes whenever the keys were read anew, and after that.
-    edition: AtomicU64,
     accounts: Mutex<HashMap<i64, Arc<Account>>>,
     /// Whether replicas share the database.
     shared: bool,
@@ -261,10 +244,9 @@ impl Book {
         Self {
             pepper,
             keys: ArcSwap::default(),
-            edition: AtomicU64::default(),
             accounts: Mutex::default(),
             shared,
-            seen_ms: AtomicU64::new(crate::gateway::milliseconds()),
+            seen_ms: AtomicU64::new(milliseconds()),
         }
     }
 
@@ -273,59 +255,27 @@ impl Book {
     /// # Errors
     /// A [`Refusal`], which says more than a client may be told unless the secret was right.
     pub fn identify(&self, text: &str, now_secs: i64) -> Result<Caller, Refusal> {
-        let digest = self.digest(text).ok_or(Refusal::Malformed)?;
+        let digest = self.pepper.key_digest(&KeyText::parse(text).ok_or(Refusal::Malformed)?);
         self.holder_of(&digest, now_secs)
     }
 
-    /// The digest that a key is found by; `None` where the text is no key.
-    #[must_use]
-    pub fn digest(&self, text: &str) -> Option<[u8; 32]> {
-        Some(self.pepper.key_digest(&KeyText::parse(text)?))
-    }
-
-    /// Finds who shows a key with this digest.
-    ///
-    /// # Errors
-    /// As [`Book::identify`].
-    pub fn holder_of(&self, digest: &[u8; 32], now_secs: i64) -> Result<Caller, Refusal> {
+    fn holder_of(&self, digest: &[u8; 32], now_secs: i64) -> Result<Caller, Refusal> {
         self.check_seen()?;
         let keys = self.keys.load();
-        let caller = Caller(Arc::clone(keys.by_digest.get(digest).ok_or(Refusal::Unknown)?));
-        self.check(&caller, now_secs)?;
-        Ok(caller)
-    }
-
-    /// A number that is another one once any key was changed.
-    #[must_use]
-    pub fn edition(&self) -> u64 {
-        self.edition.load(Ordering::Acquire)
-    }
-
-    /// Whether a key is good, as far as it says itself: for who found its holder in this edition.
-    ///
-    /// # Errors
-    /// As [`Book::identify`].
-    pub fn check(&self, caller: &Caller, now_secs: i64) -> Result<(), Refusal> {
-        self.check_seen()?;
-        if caller.0.revoked {
+        let key = keys.by_digest.get(digest).ok_or(Refusal::Unknown)?;
+        if key.revoked {
             return Err(Refusal::Revoked);
         }
-        if caller.0.expires_at_secs.is_some_and(|end| now_secs >= end) {
+        if key.expires_at_secs.is_some_and(|end| now_secs >= end) {
             return Err(Refusal::Expired);
         }
-        Ok(())
+        Ok(Caller(Arc::clone(key)))
     }
 
     /// Refuses to say who is good when the shared database was not seen for too long.
     fn check_seen(&self) -> Result<(), Refusal> {
-        let since_ms = || crate::gateway::milliseconds().saturating_sub(self.seen_ms.load(Ordering::Acquire));
+        let since_ms = || milliseconds().saturating_sub(self.seen_ms.load(Ordering::Acquire));
         if self.shared && since_ms() > TRUSTED_MS { Err(Refusal::Unverified) } else { Ok(()) }
-    }
-
-    /// A digest of request parameters for the audit: equal for equal ones, and useless without the pepper.
-    #[must_use]
-    pub fn parameter_hash(&self, endpoint: &str, parameters: &[u8]) -> [u8; 32] {
-        self.pepper.digest(&[b"parameters", endpoint.as_bytes(), parameters])
     }
 
     /// Whether a key that was good is so still, for connections that stay open.
@@ -351,7 +301,7 @@ impl Book {
         self.keys.load().plans.get(&account).map(Arc::clone)
     }
 
-    /// Notes that the shared database answered what it was asked at that time, by [`crate::gateway::milliseconds`]:
+    /// Notes that the shared database answered what it was asked at that time, by [`milliseconds`]:
     /// what it says is as old as the question.
     pub(super) fn seen(&self, asked_ms: u64) {
         self.seen_ms.store(asked_ms, Ordering::Release);
@@ -366,14 +316,14 @@ impl Book {
     /// Reads keys, plans and balances anew. Only the thread that commits may call it, else it could bring back a
     /// balance that a commit has changed since.
     pub(super) fn load(&self, tx: &mut Tx<'_>) -> Result<(), StateError> {
-        let asked_ms = crate::gateway::milliseconds();
+        let asked_ms = milliseconds();
         let plans = plan::read_all(tx)?;
         let rows = tx.rows(
             "SELECT api_key.id, digest, expires_at, revoked_at, account_id, balance, plan
              FROM api_key JOIN account ON account.id = account_id",
             &[],
         )?;
-        let (before, mut keys) = (self.keys.load(), Roster::default());
+        let mut keys = Roster::default();
         for row in &rows {
             let id = row.text(0)?;
             let id = KeyId::from(id).map_err(|_| StateError::CorruptRow { table: "api_key", id: id.to_owned() })?;
@@ -392,7 +342,6 @@ impl Book {
                 plan: plans.get(row.text(6)?).cloned(),
                 revoked: row.maybe_int(3)?.is_some(),
                 expires_at_secs: row.maybe_int(2)?,
-                calls: before.by_id.get(&id).map(|known| Arc::clone(&known.calls)).unwrap_or_default(),
             });
             if let Some(plan) = &record.plan {
                 keys.plans.insert(record.account.id(), Arc::clone(plan));
@@ -401,7 +350,6 @@ impl Book {
             keys.by_id.insert(record.id, record);
         }
         self.keys.store(Arc::new(keys));
-        self.edition.fetch_add(1, Ordering::Release);
         self.seen(asked_ms);
         Ok(())
     }

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::StateError;
-use super::audit::{AuditRow, Page, Sheet};
+use super::audit::{AuditRow, Page};
 use super::book::Hold;
 use super::db::Tx;
 use super::idempotency::{self, Keep};
@@ -20,22 +19,6 @@ pub(super) struct Charge {
     /// What is kept of the answer for who repeats the request.
     pub keep: Option<Keep>,
     pub done: oneshot::Sender<Result<i64, StateError>>,
-    /// Where the answer is waited for.
-    pub runtime: Option<Handle>,
-}
-
-/// Balances for who waits for them. They are told where they are waited for, many in one go: to wake each from the
-/// thread of the writer would take longer than the commit.
-#[derive(Default)]
-pub(super) struct Told(Vec<(oneshot::Sender<Result<i64, StateError>>, i64)>);
-
-impl Drop for Told {
-    fn drop(&mut self) {
-        for (done, balance) in self.0.drain(..) {
-            // Whoever waited may be gone; what is committed stays.
-            let _ = done.send(Ok(balance));
-        }
-    }
 }
 
 /// How a booking ended, where the database itself did not fail.
@@ -48,11 +31,12 @@ pub(super) enum Booked {
 }
 
 impl Charge {
-    pub fn finish(self, outcome: Booked, told: &mut Told) {
+    pub fn finish(self, outcome: Booked) {
         let refused = match outcome {
             Booked::Done(balance) => {
                 self.hold.settle(balance);
-                told.0.push((self.done, balance));
+                // Whoever waited may be gone; what is committed stays.
+                let _ = self.done.send(Ok(balance));
                 return;
             }
             Booked::Insufficient => StateError::Insufficient { cost: self.hold.cost() },
@@ -139,12 +123,13 @@ pub(super) fn write_charges(
             idempotency::keep(tx, charge.hold.account().id(), keep, answered, balance)?;
         }
     }
-    let mut sheet = Sheet::of(charges.len());
-    for (charge, balance) in done {
-        // The body of an envelope holds the balance, which is known only now; that of a table is still to be written.
-        let digits = u64::from(balance.checked_ilog10().unwrap_or(0) + 1);
-        let bytes = if charge.audit.bytes == 0 { 0 } else { charge.audit.bytes + digits };
-        sheet.add(&charge.audit, bytes);
-    }
-    Ok((outcomes, sheet.finished()))
+    let rows: Vec<AuditRow> = done
+        .map(|(charge, balance)| {
+            // The body of an envelope holds the balance, which is known only now; that of a table is still to be written.
+            let digits = u64::from(balance.checked_ilog10().unwrap_or(0) + 1);
+            let bytes = if charge.audit.bytes == 0 { 0 } else { charge.audit.bytes + digits };
+            AuditRow { bytes, ..charge.audit.clone() }
+        })
+        .collect();
+    Ok((outcomes, Page::of(&rows)))
 }

@@ -3,8 +3,10 @@
 //! What belongs to processes that run is left behind: credits that are lent to replicas come back to their accounts,
 //! tickets of streams are good where they were given.
 
+use std::path::Path;
+
 use super::StateError;
-use super::db::{Db, Insert, Row, Tx};
+use super::db::{Access, Db, Insert, Row, Tx};
 
 /// A table with the columns that are copied.
 struct Table {
@@ -86,6 +88,20 @@ const fn commas(text: &str) -> usize {
     count
 }
 
+/// Copies a database of either kind, whole and as it is at one moment, while others write to it, into a new `SQLite` file,
+/// which is there already and empty.
+///
+/// # Errors
+/// When the copy cannot be written.
+pub(super) fn copy_to_file(from: &mut Db, path: &Path) -> Result<(), StateError> {
+    if from.copy_file(path)? {
+        return Ok(());
+    }
+    let mut copied = Db::open_sqlite(path, Access::Write)?;
+    copy(from, &mut copied)?;
+    copied.stand_alone()
+}
+
 /// Copies all rows as they are at one moment, while others may write to `from`. All of them are there afterwards, or
 /// none.
 ///
@@ -158,7 +174,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::state::{Access, Home};
+    use crate::state::Home;
 
     #[test]
     fn every_table_is_copied_with_all_its_columns_but_those_of_running_processes() {

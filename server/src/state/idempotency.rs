@@ -1,8 +1,10 @@
 //! Answers that are kept for who repeats a request: the same key with the same request is answered again, and paid once.
 
+use std::fmt;
+use std::sync::Arc;
+
 use super::db::{Tx, Value, checksum};
 use super::{StateError, checksums, now_ms};
-use crate::gateway::Meta;
 
 /// How long an answer is kept.
 pub(super) const KEPT_MS: i64 = 24 * 3_600_000;
@@ -19,15 +21,10 @@ pub struct Keep {
 }
 
 /// An answer in the form that it is kept in.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Answered {
-    /// Data, and a meta that lacks the balance after the charge.
-    Envelope {
-        /// The `data`.
-        data: String,
-        /// The `meta`.
-        meta: Box<Meta>,
-    },
+    /// The body, given the balance after the charge.
+    Envelope(Arc<dyn Fn(i64) -> Vec<u8> + Send + Sync>),
     /// A table, which is made again from this generation of the store.
     Table {
         /// Number of the generation.
@@ -35,6 +32,12 @@ pub enum Answered {
     },
     /// A body that holds a secret, sealed under the master key.
     Sealed(Vec<u8>),
+}
+
+impl fmt::Debug for Answered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Answered(..)")
+    }
 }
 
 /// An answer that was kept.
@@ -71,10 +74,7 @@ pub fn keep(
     balance: i64,
 ) -> Result<(), StateError> {
     let (body, sealed, generation) = match &keep.answer {
-        Answered::Envelope { data, meta } => {
-            let meta = Meta { credit_remaining: Some(balance), ..Meta::clone(meta) };
-            (Some(meta.wrap(data.clone())), false, None)
-        }
+        Answered::Envelope(body) => (Some(body(balance)), false, None),
         Answered::Table { generation } => (None, false, Some(i64::try_from(*generation).unwrap_or(i64::MAX))),
         Answered::Sealed(body) => (Some(body.clone()), true, None),
     };

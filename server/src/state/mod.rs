@@ -35,7 +35,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
@@ -52,8 +51,8 @@ pub use idempotency::{Answered, Keep, Kept, find as find_kept, keep};
 pub use keys::{Environment, KeyId, KeyText, Pepper};
 pub use ledger::check_ledger;
 pub use office::{AdminListing, ChangeListing, KeyListing, LostAnswer, NewKey, Office, Usage, UsageLine};
-pub use plan::DEFAULT_PLAN;
 pub(crate) use plan::is_endpoint;
+pub use plan::{DEFAULT_PLAN, NoRate, Plan, Rate};
 pub use run::{BootReport, Unsent};
 pub use writer::OnLatch;
 
@@ -151,7 +150,6 @@ impl State {
             leases: Leases::new(&id),
             run,
             retention: Retention::new(options.audit_days),
-            last: 0,
             errors: writer::Errors::default(),
         };
         let mut threads = vec![spawn("state-writer", move || writer.run())?];
@@ -262,7 +260,7 @@ impl State {
         let (done, result) = oneshot::channel();
         let request_id = audit.request_id;
         self.unsent.begin(request_id);
-        let charge = Operation::Charge(Charge { hold, audit, keep, done, runtime: Handle::try_current().ok() });
+        let charge = Operation::Charge(Charge { hold, audit, keep, done });
         let charged = match self.hand(charge).await {
             Ok(()) => result.await.map_err(|_| StateError::Closed).flatten(),
             Err(closed) => Err(closed),
@@ -282,23 +280,26 @@ impl State {
 
     /// Hands over the audit row of a request that costs nothing, without waiting.
     ///
-    /// Tells whether it was taken: not when too many wait already, or the state is closed.
-    #[must_use]
-    pub fn note(&self, audit: &AuditRow) -> bool {
-        let added = if self.queue.is_closed() { None } else { self.rows.add(audit) };
-        if added == Some(true) {
+    /// # Errors
+    /// The row, when too many wait already, or the state is closed.
+    pub fn note(&self, audit: AuditRow) -> Result<(), AuditRow> {
+        if self.queue.is_closed() {
+            return Err(audit);
+        }
+        if self.rows.add(audit)? {
             // A writer whose queue is full comes to the rows without being told.
             let _ = self.queue.try_send(Operation::Record);
         }
-        added.is_some()
+        Ok(())
     }
 
     /// The same, which waits while too many wait and never drops a row.
     ///
     /// # Errors
     /// When the state is closed.
-    pub async fn record(&self, audit: AuditRow) -> Result<(), StateError> {
-        while !self.note(&audit) {
+    pub async fn record(&self, mut audit: AuditRow) -> Result<(), StateError> {
+        while let Err(row) = self.note(audit) {
+            audit = row;
             // What cannot be committed now waits on.
             if let Err(closed @ StateError::Closed) = self.flush().await {
                 return Err(closed);
@@ -476,7 +477,7 @@ fn listen(address: PostgresAddress, queue: mpsc::WeakSender<Operation>) {
     let run = move || {
         while told() {
             if let Err(error) = address.listen(&told) {
-                tracing::debug!(error = crate::gateway::causes(&error), "no notifications come for now");
+                tracing::debug!(error = crate::causes(&error), "no notifications come for now");
             }
             std::thread::sleep(AGAIN);
         }

@@ -12,7 +12,7 @@ use tokio::time::error::Elapsed;
 
 use super::audit::{self, Page};
 use super::book::Book;
-use super::charge::{Booked, Charge, Told, write_charges};
+use super::charge::{Booked, Charge, write_charges};
 use super::db::{Db, Tx, Undone, is_held_up};
 use super::health::{Health, HealthFlag};
 use super::lease::{self, Leases};
@@ -25,9 +25,6 @@ use crate::recurring::Recurring;
 const BATCH: usize = 4096;
 /// How long rows that nobody waits for are gathered before they are committed, unless something else is.
 const LINGER: Duration = Duration::from_millis(25);
-/// How long more is waited for in one go, and in all.
-const MOMENT: Duration = Duration::from_micros(50);
-const LONGEST_MOMENT: Duration = Duration::from_micros(500);
 /// How often changes of other processes are looked for.
 const POLL: Duration = Duration::from_millis(50);
 /// The same where replicas share the database, and a notification usually comes first.
@@ -105,8 +102,6 @@ pub(super) struct Writer {
     pub leases: Leases,
     pub run: Run,
     pub retention: retention::Retention,
-    /// How much came the last time.
-    pub last: usize,
     pub errors: Errors,
 }
 
@@ -167,7 +162,7 @@ impl Writer {
             run.stop(tx)
         });
         if let Err(error) = ended {
-            tracing::error!(error = crate::gateway::causes(&error), "the end of this run could not be noted");
+            tracing::error!(error = crate::causes(&error), "the end of this run could not be noted");
         }
     }
 
@@ -188,23 +183,7 @@ impl Writer {
             batch.push(next);
             self.take_waiting(&mut batch);
         }
-        self.wait_for_more(&mut batch);
-        self.last = batch.len();
         batch
-    }
-
-    /// Waits a moment where far fewer came than the time before: those who were told of the last commit come again, and
-    /// behind a commit of the first few of them all the others would wait.
-    fn wait_for_more(&mut self, batch: &mut Vec<Operation>) {
-        let begun = Instant::now();
-        while batch.len() < self.last / 2 && begun.elapsed() < LONGEST_MOMENT {
-            let before = batch.len();
-            thread::sleep(MOMENT);
-            self.take_waiting(batch);
-            if batch.len() == before {
-                break;
-            }
-        }
     }
 
     fn take_waiting(&mut self, batch: &mut Vec<Operation>) {
@@ -234,17 +213,13 @@ impl Writer {
             // They lock accounts in another order than charges do, and so replicas would wait for one another in a circle.
             self.write_jobs(std::mem::take(&mut jobs));
         }
-        let rows = if self.unwritten_rows() <= UNWRITTEN { self.rows.take() } else { Vec::new() };
+        let rows = if self.unwritten_rows() <= UNWRITTEN { self.rows.take() } else { None };
         let mut pages = std::mem::take(&mut self.unwritten);
         pages.extend(rows);
         match self.commit(&charges, &mut jobs, &pages) {
             Ok(committed) => {
-                let (runtime, mut told) = (charges.first().and_then(|charge| charge.runtime.clone()), Told::default());
                 for (charge, outcome) in charges.into_iter().zip(committed.charges) {
-                    charge.finish(outcome, &mut told);
-                }
-                if let Some(runtime) = runtime {
-                    runtime.spawn(async move { drop(told) });
+                    charge.finish(outcome);
                 }
                 self.finish_jobs(jobs, committed.jobs);
             }
@@ -266,7 +241,7 @@ impl Writer {
         let flushed = self.write_pages(unwritten).and_then(|()| {
             // There may have been too many to be taken.
             let rows = self.rows.take();
-            self.write_pages(rows)
+            self.write_pages(rows.into_iter().collect())
         });
         for done in flushes {
             let _ = done.send(flushed.as_ref().copied().map_err(told));
@@ -304,7 +279,7 @@ impl Writer {
                 continue;
             }
             match self.commit(std::slice::from_ref(&charge), &mut [], &[]) {
-                Ok(committed) => charge.finish(committed.charges[0], &mut Told::default()),
+                Ok(committed) => charge.finish(committed.charges[0]),
                 Err(undone) => {
                     charge.fail(told(&undone));
                     if is_held_up(undone.error()) {
@@ -357,10 +332,7 @@ impl Writer {
                 self.health.set(Health::Good);
             }
             Err(Undone::Unknown(error)) => {
-                tracing::error!(
-                    error = crate::gateway::causes(&error),
-                    "a commit of the state ended in an unknown state"
-                );
+                tracing::error!(error = crate::causes(&error), "a commit of the state ended in an unknown state");
                 // A server across a network can be asked what became of it; a failed sync of a file cannot.
                 if !self.db.is_shared() {
                     self.watch.latch();
@@ -470,7 +442,7 @@ impl Writer {
 
     /// Keys and credits may have been changed by a command in another process.
     fn look_for_changes(&mut self) {
-        let asked_ms = crate::gateway::milliseconds();
+        let asked_ms = crate::clock::milliseconds();
         let version = match self.db.data_version() {
             Ok(Some(version)) => Ok(version),
             Ok(None) => self.db.transaction(|tx| {
@@ -529,7 +501,7 @@ impl Writer {
 
 fn told(undone: &Undone) -> StateError {
     match undone {
-        Undone::NotBegun(error) | Undone::Certain(error) => StateError::NotCommitted(crate::gateway::causes(error)),
+        Undone::NotBegun(error) | Undone::Certain(error) => StateError::NotCommitted(crate::causes(error)),
         Undone::Unknown(_) => StateError::Latched,
     }
 }

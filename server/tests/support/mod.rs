@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use headwater_ledger::LedgerError;
 use headwater_ledger::read::{Generations, Ledger};
 use headwater_ledger::store::MemoryStore;
-use headwater_server::gateway::{Deadlines, Gateway, Settings, Terms, bind, serve_on};
+use headwater_server::gateway::{Deadlines, Gateway, ListenerConfig, Settings, bind, serve_on};
 use headwater_server::state::{Access, Environment, Home, Office, Options, State, StateError};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -117,7 +117,7 @@ impl Server {
     }
 
     pub fn with(settings: Settings) -> Self {
-        Self::on(Terms::default(), settings)
+        Self::on(ListenerConfig::default(), settings)
     }
 
     /// One whose calls have so many milliseconds.
@@ -126,12 +126,12 @@ impl Server {
         Self::with(Settings { deadlines, ..Settings::default() })
     }
 
-    pub fn on(terms: Terms, settings: Settings) -> Self {
+    pub fn on(terms: ListenerConfig, settings: Settings) -> Self {
         Self::over(MemoryStore::default(), terms, settings)
     }
 
     /// One over a store with something in it.
-    pub fn over(store: MemoryStore, terms: Terms, settings: Settings) -> Self {
+    pub fn over(store: MemoryStore, terms: ListenerConfig, settings: Settings) -> Self {
         static SERVERS: AtomicUsize = AtomicUsize::new(0);
         let place = tempfile::tempdir().unwrap();
         let state = place.path().join("demo.state");

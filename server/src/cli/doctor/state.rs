@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::Findings;
+use crate::causes;
 use crate::cli::output::grouped;
-use crate::gateway::causes;
 use crate::state::{Home, Place, SECRET_FILES, StateError};
 
 const AREA: &str = "state";

@@ -99,9 +99,9 @@ async fn admitted(
 ) -> Result<Option<Caller>, Over> {
     let caller = match comer {
         Comer::Known(caller) => caller,
-        Comer::Unknown(opening, address) => {
+        Comer::Unknown(mut opening, address) => {
             let caller = tokio::select! {
-                caller = introduced(stream, gateway, (&*opening, address)) => caller,
+                caller = introduced(stream, gateway, (&mut opening, address)) => caller,
                 ending = link.ended() => Err(ending.into()),
             };
             // The audit says of it what it says of a handshake with a key.
@@ -122,7 +122,7 @@ async fn admitted(
 async fn introduced(
     stream: &mut SplitStream<WebSocket>,
     gateway: &Gateway,
-    (opening, address): (&Opening, IpAddr),
+    (opening, address): (&mut Opening, IpAddr),
 ) -> Result<Caller, Over> {
     let first = async {
         loop {

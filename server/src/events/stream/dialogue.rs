@@ -12,8 +12,9 @@ use super::hub::Listener;
 use super::link::Link;
 use super::protocol::{self, ADDRESSES, Ending, Refused, Request, SUBSCRIPTIONS};
 use super::replay::{FROM_THE_FIRST, Place, Replay, Since, Skipped};
+use crate::causes;
 use crate::events::Events;
-use crate::gateway::{Gateway, causes};
+use crate::gateway::Gateway;
 use crate::state::Caller;
 
 /// The subscriptions of a connection.

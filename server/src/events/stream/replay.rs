@@ -8,8 +8,9 @@ use headwater_engine::{Error, ErrorKind};
 
 use super::hub::{Behind, Listener, is_of_subscription};
 use super::protocol::{self, Ending};
+use crate::causes;
 use crate::events::cursors;
-use crate::gateway::{Gateway, causes};
+use crate::gateway::Gateway;
 use crate::state::{StateError, Tx, now_ms};
 
 /// Steps that are read at a time.

@@ -18,9 +18,10 @@ use super::egress::Egress;
 use super::endpoints;
 use super::schedule::{Next, PENALTY_MS};
 use super::sign::{Secret, signatures};
+use crate::causes;
 use crate::events::Pace;
 use crate::events::stream::prune_tickets;
-use crate::gateway::{Gateway, causes};
+use crate::gateway::Gateway;
 use crate::recurring::Recurring;
 use crate::state::now_ms;
 

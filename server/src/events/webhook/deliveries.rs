@@ -371,18 +371,6 @@ pub(crate) fn replay(tx: &mut Tx<'_>, endpoint_id: &str, events: &[String]) -> R
     Ok(count)
 }
 
-/// Removes some deliveries of a webhook; gives whether there may be more of them.
-pub(crate) fn forget_some(tx: &mut Tx<'_>, endpoint_id: &str) -> Result<bool, StateError> {
-    super::endpoints::hold(tx, endpoint_id)?;
-    // Their attempts go with them.
-    let forgotten = tx.execute(
-        "DELETE FROM webhook_delivery WHERE endpoint_id = ?1 AND event_id IN (
-             SELECT event_id FROM webhook_delivery WHERE endpoint_id = ?1 LIMIT ?2)",
-        &[endpoint_id.into(), SOME.into()],
-    )?;
-    Ok(forgotten >= SOME.unsigned_abs())
-}
-
 /// A delivery as the owner of its webhook sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct DeliveryView {

@@ -2,16 +2,13 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::quality::RandomState;
 
 use super::gcra::{Decision, Quota, decide};
-use crate::spread::Place;
 
 const SHARDS: usize = 64;
-const MARKS: usize = 1024;
 /// Buckets of a shard below which nothing is looked through for full ones.
 const FEW: usize = 64;
 
@@ -19,9 +16,7 @@ const FEW: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Buckets<K> {
     hasher: RandomState,
-    /// Set where a bucket was ever taken from: most that never were are known by it without a lock.
-    marks: Box<[AtomicBool; MARKS]>,
-    shards: Box<[Place<Mutex<Shard<K>>>]>,
+    shards: Box<[Mutex<Shard<K>>]>,
     /// Most buckets of a shard.
     most: usize,
 }
@@ -42,10 +37,9 @@ struct Shard<K> {
 impl<K: Hash + Eq + Clone> Buckets<K> {
     /// Room for about `most` buckets.
     pub fn new(most: usize) -> Self {
-        let shard = || Place(Mutex::new(Shard { arrivals: HashMap::default(), sweep_at: FEW, latest: 0, crowd: 0 }));
+        let shard = || Mutex::new(Shard { arrivals: HashMap::default(), sweep_at: FEW, latest: 0, crowd: 0 });
         Self {
             hasher: RandomState::default(),
-            marks: Box::new([const { AtomicBool::new(false) }; MARKS]),
             shards: (0..SHARDS).map(|_| shard()).collect(),
             most: most.div_ceil(SHARDS),
         }
@@ -53,7 +47,7 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
 
     /// Decides on `calls` calls at `now`.
     pub fn call(&self, key: &K, now: u64, quota: Quota, calls: u64) -> Decision {
-        let (mut shard, mark) = self.find(key);
+        let mut shard = self.shard(key);
         let now = shard.moment(now);
         let kept = shard.arrivals.get_mut(key);
         if let Some(arrival) = kept {
@@ -63,9 +57,6 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
         }
         let has_room = shard.make_room(now, self.most);
         let decision = decide(if has_room { 0 } else { shard.crowd }, now, quota, calls);
-        if decision.full_in > 0 {
-            mark.store(true, Ordering::Relaxed);
-        }
         match (has_room, decision.full_in) {
             (true, 0) => {}
             (true, _) => drop(shard.arrivals.insert(key.clone(), decision.arrival)),
@@ -76,45 +67,29 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
 
     /// Learns from elsewhere that a bucket is not full before `arrival`.
     pub fn learn(&self, key: &K, now: u64, arrival: u64) {
-        let (mut shard, mark) = self.find(key);
+        let mut shard = self.shard(key);
         if let Some(known) = shard.arrivals.get_mut(key) {
             *known = arrival.max(*known);
         } else if arrival > now && shard.make_room(now, self.most) {
-            mark.store(true, Ordering::Relaxed);
             shard.arrivals.insert(key.clone(), arrival);
         }
     }
 
-    /// Whether a bucket is full for having never been taken from, or not for long.
-    pub fn is_unknown(&self, key: &K) -> bool {
-        if !self.mark(self.hasher.hash_one(key)).load(Ordering::Relaxed) {
-            return true;
-        }
-        let (shard, _) = self.find(key);
-        shard.crowd == 0 && !shard.arrivals.contains_key(key)
-    }
-
     /// Nanoseconds until a bucket is full, as far as is known here.
     pub fn full_in(&self, key: &K, now: u64) -> u64 {
-        self.find(key).0.arrivals.get(key).map_or(0, |arrival| arrival.saturating_sub(now))
+        self.shard(key).arrivals.get(key).map_or(0, |arrival| arrival.saturating_sub(now))
     }
 
-    /// Where a bucket is kept, and its mark.
-    fn find(&self, key: &K) -> (MutexGuard<'_, Shard<K>>, &AtomicBool) {
-        let hash = self.hasher.hash_one(key);
+    fn shard(&self, key: &K) -> MutexGuard<'_, Shard<K>> {
         #[expect(clippy::cast_possible_truncation, reason = "the remainder is below 64")]
-        let place = (hash % SHARDS as u64) as usize;
+        let place = (self.hasher.hash_one(key) % SHARDS as u64) as usize;
         // No code panics while it holds the lock with half a change done.
-        (self.shards[place].0.lock().unwrap_or_else(PoisonError::into_inner), self.mark(hash))
-    }
-
-    fn mark(&self, hash: u64) -> &AtomicBool {
-        &self.marks[(hash >> 32) as usize % MARKS]
+        self.shards[place].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[cfg(test)]
     fn count(&self) -> usize {
-        self.shards.iter().map(|shard| shard.0.lock().unwrap().arrivals.len()).sum()
+        self.shards.iter().map(|shard| shard.lock().unwrap().arrivals.len()).sum()
     }
 }
 
@@ -141,8 +116,8 @@ impl<K: Hash + Eq> Shard<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Rate;
     use super::*;
+    use crate::state::Rate;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -190,9 +165,7 @@ mod tests {
         let buckets = Buckets::new(64);
         let quota = Quota::new(Rate::new(1, 2));
         assert_eq!((buckets.call(&"x", SECOND, quota, 0).remaining, buckets.count()), (2, 0));
-        assert!(buckets.is_unknown(&"x"));
         buckets.call(&"x", SECOND, quota, 1);
-        assert!(!buckets.is_unknown(&"x"));
         assert_eq!(buckets.call(&"x", SECOND, quota, 0).remaining, 1);
         assert_eq!(buckets.full_in(&"x", SECOND), SECOND);
     }

@@ -4,7 +4,7 @@
 //! one interval and is admitted while it is no further ahead than the burst allows (ATM Forum, Traffic Management 4.1,
 //! 4.4.2; ITU-T I.371). Time is whole nanoseconds of a clock that is passed in, so nothing here knows what time it is.
 
-use super::Rate;
+use crate::state::Rate;
 
 /// Nanoseconds per second.
 const SECOND: u64 = 1_000_000_000;

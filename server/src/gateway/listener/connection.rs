@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use axum::body::{Body, HttpBody};
+use axum::body::Body;
 use axum::http::{HeaderValue, Request, Response, Version, header};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -16,10 +16,10 @@ use hyper_util::server::conn::auto::Builder;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 
-use super::pulse::{Pulse, Why};
+use super::ListenerConfig;
 use super::sent::{Open, Sent};
+use super::watchdog::{ConnectionWatchdog, Why};
 use super::wire::{Watched, Wire};
-use super::{Peer, Terms};
 
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(5);
@@ -32,11 +32,11 @@ const GOODBYE: Duration = Duration::from_secs(2);
 
 /// What answers requests.
 pub(crate) trait Routes: Clone + Send + Sync + 'static {
-    /// Answers one of a connection.
+    /// Answers a request of a connection from `peer`.
     fn answer(
-        self: &Arc<Self>,
+        &self,
         request: Request<Body>,
-        peer: &Arc<Peer>,
+        peer: SocketAddr,
     ) -> impl Future<Output = Response<Body>> + Send + use<Self>;
 }
 
@@ -44,13 +44,13 @@ pub(crate) trait Routes: Clone + Send + Sync + 'static {
 #[derive(Debug)]
 pub(super) struct Shared<S> {
     pub routes: S,
-    pub terms: Terms,
+    pub config: ListenerConfig,
     builder: Builder<TokioExecutor>,
 }
 
 impl<S> Shared<S> {
-    pub fn new(routes: S, terms: Terms) -> Self {
-        Self { routes, terms, builder: builder() }
+    pub fn new(routes: S, config: ListenerConfig) -> Self {
+        Self { routes, config, builder: builder() }
     }
 }
 
@@ -59,7 +59,7 @@ fn builder() -> Builder<TokioExecutor> {
     const HEAD_BYTES: u32 = 64 << 10;
     let mut builder = Builder::new(TokioExecutor::new());
     // The library's time for a head counts from the end of the request before: it would end idle connections, so it is
-    // off, and the pulse of the connection tells the two apart.
+    // off, and the watchdog of the connection tells the two apart.
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(HEAD_BYTES as usize);
     builder
         .http2()
@@ -80,7 +80,7 @@ fn builder() -> Builder<TokioExecutor> {
 /// outlives all the rest of it.
 pub(super) type Held = (OwnedSemaphorePermit, mpsc::Sender<()>);
 
-/// Serves a connection until it ends by itself, breaks the terms, or the server stops.
+/// Serves a connection until it ends by itself, breaks its limits, or the server stops.
 ///
 /// Thousands of these wait at a time, so what is large and not needed while they wait stands in a box of its own.
 pub(super) async fn serve<S: Routes>(
@@ -93,7 +93,7 @@ pub(super) async fn serve<S: Routes>(
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection keeps its delay");
     }
-    let (wire, http2) = match &shared.terms.tls {
+    let (wire, http2) = match &shared.config.tls {
         None => (Wire::Plain(stream), false),
         Some(tls) => match tokio::time::timeout(HANDSHAKE, Box::pin(tls.acceptor().accept(stream))).await {
             Ok(Ok(stream)) => {
@@ -104,15 +104,13 @@ pub(super) async fn serve<S: Routes>(
             Err(_) => return tracing::debug!(%peer, "a handshake took too long"),
         },
     };
-    let pulse = Arc::new(Pulse::new(http2));
-    let io = TokioIo::new(Watched::new(wire, Arc::clone(&pulse), place));
-    // Of this connection alone: what all connections count on together, they would wait for each other to count.
-    let (routes, from) = (Arc::new(shared.routes.clone()), Arc::new(Peer::new(peer)));
-    let (asked, leaving) = (Arc::clone(&pulse), Arc::new(stopping.clone()));
+    let watchdog = Arc::new(ConnectionWatchdog::new(http2));
+    let io = TokioIo::new(Watched::new(wire, Arc::clone(&watchdog), place));
+    let (routes, asked, leaving) = (shared.routes.clone(), Arc::clone(&watchdog), stopping.clone());
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-        let (open, leaving) = (Open::new(&asked), Arc::clone(&leaving));
+        let (open, leaving) = (Open::new(&asked), leaving.clone());
         let version = request.version();
-        let answer = routes.answer(request.map(whole), &from);
+        let answer = routes.answer(request.map(Body::new), peer);
         async move {
             let mut response = answer.await;
             if is_stopping(&leaving) && version < Version::HTTP_2 {
@@ -122,12 +120,7 @@ pub(super) async fn serve<S: Routes>(
         }
     });
     let connection = pin!(shared.builder.serve_connection_with_upgrades(io, service));
-    watch_over(connection, &pulse, &shared.terms, stopping, peer).await;
-}
-
-/// The body of a request. Of most there is none.
-fn whole(body: Incoming) -> Body {
-    if body.is_end_stream() { Body::empty() } else { Body::new(body) }
+    watch_over(connection, &watchdog, &shared.config, stopping, peer).await;
 }
 
 /// What a connection can be told.
@@ -147,11 +140,11 @@ where
     }
 }
 
-/// Drives a connection and ends it when its pulse says so.
+/// Drives a connection and ends it when its watchdog says so.
 async fn watch_over<C, E>(
     mut connection: Pin<&mut C>,
-    pulse: &Pulse,
-    terms: &Terms,
+    watchdog: &ConnectionWatchdog,
+    config: &ListenerConfig,
     mut stopping: watch::Receiver<bool>,
     peer: SocketAddr,
 ) where
@@ -178,12 +171,12 @@ async fn watch_over<C, E>(
             }
             if end == Ending::Running && is_stopping(&stopped) {
                 end = Ending::Listening(Instant::now() + LAST_WORD);
-                if pulse.is_http2() {
+                if watchdog.is_http2() {
                     // Its client is told the last request that counts, so none is lost.
                     connection.as_mut().close();
                 }
             }
-            let due = end.until(pulse.until(terms));
+            let due = end.until(watchdog.until(config));
             // A timer that goes off too early only looks again, so that it is not set anew for every request.
             if let Some((until, _)) = due.filter(|(until, _)| *until < timer.deadline().into_std()) {
                 timer.as_mut().reset(until.into());
@@ -235,15 +228,15 @@ enum Ending {
 }
 
 impl Ending {
-    /// When to act next, given what the pulse says, and why.
-    fn until(self, pulse: Option<(Instant, Why)>) -> Option<(Instant, Why)> {
-        let (own, pulse) = match (self, pulse) {
-            (Self::Listening(last), pulse) => (Some((last, Why::Idle)), pulse),
+    /// When to act next, given what the watchdog says, and why.
+    fn until(self, watchdog: Option<(Instant, Why)>) -> Option<(Instant, Why)> {
+        let (own, watchdog) = match (self, watchdog) {
+            (Self::Listening(last), watchdog) => (Some((last, Why::Idle)), watchdog),
             // Being idle is why it leaves, and it has a moment for that. A request that came in between is answered.
             (Self::Leaving(last), Some((_, Why::Idle))) => (Some((last, Why::Idle)), None),
-            (Self::Running | Self::Closing | Self::Leaving(_), pulse) => (None, pulse),
+            (Self::Running | Self::Closing | Self::Leaving(_), watchdog) => (None, watchdog),
         };
-        own.into_iter().chain(pulse).min_by_key(|(until, _)| *until)
+        own.into_iter().chain(watchdog).min_by_key(|(until, _)| *until)
     }
 }
 
@@ -258,11 +251,7 @@ mod tests {
     struct Nothing;
 
     impl Routes for Nothing {
-        fn answer(
-            self: &Arc<Self>,
-            _: Request<Body>,
-            _: &Arc<Peer>,
-        ) -> impl Future<Output = Response<Body>> + Send + use<> {
+        fn answer(&self, _: Request<Body>, _: SocketAddr) -> impl Future<Output = Response<Body>> + Send + use<> {
             std::future::ready(Response::default())
         }
     }
@@ -272,7 +261,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let _client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let accepted = listener.accept().await.unwrap();
-        let shared = Arc::new(Shared::new(Nothing, Terms::default()));
+        let shared = Arc::new(Shared::new(Nothing, ListenerConfig::default()));
         let place = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
         let (stopping, alive) = (watch::channel(false).1, mpsc::channel(1).0);
         let bytes = size_of_val(&serve((place, alive), shared, accepted, stopping));

@@ -1,18 +1,17 @@
-//! The listener: who is let in, on which terms, and how it ends.
+//! The listener: which connections are accepted, under which limits, and how it stops.
 //!
 //! An accept loop of our own, because every wait for a client needs an end: a head, an idle connection, an answer that
-//! nobody takes (`pulse`). The wire tells the pulse what happens on it (`wire`), requests tell it that they are under
-//! way (`sent`), and `connection` acts on it. What cannot be read as a request is answered here (`unread`).
+//! nobody takes (`watchdog`). The wire reports to the watchdog what happens on it (`wire`), requests report that they are
+//! in flight (`sent`), and `connection` acts on it. What cannot be read as a request is answered here (`unread`).
 
+mod config;
 mod connection;
-mod peer;
-mod pulse;
 mod sent;
-mod terms;
 #[cfg(test)]
 mod tests;
 mod tls;
 mod unread;
+mod watchdog;
 mod wire;
 
 use std::future::Future;
@@ -30,9 +29,8 @@ use tokio::task::JoinSet;
 use super::Gateway;
 use connection::Shared;
 
+pub use config::ListenerConfig;
 pub(crate) use connection::Routes;
-pub(crate) use peer::Peer;
-pub use terms::Terms;
 pub use tls::{Tls, TlsError};
 
 /// Bytes of an answer that the system may hold for a client that does not take them. Left to itself it holds up to 4 MB
@@ -66,15 +64,15 @@ pub async fn serve(
     stop: impl Future<Output = ()> + Send,
     drain: Duration,
 ) -> io::Result<()> {
-    serve_on(Terms::default(), listener, gateway, stop, drain).await
+    serve_on(ListenerConfig::default(), listener, gateway, stop, drain).await
 }
 
-/// The same on other terms.
+/// The same with another configuration.
 ///
 /// # Errors
 /// When the listener fails.
 pub async fn serve_on(
-    terms: Terms,
+    config: ListenerConfig,
     listener: TcpListener,
     gateway: &Gateway,
     stop: impl Future<Output = ()> + Send,
@@ -84,7 +82,7 @@ pub async fn serve_on(
         stop.await;
         gateway.drain();
     };
-    listen(terms, listener, gateway.routes(), announced, drain).await
+    listen(config, listener, gateway.routes(), announced, drain).await
 }
 
 /// Serves any routes until `stop` resolves.
@@ -92,7 +90,7 @@ pub async fn serve_on(
 /// # Errors
 /// When the listener fails.
 pub(crate) async fn listen(
-    terms: Terms,
+    config: ListenerConfig,
     listener: TcpListener,
     routes: impl Routes,
     stop: impl Future<Output = ()> + Send,
@@ -101,9 +99,9 @@ pub(crate) async fn listen(
     if let Err(error) = bound_unread(&listener) {
         tracing::warn!(%error, "clients that do not read may take more memory of the system than is meant");
     }
-    let places = Arc::new(Semaphore::new(terms.connections));
-    let tls = terms.tls.clone();
-    let shared = Arc::new(Shared::new(routes, terms));
+    let places = Arc::new(Semaphore::new(config.connections));
+    let tls = config.tls.clone();
+    let shared = Arc::new(Shared::new(routes, config));
     let (stopping, stopped) = watch::channel(false);
     // Every connection has a sender; when the last one is gone there is nothing more to wait for.
     let (alive, mut all_gone) = mpsc::channel::<()>(1);

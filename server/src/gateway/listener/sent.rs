@@ -9,7 +9,7 @@ use axum::http::Response;
 use http_body::{Frame, SizeHint};
 use hyper::body::Buf;
 
-use super::pulse::Pulse;
+use super::watchdog::ConnectionWatchdog;
 use crate::gateway::sent::OnItsWay;
 
 /// Bytes of an answer that are given out at a time. HTTP/2 asks for more when its client has room for more; who was
@@ -19,15 +19,15 @@ const PIECE: usize = 64 << 10;
 /// Counts a request as long as it lives.
 #[derive(Debug)]
 pub(super) struct Open {
-    pulse: Arc<Pulse>,
+    watchdog: Arc<ConnectionWatchdog>,
     number: u64,
     answered: bool,
     on_its_way: Option<Arc<OnItsWay>>,
 }
 
 impl Open {
-    pub fn new(pulse: &Arc<Pulse>) -> Self {
-        Self { number: pulse.begin(), pulse: Arc::clone(pulse), answered: false, on_its_way: None }
+    pub fn new(watchdog: &Arc<ConnectionWatchdog>) -> Self {
+        Self { number: watchdog.begin(), watchdog: Arc::clone(watchdog), answered: false, on_its_way: None }
     }
 
     /// The answer is there; what is left is to send it.
@@ -43,14 +43,14 @@ impl Open {
     }
 
     fn waits(&self, waits: bool) {
-        self.pulse.waits(self.number, waits);
+        self.watchdog.waits(self.number, waits);
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.pulse.handed_over(self.on_its_way.take());
-        self.pulse.end(self.number, self.answered);
+        self.watchdog.handed_over(self.on_its_way.take());
+        self.watchdog.end(self.number, self.answered);
     }
 }
 
@@ -151,7 +151,7 @@ mod tests {
 
     /// The lengths of the pieces that an answer is given out in.
     fn pieces(length: usize) -> Vec<usize> {
-        let open = Open::new(&Arc::new(Pulse::new(true)));
+        let open = Open::new(&Arc::new(ConnectionWatchdog::new(true)));
         let mut sent = open.send(Response::new(Body::from(vec![b'x'; length]))).into_body();
         let mut pieces = Vec::new();
         let mut left = length;
@@ -176,12 +176,12 @@ mod tests {
 
     #[test]
     fn a_request_is_under_way_until_its_last_piece_is_gone() {
-        let pulse = Arc::new(Pulse::new(false));
-        let mut sent = Open::new(&pulse).send(Response::new(Body::from("text"))).into_body();
+        let watchdog = Arc::new(ConnectionWatchdog::new(false));
+        let mut sent = Open::new(&watchdog).send(Response::new(Body::from("text"))).into_body();
         let frame = Pin::new(&mut sent).poll_frame(&mut Context::from_waker(Waker::noop()));
         drop(sent);
-        assert_eq!(pulse.until(&super::super::Terms::default()), None);
+        assert_eq!(watchdog.until(&super::super::ListenerConfig::default()), None);
         drop(frame);
-        assert!(pulse.until(&super::super::Terms::default()).is_some());
+        assert!(watchdog.until(&super::super::ListenerConfig::default()).is_some());
     }
 }

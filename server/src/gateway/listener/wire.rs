@@ -1,4 +1,4 @@
-//! The bytes of a connection, seen by its pulse.
+//! The bytes of a connection, seen by its watchdog.
 
 use std::io;
 use std::pin::Pin;
@@ -10,11 +10,8 @@ use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::server::TlsStream;
 
-use super::pulse::Pulse;
 use super::unread;
-
-/// Bytes of answers that are sent in one piece.
-const SMALL: usize = 2048;
+use super::watchdog::ConnectionWatchdog;
 
 /// What every connection of HTTP/2 begins with, and no request of HTTP/1.1.
 const HTTP2: &[u8] = b"PRI";
@@ -28,11 +25,11 @@ pub(super) enum Wire {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// A wire with its pulse. It holds the place of its connection, also after an upgrade took it elsewhere.
+/// A wire with its watchdog. It holds the place of its connection, also after an upgrade took it elsewhere.
 #[derive(Debug)]
 pub(super) struct Watched {
     wire: Wire,
-    pulse: Arc<Pulse>,
+    watchdog: Arc<ConnectionWatchdog>,
     /// How much of [`HTTP2`] came, as long as nothing else did.
     begun: Option<usize>,
     /// What is written in place of what the connection was told to write, and how much of it is.
@@ -41,8 +38,8 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    pub fn new(wire: Wire, pulse: Arc<Pulse>, place: OwnedSemaphorePermit) -> Self {
-        Self { wire, pulse, begun: Some(0), instead: None, _place: place }
+    pub fn new(wire: Wire, watchdog: Arc<ConnectionWatchdog>, place: OwnedSemaphorePermit) -> Self {
+        Self { wire, watchdog, begun: Some(0), instead: None, _place: place }
     }
 
     /// Looks at the first bytes, which may come one by one.
@@ -50,7 +47,7 @@ impl Watched {
         let Some(begun) = self.begun else { return };
         let expected = &HTTP2[begun..];
         if new.starts_with(expected) {
-            self.pulse.speaks_http2();
+            self.watchdog.speaks_http2();
             self.begun = None;
         } else {
             self.begun = expected.starts_with(new).then_some(begun + new.len());
@@ -84,9 +81,9 @@ impl Watched {
 
     fn note(&self, offered: usize, written: &Poll<io::Result<usize>>) {
         match written {
-            Poll::Ready(Ok(taken)) => self.pulse.wrote(offered, *taken),
+            Poll::Ready(Ok(taken)) => self.watchdog.wrote(offered, *taken),
             Poll::Ready(Err(_)) => {}
-            Poll::Pending => self.pulse.wrote(offered.max(1), 0),
+            Poll::Pending => self.watchdog.wrote(offered.max(1), 0),
         }
     }
 }
@@ -101,7 +98,7 @@ impl AsyncRead for Watched {
         let new = &buffer.filled()[before..];
         if !new.is_empty() {
             self.tell_protocol(new);
-            self.pulse.heard();
+            self.watchdog.heard();
         }
         read
     }
@@ -123,17 +120,10 @@ impl AsyncWrite for Watched {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        // A small answer is one piece: to copy its head and body together takes less than to hand over both.
         let length: usize = slices.iter().map(|slice| slice.len()).sum();
+        // A refusal of the parser is written in one piece.
         if let [one] = slices {
             return self.poll_write(cx, one);
-        }
-        if length <= SMALL {
-            let mut whole = Vec::with_capacity(length);
-            for slice in slices {
-                whole.extend_from_slice(slice);
-            }
-            return self.poll_write(cx, &whole);
         }
         let written = match &mut self.wire {
             Wire::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
@@ -156,9 +146,9 @@ impl AsyncWrite for Watched {
             Wire::Tls(stream) => Pin::new(stream).poll_flush(cx),
         };
         match flushed {
-            Poll::Ready(Ok(())) => self.pulse.flushed(),
+            Poll::Ready(Ok(())) => self.watchdog.flushed(),
             Poll::Ready(Err(_)) => {}
-            Poll::Pending => self.pulse.holds_back(),
+            Poll::Pending => self.watchdog.holds_back(),
         }
         flushed
     }

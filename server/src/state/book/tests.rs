@@ -33,19 +33,14 @@ fn a_hold_ends_with_whoever_has_it_even_in_a_panic() {
 }
 
 /// What threads do to keys and credits. Each step is one action that no other thread can see half of, and nothing
-/// else is shared: a look at the roster or at its edition, a change of the funds under their one lock, the roster or
-/// its edition replaced, a commit of the database. The balance that is shown is one number that only the writer
+/// else is shared: a look at the roster, a change of the funds under their one lock, the roster replaced, a commit of the
+/// database. The balance that is shown is one number that only the writer
 /// sets. So the orders of steps are all interleavings there are. What takes several actions is several steps: a
-/// charge is committed and then settled; keys and credits are read, then the funds set, then the roster replaced,
-/// then its edition told.
+/// charge is committed and then settled; keys and credits are read, then the funds set, then the roster replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// A request on a new connection finds who shows its key, or is refused.
+    /// A request finds who shows its key, or is refused.
     Identify(usize),
-    /// The two actions of one on a connection that knows who shows the key: what the edition is, and a look at the
-    /// roster where it is another.
-    Glance(usize),
-    Look(usize),
     Reserve(usize),
     /// The request ends without an answer.
     Void(usize),
@@ -56,11 +51,10 @@ enum Step {
     TopUp(i64),
     /// Another process revokes the key.
     Revoke,
-    /// The four actions of [`Book::load`].
+    /// The three actions of [`Book::load`].
     Read,
     Fund,
     Replace,
-    Tell,
     /// The two actions of a loan to a replica: set aside in the database, then here to be spent.
     SetAside(i64),
     Lend,
@@ -72,15 +66,9 @@ impl Step {
     /// Whether it is a part of something that the one thread of the writer does, and whether the last.
     const fn of_writer(self) -> Option<bool> {
         match self {
-            Self::Identify(_)
-            | Self::Glance(_)
-            | Self::Look(_)
-            | Self::Reserve(_)
-            | Self::Void(_)
-            | Self::TopUp(_)
-            | Self::Revoke => None,
+            Self::Identify(_) | Self::Reserve(_) | Self::Void(_) | Self::TopUp(_) | Self::Revoke => None,
             Self::Commit(_) | Self::Read | Self::Fund | Self::SetAside(_) => Some(false),
-            Self::Settle(_) | Self::Replace | Self::Tell | Self::Lend | Self::CallIn => Some(true),
+            Self::Settle(_) | Self::Replace | Self::Lend | Self::CallIn => Some(true),
         }
     }
 }
@@ -104,13 +92,8 @@ struct World {
     read: Option<Database>,
     /// Set aside and not yet there to be spent.
     on_its_way: i64,
-    /// Whether the roster says that the key is revoked, and whether that was told.
+    /// Whether the roster says that the key is revoked.
     refused: bool,
-    told: bool,
-    /// Who shows the key, as a connection found it in the first edition.
-    known: (u64, Caller),
-    /// What requests on it saw of the edition, and whether the revocation was told by then.
-    seen: [(u64, bool); 3],
     callers: [Option<Caller>; 3],
     holds: [Option<Hold>; 3],
     /// Balances after charges that are committed and not settled.
@@ -127,7 +110,6 @@ impl World {
     fn new(balance: i64, shared: bool) -> Self {
         let (book, account) = (Book::new(Pepper::new([0; 32]), shared), Arc::new(Account::new(1)));
         book.keys.store(Self::roster(&account, false));
-        let known = (book.edition(), book.holder_of(&Self::DIGEST, 0).unwrap());
         let mut world = Self {
             shared,
             book,
@@ -136,9 +118,6 @@ impl World {
             read: None,
             on_its_way: 0,
             refused: false,
-            told: false,
-            known,
-            seen: [(0, false); 3],
             callers: [None, None, None],
             holds: [None, None, None],
             committed: [None, None, None],
@@ -153,8 +132,7 @@ impl World {
     /// As [`Book::load`] makes it.
     fn roster(account: &Arc<Account>, revoked: bool) -> Arc<Roster> {
         let id = KeyId::from("12345678").unwrap();
-        let (account, calls) = (Arc::clone(account), Arc::default());
-        let record = KeyRecord { id, account, plan: None, revoked, expires_at_secs: None, calls };
+        let record = KeyRecord { id, account: Arc::clone(account), plan: None, revoked, expires_at_secs: None };
         let mut roster = Roster::default();
         roster.by_digest.insert(Self::DIGEST, Arc::new(record));
         Arc::new(roster)
@@ -165,18 +143,6 @@ impl World {
             Step::Identify(request) => {
                 let found = self.book.holder_of(&Self::DIGEST, 0);
                 assert_eq!(found.as_ref().err(), self.refused.then_some(&Refusal::Revoked));
-                self.callers[request] = found.ok();
-            }
-            Step::Glance(request) => self.seen[request] = (self.book.edition(), self.told),
-            Step::Look(request) => {
-                let ((edition, told), (of, known)) = (self.seen[request], &self.known);
-                let found = if edition == *of {
-                    self.book.check(known, 0).map(|()| known.clone())
-                } else {
-                    self.book.holder_of(&Self::DIGEST, 0)
-                };
-                assert!(!told || found.is_err(), "what was told is known to every request that comes after");
-                assert!(self.refused || found.is_ok(), "a good key is not refused");
                 self.callers[request] = found.ok();
             }
             Step::Reserve(request) => {
@@ -204,10 +170,6 @@ impl World {
             Step::Replace => {
                 self.refused = self.read.take().expect("it was read").revoked;
                 self.book.keys.store(Self::roster(&self.account, self.refused));
-            }
-            Step::Tell => {
-                self.book.edition.fetch_add(1, Ordering::Release);
-                self.told = self.refused;
             }
             Step::SetAside(credits) => {
                 self.on_its_way = credits.min(self.database.balance - self.database.lent);
@@ -255,7 +217,7 @@ impl World {
     /// When all requests are over and the writer has looked once more.
     fn end(mut self, given: i64) {
         drop(std::mem::take(&mut self.holds));
-        for step in [Step::Read, Step::Fund, Step::Replace, Step::Tell] {
+        for step in [Step::Read, Step::Fund, Step::Replace] {
             self.take(step);
         }
         let Database { balance, revoked, lent } = self.database;
@@ -321,15 +283,14 @@ fn is_full() -> bool {
 
 #[test]
 fn no_order_of_the_steps_of_requests_and_the_back_office_overdraws_or_loses_a_credit() {
-    use Step::{Commit, Fund, Glance, Look, Read, Replace, Reserve, Revoke, Settle, Tell, TopUp};
+    use Step::{Fund, Read, Replace, Revoke, TopUp};
     let office = [TopUp(5), Revoke, Read, Fund, Replace];
-    let revokes = [Revoke, Read, Fund, Replace, Tell];
-    let stays = [Glance(0), Look(0), Reserve(0), Commit(0), Settle(0)];
+    let revokes = [Revoke, Read, Fund, Replace];
     let again = [&leaves(1)[..], &pays(1)].concat();
     let mut orders = every_order([&pays(0), &pays(1), &pays(2)], false)
         + every_order([&pays(0), &pays(1), &office], false)
         + every_order([&pays(0), &leaves(1), &office], false)
-        + every_order([&stays, &leaves(1), &revokes], false);
+        + every_order([&pays(0), &leaves(1), &revokes], false);
     if is_full() {
         orders += every_order([&pays(0), &again, &office], false);
     }

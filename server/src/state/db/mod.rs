@@ -146,18 +146,24 @@ impl Db {
         }
     }
 
-    /// Copies a database, whole and as it is at one moment, while others write to it, into a new `SQLite` file, which is
-    /// there already and empty.
+    /// Copies a `SQLite` database, whole and as it is at one moment, while others write to it, into a new file, which is
+    /// there already and empty. Of `PostgreSQL` it does nothing and gives `false`.
     ///
     /// # Errors
     /// When the copy cannot be written.
-    pub fn copy_to(&mut self, path: &Path) -> Result<(), StateError> {
-        if let Connection::Sqlite(sqlite) = &mut self.0 {
-            return sqlite.copy_to(path);
+    pub(super) fn copy_file(&mut self, path: &Path) -> Result<bool, StateError> {
+        match &mut self.0 {
+            Connection::Sqlite(sqlite) => sqlite.copy_to(path).map(|()| true),
+            Connection::Postgres(_) => Ok(false),
         }
-        let mut copied = Self::open_sqlite(path, Access::Write)?;
-        super::copy::copy(self, &mut copied)?;
-        match copied.0 {
+    }
+
+    /// Ends a `SQLite` connection so that its database is one file, without a companion, that is on the disk.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn stand_alone(self) -> Result<(), StateError> {
+        match self.0 {
             Connection::Sqlite(sqlite) => sqlite.stand_alone(),
             Connection::Postgres(_) => Ok(()),
         }

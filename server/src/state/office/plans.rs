@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::{Office, is_possible, json as as_json};
-use crate::gateway::Plan;
+use crate::state::Plan;
 use crate::state::plan::{self, DEFAULT_PLAN};
 use crate::state::{StateError, now_ms, row_macs};
 

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::Terms;
+use super::ListenerConfig;
 use crate::gateway::sent::OnItsWay;
 
-/// Bytes that a client must take while an answer waits for it, per time of [`Terms::stall`].
+/// Bytes that a client must take while an answer waits for it, per time of [`ListenerConfig::stall`].
 const TRICKLE: usize = 32 << 10;
-/// Times of [`Terms::stall`] that a body of HTTP/2 may wait for its client, who takes enough of others meanwhile.
+/// Times of [`ListenerConfig::stall`] that a body of HTTP/2 may wait for its client, who takes enough of others meanwhile.
 const PASSED_OVER: u32 = 20;
 /// Requests of one connection that its client may give up before that counts as a flood.
 const ABANDONED: u64 = 100;
@@ -28,10 +28,10 @@ pub(super) enum Why {
     Flood,
 }
 
-/// The pulse of one connection. What stands beside the beat says whether there is anything to look for in it: for most
+/// The watchdog of one connection. What stands beside the beat says whether there is anything to look for in it: for most
 /// requests there is not.
 #[derive(Debug)]
-pub(super) struct Pulse {
+pub(super) struct ConnectionWatchdog {
     beat: Mutex<Beat>,
     http2: AtomicBool,
     is_blocked: AtomicBool,
@@ -61,7 +61,7 @@ struct Beat {
     handed_over: Vec<Arc<OnItsWay>>,
 }
 
-impl Pulse {
+impl ConnectionWatchdog {
     pub fn new(http2: bool) -> Self {
         let now = Instant::now();
         let beat = Beat {
@@ -203,7 +203,7 @@ impl Pulse {
     /// Until when the connection may go on as it does, and why no longer; `None` while requests are at work.
     ///
     /// To be asked after the connection did what it could.
-    pub fn until(&self, terms: &Terms) -> Option<(Instant, Why)> {
+    pub fn until(&self, config: &ListenerConfig) -> Option<(Instant, Why)> {
         if !self.is_blocked.load(Ordering::Acquire) {
             // HTTP/2 lets go of an answer after the flush that wrote it.
             self.let_go();
@@ -212,31 +212,31 @@ impl Pulse {
         if beat.abandoned > ABANDONED && 2 * beat.abandoned > beat.requests {
             return Some((beat.quiet_since, Why::Flood));
         }
-        let blocked = beat.blocked.map(|(since, _)| since + terms.stall);
-        let stalled = blocked.into_iter().chain(self.passed_over(&mut beat, terms)).min();
+        let blocked = beat.blocked.map(|(since, _)| since + config.stall);
+        let stalled = blocked.into_iter().chain(self.passed_over(&mut beat, config)).min();
         let stalled = stalled.map(|until| (until, Why::Stalled));
         let quiet = if beat.open > 0 || beat.blocked.is_some() {
             None
         } else if self.is_http2() {
-            Some((beat.quiet_since + terms.idle, Why::Idle))
+            Some((beat.quiet_since + config.idle, Why::Idle))
         } else if beat.heard {
-            Some((*beat.heard_at.get_or_insert_with(Instant::now) + terms.head, Why::SlowHead))
+            Some((*beat.heard_at.get_or_insert_with(Instant::now) + config.head, Why::SlowHead))
         } else if beat.requests == 0 {
-            Some((beat.quiet_since + terms.head, Why::SlowHead))
+            Some((beat.quiet_since + config.head, Why::SlowHead))
         } else {
-            Some((beat.quiet_since + terms.idle, Why::Idle))
+            Some((beat.quiet_since + config.idle, Why::Idle))
         };
         stalled.into_iter().chain(quiet).min_by_key(|(until, _)| *until)
     }
 
     /// Until when the bodies that wait for their client may do so. All of them wait for what it takes of any.
-    fn passed_over(&self, beat: &mut Beat, terms: &Terms) -> Option<Instant> {
+    fn passed_over(&self, beat: &mut Beat, config: &ListenerConfig) -> Option<Instant> {
         let since = beat.waiting.values().copied().min()?;
         if self.taken.load(Ordering::Relaxed) >= TRICKLE {
             self.taken.store(0, Ordering::Relaxed);
             beat.flowed_at = Instant::now();
         }
-        Some((since.max(beat.flowed_at) + terms.stall).min(since + PASSED_OVER * terms.stall))
+        Some((since.max(beat.flowed_at) + config.stall).min(since + PASSED_OVER * config.stall))
     }
 
     fn beat(&self) -> MutexGuard<'_, Beat> {
@@ -252,102 +252,102 @@ mod tests {
     use super::*;
     use crate::state::RequestId;
 
-    fn left(pulse: &Pulse) -> Option<(u64, Why)> {
-        let (until, why) = pulse.until(&Terms::default())?;
+    fn left(watchdog: &ConnectionWatchdog) -> Option<(u64, Why)> {
+        let (until, why) = watchdog.until(&ListenerConfig::default())?;
         // What is left is a moment less than the whole time.
         Some((until.saturating_duration_since(Instant::now()).as_secs() + 1, why))
     }
 
-    fn short() -> Terms {
-        Terms { idle: Duration::from_secs(1), ..Terms::default() }
+    fn short() -> ListenerConfig {
+        ListenerConfig { idle: Duration::from_secs(1), ..ListenerConfig::default() }
     }
 
     #[test]
     fn a_head_has_5_seconds_from_its_first_byte_and_an_idle_connection_60() {
-        let pulse = Pulse::new(false);
-        assert_eq!(left(&pulse), Some((5, Why::SlowHead)));
-        pulse.heard();
-        let request = pulse.begin();
-        assert_eq!(left(&pulse), None);
-        pulse.end(request, true);
-        assert_eq!(left(&pulse), Some((60, Why::Idle)));
-        pulse.heard();
-        assert_eq!(left(&pulse), Some((5, Why::SlowHead)));
-        assert_eq!(left(&Pulse::new(true)), Some((60, Why::Idle)));
+        let watchdog = ConnectionWatchdog::new(false);
+        assert_eq!(left(&watchdog), Some((5, Why::SlowHead)));
+        watchdog.heard();
+        let request = watchdog.begin();
+        assert_eq!(left(&watchdog), None);
+        watchdog.end(request, true);
+        assert_eq!(left(&watchdog), Some((60, Why::Idle)));
+        watchdog.heard();
+        assert_eq!(left(&watchdog), Some((5, Why::SlowHead)));
+        assert_eq!(left(&ConnectionWatchdog::new(true)), Some((60, Why::Idle)));
     }
 
     #[test]
     fn a_client_that_takes_too_little_of_its_answer_has_30_seconds() {
-        let pulse = Pulse::new(false);
-        pulse.begin();
-        pulse.wrote(1000, 10);
-        assert_eq!(left(&pulse), Some((30, Why::Stalled)));
-        pulse.wrote(990, 990);
-        assert_eq!(left(&pulse), None);
-        pulse.holds_back();
-        assert_eq!(left(&pulse), Some((30, Why::Stalled)));
-        pulse.flushed();
-        assert_eq!(left(&pulse), None);
-        let pulse = Pulse::new(true);
-        let request = pulse.begin();
-        pulse.waits(request, true);
-        assert_eq!(left(&pulse), Some((30, Why::Stalled)));
-        pulse.waits(request, false);
-        assert_eq!(left(&pulse), None);
+        let watchdog = ConnectionWatchdog::new(false);
+        watchdog.begin();
+        watchdog.wrote(1000, 10);
+        assert_eq!(left(&watchdog), Some((30, Why::Stalled)));
+        watchdog.wrote(990, 990);
+        assert_eq!(left(&watchdog), None);
+        watchdog.holds_back();
+        assert_eq!(left(&watchdog), Some((30, Why::Stalled)));
+        watchdog.flushed();
+        assert_eq!(left(&watchdog), None);
+        let watchdog = ConnectionWatchdog::new(true);
+        let request = watchdog.begin();
+        watchdog.waits(request, true);
+        assert_eq!(left(&watchdog), Some((30, Why::Stalled)));
+        watchdog.waits(request, false);
+        assert_eq!(left(&watchdog), None);
     }
 
     #[test]
     fn who_takes_an_answer_is_not_idle_and_not_stalled_once_it_has_all_of_it() {
-        let pulse = Pulse::new(false);
-        let request = pulse.begin();
-        pulse.wrote(1, 0);
-        pulse.end(request, true);
-        assert_eq!(pulse.until(&short()).map(|(_, why)| why), Some(Why::Stalled));
-        pulse.flushed();
-        assert_eq!(pulse.until(&short()).map(|(_, why)| why), Some(Why::Idle));
-        pulse.begin();
-        assert_eq!(left(&pulse), None);
+        let watchdog = ConnectionWatchdog::new(false);
+        let request = watchdog.begin();
+        watchdog.wrote(1, 0);
+        watchdog.end(request, true);
+        assert_eq!(watchdog.until(&short()).map(|(_, why)| why), Some(Why::Stalled));
+        watchdog.flushed();
+        assert_eq!(watchdog.until(&short()).map(|(_, why)| why), Some(Why::Idle));
+        watchdog.begin();
+        assert_eq!(left(&watchdog), None);
     }
 
     #[test]
     fn a_body_of_http2_waits_longer_while_its_client_takes_enough_of_others() {
-        let pulse = Pulse::new(true);
-        let request = pulse.begin();
-        pulse.waits(request, true);
-        let until = || pulse.until(&short()).unwrap().0;
+        let watchdog = ConnectionWatchdog::new(true);
+        let request = watchdog.begin();
+        watchdog.waits(request, true);
+        let until = || watchdog.until(&short()).unwrap().0;
         let first = until();
         std::thread::sleep(Duration::from_millis(2));
-        pulse.wrote(TRICKLE - 1, TRICKLE - 1);
+        watchdog.wrote(TRICKLE - 1, TRICKLE - 1);
         assert_eq!(until(), first);
-        pulse.wrote(1, 1);
+        watchdog.wrote(1, 1);
         assert!(until() > first);
     }
 
     #[test]
     fn a_client_that_gives_up_most_of_what_it_asks_is_a_flood() {
-        let pulse = Pulse::new(true);
+        let watchdog = ConnectionWatchdog::new(true);
         for turn in 0..400 {
-            let request = pulse.begin();
-            pulse.end(request, turn % 2 == 0);
+            let request = watchdog.begin();
+            watchdog.end(request, turn % 2 == 0);
         }
-        assert_eq!(left(&pulse), Some((60, Why::Idle)), "half of them were answered");
+        assert_eq!(left(&watchdog), Some((60, Why::Idle)), "half of them were answered");
         for _ in 0..2 {
-            let request = pulse.begin();
-            pulse.end(request, false);
+            let request = watchdog.begin();
+            watchdog.end(request, false);
         }
-        assert_eq!(left(&pulse).map(|(_, why)| why), Some(Why::Flood));
+        assert_eq!(left(&watchdog).map(|(_, why)| why), Some(Why::Flood));
     }
 
     #[test]
     fn an_answer_is_on_its_way_until_all_that_was_handed_over_is_written() {
-        let pulse = Pulse::new(false);
-        let on_its_way = Arc::new(OnItsWay::new(Arc::default(), RequestId::default()));
+        let watchdog = ConnectionWatchdog::new(false);
+        let on_its_way = Arc::new(OnItsWay::new(Some((Arc::default(), RequestId::default())), None));
         let still = Arc::downgrade(&on_its_way);
-        pulse.flushed();
-        pulse.handed_over(Some(on_its_way));
-        pulse.wrote(100, 100);
+        watchdog.flushed();
+        watchdog.handed_over(Some(on_its_way));
+        watchdog.wrote(100, 100);
         assert!(still.upgrade().is_some(), "what the system took may have been a part");
-        pulse.flushed();
+        watchdog.flushed();
         assert!(still.upgrade().is_none());
     }
 }

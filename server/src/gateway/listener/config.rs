@@ -7,7 +7,7 @@ use super::tls::Tls;
 
 /// What a listener asks of those who connect.
 #[derive(Debug, Clone)]
-pub struct Terms {
+pub struct ListenerConfig {
     /// Connections open at a time; more are closed as they come.
     pub connections: usize,
     /// How long the head of a request may take, from its first byte, and a new connection may say nothing.
@@ -20,7 +20,7 @@ pub struct Terms {
     pub tls: Option<Arc<Tls>>,
 }
 
-impl Default for Terms {
+impl Default for ListenerConfig {
     /// 10,240 connections; 5 s for a head, 60 s idle, 30 s stalled.
     fn default() -> Self {
         Self {
