@@ -23,7 +23,9 @@ use anyhow::{Context as _, ensure};
 use axum::Router;
 use axum::routing::get;
 use headwater_ledger::Store;
-use headwater_server::gateway::{Gateway, LimitSettings, Settings, bind, serve};
+use headwater_server::events::EventSettings;
+use headwater_server::gateway::{Gateway, LimitSettings, Settings, bind};
+use headwater_server::service::{Service, serve};
 use headwater_server::state::{Access, Environment, Home, Options, State, check_ledger};
 use headwater_server::state::{Plan, Rate};
 use memchr::memmem::Finder;
@@ -107,8 +109,8 @@ fn targets(runtime: &Runtime, gateway: &Gateway, key: &str) -> anyhow::Result<[T
     let (ours, bare) = runtime.block_on(async {
         let listener = bind(([127, 0, 0, 1], 0).into())?;
         let ours = listener.local_addr()?;
-        let served = gateway.clone();
-        tokio::spawn(async move { serve(listener, &served, std::future::pending(), Duration::ZERO).await });
+        let service = Service::new(gateway.clone(), EventSettings::default());
+        tokio::spawn(async move { serve(listener, &service, std::future::pending(), Duration::ZERO).await });
         let listener = bind(([127, 0, 0, 1], 0).into())?;
         let bare = listener.local_addr()?;
         let hello = || async { ([("content-type", "application/json")], "{\"message\":\"hello world\"}") };

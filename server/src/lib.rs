@@ -5,6 +5,7 @@
 //! * [`state`]: keys, credits, ledger and audit on `SQLite`.
 //! * [`admin`]: the back office over HTTP, on a listener of its own.
 //! * [`events`]: webhooks and the stream.
+//! * [`service`]: gateway, events and routes together, on a listener.
 //! * `clock`, `errors`: the monotonic clock, errors as the log tells them.
 //! * `recurring`: throttled logging of repeated errors.
 //! * [`config`]: defaults, file, environment, flags.
@@ -22,6 +23,7 @@ pub mod events;
 pub mod gateway;
 mod recurring;
 pub mod routes;
+pub mod service;
 pub mod state;
 
 pub(crate) use errors::causes;

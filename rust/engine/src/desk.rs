@@ -43,8 +43,6 @@ enum Text {
     OnDemand,
 }
 
-}
-
 /// Milliseconds since any fixed moment.
 pub type Clock = fn() -> u64;
 

@@ -14,7 +14,6 @@ use super::limits::{CallSlot, Gate, Who};
 use super::pool::Ticket;
 use super::problem::Status;
 use super::{Context, Gateway, Outcome, Problem};
-use crate::events::webhook;
 use crate::state::{Caller, Plan, Refusal, StateError};
 
 /// A call that was let in.
@@ -152,18 +151,19 @@ impl Gateway {
         check_watched(self.plan(caller), filters)
     }
 
-    /// Whether the plan of an account has events delivered by a webhook with these filters.
+    /// Whether the plan of an account has the endpoint `path` and the chains of these filters.
     ///
     /// # Errors
     /// Those of reading the filters, which only a plan that leaves out chains asks for.
     pub(crate) fn delivers(
         &self,
+        path: &str,
         account: i64,
         filters: impl FnOnce() -> Result<Value, StateError>,
     ) -> Result<bool, StateError> {
         let plan = self.state().book().plan_of(account);
         let plan = plan.as_deref().unwrap_or_else(|| self.0.limits.default_plan());
-        Ok(plan.has_endpoint(webhook::PATH) && (plan.chains.is_none() || check_watched(plan, &filters()?).is_ok()))
+        Ok(plan.has_endpoint(path) && (plan.chains.is_none() || check_watched(plan, &filters()?).is_ok()))
     }
 
     /// Where a request comes from: the other end of its connection, or whom a proxy of ours names there.

@@ -77,7 +77,6 @@ pub struct Metrics {
     held: Gauge,
     generation: Gauge,
     lag: Family<OfChain, Gauge>,
-    streams: Gauge,
     deliveries: Gauge,
 }
 
@@ -104,7 +103,6 @@ impl Metrics {
             held: Gauge::default(),
             generation: Gauge::default(),
             lag: Family::default(),
-            streams: Gauge::default(),
             deliveries: Gauge::default(),
         };
         registry.register("requests", "Requests that were answered, by route and status", metrics.requests.clone());
@@ -120,11 +118,6 @@ impl Metrics {
         registry.register("state_waiting", "Operations that wait for the writer of the state", metrics.waiting.clone());
         registry.register("state_commit_seconds", "Commits of the state", state.commits().clone());
         registry.register("ledger_generation", "Generation of the store that answers", metrics.generation.clone());
-        registry.register(
-            "streams_open",
-            "Streams that are open, those included that have not said yet who they are",
-            metrics.streams.clone(),
-        );
         registry.register("webhook_deliveries_pending", "Deliveries that wait", metrics.deliveries.clone());
         registry.register(
             "chain_lag_seconds",
@@ -215,13 +208,7 @@ impl Metrics {
     }
 
     /// All figures as text. Reads the head of the store and the state: for threads that may block.
-    pub(super) fn scrape(
-        &self,
-        state: &State,
-        ledger: Option<&dyn headwater_ledger::Ledger>,
-        open_streams: usize,
-    ) -> String {
-        self.streams.set(i64::try_from(open_streams).unwrap_or(i64::MAX));
+    pub(super) fn scrape(&self, state: &State, ledger: Option<&dyn headwater_ledger::Ledger>) -> String {
         let pending = state.read(|tx| {
             let row = tx.row("SELECT count(*) FROM webhook_delivery WHERE status = 'pending'", &[])?;
             row.map_or(Ok(0), |row| row.int(0))

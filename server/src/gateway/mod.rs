@@ -36,14 +36,12 @@ use headwater_ledger::read::Generations;
 use tokio::sync::Semaphore;
 
 use crate::clock::milliseconds;
-use crate::events::{EventSettings, Events};
-use crate::routes;
 use crate::state::{Health, State, StateError, Tx};
 
 pub use deadlines::Deadlines;
 pub use envelope::Meta;
 pub use limits::{LimitSettings, Overflow, RedisAddress};
-pub use listener::{ListenerConfig, Tls, TlsError, bind, serve, serve_on};
+pub use listener::{ListenerConfig, Tls, TlsError, bind};
 pub use metrics::Metrics;
 pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
 pub use telemetry::Telemetry;
@@ -121,7 +119,6 @@ struct Parts {
     metrics: Metrics,
     telemetry: OnceLock<Telemetry>,
     limits: Limits,
-    events: Events,
     is_draining: AtomicBool,
     /// Room for the audit of probes that did not wait for it.
     left_behind: Arc<Semaphore>,
@@ -151,13 +148,6 @@ impl Gateway {
     /// A gateway over a store and its state.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, state: State, settings: Settings) -> Self {
-        Self::with_events(ledgers, state, settings, EventSettings::default())
-    }
-
-    /// The same, where events are to be handled otherwise than by default.
-    #[must_use]
-    pub fn with_events(ledgers: Arc<dyn Generations>, state: State, settings: Settings, events: EventSettings) -> Self {
-        let events = Events::new(events);
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let memory = Memory::new(settings.memory_bytes, settings.query_memory_bytes);
@@ -174,7 +164,6 @@ impl Gateway {
             memory,
             limits,
             repeats,
-            events,
             metrics,
             telemetry: OnceLock::new(),
             is_draining: AtomicBool::new(false),
@@ -204,7 +193,7 @@ impl Gateway {
     #[must_use]
     pub fn scrape(&self) -> String {
         let ledger = self.0.ledgers.current().ok();
-        self.0.metrics.scrape(&self.0.state, ledger.as_deref(), self.0.events.open_streams())
+        self.0.metrics.scrape(&self.0.state, ledger.as_deref())
     }
 
     /// Sends a span of every request from now on. Only the first call has an effect.
@@ -232,11 +221,6 @@ impl Gateway {
         tokio::task::spawn_blocking(move || gateway.state().read(work)).await.unwrap_or(Err(StateError::Closed))
     }
 
-    /// Webhooks and streams.
-    pub(crate) fn events(&self) -> &Events {
-        &self.0.events
-    }
-
     /// Whether the end has been announced.
     pub(crate) fn is_draining(&self) -> bool {
         self.0.is_draining.load(Ordering::Relaxed)
@@ -246,11 +230,6 @@ impl Gateway {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.0.settings
-    }
-
-    /// All routes, with the description of the API.
-    fn routes(&self) -> Recorded {
-        Recorded::new(self.clone(), routes::router(self.settings().endpoints).with_state(self.clone()))
     }
 
     fn repeats(&self) -> &Arc<repeat::Repeats> {

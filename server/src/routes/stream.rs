@@ -18,6 +18,7 @@ use super::openapi::responses::{Circumstances, failures};
 use super::own::{Data, OwnOperation};
 use super::own_fields::TICKET as TICKET_FORM;
 use crate::causes;
+use crate::events::Events;
 use crate::events::stream::{self, Comer, FRAME_BYTES, MESSAGE_BYTES, SUBPROTOCOL, Ticket};
 use crate::gateway::{
     Call, Context, ErrorEnvelope, Gate, Gateway, Opening, Outcome, OwnRoute, Problem, Reply, Status, Takes,
@@ -60,11 +61,11 @@ const WRITE_LIMIT: usize = 1 << 20;
             }}))
     )
 )]
-pub(super) async fn open(State(gateway): State<Gateway>, request: Request) -> Response {
+pub(super) async fn open(State(events): State<Events>, request: Request) -> Response {
     let (context, mut outcome) = (Context::of(&request), Outcome::of(STREAM));
     let (mut parts, _) = request.into_parts();
-    let response = match handshake(&gateway, &context, &mut outcome, &mut parts).await {
-        Ok((upgrade, comer)) => upgrade.on_upgrade(move |socket| stream::run(socket, gateway, comer)),
+    let response = match handshake(&events, &context, &mut outcome, &mut parts).await {
+        Ok((upgrade, comer)) => upgrade.on_upgrade(move |socket| stream::run(socket, events, comer)),
         Err(problem) => {
             let mut refused = problem.response();
             if problem.status == Status::BadRequest {
@@ -79,12 +80,13 @@ pub(super) async fn open(State(gateway): State<Gateway>, request: Request) -> Re
 
 /// Everything that is checked before the protocol changes.
 async fn handshake(
-    gateway: &Gateway,
+    events: &Events,
     context: &Arc<Context>,
     outcome: &mut Outcome,
     parts: &mut Parts,
 ) -> Result<(WebSocketUpgrade, Comer), Problem> {
-    check_origin(gateway, parts)?;
+    let gateway = events.gateway();
+    check_origin(events, parts)?;
     let address = gateway.known_address(&parts.headers, context)?;
     let caller = if parts.headers.contains_key("x-api-key") {
         gateway.enter(GATE, &parts.headers, context, outcome).await?.caller
@@ -140,7 +142,7 @@ async fn redeem(gateway: &Gateway, context: &Context, text: &str) -> Result<Opti
 }
 
 /// Browsers let any page open a socket to any host and tell only whose page it was: so strangers' pages are refused here.
-fn check_origin(gateway: &Gateway, parts: &Parts) -> Result<(), Problem> {
+fn check_origin(events: &Events, parts: &Parts) -> Result<(), Problem> {
     let refused = || {
         let message =
             "pages of this origin may not open a stream: stream.origins in the configuration names those that may";
@@ -157,7 +159,7 @@ fn check_origin(gateway: &Gateway, parts: &Parts) -> Result<(), Problem> {
     let same = origin.split_once("://").is_some_and(|(scheme, authority)| {
         matches!(scheme, "http" | "https") && host.is_some_and(|host| host.eq_ignore_ascii_case(authority))
     });
-    if same || gateway.events().admits_origin(origin) { Ok(()) } else { refused() }
+    if same || events.admits_origin(origin) { Ok(()) } else { refused() }
 }
 
 fn ticket_of(uri: &Uri) -> Option<&str> {

@@ -26,7 +26,6 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::Gateway;
 use connection::Shared;
 
 pub use config::ListenerConfig;
@@ -42,7 +41,7 @@ const UNREAD: u32 = 256 << 10;
 /// hundred would try again only after a second.
 const BACKLOG: u32 = 4096;
 
-/// A listener for [`serve`].
+/// A listener to serve on.
 ///
 /// # Errors
 /// When the address cannot be listened on.
@@ -54,38 +53,7 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Serves until `stop` resolves, then takes no more connections and gives the requests under way `drain` to end.
-///
-/// # Errors
-/// When the listener fails.
-pub async fn serve(
-    listener: TcpListener,
-    gateway: &Gateway,
-    stop: impl Future<Output = ()> + Send,
-    drain: Duration,
-) -> io::Result<()> {
-    serve_on(ListenerConfig::default(), listener, gateway, stop, drain).await
-}
-
-/// The same with another configuration.
-///
-/// # Errors
-/// When the listener fails.
-pub async fn serve_on(
-    config: ListenerConfig,
-    listener: TcpListener,
-    gateway: &Gateway,
-    stop: impl Future<Output = ()> + Send,
-    drain: Duration,
-) -> io::Result<()> {
-    let announced = async {
-        stop.await;
-        gateway.drain();
-    };
-    listen(config, listener, gateway.routes(), announced, drain).await
-}
-
-/// Serves any routes until `stop` resolves.
+/// Serves routes until `stop` resolves, then takes no more connections and gives the requests in flight `drain` to end.
 ///
 /// # Errors
 /// When the listener fails.
