@@ -92,12 +92,6 @@ fn export_error(py: Python<'_>, error: &ExportError) -> PyErr {
     raise(py, class, &format!("{error}{cause}"), None, None)
 }
 
-/// Milliseconds since the first call.
-fn milliseconds() -> u64 {
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
-}
-
 impl NativeLedger {
     fn new(ledgers: Arc<dyn Generations>, source: String) -> Self {
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(CACHE_BYTES).with_clock(milliseconds);

@@ -472,11 +472,11 @@ fn follow(events: &Events, mut follower: Follower) -> Followed {
     };
     events.steps().keep(&steps);
     let mut found: Vec<Found> = Vec::with_capacity(steps.len());
-    let mut events = 0;
+    let mut made = 0;
     for step in &steps {
         match advance(events, step) {
             Ok(one) => {
-                events += one.made.len();
+                made += one.made.len();
                 found.push(one);
             }
             // What is done is told; the rest is read again.
@@ -486,7 +486,7 @@ fn follow(events: &Events, mut follower: Follower) -> Followed {
                 return (follower, Err(error));
             }
         }
-        if events >= EVENTS {
+        if made >= EVENTS {
             break;
         }
     }

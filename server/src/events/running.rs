@@ -36,7 +36,7 @@ impl Running {
         let courier = Courier::new(events.clone(), events.egress().clone(), events.0.pace);
         tasks.spawn(courier.run(stopped.clone()));
         tasks.spawn(watch_over(events.clone(), stopped));
-        Self { gateway: events.clone(), stop, tasks }
+        Self { events: events.clone(), stop, tasks }
     }
 
     /// Ends them: streams are told, deliveries under way may end for a while, what is known is written down.

@@ -181,7 +181,7 @@ impl Dialogue {
     fn replay(&self, held: &Held, cursor: Cursor, told: Option<Skipped>) {
         let Cursor { after, position, place } = cursor;
         let replay = Replay {
-            gateway: self.events.clone(),
+            events: self.events.clone(),
             subscription: held.subscription.clone(),
             listener: held.listener.clone(),
             after,

@@ -181,9 +181,8 @@ impl Replay {
         let work = events.clone();
         let done = tokio::task::spawn_blocking(move || {
             let made = work
-                .events()
                 .steps()
-                .after(work.ledgers(), reached, STEPS)
+                .after(work.gateway().ledgers(), reached, STEPS)
                 .and_then(|steps| advance(&mut watcher, &steps, limit, reached));
             (watcher, made)
         });
