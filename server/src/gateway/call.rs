@@ -11,13 +11,13 @@ use headwater_engine::{Answer, CanonicalRequest, Column, Desk, Endpoint, ErrorKi
 use headwater_table::Format;
 use tokio::time::timeout_at;
 
+use super::answer::{Large, OnItsWay};
 use super::context::Charged;
 use super::limits::CallSlot;
 use super::pool::Stopped;
 use super::problem::Status;
 use super::record::{catch_panic, panicked};
-use super::sent::{Large, OnItsWay};
-use super::{Context, Entered, Gate, Gateway, Meta, Outcome, Problem, accept, arguments, repeat, stream};
+use super::{Context, Entered, Gate, Gateway, Meta, Outcome, Problem, arguments, repeat, stream};
 use crate::causes;
 use crate::state::{Answered, Caller, Hold, Keep, Kept, StateError};
 
@@ -76,7 +76,7 @@ impl Gateway {
         };
         // A repeated request is answered whatever is left of the credits, so its reservation comes last.
         let hold = if key.is_none() { self.reserve(endpoint, caller.as_ref()).await? } else { None };
-        let form = accept::form_of(&parts.headers, || endpoint.columns())?;
+        let form = arguments::form_of(&parts.headers, || endpoint.columns())?;
         let read = arguments::read(endpoint, parts, body, &self.0.settings).await?;
         outcome.parameters = self.0.settings.audit_parameters.then(|| read.parameters());
         let request = Arc::new(CanonicalRequest::new(endpoint.name, read.request));

@@ -4,13 +4,12 @@
 //! the audit. `call` holds the order of checks of a data endpoint: key, limits, reservation, media type, size, syntax,
 //! values, work, settlement. Handlers only name their endpoint.
 
-mod accept;
+mod answer;
 mod arguments;
 mod call;
 mod context;
 mod deadlines;
 mod enter;
-mod envelope;
 mod head;
 mod limits;
 mod listener;
@@ -20,10 +19,7 @@ mod pool;
 mod problem;
 mod record;
 mod repeat;
-mod request_id;
-mod sent;
 mod stream;
-mod strict;
 mod telemetry;
 
 use std::net::IpAddr;
@@ -38,15 +34,15 @@ use tokio::sync::Semaphore;
 use crate::clock::milliseconds;
 use crate::state::{Health, State, StateError, Tx};
 
+pub use answer::Meta;
 pub use deadlines::Deadlines;
-pub use envelope::Meta;
 pub use limits::{LimitSettings, Overflow, RedisAddress};
 pub use listener::{ListenerConfig, Tls, TlsError, bind};
 pub use metrics::Metrics;
 pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
 pub use telemetry::Telemetry;
 
-pub(crate) use arguments::{drain, read_json};
+pub(crate) use arguments::{Strict, drain, read_json};
 pub(crate) use context::{Context, Outcome};
 pub(crate) use enter::Entered;
 pub(crate) use limits::Gate;
@@ -57,7 +53,6 @@ pub(crate) use own::{Call, OwnRoute, Repetition, Reply, Takes};
 use pool::Pool;
 pub(crate) use record::{Opening, Recorded};
 pub(crate) use repeat::LONGEST as LONGEST_REPEAT_KEY;
-pub(crate) use strict::Strict;
 
 /// Most bytes of a body where the configuration says nothing else.
 pub(crate) const BODY_LIMIT: usize = 1 << 20;

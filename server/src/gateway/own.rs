@@ -23,7 +23,7 @@ use super::pool::Ticket;
 use super::problem::Status;
 use super::record::{catch_panic, panicked};
 use super::repeat::{self, Turn};
-use super::{Context, Entered, Gate, Gateway, Meta, Outcome, Problem, accept, stream};
+use super::{Context, Entered, Gate, Gateway, Meta, Outcome, Problem, stream};
 use crate::causes;
 use crate::state::{Answered, Caller, Keep, Kept, StateError};
 
@@ -312,7 +312,7 @@ impl Gateway {
         let caller = caller.ok_or_else(|| {
             Problem::new(Status::Unauthorized, "this call belongs to a key: give one in the header X-API-Key")
         })?;
-        let form = accept::form_of(&parts.headers, || route.columns.map(|columns| columns()))?;
+        let form = arguments::form_of(&parts.headers, || route.columns.map(|columns| columns()))?;
         let path = path_of(parts).await?;
         let Arguments { request, warnings, .. } = match route.takes {
             Takes::Body => arguments::of_body(parts, body, self.settings()).await?,

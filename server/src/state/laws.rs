@@ -12,9 +12,9 @@ use tokio::sync::oneshot;
 
 use super::audit::{self, RequestId};
 use super::book::{Book, Caller};
-use super::charge::{Booked, Charge, write_charges};
 use super::db::Tx;
 use super::lease::{Leases, Spent};
+use super::ledger::{Booked, Charge, write_charges};
 use super::{Access, AuditRow, Environment, Hold, Home, NewKey, Office, Refusal, StateError};
 
 const KEYS: usize = 2;

@@ -7,7 +7,6 @@
 mod audit;
 mod backup;
 mod book;
-mod charge;
 pub(crate) mod checksums;
 mod copy;
 mod db;
@@ -59,11 +58,11 @@ pub use writer::OnLatch;
 /// The files that a state cannot be used without.
 pub const SECRET_FILES: [&str; 2] = [secrets::PEPPER, secrets::MASTER];
 
-use charge::Charge;
 use health::HealthFlag;
 use home::Presence;
 use jobs::Jobs;
 use lease::Leases;
+use ledger::Charge;
 use retention::Retention;
 use rows::Rows;
 use run::Run;

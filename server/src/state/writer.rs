@@ -12,10 +12,10 @@ use tokio::time::error::Elapsed;
 
 use super::audit::{self, Page};
 use super::book::Book;
-use super::charge::{Booked, Charge, write_charges};
 use super::db::{Db, Tx, Undone, is_held_up};
 use super::health::{Health, HealthFlag};
 use super::lease::{self, Leases};
+use super::ledger::{Booked, Charge, write_charges};
 use super::rows::Rows;
 use super::run::Run;
 use super::{StateError, retention};

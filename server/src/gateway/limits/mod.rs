@@ -1,11 +1,10 @@
 //! Limits of callers: rates, calls at a time, refused keys, plans.
 //!
-//! A rate is kept per caller and endpoint as a token bucket (`gcra`), in this process (`buckets`) or in Redis
+//! A rate is kept per caller and endpoint as a token bucket in this process (`buckets`) or in Redis
 //! (`shared`); above it a call is refused or queued (`queue`). Callers are keys. A caller without a key, where none is
 //! needed, is the address that it comes from, and one on this machine is not limited: that is local use.
 
 mod buckets;
-mod gcra;
 mod queue;
 mod shared;
 
@@ -17,8 +16,7 @@ use std::time::{Duration, Instant};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use headwater_engine::CostClass;
 
-use self::buckets::Buckets;
-use self::gcra::{Decision, Quota};
+use self::buckets::{Buckets, Decision, Quota};
 use self::queue::Lines;
 use self::shared::Shared;
 use super::Problem;
@@ -382,7 +380,7 @@ const fn whole_seconds(nanos: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::gcra::decide;
+    use super::buckets::decide;
     use super::*;
 
     fn who(name: &str) -> Who {

@@ -1,11 +1,11 @@
-//! One connection, from its handshake to its end.
+//! One connection, from its handshake to its end: its bytes, its requests, and the answer to what is not a request.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
+use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -13,13 +13,17 @@ use axum::http::{HeaderValue, Request, Response, Version, header};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
+use tokio_rustls::server::TlsStream;
 
 use super::ListenerConfig;
-use super::sent::{Open, Sent};
-use super::watchdog::{ConnectionWatchdog, Why};
-use super::wire::{Watched, Wire};
+use super::watchdog::{ConnectionWatchdog, Open, Sent, Why};
+use crate::gateway::context::new_request_id;
+use crate::gateway::head;
+use crate::gateway::problem::Problem;
+use crate::state::now_ms;
 
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(5);
@@ -240,12 +244,192 @@ impl Ending {
     }
 }
 
+/// What every connection of HTTP/2 begins with, and no request of HTTP/1.1.
+const HTTP2: &[u8] = b"PRI";
+
+/// What bytes go through.
+#[derive(Debug)]
+pub(super) enum Wire {
+    /// In clear.
+    Plain(TcpStream),
+    /// Under TLS.
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// A wire with its watchdog. It holds the place of its connection, also after an upgrade took it elsewhere.
+#[derive(Debug)]
+pub(super) struct Watched {
+    wire: Wire,
+    watchdog: Arc<ConnectionWatchdog>,
+    /// How much of [`HTTP2`] came, as long as nothing else did.
+    begun: Option<usize>,
+    /// What is written in place of what the connection was told to write, and how much of it is.
+    instead: Option<(Vec<u8>, usize)>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Watched {
+    pub fn new(wire: Wire, watchdog: Arc<ConnectionWatchdog>, place: OwnedSemaphorePermit) -> Self {
+        Self { wire, watchdog, begun: Some(0), instead: None, _place: place }
+    }
+
+    /// Looks at the first bytes, which may come one by one.
+    fn tell_protocol(&mut self, new: &[u8]) {
+        let Some(begun) = self.begun else { return };
+        let expected = &HTTP2[begun..];
+        if new.starts_with(expected) {
+            self.watchdog.speaks_http2();
+            self.begun = None;
+        } else {
+            self.begun = expected.starts_with(new).then_some(begun + new.len());
+        }
+    }
+
+    fn poll_wire(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = match &mut self.wire {
+            Wire::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Wire::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
+        };
+        self.note(bytes.len(), &written);
+        written
+    }
+
+    /// Writes what goes in place of `length` bytes, which are written when all of it is.
+    fn poll_instead(&mut self, cx: &mut Context<'_>, length: usize) -> Poll<io::Result<usize>> {
+        while let Some((instead, done)) = self.instead.take() {
+            let written = self.poll_wire(cx, &instead[done..]);
+            let done = done + if let Poll::Ready(Ok(bytes)) = written { bytes } else { 0 };
+            if done < instead.len() {
+                self.instead = Some((instead, done));
+            }
+            match written {
+                Poll::Ready(Ok(1..)) => {}
+                other => return other,
+            }
+        }
+        Poll::Ready(Ok(length))
+    }
+
+    fn note(&self, offered: usize, written: &Poll<io::Result<usize>>) {
+        match written {
+            Poll::Ready(Ok(taken)) => self.watchdog.wrote(offered, *taken),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.watchdog.wrote(offered.max(1), 0),
+        }
+    }
+}
+
+impl AsyncRead for Watched {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = match &mut self.wire {
+            Wire::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Wire::Tls(stream) => Pin::new(stream).poll_read(cx, buffer),
+        };
+        let new = &buffer.filled()[before..];
+        if !new.is_empty() {
+            self.tell_protocol(new);
+            self.watchdog.heard();
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Watched {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.instead.is_none() {
+            self.instead = in_place_of(bytes).map(|instead| (instead, 0));
+        }
+        if self.instead.is_some() {
+            return self.poll_instead(cx, bytes.len());
+        }
+        self.poll_wire(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let length: usize = slices.iter().map(|slice| slice.len()).sum();
+        // A refusal of the parser is written in one piece.
+        if let [one] = slices {
+            return self.poll_write(cx, one);
+        }
+        let written = match &mut self.wire {
+            Wire::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Wire::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+        };
+        self.note(length, &written);
+        written
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.wire {
+            Wire::Plain(stream) => stream.is_write_vectored(),
+            Wire::Tls(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = match &mut self.wire {
+            Wire::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Wire::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        };
+        match flushed {
+            Poll::Ready(Ok(())) => self.watchdog.flushed(),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.watchdog.holds_back(),
+        }
+        flushed
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.wire {
+            Wire::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Wire::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}
+
+/// What goes in place of what is to be written, where that is a refusal of the parser.
+pub(super) fn in_place_of(written: &[u8]) -> Option<Vec<u8>> {
+    // The gateway's own answers have an id.
+    let status = written.strip_prefix(b"HTTP/1.1 4")?.get(..2)?;
+    if !written.ends_with(b"\r\n\r\n") || written.windows(ID.len()).any(|part| part == ID) {
+        return None;
+    }
+    let problem = match status {
+        b"00" => head::unreadable(),
+        b"14" | b"31" => head::too_much(),
+        _ => return None,
+    };
+    let date = written.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"date: "));
+    Some(answer(&problem, String::from_utf8_lossy(date.unwrap_or_default()).trim_end()))
+}
+
+const ID: &[u8] = b"x-request-id";
+
+fn answer(problem: &Problem, date: &str) -> Vec<u8> {
+    let request_id = new_request_id(now_ms());
+    tracing::info!(request_id = request_id.as_str(), problem = problem.message, "a request could not be read");
+    let body = problem.envelope().body_for(request_id.as_str());
+    let body = String::from_utf8_lossy(&body);
+    format!(
+        "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nx-request-id: {request_id}\r\n\
+         x-credit-cost: 0\r\nx-content-type-options: nosniff\r\ncache-control: no-store\r\nconnection: close\r\n\
+         content-length: {}\r\n{date}{}\r\n{body}",
+        body.len(),
+        if date.is_empty() { "" } else { "\r\n" },
+    )
+    .into_bytes()
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use tokio::net::TcpListener;
     use tokio::sync::Semaphore;
-
-    use super::*;
 
     #[derive(Clone)]
     struct Nothing;
@@ -267,5 +451,23 @@ mod tests {
         let bytes = size_of_val(&serve((place, alive), shared, accepted, stopping));
         println!("a connection takes {bytes} bytes besides the buffers of its protocol");
         assert!(bytes <= 4096, "{bytes}");
+    }
+
+    #[test]
+    fn only_what_the_parser_says_is_replaced() {
+        let bare = |status: &str| format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\ndate: now\r\n\r\n").into_bytes();
+        for status in ["400 Bad Request", "414 URI Too Long", "431 Request Header Fields Too Large"] {
+            let said = String::from_utf8(in_place_of(&bare(status)).unwrap()).unwrap();
+            let (head, body) = said.split_once("\r\n\r\n").unwrap();
+            assert!(head.starts_with("HTTP/1.1 400 Bad Request\r\n") && head.contains("\r\nx-request-id: 0"), "{head}");
+            assert!(head.contains(&format!("content-length: {}\r\ndate: now", body.len())), "{head}");
+            let body: serde_json::Value = serde_json::from_str(body).unwrap();
+            assert_eq!(body["error"]["details"]["reason"], "invalid_value");
+            assert!(head.contains(body["error"]["request_id"].as_str().unwrap()), "{head}");
+        }
+        let own = b"HTTP/1.1 400 Bad Request\r\nx-request-id: 1\r\ncontent-length: 0\r\n\r\n";
+        for other in [bare("200 OK"), bare("404 Not Found"), own.to_vec(), b"HTTP/1.1 4".to_vec(), Vec::new()] {
+            assert_eq!(in_place_of(&other), None);
+        }
     }
 }

@@ -1,18 +1,13 @@
 //! The listener: which connections are accepted, under which limits, and how it stops.
 //!
 //! An accept loop of our own, because every wait for a client needs an end: a head, an idle connection, an answer that
-//! nobody takes (`watchdog`). The wire reports to the watchdog what happens on it (`wire`), requests report that they are
-//! in flight (`sent`), and `connection` acts on it. What cannot be read as a request is answered here (`unread`).
+//! nobody takes (`watchdog`). `connection` reports to it what happens on the wire, and acts on what it says.
 
-mod config;
 mod connection;
-mod sent;
 #[cfg(test)]
 mod tests;
 mod tls;
-mod unread;
 mod watchdog;
-mod wire;
 
 use std::future::Future;
 use std::io;
@@ -28,7 +23,6 @@ use tokio::task::JoinSet;
 
 use connection::Shared;
 
-pub use config::ListenerConfig;
 pub(crate) use connection::Routes;
 pub use tls::{Tls, TlsError};
 
@@ -141,5 +135,33 @@ async fn refused(error: &io::Error) {
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
         tracing::error!(%error, "no connection can be accepted");
         tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// What a listener asks of those who connect.
+#[derive(Debug, Clone)]
+pub struct ListenerConfig {
+    /// Connections open at a time; more are closed as they come.
+    pub connections: usize,
+    /// How long the head of a request may take, from its first byte, and a new connection may say nothing.
+    pub head: Duration,
+    /// How long a connection may be kept without a request under way.
+    pub idle: Duration,
+    /// How long a client may take next to nothing of its answer.
+    pub stall: Duration,
+    /// Certificate and key; `None` serves in clear.
+    pub tls: Option<Arc<Tls>>,
+}
+
+impl Default for ListenerConfig {
+    /// 10,240 connections; 5 s for a head, 60 s idle, 30 s stalled.
+    fn default() -> Self {
+        Self {
+            connections: 10_240,
+            head: Duration::from_secs(5),
+            idle: Duration::from_mins(1),
+            stall: Duration::from_secs(30),
+            tls: None,
+        }
     }
 }

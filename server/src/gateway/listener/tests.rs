@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
 use super::*;
-use crate::gateway::sent::OnItsWay;
+use crate::gateway::answer::OnItsWay;
 use crate::state::RequestId;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

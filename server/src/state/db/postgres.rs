@@ -13,8 +13,7 @@ use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Config, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::row::Cell;
-use super::{Access, FIRST_SCHEMA, Insert, Row, Undone, Value};
+use super::{Access, Cell, FIRST_SCHEMA, Insert, Row, Undone, Value};
 use crate::state::StateError;
 
 /// The steps from an empty database to the schema of this version; the first one leads to [`FIRST_SCHEMA`]. A released

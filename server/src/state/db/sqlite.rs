@@ -1,16 +1,19 @@
 //! `SQLite`, embedded.
 
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Read;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::hooks::Wal;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, Transaction, TransactionBehavior};
 
-use super::mark::Mark;
-use super::row::Cell;
-use super::{Access, FIRST_SCHEMA, Insert, Row, Undone, Value};
+use super::{Access, Cell, FIRST_SCHEMA, Insert, Row, Undone, Value};
 use crate::state::StateError;
+use crate::state::secrets::io_error;
 
 /// The steps from an empty database to the schema of this version; the first one leads to [`FIRST_SCHEMA`]. The number is
 /// stored in `user_version`. A released step is never edited.
@@ -359,12 +362,93 @@ fn is_known_undone(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
+/// What the file begins with.
+const BEGIN: [u8; 8] = *b"HWMARK01";
+const LENGTH: usize = 20;
+
+/// An open mark.
+#[derive(Debug)]
+pub(super) struct Mark {
+    file: File,
+}
+
+impl Mark {
+    /// Where the mark of a database is.
+    pub fn of(database: &Path) -> PathBuf {
+        database.with_extension("mark")
+    }
+
+    /// Opens the mark of a database, and gives the number that it holds; 0 where it holds none that can be read.
+    pub fn open(database: &Path) -> Result<(Self, i64), StateError> {
+        let path = Self::of(database);
+        let failed = |source| io_error("cannot open", &path)(source);
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed)?;
+        let mut bytes = Vec::with_capacity(LENGTH);
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        Ok((Self { file }, number(&bytes).unwrap_or(0)))
+    }
+
+    /// The turn to begin a transaction, until it is dropped. `SQLite` knows no turns: a writer that comes back at once
+    /// finds the database free each time, and another that asks now and then may never do so. Who waits longer than any
+    /// turn takes goes on without.
+    pub fn turn(&self) -> Turn<'_> {
+        const LONGEST: Duration = Duration::from_secs(5);
+        const PAUSE: Duration = Duration::from_micros(200);
+        let mut since = None;
+        while let Err(TryLockError::WouldBlock) = self.file.try_lock() {
+            if since.get_or_insert_with(Instant::now).elapsed() > LONGEST {
+                break;
+            }
+            thread::sleep(PAUSE);
+        }
+        Turn(&self.file)
+    }
+
+    /// Notes a commit. One that cannot be noted leaves the older mark, which sees less.
+    pub fn note(&self, number: i64) {
+        if let Err(error) = self.file.write_all_at(&bytes(number), 0) {
+            tracing::debug!(%error, "the mark of commits could not be written");
+        }
+    }
+}
+
+/// A turn of [`Mark::turn`].
+pub(super) struct Turn<'a>(&'a File);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.unlock() {
+            tracing::debug!(%error, "a turn could not be given up");
+        }
+    }
+}
+
+fn bytes(number: i64) -> [u8; LENGTH] {
+    let mut bytes = [0; LENGTH];
+    bytes[..8].copy_from_slice(&BEGIN);
+    bytes[8..16].copy_from_slice(&number.to_le_bytes());
+    let sum = crc32fast::hash(&bytes[..16]);
+    bytes[16..].copy_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+fn number(found: &[u8]) -> Option<i64> {
+    let number = i64::from_le_bytes(found.get(8..16)?.try_into().ok()?);
+    (found == bytes(number)).then_some(number)
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Instant;
-
-    use super::*;
 
     #[test]
     fn commits_that_were_told_as_done_and_are_gone_are_missed() {
@@ -506,5 +590,17 @@ mod tests {
         assert_eq!(schema(&mut opened), (FIRST_SCHEMA + 1, 2));
         let refused = opened.migrate(&[first]);
         assert!(matches!(refused, Err(StateError::OtherSchema { found: 10, known: 9, .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn a_mark_that_was_changed_by_a_bit_says_nothing() {
+        let whole = bytes(0x0123_4567_89ab);
+        assert_eq!(number(&whole), Some(0x0123_4567_89ab));
+        for bit in 0..LENGTH * 8 {
+            let mut changed = whole;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(number(&changed), None, "bit {bit}");
+        }
+        assert_eq!((number(&[]), number(&whole[..19])), (None, None));
     }
 }
