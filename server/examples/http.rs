@@ -49,7 +49,7 @@ fn main() -> anyhow::Result<()> {
     let ledgers = Arc::new(Store::open(&store)?);
     let home = Home::in_folder(&place)?;
     let key = home
-        .office("load", |office| office.create_key("load", Environment::Test, 1_000_000_000, None))?
+        .admin("load", |admin| admin.create_key("load", Environment::Test, 1_000_000_000, None))?
         .key
         .expose()
         .to_owned();

@@ -65,7 +65,7 @@ fn main() -> anyhow::Result<()> {
     let (closed, open) = (seconds(Duration::from_secs(3))?, seconds(Duration::from_secs(20))?);
     let place = std::env::temp_dir().join(format!("headwater-load-{}", std::process::id()));
     let home = Home::in_folder(&place)?;
-    let made = home.office("load", |office| office.create_key("load", Environment::Test, CREDITS, None))?;
+    let made = home.admin("load", |admin| admin.create_key("load", Environment::Test, CREDITS, None))?;
     let state = State::start(&home, Options::default(), Box::new(|| std::process::abort()))?;
     let gateway = Gateway::new(Arc::new(Store::open(&store)?), state, settings());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

@@ -12,7 +12,7 @@
 //! * [`cli`]: one file per command.
 #![forbid(unsafe_code)]
 // Its methods cannot be named as functions: they hold for two lifetimes that only a closure leaves open.
-#![expect(clippy::redundant_closure_for_method_calls, reason = "`Office` has two lifetimes")]
+#![expect(clippy::redundant_closure_for_method_calls, reason = "`AdminService` has two lifetimes")]
 
 pub mod admin;
 pub mod cli;

@@ -42,7 +42,7 @@ fn a_backup_is_the_state_of_one_moment_while_others_write() {
     let state = Home::in_folder(&live.store().with_file_name("live.state")).unwrap();
     let keys: Vec<(String, String)> = (0..3).map(|_| server.key()).collect();
     for (id, _) in &keys {
-        state.office("test", |office| office.add_credits(id, 1_000_000_000)).unwrap();
+        state.admin("test", |admin| admin.add_credits(id, 1_000_000_000)).unwrap();
     }
     server.webhook(&keys[0].1, &receiver.url("in"));
     live.block(1);

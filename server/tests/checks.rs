@@ -72,7 +72,7 @@ fn the_key_comes_before_credits_and_body() {
         assert_eq!((reply.status, reply.error().0.as_str()), (401, "unauthorized"), "{headers:?}");
         assert!(!reply.headers.contains_key("x-credit-remaining"));
     }
-    server.office(|office| office.revoke_key(&id));
+    server.admin(|admin| admin.revoke_key(&id));
     crate::support::within(std::time::Duration::from_secs(2), "the key is refused", || {
         server.send("GET", "/v1/chains", &[("X-API-Key", &key)], "").status == 401
     });

@@ -33,8 +33,8 @@ fn killed_state(place: &Path) -> BTreeMap<&'static str, Vec<u8>> {
     run_json(&["admin", "create", "--json", "--store", at, "--name", "bea"]);
     let home = Home::in_folder(&Home::beside(&store)).unwrap();
     let plan = r#"{"heavy": {"per_second": 9, "burst": 9}}"#;
-    home.office("t", |office| office.set_plan("pro", plan)).unwrap();
-    home.office("t", |office| office.assign_plan(&keys[1].0, "pro")).unwrap();
+    home.admin("t", |admin| admin.set_plan("pro", plan)).unwrap();
+    home.admin("t", |admin| admin.assign_plan(&keys[1].0, "pro")).unwrap();
     let mut server = Process::start(&store, &["--admin-listen", "none"]);
     let mut client = server.client().unwrap();
     for call in 0..250 {

@@ -40,7 +40,7 @@ fn a_balance_for_exactly_100_calls_gives_exactly_100_successes() {
         assert!(seen.iter().all(|(status, left)| matches!(status, 200 | 402) && *left >= 0));
         // Every answer saw the balance of its own commit: no gap and no repeat.
         assert_eq!(paid.iter().copied().collect::<BTreeSet<_>>(), (0..100).map(|call| call * 5).collect());
-        assert_eq!(server.office(|office| office.key(&id)).credits, 0);
+        assert_eq!(server.admin(|admin| admin.key(&id)).credits, 0);
     }
     let charged = repeats * 500;
     assert_eq!(server.count("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'"), charged);
@@ -212,7 +212,7 @@ fn leave(server: &Server, (path, cost): (&str, i64), (id, key): &(String, String
     }
     let gone = format!("SELECT count(*) FROM audit WHERE status = 499 AND key_id = '{id}' AND cost = 0");
     within(Duration::from_secs(10), "the rows are there", || server.count(&gone) == clients);
-    assert_eq!(server.office(|office| office.key(id)).credits, 1000, "{path}");
+    assert_eq!(server.admin(|admin| admin.key(id)).credits, 1000, "{path}");
     Some(took)
 }
 
@@ -265,7 +265,7 @@ fn credits_that_arrive_while_calls_run_are_neither_lost_nor_doubled() {
             })
             .collect();
         for _ in 0..20 {
-            server.office(|office| office.add_credits(&id, 7));
+            server.admin(|admin| admin.add_credits(&id, 7));
             thread::sleep(Duration::from_millis(5));
         }
         callers.into_iter().map(|caller| caller.join().unwrap()).sum::<usize>()

@@ -40,7 +40,7 @@ fn migration_by_several_replicas_takes_each_step_once() {
     let row = client.query_one("SELECT count(*), count(DISTINCT version) FROM schema_version", &[]).unwrap();
     assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (1, 1));
     let home = server.home(secrets.path());
-    home.office("test", |office| office.create_key("new", Environment::Live, 7, None)).unwrap();
+    home.admin("test", |admin| admin.create_key("new", Environment::Live, 7, None)).unwrap();
     assert_eq!(home.check().unwrap().entries, 1);
 }
 

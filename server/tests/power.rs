@@ -158,7 +158,7 @@ impl Bench {
         let store = small_store(place.path());
         let first = place.path().join("first");
         let home = Home::in_folder(&first).unwrap();
-        let made = home.office("t", |office| office.create_key("t", Environment::Test, CREDITS, None)).unwrap();
+        let made = home.admin("t", |admin| admin.create_key("t", Environment::Test, CREDITS, None)).unwrap();
         Self { store, first, key: made.key.expose().to_owned(), place, runs: 0 }
     }
 

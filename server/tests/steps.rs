@@ -30,7 +30,7 @@ impl Scene {
         let place = tempfile::tempdir().unwrap();
         let store = small_store(place.path());
         let home = Home::in_folder(&Home::beside(&store)).unwrap();
-        let made = home.office("t", |office| office.create_key("t", Environment::Test, CREDITS, None)).unwrap();
+        let made = home.admin("t", |admin| admin.create_key("t", Environment::Test, CREDITS, None)).unwrap();
         Self { store, home, key: made.key.expose().to_owned(), received: BTreeSet::new(), _place: place }
     }
 

@@ -14,7 +14,7 @@ use super::{PATHS, Shared};
 use crate::causes;
 use crate::clock::milliseconds;
 use crate::gateway::{Context, Outcome, Problem, Status, drain};
-use crate::state::Office;
+use crate::state::AdminService;
 
 /// Wrong keys that an address may show at once; one more is allowed per second.
 const BURST: u64 = 10;
@@ -91,7 +91,7 @@ async fn identify(shared: &Shared, headers: &HeaderMap, address: IpAddr) -> Resu
     let gateway = shared.gateway.clone();
     let found = tokio::task::spawn_blocking(move || {
         let state = gateway.state();
-        state.read(|tx| Office::new(tx, state.home().pepper(), "").identify_admin(&text))
+        state.read(|tx| AdminService::new(tx, state.home().pepper(), "").identify_admin(&text))
     });
     match found.await {
         Ok(Ok(Some(id))) => Ok(id),

@@ -214,7 +214,7 @@ mod tests {
 
     fn state(path: &Path) -> (Home, String) {
         let home = Home::in_folder(path).unwrap();
-        let made = home.office("test", |office| office.create_key("k", Environment::Live, 7, None)).unwrap();
+        let made = home.admin("test", |admin| admin.create_key("k", Environment::Live, 7, None)).unwrap();
         (home, made.id)
     }
 
@@ -227,11 +227,11 @@ mod tests {
         for (name, mode) in [(DATABASE, 0o600), (PEPPER, 0o600), (MASTER, 0o600), (".", 0o700)] {
             assert_eq!(fs::metadata(backup.join(name)).unwrap().permissions().mode() & 0o777, mode, "{name}");
         }
-        home.office("test", |office| office.add_credits(&id, 5)).unwrap();
+        home.admin("test", |admin| admin.add_credits(&id, 5)).unwrap();
         let again = place.path().join("again");
         Home::restore(&backup, &Place::Folder(again.clone()), None).unwrap();
         let restored = Home::open_existing(&Place::Folder(again), None).unwrap();
-        assert_eq!(restored.office("test", |office| office.key(&id)).unwrap().credits, 7);
+        assert_eq!(restored.admin("test", |admin| admin.key(&id)).unwrap().credits, 7);
         assert_eq!(restored.pepper().digest(&[b"x"]), home.pepper().digest(&[b"x"]));
     }
 
@@ -273,7 +273,7 @@ mod tests {
         // Who reads leaves the log as it is.
         let mut reader = home.connect(Access::Read).unwrap();
         reader.transaction(|tx| tx.rows("SELECT id FROM account", &[])).unwrap();
-        home.office("test", |office| office.add_credits(&id, 5)).unwrap();
+        home.admin("test", |admin| admin.add_credits(&id, 5)).unwrap();
         drop(reader);
         let to = Place::Folder(place.path().join("to"));
         let refused = Home::restore(folder, &to, None).unwrap_err();

@@ -184,7 +184,7 @@ mod tests {
     fn a_changed_row_does_not_match_its_checksum() {
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();
-        home.office("t", |office| office.create_key("t", Environment::Live, 5, None)).unwrap();
+        home.admin("t", |admin| admin.create_key("t", Environment::Live, 5, None)).unwrap();
         let mut db = home.connect(Access::Write).unwrap();
         db.transaction(check).unwrap();
         let found = db.transaction(|tx| {
@@ -199,7 +199,7 @@ mod tests {
     fn a_corrupt_row_is_named_by_the_values_of_its_key() {
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();
-        home.office("t", |office| office.create_key("t", Environment::Live, 0, None)).unwrap();
+        home.admin("t", |admin| admin.create_key("t", Environment::Live, 0, None)).unwrap();
         let mut db = home.connect(Access::Write).unwrap();
         let found = db.transaction(|tx| {
             tx.execute(

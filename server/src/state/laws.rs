@@ -15,7 +15,7 @@ use super::book::{Book, Caller};
 use super::db::Tx;
 use super::lease::{Leases, Spent};
 use super::ledger::{Booked, Charge, write_charges};
-use super::{Access, AuditRow, Environment, Hold, Home, NewKey, Office, Refusal, StateError};
+use super::{Access, AdminService, AuditRow, Environment, Hold, Home, NewKey, Refusal, StateError};
 
 const KEYS: usize = 2;
 const SLOTS: usize = 4;
@@ -77,12 +77,12 @@ impl World<'_, '_> {
             Step::Settle(which) => self.settle(which)?,
             Step::Void(slot) => drop(self.open.remove(&slot)),
             Step::TopUp { key, credits } => {
-                Office::new(self.tx, self.home.pepper(), "t").add_credits(&self.keys[key].id, credits)?;
+                AdminService::new(self.tx, self.home.pepper(), "t").add_credits(&self.keys[key].id, credits)?;
                 self.models[key].balance += credits;
                 self.given[key] += credits;
             }
             Step::Revoke(key) => {
-                Office::new(self.tx, self.home.pepper(), "t").revoke_key(&self.keys[key].id)?;
+                AdminService::new(self.tx, self.home.pepper(), "t").revoke_key(&self.keys[key].id)?;
                 self.models[key].revoked = true;
             }
             Step::Load => {
@@ -194,7 +194,7 @@ fn no_sequence_of_reservations_settlements_top_ups_and_revocations_breaks_the_la
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
     let keys: Vec<NewKey> = (0..KEYS)
-        .map(|_| home.office("t", |office| office.create_key("t", Environment::Test, GIVEN, None)).unwrap())
+        .map(|_| home.admin("t", |admin| admin.create_key("t", Environment::Test, GIVEN, None)).unwrap())
         .collect();
     let db = std::cell::RefCell::new(home.connect(Access::Write).unwrap());
     let config = Config { cases: sequences, failure_persistence: None, ..Config::default() };

@@ -439,7 +439,7 @@ mod tests {
     fn nothing_is_booked_on_a_balance_that_the_ledger_does_not_end_with() {
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();
-        let key = home.office("t", |office| office.create_key("t", Environment::Live, 50, None)).unwrap().id;
+        let key = home.admin("t", |admin| admin.create_key("t", Environment::Live, 50, None)).unwrap().id;
         let mut db = home.connect(Access::Write).unwrap();
         let charge = Entry {
             request_id: "lost",
@@ -458,18 +458,18 @@ mod tests {
         })
         .unwrap();
         let is_broken = |error: StateError| matches!(error, StateError::BrokenLedger { account: 1, entry: 2, .. });
-        assert!(is_broken(home.office("t", |office| office.add_credits(&key, 1)).unwrap_err()));
-        assert!(is_broken(home.office("t", |office| office.refund("lost")).unwrap_err()));
+        assert!(is_broken(home.admin("t", |admin| admin.add_credits(&key, 1)).unwrap_err()));
+        assert!(is_broken(home.admin("t", |admin| admin.refund("lost")).unwrap_err()));
         // What other accounts lost is given back all the same.
-        let other = home.office("t", |office| office.create_key("t", Environment::Live, 50, None)).unwrap().id;
+        let other = home.admin("t", |admin| admin.create_key("t", Environment::Live, 50, None)).unwrap().id;
         db.transaction(|tx| {
             book(tx, Entry { request_id: "other", account: 2, key_id: Some(&other), ..charge })?;
             tx.execute("INSERT INTO lost_answer (request_id, run_id, found_at_ms) VALUES ('other', 'a', 1)", &[])?;
             crate::state::checksums::renew(tx, &crate::state::checksums::LOST, &["other".into()])
         })
         .unwrap();
-        assert_eq!(home.office("t", |office| office.refund_lost()).unwrap(), 1);
-        assert!(is_broken(home.office("t", |office| office.refund_lost()).unwrap_err()));
+        assert_eq!(home.admin("t", |admin| admin.refund_lost()).unwrap(), 1);
+        assert!(is_broken(home.admin("t", |admin| admin.refund_lost()).unwrap_err()));
         let options = crate::state::Options { refund_lost: true, ..crate::state::Options::default() };
         let started = crate::state::State::start(&home, options, Box::new(|| ()));
         assert!(is_broken(started.err().unwrap()));
@@ -484,18 +484,18 @@ mod tests {
     fn what_was_given_back_before_it_was_found_lost_is_shown_so() {
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();
-        home.office("t", |office| office.create_key("t", Environment::Live, 50, None)).unwrap();
+        home.admin("t", |admin| admin.create_key("t", Environment::Live, 50, None)).unwrap();
         let mut db = home.connect(Access::Write).unwrap();
         let (request_id, kind) = ("lost", Kind::Charge);
         let charge = Entry { request_id, account: 1, kind, amount: -5, key_id: None, endpoint: None, ts_ms: 1 };
         db.transaction(|tx| book(tx, charge)).unwrap();
-        home.office("t", |office| office.refund("lost")).unwrap();
+        home.admin("t", |admin| admin.refund("lost")).unwrap();
         db.transaction(|tx| {
             tx.execute("INSERT INTO lost_answer (request_id, run_id, found_at_ms) VALUES ('lost', 'a', 1)", &[])?;
             crate::state::checksums::renew(tx, &crate::state::checksums::LOST, &["lost".into()])
         })
         .unwrap();
-        let (lost, open) = home.consult(|office| Ok((office.lost_answers(9)?, office.open_losses()?))).unwrap();
+        let (lost, open) = home.consult(|admin| Ok((admin.lost_answers(9)?, admin.open_losses()?))).unwrap();
         assert!(lost.len() == 1 && lost[0].refunded_at_ms.is_some(), "{lost:?}");
         assert_eq!(open, 0);
     }
@@ -503,7 +503,7 @@ mod tests {
     /// Entries of so many accounts, so many each.
     fn ledger(home: &Home, accounts: i64, entries: i64) -> Db {
         let mut db = home.connect(Access::Write).unwrap();
-        let key = home.office("t", |office| office.create_key("t", Environment::Live, 0, None)).unwrap();
+        let key = home.admin("t", |admin| admin.create_key("t", Environment::Live, 0, None)).unwrap();
         for account in 1..=accounts {
             db.transaction(|tx| {
                 if account > 1 {

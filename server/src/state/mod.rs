@@ -1,9 +1,10 @@
 //! The gateway's own state: keys, plans, credits, the credit ledger, the audit, webhooks.
 //!
 //! One writer thread commits (`writer`); what requests need is in memory (`book`). Commands of other processes change
-//! the same database through the same back office (`office`) while a server runs, and the server sees it at once or
+//! the same database through the same back office (`admin_service`) while a server runs, and the server sees it at once or
 //! within a second. The database is `SQLite` in a folder, or `PostgreSQL` for replicas (`db`).
 
+mod admin_service;
 mod audit;
 mod backup;
 mod book;
@@ -20,7 +21,6 @@ mod keys;
 mod laws;
 mod lease;
 mod ledger;
-mod office;
 mod plan;
 mod retention;
 mod row_macs;
@@ -38,6 +38,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
+pub use admin_service::{AdminListing, AdminService, ChangeListing, KeyListing, LostAnswer, NewKey, Usage, UsageLine};
 pub use audit::{AuditFilter, AuditListing, AuditRow, RequestId};
 pub use backup::Checked;
 pub use book::{Account, Book, Caller, Hold, Refusal};
@@ -49,7 +50,6 @@ pub use home::Home;
 pub use idempotency::{Answered, Keep, Kept, find as find_kept, keep};
 pub use keys::{Environment, KeyId, KeyText, Pepper};
 pub use ledger::check_ledger;
-pub use office::{AdminListing, ChangeListing, KeyListing, LostAnswer, NewKey, Office, Usage, UsageLine};
 pub(crate) use plan::is_endpoint;
 pub use plan::{DEFAULT_PLAN, NoRate, Plan, Rate};
 pub use run::{BootReport, Unsent};
@@ -123,7 +123,7 @@ impl State {
         let (mut run, boot) = db.transaction(|tx| Run::start(tx, &id, Arc::clone(&unsent), alone))?;
         if options.refund_lost {
             run.refund_lost(home.pepper().clone());
-            db.transaction(|tx| Office::new(tx, home.pepper(), "server").refund_lost())?;
+            db.transaction(|tx| AdminService::new(tx, home.pepper(), "server").refund_lost())?;
         }
         // Read before the keys: a change in between is then seen once more, and not missed.
         let seen_version = db.data_version()?.unwrap_or(0);
@@ -327,13 +327,13 @@ impl State {
     ///
     /// # Errors
     /// What `work` fails with, or the commit.
-    pub async fn office<T, F>(&self, actor: &str, mut work: F) -> Result<T, StateError>
+    pub async fn admin<T, F>(&self, actor: &str, mut work: F) -> Result<T, StateError>
     where
         T: Send + 'static,
-        F: FnMut(&mut Office<'_, '_>) -> Result<T, StateError> + Send + 'static,
+        F: FnMut(&mut AdminService<'_, '_>) -> Result<T, StateError> + Send + 'static,
     {
         let (pepper, actor) = (self.home.pepper().clone(), actor.to_owned());
-        self.hand_over(move |tx| work(&mut Office::new(tx, &pepper, &actor)), true).await
+        self.hand_over(move |tx| work(&mut AdminService::new(tx, &pepper, &actor)), true).await
     }
 
     async fn hand_over<T, F>(&self, work: F, changes_roster: bool) -> Result<T, StateError>

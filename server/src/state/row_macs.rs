@@ -113,12 +113,12 @@ mod tests {
     fn a_row_changed_past_the_back_office_does_not_match_its_mac() {
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();
-        let made = home.office("t", |office| office.create_key("t", Environment::Live, 5, None)).unwrap();
-        home.office("t", |office| office.set_plan("pro", "{}")).unwrap();
-        home.office("t", |office| office.assign_plan(&made.id, "pro")).unwrap();
-        home.office("t", |office| office.create_admin("bea")).unwrap();
-        home.office("t", |office| office.rotate_key(&made.id, 60)).unwrap();
-        home.office("t", |office| office.revoke_key(&made.id)).unwrap();
+        let made = home.admin("t", |admin| admin.create_key("t", Environment::Live, 5, None)).unwrap();
+        home.admin("t", |admin| admin.set_plan("pro", "{}")).unwrap();
+        home.admin("t", |admin| admin.assign_plan(&made.id, "pro")).unwrap();
+        home.admin("t", |admin| admin.create_admin("bea")).unwrap();
+        home.admin("t", |admin| admin.rotate_key(&made.id, 60)).unwrap();
+        home.admin("t", |admin| admin.revoke_key(&made.id)).unwrap();
         let mut db = home.connect(Access::Write).unwrap();
         db.transaction(|tx| check(tx, home.pepper())).unwrap();
         let changes: [(&'static str, &str); 7] = [
@@ -140,7 +140,7 @@ mod tests {
                 "{change}: {found:?}"
             );
         }
-        home.office("t", |office| office.remove_plan("pro")).unwrap();
+        home.admin("t", |admin| admin.remove_plan("pro")).unwrap();
         db.transaction(|tx| check(tx, home.pepper())).unwrap();
     }
 }

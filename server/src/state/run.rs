@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use foldhash::quality::RandomState;
 
 use super::db::{Db, Tx, Value, checksum};
-use super::{Office, Pepper, RequestId, StateError, checksums};
+use super::{AdminService, Pepper, RequestId, StateError, checksums};
 
 /// How often a run without charges shows that it lives.
 const BEAT: Duration = Duration::from_secs(10);
@@ -109,7 +109,7 @@ impl Run {
         }
         // What a server noted that died before it gave it back is given back as well.
         if let Some(pepper) = &self.refunds {
-            db.transaction(|tx| Office::new(tx, pepper, "server").refund_lost())?;
+            db.transaction(|tx| AdminService::new(tx, pepper, "server").refund_lost())?;
         }
         Ok(())
     }

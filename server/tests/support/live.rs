@@ -165,14 +165,14 @@ impl LiveServer {
     /// Makes a key; gives its id and text.
     pub fn key(&self) -> (String, String) {
         let home = Home::in_folder(&self.state).unwrap();
-        let made = home.office("test", |office| office.create_key("test", Environment::Test, 0, None)).unwrap();
+        let made = home.admin("test", |admin| admin.create_key("test", Environment::Test, 0, None)).unwrap();
         let key = made.key.expose().to_owned();
         within(Duration::from_secs(20), "the key is known", || self.call("GET", "/v1/chains", &key, "").status == 200);
         (made.id, key)
     }
 
     pub fn revoke(&self, id: &str) {
-        Home::in_folder(&self.state).unwrap().office("test", |office| office.revoke_key(id)).unwrap();
+        Home::in_folder(&self.state).unwrap().admin("test", |admin| admin.revoke_key(id)).unwrap();
     }
 
     pub fn call(&self, method: &str, path: &str, key: &str, body: &str) -> Reply {

@@ -24,7 +24,7 @@ use headwater_ledger::store::MemoryStore;
 use headwater_server::events::EventSettings;
 use headwater_server::gateway::{Deadlines, Gateway, ListenerConfig, Settings, bind};
 use headwater_server::service::{Service, serve_on};
-use headwater_server::state::{Access, Environment, Home, Office, Options, State, StateError};
+use headwater_server::state::{Access, AdminService, Environment, Home, Options, State, StateError};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -195,7 +195,7 @@ impl Server {
 
     /// Makes an admin key.
     pub fn admin_key(&self) -> (String, String) {
-        let made = self.office(|office| office.create_admin("test"));
+        let made = self.admin(|admin| admin.create_admin("test"));
         (made.id, made.key.expose().to_owned())
     }
 
@@ -209,13 +209,13 @@ impl Server {
     }
 
     /// A change of the back office, as another process makes it.
-    pub fn office<T>(&self, work: impl FnOnce(&mut Office<'_, '_>) -> Result<T, StateError>) -> T {
-        self.home().office("test", work).unwrap()
+    pub fn admin<T>(&self, work: impl FnOnce(&mut AdminService<'_, '_>) -> Result<T, StateError>) -> T {
+        self.home().admin("test", work).unwrap()
     }
 
     /// Makes a key and waits until the gateway knows it.
     pub fn key(&self, credits: i64) -> (String, String) {
-        let made = self.office(|office| office.create_key("test", Environment::Test, credits, None));
+        let made = self.admin(|admin| admin.create_key("test", Environment::Test, credits, None));
         let key = made.key.expose().to_owned();
         within(Duration::from_secs(20), "the key is known", || {
             self.send("GET", "/v1/chains", &[("X-API-Key", &key)], "").status == 200

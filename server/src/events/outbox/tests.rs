@@ -30,7 +30,7 @@ fn add_webhook(tx: &mut Tx<'_>, key_id: &str, id: &str) -> Result<(), StateError
 fn events_go_out_however_often_webhooks_change() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
-    let key = home.office("test", |office| office.create_key("k", Environment::Live, 0, None)).unwrap().id;
+    let key = home.admin("test", |admin| admin.create_key("k", Environment::Live, 0, None)).unwrap().id;
     let mut db = home.connect(Access::Write).unwrap();
     let written = db.transaction(|tx| {
         let at = |position: u64| Reached::new(position, StoreId::default());

@@ -65,7 +65,7 @@ fn a_list_is_in_order_over_pages_that_overlap_and_a_page_is_written_once() {
 fn pages_that_end_with_the_same_request_are_both_kept_and_each_once() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
-    home.office("t", |office| office.create_key("t", crate::state::Environment::Live, 5, None)).unwrap();
+    home.admin("t", |admin| admin.create_key("t", crate::state::Environment::Live, 5, None)).unwrap();
     let mut db = home.connect(Access::Write).unwrap();
     let pages =
         [vec![row("a", "k", 200, 1), row("d", "k", 200, 4)], vec![row("b", "k", 404, 2), row("d", "k", 502, 4)]];
@@ -133,7 +133,7 @@ fn values_that_requests_of_a_page_share_are_stored_once_and_read_for_each() {
 fn usage_that_changed_after_it_was_counted_no_longer_fits_its_sum() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
-    let made = home.office("t", |office| office.create_key("t", crate::state::Environment::Live, 5, None)).unwrap();
+    let made = home.admin("t", |admin| admin.create_key("t", crate::state::Environment::Live, 5, None)).unwrap();
     let mut db = home.connect(Access::Write).unwrap();
     for (id, cost) in [("a", 5), ("b", 0), ("c", 7)] {
         let counted = AuditRow { account: Some(1), cost, ..row(id, "k", if cost > 0 { 200 } else { 404 }, 1) };

@@ -10,7 +10,7 @@ const TERM_MS: i64 = 60_000;
 
 /// Two webhooks of one account with five deliveries each.
 fn waiting(home: &Home) -> Db {
-    let key = home.office("test", |office| office.create_key("k", Environment::Live, 0, None)).unwrap().id;
+    let key = home.admin("test", |admin| admin.create_key("k", Environment::Live, 0, None)).unwrap().id;
     let mut db = home.connect(Access::Write).unwrap();
     db.transaction(|tx| {
         let webhooks = vec!["busy", "well"];

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::json;
 use subtle::ConstantTimeEq;
 
-use super::{NewKey, Office, is_possible, json as as_json};
+use super::{AdminService, NewKey, is_possible, json as as_json};
 use crate::state::{Environment, KeyText, Row, StateError, now_ms, row_macs};
 
 /// An admin key as lists show it.
@@ -32,7 +32,7 @@ impl AdminListing {
     }
 }
 
-impl Office<'_, '_> {
+impl AdminService<'_, '_> {
     /// Makes an admin key.
     ///
     /// # Errors

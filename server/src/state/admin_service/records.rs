@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Office;
+use super::AdminService;
 use crate::state::audit::{self, AuditFilter, AuditListing, DAY_MS};
 use crate::state::db::Tx;
 use crate::state::{StateError, checksums};
@@ -109,7 +109,7 @@ fn month(day: i64) -> (i64, i64) {
     (number(first), number(next) - 1)
 }
 
-impl Office<'_, '_> {
+impl AdminService<'_, '_> {
     /// Notes that the state, secrets included, is copied into a folder.
     ///
     /// # Errors

@@ -23,13 +23,13 @@ pub use keys::{KeyListing, NewKey};
 pub use records::{ChangeListing, Usage, UsageLine};
 
 /// The back office, inside an open transaction.
-pub struct Office<'o, 'tx> {
+pub struct AdminService<'o, 'tx> {
     tx: &'o mut Tx<'tx>,
     pepper: &'o Pepper,
     actor: &'o str,
 }
 
-impl<'o, 'tx> Office<'o, 'tx> {
+impl<'o, 'tx> AdminService<'o, 'tx> {
     /// `actor` is who the changes are made by, for the audit.
     pub fn new(tx: &'o mut Tx<'tx>, pepper: &'o Pepper, actor: &'o str) -> Self {
         Self { tx, pepper, actor }
@@ -103,22 +103,25 @@ impl Home {
     ///
     /// # Errors
     /// What `work` fails with, or the database.
-    pub fn consult<T>(&self, work: impl FnOnce(&mut Office<'_, '_>) -> Result<T, StateError>) -> Result<T, StateError> {
+    pub fn consult<T>(
+        &self,
+        work: impl FnOnce(&mut AdminService<'_, '_>) -> Result<T, StateError>,
+    ) -> Result<T, StateError> {
         let mut db = self.connect(Access::Read)?;
-        db.transaction(|tx| work(&mut Office::new(tx, self.pepper(), "")))
+        db.transaction(|tx| work(&mut AdminService::new(tx, self.pepper(), "")))
     }
 
     /// Opens the back office for one change. A server may be running on the same state.
     ///
     /// # Errors
     /// What `work` fails with, or the database.
-    pub fn office<T>(
+    pub fn admin<T>(
         &self,
         actor: &str,
-        work: impl FnOnce(&mut Office<'_, '_>) -> Result<T, StateError>,
+        work: impl FnOnce(&mut AdminService<'_, '_>) -> Result<T, StateError>,
     ) -> Result<T, StateError> {
         let mut db = self.connect(Access::Write)?;
-        db.transaction(|tx| work(&mut Office::new(tx, self.pepper(), actor)))
+        db.transaction(|tx| work(&mut AdminService::new(tx, self.pepper(), actor)))
     }
 }
 
@@ -141,19 +144,19 @@ mod tests {
     fn a_name_is_text_of_one_line_and_an_id_is_found_or_unknown() {
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();
-        let make = |name: &str| home.office("t", |office| office.create_key(name, Environment::Live, 0, None));
+        let make = |name: &str| home.admin("t", |admin| admin.create_key(name, Environment::Live, 0, None));
         for name in ["", "a\nb", "a\0b", "a\u{9b}b", &"x".repeat(201)] {
             assert!(matches!(make(name), Err(StateError::BadName(_))), "{name:?}");
-            let made = home.office("t", |office| office.create_admin(name));
+            let made = home.admin("t", |admin| admin.create_admin(name));
             assert!(matches!(made, Err(StateError::BadName(_))), "{name:?}");
         }
         make(&"ä".repeat(200)).unwrap();
         for id in ["a\0b", "", &"x".repeat(65), "ä"] {
-            let unknown = home.consult(|office| office.key(id));
+            let unknown = home.consult(|admin| admin.key(id));
             assert!(matches!(unknown, Err(StateError::UnknownKey(_))), "{id:?}");
-            let unknown = home.office("t", |office| office.refund(id));
+            let unknown = home.admin("t", |admin| admin.refund(id));
             assert!(matches!(unknown, Err(StateError::UnknownCharge(_))), "{id:?}");
-            let unknown = home.office("t", |office| office.revoke_admin(id));
+            let unknown = home.admin("t", |admin| admin.revoke_admin(id));
             assert!(matches!(unknown, Err(StateError::UnknownAdmin(_))), "{id:?}");
         }
     }
@@ -161,9 +164,9 @@ mod tests {
     #[test]
     fn a_list_goes_on_behind_an_id_and_nothing_else() {
         let id = Uuid::now_v7();
-        assert!(Office::check_cursor(&id.to_string()).is_ok());
+        assert!(AdminService::check_cursor(&id.to_string()).is_ok());
         for junk in ["", "xyz", "a\0b", &id.simple().to_string(), &id.to_string().to_uppercase()] {
-            assert!(matches!(Office::check_cursor(junk), Err(StateError::BadCursor(_))), "{junk:?}");
+            assert!(matches!(AdminService::check_cursor(junk), Err(StateError::BadCursor(_))), "{junk:?}");
         }
     }
 
@@ -171,10 +174,10 @@ mod tests {
     fn what_revoked_an_admin_key_is_noted_with_both_sides() {
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();
-        let id = home.office("t", |office| office.create_admin("ops")).unwrap().id;
-        let revoke = || home.office("t", |office| office.revoke_admin(&id)).unwrap();
+        let id = home.admin("t", |admin| admin.create_admin("ops")).unwrap().id;
+        let revoke = || home.admin("t", |admin| admin.revoke_admin(&id)).unwrap();
         assert_eq!(revoke(), revoke(), "a key that is revoked stays as it is");
-        let changes = home.consult(|office| office.changes(None, 2)).unwrap();
+        let changes = home.consult(|admin| admin.changes(None, 2)).unwrap();
         let revoked_at = |side: &Option<String>| {
             let side: Json = serde_json::from_str(side.as_deref().unwrap()).unwrap();
             assert_eq!(side["name"], "ops");

@@ -4,7 +4,7 @@ use headwater_types::text::{SHOWN, shortened};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Office, is_possible, json as as_json};
+use super::{AdminService, is_possible, json as as_json};
 use crate::state::ledger::{GENESIS, Kind};
 use crate::state::plan::DEFAULT_PLAN;
 use crate::state::{Environment, KeyText, Row, StateError, now_ms, row_macs};
@@ -65,7 +65,7 @@ impl KeyListing {
     }
 }
 
-impl Office<'_, '_> {
+impl AdminService<'_, '_> {
     /// Makes an account with a key and gives it credits.
     ///
     /// # Errors

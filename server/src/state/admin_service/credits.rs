@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Office, is_possible};
+use super::{AdminService, is_possible};
 use crate::state::ledger::{Entry, Kind, book};
 use crate::state::{StateError, checksums, now_ms};
 
@@ -26,7 +26,7 @@ pub struct LostAnswer {
     pub refunded_at_ms: Option<i64>,
 }
 
-impl Office<'_, '_> {
+impl AdminService<'_, '_> {
     /// Adds credits to the account of a key; gives the balance after it.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl Office<'_, '_> {
     /// Gives back what a request of the account of this key cost; gives the credits and the balance after it.
     ///
     /// # Errors
-    /// As [`Office::refund`], and when another account paid.
+    /// As [`AdminService::refund`], and when another account paid.
     pub fn refund_of(&mut self, key_id: &str, request_id: &str) -> Result<(i64, i64), StateError> {
         let unknown = || StateError::UnknownCharge(shortened(request_id, SHOWN));
         let account = self.account_of(key_id)?;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{Office, is_possible, json as as_json};
+use super::{AdminService, is_possible, json as as_json};
 use crate::state::Plan;
 use crate::state::plan::{self, DEFAULT_PLAN};
 use crate::state::{StateError, now_ms, row_macs};
 
-impl Office<'_, '_> {
+impl AdminService<'_, '_> {
     /// All plans that are stored. Accounts of the default plan go by the configuration while none is stored.
     ///
     /// # Errors
