@@ -48,7 +48,7 @@ pub fn a_day_at_the_office(home: &Home) {
     ));
     let state = State::start(home, Options::default(), Box::new(|| panic!("latched"))).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let caller = state.book().identify(made.key.expose(), 0).unwrap();
+    let caller = state.accounts().identify(made.key.expose(), 0).unwrap();
     let account = caller.account().id();
     runtime.block_on(async {
         for number in 0..3 {
@@ -75,16 +75,16 @@ pub fn a_day_at_the_office(home: &Home) {
         state.admin("admin:1", move |admin| admin.set_plan("pro", plan)).await.unwrap();
         let id = made.id.clone();
         state.admin("admin:1", move |admin| admin.assign_plan(&id, "pro")).await.unwrap();
-        let pro = state.book().identify(made.key.expose(), 0).unwrap().plan().unwrap().clone();
+        let pro = state.accounts().identify(made.key.expose(), 0).unwrap().plan().unwrap().clone();
         assert_eq!((pro.name.as_str(), pro.heavy.burst), ("pro", 9));
         let id = made.id.clone();
         let rotated = state.admin("admin:1", move |admin| admin.rotate_key(&id, 0)).await.unwrap();
-        assert!(state.book().identify(rotated.key.expose(), 0).is_ok());
+        assert!(state.accounts().identify(rotated.key.expose(), 0).is_ok());
         let now = i64::try_from(std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs()).unwrap();
-        assert!(state.book().identify(made.key.expose(), now + 1).is_err());
+        assert!(state.accounts().identify(made.key.expose(), now + 1).is_err());
         let id = rotated.id.clone();
         state.admin("admin:1", move |admin| admin.revoke_key(&id)).await.unwrap();
-        assert!(state.book().identify(rotated.key.expose(), 0).is_err());
+        assert!(state.accounts().identify(rotated.key.expose(), 0).is_err());
         // A change that fails undoes itself and nothing else.
         let refused = state.write(|tx| {
             tx.execute("INSERT INTO setting (name, value) VALUES ('a', ?1)", &[(&[1_u8]).into()])?;
@@ -110,8 +110,8 @@ pub fn a_day_at_the_office(home: &Home) {
     state.close();
 
     let admin = |refunded: &str| home.admin("t", |admin| admin.refund(refunded));
-    assert_eq!(office("0000-00000001").unwrap(), (5, 85));
-    assert!(matches!(office("0000-00000001"), Err(StateError::UnknownCharge(_))), "a charge is given back once");
+    assert_eq!(admin("0000-00000001").unwrap(), (5, 85));
+    assert!(matches!(admin("0000-00000001"), Err(StateError::UnknownCharge(_))), "a charge is given back once");
     home.admin("t", |admin| admin.remove_plan("pro")).unwrap();
     assert_eq!(home.admin("t", |admin| admin.key(&made.id)).unwrap().plan, DEFAULT_PLAN);
     let admin = home.admin("t", |admin| admin.create_admin("bea")).unwrap();

@@ -58,7 +58,7 @@ impl Shared {
         thread::scope(|scope| {
             let first = scope.spawn(move || {
                 self.home.admin("first", |admin| {
-                    let made = first(office);
+                    let made = first(admin);
                     done.send(()).unwrap();
                     thread::sleep(Duration::from_millis(500));
                     made
@@ -76,7 +76,7 @@ fn runtime() -> Runtime {
 }
 
 fn caller(state: &State, key: &NewKey) -> Caller {
-    state.book().identify(key.key.expose(), 0).unwrap()
+    state.accounts().identify(key.key.expose(), 0).unwrap()
 }
 
 /// A call of this key that costs 5; gives what is left.
@@ -211,7 +211,7 @@ fn postgres_asks_for_credits_that_are_not_there_once_a_second() {
 
     let key = shared.key(0);
     let state = shared.serve();
-    let account = state.book().identify(key.key.expose(), 0).unwrap().account().clone();
+    let account = state.accounts().identify(key.key.expose(), 0).unwrap().account().clone();
     let has_some = || runtime.block_on(state.reserve(&account, 1)).unwrap().is_some();
     assert!(!has_some());
     shared.home.admin("t", |admin| admin.add_credits(&key.id, 5)).unwrap();
@@ -278,7 +278,7 @@ fn postgres_replicas_serve_on_beside_one_that_is_stopped_within_a_commit() {
         let begun = Instant::now();
         let trusted = scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                state.book().identify(other.key.expose(), 0).unwrap();
+                state.accounts().identify(other.key.expose(), 0).unwrap();
                 thread::sleep(Duration::from_millis(20));
             }
         });

@@ -85,7 +85,7 @@ fn a_refused_key_takes_as_long_whatever_of_it_was_right() {
         shown.clear();
         shown.push_str(text);
         let begun = Instant::now();
-        let refused = black_box(state.book().identify(black_box(&shown), 0));
+        let refused = black_box(state.accounts().identify(black_box(&shown), 0));
         let took = begun.elapsed();
         assert!(matches!(refused, Err(Refusal::Unknown)));
         times[class].push(u64::try_from(took.as_nanos()).unwrap());

@@ -75,7 +75,7 @@ async fn watch_over(events: Events, mut stop: watch::Receiver<bool>) {
         }
         let now_secs = now_ms() / 1000;
         hub.end_revoked(|caller| {
-            let now = events.gateway().state().book().holder(&caller.key_id(), now_secs);
+            let now = events.gateway().state().accounts().holder(&caller.key_id(), now_secs);
             now.is_some_and(|now| {
                 events.gateway().has_endpoint(&now, stream::PATH) && events.gateway().has_same_chains(caller, &now)
             })

@@ -95,7 +95,7 @@ impl Gateway {
             unauthorized(message)
         };
         let text = key.to_str().map_err(|_| refused(Refusal::Malformed))?;
-        self.0.state.book().identify(text, context.began_ms() / 1000).map(Some).map_err(refused)
+        self.0.state.accounts().identify(text, context.began_ms() / 1000).map(Some).map_err(refused)
     }
 
     /// A ticket for the work, which an answer at hand does without.
@@ -161,7 +161,7 @@ impl Gateway {
         account: i64,
         filters: impl FnOnce() -> Result<Value, StateError>,
     ) -> Result<bool, StateError> {
-        let plan = self.state().book().plan_of(account);
+        let plan = self.state().accounts().plan_of(account);
         let plan = plan.as_deref().unwrap_or_else(|| self.0.limits.default_plan());
         Ok(plan.has_endpoint(path) && (plan.chains.is_none() || check_watched(plan, &filters()?).is_ok()))
     }

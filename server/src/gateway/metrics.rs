@@ -218,7 +218,7 @@ impl Metrics {
             Err(error) => tracing::warn!(error = crate::causes(&error), "deliveries cannot be counted"),
         }
         self.waiting.set(i64::try_from(state.waiting()).unwrap_or(i64::MAX));
-        self.held.set(state.book().held());
+        self.held.set(state.accounts().held());
         if let Some(ledger) = ledger {
             self.generation.set(i64::try_from(ledger.generation()).unwrap_or(i64::MAX));
             let now_secs = crate::state::now_ms() / 1000;

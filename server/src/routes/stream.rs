@@ -138,7 +138,7 @@ async fn redeem(gateway: &Gateway, context: &Context, text: &str) -> Result<Opti
         Problem::new(Status::BadGateway, "the ticket could not be looked up: get another one and try again")
     })?;
     // The key may have been revoked since.
-    Ok(key_id.and_then(|key_id| gateway.state().book().holder(&key_id, now_ms() / 1000)))
+    Ok(key_id.and_then(|key_id| gateway.state().accounts().holder(&key_id, now_ms() / 1000)))
 }
 
 /// Browsers let any page open a socket to any host and tell only whose page it was: so strangers' pages are refused here.

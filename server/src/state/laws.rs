@@ -1,5 +1,5 @@
 //! The laws of credits: whatever order reservations, settlements, top-ups and revocations come in, memory and database
-//! hold what a model of whole numbers says. Book, charges and back office are the real ones, on a real database.
+//! hold what a model of whole numbers says. AccountCache, charges and back office are the real ones, on a real database.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use tokio::sync::oneshot;
 
+use super::account_cache::{AccountCache, Caller};
 use super::audit::{self, RequestId};
-use super::book::{Book, Caller};
 use super::db::Tx;
 use super::lease::{Leases, Spent};
 use super::ledger::{Booked, Charge, write_charges};
@@ -62,7 +62,7 @@ struct World<'a, 'tx> {
     tx: &'a mut Tx<'tx>,
     home: &'a Home,
     keys: &'a [NewKey],
-    book: Book,
+    accounts: AccountCache,
     models: [Model; KEYS],
     open: BTreeMap<usize, (usize, Caller, Hold)>,
     requests: usize,
@@ -86,7 +86,7 @@ impl World<'_, '_> {
                 self.models[key].revoked = true;
             }
             Step::Load => {
-                self.book.load(self.tx)?;
+                self.accounts.load(self.tx)?;
                 for model in &mut self.models {
                     model.spendable = model.balance;
                     model.refused = model.revoked;
@@ -105,7 +105,7 @@ impl World<'_, '_> {
             return;
         }
         let model = self.models[key];
-        let caller = match self.book.identify(self.keys[key].key.expose(), 0) {
+        let caller = match self.accounts.identify(self.keys[key].key.expose(), 0) {
             Ok(caller) => caller,
             Err(refusal) => {
                 assert_eq!((refusal, model.refused), (Refusal::Revoked, true));
@@ -162,7 +162,7 @@ impl World<'_, '_> {
             assert!(balance >= 0 && balance + self.charged[key] == self.given[key], "every credit is somewhere");
         }
         let held: i64 = (0..KEYS).map(|key| self.held(key)).sum();
-        assert_eq!(self.book.held(), held, "what is held is what holds say");
+        assert_eq!(self.accounts.held(), held, "what is held is what holds say");
         Ok(())
     }
 }
@@ -201,14 +201,14 @@ fn no_sequence_of_reservations_settlements_top_ups_and_revocations_breaks_the_la
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
     let done = runner.run(&vec(step(), 0..30), |steps| {
         let work = |tx: &mut Tx<'_>| {
-            let book = Book::new(home.pepper().clone(), false);
-            book.load(tx)?;
+            let accounts = AccountCache::new(home.pepper().clone(), false);
+            accounts.load(tx)?;
             let model = Model { balance: GIVEN, spendable: GIVEN, revoked: false, refused: false };
             let mut world = World {
                 tx,
                 home: &home,
                 keys: &keys,
-                book,
+                accounts,
                 models: [model; KEYS],
                 open: BTreeMap::new(),
                 requests: 0,
@@ -219,7 +219,7 @@ fn no_sequence_of_reservations_settlements_top_ups_and_revocations_breaks_the_la
                 world.take(*step)?;
             }
             world.open.clear();
-            assert_eq!(world.book.held(), 0);
+            assert_eq!(world.accounts.held(), 0);
             // Undone: the next sequence begins where this one did.
             Err::<(), StateError>(StateError::Closed)
         };

@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 
 use super::StateError;
+use super::account_cache::Hold;
 use super::audit::{AuditRow, Page};
-use super::book::Hold;
 use super::db::{Db, Insert, Row, Tx, Value};
 use super::idempotency::{self, Keep};
 use super::lease::{self, Leases};

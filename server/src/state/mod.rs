@@ -1,13 +1,13 @@
 //! The gateway's own state: keys, plans, credits, the credit ledger, the audit, webhooks.
 //!
-//! One writer thread commits (`writer`); what requests need is in memory (`book`). Commands of other processes change
+//! One writer thread commits (`writer`); what requests need is in memory (`account_cache`). Commands of other processes change
 //! the same database through the same back office (`admin_service`) while a server runs, and the server sees it at once or
 //! within a second. The database is `SQLite` in a folder, or `PostgreSQL` for replicas (`db`).
 
+mod account_cache;
 mod admin_service;
 mod audit;
 mod backup;
-mod book;
 pub(crate) mod checksums;
 mod copy;
 mod db;
@@ -38,10 +38,10 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
+pub use account_cache::{Account, AccountCache, Caller, Hold, Refusal};
 pub use admin_service::{AdminListing, AdminService, ChangeListing, KeyListing, LostAnswer, NewKey, Usage, UsageLine};
 pub use audit::{AuditFilter, AuditListing, AuditRow, RequestId};
 pub use backup::Checked;
-pub use book::{Account, Book, Caller, Hold, Refusal};
 pub(crate) use db::checksum;
 pub use db::{Access, Db, Insert, Place, PostgresAddress, Row, Tx, Value};
 pub use error::StateError;
@@ -87,7 +87,7 @@ pub struct Options {
 /// The running state of a gateway.
 pub struct State {
     home: Home,
-    book: Arc<Book>,
+    accounts: Arc<AccountCache>,
     health: Arc<HealthFlag>,
     queue: mpsc::Sender<Operation>,
     rows: Arc<Rows>,
@@ -109,7 +109,7 @@ impl State {
     /// When the database cannot be read.
     pub fn start(home: &Home, options: Options, on_latch: OnLatch) -> Result<Self, StateError> {
         let mut db = home.connect(Access::Write)?;
-        let book = Arc::new(Book::new(home.pepper().clone(), db.is_shared()));
+        let accounts = Arc::new(AccountCache::new(home.pepper().clone(), db.is_shared()));
         let unsent = Arc::new(Unsent::default());
         let id = Uuid::now_v7().to_string();
         let presence = home.presence()?;
@@ -127,7 +127,7 @@ impl State {
         }
         // Read before the keys: a change in between is then seen once more, and not missed.
         let seen_version = db.data_version()?.unwrap_or(0);
-        db.transaction(|tx| book.load(tx))?;
+        db.transaction(|tx| accounts.load(tx))?;
         let (health, rows) = (Arc::new(HealthFlag::default()), Arc::new(Rows::default()));
         let (queue, waiting) = mpsc::channel(QUEUE);
         if let Place::Postgres(address) = home.place() {
@@ -139,7 +139,7 @@ impl State {
         let writer = Writer {
             commits: commits.clone(),
             db,
-            book: Arc::clone(&book),
+            accounts: Arc::clone(&accounts),
             health: Arc::clone(&health),
             watch: watch(),
             queue: waiting,
@@ -162,7 +162,7 @@ impl State {
         let readers = Readers::default();
         Ok(Self {
             home: home.clone(),
-            book,
+            accounts,
             health,
             queue,
             rows,
@@ -190,8 +190,8 @@ impl State {
 
     /// Who may call, and what is left of whose credits.
     #[must_use]
-    pub fn book(&self) -> &Book {
-        &self.book
+    pub fn accounts(&self) -> &AccountCache {
+        &self.accounts
     }
 
     /// How the writer is.

@@ -10,8 +10,8 @@ use tokio::runtime::{self, Runtime};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::error::Elapsed;
 
+use super::account_cache::AccountCache;
 use super::audit::{self, Page};
-use super::book::Book;
 use super::db::{Db, Tx, Undone, is_held_up};
 use super::health::{Health, HealthFlag};
 use super::lease::{self, Leases};
@@ -91,7 +91,7 @@ impl Drop for Watch {
 pub(super) struct Writer {
     pub commits: Histogram,
     pub db: Db,
-    pub book: Arc<Book>,
+    pub accounts: Arc<AccountCache>,
     pub health: Arc<HealthFlag>,
     pub watch: Watch,
     pub queue: mpsc::Receiver<Operation>,
@@ -156,9 +156,9 @@ impl Writer {
             let rows = self.unwritten_rows() + self.rows.len();
             tracing::error!(rows, "audit rows could not be written before the end");
         }
-        let Self { db, leases, run, book, .. } = &mut self;
+        let Self { db, leases, run, accounts, .. } = &mut self;
         let ended = db.transaction(|tx| {
-            leases.give_back_all(tx, book)?;
+            leases.give_back_all(tx, accounts)?;
             run.stop(tx)
         });
         if let Err(error) = ended {
@@ -328,7 +328,7 @@ impl Writer {
         match committed {
             Ok(()) => {
                 self.leases.settled(&spent);
-                self.leases.forget_lost(&spent, &self.book);
+                self.leases.forget_lost(&spent, &self.accounts);
                 self.health.set(Health::Good);
             }
             Err(Undone::Unknown(error)) => {
@@ -342,7 +342,7 @@ impl Writer {
                 self.find_out()?;
             }
             Err(undone) => {
-                self.leases.forget_lost(&spent, &self.book);
+                self.leases.forget_lost(&spent, &self.accounts);
                 self.health.set(Health::Failing);
                 self.errors.commits.met("a commit of the state was undone", undone.error());
                 return Err(undone);
@@ -379,8 +379,8 @@ impl Writer {
     /// After a commit whose answer never came: whether it is there.
     fn find_out(&mut self) -> Result<(), Undone> {
         const TRIES: u32 = 20;
-        let Self { db, leases, book, run, .. } = self;
-        leases.forget(book);
+        let Self { db, leases, accounts, run, .. } = self;
+        leases.forget(accounts);
         for _ in 0..TRIES {
             match db.transaction(|tx| run.has_beaten(tx)) {
                 Ok(true) => return Ok(()),
@@ -410,11 +410,11 @@ impl Writer {
     }
 
     fn lend(&mut self, account: i64, need: i64) -> Result<bool, StateError> {
-        let Self { db, leases, book, .. } = self;
+        let Self { db, leases, accounts, .. } = self;
         if !db.is_shared() {
             return Ok(false);
         }
-        let account = book.account(account);
+        let account = accounts.account(account);
         // Another waiter may have been lent enough for both.
         if account.spare() >= need {
             return Ok(true);
@@ -425,7 +425,7 @@ impl Writer {
         }
         let mut spent = lease::Spent::default();
         let mut lent = db.transaction(|tx| leases.lend(tx, &account, need, &mut spent));
-        if leases.forget_lost(&spent, book) {
+        if leases.forget_lost(&spent, accounts) {
             lent = db.transaction(|tx| leases.lend(tx, &account, need, &mut spent));
         }
         match lent? {
@@ -452,7 +452,7 @@ impl Writer {
             Err(error) => Err(error),
         };
         match version {
-            Ok(version) if version == self.seen_version => self.book.seen(asked_ms),
+            Ok(version) if version == self.seen_version => self.accounts.seen(asked_ms),
             Ok(version) => {
                 if self.load() {
                     self.seen_version = version;
@@ -465,8 +465,8 @@ impl Writer {
     }
 
     fn load(&mut self) -> bool {
-        let Self { db, book, .. } = self;
-        let loaded = db.transaction(|tx| book.load(tx));
+        let Self { db, accounts, .. } = self;
+        let loaded = db.transaction(|tx| accounts.load(tx));
         if let Err(error) = &loaded {
             self.errors.looks.met("keys and credits could not be read anew", error);
             // The next look tries again, whatever it finds.
@@ -481,11 +481,11 @@ impl Writer {
         if self.health.get() == Health::Latched {
             return;
         }
-        let Self { db, book, leases, run, retention, .. } = self;
+        let Self { db, accounts, leases, run, retention, .. } = self;
         let kept = (|| {
             if db.is_shared() {
-                leases.renew(db, book)?;
-                leases.look(db, book)?;
+                leases.renew(db, accounts)?;
+                leases.look(db, accounts)?;
             }
             if run.is_due() {
                 db.transaction(|tx| run.beat(tx))?;

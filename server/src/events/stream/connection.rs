@@ -139,8 +139,13 @@ async fn introduced(
     };
     let text = timeout(AUTH_TIME, first).await.map_err(|_| Ending::AuthTimeout)??;
     let Ok(Request::Auth(key)) = Request::parse(&text) else { return Err(Ending::Unauthorized.into()) };
-    let known =
-        events.gateway().state().book().identify(&key, now_ms() / 1000).ok().inspect(|caller| opening.identify(caller));
+    let known = events
+        .gateway()
+        .state()
+        .accounts()
+        .identify(&key, now_ms() / 1000)
+        .ok()
+        .inspect(|caller| opening.identify(caller));
     known.filter(|caller| events.gateway().has_endpoint(caller, PATH)).ok_or_else(|| {
         events.gateway().note_refused_key(address);
         Ending::Unauthorized.into()

@@ -229,7 +229,7 @@ struct Roster {
 
 /// All keys and accounts.
 #[derive(Debug)]
-pub struct Book {
+pub struct AccountCache {
     pepper: Pepper,
     keys: ArcSwap<Roster>,
     accounts: Mutex<HashMap<i64, Arc<Account>>>,
@@ -239,7 +239,7 @@ pub struct Book {
     seen_ms: AtomicU64,
 }
 
-impl Book {
+impl AccountCache {
     pub(super) fn new(pepper: Pepper, shared: bool) -> Self {
         Self {
             pepper,

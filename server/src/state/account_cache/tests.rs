@@ -51,7 +51,7 @@ enum Step {
     TopUp(i64),
     /// Another process revokes the key.
     Revoke,
-    /// The three actions of [`Book::load`].
+    /// The three actions of [`AccountCache::load`].
     Read,
     Fund,
     Replace,
@@ -85,7 +85,7 @@ struct Database {
 /// A key with its account, beside a model of the database.
 struct World {
     shared: bool,
-    book: Book,
+    accounts: AccountCache,
     account: Arc<Account>,
     database: Database,
     /// As the writer has read it.
@@ -108,11 +108,11 @@ impl World {
     /// A process that has the database for itself may spend the balance, a replica what it was lent, which is nothing
     /// yet.
     fn new(balance: i64, shared: bool) -> Self {
-        let (book, account) = (Book::new(Pepper::new([0; 32]), shared), Arc::new(Account::new(1)));
-        book.keys.store(Self::roster(&account, false));
+        let (accounts, account) = (AccountCache::new(Pepper::new([0; 32]), shared), Arc::new(Account::new(1)));
+        accounts.keys.store(Self::roster(&account, false));
         let mut world = Self {
             shared,
-            book,
+            accounts,
             account,
             database: Database { balance, revoked: false, lent: 0 },
             read: None,
@@ -129,7 +129,7 @@ impl World {
         world
     }
 
-    /// As [`Book::load`] makes it.
+    /// As [`AccountCache::load`] makes it.
     fn roster(account: &Arc<Account>, revoked: bool) -> Arc<Roster> {
         let id = KeyId::from("12345678").unwrap();
         let record = KeyRecord { id, account: Arc::clone(account), plan: None, revoked, expires_at_secs: None };
@@ -141,7 +141,7 @@ impl World {
     fn take(&mut self, step: Step) {
         match step {
             Step::Identify(request) => {
-                let found = self.book.holder_of(&Self::DIGEST, 0);
+                let found = self.accounts.holder_of(&Self::DIGEST, 0);
                 assert_eq!(found.as_ref().err(), self.refused.then_some(&Refusal::Revoked));
                 self.callers[request] = found.ok();
             }
@@ -169,7 +169,7 @@ impl World {
             }
             Step::Replace => {
                 self.refused = self.read.take().expect("it was read").revoked;
-                self.book.keys.store(Self::roster(&self.account, self.refused));
+                self.accounts.keys.store(Self::roster(&self.account, self.refused));
             }
             Step::SetAside(credits) => {
                 self.on_its_way = credits.min(self.database.balance - self.database.lent);
