@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use crate::support::faults::Chance;
 use crate::support::{Process, QUIET, is_full, random, run, run_json, small_store};
 
-const FILES: [&str; 5] = ["gateway.sqlite", "gateway.sqlite-wal", "gateway.mark", "key.pepper", "master.key"];
+const FILES: [&str; 5] = ["gateway.sqlite", "gateway.sqlite-wal", "gateway.watermark", "key.pepper", "master.key"];
 
 /// The one table whose row neither the ledger nor a MAC nor a checksum covers: a count of commits that grew by itself only
 /// misses less.
@@ -110,7 +110,7 @@ fn names(said: &str, folder: &Path, file: &str, damaged: Option<&BTreeSet<String
         "gateway.sqlite" if names_file("key.pepper") || names_file("master.key") => {
             lies_in(&["setting"]).then_some("the secret whose digest in the database does not fit")
         }
-        "key.pepper" | "master.key" | "gateway.mark" if names_file(file) => Some("the secret"),
+        "key.pepper" | "master.key" | "gateway.watermark" if names_file(file) => Some("the secret"),
         _ => None,
     }
 }
@@ -153,7 +153,7 @@ fn one_flipped_bit_in_any_file_of_the_state_is_found_or_lies_where_nothing_is_ke
         let name = match chance.below(20) {
             0 => "key.pepper",
             1 => "master.key",
-            2 => "gateway.mark",
+            2 => "gateway.watermark",
             3..=10 => "gateway.sqlite-wal",
             _ => "gateway.sqlite",
         };

@@ -334,7 +334,7 @@ impl Fault {
             (3, 0) => ("w", "", writes),
             (3, 1) => ("t", "", truncations.max(1)),
             // There is one of them to each commit, of which a run may have far fewer than another.
-            (3, 2) => ("w", "gateway.mark", (syncs / 4).max(1)),
+            (3, 2) => ("w", "gateway.watermark", (syncs / 4).max(1)),
             (3, _) => ("s", "", syncs),
             _ => ("wts", "", all),
         };

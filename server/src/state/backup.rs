@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::db::{Access, Db, Place};
-use super::home::{DATABASE, Home, LOG, MARK};
+use super::home::{DATABASE, Home, LOG, WATERMARK};
 use super::secrets::{MASTER, PEPPER, io_error, put};
 use super::{Pepper, StateError, check_ledger, checksums, copy, row_macs};
 
@@ -112,10 +112,10 @@ fn unpack(backup: &Path, draft: &Draft) -> Result<(Home, Checked), StateError> {
     if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
         return Err(StateError::NoBackup { path: log });
     }
-    for name in [DATABASE, MARK, PEPPER, MASTER] {
+    for name in [DATABASE, WATERMARK, PEPPER, MASTER] {
         let from = backup.join(name);
-        if name == MARK && !from.exists() {
-            // Only the folder of a state that was served has a mark, which tells whether its log of commits is missing.
+        if name == WATERMARK && !from.exists() {
+            // Only the folder of a state that was served has a watermark, which tells whether its log of commits is missing.
             continue;
         }
         let bytes = fs::File::open(&from).map_err(io_error("cannot read", &from))?;

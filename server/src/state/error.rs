@@ -195,14 +195,14 @@ pub enum StateError {
         id: String,
     },
     /// Commits that were told as done are not in the database.
-    #[error("the state database {place} lacks the last {missing} commits that were told as done, because its log of commits is damaged or it is an older copy: put a backup back with `headwater state restore`, or remove {} to go on without them", mark.display())]
+    #[error("the state database {place} lacks the last {missing} commits that were told as done, because its log of commits is damaged or it is an older copy: put a backup back with `headwater state restore`, or remove {} to go on without them", watermark.display())]
     LostCommits {
         /// The file.
         place: String,
         /// How many.
         missing: i64,
-        /// The mark that tells.
-        mark: PathBuf,
+        /// The watermark that tells.
+        watermark: PathBuf,
     },
     /// The commit failed, so nothing of it may be answered as done.
     #[error("the commit failed: {0}")]

@@ -12,7 +12,7 @@ pub(super) const DATABASE: &str = "gateway.sqlite";
 /// The log of commits that are not brought into the database yet.
 pub(super) const LOG: &str = "gateway.sqlite-wal";
 /// What tells that commits are missing.
-pub(super) const MARK: &str = "gateway.mark";
+pub(super) const WATERMARK: &str = "gateway.watermark";
 
 /// The file by whose locks servers on one folder know of each other.
 const SERVING: &str = "serving";

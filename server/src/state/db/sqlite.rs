@@ -31,7 +31,7 @@ pub(super) struct Sqlite {
     /// Whether a commit ended in an unknown state: nothing more is written on this connection.
     unknown: bool,
     /// Where commits are noted; a connection that only reads has none.
-    mark: Option<Mark>,
+    watermark: Option<Watermark>,
     /// Rows changed on this connection before the open transaction.
     changed: u64,
 }
@@ -57,15 +57,15 @@ impl Sqlite {
         let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
         connection.busy_timeout(Duration::from_secs(5)).map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(128);
-        let mut opened = Self { connection, path: path.to_owned(), unknown: false, mark: None, changed: 0 };
+        let mut opened = Self { connection, path: path.to_owned(), unknown: false, watermark: None, changed: 0 };
         if access == Access::Write {
             // Read first: commits of others in between are in the database then.
-            let (mark, noted) = Mark::open(path)?;
-            let turn = mark.turn();
+            let (watermark, noted) = Watermark::open(path)?;
+            let turn = watermark.turn();
             opened.set_up()?;
             opened.has_all(noted)?;
             drop(turn);
-            opened.mark = Some(mark);
+            opened.watermark = Some(watermark);
         }
         Ok(opened)
     }
@@ -122,7 +122,7 @@ impl Sqlite {
             _ => "BEGIN IMMEDIATE",
         };
         self.changed = self.connection.total_changes();
-        let _turn = self.mark.as_ref().map(Mark::turn);
+        let _turn = self.watermark.as_ref().map(Watermark::turn);
         self.connection.execute_batch(behaviour).map_err(|source| self.failed(source))
     }
 
@@ -133,7 +133,7 @@ impl Sqlite {
 
     /// Counts a commit that changes something; gives its number.
     fn count(&self) -> rusqlite::Result<Option<i64>> {
-        if self.mark.is_none() || self.connection.total_changes() == self.changed {
+        if self.watermark.is_none() || self.connection.total_changes() == self.changed {
             return Ok(None);
         }
         let mut count =
@@ -151,7 +151,7 @@ impl Sqlite {
             return Ok(());
         }
         let place = self.path.display().to_string();
-        Err(StateError::LostCommits { place, missing: noted - found, mark: Mark::of(&self.path) })
+        Err(StateError::LostCommits { place, missing: noted - found, watermark: Watermark::of(&self.path) })
     }
 
     pub fn commit(&mut self) -> Result<(), Undone> {
@@ -164,8 +164,8 @@ impl Sqlite {
         };
         match self.connection.execute_batch("COMMIT") {
             Ok(()) => {
-                if let (Some(mark), Some(number)) = (&self.mark, number) {
-                    mark.note(number);
+                if let (Some(watermark), Some(number)) = (&self.watermark, number) {
+                    watermark.note(number);
                 }
                 Ok(())
             }
@@ -271,17 +271,17 @@ impl Sqlite {
             Ok::<_, rusqlite::Error>(copy)
         };
         let connection = run().map_err(|source| database_error(path, source))?;
-        Self { connection, path: path.to_owned(), unknown: false, mark: None, changed: 0 }.stand_alone()
+        Self { connection, path: path.to_owned(), unknown: false, watermark: None, changed: 0 }.stand_alone()
     }
 
     /// Ends as one file, without a companion, that is on the disk.
     pub fn stand_alone(self) -> Result<(), StateError> {
-        let Self { connection, path, mark, .. } = self;
-        if mark.is_some() {
-            let mark = Mark::of(&path);
-            std::fs::remove_file(&mark).map_err(|source| StateError::Io {
+        let Self { connection, path, watermark, .. } = self;
+        if watermark.is_some() {
+            let watermark = Watermark::of(&path);
+            std::fs::remove_file(&watermark).map_err(|source| StateError::Io {
                 action: "cannot remove",
-                path: mark,
+                path: watermark,
                 source,
             })?;
         }
@@ -366,19 +366,19 @@ fn is_known_undone(error: &rusqlite::Error) -> bool {
 const BEGIN: [u8; 8] = *b"HWMARK01";
 const LENGTH: usize = 20;
 
-/// An open mark.
+/// An open watermark.
 #[derive(Debug)]
-pub(super) struct Mark {
+pub(super) struct Watermark {
     file: File,
 }
 
-impl Mark {
-    /// Where the mark of a database is.
+impl Watermark {
+    /// Where the watermark of a database is.
     pub fn of(database: &Path) -> PathBuf {
-        database.with_extension("mark")
+        database.with_extension("watermark")
     }
 
-    /// Opens the mark of a database, and gives the number that it holds; 0 where it holds none that can be read.
+    /// Opens the watermark of a database, and gives the number that it holds; 0 where it holds none that can be read.
     pub fn open(database: &Path) -> Result<(Self, i64), StateError> {
         let path = Self::of(database);
         let failed = |source| io_error("cannot open", &path)(source);
@@ -411,15 +411,15 @@ impl Mark {
         Turn(&self.file)
     }
 
-    /// Notes a commit. One that cannot be noted leaves the older mark, which sees less.
+    /// Notes a commit. One that cannot be noted leaves the older watermark, which sees less.
     pub fn note(&self, number: i64) {
         if let Err(error) = self.file.write_all_at(&bytes(number), 0) {
-            tracing::debug!(%error, "the mark of commits could not be written");
+            tracing::debug!(%error, "the watermark of commits could not be written");
         }
     }
 }
 
-/// A turn of [`Mark::turn`].
+/// A turn of [`Watermark::turn`].
 pub(super) struct Turn<'a>(&'a File);
 
 impl Drop for Turn<'_> {
@@ -473,7 +473,7 @@ mod tests {
         std::fs::write(&path, older).unwrap();
         let missed = commit(0);
         assert!(matches!(missed, Err(StateError::LostCommits { missing: 2, .. })), "{missed:?}");
-        std::fs::remove_file(Mark::of(&path)).unwrap();
+        std::fs::remove_file(Watermark::of(&path)).unwrap();
         commit(1).unwrap();
     }
 
@@ -576,7 +576,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("state.sqlite");
         let connection = Connection::open(&path).unwrap();
-        let mut opened = Sqlite { connection, path, unknown: false, mark: None, changed: 0 };
+        let mut opened = Sqlite { connection, path, unknown: false, watermark: None, changed: 0 };
         let first = "CREATE TABLE one (a INTEGER) STRICT";
         assert!(opened.migrate(&[first, "CREATE TABLE two (a INTEGER); nonsense"]).is_err());
         let schema = |opened: &mut Sqlite| {
