@@ -117,7 +117,7 @@ pub fn a_day_at_the_office(home: &Home) {
     let admin = home.admin("t", |admin| admin.create_admin("bea")).unwrap();
     let shown = admin.key.expose();
     assert_eq!(home.admin("t", |admin| admin.identify_admin(shown)).unwrap(), Some(admin.id.clone()));
-    home.admin("t", |admin| admin.revoke_admin(&admin.id)).unwrap();
+    home.admin("t", |service| service.revoke_admin(&admin.id)).unwrap();
     assert_eq!(home.admin("t", |admin| admin.identify_admin(shown)).unwrap(), None);
     let changes = home.admin("t", |admin| admin.changes(None, 100)).unwrap();
     let actions: Vec<&str> = changes.iter().rev().map(|change| change.action.as_str()).collect();

@@ -3,7 +3,7 @@
 
 mod town;
 
-use headwater_engine::{CanonicalRequest, Reason, endpoint};
+use headwater_engine::{CanonicalRequest, Reason};
 use headwater_types::{Chain, TxHash};
 use serde_json::{Value, json};
 use town::{

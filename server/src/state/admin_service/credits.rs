@@ -6,7 +6,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{AdminService, is_possible};
-use crate::state::ledger::{Entry, Kind, accounts};
+use crate::state::ledger::{Entry, Kind, book};
 use crate::state::{StateError, checksums, now_ms};
 
 /// A charge whose answer may never have arrived, because the server was killed while it was on its way.
