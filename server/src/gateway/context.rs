@@ -1,5 +1,5 @@
-//! One request while it runs: its ids, its clock, whether its client is still connected; and the outcome that its handler
-//! returns for headers and audit.
+//! One request while it runs: the bounds of its head, its ids, its clock, whether its client is still connected; and the
+//! outcome that its handler returns for headers and audit.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -9,13 +9,15 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, Method, Response};
+use axum::http::{HeaderMap, HeaderName, Method, Response, Version, header};
 use headwater_ledger::Cancel;
 use tokio::sync::Notify;
 use uuid::Builder;
 use uuid::fmt::Hyphenated;
 
+use super::Problem;
 use super::limits::RateState;
+use super::problem::{Details, Status};
 use crate::state::{AuditRow, Caller, KeyId, RequestId, now_ms};
 
 pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
@@ -236,6 +238,63 @@ fn random() -> [u8; 8] {
         *used += 8;
         taken
     })
+}
+
+/// Longest path and query, in bytes.
+const MAX_URL_BYTES: usize = 8 << 10;
+/// Most header lines.
+const MAX_HEADER_LINES: usize = 64;
+/// Most bytes of their names and values together.
+const MAX_HEADER_BYTES: usize = 16 << 10;
+
+/// Refuses what is too long, and what does not say which host it asks, or says it twice (RFC 9112, 3.2).
+pub(super) fn check_head(request: &Request) -> Result<(), Problem> {
+    let (uri, headers) = (request.uri(), request.headers());
+    if request.version() == Version::HTTP_11 && headers.get_all(header::HOST).iter().count() != 1 {
+        let message = "a request of HTTP/1.1 names its host once, in the header Host";
+        return Err(Problem::new(Status::BadRequest, message).because("invalid_value"));
+    }
+    let length = uri.path_and_query().map_or(0, |whole| whole.as_str().len());
+    if length > MAX_URL_BYTES {
+        return Err(too_long(
+            MAX_URL_BYTES,
+            format!("path and query have {length} bytes, at most {MAX_URL_BYTES} are taken"),
+        ));
+    }
+    if headers.len() > MAX_HEADER_LINES {
+        return Err(too_long(
+            MAX_HEADER_LINES,
+            format!("there are {} header lines, at most {MAX_HEADER_LINES} are taken", headers.len()),
+        ));
+    }
+    let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    if bytes > MAX_HEADER_BYTES {
+        return Err(too_long(
+            MAX_HEADER_BYTES,
+            format!("the headers have {bytes} bytes, at most {MAX_HEADER_BYTES} are taken"),
+        ));
+    }
+    Ok(())
+}
+
+/// A head beyond what the parser of the library reads: more than a hundred lines, or 64 KiB.
+pub(super) fn too_much() -> Problem {
+    let message = format!(
+        "the head of the request is too long: at most {MAX_URL_BYTES} bytes of path and query, {MAX_HEADER_LINES} header lines and {MAX_HEADER_BYTES} \
+         bytes of headers are taken"
+    );
+    Problem::new(Status::BadRequest, message).because("invalid_value")
+}
+
+/// A head that is none.
+pub(super) fn unreadable() -> Problem {
+    Problem::new(Status::BadRequest, "this is no HTTP request: its first line or one of its headers cannot be read")
+        .because("invalid_value")
+}
+
+fn too_long(limit: usize, message: String) -> Problem {
+    let details = Details { reason: "invalid_value".to_owned(), limit: Some(limit as u64), ..Details::default() };
+    Problem { details: Some(Box::new(details)), ..Problem::new(Status::BadRequest, message) }
 }
 
 #[cfg(test)]

@@ -8,9 +8,7 @@ mod answer;
 mod arguments;
 mod call;
 mod context;
-mod deadlines;
 mod enter;
-mod head;
 mod limits;
 mod listener;
 mod metrics;
@@ -22,11 +20,13 @@ mod repeat;
 mod stream;
 mod telemetry;
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use headwater_engine::{Desk, ENDPOINTS, Endpoint};
+use headwater_engine::{CostClass, Desk, ENDPOINTS, Endpoint};
 use headwater_ledger::Memory;
 use headwater_ledger::read::Generations;
 use tokio::sync::Semaphore;
@@ -35,7 +35,6 @@ use crate::clock::milliseconds;
 use crate::state::{Health, State, StateError, Tx};
 
 pub use answer::Meta;
-pub use deadlines::Deadlines;
 pub use limits::{LimitSettings, Overflow, RedisAddress};
 pub use listener::{ListenerConfig, Tls, TlsError, bind};
 pub use metrics::Metrics;
@@ -96,6 +95,54 @@ impl Default for Settings {
             trusted_proxies: Vec::new(),
             endpoints: ENDPOINTS,
         }
+    }
+}
+
+/// How long a call may take: as its class says, or its path where that has a time of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deadlines {
+    /// Calls of free endpoints.
+    pub free: Duration,
+    /// Calls of light endpoints.
+    pub light: Duration,
+    /// Calls of medium endpoints.
+    pub medium: Duration,
+    /// Calls of heavy endpoints.
+    pub heavy: Duration,
+    /// Calls of single endpoints, by path.
+    pub endpoints: BTreeMap<String, Duration>,
+}
+
+impl Default for Deadlines {
+    /// The query budgets of the classes.
+    fn default() -> Self {
+        let of = |class: CostClass| Duration::from_secs(class.budget_secs());
+        Self {
+            free: of(CostClass::Free),
+            light: of(CostClass::Light),
+            medium: of(CostClass::Medium),
+            heavy: of(CostClass::Heavy),
+            endpoints: BTreeMap::new(),
+        }
+    }
+}
+
+impl Deadlines {
+    /// The same for all calls.
+    #[must_use]
+    pub const fn all(time: Duration) -> Self {
+        Self { free: time, light: time, medium: time, heavy: time, endpoints: BTreeMap::new() }
+    }
+
+    /// How long a call of an endpoint may take.
+    #[must_use]
+    pub fn of(&self, path: &str, class: CostClass) -> Duration {
+        self.endpoints.get(path).copied().unwrap_or(match class {
+            CostClass::Free => self.free,
+            CostClass::Light => self.light,
+            CostClass::Medium => self.medium,
+            CostClass::Heavy => self.heavy,
+        })
     }
 }
 
@@ -253,5 +300,20 @@ impl Gateway {
     #[must_use]
     pub fn into_state(self) -> Option<State> {
         Arc::into_inner(self.0).map(|parts| parts.state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_with_a_time_of_its_own_stands_before_its_class() {
+        let seconds = Duration::from_secs;
+        let endpoints = BTreeMap::from([("/v1/rates".to_owned(), seconds(9))]);
+        let deadlines = Deadlines { endpoints, ..Deadlines::default() };
+        assert_eq!(deadlines.of("/v1/rates", CostClass::Free), seconds(9));
+        assert_eq!(deadlines.of("/v1/chains", CostClass::Free), seconds(5));
+        assert_eq!(deadlines.of("/v1/token/holders", CostClass::Heavy), seconds(60));
     }
 }

@@ -13,12 +13,12 @@ use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Response, header};
 use tower::Service;
 
-use super::context::CORRELATION_ID;
+use super::context::{CORRELATION_ID, check_head};
 use super::listener::Routes;
 use super::metrics::Ended;
 use super::problem::{Refused, Status};
 use super::telemetry::{Telemetry, Traced};
-use super::{Context, Gateway, Outcome, Problem, drain, head};
+use super::{Context, Gateway, Outcome, Problem, drain};
 use crate::state::{AuditRow, Caller};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -96,7 +96,7 @@ async fn carry(
 ) -> Response<Body> {
     let Recorded { gateway, mut routes } = served;
     let _in_flight = gateway.metrics().begin();
-    let answered = match head::check(&request) {
+    let answered = match check_head(&request) {
         Ok(()) => {
             request.extensions_mut().insert(Arc::clone(&context));
             catch_panic(routes.call(request)).await.map(|Ok(response)| response)

@@ -21,8 +21,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::ListenerConfig;
 use super::watchdog::{ConnectionWatchdog, Open, Sent, Why};
-use crate::gateway::context::new_request_id;
-use crate::gateway::head;
+use crate::gateway::context::{self, new_request_id};
 use crate::gateway::problem::Problem;
 use crate::state::now_ms;
 
@@ -401,8 +400,8 @@ pub(super) fn in_place_of(written: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let problem = match status {
-        b"00" => head::unreadable(),
-        b"14" | b"31" => head::too_much(),
+        b"00" => context::unreadable(),
+        b"14" | b"31" => context::too_much(),
         _ => return None,
     };
     let date = written.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"date: "));
