@@ -35,7 +35,9 @@ fn keep(key: &str) -> Keep {
     Keep {
         key: key.to_owned(),
         request_hash: [1; 32],
-        answer: headwater_server::state::Answered::Envelope(Arc::new(|balance| balance.to_string().into_bytes())),
+        answer: headwater_server::state::Answered::Envelope(Arc::new(|balance| {
+            format!(r#"{{"data":[],"meta":{{"credit_cost":5,"credit_remaining":{balance}}}}}"#).into_bytes()
+        })),
     }
 }
 

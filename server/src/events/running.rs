@@ -28,7 +28,6 @@ pub struct Running {
 impl Running {
     /// Starts them. `listeners` are the addresses that the process listens on, which no delivery may go to.
     pub fn start(events: &Events, listeners: Vec<SocketAddr>) -> Self {
-        let events = events;
         events.egress().refuse_own(listeners);
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();

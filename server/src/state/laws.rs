@@ -1,5 +1,5 @@
 //! The laws of credits: whatever order reservations, settlements, top-ups and revocations come in, memory and database
-//! hold what a model of whole numbers says. AccountCache, charges and back office are the real ones, on a real database.
+//! hold what a model of whole numbers says. Account cache, charges and back office are the real ones, on a real database.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -47,10 +47,9 @@ impl CanonicalRequest {
         fields.sort_by_key(|(name, _)| *name);
         let is_paging = |(name, _): &(&String, &Value)| PAGING_FIELDS.contains(&name.as_str());
         let (paging, filters): (Vec<_>, Vec<_>) = fields.into_iter().partition(is_paging);
-        let mut text = format!("{endpoint}\n{}", Object(&filters));
-        let length = text.len();
-        text.push_str(&format!("\n{}", Object(&paging)));
-        Self { request, text: text.into(), filters: length }
+        let filters = format!("{endpoint}\n{}", Object(&filters));
+        let text = format!("{filters}\n{}", Object(&paging)).into();
+        Self { request, text, filters: filters.len() }
     }
 
     /// Endpoint, filters and paging, one line each. Equal texts mean equal answers from the same data.

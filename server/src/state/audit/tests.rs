@@ -137,7 +137,7 @@ fn usage_that_changed_after_it_was_counted_no_longer_fits_its_sum() {
     let mut db = home.connect(Access::Write).unwrap();
     for (id, cost) in [("a", 5), ("b", 0), ("c", 7)] {
         let counted = AuditRow { account: Some(1), cost, ..row(id, "k", if cost > 0 { 200 } else { 404 }, 1) };
-        db.transaction(|tx| write(tx, &Page::of(&[counted.clone()]))).unwrap();
+        db.transaction(|tx| write(tx, &Page::of(std::slice::from_ref(&counted)))).unwrap();
     }
     db.transaction(checksums::check).unwrap();
     let usage = |tx: &mut Tx<'_>| crate::state::Usage::read(tx, 1, 1);
