@@ -21,7 +21,9 @@ use axum::extract::Path;
 use axum::routing::get;
 use headwater_ledger::Store;
 use headwater_ledger::read::{Generations as _, Ledger};
-use headwater_server::gateway::{Gateway, Settings, bind, serve};
+use headwater_server::events::EventSettings;
+use headwater_server::gateway::{Gateway, Settings, bind};
+use headwater_server::service::{Service, serve};
 use headwater_server::state::{Environment, Home, Options, State};
 use headwater_types::{Address, Asset, Chain};
 use serde_json::{Value, json};
@@ -47,18 +49,18 @@ fn main() -> anyhow::Result<()> {
     let ledgers = Arc::new(Store::open(&store)?);
     let home = Home::in_folder(&place)?;
     let key = home
-        .office("load", |office| office.create_key("load", Environment::Test, 1_000_000_000, None))?
+        .admin("load", |admin| admin.create_key("load", Environment::Test, 1_000_000_000, None))?
         .key
         .expose()
         .to_owned();
     let questions = questions(&*ledgers.current()?, &key)?;
     let state = State::start(&home, Options::default(), Box::new(|| std::process::abort()))?;
-    let gateway = Gateway::new(ledgers, state, Settings::default());
+    let service = Service::new(Gateway::new(ledgers, state, Settings::default()), EventSettings::default());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let (address, bare) = runtime.block_on(async {
         let listener = bind(([127, 0, 0, 1], 0).into())?;
         let address = listener.local_addr()?;
-        tokio::spawn(async move { serve(listener, &gateway, std::future::pending(), Duration::ZERO).await });
+        tokio::spawn(async move { serve(listener, &service, std::future::pending(), Duration::ZERO).await });
         let listener = bind(([127, 0, 0, 1], 0).into())?;
         let bare = listener.local_addr()?;
         tokio::spawn(async move { axum::serve(listener, bare_handler()).await });

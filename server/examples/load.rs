@@ -23,8 +23,11 @@ use anyhow::{Context as _, ensure};
 use axum::Router;
 use axum::routing::get;
 use headwater_ledger::Store;
-use headwater_server::gateway::{Gateway, LimitSettings, Plan, Rate, Settings, bind, serve};
+use headwater_server::events::EventSettings;
+use headwater_server::gateway::{Gateway, LimitSettings, Settings, bind};
+use headwater_server::service::{Service, serve};
 use headwater_server::state::{Access, Environment, Home, Options, State, check_ledger};
+use headwater_server::state::{Plan, Rate};
 use memchr::memmem::Finder;
 use mimalloc::MiMalloc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -62,7 +65,7 @@ fn main() -> anyhow::Result<()> {
     let (closed, open) = (seconds(Duration::from_secs(3))?, seconds(Duration::from_secs(20))?);
     let place = std::env::temp_dir().join(format!("headwater-load-{}", std::process::id()));
     let home = Home::in_folder(&place)?;
-    let made = home.office("load", |office| office.create_key("load", Environment::Test, CREDITS, None))?;
+    let made = home.admin("load", |admin| admin.create_key("load", Environment::Test, CREDITS, None))?;
     let state = State::start(&home, Options::default(), Box::new(|| std::process::abort()))?;
     let gateway = Gateway::new(Arc::new(Store::open(&store)?), state, settings());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -106,8 +109,8 @@ fn targets(runtime: &Runtime, gateway: &Gateway, key: &str) -> anyhow::Result<[T
     let (ours, bare) = runtime.block_on(async {
         let listener = bind(([127, 0, 0, 1], 0).into())?;
         let ours = listener.local_addr()?;
-        let served = gateway.clone();
-        tokio::spawn(async move { serve(listener, &served, std::future::pending(), Duration::ZERO).await });
+        let service = Service::new(gateway.clone(), EventSettings::default());
+        tokio::spawn(async move { serve(listener, &service, std::future::pending(), Duration::ZERO).await });
         let listener = bind(([127, 0, 0, 1], 0).into())?;
         let bare = listener.local_addr()?;
         let hello = || async { ([("content-type", "application/json")], "{\"message\":\"hello world\"}") };

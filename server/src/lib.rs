@@ -5,22 +5,25 @@
 //! * [`state`]: keys, credits, ledger and audit on `SQLite`.
 //! * [`admin`]: the back office over HTTP, on a listener of its own.
 //! * [`events`]: webhooks and the stream.
-//! * `json`: JSON text, written piece by piece.
-//! * `spread`: figures that threads add to without waiting for each other.
-//! * `recurring`: errors that go on, said once a minute.
+//! * [`service`]: gateway, events and routes together, on a listener.
+//! * `clock`, `errors`: the monotonic clock, errors as the log tells them.
+//! * `recurring`: throttled logging of repeated errors.
 //! * [`config`]: defaults, file, environment, flags.
 //! * [`cli`]: one file per command.
 #![forbid(unsafe_code)]
 // Its methods cannot be named as functions: they hold for two lifetimes that only a closure leaves open.
-#![expect(clippy::redundant_closure_for_method_calls, reason = "`Office` has two lifetimes")]
+#![expect(clippy::redundant_closure_for_method_calls, reason = "`AdminService` has two lifetimes")]
 
 pub mod admin;
 pub mod cli;
+mod clock;
 pub mod config;
+mod errors;
 pub mod events;
 pub mod gateway;
-mod json;
 mod recurring;
 pub mod routes;
-mod spread;
+pub mod service;
 pub mod state;
+
+pub(crate) use errors::causes;

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::gateway::causes;
+use crate::causes;
 
 /// How often an error that goes on is said.
 const EVERY: Duration = Duration::from_mins(1);

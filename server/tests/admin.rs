@@ -242,7 +242,7 @@ fn a_wrong_admin_key_is_refused_and_guessing_is_slowed_down() {
     if slowed.status == 429 {
         assert_eq!((slowed.error().1.as_str(), slowed.header("retry-after")), ("rate_limited", "1"));
     }
-    server.office(|office| office.revoke_admin(&id));
+    server.admin(|admin| admin.revoke_admin(&id));
     crate::support::within(std::time::Duration::from_secs(20), "the revoked key is told so", || {
         server.ask_admin("GET", "/admin/v1/keys", &admin, "").status == 401
     });

@@ -79,9 +79,9 @@ fn a_stream_stands_under_the_key_that_its_first_message_says() {
     assert_eq!(rows(), with(101, Some(&id)));
     assert_eq!(says(&mut open(&[]), "wrong"), Err(4401));
     assert_eq!(rows(), with(401, None));
-    server.office(|office| {
-        office.set_plan("calls", r#"{"endpoints": ["/v1/chains"]}"#)?;
-        office.assign_plan(&other, "calls")
+    server.admin(|admin| {
+        admin.set_plan("calls", r#"{"endpoints": ["/v1/chains"]}"#)?;
+        admin.assign_plan(&other, "calls")
     });
     within(Duration::from_secs(5), "the plan is known", || {
         server.send("GET", "/v1/usage", &[("X-API-Key", &excluded)], "").status == 403
@@ -154,7 +154,7 @@ fn parameters_of_calls_of_data_are_kept_where_the_server_is_told_to() {
     server.send("POST", "/v1/webhooks", &[("X-API-Key", &key), ("Content-Type", "application/json")], webhook);
     server.flush();
     let filter = AuditFilter { key_id: Some(id), limit: 9, ..AuditFilter::default() };
-    let listed = server.home().consult(|office| office.audit(&filter)).unwrap();
+    let listed = server.home().consult(|admin| admin.audit(&filter)).unwrap();
     // Of one millisecond any may stand first.
     let kept = |endpoint: &str| {
         let asked = listed.iter().filter(|listing| listing.endpoint.as_deref() == Some(endpoint));

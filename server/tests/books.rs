@@ -32,24 +32,25 @@ pub fn row(number: u32, key: &str, account: i64, cost: i64) -> AuditRow {
 }
 
 fn keep(key: &str) -> Keep {
-    let meta = headwater_server::gateway::Meta { credit_cost: Some(5), ..Default::default() };
     Keep {
         key: key.to_owned(),
         request_hash: [1; 32],
-        answer: headwater_server::state::Answered::Envelope { data: "[]".to_owned(), meta: Box::new(meta) },
+        answer: headwater_server::state::Answered::Envelope(Arc::new(|balance| {
+            format!(r#"{{"data":[],"meta":{{"credit_cost":5,"credit_remaining":{balance}}}}}"#).into_bytes()
+        })),
     }
 }
 
 /// Everything that requests and the back office do, on a new state.
 pub fn a_day_at_the_office(home: &Home) {
-    let made = home.office("t", |office| office.create_key("ada", Environment::Live, 100, None)).unwrap();
+    let made = home.admin("t", |admin| admin.create_key("ada", Environment::Live, 100, None)).unwrap();
     assert!(matches!(
-        home.office("t", |office| office.create_key("x", Environment::Live, 0, Some("nope"))),
+        home.admin("t", |admin| admin.create_key("x", Environment::Live, 0, Some("nope"))),
         Err(StateError::UnknownPlan(_))
     ));
     let state = State::start(home, Options::default(), Box::new(|| panic!("latched"))).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let caller = state.book().identify(made.key.expose(), 0).unwrap();
+    let caller = state.accounts().identify(made.key.expose(), 0).unwrap();
     let account = caller.account().id();
     runtime.block_on(async {
         for number in 0..3 {
@@ -73,19 +74,19 @@ pub fn a_day_at_the_office(home: &Home) {
         state.flush().await.unwrap();
         // The back office of a running server, in one step with what requests see.
         let plan = r#"{"heavy": {"per_second": 9, "burst": 9}}"#;
-        state.office("admin:1", move |office| office.set_plan("pro", plan)).await.unwrap();
+        state.admin("admin:1", move |admin| admin.set_plan("pro", plan)).await.unwrap();
         let id = made.id.clone();
-        state.office("admin:1", move |office| office.assign_plan(&id, "pro")).await.unwrap();
-        let pro = state.book().identify(made.key.expose(), 0).unwrap().plan().unwrap().clone();
+        state.admin("admin:1", move |admin| admin.assign_plan(&id, "pro")).await.unwrap();
+        let pro = state.accounts().identify(made.key.expose(), 0).unwrap().plan().unwrap().clone();
         assert_eq!((pro.name.as_str(), pro.heavy.burst), ("pro", 9));
         let id = made.id.clone();
-        let rotated = state.office("admin:1", move |office| office.rotate_key(&id, 0)).await.unwrap();
-        assert!(state.book().identify(rotated.key.expose(), 0).is_ok());
+        let rotated = state.admin("admin:1", move |admin| admin.rotate_key(&id, 0)).await.unwrap();
+        assert!(state.accounts().identify(rotated.key.expose(), 0).is_ok());
         let now = i64::try_from(std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs()).unwrap();
-        assert!(state.book().identify(made.key.expose(), now + 1).is_err());
+        assert!(state.accounts().identify(made.key.expose(), now + 1).is_err());
         let id = rotated.id.clone();
-        state.office("admin:1", move |office| office.revoke_key(&id)).await.unwrap();
-        assert!(state.book().identify(rotated.key.expose(), 0).is_err());
+        state.admin("admin:1", move |admin| admin.revoke_key(&id)).await.unwrap();
+        assert!(state.accounts().identify(rotated.key.expose(), 0).is_err());
         // A change that fails undoes itself and nothing else.
         let refused = state.write(|tx| {
             tx.execute("INSERT INTO setting (name, value) VALUES ('a', ?1)", &[(&[1_u8]).into()])?;
@@ -110,17 +111,17 @@ pub fn a_day_at_the_office(home: &Home) {
     assert_eq!((line.endpoint.as_str(), line.calls, line.failed, line.credits), ("/v1/transactions", 6, 2, 20));
     state.close();
 
-    let office = |refunded: &str| home.office("t", |office| office.refund(refunded));
-    assert_eq!(office("0000-00000001").unwrap(), (5, 85));
-    assert!(matches!(office("0000-00000001"), Err(StateError::UnknownCharge(_))), "a charge is given back once");
-    home.office("t", |office| office.remove_plan("pro")).unwrap();
-    assert_eq!(home.office("t", |office| office.key(&made.id)).unwrap().plan, DEFAULT_PLAN);
-    let admin = home.office("t", |office| office.create_admin("bea")).unwrap();
+    let admin = |refunded: &str| home.admin("t", |admin| admin.refund(refunded));
+    assert_eq!(admin("0000-00000001").unwrap(), (5, 85));
+    assert!(matches!(admin("0000-00000001"), Err(StateError::UnknownCharge(_))), "a charge is given back once");
+    home.admin("t", |admin| admin.remove_plan("pro")).unwrap();
+    assert_eq!(home.admin("t", |admin| admin.key(&made.id)).unwrap().plan, DEFAULT_PLAN);
+    let admin = home.admin("t", |admin| admin.create_admin("bea")).unwrap();
     let shown = admin.key.expose();
-    assert_eq!(home.office("t", |office| office.identify_admin(shown)).unwrap(), Some(admin.id.clone()));
-    home.office("t", |office| office.revoke_admin(&admin.id)).unwrap();
-    assert_eq!(home.office("t", |office| office.identify_admin(shown)).unwrap(), None);
-    let changes = home.office("t", |office| office.changes(None, 100)).unwrap();
+    assert_eq!(home.admin("t", |admin| admin.identify_admin(shown)).unwrap(), Some(admin.id.clone()));
+    home.admin("t", |service| service.revoke_admin(&admin.id)).unwrap();
+    assert_eq!(home.admin("t", |admin| admin.identify_admin(shown)).unwrap(), None);
+    let changes = home.admin("t", |admin| admin.changes(None, 100)).unwrap();
     let actions: Vec<&str> = changes.iter().rev().map(|change| change.action.as_str()).collect();
     assert_eq!(
         actions,
@@ -138,7 +139,7 @@ pub fn a_day_at_the_office(home: &Home) {
     );
     assert_eq!((changes[8].actor.as_str(), changes[5].actor.as_str()), ("t", "admin:1"));
     let audit = home
-        .office("t", |office| office.audit(&headwater_server::state::AuditFilter { limit: 10, ..Default::default() }))
+        .admin("t", |admin| admin.audit(&headwater_server::state::AuditFilter { limit: 10, ..Default::default() }))
         .unwrap();
     assert_eq!(audit.iter().map(|row| row.cost).sum::<i64>(), 20);
     let mut db = home.connect(Access::Write).unwrap();
@@ -178,13 +179,13 @@ fn postgres_without_its_secrets_is_refused() {
 fn what_cannot_be_committed_is_not_told_as_done_and_is_there_when_it_can() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
-    home.office("t", |office| office.create_key("ada", Environment::Live, 0, None)).unwrap();
+    home.admin("t", |admin| admin.create_key("ada", Environment::Live, 0, None)).unwrap();
     let state = State::start(&home, Options::default(), Box::new(|| panic!("latched"))).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut beside = home.connect(Access::Write).unwrap();
     let refuse = "CREATE TRIGGER full BEFORE INSERT ON audit_page BEGIN SELECT RAISE(ABORT, 'full'); END";
     beside.transaction(|tx| tx.execute(refuse, &[])).unwrap();
-    assert!(state.note(&row(0, "k", 1, 0)));
+    assert!(state.note(row(0, "k", 1, 0)).is_ok());
     assert!(matches!(runtime.block_on(state.flush()), Err(StateError::NotCommitted(_))));
     beside.transaction(|tx| tx.execute("DROP TRIGGER full", &[])).unwrap();
     runtime.block_on(state.flush()).unwrap();

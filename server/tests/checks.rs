@@ -72,7 +72,7 @@ fn the_key_comes_before_credits_and_body() {
         assert_eq!((reply.status, reply.error().0.as_str()), (401, "unauthorized"), "{headers:?}");
         assert!(!reply.headers.contains_key("x-credit-remaining"));
     }
-    server.office(|office| office.revoke_key(&id));
+    server.admin(|admin| admin.revoke_key(&id));
     crate::support::within(std::time::Duration::from_secs(2), "the key is refused", || {
         server.send("GET", "/v1/chains", &[("X-API-Key", &key)], "").status == 401
     });
@@ -106,7 +106,7 @@ fn the_media_type_comes_before_size_and_syntax() {
     assert_eq!(send(&[JSON, ("Content-Encoding", "gzip")], QUIET), is(415, "unsupported_media_type"));
     assert_eq!(send(&[JSON], &large), is(413, "payload_too_large"));
     assert_eq!(send(&[JSON, ("Accept", "text/html")], QUIET), is(406, "not_acceptable"));
-    assert_eq!(server.gateway.state().book().held(), 0);
+    assert_eq!(server.gateway.state().accounts().held(), 0);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_body_that_is_no_json_object_is_refused_with_its_reason() {
         assert_eq!(reply.status, 400, "{body}");
         assert_eq!(reply.error(), ("bad_request".to_owned(), reason.to_owned()), "{body}");
     }
-    assert_eq!(server.gateway.state().book().held(), 0);
+    assert_eq!(server.gateway.state().accounts().held(), 0);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn past_the_deadline_the_answer_is_504_and_free() {
     assert_eq!((reply.header("retry-after"), reply.header("x-credit-remaining")), ("30", "10"));
     println!("a call with 100 ms was told after {:.1?}", started.elapsed());
     assert!(started.elapsed() < std::time::Duration::from_secs(10));
-    assert_eq!(server.gateway.state().book().held(), 0);
+    assert_eq!(server.gateway.state().accounts().held(), 0);
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn calls_past_their_deadline_and_calls_of_clients_that_left_cost_nothing_and_lea
     }
     let mut times = times.into_inner().unwrap();
     let late = quantile(&mut times, 0.99).saturating_sub(DEADLINE);
-    within(Duration::from_secs(20), "nothing is held", || server.gateway.state().book().held() == 0);
+    within(Duration::from_secs(20), "nothing is held", || server.gateway.state().accounts().held() == 0);
     server.moody.set(Mood::Good);
     // Work is at an end when every slot is free again: as many calls at once as there are get their answer.
     within(Duration::from_secs(20), "the slots are free", || {

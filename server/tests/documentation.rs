@@ -257,7 +257,7 @@ fn every_route_that_takes_a_key_may_stand_in_a_plan() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
     let definition = serde_json::json!({"endpoints": paths}).to_string();
-    let plan = home.office("test", |office| office.set_plan("all", &definition)).unwrap();
+    let plan = home.admin("test", |admin| admin.set_plan("all", &definition)).unwrap();
     assert_eq!(plan.endpoints.unwrap().len(), paths.len());
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use headwater_server::gateway::{Settings, Terms};
+use headwater_server::gateway::{ListenerConfig, Settings};
 
 use crate::support::{Client, Reply, Server, within};
 
@@ -113,7 +113,7 @@ fn health(address: SocketAddr) -> io::Result<u16> {
 
 #[test]
 fn connections_beyond_the_most_are_closed_and_a_place_that_is_left_is_free_again() {
-    let server = Server::on(Terms { connections: 3, ..Terms::default() }, Settings::default());
+    let server = Server::on(ListenerConfig { connections: 3, ..ListenerConfig::default() }, Settings::default());
     for address in [server.address, server.admin] {
         let mut kept: Vec<Client> = (0..3).map(|_| Client::connect(address).unwrap()).collect();
         for client in &mut kept {

@@ -13,9 +13,9 @@ use rusqlite::Connection;
 use crate::support::faults::Chance;
 use crate::support::{Process, QUIET, is_full, random, run, run_json, small_store};
 
-const FILES: [&str; 5] = ["gateway.sqlite", "gateway.sqlite-wal", "gateway.mark", "key.pepper", "master.key"];
+const FILES: [&str; 5] = ["gateway.sqlite", "gateway.sqlite-wal", "gateway.watermark", "key.pepper", "master.key"];
 
-/// The one table whose row neither the ledger nor a seal nor a sum covers: a count of commits that grew by itself only
+/// The one table whose row neither the ledger nor a MAC nor a checksum covers: a count of commits that grew by itself only
 /// misses less.
 const UNCOVERED: &str = "commit_count";
 
@@ -33,8 +33,8 @@ fn killed_state(place: &Path) -> BTreeMap<&'static str, Vec<u8>> {
     run_json(&["admin", "create", "--json", "--store", at, "--name", "bea"]);
     let home = Home::in_folder(&Home::beside(&store)).unwrap();
     let plan = r#"{"heavy": {"per_second": 9, "burst": 9}}"#;
-    home.office("t", |office| office.set_plan("pro", plan)).unwrap();
-    home.office("t", |office| office.assign_plan(&keys[1].0, "pro")).unwrap();
+    home.admin("t", |admin| admin.set_plan("pro", plan)).unwrap();
+    home.admin("t", |admin| admin.assign_plan(&keys[1].0, "pro")).unwrap();
     let mut server = Process::start(&store, &["--admin-listen", "none"]);
     let mut client = server.client().unwrap();
     for call in 0..250 {
@@ -106,11 +106,11 @@ fn names(said: &str, folder: &Path, file: &str, damaged: Option<&BTreeSet<String
         "gateway.sqlite" if said.starts_with("the credit ledger of account ") => {
             lies_in(&["account", "credit_ledger"]).then_some("an account and an entry of its ledger")
         }
-        "gateway.sqlite" if row.is_some() => lies_in(&[row?.0, "seal"]).then_some("a table and a row"),
+        "gateway.sqlite" if row.is_some() => lies_in(&[row?.0, "row_mac"]).then_some("a table and a row"),
         "gateway.sqlite" if names_file("key.pepper") || names_file("master.key") => {
             lies_in(&["setting"]).then_some("the secret whose digest in the database does not fit")
         }
-        "key.pepper" | "master.key" | "gateway.mark" if names_file(file) => Some("the secret"),
+        "key.pepper" | "master.key" | "gateway.watermark" if names_file(file) => Some("the secret"),
         _ => None,
     }
 }
@@ -153,7 +153,7 @@ fn one_flipped_bit_in_any_file_of_the_state_is_found_or_lies_where_nothing_is_ke
         let name = match chance.below(20) {
             0 => "key.pepper",
             1 => "master.key",
-            2 => "gateway.mark",
+            2 => "gateway.watermark",
             3..=10 => "gateway.sqlite-wal",
             _ => "gateway.sqlite",
         };

@@ -94,7 +94,7 @@ fn who_asks_and_resets_again_and_again_is_put_out() {
     // What is sent before the end is heard of is more than what was taken.
     assert!(*most < 100_000, "{sent:?}");
     assert_eq!(server.send("GET", "/healthz", &[], "").status, 200);
-    within(Duration::from_secs(20), "nothing is held", || server.gateway.state().book().held() == 0);
+    within(Duration::from_secs(20), "nothing is held", || server.gateway.state().accounts().held() == 0);
 }
 
 #[test]

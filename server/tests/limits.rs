@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use headwater_server::config::Overflow;
-use headwater_server::gateway::{LimitSettings, Plan, Rate, Settings};
+use headwater_server::gateway::{LimitSettings, Overflow, Settings};
 use headwater_server::state::{Environment, Home, KeyText};
+use headwater_server::state::{Plan, Rate};
 
 use crate::support::{
     AtEnd, Mood, Process, QUIET, Reply, Server, connections, forget_peak, is_full, made_key, peak, quantile, reader,
@@ -325,7 +325,7 @@ fn a_plan_that_leaves_out_an_endpoint_or_a_chain_forbids_it_and_the_rate_comes_b
     assert_eq!((chain.status, chain.error().0.as_str()), (403, "forbidden"));
     let post = |body: &str| server.send("POST", "/v1/transactions", &[("X-API-Key", &key)], body).status;
     assert_eq!([post("no json"), post("no json"), post("no json"), post("no json")], [402, 402, 402, 429]);
-    assert_eq!(server.gateway.state().book().held(), 0);
+    assert_eq!(server.gateway.state().accounts().held(), 0);
 }
 
 #[test]

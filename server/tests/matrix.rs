@@ -30,7 +30,7 @@ fn nothing_of_the_admin_listener_is_on_the_public_port() {
 fn every_admin_route_needs_an_admin_key_that_is_good() {
     let server = Server::start();
     let (revoked_id, revoked) = server.admin_key();
-    server.office(|office| office.revoke_admin(&revoked_id));
+    server.admin(|admin| admin.revoke_admin(&revoked_id));
     let (id, key) = server.key(10);
     let mut asked = 0;
     for path in headwater_server::admin::PATHS {
@@ -72,10 +72,10 @@ fn guarded_routes() -> Vec<(String, String)> {
 fn every_data_route_needs_a_key_that_is_good() {
     let server = Server::start();
     let (revoked_id, revoked) = server.key(1000);
-    server.office(|office| office.revoke_key(&revoked_id));
+    server.admin(|admin| admin.revoke_key(&revoked_id));
     let (_, admin) = server.admin_key();
     let (other_id, other) = server.key(1000);
-    let expired = server.office(|office| office.rotate_key(&other_id, 0)).key.expose().to_owned();
+    let expired = server.admin(|admin| admin.rotate_key(&other_id, 0)).key.expose().to_owned();
     crate::support::within(std::time::Duration::from_secs(5), "all keys are as they are now", || {
         server.send("GET", "/v1/chains", &[("X-API-Key", &expired)], "").status == 200
     });

@@ -12,7 +12,7 @@ use headwater_ledger::facts::{Batch, BlockFacts, Body, TransactionFacts};
 use headwater_ledger::memory::{FREE_BYTES, Held, Purpose};
 use headwater_ledger::read::Status;
 use headwater_ledger::store::{MemoryStore, Writer};
-use headwater_server::gateway::{Deadlines, Settings, Terms};
+use headwater_server::gateway::{Deadlines, ListenerConfig, Settings};
 use headwater_types::{Address, Amount, Chain, Timestamp, TxHash};
 
 use crate::support::{Mood, Process, QUIET, Server, is_full, within};
@@ -58,7 +58,7 @@ fn gateway(total: u64, per_query: u64, deadlines: Deadlines) -> (Server, String)
     let mut store = MemoryStore::default();
     store.commit(hub(1000, 0..3000), &Cancel::new()).unwrap();
     let settings = Settings { memory_bytes: total, query_memory_bytes: per_query, deadlines, ..Settings::default() };
-    let server = Server::over(store, Terms::default(), settings);
+    let server = Server::over(store, ListenerConfig::default(), settings);
     let (_, key) = server.key(1000);
     (server, key)
 }
@@ -98,7 +98,7 @@ fn a_query_over_its_share_is_told_how_to_ask_for_less_and_costs_nothing() {
     let headers = [("X-API-Key", key.as_str()), ("Content-Type", "application/json"), ("Accept", "text/csv")];
     let reply = server.send("POST", "/v1/transactions", &headers, &by_value);
     assert_eq!((reply.status, reply.error().1.as_str()), (400, "query_too_large"));
-    assert_eq!(server.gateway.state().book().held(), 0);
+    assert_eq!(server.gateway.state().accounts().held(), 0);
     assert_eq!(server.count("SELECT count(*) FROM credit_ledger WHERE kind = 'charge'"), 0);
     // What asks for less is answered, and so is everybody else.
     for body in [
@@ -147,7 +147,7 @@ fn a_query_that_waits_for_memory_ends_with_its_time_or_its_client() {
     let mut client = server.client();
     client.write("POST", "/v1/transactions", &headers, QUIET.as_bytes()).unwrap();
     drop(client);
-    within(Duration::from_secs(5), "nothing is held", || server.gateway.state().book().held() == 0);
+    within(Duration::from_secs(5), "nothing is held", || server.gateway.state().accounts().held() == 0);
     drop(held);
     assert_eq!(server.client().post("/v1/transactions", &key, QUIET).unwrap().status, 200);
     assert_eq!(server.gateway.memory().usage().taken, 0);

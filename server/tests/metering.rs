@@ -9,7 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use headwater_engine::{ENDPOINTS, Method};
-use headwater_server::gateway::{LimitSettings, Plan, Rate, Settings};
+use headwater_server::gateway::{LimitSettings, Settings};
+use headwater_server::state::{Plan, Rate};
 
 use crate::support::{Client, Mood, QUIET, Server, check_ledger, is_full, verdict, within};
 
@@ -39,13 +40,13 @@ fn a_balance_for_exactly_100_calls_gives_exactly_100_successes() {
         assert!(seen.iter().all(|(status, left)| matches!(status, 200 | 402) && *left >= 0));
         // Every answer saw the balance of its own commit: no gap and no repeat.
         assert_eq!(paid.iter().copied().collect::<BTreeSet<_>>(), (0..100).map(|call| call * 5).collect());
-        assert_eq!(server.office(|office| office.key(&id)).credits, 0);
+        assert_eq!(server.admin(|admin| admin.key(&id)).credits, 0);
     }
     let charged = repeats * 500;
     assert_eq!(server.count("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'"), charged);
     assert_eq!(server.count("SELECT sum(cost) FROM audit WHERE status = 200"), charged);
     assert_eq!(server.count("SELECT min(balance_after) FROM credit_ledger"), 0);
-    assert_eq!(server.gateway.state().book().held(), 0);
+    assert_eq!(server.gateway.state().accounts().held(), 0);
     check_ledger(&server.home()).unwrap();
     println!("{repeats} times {} calls for 100: exactly 100 answered, lowest balance 0", connections * calls);
 }
@@ -122,7 +123,7 @@ fn refused(client: &mut Client, path: &str, key: &str, whole: bool) -> u16 {
 
 /// Asserts that nothing is held, and that accounts have what they were given.
 fn assert_untouched(server: &Server, given: i64) {
-    within(Duration::from_secs(20), "nothing is held", || server.gateway.state().book().held() == 0);
+    within(Duration::from_secs(20), "nothing is held", || server.gateway.state().accounts().held() == 0);
     assert_eq!(server.count("SELECT sum(balance) FROM account"), given);
     assert_eq!(server.count("SELECT count(*) FROM credit_ledger WHERE kind <> 'grant'"), 0);
     assert_eq!(server.count("SELECT coalesce(sum(credits), 0) FROM usage_day"), 0);
@@ -191,7 +192,7 @@ fn leave(server: &Server, (path, cost): (&str, i64), (id, key): &(String, String
     /// Of the 300 ms that an answer takes.
     const SOON: Duration = Duration::from_millis(150);
     let mut callers: Vec<Client> = (0..clients).map(|_| server.client()).collect();
-    let held = || server.gateway.state().book().held();
+    let held = || server.gateway.state().accounts().held();
     let begun = Instant::now();
     for caller in &mut callers {
         write(caller, path, key, true).unwrap();
@@ -211,7 +212,7 @@ fn leave(server: &Server, (path, cost): (&str, i64), (id, key): &(String, String
     }
     let gone = format!("SELECT count(*) FROM audit WHERE status = 499 AND key_id = '{id}' AND cost = 0");
     within(Duration::from_secs(10), "the rows are there", || server.count(&gone) == clients);
-    assert_eq!(server.office(|office| office.key(id)).credits, 1000, "{path}");
+    assert_eq!(server.admin(|admin| admin.key(id)).credits, 1000, "{path}");
     Some(took)
 }
 
@@ -264,7 +265,7 @@ fn credits_that_arrive_while_calls_run_are_neither_lost_nor_doubled() {
             })
             .collect();
         for _ in 0..20 {
-            server.office(|office| office.add_credits(&id, 7));
+            server.admin(|admin| admin.add_credits(&id, 7));
             thread::sleep(Duration::from_millis(5));
         }
         callers.into_iter().map(|caller| caller.join().unwrap()).sum::<usize>()
@@ -293,7 +294,7 @@ fn without_a_commit_there_is_no_success() {
         assert_eq!(reply.header("x-credit-remaining"), "100");
         assert!(!String::from_utf8_lossy(&reply.body).contains("credit_ledger"));
     }
-    assert_eq!(server.gateway.state().book().held(), 0);
+    assert_eq!(server.gateway.state().accounts().held(), 0);
     writer.execute_batch("ALTER TABLE hidden RENAME TO credit_ledger").unwrap();
     let reply = client.post("/v1/transactions", &key, QUIET).unwrap();
     assert_eq!((reply.status, reply.header("x-credit-remaining")), (200, "95"));
@@ -311,7 +312,7 @@ fn a_balance_that_another_process_took_away_is_never_overdrawn() {
     server.moody.set(Mood::Halting);
     thread::scope(|scope| {
         let call = scope.spawn(|| server.client().post("/v1/transactions", &key, QUIET).unwrap());
-        within(Duration::from_secs(20), "the call is under way", || server.gateway.state().book().held() == 5);
+        within(Duration::from_secs(20), "the call is under way", || server.gateway.state().accounts().held() == 5);
         let writer = rusqlite::Connection::open(server.database().path().unwrap()).unwrap();
         writer.busy_timeout(Duration::from_secs(5)).unwrap();
         writer.execute("UPDATE account SET balance = 3", []).unwrap();
@@ -319,7 +320,7 @@ fn a_balance_that_another_process_took_away_is_never_overdrawn() {
         assert_eq!(call.join().unwrap().error().0, "insufficient_credit");
     });
     assert_eq!(server.count("SELECT balance FROM account"), 3);
-    assert_eq!(server.gateway.state().book().held(), 0);
+    assert_eq!(server.gateway.state().accounts().held(), 0);
 }
 
 #[test]
@@ -345,7 +346,7 @@ fn a_full_disk_gives_no_success_without_its_row_and_is_got_over_without_a_restar
     }
     let ready = server.send("GET", "/readyz", &[], "");
     assert_eq!((ready.status, ready.error().1.as_str()), (503, "storage_failed"));
-    assert_eq!(server.gateway.state().book().held(), 0);
+    assert_eq!(server.gateway.state().accounts().held(), 0);
     let unwritten = probed_in_a_crowd(&server, || set("PRAGMA max_page_count = 1073741823"));
     assert_eq!(client.post("/v1/transactions", &key, QUIET).unwrap().status, 200);
     within(Duration::from_secs(20), "it is ready again", || server.send("GET", "/readyz", &[], "").status == 200);

@@ -68,7 +68,7 @@ fn postgres_backups_are_of_one_moment_while_others_write_and_become_states_of_ei
     let replicas = Replicas::start(2, &store, &[]);
     let keys: Vec<String> = (0..3)
         .map(|_| {
-            let made = replicas.home.office("t", |office| office.create_key("k", Environment::Live, 1 << 40, None));
+            let made = replicas.home.admin("t", |admin| admin.create_key("k", Environment::Live, 1 << 40, None));
             made.unwrap().key.expose().to_owned()
         })
         .collect();
@@ -214,7 +214,7 @@ fn postgres_state_is_examined_by_doctor() {
     assert!(before.iter().any(|(level, what)| level == "warning" && what.contains("there is no state")), "{before:?}");
     assert_eq!(before, doctor(&secrets));
     let home = postgres.home(&secrets);
-    home.office("t", |office| office.create_key("ada", Environment::Live, 7, None)).unwrap();
+    home.admin("t", |admin| admin.create_key("ada", Environment::Live, 7, None)).unwrap();
     let good = doctor(&secrets);
     assert!(good.iter().all(|(level, _)| level == "good"), "{good:?}");
     assert!(good.iter().any(|(_, what)| what.contains("1 entries")), "{good:?}");

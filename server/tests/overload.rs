@@ -65,7 +65,7 @@ fn heavy_calls_beyond_the_queue_are_told_at_once_and_light_ones_are_answered() {
     // Those whose threads come after the first slots are free again take a place that others had.
     assert_eq!((done + told, light), (clients, 5));
     assert!(done >= cores + 64 && told > 0, "{done} done, {told} told");
-    assert_eq!(server.gateway.state().book().held(), 0);
+    assert_eq!(server.gateway.state().accounts().held(), 0);
 }
 
 /// Calls per second of so many clients, those refused, and how long a light call took beside them.

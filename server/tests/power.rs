@@ -158,7 +158,7 @@ impl Bench {
         let store = small_store(place.path());
         let first = place.path().join("first");
         let home = Home::in_folder(&first).unwrap();
-        let made = home.office("t", |office| office.create_key("t", Environment::Test, CREDITS, None)).unwrap();
+        let made = home.admin("t", |admin| admin.create_key("t", Environment::Test, CREDITS, None)).unwrap();
         Self { store, first, key: made.key.expose().to_owned(), place, runs: 0 }
     }
 
@@ -334,7 +334,7 @@ impl Fault {
             (3, 0) => ("w", "", writes),
             (3, 1) => ("t", "", truncations.max(1)),
             // There is one of them to each commit, of which a run may have far fewer than another.
-            (3, 2) => ("w", "gateway.mark", (syncs / 4).max(1)),
+            (3, 2) => ("w", "gateway.watermark", (syncs / 4).max(1)),
             (3, _) => ("s", "", syncs),
             _ => ("wts", "", all),
         };

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use headwater_server::gateway::{LimitSettings, Plan, Rate, Settings};
+use headwater_server::gateway::{LimitSettings, Settings};
+use headwater_server::state::{Plan, Rate};
 
 use crate::support::redis::Redis;
 use crate::support::{Client, Server, is_full};

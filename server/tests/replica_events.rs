@@ -234,7 +234,7 @@ fn postgres_a_ticket_is_good_at_every_replica_and_once() {
     assert_eq!(Socket::open(addresses[1], &old, &[]).err(), Some(401));
     assert_eq!(Socket::open(addresses[1], "?ticket=3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", &[]).err(), Some(401));
     let late = ticket(addresses[0]);
-    replicas.home.office("test", |office| office.revoke_key(&id)).unwrap();
+    replicas.home.admin("test", |admin| admin.revoke_key(&id)).unwrap();
     within(Duration::from_secs(5), "the key is refused", || {
         call(addresses[1], "GET", "/v1/chains", &key, "").status == 401
     });

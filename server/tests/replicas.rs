@@ -205,7 +205,7 @@ impl Scene<'_> {
             }
             self.servers[one] = (self.serve)();
             addresses.write().unwrap()[one] = self.servers[one].address;
-            self.home.office("t", |office| office.add_credits(poor, FEW_MORE)).unwrap();
+            self.home.admin("t", |admin| admin.add_credits(poor, FEW_MORE)).unwrap();
         }
         thread::sleep(Duration::from_secs(1));
         at_the_edge
@@ -228,7 +228,7 @@ fn spend_under_kills(redis: Option<Redis>) {
     let secrets = place.path().join("secrets");
     let postgres = Postgres::start();
     let (home, url) = (postgres.home(&secrets), postgres.url());
-    let made = |credits| home.office("t", |office| office.create_key("ada", Environment::Live, credits, None)).unwrap();
+    let made = |credits| home.admin("t", |admin| admin.create_key("ada", Environment::Live, credits, None)).unwrap();
     let (rich, poor) = (made(CREDITS), made(first));
     let rates = rates(redis.as_ref());
     let serve = || {
@@ -304,7 +304,7 @@ fn postgres_replicas_answer_the_same_request_alike_when_it_comes_to_all_of_them_
     let place = tempfile::tempdir().unwrap();
     let replicas = Replicas::start(2, &small_store(place.path()), &[]);
     let (id, key) = replicas.key();
-    replicas.home.office("t", |office| office.add_credits(&id, 1000)).unwrap();
+    replicas.home.admin("t", |admin| admin.add_credits(&id, 1000)).unwrap();
     let rounds = if is_full() { 90 } else { 20 };
     for round in 0..rounds {
         let form = ["application/json", "text/csv"][round % 2];
@@ -345,7 +345,7 @@ fn postgres_gives_the_credits_of_a_killed_replica_back_when_its_loan_ends() {
     let secrets = place.path().join("secrets");
     let postgres = Postgres::start();
     let home = postgres.home(&secrets);
-    let made = home.office("t", |office| office.create_key("ada", Environment::Live, 50, None)).unwrap();
+    let made = home.admin("t", |admin| admin.create_key("ada", Environment::Live, 50, None)).unwrap();
     let mut first = serve(&store, &postgres.url(), &secrets);
     let call =
         |server: &Process| server.client().unwrap().post("/v1/transactions", made.key.expose(), QUIET).unwrap().status;
@@ -379,17 +379,17 @@ fn postgres_replicas_refuse_a_revoked_key_within_a_second_and_without_sight_of_k
     let rounds = if is_full() { 100 } else { 5 };
     let mut delays = Vec::new();
     for _ in 0..rounds {
-        let made = home.office("t", |office| office.create_key("ada", Environment::Live, 0, None)).unwrap();
+        let made = home.admin("t", |admin| admin.create_key("ada", Environment::Live, 0, None)).unwrap();
         let key = made.key.expose();
         within(Duration::from_secs(5), "the key is known to all", || servers.iter().all(|one| call(one, key) == 200));
-        home.office("t", |office| office.revoke_key(&made.id)).unwrap();
+        home.admin("t", |admin| admin.revoke_key(&made.id)).unwrap();
         let revoked = Instant::now();
         within(Duration::from_secs(5), "the key is refused by all", || servers.iter().all(|one| call(one, key) == 401));
         delays.push(revoked.elapsed());
     }
     delays.sort();
     println!("{rounds} revocations, three replicas: median {:?}, worst {:?}", delays[rounds / 2], delays[rounds - 1]);
-    let made = home.office("t", |office| office.create_key("ada", Environment::Live, 0, None)).unwrap();
+    let made = home.admin("t", |admin| admin.create_key("ada", Environment::Live, 0, None)).unwrap();
     let key = made.key.expose();
     within(Duration::from_secs(5), "the key is known to all", || servers.iter().all(|one| call(one, key) == 200));
     postgres.crash();
@@ -410,7 +410,7 @@ fn postgres_replicas_without_notifications_refuse_a_revoked_key_within_a_second(
     let store = small_store(place.path());
     let replicas = Replicas::through(3, &store, &[], |postgres| Some(without_notifications(postgres.address())));
     let addresses = replicas.addresses();
-    let busy = replicas.home.office("t", |office| office.create_key("busy", Environment::Live, 1 << 40, None)).unwrap();
+    let busy = replicas.home.admin("t", |admin| admin.create_key("busy", Environment::Live, 1 << 40, None)).unwrap();
     let (stop, served) = (AtomicBool::new(false), AtomicU64::new(0));
     let (mut delays, mut late) = (Vec::new(), 0);
     thread::scope(|scope| {
@@ -426,8 +426,8 @@ fn postgres_replicas_without_notifications_refuse_a_revoked_key_within_a_second(
                 }
             });
         }
-        let made = replicas.home.office("t", |office| {
-            (0..rounds).map(|_| office.create_key("ada", Environment::Live, 0, None)).collect::<Result<Vec<_>, _>>()
+        let made = replicas.home.admin("t", |admin| {
+            (0..rounds).map(|_| admin.create_key("ada", Environment::Live, 0, None)).collect::<Result<Vec<_>, _>>()
         });
         let made = made.unwrap();
         let mut clients: Vec<Client> = addresses.iter().map(|address| Client::connect(*address).unwrap()).collect();
@@ -437,7 +437,7 @@ fn postgres_replicas_without_notifications_refuse_a_revoked_key_within_a_second(
             (0..3).all(|one| call(one, made[rounds - 1].key.expose()) == 200)
         });
         for key in &made {
-            replicas.home.office("t", |office| office.revoke_key(&key.id)).unwrap();
+            replicas.home.admin("t", |admin| admin.revoke_key(&key.id)).unwrap();
             let revoked = Instant::now();
             for one in 0..3 {
                 // What begins after the bound may not be accepted.
@@ -469,7 +469,7 @@ fn postgres_replicas_find_what_a_killed_one_left_behind_without_a_restart() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let replicas = Replicas::start(1, &store, &["--set", "credits.refund_lost=true"]);
-    let made = replicas.home.office("t", |office| office.create_key("ada", Environment::Live, 100, None)).unwrap();
+    let made = replicas.home.admin("t", |admin| admin.create_key("ada", Environment::Live, 100, None)).unwrap();
     let call = || replicas.servers[0].client().unwrap().post("/v1/transactions", made.key.expose(), QUIET).unwrap();
     within(Duration::from_secs(10), "the key is known", || call().status == 200);
     let lost = call();
@@ -486,14 +486,9 @@ fn postgres_replicas_find_what_a_killed_one_left_behind_without_a_restart() {
         })
         .unwrap();
     within(Duration::from_mins(1), "it is found and given back", || {
-        replicas
-            .home
-            .office("t", |office| office.lost_answers(10))
-            .unwrap()
-            .iter()
-            .any(|one| one.refunded_at_ms.is_some())
+        replicas.home.admin("t", |admin| admin.lost_answers(10)).unwrap().iter().any(|one| one.refunded_at_ms.is_some())
     });
-    let credits = replicas.home.office("t", |office| office.key(&made.id)).unwrap().credits;
+    let credits = replicas.home.admin("t", |admin| admin.key(&made.id)).unwrap().credits;
     let remaining: i64 = lost.header("x-credit-remaining").parse().unwrap();
     assert_eq!(credits, remaining + 5);
 }

@@ -11,8 +11,8 @@ use crate::support::{AtEnd, QUIET, Server, is_full, quantile, verdict, within};
 
 /// Makes keys by one change each and waits until the gateway knows the last one.
 fn many_keys(server: &Server, count: usize) -> Vec<(String, String)> {
-    let made: Vec<_> = server.office(|office| {
-        (0..count).map(|_| office.create_key("many", Environment::Live, 1_000_000, None)).collect::<Result<Vec<_>, _>>()
+    let made: Vec<_> = server.admin(|admin| {
+        (0..count).map(|_| admin.create_key("many", Environment::Live, 1_000_000, None)).collect::<Result<Vec<_>, _>>()
     });
     let keys: Vec<_> = made.into_iter().map(|made| (made.id, made.key.expose().to_owned())).collect();
     let last = &keys.last().unwrap().1;
@@ -57,7 +57,7 @@ fn the_next_request_after_a_revocation_is_refused_under_load() {
         let home = server.home();
         for (id, key) in by_command {
             assert_eq!(caller.post("/v1/transactions", key, QUIET).unwrap().status, 200);
-            home.office("test", |office| office.revoke_key(id)).unwrap();
+            home.admin("test", |admin| admin.revoke_key(id)).unwrap();
             let begun = Instant::now();
             within(Duration::from_secs(5), "the key is refused", || {
                 caller.post("/v1/transactions", key, QUIET).unwrap().status == 401
@@ -92,7 +92,7 @@ fn now_secs() -> f64 {
 fn a_rotated_key_is_good_to_the_end_of_its_grace() {
     let server = Server::start();
     let (id, key) = server.key(1_000_000);
-    let made = server.office(|office| office.rotate_key(&id, 3));
+    let made = server.admin(|admin| admin.rotate_key(&id, 3));
     let ends = server.count(&format!("SELECT expires_at FROM api_key WHERE id = '{id}'"));
     let ends = Duration::from_secs(ends.unsigned_abs()).as_secs_f64();
     let mut client = server.client();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use headwater_server::state::{
-    Access, Caller, DEFAULT_PLAN, Db, Environment, Home, NewKey, Office, Options, Place, SECRET_FILES, State,
+    Access, AdminService, Caller, DEFAULT_PLAN, Db, Environment, Home, NewKey, Options, Place, SECRET_FILES, State,
     StateError,
 };
 use tempfile::TempDir;
@@ -33,7 +33,7 @@ impl Shared {
     }
 
     fn key(&self, credits: i64) -> NewKey {
-        self.home.office("t", |office| office.create_key("t", Environment::Live, credits, None)).unwrap()
+        self.home.admin("t", |admin| admin.create_key("t", Environment::Live, credits, None)).unwrap()
     }
 
     fn serve(&self) -> State {
@@ -51,21 +51,21 @@ impl Shared {
     /// Does one thing in the back office, and another while the first is not yet committed.
     fn beside<A: Send, B: Send>(
         &self,
-        first: impl FnOnce(&mut Office<'_, '_>) -> Result<A, StateError> + Send,
-        second: impl FnOnce(&mut Office<'_, '_>) -> Result<B, StateError> + Send,
+        first: impl FnOnce(&mut AdminService<'_, '_>) -> Result<A, StateError> + Send,
+        second: impl FnOnce(&mut AdminService<'_, '_>) -> Result<B, StateError> + Send,
     ) -> (Result<A, StateError>, Result<B, StateError>) {
         let (done, begin) = mpsc::channel();
         thread::scope(|scope| {
             let first = scope.spawn(move || {
-                self.home.office("first", |office| {
-                    let made = first(office);
+                self.home.admin("first", |admin| {
+                    let made = first(admin);
                     done.send(()).unwrap();
                     thread::sleep(Duration::from_millis(500));
                     made
                 })
             });
             begin.recv().unwrap();
-            let second = self.home.office("second", second);
+            let second = self.home.admin("second", second);
             (first.join().unwrap(), second)
         })
     }
@@ -76,7 +76,7 @@ fn runtime() -> Runtime {
 }
 
 fn caller(state: &State, key: &NewKey) -> Caller {
-    state.book().identify(key.key.expose(), 0).unwrap()
+    state.accounts().identify(key.key.expose(), 0).unwrap()
 }
 
 /// A call of this key that costs 5; gives what is left.
@@ -102,11 +102,11 @@ fn postgres_replicas_whose_commits_touch_the_same_accounts_never_wait_in_a_circl
                     let counted = caller(state, other).account().id();
                     for call in 0..CALLS {
                         // A call of the other's account that failed, in one commit with one of this account that is paid.
-                        assert!(state.note(&row(next(), &other.id, counted, 0)));
+                        assert!(state.note(row(next(), &other.id, counted, 0)).is_ok());
                         pay(state, paid, next()).await.unwrap();
                         if call % 10 == 0 {
                             let id = other.id.clone();
-                            let given = state.office("t", move |office| office.add_credits(&id, 1));
+                            let given = state.admin("t", move |admin| admin.add_credits(&id, 1));
                             let (given, paid) = tokio::join!(given, pay(state, paid, next()));
                             given.unwrap();
                             paid.unwrap();
@@ -134,29 +134,29 @@ fn postgres_changes_of_the_back_office_at_once_are_as_if_one_came_after_the_othe
     let state = shared.serve();
     runtime().block_on(pay(&state, &key, 1)).unwrap();
     state.close();
-    let refund = |office: &mut Office<'_, '_>| office.refund("0000-00000001");
+    let refund = |admin: &mut AdminService<'_, '_>| admin.refund("0000-00000001");
     let (first, second) = shared.beside(refund, refund);
     assert_eq!(first.unwrap(), (5, 100));
     assert!(matches!(second, Err(StateError::UnknownCharge(_))), "{second:?}");
 
-    let rotate = |office: &mut Office<'_, '_>| office.rotate_key(&key.id, 60);
+    let rotate = |admin: &mut AdminService<'_, '_>| admin.rotate_key(&key.id, 60);
     let (first, second) = shared.beside(rotate, rotate);
     let new = first.unwrap();
     assert!(matches!(second, Err(StateError::DeadKey(_))), "{second:?}");
 
-    let set = || shared.home.office("t", |office| office.set_plan("pro", "{}")).unwrap();
-    let assign = |office: &mut Office<'_, '_>| office.assign_plan(&new.id, "pro");
-    let remove = |office: &mut Office<'_, '_>| office.remove_plan("pro");
+    let set = || shared.home.admin("t", |admin| admin.set_plan("pro", "{}")).unwrap();
+    let assign = |admin: &mut AdminService<'_, '_>| admin.assign_plan(&new.id, "pro");
+    let remove = |admin: &mut AdminService<'_, '_>| admin.remove_plan("pro");
     set();
     let (first, second) = shared.beside(assign, remove);
     first.unwrap();
     second.unwrap();
-    assert_eq!(shared.home.office("t", |office| office.key(&new.id)).unwrap().plan, DEFAULT_PLAN);
+    assert_eq!(shared.home.admin("t", |admin| admin.key(&new.id)).unwrap().plan, DEFAULT_PLAN);
     set();
     let (first, second) = shared.beside(remove, assign);
     first.unwrap();
     assert!(matches!(second, Err(StateError::UnknownPlan(_))), "{second:?}");
-    // Every seal fits.
+    // Every MAC matches.
     shared.serve().close();
 }
 
@@ -211,10 +211,10 @@ fn postgres_asks_for_credits_that_are_not_there_once_a_second() {
 
     let key = shared.key(0);
     let state = shared.serve();
-    let account = state.book().identify(key.key.expose(), 0).unwrap().account().clone();
+    let account = state.accounts().identify(key.key.expose(), 0).unwrap().account().clone();
     let has_some = || runtime.block_on(state.reserve(&account, 1)).unwrap().is_some();
     assert!(!has_some());
-    shared.home.office("t", |office| office.add_credits(&key.id, 5)).unwrap();
+    shared.home.admin("t", |admin| admin.add_credits(&key.id, 5)).unwrap();
     within(Duration::from_secs(10), "what the back office of another process gives is there", has_some);
     state.close();
 }
@@ -278,7 +278,7 @@ fn postgres_replicas_serve_on_beside_one_that_is_stopped_within_a_commit() {
         let begun = Instant::now();
         let trusted = scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                state.book().identify(other.key.expose(), 0).unwrap();
+                state.accounts().identify(other.key.expose(), 0).unwrap();
                 thread::sleep(Duration::from_millis(20));
             }
         });

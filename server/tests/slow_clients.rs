@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use headwater_ledger::Cancel;
 use headwater_ledger::market::TokenListing;
 use headwater_ledger::store::MemoryStore;
-use headwater_server::gateway::{LimitSettings, Plan, Settings, Terms};
+use headwater_server::gateway::{LimitSettings, ListenerConfig, Settings};
+use headwater_server::state::Plan;
 use headwater_types::{Address, Chain};
 
 use crate::http2::{HEADERS, PREFACE, frame, get, settings};
@@ -131,7 +132,7 @@ fn ask(address: SocketAddr, enough: impl Fn(usize) -> bool) -> (Vec<Duration>, u
 }
 
 /// Attacks a listener and asks it at the same time.
-fn attack(listener: &str, address: SocketAddr, terms: &Terms, attacks: &[Attack], each: usize) {
+fn attack(listener: &str, address: SocketAddr, terms: &ListenerConfig, attacks: &[Attack], each: usize) {
     // The longest: a body has 10 s, and an HTTP/2 connection another idle time after its answer, and a moment to go.
     let most = terms.idle.max(Duration::from_secs(12)) + Duration::from_secs(5);
     let (mut quiet, _) = ask(address, |asked| asked == 400);
@@ -161,13 +162,13 @@ fn attack(listener: &str, address: SocketAddr, terms: &Terms, attacks: &[Attack]
     assert!(longest.iter().all(|time| time.is_some_and(|time| time < most)), "{longest:?}");
 }
 
-/// Terms under which a test need not wait for long, or those of every day.
-fn terms() -> Terms {
+/// ListenerConfig under which a test need not wait for long, or those of every day.
+fn terms() -> ListenerConfig {
     if is_full() {
-        return Terms::default();
+        return ListenerConfig::default();
     }
     let (head, idle, stall) = (Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(2));
-    Terms { head, idle, stall, ..Terms::default() }
+    ListenerConfig { head, idle, stall, ..ListenerConfig::default() }
 }
 
 #[test]
@@ -196,7 +197,7 @@ fn unread(client: &TcpStream) -> u64 {
 
 #[test]
 fn the_system_holds_little_for_a_client_that_does_not_read() {
-    let server = Server::on(Terms::default(), Settings { auth_required: false, ..Settings::default() });
+    let server = Server::on(ListenerConfig::default(), Settings { auth_required: false, ..Settings::default() });
     // Who connects before the server takes its first connection has what the system gives.
     assert_eq!(server.send("GET", "/healthz", &[], "").status, 200);
     let clients: Vec<Held> = (0..20).map(|_| Held::open(server.address, 0, &slow_read())).collect();
@@ -212,7 +213,7 @@ fn the_system_holds_little_for_a_client_that_does_not_read() {
 fn about_many(movements: u64, settings: Settings) -> Server {
     let mut store = MemoryStore::default();
     store.commit(hub(movements, 0..movements), &Cancel::new()).unwrap();
-    Server::over(store, Terms::default(), settings)
+    Server::over(store, ListenerConfig::default(), settings)
 }
 
 #[test]
@@ -274,7 +275,7 @@ fn a_large_answer_is_among_the_calls_of_its_caller_until_it_has_left() {
         plan: Arc::new(Plan { concurrency: CALLS, ..Plan::default() }),
         ..LimitSettings::default()
     };
-    let server = Server::over(listing(30_000), Terms::default(), Settings { limits, ..Settings::default() });
+    let server = Server::over(listing(30_000), ListenerConfig::default(), Settings { limits, ..Settings::default() });
     let (_, key) = server.key(0);
     let own = [("X-API-Key", key.as_str())];
     let ask = || server.send("GET", "/v1/addresses/autocomplete?q=0xabc00", &own, "");

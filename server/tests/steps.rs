@@ -30,7 +30,7 @@ impl Scene {
         let place = tempfile::tempdir().unwrap();
         let store = small_store(place.path());
         let home = Home::in_folder(&Home::beside(&store)).unwrap();
-        let made = home.office("t", |office| office.create_key("t", Environment::Test, CREDITS, None)).unwrap();
+        let made = home.admin("t", |admin| admin.create_key("t", Environment::Test, CREDITS, None)).unwrap();
         Self { store, home, key: made.key.expose().to_owned(), received: BTreeSet::new(), _place: place }
     }
 
@@ -185,7 +185,7 @@ fn a_call_that_ends_at_any_step_before_its_commit_costs_nothing() {
         client.shutdown(Shutdown::Both);
         paid += i64::from(server.client().post("/v1/transactions", &key, QUIET).unwrap().status == 200);
     }
-    within(Duration::from_secs(5), "nothing is held", || server.gateway.state().book().held() == 0);
+    within(Duration::from_secs(5), "nothing is held", || server.gateway.state().accounts().held() == 0);
     let charged = server.count("SELECT coalesce(-sum(amount), 0) FROM credit_ledger WHERE kind = 'charge'");
     assert_eq!(server.count("SELECT sum(cost) FROM audit WHERE status BETWEEN 200 AND 299"), charged);
     assert_eq!(CREDITS - server.count("SELECT balance FROM account"), charged);
@@ -225,7 +225,7 @@ fn a_commit_that_is_refused_costs_nothing_and_the_next_one_goes_through() {
     assert_eq!(server.count("SELECT -sum(amount) FROM credit_ledger WHERE kind = 'charge'"), paid * 5);
     assert_eq!(server.count("SELECT sum(cost) FROM audit WHERE status = 200"), paid * 5);
     assert_eq!(CREDITS - server.count("SELECT balance FROM account"), paid * 5);
-    assert_eq!(server.gateway.state().book().held(), 0);
+    assert_eq!(server.gateway.state().accounts().held(), 0);
     check_ledger(&server.home()).unwrap();
     println!("{refused} commits refused, {paid} gone through between them: difference 0, held 0");
 }

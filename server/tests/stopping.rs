@@ -85,7 +85,7 @@ fn a_request_under_way_is_answered_and_its_connection_closed() {
     let headers = [("X-API-Key", key.as_str()), ("Content-Type", "application/json")];
     client.write("POST", "/v1/transactions", &headers, QUIET.as_bytes()).unwrap();
     crate::support::within(Duration::from_secs(2), "the call is under way", || {
-        server.gateway.state().book().held() == 5
+        server.gateway.state().accounts().held() == 5
     });
     let address = server.address;
     drop(server);

@@ -162,10 +162,10 @@ fn a_plan_decides_which_chains_a_webhook_or_a_stream_may_tell_of() {
     let server = LiveServer::start(&live.store(), EventSettings::default());
     let (id, key) = server.key();
     let home = Home::in_folder(&live.store().with_file_name("live.state")).unwrap();
-    home.office("test", |office| {
-        office.set_plan("narrow", r#"{"chains": ["ethereum"]}"#)?;
-        office.add_credits(&id, 1000)?;
-        office.assign_plan(&id, "narrow")
+    home.admin("test", |admin| {
+        admin.set_plan("narrow", r#"{"chains": ["ethereum"]}"#)?;
+        admin.add_credits(&id, 1000)?;
+        admin.assign_plan(&id, "narrow")
     })
     .unwrap();
     let url = "https://hooks.example.com/in";
@@ -228,7 +228,7 @@ fn a_plan_decides_which_chains_a_webhook_or_a_stream_may_tell_of() {
         assert_eq!(get(&format!("{path}{field}=dogecoin")).error().1, "unsupported_chain", "{path}");
     }
     // Endpoints, like those of calls.
-    home.office("test", |office| office.set_plan("narrow", r#"{"endpoints": ["/v1/chains"]}"#).map(|_| ())).unwrap();
+    home.admin("test", |admin| admin.set_plan("narrow", r#"{"endpoints": ["/v1/chains"]}"#).map(|_| ())).unwrap();
     within(Duration::from_secs(5), "the plan is known", || make(json!({"blockchain": "ethereum"})).status == 403);
     assert_eq!(call(server.address, "POST", "/v1/stream/ticket", &key, "").error().0, "forbidden");
     assert_eq!(Socket::open(server.address, "", &[("X-API-Key", &key)]).err(), Some(403));
@@ -251,21 +251,21 @@ fn a_plan_that_is_narrowed_holds_back_the_webhooks_that_it_leaves_out() {
     receiver.wait_for(Duration::from_secs(20), 1);
     for (definition, seen) in [(r#"{"chains": ["tron"]}"#, 403), (r#"{"endpoints": ["/v1/chains"]}"#, 403)] {
         let before = receiver.received().len();
-        home.office("test", |office| {
-            office.set_plan("narrow", definition)?;
-            office.assign_plan(&id, "narrow")
+        home.admin("test", |admin| {
+            admin.set_plan("narrow", definition)?;
+            admin.assign_plan(&id, "narrow")
         })
         .unwrap();
         within(Duration::from_secs(5), "the plan is known", || change(json!({"status": "active"})) == seen);
         live.block(1);
         std::thread::sleep(Duration::from_secs(1));
         assert_eq!(receiver.received().len(), before, "{definition}");
-        home.office("test", |office| office.assign_plan(&id, "default")).unwrap();
+        home.admin("test", |admin| admin.assign_plan(&id, "default")).unwrap();
         receiver.wait_for(Duration::from_secs(20), before + 1);
     }
-    home.office("test", |office| {
-        office.set_plan("narrow", r#"{"chains": ["tron"]}"#)?;
-        office.assign_plan(&id, "narrow")
+    home.admin("test", |admin| {
+        admin.set_plan("narrow", r#"{"chains": ["tron"]}"#)?;
+        admin.assign_plan(&id, "narrow")
     })
     .unwrap();
     within(Duration::from_secs(5), "the plan is known", || change(json!({"target_url": receiver.url("b")})) == 403);

@@ -55,7 +55,7 @@ fn a_refusal_is_an_envelope_whatever_was_asked_for() {
     for server in [&server, &hurried] {
         server.flush();
         assert_eq!(server.count("SELECT coalesce(sum(cost), 0) FROM audit"), 0, "what failed costs nothing");
-        assert_eq!(server.gateway.state().book().held(), 0);
+        assert_eq!(server.gateway.state().accounts().held(), 0);
     }
 }
 

@@ -54,8 +54,8 @@ fn a_refused_key_takes_as_long_whatever_of_it_was_right() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
     let keys: Vec<(String, String)> = home
-        .office("t", |office| {
-            (0..guesses).map(|_| Ok(parts(&office.create_key("t", Environment::Live, 0, None)?.key))).collect()
+        .admin("t", |admin| {
+            (0..guesses).map(|_| Ok(parts(&admin.create_key("t", Environment::Live, 0, None)?.key))).collect()
         })
         .unwrap();
     let fresh = || parts(&KeyText::generate(Environment::Live).unwrap());
@@ -85,7 +85,7 @@ fn a_refused_key_takes_as_long_whatever_of_it_was_right() {
         shown.clear();
         shown.push_str(text);
         let begun = Instant::now();
-        let refused = black_box(state.book().identify(black_box(&shown), 0));
+        let refused = black_box(state.accounts().identify(black_box(&shown), 0));
         let took = begun.elapsed();
         assert!(matches!(refused, Err(Refusal::Unknown)));
         times[class].push(u64::try_from(took.as_nanos()).unwrap());

@@ -297,7 +297,7 @@ fn each_delivery_says_what_is_so_when_it_is_due_and_goes_to_who_may_still_ask() 
     };
     assert_eq!((confirmations("at-once"), confirmations("later")), (vec![json!(1); 3], vec![json!(3)]));
     let home = Home::in_folder(&live.store().with_file_name("live.state")).unwrap();
-    home.office("test", |office| office.revoke_key(&key_id)).unwrap();
+    home.admin("test", |admin| admin.revoke_key(&key_id)).unwrap();
     live.block(1);
     thread::sleep(Duration::from_secs(2));
     assert_eq!(receiver.received().len(), 4, "nothing more is told to who may not ask any more");

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use headwater_engine::{AnyRow, Desk, ENDPOINTS, Endpoint, ErrorKind, SinkClosed, TableHead, TableSink, endpoint};
+use headwater_engine::{
+    AnyRow, CanonicalRequest, Desk, ENDPOINTS, Endpoint, ErrorKind, SinkClosed, TableHead, TableSink, endpoint,
+};
 use headwater_ledger::Cancel;
 use headwater_ledger::market::{FxPoint, PricePoint, TokenListing};
 use headwater_ledger::store::MemoryStore;
@@ -131,7 +133,12 @@ fn every_request_is_answered_or_refused_for_a_reason_that_is_the_callers() {
         let Ok(request) = serde_json::from_str::<Value>(body) else { return Met::Refused };
         let answer = desk.answer(endpoint, &request, &Cancel::new());
         let again = desk.answer(endpoint, &request, &Cancel::new());
-        let table = desk.table(endpoint, &request, &Cancel::new(), &mut Counted::default());
+        let table = desk.table(
+            endpoint,
+            &CanonicalRequest::new(endpoint.name, request.clone()),
+            &Cancel::new(),
+            &mut Counted::default(),
+        );
         for error in answer.as_ref().err().into_iter().chain(table.as_ref().err()) {
             assert!(matches!(error.kind, ErrorKind::InvalidInput(_) | ErrorKind::NotFound), "{error:?}");
             assert!(error.message.len() < 4_000, "a message stays short: {} bytes", error.message.len());

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::endpoint::Call;
 use crate::report::Reported;
-use crate::request::{Checks, MAX_LIMIT, MAX_TABLE, Warnings, decode_known, fingerprint};
+use crate::request::{Checks, MAX_LIMIT, MAX_TABLE, Warnings, decode};
 use crate::table::{List, Rows, TableSink};
 use crate::{Error, Pagination, QueryMeta, Warning};
 
@@ -84,7 +84,7 @@ pub(crate) fn write<A: List>(call: &Call<'_>, sink: &mut dyn TableSink) -> Resul
 }
 
 fn params<A: Analysis>(call: &Call<'_>, max_rows: u32, warnings: &mut Warnings) -> Result<A::Params, Error> {
-    let (request, unknown) = decode_known::<A::Request>(call.request, call.endpoint.method, warnings)?;
-    let fingerprint = fingerprint(call.endpoint.name, call.request, &unknown);
-    A::params(request, &mut Checks { ledger: call.ledger, warnings, fingerprint, max_rows, given: call.given })
+    let request = decode::<A::Request>(call.request.request(), call.endpoint.method, warnings)?;
+    let filter_hash = call.request.filter_hash();
+    A::params(request, &mut Checks { ledger: call.ledger, warnings, filter_hash, max_rows, given: call.given })
 }

@@ -14,10 +14,6 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Bytes for which an answer that was kept has room besides its own: most envelopes need no more, and so need not
-    /// move it.
-    pub const ROOM: usize = 256;
-
     /// The `data` to look into.
     #[must_use]
     pub fn value(&self) -> serde_json::Value {

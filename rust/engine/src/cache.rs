@@ -4,10 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::quality::RandomState;
 use hashlink::LinkedHashMap;
-use serde_json::Value;
 
 use crate::query_meta::Headed;
-use crate::request::parameters;
+use crate::request::CanonicalRequest;
 use crate::{Pagination, Warning};
 
 /// A kept answer.
@@ -40,17 +39,17 @@ impl Data {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
     pub generation: u64,
-    pub endpoint: &'static str,
-    pub parameters: Arc<str>,
+    /// Of the canonical request.
+    pub text: Arc<str>,
 }
 
 impl Question {
-    pub fn new(generation: u64, endpoint: &'static str, request: &Value) -> Self {
-        Self { generation, endpoint, parameters: parameters(request) }
+    pub fn new(generation: u64, request: &CanonicalRequest) -> Self {
+        Self { generation, text: request.shared_text() }
     }
 
     fn len(&self) -> usize {
-        self.parameters.len()
+        self.text.len()
     }
 }
 
@@ -108,7 +107,7 @@ impl Cache {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::CostClass;
@@ -121,16 +120,19 @@ mod tests {
         Arc::new(Kept { data: Data::Headed(data), pagination: None, warnings: Vec::new() })
     }
 
+    fn ask(generation: u64, request: Value) -> Question {
+        Question::new(generation, &CanonicalRequest::new("token/holders", request))
+    }
+
     fn question(generation: u64, number: u64) -> Question {
-        Question::new(generation, "token/holders", &json!({"limit": number}))
+        ask(generation, json!({"limit": number}))
     }
 
     #[test]
     fn a_question_is_its_generation_and_parameters_in_any_order() {
-        let ask = |request| Question::new(1, "token/holders", &request);
-        assert_eq!(ask(json!({"a": 1, "b": 2, "c": null})), ask(json!({"b": 2, "a": 1})));
-        assert_ne!(ask(json!({"a": 1})), ask(json!({"a": "1"})));
-        assert_ne!(ask(json!({"a": 1})), Question::new(2, "token/holders", &json!({"a": 1})));
+        assert_eq!(ask(1, json!({"a": 1, "b": 2, "c": null})), ask(1, json!({"b": 2, "a": 1})));
+        assert_ne!(ask(1, json!({"a": 1})), ask(1, json!({"a": "1"})));
+        assert_ne!(ask(1, json!({"a": 1})), ask(2, json!({"a": 1})));
         let cache = Cache::new(10_000);
         cache.keep(question(1, 1), kept("x"));
         assert!(cache.get(&question(1, 1)).is_some() && cache.get(&question(2, 1)).is_none());

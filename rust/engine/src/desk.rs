@@ -1,7 +1,6 @@
 //! The desk: takes a call by name and gives the answer.
 
-use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Instant;
 
 use headwater_ledger::feed::Feed;
@@ -13,7 +12,7 @@ use crate::analysis::Made;
 use crate::cache::{Cache, Data, Kept, Question};
 use crate::endpoint::Call;
 use crate::query_meta::Headed;
-use crate::request::{Cursor, Given, MAX_LIMIT, MAX_TABLE, canonical, parameters};
+use crate::request::{CanonicalRequest, Cursor, Given, MAX_LIMIT, MAX_TABLE};
 use crate::{Answer, Endpoint, Error, ErrorKind, Report, TableSink};
 
 /// Most bytes of an answer that is kept though it costs little to make.
@@ -42,79 +41,6 @@ pub enum Shape {
 enum Text {
     Now,
     OnDemand,
-}
-
-/// A call as it is looked for among the answers that are at hand.
-#[derive(Debug)]
-pub struct Asked {
-    endpoint: &'static str,
-    request: Value,
-    parameters: Arc<str>,
-    /// Whether the request says itself which generation is to answer, or cannot be answered.
-    is_pinned: bool,
-    last: Mutex<Last>,
-}
-
-/// The answer that was given last, so that who asks again and again need not look for it each time.
-#[derive(Debug, Default)]
-struct Last {
-    generation: u64,
-    answer: Held,
-    /// How often it was given without a look.
-    given: u32,
-}
-
-/// A hold on an answer that is kept.
-#[derive(Debug)]
-enum Held {
-    /// For as long as others keep it.
-    Loose(Weak<Kept>),
-    /// In any case: a small one, which is so given without a count that all who ask for it would share.
-    Fast(Arc<Kept>),
-}
-
-impl Default for Held {
-    fn default() -> Self {
-        Self::Loose(Weak::new())
-    }
-}
-
-impl Held {
-    /// Most bytes of an answer that is held in any case.
-    const FEW: usize = 512;
-
-    fn of(kept: &Arc<Kept>) -> Self {
-        if kept.data.len() <= Self::FEW { Self::Fast(Arc::clone(kept)) } else { Self::Loose(Arc::downgrade(kept)) }
-    }
-}
-
-/// How often an answer is given without a look: what is looked for is kept, what is not makes room.
-const WITHOUT_LOOK: u32 = 16;
-
-impl Asked {
-    /// A call with its parameters, as [`Desk::answer`] takes them.
-    #[must_use]
-    pub fn new(endpoint: &Endpoint, request: Value) -> Self {
-        let request = match canonical(&request) {
-            Cow::Owned(renamed) => renamed,
-            Cow::Borrowed(_) => request,
-        };
-        let is_pinned = !matches!(Cursor::pinned(&request), Ok(None));
-        let parameters = parameters(&request);
-        Self { endpoint: endpoint.name, request, parameters, is_pinned, last: Mutex::default() }
-    }
-
-    /// The text that calls with the same parameters share: the fields in order of name, chains under their own names.
-    #[must_use]
-    pub fn parameters(&self) -> &str {
-        &self.parameters
-    }
-
-    /// The parameters.
-    #[must_use]
-    pub const fn request(&self) -> &Value {
-        &self.request
-    }
 }
 
 /// Milliseconds since any fixed moment.
@@ -159,6 +85,19 @@ impl Desk {
     /// # Errors
     /// See [`crate::ErrorKind`].
     pub fn answer(&self, endpoint: &Endpoint, request: &Value, cancel: &Cancel) -> Result<Answer, Error> {
+        self.answer_canonical(endpoint, &CanonicalRequest::new(endpoint.name, request.clone()), cancel)
+    }
+
+    /// Answers one call whose canonical form is known.
+    ///
+    /// # Errors
+    /// As [`Desk::answer`].
+    pub fn answer_canonical(
+        &self,
+        endpoint: &Endpoint,
+        request: &CanonicalRequest,
+        cancel: &Cancel,
+    ) -> Result<Answer, Error> {
         self.ask(endpoint, request, cancel, Text::Now)?.into_answer(cancel)
     }
 
@@ -167,17 +106,22 @@ impl Desk {
     /// # Errors
     /// As [`Desk::answer`].
     pub fn report(&self, endpoint: &Endpoint, request: &Value, cancel: &Cancel) -> Result<Report, Error> {
-        self.ask(endpoint, request, cancel, Text::OnDemand)
+        self.ask(endpoint, &CanonicalRequest::new(endpoint.name, request.clone()), cancel, Text::OnDemand)
     }
 
-    fn ask(&self, endpoint: &Endpoint, request: &Value, cancel: &Cancel, text: Text) -> Result<Report, Error> {
+    fn ask(
+        &self,
+        endpoint: &Endpoint,
+        request: &CanonicalRequest,
+        cancel: &Cancel,
+        text: Text,
+    ) -> Result<Report, Error> {
         cancel.check().map_err(LedgerError::from)?;
-        let request = &*canonical(request);
-        let ledger = self.ledger(request)?;
+        let ledger = self.ledger(request.request())?;
         let started = self.now_ms();
-        let question = Question::new(ledger.generation(), endpoint.name, request);
+        let question = Question::new(ledger.generation(), request);
         if let Some(kept) = self.cache.as_ref().and_then(|cache| cache.get(&question)) {
-            return Ok(Report::of_text(complete(&kept, || self.since(started), true)));
+            return Ok(Report::of_text(complete(&kept, self.since(started), true)));
         }
         let Made { report, pagination, warnings, meta } =
             Call { endpoint, request, ledger: &*ledger, given: self.given, cancel }.run()?;
@@ -195,7 +139,7 @@ impl Desk {
         if let Some(cache) = &self.cache {
             cache.keep(question, Arc::clone(&kept));
         }
-        let Answer { data, pagination, warnings } = complete(&kept, || self.since(started), false);
+        let Answer { data, pagination, warnings } = complete(&kept, self.since(started), false);
         Ok(Report::new(report, pagination, warnings).with_text(data))
     }
 
@@ -203,9 +147,8 @@ impl Desk {
     ///
     /// # Errors
     /// Those of an answer that are the fault of the request.
-    pub fn check(&self, endpoint: &Endpoint, request: &Value, shape: Shape) -> Result<(), Error> {
-        let request = &*canonical(request);
-        let ledger = self.ledger(request)?;
+    pub fn check(&self, endpoint: &Endpoint, request: &CanonicalRequest, shape: Shape) -> Result<(), Error> {
+        let ledger = self.ledger(request.request())?;
         let max_rows = match shape {
             Shape::Envelope => MAX_LIMIT,
             Shape::Table => MAX_TABLE,
@@ -214,34 +157,18 @@ impl Desk {
         Call { endpoint, request, ledger: &*ledger, given: self.given, cancel: &cancel }.check(max_rows)
     }
 
-    /// The answer of a call where it is kept and nothing has to be waited for; `None` says to ask for
-    /// [`Desk::answer`] on a thread that may block.
+    /// The answer of a call where it is cached and no wait is needed; `None` means to call [`Desk::answer_canonical`] on a
+    /// thread that may block.
     #[must_use]
-    pub fn at_hand(&self, asked: &Asked, now: Instant) -> Option<Answer> {
-        let cache = self.cache.as_ref().filter(|_| !asked.is_pinned)?;
-        let generation = self.ledgers.at_hand(now)?;
-        let complete = |kept: &Kept| {
-            let took_ms = || u64::try_from(now.elapsed().as_millis()).unwrap_or(u64::MAX);
-            complete(kept, || self.clock.map_or(0, |_| took_ms()), true)
-        };
-        // What panicked elsewhere left it whole.
-        let mut last = asked.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let Last { generation: of, answer, given } = &mut *last;
-        if *of == generation && *given < WITHOUT_LOOK {
-            let again = match answer {
-                Held::Fast(kept) => Some(complete(kept)),
-                Held::Loose(kept) => kept.upgrade().map(|kept| complete(&kept)),
-            };
-            if again.is_some() {
-                *given += 1;
-                return again;
-            }
+    pub fn at_hand(&self, request: &CanonicalRequest, now: Instant) -> Option<Answer> {
+        let cache = self.cache.as_ref()?;
+        // One with a cursor is answered from the generation of that.
+        if !matches!(Cursor::pinned(request.request()), Ok(None)) {
+            return None;
         }
-        let question = Question { generation, endpoint: asked.endpoint, parameters: Arc::clone(&asked.parameters) };
-        let kept = cache.get(&question)?;
-        *last = Last { generation, answer: Held::of(&kept), given: 0 };
-        drop(last);
-        Some(complete(&kept))
+        let kept = cache.get(&Question::new(self.ledgers.at_hand(now)?, request))?;
+        let took_ms = self.clock.map_or(0, |_| u64::try_from(now.elapsed().as_millis()).unwrap_or(u64::MAX));
+        Some(complete(&kept, took_ms, true))
     }
 
     /// Answers one call as a table: its rows one after the other, at most 100,000.
@@ -251,13 +178,12 @@ impl Desk {
     pub fn table(
         &self,
         endpoint: &Endpoint,
-        request: &Value,
+        request: &CanonicalRequest,
         cancel: &Cancel,
         sink: &mut dyn TableSink,
     ) -> Result<(), Error> {
         cancel.check().map_err(LedgerError::from)?;
-        let request = &*canonical(request);
-        let ledger = self.ledger(request)?;
+        let ledger = self.ledger(request.request())?;
         let call = Call { endpoint, request, ledger: &*ledger, given: self.given, cancel };
         call.write(sink).unwrap_or_else(|| {
             Err(Error::new(ErrorKind::NotFound, format!("the answer of {:?} is not a list", endpoint.name)))
@@ -281,14 +207,10 @@ impl Desk {
     }
 }
 
-fn complete(kept: &Kept, took_ms: impl FnOnce() -> u64, cached: bool) -> Answer {
+fn complete(kept: &Kept, took_ms: u64, cached: bool) -> Answer {
     let data = match &kept.data {
-        Data::Whole(text) => {
-            let mut data = String::with_capacity(text.len() + Answer::ROOM);
-            data.push_str(text);
-            data
-        }
-        Data::Headed(headed) => headed.complete(took_ms(), cached),
+        Data::Whole(text) => text.clone(),
+        Data::Headed(headed) => headed.complete(took_ms, cached),
     };
     Answer { data, pagination: kept.pagination, warnings: kept.warnings.clone() }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::analysis::{self, Analysis, Made};
 use crate::columns::{Column, columns_of_report};
 use crate::description::{Description, describe};
-use crate::request::Given;
+use crate::request::{CanonicalRequest, Given};
 use crate::table::{List, TableSink};
 use crate::{Error, ReportRows};
 
@@ -235,7 +235,7 @@ struct ListCalls {
 /// One call on its way to an analysis.
 pub(crate) struct Call<'a> {
     pub endpoint: &'a Endpoint,
-    pub request: &'a Value,
+    pub request: &'a CanonicalRequest,
     pub ledger: &'a dyn Ledger,
     pub given: Given,
     pub cancel: &'a Cancel,

@@ -44,7 +44,7 @@ pub use analysis::Analysis;
 pub use answer::{Answer, Pagination, Warning};
 pub use columns::{Column, ColumnKind, columns};
 pub use description::{Description, Written, either, record};
-pub use desk::{Asked, Clock, Desk, Shape};
+pub use desk::{Clock, Desk, Shape};
 pub use endpoint::{Alternative, Calls, ChainScope, ChainsRead, CostClass, Endpoint, Example, Method, Reads, Tag};
 pub use endpoints::{ENDPOINTS, endpoint};
 /// A row of a list, or a report, whatever its type: anything that serialises.
@@ -54,8 +54,8 @@ pub use query_meta::QueryMeta;
 pub use ranking::{BelowCutoff, CounterpartyRow};
 pub use report::{Report, ReportRows};
 pub use request::{
-    Checks, Crossing, DirectionFilter, GroupBy, HistoryUnit, Offsets, PageInfo, RankingSort, Sign, SortOrder,
-    TransactionSort, TransferSort, Warnings, canonical, decode, parameters,
+    CanonicalRequest, Checks, Crossing, DirectionFilter, GroupBy, HistoryUnit, Offsets, PageInfo, RankingSort, Sign,
+    SortOrder, TransactionSort, TransferSort, Warnings, decode,
 };
 pub use rows::{Excluded, TransferRow};
 pub use scope::{Bound, FilterCriteria};

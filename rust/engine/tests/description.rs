@@ -5,7 +5,7 @@ mod town;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use headwater_engine::{Desk, endpoint};
+use headwater_engine::endpoint;
 use headwater_types::Family;
 use serde_json::{Value, json};
 use town::{ALICE, BOB, PAID, PAYERS, about, between, bitcoin, data, hash, town};

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use headwater_engine::{Answer, AnyRow, Desk, Error, ErrorKind, Reason, SinkClosed, TableHead, TableSink, endpoint};
+use headwater_engine::{
+    Answer, AnyRow, CanonicalRequest, Desk, Error, ErrorKind, Reason, SinkClosed, TableHead, TableSink, endpoint,
+};
 use headwater_ledger::facts::Batch;
 use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_ledger::memory::{FREE_BYTES, Purpose};
@@ -160,7 +162,12 @@ fn a_table_holds_its_page_until_it_ends_or_breaks_off() {
         let memory = Memory::new(1 << 30, 1 << 30);
         let mut sink = Broken { rows, memory: memory.clone(), most: 0 };
         let request = about(&json!({"limit": 100_000}));
-        let made = desk.table(endpoint("transactions").unwrap(), &request, &memory.token(), &mut sink);
+        let made = desk.table(
+            endpoint("transactions").unwrap(),
+            &CanonicalRequest::new("transactions", request.clone()),
+            &memory.token(),
+            &mut sink,
+        );
         assert_eq!(made.is_ok(), rows == usize::MAX);
         // The movements of the page, of 100 bytes at least.
         assert!(sink.most > 4000 * 100, "{}", sink.most);

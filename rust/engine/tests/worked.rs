@@ -3,7 +3,7 @@
 
 mod town;
 
-use headwater_engine::{Desk, ENDPOINTS, ErrorKind, Reason};
+use headwater_engine::{ENDPOINTS, ErrorKind, Reason};
 use headwater_ledger::market::core_tokens;
 use serde_json::{Value, json};
 use town::{ALICE, BOB, CAROL, FAKE, USDT, about, ask, between, column, data, hash, person, reason, town};

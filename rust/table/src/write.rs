@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use headwater_engine::{AnyRow, Column, Desk, Endpoint, Error, ErrorKind, SinkClosed, TableHead, TableSink, Warning};
+use headwater_engine::{
+    AnyRow, CanonicalRequest, Column, Desk, Endpoint, Error, ErrorKind, SinkClosed, TableHead, TableSink, Warning,
+};
 use headwater_ledger::Cancel;
 use serde_json::{Map, Value};
 
@@ -65,7 +67,12 @@ pub fn write<W: Write + Send>(
     };
     loop {
         let before = sink.rows;
-        let asked = desk.table(endpoint, &Value::Object(request.clone()), cancel, &mut sink);
+        let asked = desk.table(
+            endpoint,
+            &CanonicalRequest::new(endpoint.name, Value::Object(request.clone())),
+            cancel,
+            &mut sink,
+        );
         match (asked, sink.error.take()) {
             (_, Some(error)) => return Err(error),
             (Err(error), None) => return Err(error.into()),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::HeaderMap;
@@ -11,8 +11,10 @@ use axum::response::Response;
 
 use super::desk::Admin;
 use super::{PATHS, Shared};
-use crate::gateway::{Context, Problem, Status, causes, drain, milliseconds};
-use crate::state::Office;
+use crate::causes;
+use crate::clock::milliseconds;
+use crate::gateway::{Context, Outcome, Problem, Status, drain};
+use crate::state::AdminService;
 
 /// Wrong keys that an address may show at once; one more is allowed per second.
 const BURST: u64 = 10;
@@ -45,22 +47,21 @@ impl Failures {
 pub(super) async fn name_endpoint(request: Request, next: Next) -> Response {
     let matched = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
     let named = PATHS.iter().chain(&["/healthz", "/readyz"]).find(|path| **path == matched);
-    if let (Some(path), Some(context)) = (named, request.extensions().get::<Arc<Context>>()) {
-        context.set_endpoint(path);
-    }
-    next.run(request).await
+    let mut response = next.run(request).await;
+    let mut outcome = Outcome::take(&mut response);
+    outcome.endpoint = named.copied();
+    outcome.attach(response)
 }
 
 /// Lets a request through that shows an admin key.
 pub(super) async fn admit(State(shared): State<Shared>, mut request: Request, next: Next) -> Response {
-    let context = request.extensions().get::<Arc<Context>>().cloned();
-    let context = context.expect("the outermost layer gives every request one");
-    match identify(&shared, request.headers(), context.peer.ip()).await {
+    let context = Context::of(&request);
+    match identify(&shared, request.headers(), context.address).await {
         Ok(id) => {
             let actor = format!("admin:{id}");
-            context.set_caller(&actor);
+            let outcome = Outcome::default().by(&actor);
             request.extensions_mut().insert(Admin::new(shared, actor, context));
-            next.run(request).await
+            outcome.attach(next.run(request).await)
         }
         Err(problem) => {
             let (parts, body) = request.into_parts();
@@ -90,7 +91,7 @@ async fn identify(shared: &Shared, headers: &HeaderMap, address: IpAddr) -> Resu
     let gateway = shared.gateway.clone();
     let found = tokio::task::spawn_blocking(move || {
         let state = gateway.state();
-        state.read(|tx| Office::new(tx, state.home().pepper(), "").identify_admin(&text))
+        state.read(|tx| AdminService::new(tx, state.home().pepper(), "").identify_admin(&text))
     });
     match found.await {
         Ok(Ok(Some(id))) => Ok(id),

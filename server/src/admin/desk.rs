@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Shared;
-use crate::gateway::{Context, Gateway, Meta, Problem, Settings as Limits, Status, causes, drain, read_json};
-use crate::state::{Office, StateError};
+use crate::causes;
+use crate::gateway::{Context, Gateway, Meta, Problem, Settings as Limits, Status, drain, read_json};
+use crate::state::{AdminService, StateError};
 
 /// Somebody with an admin key.
 #[derive(Clone)]
@@ -39,21 +40,21 @@ impl Admin {
     pub async fn change<T, F>(&self, work: F) -> Result<T, Problem>
     where
         T: Send + 'static,
-        F: FnMut(&mut Office<'_, '_>) -> Result<T, StateError> + Send + 'static,
+        F: FnMut(&mut AdminService<'_, '_>) -> Result<T, StateError> + Send + 'static,
     {
-        self.gateway().state().office(&self.actor, work).await.map_err(|error| explain(&error))
+        self.gateway().state().admin(&self.actor, work).await.map_err(|error| explain(&error))
     }
 
     /// Looks something up.
     pub async fn look<T, F>(&self, work: F) -> Result<T, Problem>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Office<'_, '_>) -> Result<T, StateError> + Send + 'static,
+        F: FnOnce(&mut AdminService<'_, '_>) -> Result<T, StateError> + Send + 'static,
     {
         let (gateway, actor) = (self.gateway().clone(), self.actor.clone());
         let read = tokio::task::spawn_blocking(move || {
             let state = gateway.state();
-            state.read(|tx| work(&mut Office::new(tx, state.home().pepper(), &actor)))
+            state.read(|tx| work(&mut AdminService::new(tx, state.home().pepper(), &actor)))
         });
         read.await.map_err(|_| Problem::internal())?.map_err(|error| explain(&error))
     }
@@ -69,7 +70,7 @@ impl Admin {
         match text {
             Ok(text) => {
                 let meta = Meta { request_id: Some(self.context.request_id), ..Meta::default() };
-                let mut response = Response::new(Body::from(meta.wrap(text)));
+                let mut response = Response::new(Body::from(meta.wrap(&text)));
                 response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 response
             }

@@ -51,7 +51,7 @@ struct Assignment {
 
 /// `GET /admin/v1/keys`
 pub(super) async fn list(admin: Admin, _: Nothing) -> Response {
-    let keys = admin.look(|office| office.list_keys()).await;
+    let keys = admin.look(|admin| admin.list_keys()).await;
     admin.answer(keys.map(|keys| json!({"keys": keys})))
 }
 
@@ -61,7 +61,7 @@ pub(super) async fn create(admin: Admin, request: Request) -> Response {
         let wanted: Wanted = body(request).await?;
         let environment = if wanted.test { Environment::Test } else { Environment::Live };
         let made = admin
-            .change(move |office| office.create_key(&wanted.name, environment, wanted.credits, wanted.plan.as_deref()))
+            .change(move |admin| admin.create_key(&wanted.name, environment, wanted.credits, wanted.plan.as_deref()))
             .await
             .map_err(|problem| about(problem, "credits"))?;
         Ok(shown(&made))
@@ -71,12 +71,12 @@ pub(super) async fn create(admin: Admin, request: Request) -> Response {
 
 /// `GET /admin/v1/keys/{id}`
 pub(super) async fn show(admin: Admin, Named(id): Named, _: Nothing) -> Response {
-    admin.answer(admin.look(move |office| office.key(&id)).await)
+    admin.answer(admin.look(move |admin| admin.key(&id)).await)
 }
 
 /// `DELETE /admin/v1/keys/{id}`: the next request with it is refused.
 pub(super) async fn revoke(admin: Admin, Named(id): Named, _: Nothing) -> Response {
-    admin.answer(admin.change(move |office| office.revoke_key(&id)).await)
+    admin.answer(admin.change(move |admin| admin.revoke_key(&id)).await)
 }
 
 /// `POST /admin/v1/keys/{id}/rotate`
@@ -87,7 +87,7 @@ pub(super) async fn rotate(admin: Admin, Named(id): Named, request: Request) -> 
             let expected = format!("0 to {LONGEST_GRACE}, the hours of a year");
             unfit(Reason::InvalidValue, "grace_hours", grace_hours, expected)
         })?;
-        let made = admin.change(move |office| office.rotate_key(&id, hours * 3600)).await?;
+        let made = admin.change(move |admin| admin.rotate_key(&id, hours * 3600)).await?;
         Ok(shown(&made))
     };
     admin.answer(made.await)
@@ -99,13 +99,13 @@ pub(super) async fn credits(admin: Admin, Named(id): Named, request: Request) ->
         match body(request).await? {
             Booking { add: Some(amount), refund: None } => {
                 let key = id.clone();
-                let balance = admin.change(move |office| office.add_credits(&key, amount)).await;
+                let balance = admin.change(move |admin| admin.add_credits(&key, amount)).await;
                 let balance = balance.map_err(|problem| about(problem, "add"))?;
                 Ok(json!({"id": id, "added": amount, "credits": balance}))
             }
             Booking { add: None, refund: Some(request_id) } => {
                 let (key, charge) = (id.clone(), request_id.clone());
-                let (credits, balance) = admin.change(move |office| office.refund_of(&key, &charge)).await?;
+                let (credits, balance) = admin.change(move |admin| admin.refund_of(&key, &charge)).await?;
                 Ok(json!({"id": id, "request_id": request_id, "refunded": credits, "credits": balance}))
             }
             Booking { add, .. } => {
@@ -126,9 +126,9 @@ pub(super) async fn assign_plan(admin: Admin, Named(id): Named, request: Request
     let assigned = async {
         let Assignment { plan } = body(request).await?;
         admin
-            .change(move |office| {
-                office.assign_plan(&id, &plan)?;
-                office.key(&id)
+            .change(move |admin| {
+                admin.assign_plan(&id, &plan)?;
+                admin.key(&id)
             })
             .await
     };

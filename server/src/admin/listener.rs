@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::{Settings, routes};
-use crate::gateway::{Gateway, Terms, bind, listen};
+use crate::gateway::{Gateway, ListenerConfig, bind, listen};
 
 /// Connections open at a time: operators, a scraper, and scripts.
 const CONNECTIONS: usize = 256;
@@ -24,17 +24,22 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Starts one on the terms of the public listener, with fewer connections. What does not leave this machine is
+    /// Starts one with the configuration of the public listener, with fewer connections. What does not leave this machine is
     /// served in clear.
     ///
     /// # Errors
     /// When the address cannot be listened on.
-    pub fn start(address: SocketAddr, gateway: &Gateway, settings: Settings, terms: &Terms) -> io::Result<Self> {
+    pub fn start(
+        address: SocketAddr,
+        gateway: &Gateway,
+        settings: Settings,
+        config: &ListenerConfig,
+    ) -> io::Result<Self> {
         let listener = bind(address)?;
         let address = listener.local_addr()?;
-        let tls = terms.tls.clone().filter(|_| !address.ip().is_loopback());
+        let tls = config.tls.clone().filter(|_| !address.ip().is_loopback());
         let is_tls = tls.is_some();
-        let terms = Terms { connections: terms.connections.min(CONNECTIONS), tls, ..terms.clone() };
+        let config = ListenerConfig { connections: config.connections.min(CONNECTIONS), tls, ..config.clone() };
         let (stop, stopped) = oneshot::channel::<()>();
         let routes = routes(gateway, settings);
         let served = tokio::spawn(async move {
@@ -42,7 +47,7 @@ impl Listener {
                 // A sender that is gone means the same.
                 let _ = stopped.await;
             };
-            listen(terms, listener, routes, stopped, PATIENCE).await
+            listen(config, listener, routes, stopped, PATIENCE).await
         });
         Ok(Self { address, is_tls, stop, served })
     }

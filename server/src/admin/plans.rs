@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::desk::{Admin, Named, Nothing, about, body, explain, unfit};
-use crate::gateway::{Plan, Problem, Rate};
+use crate::gateway::Problem;
+use crate::state::{Plan, Rate};
 use crate::state::{StateError, is_endpoint};
 
 /// A plan as a client writes it.
@@ -58,7 +59,7 @@ fn fault(plan: &Plan) -> String {
 
 /// All plans; the default one is that of the configuration, unless another is stored.
 async fn plans(admin: &Admin) -> Result<Vec<Plan>, Problem> {
-    let mut plans = admin.look(|office| office.plans()).await?;
+    let mut plans = admin.look(|admin| admin.plans()).await?;
     let default = &admin.gateway().settings().limits.plan;
     if !plans.iter().any(|plan| plan.name == default.name) {
         plans.insert(0, Plan::clone(default));
@@ -85,7 +86,7 @@ pub(super) async fn set(admin: Admin, Named(name): Named, request: Request) -> R
     let set = async {
         let plan = body::<Definition>(request).await?.named(name)?;
         let (name, definition, field) = (plan.name.clone(), json!(plan).to_string(), fault(&plan));
-        let set = admin.change(move |office| office.set_plan(&name, &definition)).await;
+        let set = admin.change(move |admin| admin.set_plan(&name, &definition)).await;
         set.map_err(|problem| about(problem, &field))
     };
     admin.answer(set.await)
@@ -94,6 +95,6 @@ pub(super) async fn set(admin: Admin, Named(name): Named, request: Request) -> R
 /// `DELETE /admin/v1/plans/{name}`
 pub(super) async fn remove(admin: Admin, Named(name): Named, _: Nothing) -> Response {
     let named = name.clone();
-    let removed = admin.change(move |office| office.remove_plan(&named)).await;
+    let removed = admin.change(move |admin| admin.remove_plan(&named)).await;
     admin.answer(removed.map(|()| json!({"name": name, "removed": true})))
 }

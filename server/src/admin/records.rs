@@ -73,7 +73,7 @@ pub(super) async fn audit(admin: Admin, uri: Uri) -> Response {
         let limit = checked(limit)?;
         let (status, from_ms) = (status.map(self::status).transpose()?, since.map(milliseconds).transpose()?);
         let filter = AuditFilter { key_id, status, from_ms, before: cursor, limit };
-        let rows = admin.look(move |office| office.audit(&filter)).await?;
+        let rows = admin.look(move |admin| admin.audit(&filter)).await?;
         let next = next(&rows, limit, |row| row.request_id.clone());
         Ok(json!({"requests": rows, "next_cursor": next}))
     };
@@ -85,7 +85,7 @@ pub(super) async fn changes(admin: Admin, uri: Uri) -> Response {
     let found = async {
         let Page { cursor, limit } = query(&uri)?;
         let limit = checked(limit)?;
-        let rows = admin.look(move |office| office.changes(cursor.as_deref(), limit)).await?;
+        let rows = admin.look(move |admin| admin.changes(cursor.as_deref(), limit)).await?;
         let next = next(&rows, limit, |row| row.id.clone());
         Ok(json!({"changes": rows, "next_cursor": next}))
     };
@@ -96,7 +96,7 @@ pub(super) async fn changes(admin: Admin, uri: Uri) -> Response {
 pub(super) async fn usage(admin: Admin, uri: Uri) -> Response {
     let found = async {
         let OfKey { key_id } = query(&uri)?;
-        admin.look(move |office| office.usage(&key_id, now_ms())).await
+        admin.look(move |admin| admin.usage(&key_id, now_ms())).await
     };
     admin.answer(found.await)
 }
@@ -104,12 +104,12 @@ pub(super) async fn usage(admin: Admin, uri: Uri) -> Response {
 /// `GET /admin/v1/lost-answers`: charges whose answers may never have arrived.
 pub(super) async fn lost_answers(admin: Admin, _: Nothing) -> Response {
     const ALL: u32 = 10_000;
-    let lost = admin.look(|office| office.lost_answers(ALL)).await;
+    let lost = admin.look(|admin| admin.lost_answers(ALL)).await;
     admin.answer(lost.map(|lost| json!({"lost": lost})))
 }
 
 /// `POST /admin/v1/lost-answers`: gives all of them back.
 pub(super) async fn refund_lost(admin: Admin, _: Nothing) -> Response {
-    let refunded = admin.change(|office| office.refund_lost()).await;
+    let refunded = admin.change(|admin| admin.refund_lost()).await;
     admin.answer(refunded.map(|refunded| json!({"refunded_requests": refunded})))
 }

@@ -49,7 +49,7 @@ pub(super) async fn back_up(admin: Admin, _: Nothing) -> Response {
         let time = chrono::DateTime::from_timestamp_millis(now_ms()).unwrap_or_default();
         let folder = folder.join(time.format("headwater-%Y%m%dT%H%M%S%3fZ").to_string());
         let shown = folder.display().to_string();
-        admin.change(move |office| office.note_backup(&shown)).await?;
+        admin.change(move |admin| admin.note_backup(&shown)).await?;
         let (gateway, to) = (admin.gateway().clone(), folder.clone());
         let copied = tokio::task::spawn_blocking(move || gateway.state().home().back_up(&to));
         let checked = copied.await.map_err(|_| Problem::internal())?.map_err(|error| explain(&error))?;

@@ -35,7 +35,7 @@ enum Command {
 pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
     match arguments.command {
         Command::Create { name } => {
-            let made = shared.state()?.office(&actor(), |office| office.create_admin(&name))?;
+            let made = shared.state()?.admin(&actor(), |admin| admin.create_admin(&name))?;
             let key = made.key.expose();
             output.report(&json!({"id": made.id, "key": key, "name": name}), || {
                 vec![
@@ -46,7 +46,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
             })
         }
         Command::List => {
-            let admins = shared.existing()?.consult(|office| office.list_admins())?;
+            let admins = shared.existing()?.consult(|admin| admin.list_admins())?;
             output.report(&json!({"admins": admins}), || {
                 if admins.is_empty() {
                     return vec!["no admin keys yet: `headwater admin create` makes one".to_owned()];
@@ -60,7 +60,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
             })
         }
         Command::Revoke { id } => {
-            shared.existing()?.office(&actor(), |office| office.revoke_admin(&id))?;
+            shared.existing()?.admin(&actor(), |admin| admin.revoke_admin(&id))?;
             output.report(&json!({"id": id, "revoked": true}), || vec![format!("{id} is revoked")])
         }
     }

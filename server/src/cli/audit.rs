@@ -61,12 +61,12 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
             ));
         }
         let home = shared.existing()?;
-        let changes = home.consult(|office| office.changes(None, limit))?;
+        let changes = home.consult(|admin| admin.changes(None, limit))?;
         return output.report(&json!({"changes": changes}), || change_lines(&changes));
     }
     let from_ms = since.map(|secs| secs.saturating_mul(1000));
     let filter = AuditFilter { key_id: key, status, from_ms, before, limit };
-    let requests = shared.existing()?.consult(|office| office.audit(&filter))?;
+    let requests = shared.existing()?.consult(|admin| admin.audit(&filter))?;
     output.report(&json!({"requests": requests}), || request_lines(&requests))
 }
 

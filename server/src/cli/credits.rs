@@ -43,19 +43,19 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
     let home = shared.existing()?;
     match &arguments.command {
         Command::Add { id, amount } => {
-            let balance = home.office(&actor(), |office| office.add_credits(id, *amount))?;
+            let balance = home.admin(&actor(), |admin| admin.add_credits(id, *amount))?;
             output.report(&json!({"id": id, "added": amount, "credits": balance}), || {
                 vec![format!("{id} has {} credits", grouped(balance.unsigned_abs()))]
             })
         }
         Command::Refund { request_id: Some(request_id), .. } => {
-            let (credits, balance) = home.office(&actor(), |office| office.refund(request_id))?;
+            let (credits, balance) = home.admin(&actor(), |admin| admin.refund(request_id))?;
             output.report(&json!({"request_id": request_id, "refunded": credits, "credits": balance}), || {
                 vec![format!("{credits} credits were given back: {} are there now", grouped(balance.unsigned_abs()))]
             })
         }
         Command::Refund { request_id: None, .. } => {
-            let refunded = home.office(&actor(), |office| office.refund_lost())?;
+            let refunded = home.admin(&actor(), |admin| admin.refund_lost())?;
             output.report(&json!({"refunded_requests": refunded}), || {
                 vec![format!(
                     "{} {} given back",
@@ -66,7 +66,7 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
         }
         Command::Lost => {
             const MOST: u32 = 10_000;
-            let lost = home.consult(|office| office.lost_answers(MOST))?;
+            let lost = home.consult(|admin| admin.lost_answers(MOST))?;
             output.report(&json!({"lost": lost}), || {
                 if lost.is_empty() {
                     return vec!["no answer was lost".to_owned()];

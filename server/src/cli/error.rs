@@ -3,8 +3,9 @@
 use headwater_ingest::IngestError;
 use headwater_ledger::LedgerError;
 
+use crate::causes;
 use crate::config::ConfigError;
-use crate::gateway::{Problem, causes};
+use crate::gateway::Problem;
 use crate::state::StateError;
 
 /// Why a command did not do what it was asked to.

@@ -56,19 +56,19 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
             let environment = if test { Environment::Test } else { Environment::Live };
             let made = shared
                 .state()?
-                .office(&actor(), |office| office.create_key(&name, environment, credits, plan.as_deref()))?;
+                .admin(&actor(), |admin| admin.create_key(&name, environment, credits, plan.as_deref()))?;
             show(output, &made)
         }
         Command::List => {
-            let keys = shared.existing()?.consult(|office| office.list_keys())?;
+            let keys = shared.existing()?.consult(|admin| admin.list_keys())?;
             output.report(&json!({"keys": keys}), || listing(&keys))
         }
         Command::Revoke { id } => {
-            shared.existing()?.office(&actor(), |office| office.revoke_key(&id))?;
+            shared.existing()?.admin(&actor(), |admin| admin.revoke_key(&id))?;
             output.report(&json!({"id": id, "revoked": true}), || vec![format!("{id} is revoked")])
         }
         Command::Rotate { id, grace_hours } => {
-            let made = shared.existing()?.office(&actor(), |office| office.rotate_key(&id, grace_hours * 3600))?;
+            let made = shared.existing()?.admin(&actor(), |admin| admin.rotate_key(&id, grace_hours * 3600))?;
             show(output, &made)
         }
     }

@@ -35,7 +35,7 @@ use headwater_engine::{ENDPOINTS, Endpoint};
 use headwater_types::Chain;
 
 use crate::config::{Config, ConfigError};
-use crate::state::{Home, Office, Place};
+use crate::state::{AdminService, Home, Place};
 use error::Failure;
 use output::Output;
 
@@ -241,12 +241,12 @@ fn chain() -> impl TypedValueParser<Value = Chain> {
 
 /// Reads the name of a key.
 fn name(text: &str) -> Result<String, String> {
-    Office::check_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
+    AdminService::check_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
 /// Reads the id of the row that a list goes on behind.
 fn cursor(text: &str) -> Result<String, String> {
-    Office::check_cursor(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
+    AdminService::check_cursor(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
 /// Who changes of the command line are made by: the user that the system runs it as, whatever the environment says.

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::error::Failure;
 use super::output::{Output, table};
 use super::{Shared, actor};
-use crate::gateway::{Plan, Rate};
 use crate::state::{DEFAULT_PLAN, StateError};
+use crate::state::{Plan, Rate};
 
 /// What `plans` takes.
 #[derive(Debug, clap::Args)]
@@ -60,11 +60,11 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
                 (None, None) => return Err(Failure::usage("give the plan with --file or --definition")),
             };
             check_name(&name, &definition)?;
-            let plan = shared.state()?.office(&actor(), |office| office.set_plan(&name, &definition)).map_err(unfit)?;
+            let plan = shared.state()?.admin(&actor(), |admin| admin.set_plan(&name, &definition)).map_err(unfit)?;
             output.report(&plan, || listing(std::slice::from_ref(&plan)))
         }
         Command::Remove { name } => {
-            shared.existing()?.office(&actor(), |office| office.remove_plan(&name))?;
+            shared.existing()?.admin(&actor(), |admin| admin.remove_plan(&name))?;
             let left = match name.as_str() {
                 DEFAULT_PLAN => "its keys go by limits.* of the configuration",
                 _ => "its keys have the plan default",
@@ -73,7 +73,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
             output.report(&json!({"name": name, "removed": true}), lines)
         }
         Command::Assign { key, name } => {
-            shared.existing()?.office(&actor(), |office| office.assign_plan(&key, &name))?;
+            shared.existing()?.admin(&actor(), |admin| admin.assign_plan(&key, &name))?;
             output.report(&json!({"id": key, "plan": name}), || vec![format!("{key} has the plan {name}")])
         }
     }
@@ -81,7 +81,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
 
 /// Lists plans as the admin listener does, as far as that can be known without it.
 fn list(shared: &Shared, output: Output) -> Result<(), Failure> {
-    let mut plans = shared.existing()?.consult(|office| office.plans())?;
+    let mut plans = shared.existing()?.consult(|admin| admin.plans())?;
     let default = shared.settings(&[])?.limits().plan;
     let is_stored = plans.iter().any(|plan| plan.name == default.name);
     if !is_stored {

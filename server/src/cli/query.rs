@@ -15,7 +15,8 @@ use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped};
 use super::progress::{Bar, Unit};
-use crate::gateway::{Meta, Problem, milliseconds};
+use crate::clock::milliseconds;
+use crate::gateway::{Meta, Problem};
 
 /// What `query` takes.
 #[derive(Debug, clap::Args)]
@@ -117,7 +118,7 @@ impl Failure {
     /// What the desk refused, with the cause below it: here the caller may read it.
     fn from_engine(error: &headwater_engine::Error) -> Self {
         let problem = Problem::quietly_from_engine(error);
-        Self { message: crate::gateway::causes(error), ..Self::from(problem) }
+        Self { message: crate::causes(error), ..Self::from(problem) }
     }
 }
 

@@ -18,7 +18,8 @@ use crate::admin;
 use crate::config::{AdminListen, Config, LogFormat};
 use crate::events::webhook::egress::{EgressSettings, Policy, authorities};
 use crate::events::{EventSettings, Pace, Running};
-use crate::gateway::{self, Gateway, Settings, Telemetry, Terms, Tls};
+use crate::gateway::{self, Gateway, ListenerConfig, Settings, Telemetry, Tls};
+use crate::service::{Service, serve_on};
 use crate::state::{BootReport, Home, Options, Place, State};
 
 /// What `serve` takes.
@@ -63,7 +64,7 @@ pub(super) fn run(
     // From here on a signal stops the server as it is meant to, however far the start is.
     let stop = runtime.block_on(async { stop_signal() })?;
     // Before anything is begun: what cannot be served with leaves nothing behind.
-    let (terms, events) = (terms(&config)?, event_settings(&config)?);
+    let (listener_config, events) = (listener_config(&config)?, event_settings(&config)?);
     let ledgers = Arc::new(Store::open(&store)?);
     // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
     let home = Home::open(&place, config.secrets_dir.as_deref())?;
@@ -82,7 +83,7 @@ pub(super) fn run(
         endpoints,
         ..Settings::default()
     };
-    let gateway = Gateway::with_events(ledgers, state, settings, events);
+    let service = Service::new(Gateway::new(ledgers, state, settings), events);
     tracing::info!("configuration:\n{config}");
     if !config.auth_required && !config.listen.ip().is_loopback() {
         tracing::warn!(
@@ -90,9 +91,11 @@ pub(super) fn run(
             config.listen
         );
     }
-    let served = runtime.block_on(listen(&config, terms, &gateway, (output, stop)));
+    let served = runtime.block_on(listen(&config, listener_config, &service, (output, stop)));
     // Work that no longer has anybody to answer is not waited for.
     runtime.shutdown_timeout(Duration::from_secs(1));
+    let gateway = service.gateway().clone();
+    drop(service);
     if let Some(state) = gateway.into_state() {
         state.close();
     } else {
@@ -103,7 +106,7 @@ pub(super) fn run(
 
 /// Whether the files that the settings name can be served with.
 pub(super) fn check(config: &Config) -> Result<(), Failure> {
-    terms(config)?;
+    listener_config(config)?;
     event_settings(config).map(drop)
 }
 
@@ -138,11 +141,12 @@ fn event_settings(config: &Config) -> Result<EventSettings, Failure> {
 
 async fn listen(
     config: &Config,
-    terms: Terms,
-    gateway: &Gateway,
+    listener_config: ListenerConfig,
+    service: &Service,
     (output, stop): (Output, impl Future<Output = ()> + Send + 'static),
 ) -> Result<(), Failure> {
     outlive_hangups()?;
+    let gateway = service.gateway();
     let listener = gateway::bind(config.listen).map_err(|error| {
         let remedy = match error.kind() {
             std::io::ErrorKind::AddrInUse => "; give another port with --listen, port 0 takes a free one",
@@ -151,9 +155,9 @@ async fn listen(
         Failure::failed(format!("cannot listen on {}: {error}{remedy}", config.listen))
     })?;
     let address = listener.local_addr()?;
-    let scheme = if terms.tls.is_some() { "https" } else { "http" };
+    let scheme = if listener_config.tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{address}");
-    let admin = start_admin(config, &terms, gateway)?;
+    let admin = start_admin(config, &listener_config, gateway)?;
     if let Some(collector) = &config.otlp {
         let telemetry = Telemetry::start(collector, tokio::runtime::Handle::current())
             .map_err(|error| Failure::failed(format!("telemetry.otlp: {collector} cannot be used: {error}")))?;
@@ -170,15 +174,15 @@ async fn listen(
     let drain = Duration::from_secs(config.drain_secs);
     // No webhook may reach our own listeners.
     let own = std::iter::once(address).chain(admin.as_ref().map(admin::Listener::address)).collect();
-    let events = Running::start(gateway, own);
-    let served = gateway::serve_on(terms, listener, gateway, stop, drain).await;
+    let events = Running::start(service.events(), own);
+    let served = serve_on(listener_config, listener, service, stop, drain).await;
     events.stop().await;
     if let Some(admin) = admin {
         admin.stop().await;
     }
     served?;
     if let Err(error) = gateway.state().flush().await {
-        tracing::warn!(error = gateway::causes(&error), "what waits for the state cannot be committed now");
+        tracing::warn!(error = crate::causes(&error), "what waits for the state cannot be committed now");
     }
     let traced = gateway.clone();
     let stop_telemetry = move || traced.telemetry().map(Telemetry::stop);
@@ -190,10 +194,14 @@ async fn listen(
 }
 
 /// Starts the admin listener, where it is not switched off.
-fn start_admin(config: &Config, terms: &Terms, gateway: &Gateway) -> Result<Option<admin::Listener>, Failure> {
+fn start_admin(
+    config: &Config,
+    listener_config: &ListenerConfig,
+    gateway: &Gateway,
+) -> Result<Option<admin::Listener>, Failure> {
     let Some(address) = config.admin_address() else { return Ok(None) };
     let settings = admin::Settings { open_metrics: config.metrics_open, backup_dir: config.backup_dir.clone() };
-    let listener = admin::Listener::start(address, gateway, settings, terms).map_err(|error| {
+    let listener = admin::Listener::start(address, gateway, settings, listener_config).map_err(|error| {
         let remedy = match error.kind() {
             std::io::ErrorKind::AddrInUse => {
                 "; give another port with --admin-listen, port 0 takes a free one, none switches it off"
@@ -203,29 +211,30 @@ fn start_admin(config: &Config, terms: &Terms, gateway: &Gateway) -> Result<Opti
         Failure::failed(format!("the admin listener cannot listen on {address}: {error}{remedy}"))
     })?;
     if !address.ip().is_loopback() {
-        let how = if terms.tls.is_some() { "" } else { ", and admin keys go there in clear: set server.tls_cert" };
+        let how =
+            if listener_config.tls.is_some() { "" } else { ", and admin keys go there in clear: set server.tls_cert" };
         tracing::warn!("the admin listener {address} is open to other machines{how}");
     }
     Ok(Some(listener))
 }
 
-/// What the listener asks of those who connect.
-fn terms(config: &Config) -> Result<Terms, Failure> {
+/// The configuration of the listener.
+fn listener_config(config: &Config) -> Result<ListenerConfig, Failure> {
     let tls = match (&config.tls_certificate, &config.tls_key) {
         (Some(certificate), Some(key)) => {
             let tls = Tls::load(certificate, key);
-            Some(Arc::new(tls.map_err(|error| Failure::failed(gateway::causes(&error)))?))
+            Some(Arc::new(tls.map_err(|error| Failure::failed(crate::causes(&error)))?))
         }
         (None, None) => None,
         (Some(_), None) => return Err(Failure::usage("server.tls_cert is set: set server.tls_key as well")),
         (None, Some(_)) => return Err(Failure::usage("server.tls_key is set: set server.tls_cert as well")),
     };
-    Ok(Terms {
+    Ok(ListenerConfig {
         connections: open_files(config.connections),
         head: Duration::from_secs(config.head_secs),
         idle: Duration::from_secs(config.idle_secs),
         tls,
-        ..Terms::default()
+        ..ListenerConfig::default()
     })
 }
 

@@ -31,7 +31,7 @@ enum Command {
         /// The folder of the backup.
         folder: PathBuf,
     },
-    /// Check the structure of the database, the seals of keys, accounts and plans, the sums of all other rows, and the
+    /// Check the structure of the database, the MACs of keys, accounts and plans, the checksums of all other rows, and the
     /// chain of every account's credits.
     Check,
 }

@@ -14,7 +14,7 @@ pub(super) struct Arguments {
 
 /// Shows calls and credits of an account by endpoint.
 pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let usage = shared.existing()?.consult(|office| office.usage(&arguments.key, now_ms()))?;
+    let usage = shared.existing()?.consult(|admin| admin.usage(&arguments.key, now_ms()))?;
     output.report(&usage, || {
         let mut rows = vec![["endpoint", "calls", "failed", "credits"].map(str::to_owned).to_vec()];
         rows.extend(usage.by_endpoint.iter().map(|line| {

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use toml::Value;
 
-use super::{Config, LogFormat, Overflow};
-use crate::gateway::Rate;
+use super::{Config, LogFormat};
+use crate::gateway::Overflow;
+use crate::state::Rate;
 use crate::state::{Place, is_endpoint};
 
 /// One key: how it is set and how it is shown.

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use toml::Value;
 
-use crate::gateway::{Deadlines, LimitSettings, Plan, Rate, RedisAddress, Terms};
+use crate::gateway::{Deadlines, LimitSettings, ListenerConfig, Overflow, RedisAddress};
+use crate::state::{Plan, Rate};
 
 pub use error::{ConfigError, Origin};
 use keys::KEYS;
@@ -121,7 +122,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let (terms, limits) = (Terms::default(), LimitSettings::default());
+        let (terms, limits) = (ListenerConfig::default(), LimitSettings::default());
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             admin_listen: AdminListen::Usual,
@@ -185,15 +186,6 @@ impl std::str::FromStr for AdminListen {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text == "none" { Ok(Self::Off) } else { text.parse().map(Self::At) }
     }
-}
-
-/// What becomes of a request above a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Overflow {
-    /// It is refused with 429.
-    Reject,
-    /// It waits for a while.
-    Queue,
 }
 
 /// How log lines look.

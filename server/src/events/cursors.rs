@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::state::{Insert, StateError, Tx, Value, sum, sums};
+use crate::state::{Insert, StateError, Tx, Value, checksum, checksums};
 
 /// Events that can be gone on behind.
 const MOST: i64 = 100_000;
@@ -15,7 +15,7 @@ const TOGETHER: usize = 8;
 /// Remembers events with where they stood first: one that waits for confirmations is told to some later than to others,
 /// and who goes on behind it must miss nothing of what the others were told in between.
 pub(super) fn add(tx: &mut Tx<'_>, events: &[(&str, u64)], now_ms: i64) -> Result<(), StateError> {
-    const CURSOR: Insert = Insert { head: "INSERT INTO stream_event (id, position, at_ms, sum)", columns: 4 };
+    const CURSOR: Insert = Insert { head: "INSERT INTO stream_event (id, position, at_ms, checksum)", columns: 4 };
     let mut events = events.to_vec();
     // In order of their ids, so that servers that remember the same ones never wait for one another in a circle.
     events.sort_unstable();
@@ -25,7 +25,7 @@ pub(super) fn add(tx: &mut Tx<'_>, events: &[(&str, u64)], now_ms: i64) -> Resul
     for (event, position) in &events {
         let position = i64::try_from(*position).unwrap_or(i64::MAX);
         let mut values: Vec<Value<'_>> = vec![(*event).into(), position.into(), now_ms.into()];
-        values.push(sum(&values).into());
+        values.push(checksum(&values).into());
         rows.push(values);
     }
     if tx.insert(&CURSOR, &rows)? < rows.len() as u64 {
@@ -48,7 +48,7 @@ fn lower(tx: &mut Tx<'_>, rows: &[Vec<Value<'_>>]) -> Result<(), StateError> {
         let (Value::Text(event), Value::Int(position)) = (row[0], row[1]) else { continue };
         if places.get(event).is_some_and(|known| *known > position) {
             tx.execute(
-                "UPDATE stream_event SET position = ?2, at_ms = ?3, sum = ?4 WHERE id = ?1 AND position > ?2",
+                "UPDATE stream_event SET position = ?2, at_ms = ?3, checksum = ?4 WHERE id = ?1 AND position > ?2",
                 row,
             )?;
         }
@@ -59,14 +59,14 @@ fn lower(tx: &mut Tx<'_>, rows: &[Vec<Value<'_>>]) -> Result<(), StateError> {
 /// Where an event stood; `None` for one that is unknown or too old.
 pub(super) fn find(tx: &mut Tx<'_>, event: &str, now_ms: i64) -> Result<Option<u64>, StateError> {
     let row = tx.row(
-        "SELECT id, position, at_ms, sum FROM stream_event WHERE id = ?1 AND at_ms >= ?2",
+        "SELECT id, position, at_ms, checksum FROM stream_event WHERE id = ?1 AND at_ms >= ?2",
         &[event.into(), (now_ms - KEPT_MS).into()],
     )?;
     let Some(row) = row else { return Ok(None) };
-    if sums::fits(&row) {
+    if checksums::fits(&row) {
         Ok(Some(u64::try_from(row.int(1)?).unwrap_or(0)))
     } else {
-        Err(StateError::BrokenSeal { table: "stream_event", id: event.to_owned() })
+        Err(StateError::CorruptRow { table: "stream_event", id: event.to_owned() })
     }
 }
 

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::webhook::deliveries::{self, Addressed};
 use super::webhook::endpoints;
-use crate::state::{StateError, Tx, now_ms, sums};
+use crate::state::{StateError, Tx, checksums, now_ms};
 
 /// The type of the event, which nobody subscribes to and every webhook is sent.
 pub(super) const LOST: &str = "events_lost";
@@ -19,7 +19,7 @@ pub(super) fn tell(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
         "INSERT INTO outbox_position (name, position, generation) VALUES (?1, ?2, 0) ON CONFLICT (name) DO NOTHING",
         &[name.as_str().into(), i64::try_from(position).unwrap_or(i64::MAX).into()],
     )?;
-    sums::renew(tx, &sums::POSITIONS, &[name.as_str().into()])?;
+    checksums::renew(tx, &checksums::POSITIONS, &[name.as_str().into()])?;
     let last = tx.row("SELECT max(created_at_ms) FROM outbox_event", &[])?;
     let last = last.map_or(Ok(None), |row| row.maybe_int(0))?;
     let message = "events were not made: the service was away longer than it keeps changes, or its store was made anew; \

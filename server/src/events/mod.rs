@@ -16,11 +16,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::extract::FromRef;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 pub use running::Running;
 
+use crate::gateway::Gateway;
 use crate::state::{State, StateError, now_ms};
 use steps::Steps;
 use stream::Hub;
@@ -79,12 +81,23 @@ impl Default for EventSettings {
     }
 }
 
-/// What requests and tasks share.
-pub(crate) struct Events {
+/// Webhooks and streams over a gateway; cheap to clone.
+#[derive(Clone)]
+pub struct Events(Arc<Parts>);
+
+/// Handlers that need the gateway alone take it from the events.
+impl FromRef<Events> for Gateway {
+    fn from_ref(events: &Events) -> Self {
+        events.gateway().clone()
+    }
+}
+
+struct Parts {
+    gateway: Gateway,
     egress: Arc<Egress>,
     pace: Pace,
     origins: Vec<String>,
-    hub: Hub,
+    hub: Arc<Hub>,
     steps: Steps,
     due: Notify,
     changed: AtomicBool,
@@ -92,62 +105,73 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub fn new(settings: EventSettings) -> Self {
+    /// The events of a gateway. One per gateway, since it adds its figures.
+    #[must_use]
+    pub fn new(gateway: Gateway, settings: EventSettings) -> Self {
         let EventSettings { egress, pace, origins, most_streams } = settings;
         let deadline = if pace == Pace::default() { egress.deadline } else { pace.deadline() };
-        Self {
+        let hub = Arc::new(Hub::new(most_streams));
+        let open = Arc::clone(&hub);
+        gateway.metrics().watch(
+            "streams_open",
+            "Streams that are open, those included that have not said yet who they are",
+            move || i64::try_from(open.open()).unwrap_or(i64::MAX),
+        );
+        Self(Arc::new(Parts {
+            gateway,
             egress: Arc::new(Egress::new(EgressSettings { deadline, ..egress })),
             pace,
             origins,
-            hub: Hub::new(most_streams),
+            hub,
             steps: Steps::default(),
             due: Notify::new(),
             changed: AtomicBool::new(false),
             replays: Mutex::default(),
-        }
+        }))
+    }
+
+    /// The gateway below.
+    #[must_use]
+    pub fn gateway(&self) -> &Gateway {
+        &self.0.gateway
     }
 
     /// The client of deliveries.
-    pub const fn egress(&self) -> &Arc<Egress> {
-        &self.egress
+    pub(crate) fn egress(&self) -> &Arc<Egress> {
+        &self.0.egress
     }
 
     /// Where events and streams meet.
-    pub const fn hub(&self) -> &Hub {
-        &self.hub
+    pub(crate) fn hub(&self) -> &Hub {
+        &self.0.hub
     }
 
     /// Whether a page of this origin may open a stream here.
-    pub fn admits_origin(&self, origin: &str) -> bool {
-        self.origins.iter().any(|one| one.eq_ignore_ascii_case(origin))
-    }
-
-    /// How many streams are open, those included that have not said yet who they are.
-    pub fn open_streams(&self) -> usize {
-        self.hub.open()
+    pub(crate) fn admits_origin(&self, origin: &str) -> bool {
+        self.0.origins.iter().any(|one| one.eq_ignore_ascii_case(origin))
     }
 
     /// A webhook was made, changed or removed.
-    pub fn webhooks_have_changed(&self) {
-        self.changed.store(true, Ordering::Release);
+    pub(crate) fn webhooks_have_changed(&self) {
+        self.0.changed.store(true, Ordering::Release);
         self.wake_deliveries();
     }
 
     /// Something may be due.
-    pub fn wake_deliveries(&self) {
-        self.due.notify_one();
+    pub(crate) fn wake_deliveries(&self) {
+        self.0.due.notify_one();
     }
 
     async fn due(&self) {
-        self.due.notified().await;
+        self.0.due.notified().await;
     }
 
     fn webhooks_changed(&self) -> bool {
-        self.changed.swap(false, Ordering::AcqRel)
+        self.0.changed.swap(false, Ordering::AcqRel)
     }
 
-    const fn steps(&self) -> &Steps {
-        &self.steps
+    fn steps(&self) -> &Steps {
+        &self.0.steps
     }
 
     /// Where an event stood in the feed; `None` for one that is unknown or too old. Blocks: for threads that may.
@@ -157,12 +181,12 @@ impl Events {
 
     /// Runs something that ends with its connection, or with the server.
     fn spawn(&self, replay: impl Future<Output = ()> + Send + 'static) {
-        let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut replays = self.0.replays.lock().unwrap_or_else(PoisonError::into_inner);
         while replays.try_join_next().is_some() {}
         replays.spawn(replay);
     }
 
     fn take_replays(&self) -> JoinSet<()> {
-        std::mem::take(&mut *self.replays.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.0.replays.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -14,12 +14,13 @@ use headwater_ledger::feed::StoreId;
 use serde_json::json;
 use tokio::sync::watch;
 
+use super::Events;
 use super::reached::{self, Reached};
 use super::stream::{Found, Replay, is_of_subscription};
 use super::webhook::deliveries::{self, Addressed};
 use super::webhook::endpoints;
 use super::{cursors, lost};
-use crate::gateway::{Gateway, causes};
+use crate::causes;
 use crate::recurring::Recurring;
 use crate::state::{StateError, Tx, now_ms};
 
@@ -40,7 +41,7 @@ const PRUNING: Duration = Duration::from_mins(1);
 
 /// The one task that makes events in a server.
 pub(crate) struct Outbox {
-    gateway: Gateway,
+    events: Events,
     follower: Option<Follower>,
     /// What the webhooks looked like when they were last read.
     webhooks: Option<endpoints::Fingerprint>,
@@ -53,9 +54,9 @@ pub(crate) struct Outbox {
 type Followed = (Follower, Result<Vec<Found>, Error>);
 
 impl Outbox {
-    pub fn new(gateway: Gateway) -> Self {
+    pub fn new(events: Events) -> Self {
         let now = tokio::time::Instant::now();
-        Self { gateway, follower: None, webhooks: None, looked: now, pruned: now, recurring: Recurring::default() }
+        Self { events, follower: None, webhooks: None, looked: now, pruned: now, recurring: Recurring::default() }
     }
 
     /// Runs until it is told to stop.
@@ -88,12 +89,12 @@ impl Outbox {
             self.follower = Some(follower);
             return Err(());
         }
-        let gateway = self.gateway.clone();
-        let followed = tokio::task::spawn_blocking(move || follow(&gateway, follower)).await;
+        let events = self.events.clone();
+        let followed = tokio::task::spawn_blocking(move || follow(&events, follower)).await;
         let Ok((follower, found)) = followed else {
             tracing::error!(position = behind.position, "making events panicked");
             // Begun anew from what was committed, which may lie ahead of what the streams here were told.
-            self.gateway.events().hub().end_all(super::stream::Ending::Overloaded);
+            self.events.hub().end_all(super::stream::Ending::Overloaded);
             return Err(());
         };
         match found {
@@ -122,7 +123,7 @@ impl Outbox {
     /// The position that was committed, or for the first time the newest there is: what was there before is history.
     /// None where the store is another one than it was.
     async fn begin(&mut self) -> Result<Option<Follower>, ()> {
-        let ledgers = Arc::clone(self.gateway.ledgers());
+        let ledgers = Arc::clone(self.events.gateway().ledgers());
         let feed = tokio::task::spawn_blocking(move || ledgers.feed().map(|feed| (feed.newest(), feed.store()))).await;
         let (newest, store) = match feed {
             Ok(Ok(feed)) => feed,
@@ -133,9 +134,10 @@ impl Outbox {
             Err(_) => return Err(()),
         };
         let now = Reached::new(newest, store);
-        let reached = self.gateway.state().write(move |tx| reached::begin(tx, now)).await.map_err(|error| {
-            self.recurring.met("the position in the change feed could not be read", &error);
-        })?;
+        let reached =
+            self.events.gateway().state().write(move |tx| reached::begin(tx, now)).await.map_err(|error| {
+                self.recurring.met("the position in the change feed could not be read", &error);
+            })?;
         if reached.is_elsewhere(now) {
             let error = Error::new(ErrorKind::Internal, "the change feed is that of another store than before");
             return self.lose(reached, &error).await.map(|_| None);
@@ -145,14 +147,14 @@ impl Outbox {
         self.read_webhooks().await.map_err(|error| {
             self.recurring.met("webhooks could not be read", &error);
         })?;
-        self.gateway.events().hub().begin(position);
-        Ok(Some(Follower::new(Arc::clone(self.gateway.ledgers()), position).of_store(store)))
+        self.events.hub().begin(position);
+        Ok(Some(Follower::new(Arc::clone(self.events.gateway().ledgers()), position).of_store(store)))
     }
 
     /// The feed no longer holds what came next, or is another one than before. Another server may have followed it
     /// meanwhile; where none has, events are lost, which is written down and told to every webhook.
     async fn lose(&mut self, behind: Reached, error: &Error) -> Result<bool, ()> {
-        let ledgers = Arc::clone(self.gateway.ledgers());
+        let ledgers = Arc::clone(self.events.gateway().ledgers());
         let feed = tokio::task::spawn_blocking(move || {
             ledgers.feed().map(|feed| (feed.oldest(), Reached::new(feed.newest(), feed.store())))
         });
@@ -161,7 +163,7 @@ impl Outbox {
         // Of a feed that goes on all that is kept is told; one that begins anew has nothing that anybody waits for.
         let is_anew = newest.is_elsewhere(behind) || newest.position < position;
         let next = Reached { position: if is_anew { newest.position } else { first }, ..newest };
-        let written = self.gateway.state().write(move |tx| {
+        let written = self.events.gateway().state().write(move |tx| {
             let stored = reached::lock(tx)?;
             let has_moved = stored.position != position || stored.is_elsewhere(behind);
             let is_kept = (first..=newest.position).contains(&stored.position) && !stored.is_elsewhere(newest);
@@ -181,28 +183,28 @@ impl Outbox {
                 error = causes(error),
                 lost_behind = position,
                 going_on_behind = next.position,
-                "EVENTS WERE LOST: the gateway was away longer than the change feed is kept, or the store was made anew; \
+                "EVENTS WERE LOST: the events was away longer than the change feed is kept, or the store was made anew; \
                  every webhook is told so by an event of the type events_lost"
             );
-            self.gateway.events().wake_deliveries();
+            self.events.wake_deliveries();
         } else {
             tracing::warn!(position, "another server followed the change feed meanwhile: going on where it is");
         }
-        self.gateway.events().steps().clear();
+        self.events.steps().clear();
         // Cursors of streams that lie before the gap would leave it out in silence.
-        self.gateway.events().hub().end_all(super::stream::Ending::CursorExpired);
+        self.events.hub().end_all(super::stream::Ending::CursorExpired);
         self.follower = None;
         Ok(true)
     }
 
     /// Reads the webhooks where they changed, here or in another server.
     async fn read_webhooks(&mut self) -> Result<(), StateError> {
-        if !self.gateway.events().webhooks_changed() && self.looked.elapsed() < CHANGES && self.webhooks.is_some() {
+        if !self.events.webhooks_changed() && self.looked.elapsed() < CHANGES && self.webhooks.is_some() {
             return Ok(());
         }
         self.looked = tokio::time::Instant::now();
         let known = self.webhooks.clone();
-        let read = self.gateway.read_state(move |tx| {
+        let read = self.events.gateway().read_state(move |tx| {
             // First: what changes behind it is read once more, and not missed.
             let fingerprint = endpoints::fingerprint(tx)?;
             let same = known.as_ref() == Some(&fingerprint);
@@ -210,10 +212,10 @@ impl Outbox {
         });
         let (fingerprint, watched) = read.await?;
         if let Some(watched) = watched {
-            let gateway = self.gateway.clone();
+            let events = self.events.clone();
             let set = tokio::task::spawn_blocking(move || {
-                let webhooks = restore(&gateway, watched);
-                webhooks.map(|webhooks| gateway.events().hub().set_webhooks(webhooks))
+                let webhooks = restore(&events, watched);
+                webhooks.map(|webhooks| events.hub().set_webhooks(webhooks))
             });
             match set.await {
                 Ok(Ok(())) => self.webhooks = Some(fingerprint),
@@ -232,15 +234,15 @@ impl Outbox {
                 return;
             }
         }
-        let gateway = self.gateway.clone();
-        let published = tokio::task::spawn_blocking(move || gateway.events().hub().publish(found)).await;
+        let events = self.events.clone();
+        let published = tokio::task::spawn_blocking(move || events.hub().publish(found)).await;
         let Ok(behind) = published else {
             tracing::error!("telling the streams panicked: all of them are ended, and none misses an event in silence");
-            self.gateway.events().hub().end_all(super::stream::Ending::Overloaded);
+            self.events.hub().end_all(super::stream::Ending::Overloaded);
             return;
         };
         for behind in behind {
-            self.gateway.events().spawn(Replay::of(self.gateway.clone(), behind).run());
+            self.events.spawn(Replay::of(self.events.clone(), behind).run());
         }
     }
 
@@ -264,14 +266,14 @@ impl Outbox {
                 }
                 Ok(written)
             };
-            match self.gateway.state().write(write).await {
+            match self.events.gateway().state().write(write).await {
                 Ok(Written::Done) => break,
                 // Webhooks that were made or changed before these steps, and that this server had not heard of.
                 Ok(Written::Stale) => match self.address_anew(found, steps).await {
                     Ok(addressed) => {
                         tracing::debug!(position = steps.1, "webhooks changed while events were made for them");
                         (webhooks, rows) = (Webhooks::ReadSince, addressed);
-                        self.gateway.events().webhooks_have_changed();
+                        self.events.webhooks_have_changed();
                     }
                     Err(()) if waited(stop).await => {}
                     Err(()) => return false,
@@ -285,19 +287,19 @@ impl Outbox {
             }
         }
         if rows.iter().any(|row| !row.webhooks.is_empty()) {
-            self.gateway.events().wake_deliveries();
+            self.events.wake_deliveries();
         }
         true
     }
 
     /// The rows of some steps for the webhooks as they are now.
     async fn address_anew(&self, found: &[Found], (behind, until): (u64, u64)) -> Result<Arc<[Row]>, ()> {
-        let watched = self.gateway.read_state(endpoints::watched).await.map_err(|error| {
+        let watched = self.events.gateway().read_state(endpoints::watched).await.map_err(|error| {
             self.recurring.met("webhooks could not be read", &error);
         })?;
         let told: Vec<Row> = found.iter().flat_map(rows_of).map(Row::without_webhooks).collect();
-        let gateway = self.gateway.clone();
-        let made = tokio::task::spawn_blocking(move || made_for(&gateway, watched, behind, until));
+        let events = self.events.clone();
+        let made = tokio::task::spawn_blocking(move || made_for(&events, watched, behind, until));
         match made.await {
             Ok(Ok(made)) => Ok(made.into_iter().chain(told).collect()),
             Ok(Err(error)) => {
@@ -370,10 +372,10 @@ fn parts(found: &[Found]) -> Vec<&[Found]> {
 }
 
 /// What some steps make for webhooks, whatever was made of them before.
-fn made_for(gateway: &Gateway, watched: Vec<endpoints::Watched>, behind: u64, until: u64) -> Result<Vec<Row>, Error> {
+fn made_for(events: &Events, watched: Vec<endpoints::Watched>, behind: u64, until: u64) -> Result<Vec<Row>, Error> {
     let (mut steps, mut reached) = (Vec::<Arc<FeedStep>>::new(), behind);
     while reached < until {
-        let read = gateway.events().steps().after(gateway.ledgers(), reached, STEPS)?;
+        let read = events.steps().after(events.gateway().ledgers(), reached, STEPS)?;
         let Some(last) = read.last() else {
             let message = format!("the change feed ends at {reached}, and events were made up to {until}");
             return Err(Error::new(ErrorKind::Internal, message));
@@ -382,7 +384,7 @@ fn made_for(gateway: &Gateway, watched: Vec<endpoints::Watched>, behind: u64, un
         steps.extend(read.into_iter().filter(|step| step.position() <= until));
     }
     let mut rows = Vec::new();
-    for (webhook, subscription) in restore(gateway, watched)? {
+    for (webhook, subscription) in restore(events, watched)? {
         let mut watcher = Watcher::new(subscription, behind);
         for step in &steps {
             match watcher.advance(step) {
@@ -459,8 +461,8 @@ fn write(tx: &mut Tx<'_>, rows: &[Row], reached: Reached, webhooks: &Webhooks) -
 
 /// Takes the next steps and makes their events. Watchers that fail are tried again until they do not: what others made
 /// of the step is kept meanwhile.
-fn follow(gateway: &Gateway, mut follower: Follower) -> Followed {
-    if let Err(error) = note_heads(gateway) {
+fn follow(events: &Events, mut follower: Follower) -> Followed {
+    if let Err(error) = note_heads(events) {
         return (follower, Err(error));
     }
     let before = follower.position();
@@ -468,13 +470,13 @@ fn follow(gateway: &Gateway, mut follower: Follower) -> Followed {
         Ok(steps) => steps,
         Err(error) => return (follower, Err(error)),
     };
-    gateway.events().steps().keep(&steps);
+    events.steps().keep(&steps);
     let mut found: Vec<Found> = Vec::with_capacity(steps.len());
-    let mut events = 0;
+    let mut made = 0;
     for step in &steps {
-        match advance(gateway, step) {
+        match advance(events, step) {
             Ok(one) => {
-                events += one.made.len();
+                made += one.made.len();
                 found.push(one);
             }
             // What is done is told; the rest is read again.
@@ -484,7 +486,7 @@ fn follow(gateway: &Gateway, mut follower: Follower) -> Followed {
                 return (follower, Err(error));
             }
         }
-        if events >= EVENTS {
+        if made >= EVENTS {
             break;
         }
     }
@@ -492,24 +494,24 @@ fn follow(gateway: &Gateway, mut follower: Follower) -> Followed {
     (follower, Ok(found))
 }
 
-fn advance(gateway: &Gateway, step: &FeedStep) -> Result<Found, Error> {
-    gateway.events().hub().advance(step)
+fn advance(events: &Events, step: &FeedStep) -> Result<Found, Error> {
+    events.hub().advance(step)
 }
 
 /// Tells the hub how far each chain reaches.
-fn note_heads(gateway: &Gateway) -> Result<(), Error> {
-    let ledger = gateway.ledgers().current()?;
+fn note_heads(events: &Events) -> Result<(), Error> {
+    let ledger = events.gateway().ledgers().current()?;
     let heads: serde_json::Map<String, serde_json::Value> = ledger
         .coverage()
         .iter()
         .filter_map(|(chain, coverage)| Some((chain.name().to_owned(), json!(coverage.last_block?))))
         .collect();
-    gateway.events().hub().set_heads(serde_json::Value::Object(heads).to_string());
+    events.hub().set_heads(serde_json::Value::Object(heads).to_string());
     Ok(())
 }
 
-fn restore(gateway: &Gateway, watched: Vec<endpoints::Watched>) -> Result<Vec<(Arc<str>, Subscription)>, Error> {
-    let ledger = gateway.ledgers().current()?;
+fn restore(events: &Events, watched: Vec<endpoints::Watched>) -> Result<Vec<(Arc<str>, Subscription)>, Error> {
+    let ledger = events.gateway().ledgers().current()?;
     let mut webhooks = Vec::with_capacity(watched.len());
     for endpoints::Watched { id, event_type, filters } in watched {
         match Subscription::restore(&event_type, &filters, &*ledger) {

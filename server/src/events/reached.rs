@@ -2,7 +2,7 @@
 
 use headwater_ledger::feed::StoreId;
 
-use crate::state::{StateError, Tx, sums};
+use crate::state::{StateError, Tx, checksums};
 
 /// The name of the position.
 const NAME: &str = "events";
@@ -51,7 +51,7 @@ pub(super) fn begin(tx: &mut Tx<'_>, now: Reached) -> Result<Reached, StateError
         &[NAME.into(), position.into(), store.into()],
     )?;
     if begun > 0 {
-        sums::renew(tx, &sums::POSITIONS, &[NAME.into()])?;
+        checksums::renew(tx, &checksums::POSITIONS, &[NAME.into()])?;
     }
     let row = tx.row("SELECT position, generation FROM outbox_position WHERE name = ?1", &[NAME.into()])?;
     row.map_or(Ok(now), |row| Ok(read(row.int(0)?, row.int(1)?)))
@@ -70,7 +70,7 @@ pub(super) fn set(tx: &mut Tx<'_>, reached: Reached) -> Result<(), StateError> {
         "UPDATE outbox_position SET position = ?2, generation = ?3 WHERE name = ?1",
         &[NAME.into(), position.into(), store.into()],
     )?;
-    sums::renew(tx, &sums::POSITIONS, &[NAME.into()])
+    checksums::renew(tx, &checksums::POSITIONS, &[NAME.into()])
 }
 
 fn read(position: i64, store: i64) -> Reached {

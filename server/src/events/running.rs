@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::Events;
 use super::outbox::Outbox;
 use super::stream;
 use super::webhook::deliver::Courier;
-use crate::gateway::Gateway;
 use crate::state::now_ms;
 
 /// How often keys and the end of the server are looked at.
@@ -20,28 +20,27 @@ const FAREWELL: Duration = Duration::from_secs(6);
 /// The tasks that make events, deliver them and watch over streams.
 #[must_use = "the tasks end only when they are stopped"]
 pub struct Running {
-    gateway: Gateway,
+    events: Events,
     stop: watch::Sender<bool>,
     tasks: JoinSet<()>,
 }
 
 impl Running {
     /// Starts them. `listeners` are the addresses that the process listens on, which no delivery may go to.
-    pub fn start(gateway: &Gateway, listeners: Vec<SocketAddr>) -> Self {
-        let events = gateway.events();
+    pub fn start(events: &Events, listeners: Vec<SocketAddr>) -> Self {
         events.egress().refuse_own(listeners);
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
-        tasks.spawn(Outbox::new(gateway.clone()).run(stopped.clone()));
-        let courier = Courier::new(gateway.clone(), events.egress().clone(), events.pace);
+        tasks.spawn(Outbox::new(events.clone()).run(stopped.clone()));
+        let courier = Courier::new(events.clone(), events.egress().clone(), events.0.pace);
         tasks.spawn(courier.run(stopped.clone()));
-        tasks.spawn(watch_over(gateway.clone(), stopped));
-        Self { gateway: gateway.clone(), stop, tasks }
+        tasks.spawn(watch_over(events.clone(), stopped));
+        Self { events: events.clone(), stop, tasks }
     }
 
     /// Ends them: streams are told, deliveries under way may end for a while, what is known is written down.
     pub async fn stop(mut self) {
-        self.gateway.events().hub().drain();
+        self.events.hub().drain();
         // Nobody listens when all of them have ended already.
         let _ = self.stop.send(true);
         while let Some(ended) = self.tasks.join_next().await {
@@ -49,9 +48,9 @@ impl Running {
                 tracing::error!("a task of the events panicked");
             }
         }
-        self.gateway.events().take_replays().shutdown().await;
+        self.events.take_replays().shutdown().await;
         let gone = async {
-            while self.gateway.events().hub().open() > 0 {
+            while self.events.hub().open() > 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
@@ -63,20 +62,22 @@ impl Running {
 
 /// Ends streams whose key does not stand any more or whose plan was narrowed or widened, and all of them when the server
 /// drains. A client that comes back after a change of its plan finds what it has now.
-async fn watch_over(gateway: Gateway, mut stop: watch::Receiver<bool>) {
+async fn watch_over(events: Events, mut stop: watch::Receiver<bool>) {
     while !*stop.borrow() {
         tokio::select! {
             _ = stop.changed() => {}
             () = tokio::time::sleep(LOOK) => {}
         }
-        let hub = gateway.events().hub();
-        if gateway.is_draining() {
+        let hub = events.hub();
+        if events.gateway().is_draining() {
             hub.drain();
         }
         let now_secs = now_ms() / 1000;
         hub.end_revoked(|caller| {
-            let now = gateway.state().book().holder(&caller.key_id(), now_secs);
-            now.is_some_and(|now| gateway.has_endpoint(&now, stream::PATH) && gateway.has_same_chains(caller, &now))
+            let now = events.gateway().state().accounts().holder(&caller.key_id(), now_secs);
+            now.is_some_and(|now| {
+                events.gateway().has_endpoint(&now, stream::PATH) && events.gateway().has_same_chains(caller, &now)
+            })
         });
     }
 }

@@ -1,22 +1,22 @@
-//! Reads what a client sent into the JSON object that the desk takes.
+//! Reads what a client sent into the JSON object that the engine takes, and which form of an answer it accepts.
 
-use std::sync::Arc;
+use std::fmt;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::FromRequestParts;
-use axum::extract::RawPathParams;
+use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
-use headwater_engine::{Answer, Asked, Endpoint, Reason, Warning};
+use headwater_engine::{Column, Endpoint, Reason, Warning};
+use headwater_table::Format;
 use headwater_types::text::shortened;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::problem::{Details, Status};
-use super::strict::Strict;
-use super::{Context, Gateway, Problem, Settings};
+use super::{Problem, Settings};
 
 /// Deepest nesting of a body.
 const DEPTH_LIMIT: usize = 32;
@@ -28,40 +28,16 @@ const BODY_TIME: Duration = Duration::from_secs(10);
 /// The arguments of a call as they were parsed.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
-    /// What the desk takes.
+    /// What the engine takes.
     pub request: Value,
-    /// The bytes that were sent.
+    /// The bytes that were sent: path and query of a GET, the body of a POST.
     pub raw: Vec<u8>,
     /// Query parameters of a POST, which has none.
     pub warnings: Vec<Warning>,
 }
 
-/// A call of a data endpoint as it was read, which one in the same bytes need not be again.
-#[derive(Debug)]
-pub(super) struct Read {
-    endpoint: &'static str,
-    /// The bytes: path and query of a GET, the body of a POST.
-    pub raw: Vec<u8>,
-    /// What the desk takes.
-    pub asked: Asked,
-    /// What the audit keeps of it.
-    pub parameter_hash: [u8; 32],
-    /// Query parameters of a POST, which has none.
-    pub warnings: Vec<Warning>,
-}
-
-impl Read {
-    /// The answer with the warnings that are about the call.
-    pub fn complete(&self, answer: Answer) -> Answer {
-        if self.warnings.is_empty() {
-            return answer;
-        }
-        let warnings = Warning::merged(self.warnings.iter().cloned().chain(answer.warnings));
-        Answer { warnings, ..answer }
-    }
-
-    /// What was sent as the audit keeps it where it does: path and query of a GET, the body of a POST. A key that stands
-    /// there, where it does not belong, is blotted out.
+impl Arguments {
+    /// What was sent, as the audit keeps it where it does. A key that was sent in a wrong place is blotted out.
     pub fn parameters(&self) -> Box<str> {
         /// Characters of them.
         const KEPT: usize = 1024;
@@ -84,47 +60,22 @@ fn without_keys(text: &str) -> String {
     shown + left
 }
 
-/// Bytes of the longest call that is remembered.
-const REMEMBERED: usize = 512;
-
-impl Gateway {
-    /// Reads a call of a data endpoint. What its connection asked last is known already.
-    pub(super) async fn read(
-        &self,
-        endpoint: &'static Endpoint,
-        context: &Context,
-        parts: &mut Parts,
-        body: &mut Body,
-    ) -> Result<Arc<Read>, Problem> {
-        // Some endpoints take their parameters either way. A path begins as no JSON does.
-        let sent = match parts.method {
-            Method::POST => Some(read_post(parts, body, self.settings()).await?),
-            _ => None,
-        };
-        let raw = match &sent {
-            Some(sent) => sent,
-            None => parts.uri.path_and_query().map(|whole| whole.as_str().as_bytes()).unwrap_or_default(),
-        };
-        let is_whole = sent.is_none() || parts.uri.query().is_none();
-        if is_whole && let Some(read) = context.peer.asked(|last| last.endpoint == endpoint.path && last.raw == raw) {
-            return Ok(read);
-        }
-        let raw = raw.to_vec();
-        let Arguments { request, raw, warnings } =
-            if sent.is_some() { of_post(parts, raw)? } else { of_get(endpoint, parts, raw).await? };
-        let asked = Asked::new(endpoint, request);
-        let parameter_hash = self.state().book().parameter_hash(endpoint.path, asked.parameters().as_bytes());
-        let is_short = raw.len() <= REMEMBERED;
-        let read = Arc::new(Read { endpoint: endpoint.path, raw, asked, parameter_hash, warnings });
-        if is_whole && is_short {
-            context.peer.ask(Arc::clone(&read));
-        }
-        Ok(read)
+/// Reads a call of a data endpoint. Some endpoints take their parameters either way.
+pub(super) async fn read(
+    endpoint: &Endpoint,
+    parts: &mut Parts,
+    body: &mut Body,
+    settings: &Settings,
+) -> Result<Arguments, Problem> {
+    match parts.method {
+        Method::POST => of_body(parts, body, settings).await,
+        _ => of_get(endpoint, parts).await,
     }
 }
 
 /// The arguments of a GET: the query and the parts of the path, all of them text.
-async fn of_get(endpoint: &Endpoint, parts: &mut Parts, raw: Vec<u8>) -> Result<Arguments, Problem> {
+async fn of_get(endpoint: &Endpoint, parts: &mut Parts) -> Result<Arguments, Problem> {
+    let raw = parts.uri.path_and_query().map(|whole| whole.as_str().as_bytes().to_vec()).unwrap_or_default();
     let mut fields = read_query(parts.uri.query().unwrap_or_default())?;
     if endpoint.path.contains('{') {
         let path = RawPathParams::from_request_parts(parts, &()).await.map_err(|rejection| {
@@ -347,6 +298,193 @@ fn decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
+/// The form of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// The envelope.
+    Json,
+    /// Rows and columns, without an envelope.
+    Table(Format),
+}
+
+impl Form {
+    /// What is offered, what stands first being given where the client does not mind.
+    const OFFERED: [Self; 5] = [
+        Self::Json,
+        Self::Table(Format::Csv),
+        Self::Table(Format::Ndjson),
+        Self::Table(Format::Parquet),
+        Self::Table(Format::Arrow),
+    ];
+
+    const fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Table(format) => format.media_type(),
+        }
+    }
+}
+
+/// A range of media types that the client takes.
+struct Range {
+    kind: String,
+    /// Thousandths.
+    quality: u16,
+}
+
+/// The form that the client likes best of all that lists are given in; `None` where it takes none of them. Of forms that
+/// it likes alike the one that it names first is taken; one that only a range with a star fits comes after those that are
+/// named.
+pub(super) fn chosen(headers: &HeaderMap) -> Option<Form> {
+    chosen_of(&Form::OFFERED, headers)
+}
+
+/// The columns and form of a table; `None` for JSON. What is no list has no columns.
+///
+/// # Errors
+/// A 406 where the client takes nothing that is given.
+pub(super) fn form_of(
+    headers: &HeaderMap,
+    columns: impl FnOnce() -> Option<Vec<Column>>,
+) -> Result<Option<(Vec<Column>, Format)>, Problem> {
+    match chosen(headers) {
+        Some(Form::Json) => Ok(None),
+        Some(Form::Table(format)) => match columns() {
+            Some(columns) => Ok(Some((columns, format))),
+            None if takes_json(headers) => Ok(None),
+            None => {
+                let message = "this answer is no list, so only application/json is given here: leave `Accept` out, or let it include that";
+                Err(Problem::new(Status::NotAcceptable, message))
+            }
+        },
+        None => {
+            let forms = Format::ALL.map(Format::media_type).join(", ");
+            let message = format!("`Accept` leaves out all that is given here: application/json, and of lists {forms}");
+            Err(Problem::new(Status::NotAcceptable, message))
+        }
+    }
+}
+
+/// Whether the client takes JSON, where nothing else is given.
+pub(super) fn takes_json(headers: &HeaderMap) -> bool {
+    chosen_of(&[Form::Json], headers).is_some()
+}
+
+fn chosen_of(offered: &[Form], headers: &HeaderMap) -> Option<Form> {
+    if !headers.contains_key(header::ACCEPT) {
+        return Some(Form::Json);
+    }
+    let ranges: Vec<Range> = headers
+        .get_all(header::ACCEPT)
+        .iter()
+        // What is not text names no range that fits.
+        .flat_map(|value| value.to_str().unwrap_or_default().split(','))
+        .filter_map(range)
+        .collect();
+    if ranges.is_empty() {
+        return Some(Form::Json);
+    }
+    let fitting = |form: &Form| {
+        let media_type = form.media_type();
+        let group = media_type.split_once('/').map_or(String::new(), |(group, _)| format!("{group}/*"));
+        let place = |kind: &str| ranges.iter().position(|range| range.kind == kind);
+        // The most specific range that fits decides.
+        let (place, named) = match place(media_type) {
+            Some(place) => (place, true),
+            None => (place(&group).or_else(|| place("*/*")).or_else(|| place("*"))?, false),
+        };
+        let quality = ranges[place].quality;
+        (quality > 0).then_some((quality, named, std::cmp::Reverse(place)))
+    };
+    let liked = offered.iter().filter_map(|form| Some((fitting(form)?, *form)));
+    // Of those that are liked alike the first one offered.
+    liked.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, form)| form)
+}
+
+fn range(text: &str) -> Option<Range> {
+    let mut parts = text.split(';').map(str::trim);
+    let kind = parts.next().filter(|kind| !kind.is_empty())?.to_ascii_lowercase();
+    let quality = parts
+        .find_map(|part| {
+            let (name, quality) = part.split_once('=')?;
+            name.trim().eq_ignore_ascii_case("q").then(|| quality.trim().parse::<f32>().ok())?
+        })
+        .unwrap_or(1.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it lies between 0 and 1000")]
+    let quality = (quality.clamp(0.0, 1.0) * 1000.0).round() as u16;
+    Some(Range { kind, quality })
+}
+
+/// A value in which no object has a field twice. Readers of JSON differ in which of the two they take, so what a proxy
+/// checked need not be what we would do.
+pub(crate) struct Strict(pub Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyValue).map(Self)
+    }
+}
+
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, truth: bool) -> Result<Value, E> {
+        Ok(Value::Bool(truth))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(Value::from(number))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(Value::from(number))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Value, E> {
+        Number::from_f64(number).map(Value::Number).ok_or_else(|| E::custom("a number is not finite"))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::String(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(Value::String(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Strict(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        const SHOWN: usize = 100;
+        let mut object = Map::new();
+        while let Some(name) = fields.next_key::<String>()? {
+            if object.contains_key(&name) {
+                let name: String = name.chars().take(SHOWN).collect();
+                return Err(A::Error::custom(format!("the field {name:?} is given twice")));
+            }
+            let Strict(value) = fields.next_value()?;
+            object.insert(name, value);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -404,5 +542,86 @@ mod tests {
         }
         assert!(!check("content-encoding", "gzip"));
         assert!(check("content-encoding", "identity"));
+    }
+
+    fn choose(text: &str) -> Option<Form> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, text.parse().unwrap());
+        chosen(&headers)
+    }
+
+    #[test]
+    fn json_is_given_unless_the_client_says_otherwise() {
+        assert_eq!(chosen(&HeaderMap::new()), Some(Form::Json));
+        for text in [
+            "*/*",
+            "",
+            "application/json",
+            "text/html, */*;q=0.8",
+            "APPLICATION/JSON; charset=utf-8",
+            "application/*",
+            "*",
+            "application/json, text/csv;q=0.5",
+        ] {
+            assert_eq!(choose(text), Some(Form::Json), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_form_that_is_liked_best_is_taken() {
+        for (text, format) in [
+            ("text/csv", Format::Csv),
+            ("text/*", Format::Csv),
+            ("application/x-ndjson, application/json;q=0.1", Format::Ndjson),
+            ("application/vnd.apache.parquet, */*", Format::Parquet),
+            ("text/csv;q=0.5, application/vnd.apache.arrow.stream;q=0.6", Format::Arrow),
+            ("application/json;q=0, */*", Format::Csv),
+        ] {
+            assert_eq!(choose(text), Some(Form::Table(format)), "{text}");
+        }
+    }
+
+    #[test]
+    fn json_is_taken_by_who_likes_something_else_better() {
+        for (text, taken) in [
+            ("text/csv, application/json;q=0.5", true),
+            ("text/csv, */*;q=0.1", true),
+            ("application/*, text/csv", true),
+            ("text/csv", false),
+            ("text/csv, application/json;q=0", false),
+        ] {
+            let headers = HeaderMap::from_iter([(header::ACCEPT, text.parse().unwrap())]);
+            assert_eq!(takes_json(&headers), taken, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_client_that_takes_nothing_offered_gets_nothing() {
+        for text in ["text/html", "application/json;q=0", "text/html, image/*", "*/*;q=0.0"] {
+            assert_eq!(choose(text), None, "{text}");
+        }
+    }
+
+    fn read(text: &str) -> Result<Value, serde_json::Error> {
+        serde_json::from_str(text).map(|Strict(value)| value)
+    }
+
+    #[test]
+    fn what_has_every_field_once_is_read_as_ever() {
+        for text in [
+            "null",
+            "[true, -1, 18446744073709551615, 0.1, \"\\u00e9\", {}]",
+            r#"{"a":{"b":1},"b":{"a":[{"b":1},{"b":2}]}}"#,
+        ] {
+            assert_eq!(read(text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_field_given_twice_is_refused_at_any_depth_and_in_any_spelling() {
+        for text in [r#"{"a":1,"a":1}"#, r#"{"a":1,"\u0061":2}"#, r#"[{"x":{"a":1,"b":2,"a":3}}]"#] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.starts_with("the field \"a\" is given twice"), "{error}");
+        }
     }
 }

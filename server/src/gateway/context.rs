@@ -1,18 +1,26 @@
-//! What is known of a request while it runs: its ids, its clock, whether its client is still there.
+//! One request while it runs: the bounds of its head, its ids, its clock, whether its client is still connected; and the
+//! outcome that its handler returns for headers and audit.
 
-use std::sync::atomic::{AtomicBool, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use axum::http::{HeaderMap, Method};
-use headwater_ledger::{Cancel, Memory};
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderName, Method, Response, Version, header};
+use headwater_ledger::Cancel;
 use tokio::sync::Notify;
+use uuid::Builder;
+use uuid::fmt::Hyphenated;
 
-use super::limits::{Admitted, Standing};
-use super::listener::Peer;
-use super::record::CORRELATION_ID;
-use super::request_id;
+use super::Problem;
+use super::limits::RateState;
+use super::problem::{Details, Status};
 use crate::state::{AuditRow, Caller, KeyId, RequestId, now_ms};
+
+pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 
 /// One request.
 #[derive(Debug)]
@@ -21,87 +29,43 @@ pub struct Context {
     pub request_id: RequestId,
     /// The client's own id, where it is a proper one.
     pub correlation_id: Option<String>,
-    /// Where it came from.
-    pub peer: Arc<Peer>,
+    /// The address of the other end of its connection.
+    pub address: IpAddr,
     method: Method,
     started: Instant,
     started_ms: i64,
-    runs_since: OnceLock<tokio::time::Instant>,
     client_gone: AtomicBool,
     gone: Notify,
-    cancel: OnceLock<Cancel>,
-    caller: OnceLock<Arc<Caller>>,
-    admitted: OnceLock<Admitted>,
-    facts: Mutex<Facts>,
-}
-
-/// What a request turns out to be.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Facts {
-    pub endpoint: Option<&'static str>,
-    /// Whether its row in the audit is left to an [`Opening`](super::Opening).
-    pub is_opening: bool,
-    /// Who calls where it is no key of an account.
-    pub named: Option<KeyId>,
-    pub parameter_hash: Option<[u8; 32]>,
-    /// The parameters themselves, where the audit is to keep them.
-    pub parameters: Option<Box<str>>,
-    /// Id of the earlier request whose answer is given again.
-    pub answered_id: Option<String>,
-    /// Cost and balance of a charge that is committed, audit row included.
-    pub charged: Option<(i64, i64)>,
-    /// What was left of the credits when the answer was made, where it costs nothing: body and headers say the same.
-    pub left: Option<i64>,
-    /// How the caller stands with its limit.
-    pub standing: Option<Standing>,
+    cancel: Cancel,
 }
 
 impl Context {
-    /// A request that begins.
-    pub(super) fn new(method: Method, headers: &HeaderMap, peer: Arc<Peer>) -> Self {
+    /// A request that begins; `cancel` stops its work and carries its memory.
+    pub(super) fn new(method: Method, headers: &HeaderMap, address: IpAddr, cancel: Cancel) -> Self {
         let started_ms = now_ms();
         Self {
-            request_id: request_id::new(started_ms),
+            request_id: new_request_id(started_ms),
             correlation_id: correlation_id(headers),
-            peer,
+            address,
             method,
             started: Instant::now(),
             started_ms,
-            runs_since: OnceLock::new(),
             client_gone: AtomicBool::new(false),
             gone: Notify::new(),
-            cancel: OnceLock::new(),
-            caller: OnceLock::new(),
-            admitted: OnceLock::new(),
-            facts: Mutex::default(),
+            cancel,
         }
     }
 
-    pub(super) fn facts(&self) -> MutexGuard<'_, Facts> {
-        // No code panics while it holds the lock with half a change done.
-        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Names the route that the request met, for the audit.
-    pub fn set_endpoint(&self, path: &'static str) {
-        self.facts().endpoint = Some(path);
-    }
-
-    /// Names who called, for the audit.
-    pub fn set_caller(&self, id: &str) {
-        self.facts().named = KeyId::from(id).ok();
+    /// The context of a request that reached a handler.
+    pub(crate) fn of(request: &Request) -> Arc<Self> {
+        request.extensions().get().cloned().expect("the outermost layer gives every request one")
     }
 
     pub(super) fn method(&self) -> &str {
         self.method.as_str()
     }
 
-    /// When it began.
-    pub(super) const fn began(&self) -> Instant {
-        self.started
-    }
-
-    /// The same in Unix milliseconds.
+    /// When it began, in Unix milliseconds.
     pub(super) const fn began_ms(&self) -> i64 {
         self.started_ms
     }
@@ -110,116 +74,236 @@ impl Context {
         self.started.elapsed()
     }
 
-    /// When a call that may take so long has to be done. Its time runs from when this is asked first: what it then waits
-    /// for, another call under its key of repetition above all, is part of it.
-    pub(super) fn deadline(&self, budget: Duration) -> tokio::time::Instant {
-        *self.runs_since.get_or_init(tokio::time::Instant::now) + budget
+    /// The token that stops the work and holds its memory.
+    pub(super) const fn cancel(&self) -> &Cancel {
+        &self.cancel
     }
 
     /// The client closed its connection: nothing can be delivered any more.
     pub(super) fn client_left(&self) {
         self.client_gone.store(true, Ordering::SeqCst);
-        self.stop();
+        self.cancel.cancel();
         self.gone.notify_waiters();
     }
 
-    /// The token that stops the work and holds its memory, which is taken from there. One of a client that has left is
-    /// set already.
-    pub(super) fn cancel(&self, memory: &Memory) -> &Cancel {
-        let cancel = self.cancel.get_or_init(|| memory.token());
-        // Whoever leaves now finds the token, or is found by this look.
-        fence(Ordering::SeqCst);
-        if self.is_client_gone() {
-            cancel.cancel();
-        }
-        cancel
-    }
-
-    /// Stops the work, where any was begun.
-    pub(super) fn stop(&self) {
-        fence(Ordering::SeqCst);
-        if let Some(cancel) = self.cancel.get() {
-            cancel.cancel();
-        }
+    pub(super) fn is_client_gone(&self) -> bool {
+        self.client_gone.load(Ordering::SeqCst)
     }
 
     /// Resolves when the client has closed its connection.
     pub(super) async fn until_client_leaves(&self) {
-        // Asked for before the look: what happens in between is then not missed.
+        // Registered before the check, so that a change in between is not missed.
         let gone = self.gone.notified();
         if !self.is_client_gone() {
             gone.await;
         }
     }
-
-    /// Notes who calls.
-    pub(super) fn identify(&self, caller: Arc<Caller>) -> &Caller {
-        self.caller.get_or_init(|| caller)
-    }
-
-    /// Who calls, where that is known.
-    pub(super) fn caller(&self) -> Option<&Arc<Caller>> {
-        self.caller.get()
-    }
-
-    /// The call is let in, with what it holds until it is over.
-    pub(super) fn admit(&self, admitted: Admitted) {
-        // A call is let in once; a second time what it holds would be given back at once.
-        let _ = self.admitted.set(admitted);
-    }
-
-    /// What the answer says is left of the caller's credits.
-    pub(super) fn remaining(&self) -> Option<i64> {
-        self.remaining_of(&mut self.facts())
-    }
-
-    /// The same for who has the facts.
-    pub(super) fn remaining_of(&self, facts: &mut Facts) -> Option<i64> {
-        let caller = self.caller.get()?;
-        Some(match facts.charged {
-            Some((_, remaining)) => remaining,
-            None => *facts.left.get_or_insert_with(|| caller.account().balance()),
-        })
-    }
-
-    pub(super) fn set_standing(&self, standing: Standing) {
-        self.facts().standing = Some(standing);
-    }
-
-    pub(super) fn is_client_gone(&self) -> bool {
-        self.client_gone.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn audit_row(&self, facts: &Facts, status: u16, cost: i64, bytes: u64, took: Duration) -> AuditRow {
-        let caller = self.caller.get().map(Arc::as_ref);
-        AuditRow {
-            request_id: self.request_id,
-            correlation_id: self.correlation_id.clone(),
-            key_id: caller.map(Caller::key_id).or(facts.named),
-            account: caller.map(|caller| caller.account().id()),
-            method: self.method.clone(),
-            endpoint: facts.endpoint,
-            status,
-            cost,
-            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            bytes,
-            parameter_hash: facts.parameter_hash,
-            parameters: facts.parameters.clone(),
-            ts_ms: self.started_ms,
-        }
-    }
 }
 
-/// 1 to 64 characters `[A-Za-z0-9._-]`; anything else is passed over, so that it cannot reach a log or a header.
+/// 1 to 64 characters `[A-Za-z0-9._-]`; anything else is ignored, so that it cannot reach a log or a header.
 fn correlation_id(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(CORRELATION_ID)?.to_str().ok()?;
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     ((1..=64).contains(&text.len()) && text.bytes().all(fits)).then(|| text.to_owned())
 }
 
+/// A committed charge.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Charged {
+    pub cost: i64,
+    /// The balance after it.
+    pub remaining: i64,
+}
+
+/// What a handler returns besides the response. It travels with the response as an extension, and becomes its headers and
+/// its row in the audit.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outcome {
+    /// Path of the route.
+    pub endpoint: Option<&'static str>,
+    /// Who called.
+    pub(super) caller: Option<Caller>,
+    /// Who called where it is not a key of an account.
+    pub(super) actor: Option<KeyId>,
+    /// Keyed digest of the canonical request and the format of its answer.
+    pub(super) request_hash: Option<[u8; 32]>,
+    /// The parameters themselves, where the audit keeps them.
+    pub(super) parameters: Option<Box<str>>,
+    /// Id of the earlier request whose answer is replayed.
+    pub(super) replayed_id: Option<String>,
+    /// A committed charge, audit row included.
+    pub(super) charged: Option<Charged>,
+    /// The balance that a free answer tells; body and headers say the same.
+    pub(super) remaining: Option<i64>,
+    /// The state of the caller's rate limit.
+    pub(super) rate: Option<RateState>,
+    /// Whether the audit row is written later, by an [`Opening`](super::Opening).
+    pub(super) is_opening: bool,
+}
+
+impl Outcome {
+    /// Of a request that met a route.
+    pub fn of(endpoint: &'static str) -> Self {
+        Self { endpoint: Some(endpoint), ..Self::default() }
+    }
+
+    /// The same of a caller who is not a key of an account.
+    pub fn by(self, actor: &str) -> Self {
+        Self { actor: KeyId::from(actor).ok(), ..self }
+    }
+
+    /// Gives it to a response.
+    pub fn attach(self, mut response: Response<Body>) -> Response<Body> {
+        response.extensions_mut().insert(self);
+        response
+    }
+
+    /// Takes it from a response.
+    pub fn take(response: &mut Response<Body>) -> Self {
+        response.extensions_mut().remove().unwrap_or_default()
+    }
+
+    /// The balance that the answer tells.
+    pub(super) fn told_remaining(&mut self) -> Option<i64> {
+        match self.charged {
+            Some(charged) => Some(charged.remaining),
+            None => {
+                let balance = self.caller.as_ref().map(|caller| caller.account().balance());
+                self.remaining = self.remaining.or(balance);
+                self.remaining
+            }
+        }
+    }
+
+    pub(super) fn cost(&self) -> i64 {
+        self.charged.map_or(0, |charged| charged.cost)
+    }
+
+    /// The row in the audit.
+    pub(super) fn audit_row(&self, context: &Context, status: u16, cost: i64, bytes: u64) -> AuditRow {
+        let caller = self.caller.as_ref();
+        AuditRow {
+            request_id: context.request_id,
+            correlation_id: context.correlation_id.clone(),
+            key_id: caller.map(Caller::key_id).or(self.actor),
+            account: caller.map(|caller| caller.account().id()),
+            method: context.method.clone(),
+            endpoint: self.endpoint,
+            status,
+            cost,
+            duration_ms: u64::try_from(context.elapsed().as_millis()).unwrap_or(u64::MAX),
+            bytes,
+            parameter_hash: self.request_hash,
+            parameters: self.parameters.clone(),
+            ts_ms: context.started_ms,
+        }
+    }
+}
+
+/// Random bytes that a thread fetches from the system at a time.
+const FETCHED: usize = 1024;
+/// Bits that count what was made within a millisecond.
+const COUNTER_BITS: u32 = 12;
+
+/// The last time and counter that were given out.
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static RANDOM: RefCell<([u8; FETCHED], usize)> = const { RefCell::new(([0; FETCHED], FETCHED)) };
+}
+
+/// A `UUIDv7` (RFC 9562, 5.7) that is greater than all that this process made before, so that a list of requests has them
+/// as they came: milliseconds, a counter of 12 bits (6.2, method 1), which past its end goes on in the next millisecond,
+/// and 62 random bits.
+pub(super) fn new_request_id(now_ms: i64) -> RequestId {
+    let now = u64::try_from(now_ms).unwrap_or(0) << COUNTER_BITS;
+    let following = |last: u64| now.max(last + 1);
+    let moment = following(LAST.update(Ordering::Relaxed, Ordering::Relaxed, following));
+    let mut rest = [0; 10];
+    let counter = u16::try_from(moment & ((1 << COUNTER_BITS) - 1)).expect("a counter has 12 bits");
+    rest[..2].copy_from_slice(&counter.to_be_bytes());
+    rest[2..].copy_from_slice(&random());
+    let id = Builder::from_unix_timestamp_millis(moment >> COUNTER_BITS, &rest).into_uuid();
+    let mut text = [0; Hyphenated::LENGTH];
+    RequestId::from(id.hyphenated().encode_lower(&mut text)).expect("it has the length of a UUID")
+}
+
+fn random() -> [u8; 8] {
+    RANDOM.with_borrow_mut(|(bytes, used)| {
+        if *used + 8 > FETCHED {
+            getrandom::fill(bytes).expect("the operating system gives randomness");
+            *used = 0;
+        }
+        let taken = bytes[*used..*used + 8].try_into().expect("eight bytes were asked for");
+        *used += 8;
+        taken
+    })
+}
+
+/// Longest path and query, in bytes.
+const MAX_URL_BYTES: usize = 8 << 10;
+/// Most header lines.
+const MAX_HEADER_LINES: usize = 64;
+/// Most bytes of their names and values together.
+const MAX_HEADER_BYTES: usize = 16 << 10;
+
+/// Refuses what is too long, and what does not say which host it asks, or says it twice (RFC 9112, 3.2).
+pub(super) fn check_head(request: &Request) -> Result<(), Problem> {
+    let (uri, headers) = (request.uri(), request.headers());
+    if request.version() == Version::HTTP_11 && headers.get_all(header::HOST).iter().count() != 1 {
+        let message = "a request of HTTP/1.1 names its host once, in the header Host";
+        return Err(Problem::new(Status::BadRequest, message).because("invalid_value"));
+    }
+    let length = uri.path_and_query().map_or(0, |whole| whole.as_str().len());
+    if length > MAX_URL_BYTES {
+        return Err(too_long(
+            MAX_URL_BYTES,
+            format!("path and query have {length} bytes, at most {MAX_URL_BYTES} are taken"),
+        ));
+    }
+    if headers.len() > MAX_HEADER_LINES {
+        return Err(too_long(
+            MAX_HEADER_LINES,
+            format!("there are {} header lines, at most {MAX_HEADER_LINES} are taken", headers.len()),
+        ));
+    }
+    let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    if bytes > MAX_HEADER_BYTES {
+        return Err(too_long(
+            MAX_HEADER_BYTES,
+            format!("the headers have {bytes} bytes, at most {MAX_HEADER_BYTES} are taken"),
+        ));
+    }
+    Ok(())
+}
+
+/// A head beyond what the parser of the library reads: more than a hundred lines, or 64 KiB.
+pub(super) fn too_much() -> Problem {
+    let message = format!(
+        "the head of the request is too long: at most {MAX_URL_BYTES} bytes of path and query, {MAX_HEADER_LINES} header lines and {MAX_HEADER_BYTES} \
+         bytes of headers are taken"
+    );
+    Problem::new(Status::BadRequest, message).because("invalid_value")
+}
+
+/// A head that is none.
+pub(super) fn unreadable() -> Problem {
+    Problem::new(Status::BadRequest, "this is no HTTP request: its first line or one of its headers cannot be read")
+        .because("invalid_value")
+}
+
+fn too_long(limit: usize, message: String) -> Problem {
+    let details = Details { reason: "invalid_value".to_owned(), limit: Some(limit as u64), ..Details::default() };
+    Problem { details: Some(Box::new(details)), ..Problem::new(Status::BadRequest, message) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::now_ms;
+    use std::collections::BTreeSet;
+    use std::thread;
+    use uuid::Uuid;
 
     #[test]
     fn a_correlation_id_that_could_do_harm_is_passed_over() {
@@ -233,5 +317,26 @@ mod tests {
         for text in ["", "a b", "a\"b", "{}", &"x".repeat(65)] {
             assert_eq!(with(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn ids_of_all_threads_are_unique_and_grow() {
+        const EACH: usize = 20_000;
+        let before = now_ms();
+        let made: Vec<Vec<RequestId>> = thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..4).map(|_| scope.spawn(|| (0..EACH).map(|_| new_request_id(now_ms())).collect())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(made.iter().all(|ids: &Vec<RequestId>| ids.is_sorted()));
+        // What is made by one thread after another one made its own is greater.
+        let (first, then) = (new_request_id(now_ms()), thread::spawn(|| new_request_id(now_ms())).join().unwrap());
+        assert!(first < then && made.iter().flatten().all(|id| *id < first));
+        let all: BTreeSet<&RequestId> = made.iter().flatten().collect();
+        assert_eq!(all.len(), 4 * EACH);
+        let id = Uuid::parse_str(all.first().unwrap()).unwrap();
+        assert_eq!((id.get_version_num(), id.get_variant()), (7, uuid::Variant::RFC4122));
+        let (seconds, _) = id.get_timestamp().unwrap().to_unix();
+        assert!(i64::try_from(seconds).unwrap() - before / 1000 <= 1);
     }
 }

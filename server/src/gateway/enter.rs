@@ -5,59 +5,97 @@ use std::net::{IpAddr, SocketAddr};
 use std::str::from_utf8;
 use std::sync::Arc;
 
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
 use headwater_engine::{ChainsRead, CostClass, Endpoint};
 use headwater_types::{Chain, UnknownChain};
 use serde_json::Value;
 
-use super::limits::{Gate, Plan, Who};
+use super::limits::{CallSlot, Gate, Who};
 use super::pool::Ticket;
 use super::problem::Status;
-use super::{Context, Gateway, Problem};
-use crate::events::webhook;
-use crate::state::{Caller, StateError};
+use super::{Context, Gateway, Outcome, Problem};
+use crate::state::{Caller, Plan, Refusal, StateError};
+
+/// A call that was let in.
+#[derive(Debug)]
+pub(crate) struct Entered {
+    /// Who calls; `None` where no key is needed and none was shown.
+    pub caller: Option<Caller>,
+    /// Its place among its caller's calls, held until the call is over.
+    pub(super) slot: Arc<CallSlot>,
+}
 
 impl Gateway {
-    /// Lets a call in, or says why not. What it takes is given back when the request is over.
-    pub(crate) async fn enter<'a>(
+    /// Lets a call in, or says why not. Caller and rate limit are noted in the outcome.
+    pub(crate) async fn enter(
         &self,
         gate: Gate,
-        parts: &Parts,
-        context: &'a Context,
-    ) -> Result<Option<&'a Caller>, Problem> {
+        headers: &HeaderMap,
+        context: &Context,
+        outcome: &mut Outcome,
+    ) -> Result<Entered, Problem> {
         let limits = &self.0.limits;
-        let address = self.address(&parts.headers, context);
+        let address = self.address(headers, context);
         limits.check_address(address)?;
-        let caller = self.identify(&parts.headers, context).inspect_err(|problem| {
+        let caller = self.identify(headers, context).inspect_err(|problem| {
             if problem.status == Status::Unauthorized {
                 limits.note_refused_key(address);
             }
         })?;
-        let who = match caller {
+        let who = match &caller {
             Some(caller) => Some(Who::Key(caller.key_id())),
-            None => Some(address).filter(|address| !is_local(*address, &parts.headers)).map(Who::at),
+            None => Some(address).filter(|address| !is_local(*address, headers)).map(Who::at),
         };
-        self.admit(who, caller, gate, context).await?;
-        Ok(caller)
+        self.admit(who, caller, gate, context, outcome).await
     }
 
     /// The same for a caller who showed something else than a key and is known by now.
-    pub(crate) async fn enter_known(&self, gate: Gate, caller: &Caller, context: &Context) -> Result<(), Problem> {
-        let caller = context.identify(Arc::new(caller.clone()));
-        self.admit(Some(Who::Key(caller.key_id())), Some(caller), gate, context).await
+    pub(crate) async fn enter_known(
+        &self,
+        gate: Gate,
+        caller: Caller,
+        context: &Context,
+        outcome: &mut Outcome,
+    ) -> Result<Entered, Problem> {
+        self.admit(Some(Who::Key(caller.key_id())), Some(caller), gate, context, outcome).await
     }
 
     async fn admit(
         &self,
         who: Option<Who>,
-        caller: Option<&Caller>,
+        caller: Option<Caller>,
         gate: Gate,
         context: &Context,
-    ) -> Result<(), Problem> {
-        let admitted = self.0.limits.admit(who, self.plan(caller), gate, context).await?;
-        context.admit(admitted);
-        if self.0.pool.has_room(gate.class) { Ok(()) } else { Err(no_room()) }
+        outcome: &mut Outcome,
+    ) -> Result<Entered, Problem> {
+        outcome.caller.clone_from(&caller);
+        let plan = self.plan(caller.as_ref());
+        let slot = self.0.limits.admit(who, plan, gate, context.until_client_leaves(), &mut outcome.rate).await?;
+        if self.0.pool.has_room(gate.class) { Ok(Entered { caller, slot: Arc::new(slot) }) } else { Err(no_room()) }
+    }
+
+    /// Who calls; `None` where no key is needed and none was shown.
+    fn identify(&self, headers: &HeaderMap, context: &Context) -> Result<Option<Caller>, Problem> {
+        let mut shown = headers.get_all(API_KEY).iter();
+        let key = match (shown.next(), shown.next()) {
+            (Some(key), None) => key,
+            (None, _) if !self.0.settings.auth_required => return Ok(None),
+            (None, _) => return Err(unauthorized("the header X-API-Key is missing")),
+            (Some(_), Some(_)) => return Err(unauthorized("the header X-API-Key is there more than once")),
+        };
+        let refused = |refusal| {
+            let message = match refusal {
+                Refusal::Unverified => {
+                    return Problem::new(Status::BadGateway, "keys cannot be verified now: try again");
+                }
+                Refusal::Malformed | Refusal::Unknown => "the API key is not valid",
+                Refusal::Revoked => "the API key was revoked",
+                Refusal::Expired => "the API key has expired",
+            };
+            unauthorized(message)
+        };
+        let text = key.to_str().map_err(|_| refused(Refusal::Malformed))?;
+        self.0.state.accounts().identify(text, context.began_ms() / 1000).map(Some).map_err(refused)
     }
 
     /// A ticket for the work, which an answer at hand does without.
@@ -113,23 +151,24 @@ impl Gateway {
         check_watched(self.plan(caller), filters)
     }
 
-    /// Whether the plan of an account has events delivered by a webhook with these filters.
+    /// Whether the plan of an account has the endpoint `path` and the chains of these filters.
     ///
     /// # Errors
     /// Those of reading the filters, which only a plan that leaves out chains asks for.
     pub(crate) fn delivers(
         &self,
+        path: &str,
         account: i64,
         filters: impl FnOnce() -> Result<Value, StateError>,
     ) -> Result<bool, StateError> {
-        let plan = self.state().book().plan_of(account);
+        let plan = self.state().accounts().plan_of(account);
         let plan = plan.as_deref().unwrap_or_else(|| self.0.limits.default_plan());
-        Ok(plan.has_endpoint(webhook::PATH) && (plan.chains.is_none() || check_watched(plan, &filters()?).is_ok()))
+        Ok(plan.has_endpoint(path) && (plan.chains.is_none() || check_watched(plan, &filters()?).is_ok()))
     }
 
     /// Where a request comes from: the other end of its connection, or whom a proxy of ours names there.
     fn address(&self, headers: &HeaderMap, context: &Context) -> IpAddr {
-        behind(context.peer.ip(), &self.0.settings.trusted_proxies, headers)
+        behind(context.address, &self.0.settings.trusted_proxies, headers)
     }
 }
 
@@ -166,6 +205,12 @@ fn check_named(plan: &Plan, chain: Chain) -> Result<(), Problem> {
     }
     let message = format!("the plan {:?} of this key does not include {:?}", plan.name, chain.name());
     Err(Problem::new(Status::Forbidden, message))
+}
+
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+
+fn unauthorized(message: &str) -> Problem {
+    Problem::new(Status::Unauthorized, message)
 }
 
 fn no_room() -> Problem {

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use headwater_engine::ENDPOINTS;
@@ -15,10 +15,10 @@ use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-use super::problem::ErrorEnvelope;
-use crate::spread::{Durations, Spread};
+use super::problem::Refused;
 use crate::state::State;
 
 /// Media type of the figures.
@@ -48,13 +48,6 @@ struct OfChain {
     chain: String,
 }
 
-/// What a refusal says, to the client and to the figures; travels with the response inside the gateway.
-#[derive(Debug, Clone)]
-pub(super) struct Refused {
-    pub code: &'static str,
-    pub envelope: ErrorEnvelope,
-}
-
 /// How a request ended.
 #[derive(Debug)]
 pub(super) struct Ended<'a> {
@@ -65,8 +58,6 @@ pub(super) struct Ended<'a> {
     pub refused: Option<&'a Refused>,
 }
 
-/// What every request adds to.
-type Requests = Counter<u64, Spread>;
 type Watch = (Gauge, Box<dyn Fn() -> i64 + Send + Sync>);
 type WatchCount = (Counter, Box<dyn Fn() -> u64 + Send + Sync>);
 
@@ -76,20 +67,16 @@ pub struct Metrics {
     registry: Mutex<Registry>,
     watched: Mutex<Vec<Watch>>,
     counted: Mutex<Vec<WatchCount>>,
-    requests: Family<Route, Requests>,
-    durations: Family<Class, Durations>,
-    /// Those of data endpoints, at hand from their first call on.
-    data: [OfEndpoint; ENDPOINTS.len()],
-    begun: Spread,
+    requests: Family<Route, Counter>,
+    durations: Family<Class, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
     refused: Family<Refusal, Counter>,
     known: Mutex<HashSet<Refusal>>,
-    credits: Requests,
+    credits: Counter,
     waiting: Gauge,
     held: Gauge,
     generation: Gauge,
     lag: Family<OfChain, Gauge>,
-    streams: Gauge,
     deliveries: Gauge,
 }
 
@@ -97,13 +84,6 @@ impl fmt::Debug for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Metrics(..)")
     }
-}
-
-/// Figures of a data endpoint.
-#[derive(Default)]
-struct OfEndpoint {
-    answered: OnceLock<Requests>,
-    duration: OnceLock<Durations>,
 }
 
 impl Metrics {
@@ -114,18 +94,15 @@ impl Metrics {
             watched: Mutex::default(),
             counted: Mutex::default(),
             requests: Family::default(),
-            durations: Family::default(),
-            data: std::array::from_fn(|_| OfEndpoint::default()),
-            begun: Spread::default(),
+            durations: Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.0005, 2.0, 18))),
             in_flight: Gauge::default(),
             refused: Family::default(),
             known: Mutex::default(),
-            credits: Requests::default(),
+            credits: Counter::default(),
             waiting: Gauge::default(),
             held: Gauge::default(),
             generation: Gauge::default(),
             lag: Family::default(),
-            streams: Gauge::default(),
             deliveries: Gauge::default(),
         };
         registry.register("requests", "Requests that were answered, by route and status", metrics.requests.clone());
@@ -141,11 +118,6 @@ impl Metrics {
         registry.register("state_waiting", "Operations that wait for the writer of the state", metrics.waiting.clone());
         registry.register("state_commit_seconds", "Commits of the state", state.commits().clone());
         registry.register("ledger_generation", "Generation of the store that answers", metrics.generation.clone());
-        registry.register(
-            "streams_open",
-            "Streams that are open, those included that have not said yet who they are",
-            metrics.streams.clone(),
-        );
         registry.register("webhook_deliveries_pending", "Deliveries that wait", metrics.deliveries.clone());
         registry.register(
             "chain_lag_seconds",
@@ -206,30 +178,18 @@ impl Metrics {
         add(&mut self.registry.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// A request begins; it is under way until what is given back is dropped.
-    pub(super) fn begin(&self) -> UnderWay<'_> {
-        self.begun.add(1);
-        UnderWay(&self.begun)
+    /// A request begins; it is in flight until the returned guard is dropped.
+    pub(super) fn begin(&self) -> InFlight {
+        self.in_flight.inc();
+        InFlight(self.in_flight.clone())
     }
 
     pub(super) fn end(&self, ended: &Ended<'_>) {
         let path = ended.endpoint.unwrap_or("none");
-        let route = || Route { endpoint: path, status: status_class(ended.status) };
-        match ENDPOINTS.iter().zip(&self.data).find(|(endpoint, _)| endpoint.path == path) {
-            Some((endpoint, figures)) => {
-                let class = || Class { class: endpoint.class.name() };
-                if (200..=299).contains(&ended.status) {
-                    figures.answered.get_or_init(|| self.requests.get_or_create_owned(&route())).inc();
-                } else {
-                    self.requests.get_or_create(&route()).inc();
-                }
-                figures.duration.get_or_init(|| self.durations.get_or_create_owned(&class())).observe(ended.took);
-            }
-            None => {
-                self.requests.get_or_create(&route()).inc();
-                self.durations.get_or_create(&Class { class: "service" }).observe(ended.took);
-            }
-        }
+        let data = ENDPOINTS.iter().find(|endpoint| endpoint.path == path);
+        let class = data.map_or("service", |endpoint| endpoint.class.name());
+        self.requests.get_or_create(&Route { endpoint: path, status: status_class(ended.status) }).inc();
+        self.durations.get_or_create(&Class { class }).observe(ended.took.as_secs_f64());
         if ended.cost > 0 {
             self.credits.inc_by(ended.cost.unsigned_abs());
         }
@@ -248,24 +208,17 @@ impl Metrics {
     }
 
     /// All figures as text. Reads the head of the store and the state: for threads that may block.
-    pub(super) fn scrape(
-        &self,
-        state: &State,
-        ledger: Option<&dyn headwater_ledger::Ledger>,
-        open_streams: usize,
-    ) -> String {
-        self.in_flight.set(self.begun.sum().cast_signed());
-        self.streams.set(i64::try_from(open_streams).unwrap_or(i64::MAX));
+    pub(super) fn scrape(&self, state: &State, ledger: Option<&dyn headwater_ledger::Ledger>) -> String {
         let pending = state.read(|tx| {
             let row = tx.row("SELECT count(*) FROM webhook_delivery WHERE status = 'pending'", &[])?;
             row.map_or(Ok(0), |row| row.int(0))
         });
         match pending {
             Ok(pending) => _ = self.deliveries.set(pending),
-            Err(error) => tracing::warn!(error = super::causes(&error), "deliveries cannot be counted"),
+            Err(error) => tracing::warn!(error = crate::causes(&error), "deliveries cannot be counted"),
         }
         self.waiting.set(i64::try_from(state.waiting()).unwrap_or(i64::MAX));
-        self.held.set(state.book().held());
+        self.held.set(state.accounts().held());
         if let Some(ledger) = ledger {
             self.generation.set(i64::try_from(ledger.generation()).unwrap_or(i64::MAX));
             let now_secs = crate::state::now_ms() / 1000;
@@ -290,12 +243,12 @@ impl Metrics {
     }
 }
 
-/// A request under way.
-pub(super) struct UnderWay<'a>(&'a Spread);
+/// A request in flight.
+pub(super) struct InFlight(Gauge);
 
-impl Drop for UnderWay<'_> {
+impl Drop for InFlight {
     fn drop(&mut self) {
-        self.0.take(1);
+        self.0.dec();
     }
 }
 

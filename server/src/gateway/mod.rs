@@ -4,14 +4,11 @@
 //! the audit. `call` holds the order of checks of a data endpoint: key, limits, reservation, media type, size, syntax,
 //! values, work, settlement. Handlers only name their endpoint.
 
-mod accept;
+mod answer;
 mod arguments;
 mod call;
 mod context;
-mod deadlines;
 mod enter;
-mod envelope;
-mod head;
 mod limits;
 mod listener;
 mod metrics;
@@ -20,47 +17,41 @@ mod pool;
 mod problem;
 mod record;
 mod repeat;
-mod request_id;
-mod said;
-mod sent;
 mod stream;
-mod strict;
 mod telemetry;
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, OnceLock};
-use std::time::Instant;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use headwater_engine::{Desk, ENDPOINTS, Endpoint};
+use headwater_engine::{CostClass, Desk, ENDPOINTS, Endpoint};
 use headwater_ledger::Memory;
 use headwater_ledger::read::Generations;
 use tokio::sync::Semaphore;
 
-use crate::events::{EventSettings, Events};
-use crate::routes;
+use crate::clock::milliseconds;
 use crate::state::{Health, State, StateError, Tx};
 
-pub use deadlines::Deadlines;
-pub use envelope::Meta;
-pub use limits::{LimitSettings, NoRate, Plan, Rate, RedisAddress};
-pub use listener::{Terms, Tls, TlsError, bind, serve, serve_on};
+pub use answer::Meta;
+pub use limits::{LimitSettings, Overflow, RedisAddress};
+pub use listener::{ListenerConfig, Tls, TlsError, bind};
 pub use metrics::Metrics;
 pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
 pub use telemetry::Telemetry;
 
-pub(crate) use arguments::{drain, read_json};
-pub(crate) use context::Context;
+pub(crate) use arguments::{Strict, drain, read_json};
+pub(crate) use context::{Context, Outcome};
+pub(crate) use enter::Entered;
 pub(crate) use limits::Gate;
 use limits::Limits;
 pub(crate) use listener::listen;
 pub(crate) use metrics::METRICS_TYPE;
 pub(crate) use own::{Call, OwnRoute, Repetition, Reply, Takes};
 use pool::Pool;
-pub(crate) use problem::causes;
 pub(crate) use record::{Opening, Recorded};
 pub(crate) use repeat::LONGEST as LONGEST_REPEAT_KEY;
-pub(crate) use strict::Strict;
 
 /// Most bytes of a body where the configuration says nothing else.
 pub(crate) const BODY_LIMIT: usize = 1 << 20;
@@ -107,11 +98,52 @@ impl Default for Settings {
     }
 }
 
-/// Milliseconds since the first time it was asked.
-#[must_use]
-pub fn milliseconds() -> u64 {
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
+/// How long a call may take: as its class says, or its path where that has a time of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deadlines {
+    /// Calls of free endpoints.
+    pub free: Duration,
+    /// Calls of light endpoints.
+    pub light: Duration,
+    /// Calls of medium endpoints.
+    pub medium: Duration,
+    /// Calls of heavy endpoints.
+    pub heavy: Duration,
+    /// Calls of single endpoints, by path.
+    pub endpoints: BTreeMap<String, Duration>,
+}
+
+impl Default for Deadlines {
+    /// The query budgets of the classes.
+    fn default() -> Self {
+        let of = |class: CostClass| Duration::from_secs(class.budget_secs());
+        Self {
+            free: of(CostClass::Free),
+            light: of(CostClass::Light),
+            medium: of(CostClass::Medium),
+            heavy: of(CostClass::Heavy),
+            endpoints: BTreeMap::new(),
+        }
+    }
+}
+
+impl Deadlines {
+    /// The same for all calls.
+    #[must_use]
+    pub const fn all(time: Duration) -> Self {
+        Self { free: time, light: time, medium: time, heavy: time, endpoints: BTreeMap::new() }
+    }
+
+    /// How long a call of an endpoint may take.
+    #[must_use]
+    pub fn of(&self, path: &str, class: CostClass) -> Duration {
+        self.endpoints.get(path).copied().unwrap_or(match class {
+            CostClass::Free => self.free,
+            CostClass::Light => self.light,
+            CostClass::Medium => self.medium,
+            CostClass::Heavy => self.heavy,
+        })
+    }
 }
 
 /// Everything a request needs; cheap to clone.
@@ -129,7 +161,6 @@ struct Parts {
     metrics: Metrics,
     telemetry: OnceLock<Telemetry>,
     limits: Limits,
-    events: Events,
     is_draining: AtomicBool,
     /// Room for the audit of probes that did not wait for it.
     left_behind: Arc<Semaphore>,
@@ -159,13 +190,6 @@ impl Gateway {
     /// A gateway over a store and its state.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, state: State, settings: Settings) -> Self {
-        Self::with_events(ledgers, state, settings, EventSettings::default())
-    }
-
-    /// The same, where events are to be handled otherwise than by default.
-    #[must_use]
-    pub fn with_events(ledgers: Arc<dyn Generations>, state: State, settings: Settings, events: EventSettings) -> Self {
-        let events = Events::new(events);
         let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let memory = Memory::new(settings.memory_bytes, settings.query_memory_bytes);
@@ -182,7 +206,6 @@ impl Gateway {
             memory,
             limits,
             repeats,
-            events,
             metrics,
             telemetry: OnceLock::new(),
             is_draining: AtomicBool::new(false),
@@ -212,7 +235,7 @@ impl Gateway {
     #[must_use]
     pub fn scrape(&self) -> String {
         let ledger = self.0.ledgers.current().ok();
-        self.0.metrics.scrape(&self.0.state, ledger.as_deref(), self.0.events.open_streams())
+        self.0.metrics.scrape(&self.0.state, ledger.as_deref())
     }
 
     /// Sends a span of every request from now on. Only the first call has an effect.
@@ -240,11 +263,6 @@ impl Gateway {
         tokio::task::spawn_blocking(move || gateway.state().read(work)).await.unwrap_or(Err(StateError::Closed))
     }
 
-    /// Webhooks and streams.
-    pub(crate) fn events(&self) -> &Events {
-        &self.0.events
-    }
-
     /// Whether the end has been announced.
     pub(crate) fn is_draining(&self) -> bool {
         self.0.is_draining.load(Ordering::Relaxed)
@@ -254,11 +272,6 @@ impl Gateway {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.0.settings
-    }
-
-    /// All routes, with the description of the API.
-    fn routes(&self) -> Recorded {
-        Recorded::new(self.clone(), routes::router(self.settings().endpoints).with_state(self.clone())).with_data()
     }
 
     fn repeats(&self) -> &Arc<repeat::Repeats> {
@@ -287,5 +300,20 @@ impl Gateway {
     #[must_use]
     pub fn into_state(self) -> Option<State> {
         Arc::into_inner(self.0).map(|parts| parts.state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_with_a_time_of_its_own_stands_before_its_class() {
+        let seconds = Duration::from_secs;
+        let endpoints = BTreeMap::from([("/v1/rates".to_owned(), seconds(9))]);
+        let deadlines = Deadlines { endpoints, ..Deadlines::default() };
+        assert_eq!(deadlines.of("/v1/rates", CostClass::Free), seconds(9));
+        assert_eq!(deadlines.of("/v1/chains", CostClass::Free), seconds(5));
+        assert_eq!(deadlines.of("/v1/token/holders", CostClass::Heavy), seconds(60));
     }
 }

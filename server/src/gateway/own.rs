@@ -4,24 +4,27 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use headwater_engine::{Column, CostClass, Method, Pagination, TableHead, Warning, Warnings, decode, parameters};
+use headwater_engine::{CanonicalRequest, Column, CostClass, Method, Pagination, TableHead, Warning, Warnings, decode};
 use headwater_table::Format;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use super::arguments::{self, Arguments};
+use super::call::json;
+use super::limits::CallSlot;
 use super::pool::Ticket;
-use super::problem::{Status, causes};
+use super::problem::Status;
+use super::record::{catch_panic, panicked};
 use super::repeat::{self, Turn};
-use super::{Context, Gate, Gateway, Meta, Problem, accept, stream};
+use super::{Context, Entered, Gate, Gateway, Meta, Outcome, Problem, stream};
+use crate::causes;
 use crate::state::{Answered, Caller, Keep, Kept, StateError};
 
 /// A route of the gateway's own.
@@ -54,16 +57,18 @@ pub(crate) struct Call {
     /// The request it came with.
     pub context: Arc<Context>,
     headers: HeaderMap,
-    /// Digest of all that a repeated request must have in common with the first one.
-    parameter_hash: [u8; 32],
+    request_hash: [u8; 32],
+    deadline: Instant,
+    /// The balance that the reply tells.
+    remaining: i64,
     route: OwnRoute,
     path: HashMap<String, String>,
     request: Value,
     warnings: Vec<Warning>,
     /// The table that the client takes in place of JSON.
     form: Option<(Vec<Column>, Format)>,
-    /// Its place among the calls at work, held until it is over.
-    _ticket: Ticket,
+    /// Its place among the calls at work and among those of its caller, held until it is over.
+    _held: (Ticket, Arc<CallSlot>),
 }
 
 impl Call {
@@ -88,10 +93,9 @@ impl Call {
         Ok(decoded)
     }
 
-    /// What is left of the credits, for a reply that has asked the database: a replica by itself knows it as of what it
-    /// was lent last.
-    pub fn left(&self, credits: i64) {
-        self.context.facts().left = Some(credits);
+    /// The balance, for a reply that has asked the database: a replica by itself knows it as of its last lease.
+    pub fn left(&mut self, credits: i64) {
+        self.remaining = credits;
     }
 
     /// Adds warnings to the reply.
@@ -108,8 +112,12 @@ impl Call {
             location: None,
             pagination: None,
             warnings: Warning::merged(std::mem::take(&mut self.warnings)),
-            ..Reply::default()
+            ..self.empty()
         }
+    }
+
+    fn empty(&self) -> Reply {
+        Reply { remaining: self.remaining, ..Reply::default() }
     }
 
     /// A page of a list, in the form that the client takes.
@@ -128,7 +136,7 @@ impl Call {
             stream::whole(&form, &head, &lines).map(|body| Table { head, format: form.1, body })
         });
         match encoded.await.map_err(|_| Problem::internal())? {
-            Ok(table) => Ok(Reply { table: Some(table), ..Reply::default() }),
+            Ok(table) => Ok(Reply { table: Some(table), ..self.empty() }),
             Err(error) => {
                 tracing::error!(
                     request_id = self.context.request_id.as_str(),
@@ -144,9 +152,8 @@ impl Call {
     /// while it has its claim; the others wait.
     pub async fn repetition(&self, gateway: &Gateway) -> Result<Repetition, Problem> {
         let Some(key) = repeat::key(&self.headers)? else { return Ok(Repetition::Without) };
-        let request_hash = self.parameter_hash;
-        let deadline = self.context.deadline(gateway.own_budget(self.route));
-        let turn = gateway.repeats().turn(self.caller.account().id(), &key, deadline).await?;
+        let request_hash = self.request_hash;
+        let turn = gateway.repeats().turn(self.caller.account().id(), &key, self.deadline).await?;
         match gateway.kept(&self.caller, &key).await? {
             None => Ok(Repetition::First(Claim { key, request_hash, _turn: turn })),
             Some(kept) => self.again(gateway, request_hash, kept).map(Repetition::Again),
@@ -161,12 +168,12 @@ impl Call {
         let sealed = kept.body.as_deref().unwrap_or_default();
         let body = gateway.state().home().master().open(sealed).map_err(|error| self.failed(&error))?;
         let status = StatusCode::from_u16(kept.status).unwrap_or(StatusCode::OK);
-        Ok(Reply { status, again: Some(Again { request_id: kept.request_id, body }), ..Reply::default() })
+        Ok(Reply { status, again: Some(Again { request_id: kept.request_id, body }), ..self.empty() })
     }
 
     /// The reply as it is kept for a repetition: sealed, since it may hold a secret.
     pub fn keep(&self, gateway: &Gateway, claim: &Claim, reply: &Reply) -> Result<Keep, Problem> {
-        let body = reply.meta(&self.context).wrap(reply.data.clone());
+        let body = reply.meta(&self.context).wrap(&reply.data);
         let sealed = gateway.state().home().master().seal(&body).map_err(|error| self.failed(&error))?;
         Ok(Keep { key: claim.key.clone(), request_hash: claim.request_hash, answer: Answered::Sealed(sealed) })
     }
@@ -219,6 +226,7 @@ struct Table {
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     status: StatusCode,
+    remaining: i64,
     data: String,
     location: Option<String>,
     pagination: Option<Pagination>,
@@ -231,7 +239,7 @@ impl Reply {
     fn meta(&self, context: &Context) -> Meta {
         Meta {
             credit_cost: Some(0),
-            credit_remaining: context.remaining(),
+            credit_remaining: Some(self.remaining),
             pagination: self.pagination,
             request_id: Some(context.request_id),
             warnings: self.warnings.clone(),
@@ -259,29 +267,36 @@ impl Gateway {
         F: FnOnce(Call) -> W,
         W: Future<Output = Result<Reply, Problem>>,
     {
-        let context =
-            request.extensions().get::<Arc<Context>>().cloned().expect("the outermost layer gives every request one");
-        context.set_endpoint(route.path);
+        let context = Context::of(&request);
+        let mut outcome = Outcome::of(route.path);
         let (mut parts, mut body) = request.into_parts();
-        let answered = match self.admit_own(route, &context, &mut parts, &mut body).await {
-            Ok(call) => match timeout_at(context.deadline(self.own_budget(route)), work(call)).await {
-                Ok(reply) => reply.map(|reply| envelope(reply, &context)),
-                Err(_) => Err(Problem::new(Status::GatewayTimeout, "the call did not end in time: try again later")),
-            },
-            Err(problem) => Err(problem),
-        };
-        match answered {
-            Ok(response) => response,
-            Err(problem) => {
+        let answer = self.reply_own(route, &context, &mut outcome, (&mut parts, &mut body), work);
+        let response = match catch_panic(answer).await {
+            Ok(Ok(reply)) => envelope(reply, &context, &mut outcome),
+            Ok(Err(problem)) => {
                 arguments::drain(&parts.headers, body);
                 problem.response()
             }
-        }
+            Err(_) => panicked(&context),
+        };
+        outcome.attach(response)
     }
 
-    /// How long a call of a route of the gateway's own may take.
-    fn own_budget(&self, route: OwnRoute) -> Duration {
-        self.settings().deadlines.of(route.path, CostClass::Free)
+    async fn reply_own<F, W>(
+        &self,
+        route: OwnRoute,
+        context: &Arc<Context>,
+        outcome: &mut Outcome,
+        (parts, body): (&mut Parts, &mut Body),
+        work: F,
+    ) -> Result<Reply, Problem>
+    where
+        F: FnOnce(Call) -> W,
+        W: Future<Output = Result<Reply, Problem>>,
+    {
+        let call = self.admit_own(route, context, outcome, (parts, body)).await?;
+        let late = || Problem::new(Status::GatewayTimeout, "the call did not end in time: try again later");
+        timeout_at(call.deadline, work(call)).await.map_err(|_| late())?
     }
 
     /// The checks, in the order of data endpoints.
@@ -289,28 +304,41 @@ impl Gateway {
         &self,
         route: OwnRoute,
         context: &Arc<Context>,
-        parts: &mut Parts,
-        body: &mut Body,
+        outcome: &mut Outcome,
+        (parts, body): (&mut Parts, &mut Body),
     ) -> Result<Call, Problem> {
         let gate = Gate { path: route.path, class: CostClass::Free };
-        let caller = self.enter(gate, parts, context).await?.cloned().ok_or_else(|| {
+        let Entered { caller, slot } = self.enter(gate, &parts.headers, context, outcome).await?;
+        let caller = caller.ok_or_else(|| {
             Problem::new(Status::Unauthorized, "this call belongs to a key: give one in the header X-API-Key")
         })?;
-        let form = accept::form_of(&parts.headers, || route.columns.map(|columns| columns()))?;
+        let form = arguments::form_of(&parts.headers, || route.columns.map(|columns| columns()))?;
         let path = path_of(parts).await?;
         let Arguments { request, warnings, .. } = match route.takes {
             Takes::Body => arguments::of_body(parts, body, self.settings()).await?,
             Takes::Query => arguments::of_query(parts)?,
             Takes::Nothing => arguments::of_nothing(parts)?,
         };
+        let format = form.as_ref().map(|(_, format)| *format);
         // What the path names is a parameter like others.
-        let named = if path.is_empty() { "" } else { parts.uri.path() };
-        let parameters = [named, "\n", &parameters(&request)].concat();
-        let parameter_hash = self.state().book().parameter_hash(route.path, parameters.as_bytes());
-        context.facts().parameter_hash = Some(parameter_hash);
-        let (context, headers) = (Arc::clone(context), parts.headers.clone());
-        let ticket = self.ticket(CostClass::Free)?;
-        Ok(Call { caller, context, headers, parameter_hash, route, path, request, warnings, form, _ticket: ticket })
+        let canonical = CanonicalRequest::new(parts.uri.path(), request.clone());
+        let request_hash = self.request_hash(route.path, &canonical, format);
+        outcome.request_hash = Some(request_hash);
+        let remaining = caller.account().balance();
+        Ok(Call {
+            remaining,
+            caller,
+            context: Arc::clone(context),
+            headers: parts.headers.clone(),
+            request_hash,
+            deadline: Instant::now() + self.settings().deadlines.of(route.path, CostClass::Free),
+            route,
+            path,
+            request,
+            warnings,
+            form,
+            _held: (self.ticket(CostClass::Free)?, slot),
+        })
     }
 }
 
@@ -322,27 +350,26 @@ async fn path_of(parts: &mut Parts) -> Result<HashMap<String, String>, Problem> 
     Ok(path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-fn envelope(reply: Reply, context: &Context) -> Response<Body> {
+fn envelope(reply: Reply, context: &Context, outcome: &mut Outcome) -> Response<Body> {
+    outcome.remaining = Some(reply.remaining);
     if let Some(Table { head, format, body }) = reply.table {
         let mut response = Response::new(Body::from(body));
-        stream::say(response.headers_mut(), head, format);
+        stream::add_headers(response.headers_mut(), head, format);
         return response;
     }
     let mut response = match reply.again {
         Some(Again { request_id, body }) => {
-            context.facts().answered_id = Some(request_id);
-            let mut response = Response::new(Body::from(body));
+            outcome.replayed_id = Some(request_id);
+            let mut response = json(Body::from(body));
             repeat::mark(&mut response);
             response
         }
-        None => Response::new(Body::from(reply.meta(context).wrap(reply.data))),
+        None => json(Body::from(reply.meta(context).wrap(&reply.data))),
     };
     *response.status_mut() = reply.status;
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some(location) = reply.location {
         let location = HeaderValue::from_str(&location).expect("a location is a path of ours with an id at its end");
-        headers.insert(header::LOCATION, location);
+        response.headers_mut().insert(header::LOCATION, location);
     }
     response
 }

@@ -15,6 +15,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::Instant;
 
 use super::Context;
+use super::limits::CallSlot;
 
 /// Lanes by kind of call.
 const LANES: usize = 3;
@@ -136,17 +137,17 @@ impl Pool {
     }
 
     /// Does `work` until `deadline`, the waiting for a slot and for memory included. Past it the token of the request is
-    /// set, and the slot stays taken until the work has seen it. What the call holds is held as long.
+    /// set, and the slot stays taken until the work has seen it.
     pub async fn run<T: Send + 'static>(
         &self,
         ticket: Ticket,
         deadline: Instant,
-        context: &Arc<Context>,
+        (context, slot): (&Context, &Arc<CallSlot>),
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Stopped> {
         let lane = ticket.lane;
-        // What the call holds is held until the work is over, whoever waits for it.
-        let held = (ticket, Arc::clone(context));
+        // The call counts as under way until the work is over, whoever waits for it.
+        let held = (ticket, Arc::clone(slot));
         let (done, mut result) = oneshot::channel();
         // Taken when it begins, or before by who gives up, with all that it holds.
         let waits = Arc::new(Mutex::new(Some((held, work, done))));
@@ -173,7 +174,7 @@ impl Pool {
             }
         };
         tokio::time::timeout_at(deadline, run).await.unwrap_or_else(|_| {
-            context.stop();
+            context.cancel().cancel();
             drop(taken(&waits));
             Err(Stopped::Deadline)
         })

@@ -7,7 +7,7 @@ use headwater_types::text::shortened;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::metrics::Refused;
+use crate::causes;
 
 /// Body of every error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -202,6 +202,13 @@ impl Status {
     }
 }
 
+/// What a refusal says, to the client and to the figures; travels with the response inside the gateway.
+#[derive(Debug, Clone)]
+pub(super) struct Refused {
+    pub code: &'static str,
+    pub envelope: ErrorEnvelope,
+}
+
 /// An error on its way to the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -322,18 +329,6 @@ fn details_of(error: &Error) -> Option<Details> {
     };
     let (field, value) = (error.field.clone(), error.value.clone());
     Some(Details { reason, field, index: error.index, limit: error.limit, value })
-}
-
-/// An error with all that lies below it, for the log.
-pub(crate) fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut below = error.source();
-    while let Some(cause) = below {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        below = cause.source();
-    }
-    text
 }
 
 fn reason_name(reason: Reason) -> String {

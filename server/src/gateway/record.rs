@@ -1,6 +1,7 @@
 //! The outermost layer: every request gets an id, an end and a row in the audit.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -9,22 +10,20 @@ use std::task::{Poll, ready};
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
-use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, Method, Response, header};
-use headwater_engine::{ENDPOINTS, Endpoint};
+use axum::http::{HeaderName, HeaderValue, Response, header};
 use tower::Service;
 
-use super::context::Facts;
-use super::listener::{Peer, Routes};
-use super::metrics::{Ended, Refused};
-use super::problem::Status;
-use super::said::{CREDIT_COST, CREDIT_REMAINING, REQUEST_ID, Said, Usual};
+use super::context::{CORRELATION_ID, check_head};
+use super::listener::Routes;
+use super::metrics::Ended;
+use super::problem::{Refused, Status};
 use super::telemetry::{Telemetry, Traced};
-use super::{Context, Gateway, Problem, drain, head};
+use super::{Context, Gateway, Outcome, Problem, drain};
 use crate::state::{AuditRow, Caller};
 
-pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
-const QUEUE_WAIT: HeaderName = HeaderName::from_static("x-queue-wait-ms");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const CREDIT_COST: HeaderName = HeaderName::from_static("x-credit-cost");
+const CREDIT_REMAINING: HeaderName = HeaderName::from_static("x-credit-remaining");
 /// Paths that ask whether the server lives.
 const PROBES: [&str; 2] = ["/healthz", "/readyz"];
 /// Most rows of the audit that probes leave behind.
@@ -35,49 +34,29 @@ pub(super) const LEFT_BEHIND: usize = 1024;
 pub(crate) struct Recorded {
     gateway: Gateway,
     routes: Router,
-    has_data: bool,
 }
 
 impl Recorded {
-    /// Routes of the gateway's own.
+    /// Routes of a gateway.
     pub const fn new(gateway: Gateway, routes: Router) -> Self {
-        Self { gateway, routes, has_data: false }
-    }
-
-    /// The same with those of data, of which most are found without asking the router.
-    pub fn with_data(self) -> Self {
-        Self { has_data: true, ..self }
+        Self { gateway, routes }
     }
 }
 
 impl Routes for Recorded {
-    /// Gives a request its context and its way back.
-    fn answer(
-        self: &Arc<Self>,
-        request: Request,
-        peer: &Arc<Peer>,
-    ) -> impl Future<Output = Response<Body>> + Send + use<> {
+    fn answer(&self, request: Request, peer: SocketAddr) -> impl Future<Output = Response<Body>> + Send + use<> {
         let gateway = &self.gateway;
-        let context = Arc::new(Context::new(request.method().clone(), request.headers(), Arc::clone(peer)));
+        let address = peer.ip().to_canonical();
+        let cancel = gateway.memory().token();
+        let context = Arc::new(Context::new(request.method().clone(), request.headers(), address, cancel));
         let parent = gateway.telemetry().and_then(|_| Telemetry::parent(request.headers()));
-        let carried = Box::pin(carry(Arc::clone(self), Arc::clone(&context), parent, request.into_parts()));
+        let carried = Box::pin(carry(self.clone(), Arc::clone(&context), parent, request));
         Carried { context, request: Some(carried) }
     }
 }
 
-/// The data endpoint of a request. One with parts in its path, or asked in another way than its own, the router finds.
-fn endpoint(parts: &Parts) -> Option<&'static Endpoint> {
-    let method = match parts.method {
-        Method::GET => headwater_engine::Method::Get,
-        Method::POST => headwater_engine::Method::Post,
-        _ => return None,
-    };
-    let path = parts.uri.path();
-    ENDPOINTS.iter().find(|endpoint| endpoint.path == path && endpoint.method == method && !path.contains('{'))
-}
-
-/// A request on its connection. Dropped before its end, which means that the client went away, it goes on in a task of
-/// its own, so that holds are given back and the audit is written in every case.
+/// A request on its connection. Dropped before its end, which means that the client closed the connection, it continues
+/// in a task of its own, so that holds are given back and the audit is written in every case.
 struct Carried {
     context: Arc<Context>,
     request: Option<Pin<Box<dyn Future<Output = Response<Body>> + Send>>>,
@@ -87,7 +66,7 @@ impl Future for Carried {
     type Output = Response<Body>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Response<Body>> {
-        // Taken out while it runs: what panicked is not carried on.
+        // Taken out while it runs: a future that panicked is not continued.
         let mut request = self.request.take().expect("a request is not polled after its end");
         let polled = request.as_mut().poll(cx);
         if polled.is_pending() {
@@ -110,48 +89,39 @@ impl Drop for Carried {
 }
 
 async fn carry(
-    served: Arc<Recorded>,
+    served: Recorded,
     context: Arc<Context>,
     parent: Option<opentelemetry::Context>,
-    (mut parts, mut body): (Parts, Body),
+    mut request: Request,
 ) -> Response<Body> {
-    let gateway = &served.gateway;
-    let _under_way = gateway.metrics().begin();
-    let endpoint = if served.has_data { endpoint(&parts) } else { None };
-    let answered = match (head::check(&parts), endpoint) {
-        (Ok(()), Some(endpoint)) => {
-            CatchPanic(pin!(gateway.answer_data(endpoint, &context, &mut parts, &mut body))).await
-        }
-        (Ok(()), None) => {
-            let mut request = head::detached(Request::from_parts(parts, body));
+    let Recorded { gateway, mut routes } = served;
+    let _in_flight = gateway.metrics().begin();
+    let answered = match check_head(&request) {
+        Ok(()) => {
             request.extensions_mut().insert(Arc::clone(&context));
-            // Apart, so that what a call of data takes in memory is not what the router takes.
-            let mut routed = Box::pin(served.routes.clone().call(request));
-            CatchPanic(routed.as_mut()).await.map(|Ok(response)| response)
+            catch_panic(routes.call(request)).await.map(|Ok(response)| response)
         }
-        (Err(problem), _) => {
+        Err(problem) => {
+            let (parts, body) = request.into_parts();
             drain(&parts.headers, body);
             Ok(problem.response())
         }
     };
-    let mut response = answered.unwrap_or_else(|Panicked| {
-        tracing::error!(request_id = context.request_id.as_str(), "a handler panicked");
-        Problem::internal().response()
-    });
-    let mut facts = std::mem::take(&mut *context.facts());
-    add_headers(&mut response, &context, &mut facts);
-    let (took, charged) = (context.elapsed(), facts.charged);
-    let gone = context.is_client_gone() && charged.is_none();
+    let mut response = answered.unwrap_or_else(|Panicked| panicked(&context));
+    let mut outcome = Outcome::take(&mut response);
+    add_headers(&mut response, &context, &mut outcome);
+    let (took, cost, is_charged) = (context.elapsed(), outcome.cost(), outcome.charged.is_some());
+    let gone = context.is_client_gone() && !is_charged;
     let status = if gone { Status::ClientGone.http() } else { response.status().as_u16() };
-    let (endpoint, cost) = (facts.endpoint, charged.map_or(0, |(cost, _)| cost));
+    let endpoint = outcome.endpoint;
     let refused = response.extensions().get::<Refused>();
     gateway.metrics().end(&Ended { endpoint, status, took, cost, refused });
     if let Some(telemetry) = gateway.telemetry() {
         let (request_id, method) = (context.request_id.as_str(), context.method());
         telemetry.span(Traced { parent, request_id, method, endpoint, status, cost, took });
     }
-    if charged.is_none() && !facts.is_opening {
-        let row = context.audit_row(&facts, status, 0, body_length(&response), took);
+    if !is_charged && !outcome.is_opening {
+        let row = outcome.audit_row(&context, status, 0, body_length(&response));
         tracing::debug!(
             request_id = row.request_id.as_str(),
             endpoint = row.endpoint,
@@ -159,11 +129,17 @@ async fn carry(
             millis = row.duration_ms,
             "answered"
         );
-        if !gateway.state().note(&row) {
-            Box::pin(wait_for_room(gateway, row)).await;
+        if let Err(row) = gateway.state().note(row) {
+            wait_for_room(&gateway, row).await;
         }
     }
     response
+}
+
+/// The answer of a request whose handler panicked.
+pub(super) fn panicked(context: &Context) -> Response<Body> {
+    tracing::error!(request_id = context.request_id.as_str(), "a handler panicked");
+    Problem::internal().response()
 }
 
 /// Hands a row of the audit over where too many wait. Probes leave theirs behind as far as there is room: a server that
@@ -186,22 +162,21 @@ async fn wait_for_room(gateway: &Gateway, row: AuditRow) {
 pub(crate) struct Opening {
     gateway: Gateway,
     context: Arc<Context>,
-    facts: Facts,
+    outcome: Outcome,
     status: u16,
 }
 
 impl Opening {
     /// Takes the row over from the request that is being answered.
-    pub fn new(gateway: &Gateway, context: &Arc<Context>) -> Self {
-        let mut facts = context.facts();
-        facts.is_opening = true;
-        let (gateway, context, facts) = (gateway.clone(), Arc::clone(context), facts.clone());
-        Self { gateway, context, facts, status: Status::ClientGone.http() }
+    pub fn new(gateway: &Gateway, context: &Arc<Context>, outcome: &mut Outcome) -> Self {
+        outcome.is_opening = true;
+        let status = Status::ClientGone.http();
+        Self { gateway: gateway.clone(), context: Arc::clone(context), outcome: outcome.clone(), status }
     }
 
     /// Notes who calls.
-    pub fn identify(&self, caller: &Caller) {
-        self.context.identify(Arc::new(caller.clone()));
+    pub fn identify(&mut self, caller: &Caller) {
+        self.outcome.caller = Some(caller.clone());
     }
 
     /// Notes what became of it, in place of a client that went away.
@@ -212,10 +187,8 @@ impl Opening {
 
 impl Drop for Opening {
     fn drop(&mut self) {
-        let row = self.context.audit_row(&self.facts, self.status, 0, 0, self.context.elapsed());
-        if self.gateway.state().note(&row) {
-            return;
-        }
+        let row = self.outcome.audit_row(&self.context, self.status, 0, 0);
+        let Err(row) = self.gateway.state().note(row) else { return };
         // Where too many wait it does as well. Without a runtime the process is ending.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let gateway = self.gateway.clone();
@@ -232,53 +205,29 @@ async fn hand_over(gateway: &Gateway, row: AuditRow) {
     }
 }
 
-/// An answer in JSON. Where a caller is told of a limit, as nearly all are, it says what it has to say already.
-pub(super) fn json(context: &Context, body: Body, remaining: Option<i64>) -> Response<Body> {
-    let (mut response, facts) = (Response::new(body), context.facts());
-    if let (Some(remaining), Some(standing)) = (remaining, facts.standing) {
-        let (id, cost) = told(context, &facts);
-        *response.headers_mut() = Usual::lines(id, cost, remaining, standing);
-    } else {
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    }
-    response
-}
-
-/// The id of the request that an answer was made for, and what it cost.
-fn told<'a>(context: &'a Context, facts: &'a Facts) -> (&'a str, i64) {
-    (facts.answered_id.as_deref().unwrap_or(&context.request_id), facts.charged.map_or(0, |(cost, _)| cost))
-}
-
-/// Says what an answer does not say yet.
-fn add_headers(response: &mut Response<Body>, context: &Context, facts: &mut Facts) {
-    let headers = response.headers_mut();
-    if !headers.contains_key(REQUEST_ID) {
-        let remaining = context.remaining_of(facts);
-        let ((id, cost), mut said) = (told(context, facts), Said::default());
-        said.text(REQUEST_ID, &[id]);
-        said.number(CREDIT_COST, cost);
-        if let Some(remaining) = remaining {
-            said.number(CREDIT_REMAINING, remaining);
-        }
-        if let Some(standing) = &facts.standing {
-            standing.tell(&mut said);
-        }
-        said.tell(headers);
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    }
+/// Adds the headers of every answer, and to an error its body, which names the request.
+fn add_headers(response: &mut Response<Body>, context: &Context, outcome: &mut Outcome) {
+    let request_id = outcome.replayed_id.clone().unwrap_or_else(|| context.request_id.to_string());
     if let Some(Refused { envelope, .. }) = response.extensions().get() {
-        let body = envelope.body_for(told(context, facts).0);
-        // What the router stated is the length of the body that it saw.
+        let body = envelope.body_for(&request_id);
+        // The router stated the length of the empty body.
         response.headers_mut().insert(header::CONTENT_LENGTH, body.len().into());
         *response.body_mut() = Body::from(body);
     }
     let headers = response.headers_mut();
-    if let Some(id) = &context.correlation_id {
-        headers.insert(CORRELATION_ID, HeaderValue::from_str(id).expect("it was looked at"));
+    let text = |text: &str| HeaderValue::from_str(text).expect("ids are header text");
+    headers.insert(REQUEST_ID, text(&request_id));
+    headers.insert(CREDIT_COST, outcome.cost().into());
+    if let Some(remaining) = outcome.told_remaining() {
+        headers.insert(CREDIT_REMAINING, remaining.into());
     }
-    if let Some(waited_ms) = facts.standing.and_then(|standing| standing.waited_ms()) {
-        headers.insert(QUEUE_WAIT, waited_ms.into());
+    if let Some(rate) = &outcome.rate {
+        rate.add_headers(headers);
+    }
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if let Some(id) = &context.correlation_id {
+        headers.insert(CORRELATION_ID, text(id));
     }
 }
 
@@ -288,10 +237,15 @@ fn body_length(response: &Response<Body>) -> u64 {
     size.exact().filter(|bytes| *bytes > 0).or_else(stated).unwrap_or_else(|| size.lower())
 }
 
+/// Awaits a future; its panic is a value.
+pub(super) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Panicked> {
+    CatchPanic(pin!(future)).await
+}
+
 /// A future whose panic is a value.
 struct CatchPanic<'a, F>(Pin<&'a mut F>);
 
-struct Panicked;
+pub(super) struct Panicked;
 
 impl<F: Future> Future for CatchPanic<'_, F> {
     type Output = Result<F::Output, Panicked>;

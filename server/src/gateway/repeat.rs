@@ -4,16 +4,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response};
 use headwater_engine::Reason;
 use headwater_ledger::LedgerError;
 use headwater_ledger::read::{Generations, Ledger};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, timeout_at};
 
+use super::Problem;
 use super::problem::Status;
-use super::{Context, Problem};
-use crate::state::Kept;
 
 /// Longest key.
 pub(crate) const LONGEST: usize = 255;
@@ -78,15 +77,6 @@ impl Drop for Turn {
             map.remove(&self.place);
         }
     }
-}
-
-/// Gives a kept answer again.
-pub(super) fn replay(context: &Context, kept: &Kept, body: Vec<u8>) -> Response<Body> {
-    context.facts().answered_id = Some(kept.request_id.clone());
-    let mut response = Response::new(Body::from(body));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    mark(&mut response);
-    response
 }
 
 /// Says that an answer was paid by an earlier request.

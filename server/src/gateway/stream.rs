@@ -8,14 +8,15 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use headwater_engine::{AnyRow, Column, Desk, Endpoint, Error, ErrorKind, SinkClosed, TableHead, TableSink, Warning};
+use headwater_engine::{
+    AnyRow, CanonicalRequest, Column, Desk, Endpoint, Error, ErrorKind, SinkClosed, TableHead, TableSink, Warning,
+};
 use headwater_ledger::Cancel;
 use headwater_table::{Encoder, Format, TableError};
 use http_body::Frame;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-use super::arguments::Read;
 use super::pool::Slot;
 
 /// Bytes that are sent together.
@@ -32,7 +33,7 @@ pub(super) type Begun = oneshot::Receiver<Result<TableHead, Box<Error>>>;
 pub(super) fn table(
     desk: Desk,
     endpoint: &'static Endpoint,
-    read: Arc<Read>,
+    request: Arc<CanonicalRequest>,
     (columns, format): (Vec<Column>, Format),
     (cancel, slot): (Cancel, Slot),
 ) -> (impl FnOnce() + Send + 'static, Begun, Body) {
@@ -43,7 +44,7 @@ pub(super) fn table(
     let job = move || {
         let out = Chunks { buffer: Vec::with_capacity(CHUNK), client, whole };
         let mut sink = Sink { head: Some(head), columns, format, waiting: Some(out), encoder: None, failed: false };
-        let made = desk.table(endpoint, read.asked.request(), &cancel, &mut sink);
+        let made = desk.table(endpoint, &request, &cancel, &mut sink);
         sink.end(made);
     };
     (job, begun, Body::new(Received { chunks, is_whole: Some(is_whole) }))
@@ -67,7 +68,7 @@ const AMOUNT_UNIT: HeaderName = HeaderName::from_static("x-amount-unit");
 const WARNINGS: HeaderName = HeaderName::from_static("x-warnings");
 
 /// Says in headers what an envelope would say.
-pub(super) fn say(headers: &mut HeaderMap, head: TableHead, format: Format) {
+pub(super) fn add_headers(headers: &mut HeaderMap, head: TableHead, format: Format) {
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
     let codes: Vec<String> = head.warnings.iter().map(warning_code).collect();
     let said = [

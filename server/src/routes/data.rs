@@ -5,14 +5,15 @@ use axum::extract::{Request, State};
 use axum::routing::{MethodFilter, MethodRouter};
 use headwater_engine::{Endpoint, Method};
 
+use crate::events::Events;
 use crate::gateway::Gateway;
 
 /// A route for each endpoint.
-pub(super) fn router(endpoints: &'static [Endpoint]) -> Router<Gateway> {
+pub(super) fn router(endpoints: &'static [Endpoint]) -> Router<Events> {
     endpoints.iter().fold(Router::new(), |router, endpoint| router.route(endpoint.path, methods(endpoint)))
 }
 
-fn methods(endpoint: &'static Endpoint) -> MethodRouter<Gateway> {
+fn methods(endpoint: &'static Endpoint) -> MethodRouter<Events> {
     endpoint.methods().fold(MethodRouter::new(), |methods, (method, ..)| {
         let filter = match method {
             Method::Get => MethodFilter::GET,

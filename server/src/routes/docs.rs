@@ -14,7 +14,7 @@ use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
 use zip::ZipArchive;
 use zip::result::ZipResult;
 
-use crate::gateway::{Context, Problem, Status};
+use crate::gateway::{Outcome, Problem, Status};
 
 /// Where the description is served.
 const DESCRIPTION: &str = "/api-docs/openapi.json";
@@ -80,15 +80,13 @@ impl Description {
     get, path = "/docs", tag = "System", security(()),
     responses((status = 200, description = "The page.", body = String, content_type = "text/html"))
 )]
-pub(super) async fn index(Extension(context): Extension<Arc<Context>>) -> Response<Body> {
-    context.set_endpoint("/docs");
+pub(super) async fn index() -> Response<Body> {
     asset("index.html")
 }
 
 /// What a browser that was given the host alone is sent to.
-pub(super) async fn root(Extension(context): Extension<Arc<Context>>) -> Redirect {
-    context.set_endpoint("/docs");
-    Redirect::temporary("/docs")
+pub(super) async fn root() -> Response<Body> {
+    Outcome::of("/docs").attach(Redirect::temporary("/docs").into_response())
 }
 
 /// This description
@@ -98,23 +96,20 @@ pub(super) async fn root(Extension(context): Extension<Arc<Context>>) -> Redirec
     get, path = "/api-docs/openapi.json", tag = "System", security(()),
     responses((status = 200, description = "The description.", body = serde_json::Value, content_type = "application/json"))
 )]
-pub(super) async fn openapi(
-    Extension(context): Extension<Arc<Context>>,
-    Extension(description): Extension<Description>,
-) -> Response<Body> {
-    context.set_endpoint(DESCRIPTION);
-    ([(header::CONTENT_TYPE, "application/json")], description.text()).into_response()
+pub(super) async fn openapi(Extension(description): Extension<Description>) -> Response<Body> {
+    let document = ([(header::CONTENT_TYPE, "application/json")], description.text()).into_response();
+    Outcome::of(DESCRIPTION).attach(document)
 }
 
 /// The files of the page.
-pub(super) async fn file(Extension(context): Extension<Arc<Context>>, Path(name): Path<String>) -> Response<Body> {
-    context.set_endpoint("/docs");
+pub(super) async fn file(Path(name): Path<String>) -> Response<Body> {
     asset(&name)
 }
 
 fn asset(name: &str) -> Response<Body> {
     let Some(bytes) = FILES.get(name) else {
-        return Problem::new(Status::NotFound, "the documentation has no such file: it begins at /docs").response();
+        let problem = Problem::new(Status::NotFound, "the documentation has no such file: it begins at /docs");
+        return Outcome::of("/docs").attach(problem.response());
     };
     let kind = match name.rsplit('.').next() {
         Some("html") => "text/html",
@@ -127,5 +122,5 @@ fn asset(name: &str) -> Response<Body> {
         (header::CACHE_CONTROL, "public, max-age=3600"),
         (header::CONTENT_SECURITY_POLICY, POLICY),
     ];
-    (headers, bytes.as_slice()).into_response()
+    Outcome::of("/docs").attach((headers, bytes.as_slice()).into_response())
 }

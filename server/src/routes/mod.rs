@@ -17,12 +17,12 @@ use headwater_engine::Endpoint;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::gateway::Gateway;
+use crate::events::Events;
 
 pub use openapi::document;
 
 /// The routes of the gateway's own that the description describes.
-fn described() -> OpenApiRouter<Gateway> {
+fn described() -> OpenApiRouter<Events> {
     OpenApiRouter::with_openapi(openapi::head())
         .routes(routes!(usage::usage))
         .routes(routes!(webhooks::list, webhooks::create))
@@ -45,7 +45,7 @@ fn own_operations() -> impl Iterator<Item = own::OwnOperation> {
 }
 
 /// All routes.
-pub(crate) fn router(endpoints: &'static [Endpoint]) -> Router<Gateway> {
+pub(crate) fn router(endpoints: &'static [Endpoint]) -> Router<Events> {
     let (router, _) = described().split_for_parts();
     router
         .merge(data::router(endpoints))

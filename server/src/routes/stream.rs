@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
@@ -17,9 +16,11 @@ use utoipa::ToSchema;
 use super::openapi::headers;
 use super::openapi::responses::{Circumstances, failures};
 use super::own::{Data, OwnOperation};
+use crate::causes;
+use crate::events::Events;
 use crate::events::stream::{self, Comer, FRAME_BYTES, MESSAGE_BYTES, SUBPROTOCOL, Ticket};
 use crate::gateway::{
-    Call, Context, ErrorEnvelope, Gate, Gateway, Opening, OwnRoute, Problem, Reply, Status, Takes, causes,
+    Call, Context, ErrorEnvelope, Gate, Gateway, Opening, Outcome, OwnRoute, Problem, Reply, Status, Takes,
 };
 use crate::state::{Caller, now_ms};
 
@@ -61,15 +62,11 @@ const WRITE_LIMIT: usize = 1 << 20;
             }}))
     )
 )]
-pub(super) async fn open(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<Arc<Context>>,
-    request: Request,
-) -> Response {
-    context.set_endpoint(STREAM);
+pub(super) async fn open(State(events): State<Events>, request: Request) -> Response {
+    let (context, mut outcome) = (Context::of(&request), Outcome::of(STREAM));
     let (mut parts, _) = request.into_parts();
-    match handshake(&gateway, &context, &mut parts).await {
-        Ok((upgrade, comer)) => upgrade.on_upgrade(move |socket| stream::run(socket, gateway, comer)),
+    let response = match handshake(&events, &context, &mut outcome, &mut parts).await {
+        Ok((upgrade, comer)) => upgrade.on_upgrade(move |socket| stream::run(socket, events, comer)),
         Err(problem) => {
             let mut refused = problem.response();
             if problem.status == Status::BadRequest {
@@ -78,19 +75,22 @@ pub(super) async fn open(
             }
             refused
         }
-    }
+    };
+    outcome.attach(response)
 }
 
 /// Everything that is checked before the protocol changes.
 async fn handshake(
-    gateway: &Gateway,
+    events: &Events,
     context: &Arc<Context>,
+    outcome: &mut Outcome,
     parts: &mut Parts,
 ) -> Result<(WebSocketUpgrade, Comer), Problem> {
-    check_origin(gateway, parts)?;
+    let gateway = events.gateway();
+    check_origin(events, parts)?;
     let address = gateway.known_address(&parts.headers, context)?;
     let caller = if parts.headers.contains_key("x-api-key") {
-        gateway.enter(GATE, parts, context).await?.cloned()
+        gateway.enter(GATE, &parts.headers, context, outcome).await?.caller
     } else if let Some(ticket) = ticket_of(&parts.uri) {
         let caller = redeem(gateway, context, ticket).await?;
         if caller.is_none() {
@@ -99,8 +99,7 @@ async fn handshake(
         let refused =
             || Problem::new(Status::Unauthorized, "the ticket is not valid: it is good for one stream and 30 s");
         let caller = caller.ok_or_else(refused)?;
-        gateway.enter_known(GATE, &caller, context).await?;
-        Some(caller)
+        gateway.enter_known(GATE, caller, context, outcome).await?.caller
     } else {
         None
     };
@@ -120,8 +119,11 @@ async fn handshake(
         .read_buffer_size(READ_BYTES)
         .write_buffer_size(WRITE_BYTES)
         .max_write_buffer_size(WRITE_LIMIT);
-    let comer =
-        if is_known { Comer::Known(caller) } else { Comer::Unknown(Box::new(Opening::new(gateway, context)), address) };
+    let comer = if is_known {
+        Comer::Known(caller)
+    } else {
+        Comer::Unknown(Box::new(Opening::new(gateway, context, outcome)), address)
+    };
     Ok((upgrade, comer))
 }
 
@@ -137,11 +139,11 @@ async fn redeem(gateway: &Gateway, context: &Context, text: &str) -> Result<Opti
         Problem::new(Status::BadGateway, "the ticket could not be looked up: get another one and try again")
     })?;
     // The key may have been revoked since.
-    Ok(key_id.and_then(|key_id| gateway.state().book().holder(&key_id, now_ms() / 1000)))
+    Ok(key_id.and_then(|key_id| gateway.state().accounts().holder(&key_id, now_ms() / 1000)))
 }
 
 /// Browsers let any page open a socket to any host and tell only whose page it was: so strangers' pages are refused here.
-fn check_origin(gateway: &Gateway, parts: &Parts) -> Result<(), Problem> {
+fn check_origin(events: &Events, parts: &Parts) -> Result<(), Problem> {
     let refused = || {
         let message =
             "pages of this origin may not open a stream: stream.origins in the configuration names those that may";
@@ -158,7 +160,7 @@ fn check_origin(gateway: &Gateway, parts: &Parts) -> Result<(), Problem> {
     let same = origin.split_once("://").is_some_and(|(scheme, authority)| {
         matches!(scheme, "http" | "https") && host.is_some_and(|host| host.eq_ignore_ascii_case(authority))
     });
-    if same || gateway.events().admits_origin(origin) { Ok(()) } else { refused() }
+    if same || events.admits_origin(origin) { Ok(()) } else { refused() }
 }
 
 fn ticket_of(uri: &Uri) -> Option<&str> {

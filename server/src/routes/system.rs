@@ -1,8 +1,5 @@
 //! Liveness, readiness, and what is not there.
 
-use std::sync::Arc;
-
-use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::response::{IntoResponse, Json, Response};
@@ -12,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::openapi::responses::failure;
 use super::openapi::{headers, reference};
-use crate::gateway::{Context, ErrorEnvelope, Gateway, Problem, Status, drain};
+use crate::gateway::{ErrorEnvelope, Gateway, Outcome, Problem, Status, drain};
 
 /// How the service is.
 #[derive(Debug, Serialize, ToSchema)]
@@ -29,9 +26,8 @@ pub(super) struct Liveness {
     get, path = "/healthz", tag = "System", security(()),
     responses((status = 200, description = "The service is alive.", body = Liveness, example = json!({"status": "ok"})))
 )]
-pub(super) async fn healthz(Extension(context): Extension<Arc<Context>>) -> Json<Liveness> {
-    context.set_endpoint("/healthz");
-    Json(Liveness { status: "ok" })
+pub(super) async fn healthz() -> Response {
+    Outcome::of("/healthz").attach(Json(Liveness { status: "ok" }).into_response())
 }
 
 /// Readiness
@@ -48,14 +44,14 @@ pub(super) async fn healthz(Extension(context): Extension<Arc<Context>>) -> Json
             }}))
     )
 )]
-pub(super) async fn readyz(State(gateway): State<Gateway>, Extension(context): Extension<Arc<Context>>) -> Response {
-    context.set_endpoint("/readyz");
-    match gateway.ready().await {
+pub(super) async fn readyz(State(gateway): State<Gateway>) -> Response {
+    let response = match gateway.ready().await {
         Ok(()) => Json(Liveness { status: "ready" }).into_response(),
         Err(why) => Problem::new(Status::ServiceUnavailable, "the service takes no traffic now")
             .because(why.reason())
             .response(),
-    }
+    };
+    Outcome::of("/readyz").attach(response)
 }
 
 /// Completes the description of what needs no key.

@@ -9,13 +9,14 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::own::{Data, OwnOperation};
+use crate::events::Events;
 use crate::events::webhook::deliveries::DeliveryView;
 use crate::events::webhook::endpoints::WebhookView;
 use crate::events::webhook::manage::{
     self, CreateWebhookRequest, CreatedWebhook, DeletedWebhook, ReplayRequest, Replayed, RotatedSecret, SentTest,
     UpdateWebhookRequest,
 };
-use crate::gateway::{Gateway, OwnRoute, Takes};
+use crate::gateway::{OwnRoute, Takes};
 use crate::state::now_ms;
 
 const DAY_MS: i64 = 86_400_000;
@@ -43,34 +44,34 @@ const fn list_of<R: ToSchema>(path: &'static str) -> OwnRoute {
 /// 14 h, 20 h and 24 h. An answer of 410 disables the webhook, and so do 120 hours of nothing but failures. The secret
 /// is shown this once.
 #[utoipa::path(post, path = ALL, tag = "Events", request_body = CreateWebhookRequest)]
-pub(super) async fn create(State(gateway): State<Gateway>, request: Request) -> Response {
-    let own = gateway.clone();
-    gateway.answer_own(route(ALL, Takes::Body), request, |call| manage::create(own, call)).await
+pub(super) async fn create(State(events): State<Events>, request: Request) -> Response {
+    let own = events.clone();
+    events.gateway().answer_own(route(ALL, Takes::Body), request, |call| manage::create(own, call)).await
 }
 
 /// List webhooks
 ///
 /// Those of the key, newest first.
 #[utoipa::path(get, path = ALL, tag = "Events")]
-pub(super) async fn list(State(gateway): State<Gateway>, request: Request) -> Response {
-    let own = gateway.clone();
-    gateway.answer_own(list_of::<WebhookView>(ALL), request, |call| manage::list(own, call)).await
+pub(super) async fn list(State(events): State<Events>, request: Request) -> Response {
+    let own = events.clone();
+    events.gateway().answer_own(list_of::<WebhookView>(ALL), request, |call| manage::list(own, call)).await
 }
 
 /// Show a webhook
 #[utoipa::path(get, path = ONE, tag = "Events")]
-pub(super) async fn show(State(gateway): State<Gateway>, request: Request) -> Response {
-    let own = gateway.clone();
-    gateway.answer_own(route(ONE, Takes::Nothing), request, |call| manage::show(own, call)).await
+pub(super) async fn show(State(events): State<Events>, request: Request) -> Response {
+    let own = events.clone();
+    events.gateway().answer_own(route(ONE, Takes::Nothing), request, |call| manage::show(own, call)).await
 }
 
 /// Delete a webhook
 ///
 /// With its deliveries, those that wait included.
 #[utoipa::path(delete, path = ONE, tag = "Events")]
-pub(super) async fn delete(State(gateway): State<Gateway>, request: Request) -> Response {
-    let own = gateway.clone();
-    gateway.answer_own(route(ONE, Takes::Nothing), request, |call| manage::delete(own, call)).await
+pub(super) async fn delete(State(events): State<Events>, request: Request) -> Response {
+    let own = events.clone();
+    events.gateway().answer_own(route(ONE, Takes::Nothing), request, |call| manage::delete(own, call)).await
 }
 
 /// Change a webhook
@@ -78,45 +79,48 @@ pub(super) async fn delete(State(gateway): State<Gateway>, request: Request) -> 
 /// What is left out stays. While a webhook is paused its events wait, for at most 7 days; `active` sends them and wakes
 /// a webhook that the service had disabled.
 #[utoipa::path(patch, path = ONE, tag = "Events", request_body = UpdateWebhookRequest)]
-pub(super) async fn update(State(gateway): State<Gateway>, request: Request) -> Response {
-    let own = gateway.clone();
-    gateway.answer_own(route(ONE, Takes::Body), request, |call| manage::update(own, call)).await
+pub(super) async fn update(State(events): State<Events>, request: Request) -> Response {
+    let own = events.clone();
+    events.gateway().answer_own(route(ONE, Takes::Body), request, |call| manage::update(own, call)).await
 }
 
 /// Send a test event
 ///
 /// An event of the type `test`, delivered like any other.
 #[utoipa::path(post, path = TEST, tag = "Events")]
-pub(super) async fn test(State(gateway): State<Gateway>, request: Request) -> Response {
-    let own = gateway.clone();
-    gateway.answer_own(route(TEST, Takes::Nothing), request, |call| manage::test(own, call)).await
+pub(super) async fn test(State(events): State<Events>, request: Request) -> Response {
+    let own = events.clone();
+    events.gateway().answer_own(route(TEST, Takes::Nothing), request, |call| manage::test(own, call)).await
 }
 
 /// Rotate the secret of a webhook
 ///
 /// The new secret is shown this once. For 24 hours deliveries carry signatures of both.
 #[utoipa::path(post, path = ROTATE, tag = "Events")]
-pub(super) async fn rotate(State(gateway): State<Gateway>, request: Request) -> Response {
-    let own = gateway.clone();
-    gateway.answer_own(route(ROTATE, Takes::Nothing), request, |call| manage::rotate(own, call)).await
+pub(super) async fn rotate(State(events): State<Events>, request: Request) -> Response {
+    let own = events.clone();
+    events.gateway().answer_own(route(ROTATE, Takes::Nothing), request, |call| manage::rotate(own, call)).await
 }
 
 /// List the deliveries of a webhook
 ///
 /// Newest first, with every attempt, for 7 days.
 #[utoipa::path(get, path = DELIVERIES, tag = "Events")]
-pub(super) async fn deliveries(State(gateway): State<Gateway>, request: Request) -> Response {
-    let own = gateway.clone();
-    gateway.answer_own(list_of::<DeliveryView>(DELIVERIES), request, |call| manage::deliveries(own, call)).await
+pub(super) async fn deliveries(State(events): State<Events>, request: Request) -> Response {
+    let own = events.clone();
+    events
+        .gateway()
+        .answer_own(list_of::<DeliveryView>(DELIVERIES), request, |call| manage::deliveries(own, call))
+        .await
 }
 
 /// Make deliveries again
 ///
 /// Those of events that were found between two times and are not waiting anyway, under the ids they had.
 #[utoipa::path(post, path = REPLAY, tag = "Events", request_body = ReplayRequest)]
-pub(super) async fn replay(State(gateway): State<Gateway>, request: Request) -> Response {
-    let own = gateway.clone();
-    gateway.answer_own(route(REPLAY, Takes::Body), request, |call| manage::replay(own, call)).await
+pub(super) async fn replay(State(events): State<Events>, request: Request) -> Response {
+    let own = events.clone();
+    events.gateway().answer_own(route(REPLAY, Takes::Body), request, |call| manage::replay(own, call)).await
 }
 
 /// When the day of the process began, in epoch seconds: an example of a time that deliveries are kept from.

@@ -1,21 +1,19 @@
 //! The audit of requests, and the counts of usage that outlive it.
 //!
 //! Requests that are written together make one page, a JSON array of an array for each: a row of a table for each would
-//! cost more than answering many of them. What requests of a page have in common stands there once. The view `audit`
-//! shows the requests of all pages as rows.
+//! cost more than answering many of them. Values that requests of a page share are stored once. The view `audit` shows the
+//! requests of all pages as rows.
 
-use std::collections::BTreeMap;
-use std::collections::hash_map::{Entry, HashMap};
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 
 use arrayvec::ArrayString;
 use axum::http::Method;
-use foldhash::fast::RandomState;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 
-use super::db::{Tx, Value, sum};
-use super::{KeyId, StateError, sums};
-use crate::json::{push_number, push_plain, push_text};
+use super::db::{Tx, Value, checksum};
+use super::{KeyId, StateError, checksums};
 
 /// Id of a request, of at most so many characters as a UUID has. It goes along from hand to hand without a place of its
 /// own in memory.
@@ -82,157 +80,97 @@ impl Count {
 type Counted = (i64, i64, &'static str);
 
 /// Requests that are written together.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Page {
     first_id: RequestId,
     /// The name of the page: no other has it, so that a page that is there already is known.
     last_id: RequestId,
     last_ms: i64,
     requests: i64,
-    body: Vec<u8>,
+    body: String,
     counts: BTreeMap<Counted, Count>,
 }
 
-/// A page that is being filled.
-#[derive(Debug, Default)]
-pub(super) struct Sheet {
-    page: Page,
-    /// The first request of the page that has a value.
-    first: HashMap<Said, i64, RandomState>,
-    /// The values of the last request, which the next one has nearly always, each with the first that has it.
-    last: [Option<(Said, i64)>; 4],
-    /// The smallest id and the greatest.
-    ids: Option<(RequestId, RequestId)>,
-    /// What is counted of the last requests, until one of another kind comes.
-    counting: Option<(Counted, Count)>,
+/// A request as [`listings`] reads it.
+#[derive(Serialize)]
+struct Written<'a>(
+    &'a str,
+    Option<&'a str>,
+    Option<Shared<&'a str>>,
+    Shared<&'a str>,
+    Option<Shared<&'a str>>,
+    u16,
+    i64,
+    u64,
+    u64,
+    Option<Shared<String>>,
+    i64,
+    #[serde(skip_serializing_if = "Option::is_none")] Option<&'a str>,
+);
+
+/// A value, or the number of the first request of the page that has the same one.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Shared<T> {
+    Value(T),
+    SameAs(usize),
 }
 
-/// A value that requests have in common, by the field that it stands in.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Said {
-    Key(KeyId),
-    Method(Method),
-    Endpoint(&'static str),
-    Parameters([u8; 32]),
+/// Values of one field, each with the first request that has it.
+struct Firsts<T>(HashMap<T, usize>);
+
+impl<T: Hash + Eq + Clone> Firsts<T> {
+    fn share(&mut self, value: T, request: usize) -> Shared<T> {
+        match *self.0.entry(value.clone()).or_insert(request) {
+            first if first == request => Shared::Value(value),
+            first => Shared::SameAs(first),
+        }
+    }
 }
 
-impl Sheet {
-    /// Room for so many requests.
-    pub fn of(requests: usize) -> Self {
-        /// Bytes of most of them.
-        const USUAL: usize = 96;
-        let mut sheet = Self::default();
-        sheet.page.body.reserve(USUAL * requests);
-        sheet
-    }
-
-    /// Adds a request, whose answer turned out to have so many bytes.
-    pub fn add(&mut self, row: &AuditRow, bytes: u64) {
-        self.line(row, bytes);
-        let id = row.request_id;
-        self.ids = Some(self.ids.map_or((id, id), |(first, last)| (first.min(id), last.max(id))));
-        self.page.last_ms = self.page.last_ms.max(row.ts_ms);
-        self.page.requests += 1;
-        if let (Some(account), Some(endpoint)) = (row.account, row.endpoint) {
-            let of = (account, row.ts_ms.div_euclid(DAY_MS), endpoint);
-            let added = Count { calls: 1, failed: i64::from(!row.is_success()), credits: row.cost };
-            match &mut self.counting {
-                Some((counted, count)) if *counted == of => count.add(&added),
-                counting => {
-                    if let Some((counted, count)) = counting.replace((of, added)) {
-                        self.page.counts.entry(counted).or_default().add(&count);
-                    }
-                }
-            }
-        }
-    }
-
-    /// A request as [`listings`] reads it.
-    fn line(&mut self, row: &AuditRow, bytes: u64) {
-        self.page.body.extend_from_slice(if self.page.requests == 0 { b"[[" } else { b",[" });
-        push_plain(&mut self.page.body, &row.request_id);
-        self.page.body.push(b',');
-        match row.correlation_id.as_deref() {
-            Some(id) => push_text(&mut self.page.body, id),
-            None => self.page.body.extend_from_slice(b"null"),
-        }
-        self.common(0, row.key_id.map(Said::Key));
-        self.common(1, Some(Said::Method(row.method.clone())));
-        self.common(2, row.endpoint.map(Said::Endpoint));
-        for number in [i64::from(row.status), row.cost] {
-            self.page.body.push(b',');
-            push_number(&mut self.page.body, number);
-        }
-        for number in [row.duration_ms, bytes] {
-            self.page.body.push(b',');
-            push_number(&mut self.page.body, number);
-        }
-        let is_new = self.common(3, row.parameter_hash.map(Said::Parameters));
-        self.page.body.push(b',');
-        push_number(&mut self.page.body, row.ts_ms);
-        if let Some(parameters) = row.parameters.as_ref().filter(|_| is_new) {
-            self.page.body.push(b',');
-            push_text(&mut self.page.body, parameters);
-        }
-        self.page.body.push(b']');
-    }
-
-    /// A value where it stands first, which is then true, after that the number of that request.
-    fn common(&mut self, field: usize, said: Option<Said>) -> bool {
-        let line = &mut self.page.body;
-        line.push(b',');
-        let Some(said) = said else {
-            line.extend_from_slice(b"null");
-            return false;
-        };
-        if let Some((last, first)) = &self.last[field]
-            && *last == said
-        {
-            push_number(line, *first);
-            return false;
-        }
-        let mut is_new = false;
-        let first = match self.first.entry(said.clone()) {
-            Entry::Occupied(first) => {
-                push_number(line, *first.get());
-                *first.get()
-            }
-            Entry::Vacant(place) => {
-                match &said {
-                    Said::Key(id) => push_plain(line, id),
-                    Said::Method(method) => push_plain(line, method.as_str()),
-                    Said::Endpoint(path) => push_plain(line, path),
-                    Said::Parameters(hash) => {
-                        push_plain(line, std::str::from_utf8(&hex(hash)).expect("digits are text"));
-                    }
-                }
-                is_new = true;
-                *place.insert(self.page.requests)
-            }
-        };
-        self.last[field] = Some((said, first));
-        is_new
-    }
-
-    /// How many requests it holds.
-    pub fn len(&self) -> usize {
-        self.page.len()
-    }
-
-    /// The page, ready to be written; `None` where it is empty.
-    pub fn finished(mut self) -> Option<Page> {
-        let (first, last) = self.ids?;
-        self.page.first_id = first;
-        self.page.last_id = last;
-        self.page.body.push(b']');
-        if let Some((counted, count)) = self.counting {
-            self.page.counts.entry(counted).or_default().add(&count);
-        }
-        Some(self.page)
+impl<T> Default for Firsts<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
     }
 }
 
 impl Page {
+    /// The page of some requests; `None` where there are none.
+    pub fn of(rows: &[AuditRow]) -> Option<Self> {
+        let (first_id, last_id) =
+            (rows.iter().map(|row| row.request_id).min()?, rows.iter().map(|row| row.request_id).max()?);
+        let (mut keys, mut methods, mut endpoints, mut hashes) =
+            (Firsts::default(), Firsts::default(), Firsts::default(), Firsts::default());
+        let mut counts: BTreeMap<Counted, Count> = BTreeMap::new();
+        let mut lines = Vec::with_capacity(rows.len());
+        for (number, row) in rows.iter().enumerate() {
+            let hash = row.parameter_hash.map(|hash| hashes.share(hex(&hash), number));
+            let parameters = row.parameters.as_deref().filter(|_| matches!(hash, Some(Shared::Value(_))));
+            lines.push(Written(
+                &row.request_id,
+                row.correlation_id.as_deref(),
+                row.key_id.as_deref().map(|key| keys.share(key, number)),
+                methods.share(row.method.as_str(), number),
+                row.endpoint.map(|endpoint| endpoints.share(endpoint, number)),
+                row.status,
+                row.cost,
+                row.duration_ms,
+                row.bytes,
+                hash,
+                row.ts_ms,
+                parameters,
+            ));
+            if let (Some(account), Some(endpoint)) = (row.account, row.endpoint) {
+                let count = Count { calls: 1, failed: i64::from(!row.is_success()), credits: row.cost };
+                counts.entry((account, row.ts_ms.div_euclid(DAY_MS), endpoint)).or_default().add(&count);
+            }
+        }
+        let body = serde_json::to_string(&lines).expect("text and numbers have a JSON form");
+        let last_ms = rows.iter().map(|row| row.ts_ms).max()?;
+        let requests = i64::try_from(rows.len()).expect("requests of a page are few");
+        Some(Self { first_id, last_id, last_ms, requests, body, counts })
+    }
+
     /// How many requests it holds.
     pub fn len(&self) -> usize {
         usize::try_from(self.requests).expect("requests are counted from zero")
@@ -259,20 +197,24 @@ impl Page {
         let row = tx.row("SELECT first_id, requests, body FROM audit_page WHERE last_id = ?1", &[name.into()])?;
         row.map_or(Ok(false), |row| {
             let same = row.text(0)? == self.first_id.as_str() && row.int(1)? == self.requests;
-            Ok(same && row.text(2)?.as_bytes() == self.body)
+            Ok(same && row.text(2)? == self.body)
         })
     }
 
     /// Writes it under a name, unless that is taken.
     fn insert_as(&self, tx: &mut Tx<'_>, name: &str) -> Result<bool, StateError> {
-        let body = std::str::from_utf8(&self.body).expect("JSON is text");
-        let page: [Value<'_>; 5] =
-            [name.into(), self.first_id.as_str().into(), self.last_ms.into(), self.requests.into(), body.into()];
+        let page: [Value<'_>; 5] = [
+            name.into(),
+            self.first_id.as_str().into(),
+            self.last_ms.into(),
+            self.requests.into(),
+            (&self.body).into(),
+        ];
         let [last_id, first_id, last_ms, requests, body] = page;
         let written = tx.execute(
-            "INSERT INTO audit_page (last_id, first_id, last_ms, requests, body, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            "INSERT INTO audit_page (last_id, first_id, last_ms, requests, body, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
              ON CONFLICT DO NOTHING",
-            &[last_id, first_id, last_ms, requests, body, sum(&page).into()],
+            &[last_id, first_id, last_ms, requests, body, checksum(&page).into()],
         )?;
         Ok(written > 0)
     }
@@ -291,27 +233,24 @@ pub(super) fn write<'a>(tx: &mut Tx<'_>, pages: impl IntoIterator<Item = &'a Pag
     }
     for ((account, day, endpoint), Count { calls, failed, credits }) in counts {
         let day: [Value<'_>; 3] = [account.into(), day.into(), endpoint.into()];
-        let sum = sums::of_usage(&day, calls, failed, credits);
-        let grown = sum - sums::of_usage(&day, 0, 0, 0);
+        let checksum = checksums::of_usage(&day, calls, failed, credits);
+        let grown = checksum - checksums::of_usage(&day, 0, 0, 0);
         tx.execute(
-            "INSERT INTO usage_day (account_id, day, endpoint, calls, failed, credits, sum)
+            "INSERT INTO usage_day (account_id, day, endpoint, calls, failed, credits, checksum)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
              ON CONFLICT (account_id, day, endpoint) DO UPDATE SET calls = usage_day.calls + excluded.calls,
                  failed = usage_day.failed + excluded.failed, credits = usage_day.credits + excluded.credits,
-                 sum = CASE usage_day.sum WHEN -1 THEN -1 ELSE usage_day.sum + ?8 END",
-            &[day[0], day[1], day[2], calls.into(), failed.into(), credits.into(), sum.into(), grown.into()],
+                 checksum = usage_day.checksum + ?8",
+            &[day[0], day[1], day[2], calls.into(), failed.into(), credits.into(), checksum.into(), grown.into()],
         )?;
     }
     Ok(())
 }
 
-fn hex(bytes: &[u8; 32]) -> [u8; 64] {
+fn hex(bytes: &[u8; 32]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = [0; 64];
-    for (byte, digits) in bytes.iter().zip(text.chunks_exact_mut(2)) {
-        digits.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
-    }
-    text
+    let digits = bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+    digits.map(char::from).collect()
 }
 
 /// Which requests of the audit are wanted.
@@ -441,7 +380,7 @@ fn least_id(from_ms: i64) -> String {
 }
 
 /// Pages by their last id, of which both bounds are given, so that no others are looked at.
-const PAGES_BEFORE: &str = "SELECT last_id, first_id, last_ms, requests, body, sum FROM audit_page
+const PAGES_BEFORE: &str = "SELECT last_id, first_id, last_ms, requests, body, checksum FROM audit_page
      WHERE last_id < ?1 AND last_id >= ?5 AND (CAST(?2 AS TEXT) IS NULL OR first_id < ?2)
        AND (CAST(?3 AS BIGINT) IS NULL OR last_ms >= ?3)
      ORDER BY last_id DESC LIMIT ?4";
@@ -467,8 +406,8 @@ pub(super) fn list(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Vec<AuditLis
             if found.len() >= limit && found.first_key_value().is_none_or(|(smallest, _)| last_id < smallest.as_str()) {
                 return Ok(found.into_values().rev().collect());
             }
-            if !sums::fits(page) {
-                return Err(StateError::BrokenSeal { table: "audit_page", id: last_id.to_owned() });
+            if !checksums::fits(page) {
+                return Err(StateError::CorruptRow { table: "audit_page", id: last_id.to_owned() });
             }
             let listings = listings(page.text(4)?).map_err(|error| StateError::Damaged {
                 place: format!("the page {last_id} of the audit"),

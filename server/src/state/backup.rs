@@ -9,9 +9,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::db::{Access, Db, Place};
-use super::home::{DATABASE, Home, LOG, MARK};
+use super::home::{DATABASE, Home, LOG, WATERMARK};
 use super::secrets::{MASTER, PEPPER, io_error, put};
-use super::{Pepper, StateError, check_ledger, copy, seal, sums};
+use super::{Pepper, StateError, check_ledger, checksums, copy, row_macs};
 
 /// What a check went through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Home {
         Self::open(place, secrets_dir)
     }
 
-    /// Checks the structure of the database, the seals of keys, accounts and plans, and that every balance is the end of an
+    /// Checks the structure of the database, the MACs of keys, accounts and plans, and that every balance is the end of an
     /// unbroken chain of entries.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Home {
         let draft = Draft::make(folder)?;
         let copy = draft.path.join(DATABASE);
         make_file(&copy)?;
-        self.connect(Access::Read)?.copy_to(&copy)?;
+        copy::copy_to_file(&mut self.connect(Access::Read)?, &copy)?;
         let checked = check(&mut Db::open_sqlite(&copy, Access::Read)?, self.pepper())?;
         put(&draft.path, PEPPER, self.pepper().bytes())?;
         put(&draft.path, MASTER, self.master().bytes())?;
@@ -69,7 +69,7 @@ impl Home {
         Ok(checked)
     }
 
-    /// Makes a state out of a backup. The backup stays as it is; one of an earlier version is taken on to this one.
+    /// Makes a state out of a backup. The backup stays as it is.
     ///
     /// # Errors
     /// When there is a state or a secret in the way, or the backup is not whole.
@@ -112,11 +112,10 @@ fn unpack(backup: &Path, draft: &Draft) -> Result<(Home, Checked), StateError> {
     if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
         return Err(StateError::NoBackup { path: log });
     }
-    for name in [DATABASE, MARK, PEPPER, MASTER] {
+    for name in [DATABASE, WATERMARK, PEPPER, MASTER] {
         let from = backup.join(name);
-        if (name == MASTER || name == MARK) && !from.exists() {
-            // A backup of the first schema has no master key, which the step to the next one makes; only the folder of a
-            // state that was served has a mark, which tells whether its log of commits is missing.
+        if name == WATERMARK && !from.exists() {
+            // Only the folder of a state that was served has a watermark, which tells whether its log of commits is missing.
             continue;
         }
         let bytes = fs::File::open(&from).map_err(io_error("cannot read", &from))?;
@@ -152,8 +151,8 @@ fn check(db: &mut Db, pepper: &Pepper) -> Result<Checked, StateError> {
     db.check_integrity()?;
     db.transaction(|tx| {
         tx.hold_still()?;
-        seal::check(tx, pepper)?;
-        sums::check(tx)
+        row_macs::check(tx, pepper)?;
+        checksums::check(tx)
     })?;
     Ok(Checked { entries: check_ledger(db)? })
 }
@@ -215,7 +214,7 @@ mod tests {
 
     fn state(path: &Path) -> (Home, String) {
         let home = Home::in_folder(path).unwrap();
-        let made = home.office("test", |office| office.create_key("k", Environment::Live, 7, None)).unwrap();
+        let made = home.admin("test", |admin| admin.create_key("k", Environment::Live, 7, None)).unwrap();
         (home, made.id)
     }
 
@@ -228,11 +227,11 @@ mod tests {
         for (name, mode) in [(DATABASE, 0o600), (PEPPER, 0o600), (MASTER, 0o600), (".", 0o700)] {
             assert_eq!(fs::metadata(backup.join(name)).unwrap().permissions().mode() & 0o777, mode, "{name}");
         }
-        home.office("test", |office| office.add_credits(&id, 5)).unwrap();
+        home.admin("test", |admin| admin.add_credits(&id, 5)).unwrap();
         let again = place.path().join("again");
         Home::restore(&backup, &Place::Folder(again.clone()), None).unwrap();
         let restored = Home::open_existing(&Place::Folder(again), None).unwrap();
-        assert_eq!(restored.office("test", |office| office.key(&id)).unwrap().credits, 7);
+        assert_eq!(restored.admin("test", |admin| admin.key(&id)).unwrap().credits, 7);
         assert_eq!(restored.pepper().digest(&[b"x"]), home.pepper().digest(&[b"x"]));
     }
 
@@ -274,7 +273,7 @@ mod tests {
         // Who reads leaves the log as it is.
         let mut reader = home.connect(Access::Read).unwrap();
         reader.transaction(|tx| tx.rows("SELECT id FROM account", &[])).unwrap();
-        home.office("test", |office| office.add_credits(&id, 5)).unwrap();
+        home.admin("test", |admin| admin.add_credits(&id, 5)).unwrap();
         drop(reader);
         let to = Place::Folder(place.path().join("to"));
         let refused = Home::restore(folder, &to, None).unwrap_err();

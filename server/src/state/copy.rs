@@ -3,8 +3,10 @@
 //! What belongs to processes that run is left behind: credits that are lent to replicas come back to their accounts,
 //! tickets of streams are good where they were given.
 
+use std::path::Path;
+
 use super::StateError;
-use super::db::{Db, Insert, Row, Tx};
+use super::db::{Access, Db, Insert, Row, Tx};
 
 /// A table with the columns that are copied.
 struct Table {
@@ -44,30 +46,30 @@ const TABLES: &[Table] = &[
         "credit_ledger",
         "request_id, account_id, entry, kind, amount, balance_after, key_id, endpoint, ts_ms, hash"
     ),
-    table!("audit_page", "last_id, first_id, last_ms, requests, body, sum"),
-    table!("seal", "of_table, row_id, digest"),
-    table!("usage_day", "account_id, day, endpoint, calls, failed, credits, sum"),
+    table!("audit_page", "last_id, first_id, last_ms, requests, body, checksum"),
+    table!("row_mac", "of_table, row_id, mac"),
+    table!("usage_day", "account_id, day, endpoint, calls, failed, credits, checksum"),
     table!(
         "idempotency",
-        "account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, sum"
+        "account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, checksum"
     ),
-    table!("server_run", "id, started_at_ms, beat_at_ms, stopped_at_ms, unsent, sum"),
-    table!("lost_answer", "request_id, run_id, found_at_ms, refunded_at_ms, sum"),
+    table!("server_run", "id, started_at_ms, beat_at_ms, stopped_at_ms, unsent, checksum"),
+    table!("lost_answer", "request_id, run_id, found_at_ms, refunded_at_ms, checksum"),
     table!("admin_key", "id, name, digest, created_at, revoked_at"),
-    table!("admin_audit", "id, ts_ms, actor, action, target, before_json, after_json, sum"),
+    table!("admin_audit", "id, ts_ms, actor, action, target, before_json, after_json, checksum"),
     table!(
         "webhook_endpoint",
-        "id, account_id, key_id, target_url, event_type, filters, status, status_reason, created_at_ms, updated_at_ms, failing_since_ms, throttled_until_ms, sum"
+        "id, account_id, key_id, target_url, event_type, filters, status, status_reason, created_at_ms, updated_at_ms, failing_since_ms, throttled_until_ms, checksum"
     ),
     table!("webhook_secret", "endpoint_id, number, sealed, created_at_ms, expires_at_ms"),
-    table!("outbox_event", "seq, id, type, created_at_ms, body, sum"),
+    table!("outbox_event", "seq, id, type, created_at_ms, body, checksum"),
     table!(
         "webhook_delivery",
-        "event_id, endpoint_id, status, attempts, next_at_ms, lease_owner, lease_until_ms, created_at_ms, finished_at_ms, sum"
+        "event_id, endpoint_id, status, attempts, next_at_ms, lease_owner, lease_until_ms, created_at_ms, finished_at_ms, checksum"
     ),
-    table!("webhook_attempt", "event_id, endpoint_id, number, at_ms, status, duration_ms, error, sum"),
-    table!("stream_event", "id, position, at_ms, sum"),
-    table!("outbox_position", "name, position, generation, sum"),
+    table!("webhook_attempt", "event_id, endpoint_id, number, at_ms, status, duration_ms, error, checksum"),
+    table!("stream_event", "id, position, at_ms, checksum"),
+    table!("outbox_position", "name, position, generation, checksum"),
 ];
 
 /// Rows that are held at a time.
@@ -84,6 +86,20 @@ const fn commas(text: &str) -> usize {
         place += 1;
     }
     count
+}
+
+/// Copies a database of either kind, whole and as it is at one moment, while others write to it, into a new `SQLite` file,
+/// which is there already and empty.
+///
+/// # Errors
+/// When the copy cannot be written.
+pub(super) fn copy_to_file(from: &mut Db, path: &Path) -> Result<(), StateError> {
+    if from.copy_file(path)? {
+        return Ok(());
+    }
+    let mut copied = Db::open_sqlite(path, Access::Write)?;
+    copy(from, &mut copied)?;
+    copied.stand_alone()
 }
 
 /// Copies all rows as they are at one moment, while others may write to `from`. All of them are there afterwards, or
@@ -158,7 +174,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::state::{Access, Home};
+    use crate::state::Home;
 
     #[test]
     fn every_table_is_copied_with_all_its_columns_but_those_of_running_processes() {

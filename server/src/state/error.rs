@@ -33,14 +33,16 @@ pub enum StateError {
         /// What it should be.
         expected: &'static str,
     },
-    /// The database was written by a newer version.
-    #[error("the state database {place} has schema {found}, this version knows up to {known}: upgrade headwater")]
-    NewerSchema {
+    /// The database has a schema that this version neither uses nor upgrades.
+    #[error(
+        "the state database {place} has schema {found}, and this version uses schema {known}: use the version of headwater that wrote it, or make a new state in another place with `headwater state init --state PLACE` and new keys with `headwater keys create`; keys, credits, plans, webhooks and the audit of this one are not carried over"
+    )]
+    OtherSchema {
         /// The file, or the address without its password.
         place: String,
         /// Schema found.
         found: i64,
-        /// Newest schema known.
+        /// Schema that this version uses.
         known: i64,
     },
     /// The structure of the database is broken.
@@ -184,23 +186,23 @@ pub enum StateError {
     },
     /// A row was changed by something else than the back office.
     #[error(
-        "the row {id:?} of {table} does not fit its seal: it was changed on the disk or past the back office; put a backup back with `headwater state restore`"
+        "the row {id:?} of {table} does not match its checksum or MAC: it was changed on the disk or past the back office; put a backup back with `headwater state restore`"
     )]
-    BrokenSeal {
+    CorruptRow {
         /// The table.
         table: &'static str,
         /// Its id.
         id: String,
     },
     /// Commits that were told as done are not in the database.
-    #[error("the state database {place} lacks the last {missing} commits that were told as done, because its log of commits is damaged or it is an older copy: put a backup back with `headwater state restore`, or remove {} to go on without them", mark.display())]
+    #[error("the state database {place} lacks the last {missing} commits that were told as done, because its log of commits is damaged or it is an older copy: put a backup back with `headwater state restore`, or remove {} to go on without them", watermark.display())]
     LostCommits {
         /// The file.
         place: String,
         /// How many.
         missing: i64,
-        /// The mark that tells.
-        mark: PathBuf,
+        /// The watermark that tells.
+        watermark: PathBuf,
     },
     /// The commit failed, so nothing of it may be answered as done.
     #[error("the commit failed: {0}")]

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::db::{Access, Db, Place, Tx};
 use super::secrets::{self, MASTER, Master, PEPPER};
-use super::{Pepper, StateError, seal};
+use super::{Pepper, StateError};
 
 pub(super) const DATABASE: &str = "gateway.sqlite";
 /// The log of commits that are not brought into the database yet.
 pub(super) const LOG: &str = "gateway.sqlite-wal";
 /// What tells that commits are missing.
-pub(super) const MARK: &str = "gateway.mark";
+pub(super) const WATERMARK: &str = "gateway.watermark";
 
 /// The file by whose locks servers on one folder know of each other.
 const SERVING: &str = "serving";
@@ -59,7 +59,6 @@ impl Home {
                     Self { place: place.clone(), pepper: secrets::pepper(folder)?, master: secrets::master(folder)? };
                 let mut db = home.connect(Access::Write)?;
                 home.check_secrets(&mut db, folder)?;
-                db.transaction(|tx| seal::begin(tx, &home.pepper))?;
                 Ok(home)
             }
         }
@@ -108,14 +107,9 @@ impl Home {
         if !known {
             secrets::make(secrets_dir)?;
         }
-        if db.transaction(|tx| fingerprint(tx, "master"))?.is_none() {
-            // A state of schema 1 has none yet.
-            secrets::make_one(secrets_dir, MASTER)?;
-        }
         let place = Place::Folder(path.to_owned());
         let home = Self { place, pepper: secrets::pepper(secrets_dir)?, master: secrets::master(secrets_dir)? };
         home.check_secrets(&mut db, secrets_dir)?;
-        db.transaction(|tx| seal::begin(tx, &home.pepper))?;
         Ok(home)
     }
 

@@ -1,8 +1,10 @@
 //! Answers that are kept for who repeats a request: the same key with the same request is answered again, and paid once.
 
-use super::db::{Tx, Value, sum};
-use super::{StateError, now_ms, sums};
-use crate::gateway::Meta;
+use std::fmt;
+use std::sync::Arc;
+
+use super::db::{Tx, Value, checksum};
+use super::{StateError, checksums, now_ms};
 
 /// How long an answer is kept.
 pub(super) const KEPT_MS: i64 = 24 * 3_600_000;
@@ -19,15 +21,10 @@ pub struct Keep {
 }
 
 /// An answer in the form that it is kept in.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Answered {
-    /// Data, and a meta that lacks the balance after the charge.
-    Envelope {
-        /// The `data`.
-        data: String,
-        /// The `meta`.
-        meta: Box<Meta>,
-    },
+    /// The body, given the balance after the charge.
+    Envelope(Arc<dyn Fn(i64) -> Vec<u8> + Send + Sync>),
     /// A table, which is made again from this generation of the store.
     Table {
         /// Number of the generation.
@@ -35,6 +32,12 @@ pub enum Answered {
     },
     /// A body that holds a secret, sealed under the master key.
     Sealed(Vec<u8>),
+}
+
+impl fmt::Debug for Answered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Answered(..)")
+    }
 }
 
 /// An answer that was kept.
@@ -71,10 +74,7 @@ pub fn keep(
     balance: i64,
 ) -> Result<(), StateError> {
     let (body, sealed, generation) = match &keep.answer {
-        Answered::Envelope { data, meta } => {
-            let meta = Meta { credit_remaining: Some(balance), ..Meta::clone(meta) };
-            (Some(meta.wrap(data.clone())), false, None)
-        }
+        Answered::Envelope(body) => (Some(body(balance)), false, None),
         Answered::Table { generation } => (None, false, Some(i64::try_from(*generation).unwrap_or(i64::MAX))),
         Answered::Sealed(body) => (Some(body.clone()), true, None),
     };
@@ -91,10 +91,10 @@ pub fn keep(
         generation.into(),
         now_ms().into(),
     ];
-    values.push(sum(&values).into());
+    values.push(checksum(&values).into());
     tx.execute(
         "INSERT INTO idempotency
-             (account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, sum)
+             (account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, checksum)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         &values,
     )?;
@@ -107,13 +107,13 @@ pub fn keep(
 /// When it cannot be read, or was changed on the disk.
 pub fn find(tx: &mut Tx<'_>, account: i64, key: &str) -> Result<Option<Kept>, StateError> {
     let row = tx.row(
-        "SELECT account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, sum
+        "SELECT account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, checksum
          FROM idempotency WHERE account_id = ?1 AND key = ?2 AND created_at_ms > ?3",
         &[account.into(), key.into(), (now_ms() - KEPT_MS).into()],
     )?;
     row.map(|row| {
-        if !sums::fits(&row) {
-            return Err(StateError::BrokenSeal { table: "idempotency", id: key.to_owned() });
+        if !checksums::fits(&row) {
+            return Err(StateError::CorruptRow { table: "idempotency", id: key.to_owned() });
         }
         Ok(Kept {
             request_hash: row.digest(2)?,

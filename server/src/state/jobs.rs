@@ -26,7 +26,7 @@ impl Jobs {
             job.finish(committed.map_err(|undone| match undone {
                 Undone::NotBegun(error) | Undone::Certain(error) => error,
                 // Whoever asks for it again finds it done or not: jobs can be repeated.
-                Undone::Unknown(error) => StateError::NotCommitted(crate::gateway::causes(&error)),
+                Undone::Unknown(error) => StateError::NotCommitted(crate::causes(&error)),
             }));
         }
     }

@@ -1,5 +1,5 @@
 //! The laws of credits: whatever order reservations, settlements, top-ups and revocations come in, memory and database
-//! hold what a model of whole numbers says. Book, charges and back office are the real ones, on a real database.
+//! hold what a model of whole numbers says. Account cache, charges and back office are the real ones, on a real database.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -10,12 +10,12 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use tokio::sync::oneshot;
 
+use super::account_cache::{AccountCache, Caller};
 use super::audit::{self, RequestId};
-use super::book::{Book, Caller};
-use super::charge::{Booked, Charge, write_charges};
 use super::db::Tx;
 use super::lease::{Leases, Spent};
-use super::{Access, AuditRow, Environment, Hold, Home, NewKey, Office, Refusal, StateError};
+use super::ledger::{Booked, Charge, write_charges};
+use super::{Access, AdminService, AuditRow, Environment, Hold, Home, NewKey, Refusal, StateError};
 
 const KEYS: usize = 2;
 const SLOTS: usize = 4;
@@ -62,7 +62,7 @@ struct World<'a, 'tx> {
     tx: &'a mut Tx<'tx>,
     home: &'a Home,
     keys: &'a [NewKey],
-    book: Book,
+    accounts: AccountCache,
     models: [Model; KEYS],
     open: BTreeMap<usize, (usize, Caller, Hold)>,
     requests: usize,
@@ -77,16 +77,16 @@ impl World<'_, '_> {
             Step::Settle(which) => self.settle(which)?,
             Step::Void(slot) => drop(self.open.remove(&slot)),
             Step::TopUp { key, credits } => {
-                Office::new(self.tx, self.home.pepper(), "t").add_credits(&self.keys[key].id, credits)?;
+                AdminService::new(self.tx, self.home.pepper(), "t").add_credits(&self.keys[key].id, credits)?;
                 self.models[key].balance += credits;
                 self.given[key] += credits;
             }
             Step::Revoke(key) => {
-                Office::new(self.tx, self.home.pepper(), "t").revoke_key(&self.keys[key].id)?;
+                AdminService::new(self.tx, self.home.pepper(), "t").revoke_key(&self.keys[key].id)?;
                 self.models[key].revoked = true;
             }
             Step::Load => {
-                self.book.load(self.tx)?;
+                self.accounts.load(self.tx)?;
                 for model in &mut self.models {
                     model.spendable = model.balance;
                     model.refused = model.revoked;
@@ -105,7 +105,7 @@ impl World<'_, '_> {
             return;
         }
         let model = self.models[key];
-        let caller = match self.book.identify(self.keys[key].key.expose(), 0) {
+        let caller = match self.accounts.identify(self.keys[key].key.expose(), 0) {
             Ok(caller) => caller,
             Err(refusal) => {
                 assert_eq!((refusal, model.refused), (Refusal::Revoked, true));
@@ -130,7 +130,7 @@ impl World<'_, '_> {
                 owners.push((owner, hold.cost()));
                 self.requests += 1;
                 let audit = audit_row(self.requests, &caller, hold.cost());
-                Charge { hold, audit, keep: None, done: oneshot::channel().0, runtime: None }
+                Charge { hold, audit, keep: None, done: oneshot::channel().0 }
             })
             .collect();
         let (outcomes, page) = write_charges(self.tx, &charges, &Leases::new("t"), &mut Spent::default())?;
@@ -162,7 +162,7 @@ impl World<'_, '_> {
             assert!(balance >= 0 && balance + self.charged[key] == self.given[key], "every credit is somewhere");
         }
         let held: i64 = (0..KEYS).map(|key| self.held(key)).sum();
-        assert_eq!(self.book.held(), held, "what is held is what holds say");
+        assert_eq!(self.accounts.held(), held, "what is held is what holds say");
         Ok(())
     }
 }
@@ -194,21 +194,21 @@ fn no_sequence_of_reservations_settlements_top_ups_and_revocations_breaks_the_la
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
     let keys: Vec<NewKey> = (0..KEYS)
-        .map(|_| home.office("t", |office| office.create_key("t", Environment::Test, GIVEN, None)).unwrap())
+        .map(|_| home.admin("t", |admin| admin.create_key("t", Environment::Test, GIVEN, None)).unwrap())
         .collect();
     let db = std::cell::RefCell::new(home.connect(Access::Write).unwrap());
     let config = Config { cases: sequences, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
     let done = runner.run(&vec(step(), 0..30), |steps| {
         let work = |tx: &mut Tx<'_>| {
-            let book = Book::new(home.pepper().clone(), false);
-            book.load(tx)?;
+            let accounts = AccountCache::new(home.pepper().clone(), false);
+            accounts.load(tx)?;
             let model = Model { balance: GIVEN, spendable: GIVEN, revoked: false, refused: false };
             let mut world = World {
                 tx,
                 home: &home,
                 keys: &keys,
-                book,
+                accounts,
                 models: [model; KEYS],
                 open: BTreeMap::new(),
                 requests: 0,
@@ -219,7 +219,7 @@ fn no_sequence_of_reservations_settlements_top_ups_and_revocations_breaks_the_la
                 world.take(*step)?;
             }
             world.open.clear();
-            assert_eq!(world.book.held(), 0);
+            assert_eq!(world.accounts.held(), 0);
             // Undone: the next sequence begins where this one did.
             Err::<(), StateError>(StateError::Closed)
         };

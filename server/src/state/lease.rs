@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::StateError;
-use super::book::{Account, Book};
+use super::account_cache::{Account, AccountCache};
 use super::db::{Db, Tx};
 
 /// How long a loan stands without being renewed, by the clock of the database.
@@ -159,10 +159,10 @@ impl Leases {
     }
 
     /// Forgets the loans that a transaction found gone, whether it was committed or not; tells whether there were any.
-    pub fn forget_lost(&mut self, spent: &Spent, book: &Book) -> bool {
+    pub fn forget_lost(&mut self, spent: &Spent, accounts: &AccountCache) -> bool {
         for account in &spent.lost {
             self.open.remove(account);
-            book.account(*account).call_in();
+            accounts.account(*account).call_in();
         }
         !spent.lost.is_empty()
     }
@@ -178,12 +178,12 @@ impl Leases {
     }
 
     /// Reads the balances that somebody wanted to know: other replicas spend of them too.
-    pub fn look(&mut self, db: &mut Db, book: &Book) -> Result<(), StateError> {
+    pub fn look(&mut self, db: &mut Db, accounts: &AccountCache) -> Result<(), StateError> {
         if self.looked.elapsed() < LOOKED {
             return Ok(());
         }
         self.looked = Instant::now();
-        let asked: BTreeMap<i64, _> = book.asked().into_iter().map(|account| (account.id(), account)).collect();
+        let asked: BTreeMap<i64, _> = accounts.asked().into_iter().map(|account| (account.id(), account)).collect();
         if asked.is_empty() {
             return Ok(());
         }
@@ -202,14 +202,14 @@ impl Leases {
 
     /// Renews what is in use and gives back what is not, all of it in a few statements: one for each account would hold up
     /// the charges of many.
-    pub fn renew(&mut self, db: &mut Db, book: &Book) -> Result<(), StateError> {
+    pub fn renew(&mut self, db: &mut Db, accounts: &AccountCache) -> Result<(), StateError> {
         if self.renewed.elapsed() < RENEWED {
             return Ok(());
         }
         self.renewed = Instant::now();
         self.empty.retain(|_, (asked, _)| asked.elapsed() < EMPTY);
         let idle =
-            |account: &i64, lease: &mut Lease| lease.used.elapsed() > IDLE && book.account(*account).call_in_idle();
+            |account: &i64, lease: &mut Lease| lease.used.elapsed() > IDLE && accounts.account(*account).call_in_idle();
         let idle: Vec<i64> = self.open.extract_if(.., idle).map(|(_, lease)| lease.id).collect();
         if !idle.is_empty() {
             db.transaction(|tx| give_back(tx, &idle))?;
@@ -228,23 +228,23 @@ impl Leases {
         })?;
         let renewed = renewed.iter().map(|row| row.int(0)).collect::<Result<BTreeSet<i64>, _>>()?;
         for (account, _) in self.open.extract_if(.., |_, lease| !renewed.contains(&lease.id)) {
-            book.account(account).call_in();
+            accounts.account(account).call_in();
         }
         Ok(())
     }
 
     /// What was lent is no longer known for sure: it is not spent any more, and comes back when its term ends.
-    pub fn forget(&mut self, book: &Book) {
+    pub fn forget(&mut self, accounts: &AccountCache) {
         for id in std::mem::take(&mut self.open).into_keys() {
-            book.account(id).call_in();
+            accounts.account(id).call_in();
         }
     }
 
     /// Gives everything back, at the end.
-    pub fn give_back_all(&mut self, tx: &mut Tx<'_>, book: &Book) -> Result<(), StateError> {
+    pub fn give_back_all(&mut self, tx: &mut Tx<'_>, accounts: &AccountCache) -> Result<(), StateError> {
         let open = std::mem::take(&mut self.open);
         for account in open.keys() {
-            book.account(*account).call_in();
+            accounts.account(*account).call_in();
         }
         give_back(tx, &open.values().map(|lease| lease.id).collect::<Vec<_>>())
     }

@@ -1,9 +1,16 @@
 //! The credit ledger: every change of a balance is one entry, chained by hash to the one before it.
 
+use std::collections::{BTreeMap, HashSet};
+
 use sha2::{Digest, Sha256};
+use tokio::sync::oneshot;
 
 use super::StateError;
+use super::account_cache::Hold;
+use super::audit::{AuditRow, Page};
 use super::db::{Db, Insert, Row, Tx, Value};
+use super::idempotency::{self, Keep};
+use super::lease::{self, Leases};
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -301,6 +308,128 @@ fn link(head: &[u8; 32], entry: &Entry<'_>, number: i64, after: i64) -> [u8; 32]
     hash.finalize().into()
 }
 
+/// An answer to be paid for. `audit.bytes` is the size of its body without the digits of the balance.
+pub(super) struct Charge {
+    pub hold: Hold,
+    pub audit: AuditRow,
+    /// What is kept of the answer for who repeats the request.
+    pub keep: Option<Keep>,
+    pub done: oneshot::Sender<Result<i64, StateError>>,
+}
+
+/// How a booking ended, where the database itself did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Booked {
+    Done(i64),
+    Insufficient,
+    Repeated,
+    CalledIn,
+}
+
+impl Charge {
+    pub fn finish(self, outcome: Booked) {
+        let refused = match outcome {
+            Booked::Done(balance) => {
+                self.hold.settle(balance);
+                // Whoever waited may be gone; what is committed stays.
+                let _ = self.done.send(Ok(balance));
+                return;
+            }
+            Booked::Insufficient => StateError::Insufficient { cost: self.hold.cost() },
+            Booked::Repeated => StateError::Repeated,
+            Booked::CalledIn => StateError::NotCommitted("the credits lent to this replica were called in".to_owned()),
+        };
+        self.fail(refused);
+    }
+
+    pub fn fail(self, error: StateError) {
+        // Given back before anybody hears of it.
+        drop(self.hold);
+        let _ = self.done.send(Err(error));
+    }
+
+    fn entry(&self) -> Entry<'_> {
+        Entry {
+            request_id: &self.audit.request_id,
+            account: self.hold.account().id(),
+            kind: Kind::Charge,
+            amount: -self.hold.cost(),
+            key_id: self.audit.key_id.as_deref(),
+            endpoint: self.audit.endpoint,
+            ts_ms: self.audit.ts_ms,
+        }
+    }
+}
+
+/// Books charges account by account, in order of their numbers so that replicas never wait for one another in a
+/// circle. Gives outcomes in the order of the charges, and the page of the audit, which is still to be written.
+pub(super) fn write_charges(
+    tx: &mut Tx<'_>,
+    charges: &[Charge],
+    leases: &Leases,
+    spent: &mut lease::Spent,
+) -> Result<(Vec<Booked>, Option<Page>), StateError> {
+    let mut by_account: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+    for (place, charge) in charges.iter().enumerate() {
+        by_account.entry(charge.hold.account().id()).or_default().push(place);
+    }
+    let mut outcomes = vec![Booked::Insufficient; charges.len()];
+    for (account, places) in by_account {
+        let Some(mut chain) = Chain::of(tx, account)? else { continue };
+        let mut links: Vec<Link<'_>> = Vec::with_capacity(places.len());
+        let mut booked: HashSet<&str> = HashSet::new();
+        for &place in &places {
+            let charge = &charges[place];
+            if !charge.hold.is_current() {
+                outcomes[place] = Booked::CalledIn;
+                continue;
+            }
+            if let Some(keep) = &charge.keep
+                && (!booked.insert(&keep.key) || idempotency::is_kept(tx, account, &keep.key)?)
+            {
+                outcomes[place] = Booked::Repeated;
+                continue;
+            }
+            if let Some(link) = chain.link(charge.entry()) {
+                outcomes[place] = Booked::Done(link.after);
+                links.push(link);
+            }
+        }
+        let credits: i64 = places
+            .iter()
+            .filter(|place| matches!(outcomes[**place], Booked::Done(_)))
+            .map(|place| charges[*place].hold.cost())
+            .sum();
+        // First, since no more may be lent than the balance holds.
+        if leases.settle(tx, account, credits, spent)? {
+            chain.write(tx, &links)?;
+        } else {
+            for place in places {
+                outcomes[place] = Booked::CalledIn;
+            }
+        }
+    }
+    let done = charges.iter().zip(&outcomes).filter_map(|(charge, outcome)| match outcome {
+        Booked::Done(balance) => Some((charge, *balance)),
+        Booked::Insufficient | Booked::Repeated | Booked::CalledIn => None,
+    });
+    for (charge, balance) in done.clone() {
+        if let Some(keep) = &charge.keep {
+            let answered = (charge.audit.request_id.as_str(), charge.audit.status);
+            idempotency::keep(tx, charge.hold.account().id(), keep, answered, balance)?;
+        }
+    }
+    let rows: Vec<AuditRow> = done
+        .map(|(charge, balance)| {
+            // The body of an envelope holds the balance, which is known only now; that of a table is still to be written.
+            let digits = u64::from(balance.checked_ilog10().unwrap_or(0) + 1);
+            let bytes = if charge.audit.bytes == 0 { 0 } else { charge.audit.bytes + digits };
+            AuditRow { bytes, ..charge.audit.clone() }
+        })
+        .collect();
+    Ok((outcomes, Page::of(&rows)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,7 +439,7 @@ mod tests {
     fn nothing_is_booked_on_a_balance_that_the_ledger_does_not_end_with() {
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();
-        let key = home.office("t", |office| office.create_key("t", Environment::Live, 50, None)).unwrap().id;
+        let key = home.admin("t", |admin| admin.create_key("t", Environment::Live, 50, None)).unwrap().id;
         let mut db = home.connect(Access::Write).unwrap();
         let charge = Entry {
             request_id: "lost",
@@ -324,23 +453,23 @@ mod tests {
         db.transaction(|tx| {
             book(tx, charge.clone())?;
             tx.execute("INSERT INTO lost_answer (request_id, run_id, found_at_ms) VALUES ('lost', 'a', 1)", &[])?;
-            crate::state::sums::renew(tx, &crate::state::sums::LOST, &["lost".into()])?;
+            crate::state::checksums::renew(tx, &crate::state::checksums::LOST, &["lost".into()])?;
             tx.execute("UPDATE account SET balance = balance + 1048576", &[])
         })
         .unwrap();
         let is_broken = |error: StateError| matches!(error, StateError::BrokenLedger { account: 1, entry: 2, .. });
-        assert!(is_broken(home.office("t", |office| office.add_credits(&key, 1)).unwrap_err()));
-        assert!(is_broken(home.office("t", |office| office.refund("lost")).unwrap_err()));
+        assert!(is_broken(home.admin("t", |admin| admin.add_credits(&key, 1)).unwrap_err()));
+        assert!(is_broken(home.admin("t", |admin| admin.refund("lost")).unwrap_err()));
         // What other accounts lost is given back all the same.
-        let other = home.office("t", |office| office.create_key("t", Environment::Live, 50, None)).unwrap().id;
+        let other = home.admin("t", |admin| admin.create_key("t", Environment::Live, 50, None)).unwrap().id;
         db.transaction(|tx| {
             book(tx, Entry { request_id: "other", account: 2, key_id: Some(&other), ..charge })?;
             tx.execute("INSERT INTO lost_answer (request_id, run_id, found_at_ms) VALUES ('other', 'a', 1)", &[])?;
-            crate::state::sums::renew(tx, &crate::state::sums::LOST, &["other".into()])
+            crate::state::checksums::renew(tx, &crate::state::checksums::LOST, &["other".into()])
         })
         .unwrap();
-        assert_eq!(home.office("t", |office| office.refund_lost()).unwrap(), 1);
-        assert!(is_broken(home.office("t", |office| office.refund_lost()).unwrap_err()));
+        assert_eq!(home.admin("t", |admin| admin.refund_lost()).unwrap(), 1);
+        assert!(is_broken(home.admin("t", |admin| admin.refund_lost()).unwrap_err()));
         let options = crate::state::Options { refund_lost: true, ..crate::state::Options::default() };
         let started = crate::state::State::start(&home, options, Box::new(|| ()));
         assert!(is_broken(started.err().unwrap()));
@@ -355,18 +484,18 @@ mod tests {
     fn what_was_given_back_before_it_was_found_lost_is_shown_so() {
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();
-        home.office("t", |office| office.create_key("t", Environment::Live, 50, None)).unwrap();
+        home.admin("t", |admin| admin.create_key("t", Environment::Live, 50, None)).unwrap();
         let mut db = home.connect(Access::Write).unwrap();
         let (request_id, kind) = ("lost", Kind::Charge);
         let charge = Entry { request_id, account: 1, kind, amount: -5, key_id: None, endpoint: None, ts_ms: 1 };
         db.transaction(|tx| book(tx, charge)).unwrap();
-        home.office("t", |office| office.refund("lost")).unwrap();
+        home.admin("t", |admin| admin.refund("lost")).unwrap();
         db.transaction(|tx| {
             tx.execute("INSERT INTO lost_answer (request_id, run_id, found_at_ms) VALUES ('lost', 'a', 1)", &[])?;
-            crate::state::sums::renew(tx, &crate::state::sums::LOST, &["lost".into()])
+            crate::state::checksums::renew(tx, &crate::state::checksums::LOST, &["lost".into()])
         })
         .unwrap();
-        let (lost, open) = home.consult(|office| Ok((office.lost_answers(9)?, office.open_losses()?))).unwrap();
+        let (lost, open) = home.consult(|admin| Ok((admin.lost_answers(9)?, admin.open_losses()?))).unwrap();
         assert!(lost.len() == 1 && lost[0].refunded_at_ms.is_some(), "{lost:?}");
         assert_eq!(open, 0);
     }
@@ -374,7 +503,7 @@ mod tests {
     /// Entries of so many accounts, so many each.
     fn ledger(home: &Home, accounts: i64, entries: i64) -> Db {
         let mut db = home.connect(Access::Write).unwrap();
-        let key = home.office("t", |office| office.create_key("t", Environment::Live, 0, None)).unwrap();
+        let key = home.admin("t", |admin| admin.create_key("t", Environment::Live, 0, None)).unwrap();
         for account in 1..=accounts {
             db.transaction(|tx| {
                 if account > 1 {

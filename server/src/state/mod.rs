@@ -1,13 +1,14 @@
 //! The gateway's own state: keys, plans, credits, the credit ledger, the audit, webhooks.
 //!
-//! One writer thread commits (`writer`); what requests need is in memory (`book`). Commands of other processes change
-//! the same database through the same back office (`office`) while a server runs, and the server sees it at once or
+//! One writer thread commits (`writer`); what requests need is in memory (`account_cache`). Commands of other processes change
+//! the same database through the same back office (`admin_service`) while a server runs, and the server sees it at once or
 //! within a second. The database is `SQLite` in a folder, or `PostgreSQL` for replicas (`db`).
 
+mod account_cache;
+mod admin_service;
 mod audit;
 mod backup;
-mod book;
-mod charge;
+pub(crate) mod checksums;
 mod copy;
 mod db;
 mod error;
@@ -20,14 +21,12 @@ mod keys;
 mod laws;
 mod lease;
 mod ledger;
-mod office;
 mod plan;
 mod retention;
+mod row_macs;
 mod rows;
 mod run;
-mod seal;
 pub mod secrets;
-pub(crate) mod sums;
 mod writer;
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -35,15 +34,15 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
+pub use account_cache::{Account, AccountCache, Caller, Hold, Refusal};
+pub use admin_service::{AdminListing, AdminService, ChangeListing, KeyListing, LostAnswer, NewKey, Usage, UsageLine};
 pub use audit::{AuditFilter, AuditListing, AuditRow, RequestId};
 pub use backup::Checked;
-pub use book::{Account, Book, Caller, Hold, Refusal};
-pub(crate) use db::sum;
+pub(crate) use db::checksum;
 pub use db::{Access, Db, Insert, Place, PostgresAddress, Row, Tx, Value};
 pub use error::StateError;
 pub use health::Health;
@@ -51,20 +50,19 @@ pub use home::Home;
 pub use idempotency::{Answered, Keep, Kept, find as find_kept, keep};
 pub use keys::{Environment, KeyId, KeyText, Pepper};
 pub use ledger::check_ledger;
-pub use office::{AdminListing, ChangeListing, KeyListing, LostAnswer, NewKey, Office, Usage, UsageLine};
-pub use plan::DEFAULT_PLAN;
 pub(crate) use plan::is_endpoint;
+pub use plan::{DEFAULT_PLAN, NoRate, Plan, Rate};
 pub use run::{BootReport, Unsent};
 pub use writer::OnLatch;
 
 /// The files that a state cannot be used without.
 pub const SECRET_FILES: [&str; 2] = [secrets::PEPPER, secrets::MASTER];
 
-use charge::Charge;
 use health::HealthFlag;
 use home::Presence;
 use jobs::Jobs;
 use lease::Leases;
+use ledger::Charge;
 use retention::Retention;
 use rows::Rows;
 use run::Run;
@@ -89,7 +87,7 @@ pub struct Options {
 /// The running state of a gateway.
 pub struct State {
     home: Home,
-    book: Arc<Book>,
+    accounts: Arc<AccountCache>,
     health: Arc<HealthFlag>,
     queue: mpsc::Sender<Operation>,
     rows: Arc<Rows>,
@@ -111,25 +109,25 @@ impl State {
     /// When the database cannot be read.
     pub fn start(home: &Home, options: Options, on_latch: OnLatch) -> Result<Self, StateError> {
         let mut db = home.connect(Access::Write)?;
-        let book = Arc::new(Book::new(home.pepper().clone(), db.is_shared()));
+        let accounts = Arc::new(AccountCache::new(home.pepper().clone(), db.is_shared()));
         let unsent = Arc::new(Unsent::default());
         let id = Uuid::now_v7().to_string();
         let presence = home.presence()?;
         let alone = presence.as_ref().is_some_and(|presence| presence.alone);
         // What is damaged is not served, and nothing is booked on it.
         db.transaction(|tx| {
-            seal::check(tx, home.pepper())?;
-            sums::check_acted_on(tx)?;
+            row_macs::check(tx, home.pepper())?;
+            checksums::check_acted_on(tx)?;
             ledger::check_ends(tx)
         })?;
         let (mut run, boot) = db.transaction(|tx| Run::start(tx, &id, Arc::clone(&unsent), alone))?;
         if options.refund_lost {
             run.refund_lost(home.pepper().clone());
-            db.transaction(|tx| Office::new(tx, home.pepper(), "server").refund_lost())?;
+            db.transaction(|tx| AdminService::new(tx, home.pepper(), "server").refund_lost())?;
         }
         // Read before the keys: a change in between is then seen once more, and not missed.
         let seen_version = db.data_version()?.unwrap_or(0);
-        db.transaction(|tx| book.load(tx))?;
+        db.transaction(|tx| accounts.load(tx))?;
         let (health, rows) = (Arc::new(HealthFlag::default()), Arc::new(Rows::default()));
         let (queue, waiting) = mpsc::channel(QUEUE);
         if let Place::Postgres(address) = home.place() {
@@ -141,7 +139,7 @@ impl State {
         let writer = Writer {
             commits: commits.clone(),
             db,
-            book: Arc::clone(&book),
+            accounts: Arc::clone(&accounts),
             health: Arc::clone(&health),
             watch: watch(),
             queue: waiting,
@@ -151,7 +149,6 @@ impl State {
             leases: Leases::new(&id),
             run,
             retention: Retention::new(options.audit_days),
-            last: 0,
             errors: writer::Errors::default(),
         };
         let mut threads = vec![spawn("state-writer", move || writer.run())?];
@@ -165,7 +162,7 @@ impl State {
         let readers = Readers::default();
         Ok(Self {
             home: home.clone(),
-            book,
+            accounts,
             health,
             queue,
             rows,
@@ -193,8 +190,8 @@ impl State {
 
     /// Who may call, and what is left of whose credits.
     #[must_use]
-    pub fn book(&self) -> &Book {
-        &self.book
+    pub fn accounts(&self) -> &AccountCache {
+        &self.accounts
     }
 
     /// How the writer is.
@@ -262,7 +259,7 @@ impl State {
         let (done, result) = oneshot::channel();
         let request_id = audit.request_id;
         self.unsent.begin(request_id);
-        let charge = Operation::Charge(Charge { hold, audit, keep, done, runtime: Handle::try_current().ok() });
+        let charge = Operation::Charge(Charge { hold, audit, keep, done });
         let charged = match self.hand(charge).await {
             Ok(()) => result.await.map_err(|_| StateError::Closed).flatten(),
             Err(closed) => Err(closed),
@@ -282,23 +279,26 @@ impl State {
 
     /// Hands over the audit row of a request that costs nothing, without waiting.
     ///
-    /// Tells whether it was taken: not when too many wait already, or the state is closed.
-    #[must_use]
-    pub fn note(&self, audit: &AuditRow) -> bool {
-        let added = if self.queue.is_closed() { None } else { self.rows.add(audit) };
-        if added == Some(true) {
+    /// # Errors
+    /// The row, when too many wait already, or the state is closed.
+    pub fn note(&self, audit: AuditRow) -> Result<(), AuditRow> {
+        if self.queue.is_closed() {
+            return Err(audit);
+        }
+        if self.rows.add(audit)? {
             // A writer whose queue is full comes to the rows without being told.
             let _ = self.queue.try_send(Operation::Record);
         }
-        added.is_some()
+        Ok(())
     }
 
     /// The same, which waits while too many wait and never drops a row.
     ///
     /// # Errors
     /// When the state is closed.
-    pub async fn record(&self, audit: AuditRow) -> Result<(), StateError> {
-        while !self.note(&audit) {
+    pub async fn record(&self, mut audit: AuditRow) -> Result<(), StateError> {
+        while let Err(row) = self.note(audit) {
+            audit = row;
             // What cannot be committed now waits on.
             if let Err(closed @ StateError::Closed) = self.flush().await {
                 return Err(closed);
@@ -327,13 +327,13 @@ impl State {
     ///
     /// # Errors
     /// What `work` fails with, or the commit.
-    pub async fn office<T, F>(&self, actor: &str, mut work: F) -> Result<T, StateError>
+    pub async fn admin<T, F>(&self, actor: &str, mut work: F) -> Result<T, StateError>
     where
         T: Send + 'static,
-        F: FnMut(&mut Office<'_, '_>) -> Result<T, StateError> + Send + 'static,
+        F: FnMut(&mut AdminService<'_, '_>) -> Result<T, StateError> + Send + 'static,
     {
         let (pepper, actor) = (self.home.pepper().clone(), actor.to_owned());
-        self.hand_over(move |tx| work(&mut Office::new(tx, &pepper, &actor)), true).await
+        self.hand_over(move |tx| work(&mut AdminService::new(tx, &pepper, &actor)), true).await
     }
 
     async fn hand_over<T, F>(&self, work: F, changes_roster: bool) -> Result<T, StateError>
@@ -476,7 +476,7 @@ fn listen(address: PostgresAddress, queue: mpsc::WeakSender<Operation>) {
     let run = move || {
         while told() {
             if let Err(error) = address.listen(&told) {
-                tracing::debug!(error = crate::gateway::causes(&error), "no notifications come for now");
+                tracing::debug!(error = crate::causes(&error), "no notifications come for now");
             }
             std::thread::sleep(AGAIN);
         }

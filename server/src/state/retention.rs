@@ -81,7 +81,8 @@ mod tests {
         let page = |db: &mut Db, id: i64, at_ms: i64| {
             db.transaction(|tx| {
                 tx.execute(
-                    "INSERT INTO audit_page (last_id, first_id, last_ms, requests, body) VALUES (?1, ?1, ?2, 1, '[]')",
+                    "INSERT INTO audit_page (last_id, first_id, last_ms, requests, body, checksum)
+                     VALUES (?1, ?1, ?2, 1, '[]', 0)",
                     &[(&format!("{id:08}")).into(), at_ms.into()],
                 )
             })

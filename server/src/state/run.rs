@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use foldhash::quality::RandomState;
 
-use super::db::{Db, Tx, Value, sum};
-use super::{Office, Pepper, RequestId, StateError, sums};
+use super::db::{Db, Tx, Value, checksum};
+use super::{AdminService, Pepper, RequestId, StateError, checksums};
 
 /// How often a run without charges shows that it lives.
 const BEAT: Duration = Duration::from_secs(10);
@@ -79,7 +79,7 @@ impl Run {
             "INSERT INTO server_run (id, started_at_ms, beat_at_ms, unsent) VALUES (?1, ?2, ?2, '')",
             &[id.into(), now.into()],
         )?;
-        sums::renew(tx, &sums::RUNS, &[id.into()])?;
+        checksums::renew(tx, &checksums::RUNS, &[id.into()])?;
         let (beaten, looked) = (Instant::now(), Instant::now());
         Ok((Self { id: id.to_owned(), started_ms: now, beat_ms: now, unsent, beaten, looked, refunds: None }, report))
     }
@@ -109,7 +109,7 @@ impl Run {
         }
         // What a server noted that died before it gave it back is given back as well.
         if let Some(pepper) = &self.refunds {
-            db.transaction(|tx| Office::new(tx, pepper, "server").refund_lost())?;
+            db.transaction(|tx| AdminService::new(tx, pepper, "server").refund_lost())?;
         }
         Ok(())
     }
@@ -130,8 +130,8 @@ impl Run {
         let [id, _, beat, _, unsent] = row;
         // Known here, so that a commit need not read it back.
         tx.execute(
-            "UPDATE server_run SET beat_at_ms = ?2, stopped_at_ms = NULL, unsent = ?3, sum = ?4 WHERE id = ?1",
-            &[id, beat, unsent, sum(&row).into()],
+            "UPDATE server_run SET beat_at_ms = ?2, stopped_at_ms = NULL, unsent = ?3, checksum = ?4 WHERE id = ?1",
+            &[id, beat, unsent, checksum(&row).into()],
         )?;
         Ok(())
     }
@@ -151,7 +151,7 @@ impl Run {
             "UPDATE server_run SET stopped_at_ms = ?2, unsent = '' WHERE id = ?1",
             &[(&self.id).into(), now.into()],
         )?;
-        sums::renew(tx, &sums::RUNS, &[(&self.id).into()])
+        checksums::renew(tx, &checksums::RUNS, &[(&self.id).into()])
     }
 }
 
@@ -171,7 +171,7 @@ fn note_lost<'a>(
             &[request_id.into(), run_id.into(), now_ms.into()],
         )?;
         if noted > 0 {
-            sums::renew(tx, &sums::LOST, &[request_id.into()])?;
+            checksums::renew(tx, &checksums::LOST, &[request_id.into()])?;
         }
         lost += noted;
     }
@@ -191,7 +191,7 @@ fn note_killed(tx: &mut Tx<'_>, own: &str, alive_since: i64) -> Result<BootRepor
         report.killed_runs += 1;
         report.lost_answers += note_lost(tx, row.text(0)?, row.text(1)?.split_whitespace(), now)?;
         tx.execute("UPDATE server_run SET stopped_at_ms = ?2 WHERE id = ?1", &[row.text(0)?.into(), now.into()])?;
-        sums::renew(tx, &sums::RUNS, &[row.text(0)?.into()])?;
+        checksums::renew(tx, &checksums::RUNS, &[row.text(0)?.into()])?;
     }
     Ok(report)
 }

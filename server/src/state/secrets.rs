@@ -119,7 +119,7 @@ fn read(folder: &Path, name: &str) -> Result<[u8; 32], StateError> {
 }
 
 /// Two processes may come here at once: a hard link is made by one of them only, and the other reads what is there.
-pub(super) fn make_one(folder: &Path, name: &str) -> Result<(), StateError> {
+fn make_one(folder: &Path, name: &str) -> Result<(), StateError> {
     let path = folder.join(name);
     if path.exists() {
         return Ok(());

@@ -10,12 +10,12 @@ use tokio::runtime::{self, Runtime};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::error::Elapsed;
 
+use super::account_cache::AccountCache;
 use super::audit::{self, Page};
-use super::book::Book;
-use super::charge::{Booked, Charge, Told, write_charges};
 use super::db::{Db, Tx, Undone, is_held_up};
 use super::health::{Health, HealthFlag};
 use super::lease::{self, Leases};
+use super::ledger::{Booked, Charge, write_charges};
 use super::rows::Rows;
 use super::run::Run;
 use super::{StateError, retention};
@@ -25,9 +25,6 @@ use crate::recurring::Recurring;
 const BATCH: usize = 4096;
 /// How long rows that nobody waits for are gathered before they are committed, unless something else is.
 const LINGER: Duration = Duration::from_millis(25);
-/// How long more is waited for in one go, and in all.
-const MOMENT: Duration = Duration::from_micros(50);
-const LONGEST_MOMENT: Duration = Duration::from_micros(500);
 /// How often changes of other processes are looked for.
 const POLL: Duration = Duration::from_millis(50);
 /// The same where replicas share the database, and a notification usually comes first.
@@ -94,7 +91,7 @@ impl Drop for Watch {
 pub(super) struct Writer {
     pub commits: Histogram,
     pub db: Db,
-    pub book: Arc<Book>,
+    pub accounts: Arc<AccountCache>,
     pub health: Arc<HealthFlag>,
     pub watch: Watch,
     pub queue: mpsc::Receiver<Operation>,
@@ -105,8 +102,6 @@ pub(super) struct Writer {
     pub leases: Leases,
     pub run: Run,
     pub retention: retention::Retention,
-    /// How much came the last time.
-    pub last: usize,
     pub errors: Errors,
 }
 
@@ -161,13 +156,13 @@ impl Writer {
             let rows = self.unwritten_rows() + self.rows.len();
             tracing::error!(rows, "audit rows could not be written before the end");
         }
-        let Self { db, leases, run, book, .. } = &mut self;
+        let Self { db, leases, run, accounts, .. } = &mut self;
         let ended = db.transaction(|tx| {
-            leases.give_back_all(tx, book)?;
+            leases.give_back_all(tx, accounts)?;
             run.stop(tx)
         });
         if let Err(error) = ended {
-            tracing::error!(error = crate::gateway::causes(&error), "the end of this run could not be noted");
+            tracing::error!(error = crate::causes(&error), "the end of this run could not be noted");
         }
     }
 
@@ -188,23 +183,7 @@ impl Writer {
             batch.push(next);
             self.take_waiting(&mut batch);
         }
-        self.wait_for_more(&mut batch);
-        self.last = batch.len();
         batch
-    }
-
-    /// Waits a moment where far fewer came than the time before: those who were told of the last commit come again, and
-    /// behind a commit of the first few of them all the others would wait.
-    fn wait_for_more(&mut self, batch: &mut Vec<Operation>) {
-        let begun = Instant::now();
-        while batch.len() < self.last / 2 && begun.elapsed() < LONGEST_MOMENT {
-            let before = batch.len();
-            thread::sleep(MOMENT);
-            self.take_waiting(batch);
-            if batch.len() == before {
-                break;
-            }
-        }
     }
 
     fn take_waiting(&mut self, batch: &mut Vec<Operation>) {
@@ -234,17 +213,13 @@ impl Writer {
             // They lock accounts in another order than charges do, and so replicas would wait for one another in a circle.
             self.write_jobs(std::mem::take(&mut jobs));
         }
-        let rows = if self.unwritten_rows() <= UNWRITTEN { self.rows.take() } else { Vec::new() };
+        let rows = if self.unwritten_rows() <= UNWRITTEN { self.rows.take() } else { None };
         let mut pages = std::mem::take(&mut self.unwritten);
         pages.extend(rows);
         match self.commit(&charges, &mut jobs, &pages) {
             Ok(committed) => {
-                let (runtime, mut told) = (charges.first().and_then(|charge| charge.runtime.clone()), Told::default());
                 for (charge, outcome) in charges.into_iter().zip(committed.charges) {
-                    charge.finish(outcome, &mut told);
-                }
-                if let Some(runtime) = runtime {
-                    runtime.spawn(async move { drop(told) });
+                    charge.finish(outcome);
                 }
                 self.finish_jobs(jobs, committed.jobs);
             }
@@ -266,7 +241,7 @@ impl Writer {
         let flushed = self.write_pages(unwritten).and_then(|()| {
             // There may have been too many to be taken.
             let rows = self.rows.take();
-            self.write_pages(rows)
+            self.write_pages(rows.into_iter().collect())
         });
         for done in flushes {
             let _ = done.send(flushed.as_ref().copied().map_err(told));
@@ -304,7 +279,7 @@ impl Writer {
                 continue;
             }
             match self.commit(std::slice::from_ref(&charge), &mut [], &[]) {
-                Ok(committed) => charge.finish(committed.charges[0], &mut Told::default()),
+                Ok(committed) => charge.finish(committed.charges[0]),
                 Err(undone) => {
                     charge.fail(told(&undone));
                     if is_held_up(undone.error()) {
@@ -353,14 +328,11 @@ impl Writer {
         match committed {
             Ok(()) => {
                 self.leases.settled(&spent);
-                self.leases.forget_lost(&spent, &self.book);
+                self.leases.forget_lost(&spent, &self.accounts);
                 self.health.set(Health::Good);
             }
             Err(Undone::Unknown(error)) => {
-                tracing::error!(
-                    error = crate::gateway::causes(&error),
-                    "a commit of the state ended in an unknown state"
-                );
+                tracing::error!(error = crate::causes(&error), "a commit of the state ended in an unknown state");
                 // A server across a network can be asked what became of it; a failed sync of a file cannot.
                 if !self.db.is_shared() {
                     self.watch.latch();
@@ -370,7 +342,7 @@ impl Writer {
                 self.find_out()?;
             }
             Err(undone) => {
-                self.leases.forget_lost(&spent, &self.book);
+                self.leases.forget_lost(&spent, &self.accounts);
                 self.health.set(Health::Failing);
                 self.errors.commits.met("a commit of the state was undone", undone.error());
                 return Err(undone);
@@ -407,8 +379,8 @@ impl Writer {
     /// After a commit whose answer never came: whether it is there.
     fn find_out(&mut self) -> Result<(), Undone> {
         const TRIES: u32 = 20;
-        let Self { db, leases, book, run, .. } = self;
-        leases.forget(book);
+        let Self { db, leases, accounts, run, .. } = self;
+        leases.forget(accounts);
         for _ in 0..TRIES {
             match db.transaction(|tx| run.has_beaten(tx)) {
                 Ok(true) => return Ok(()),
@@ -438,11 +410,11 @@ impl Writer {
     }
 
     fn lend(&mut self, account: i64, need: i64) -> Result<bool, StateError> {
-        let Self { db, leases, book, .. } = self;
+        let Self { db, leases, accounts, .. } = self;
         if !db.is_shared() {
             return Ok(false);
         }
-        let account = book.account(account);
+        let account = accounts.account(account);
         // Another waiter may have been lent enough for both.
         if account.spare() >= need {
             return Ok(true);
@@ -453,7 +425,7 @@ impl Writer {
         }
         let mut spent = lease::Spent::default();
         let mut lent = db.transaction(|tx| leases.lend(tx, &account, need, &mut spent));
-        if leases.forget_lost(&spent, book) {
+        if leases.forget_lost(&spent, accounts) {
             lent = db.transaction(|tx| leases.lend(tx, &account, need, &mut spent));
         }
         match lent? {
@@ -470,7 +442,7 @@ impl Writer {
 
     /// Keys and credits may have been changed by a command in another process.
     fn look_for_changes(&mut self) {
-        let asked_ms = crate::gateway::milliseconds();
+        let asked_ms = crate::clock::milliseconds();
         let version = match self.db.data_version() {
             Ok(Some(version)) => Ok(version),
             Ok(None) => self.db.transaction(|tx| {
@@ -480,7 +452,7 @@ impl Writer {
             Err(error) => Err(error),
         };
         match version {
-            Ok(version) if version == self.seen_version => self.book.seen(asked_ms),
+            Ok(version) if version == self.seen_version => self.accounts.seen(asked_ms),
             Ok(version) => {
                 if self.load() {
                     self.seen_version = version;
@@ -493,8 +465,8 @@ impl Writer {
     }
 
     fn load(&mut self) -> bool {
-        let Self { db, book, .. } = self;
-        let loaded = db.transaction(|tx| book.load(tx));
+        let Self { db, accounts, .. } = self;
+        let loaded = db.transaction(|tx| accounts.load(tx));
         if let Err(error) = &loaded {
             self.errors.looks.met("keys and credits could not be read anew", error);
             // The next look tries again, whatever it finds.
@@ -509,11 +481,11 @@ impl Writer {
         if self.health.get() == Health::Latched {
             return;
         }
-        let Self { db, book, leases, run, retention, .. } = self;
+        let Self { db, accounts, leases, run, retention, .. } = self;
         let kept = (|| {
             if db.is_shared() {
-                leases.renew(db, book)?;
-                leases.look(db, book)?;
+                leases.renew(db, accounts)?;
+                leases.look(db, accounts)?;
             }
             if run.is_due() {
                 db.transaction(|tx| run.beat(tx))?;
@@ -529,7 +501,7 @@ impl Writer {
 
 fn told(undone: &Undone) -> StateError {
     match undone {
-        Undone::NotBegun(error) | Undone::Certain(error) => StateError::NotCommitted(crate::gateway::causes(error)),
+        Undone::NotBegun(error) | Undone::Certain(error) => StateError::NotCommitted(crate::causes(error)),
         Undone::Unknown(_) => StateError::Latched,
     }
 }

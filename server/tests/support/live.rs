@@ -15,7 +15,8 @@ use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, Store};
 use headwater_server::events::webhook::egress::{EgressSettings, Policy};
 use headwater_server::events::{EventSettings, Pace, Running};
-use headwater_server::gateway::{Gateway, Settings, bind, serve};
+use headwater_server::gateway::{Gateway, Settings, bind};
+use headwater_server::service::{Service, serve};
 use headwater_server::state::{Environment, Home, Options, State};
 use headwater_types::{Address, Amount, Chain, Timestamp, TxHash};
 use serde_json::{Value, json};
@@ -143,17 +144,17 @@ impl LiveServer {
         let (started, ready) = mpsc::channel();
         let thread = thread::spawn(move || {
             let state = State::start(&Home::in_folder(&path).unwrap(), Options::default(), Box::new(|| {})).unwrap();
-            let gateway = Gateway::with_events(ledgers, state, Settings::default(), events);
+            let service = Service::new(Gateway::new(ledgers, state, Settings::default()), events);
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
             runtime.block_on(async {
                 let listener = bind(([127, 0, 0, 1], 0).into()).unwrap();
                 let address = listener.local_addr().unwrap();
-                let running = Running::start(&gateway, vec![address]);
+                let running = Running::start(service.events(), vec![address]);
                 started.send(address).unwrap();
                 let stop = async {
                     let _ = stopped.await;
                 };
-                serve(listener, &gateway, stop, Duration::from_secs(5)).await.unwrap();
+                serve(listener, &service, stop, Duration::from_secs(5)).await.unwrap();
                 running.stop().await;
             });
         });
@@ -164,14 +165,14 @@ impl LiveServer {
     /// Makes a key; gives its id and text.
     pub fn key(&self) -> (String, String) {
         let home = Home::in_folder(&self.state).unwrap();
-        let made = home.office("test", |office| office.create_key("test", Environment::Test, 0, None)).unwrap();
+        let made = home.admin("test", |admin| admin.create_key("test", Environment::Test, 0, None)).unwrap();
         let key = made.key.expose().to_owned();
         within(Duration::from_secs(20), "the key is known", || self.call("GET", "/v1/chains", &key, "").status == 200);
         (made.id, key)
     }
 
     pub fn revoke(&self, id: &str) {
-        Home::in_folder(&self.state).unwrap().office("test", |office| office.revoke_key(id)).unwrap();
+        Home::in_folder(&self.state).unwrap().admin("test", |admin| admin.revoke_key(id)).unwrap();
     }
 
     pub fn call(&self, method: &str, path: &str, key: &str, body: &str) -> Reply {

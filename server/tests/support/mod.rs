@@ -21,8 +21,10 @@ use std::time::{Duration, Instant};
 use headwater_ledger::LedgerError;
 use headwater_ledger::read::{Generations, Ledger};
 use headwater_ledger::store::MemoryStore;
-use headwater_server::gateway::{Deadlines, Gateway, Settings, Terms, bind, serve_on};
-use headwater_server::state::{Access, Environment, Home, Office, Options, State, StateError};
+use headwater_server::events::EventSettings;
+use headwater_server::gateway::{Deadlines, Gateway, ListenerConfig, Settings, bind};
+use headwater_server::service::{Service, serve_on};
+use headwater_server::state::{Access, AdminService, Environment, Home, Options, State, StateError};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -117,7 +119,7 @@ impl Server {
     }
 
     pub fn with(settings: Settings) -> Self {
-        Self::on(Terms::default(), settings)
+        Self::on(ListenerConfig::default(), settings)
     }
 
     /// One whose calls have so many milliseconds.
@@ -126,12 +128,12 @@ impl Server {
         Self::with(Settings { deadlines, ..Settings::default() })
     }
 
-    pub fn on(terms: Terms, settings: Settings) -> Self {
-        Self::over(MemoryStore::default(), terms, settings)
+    pub fn on(config: ListenerConfig, settings: Settings) -> Self {
+        Self::over(MemoryStore::default(), config, settings)
     }
 
     /// One over a store with something in it.
-    pub fn over(store: MemoryStore, terms: Terms, settings: Settings) -> Self {
+    pub fn over(store: MemoryStore, config: ListenerConfig, settings: Settings) -> Self {
         static SERVERS: AtomicUsize = AtomicUsize::new(0);
         let place = tempfile::tempdir().unwrap();
         let state = place.path().join("demo.state");
@@ -145,8 +147,11 @@ impl Server {
         let threads = name.clone();
         let thread = thread::spawn(move || {
             let folder = Home::in_folder(&folder).unwrap();
-            let gateway =
-                Gateway::new(ledgers, State::start(&folder, Options::default(), Box::new(|| {})).unwrap(), settings);
+            let service = Service::new(
+                Gateway::new(ledgers, State::start(&folder, Options::default(), Box::new(|| {})).unwrap(), settings),
+                EventSettings::default(),
+            );
+            let gateway = service.gateway().clone();
             let mut builder = tokio::runtime::Builder::new_multi_thread();
             // Threads that have nothing to do are soon gone, so that those that are left over can be counted.
             builder.worker_threads(2).thread_name(threads).thread_keep_alive(Duration::from_secs(1)).enable_all();
@@ -154,13 +159,13 @@ impl Server {
             runtime.block_on(async {
                 let listener = bind(([127, 0, 0, 1], 0).into()).unwrap();
                 let at = SocketAddr::from(([127, 0, 0, 1], 0));
-                let admin = headwater_server::admin::Listener::start(at, &gateway, admin_settings, &terms).unwrap();
+                let admin = headwater_server::admin::Listener::start(at, &gateway, admin_settings, &config).unwrap();
                 let runtime = tokio::runtime::Handle::current();
                 started.send((listener.local_addr().unwrap(), admin.address(), gateway.clone(), runtime)).unwrap();
                 let stop = async {
                     let _ = stopped.await;
                 };
-                serve_on(terms, listener, &gateway, stop, Duration::from_secs(5)).await.unwrap();
+                serve_on(config, listener, &service, stop, Duration::from_secs(5)).await.unwrap();
                 admin.stop().await;
             });
         });
@@ -190,7 +195,7 @@ impl Server {
 
     /// Makes an admin key.
     pub fn admin_key(&self) -> (String, String) {
-        let made = self.office(|office| office.create_admin("test"));
+        let made = self.admin(|admin| admin.create_admin("test"));
         (made.id, made.key.expose().to_owned())
     }
 
@@ -204,13 +209,13 @@ impl Server {
     }
 
     /// A change of the back office, as another process makes it.
-    pub fn office<T>(&self, work: impl FnOnce(&mut Office<'_, '_>) -> Result<T, StateError>) -> T {
-        self.home().office("test", work).unwrap()
+    pub fn admin<T>(&self, work: impl FnOnce(&mut AdminService<'_, '_>) -> Result<T, StateError>) -> T {
+        self.home().admin("test", work).unwrap()
     }
 
     /// Makes a key and waits until the gateway knows it.
     pub fn key(&self, credits: i64) -> (String, String) {
-        let made = self.office(|office| office.create_key("test", Environment::Test, credits, None));
+        let made = self.admin(|admin| admin.create_key("test", Environment::Test, credits, None));
         let key = made.key.expose().to_owned();
         within(Duration::from_secs(20), "the key is known", || {
             self.send("GET", "/v1/chains", &[("X-API-Key", &key)], "").status == 200

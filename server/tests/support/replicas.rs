@@ -69,7 +69,7 @@ impl Replicas {
 
     /// Makes a key that all know; gives its id and text.
     pub fn key(&self) -> (String, String) {
-        let made = self.home.office("test", |office| office.create_key("test", Environment::Live, 0, None)).unwrap();
+        let made = self.home.admin("test", |admin| admin.create_key("test", Environment::Live, 0, None)).unwrap();
         let key = made.key.expose().to_owned();
         within(std::time::Duration::from_secs(10), "the key is known to all", || {
             self.servers.iter().all(|server| {

@@ -1,26 +1,101 @@
-//! Chains of a request under their own names, so that a call is the same call however it spells them: for cursors, kept
-//! answers, digests and the chains of a plan.
+//! The one canonical form of a request, for cursors, cached answers, idempotency keys and the audit: two requests that
+//! differ only in the order of fields, in null fields or in the spelling of a chain have the same text.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use headwater_types::Chain;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Fields that name a chain.
-const FIELDS: [&str; 2] = ["blockchain", "chain"];
+const CHAIN_FIELDS: [&str; 2] = ["blockchain", "chain"];
+/// Fields that select a page of a list.
+const PAGING_FIELDS: [&str; 4] = ["limit", "page", "offset", "cursor"];
 
-/// The request with each chain under its own name, in the filters of a subscription too. A value that is not a chain
-/// stays: the call itself refuses it.
+/// A request in canonical form.
 ///
 /// ```
+/// use headwater_engine::CanonicalRequest;
 /// use serde_json::json;
-/// let request = json!({"blockchain": "ETH", "filters": {"blockchain": "trx"}, "symbols": ["eth"]});
-/// let expected = json!({"blockchain": "ethereum", "filters": {"blockchain": "tron"}, "symbols": ["eth"]});
-/// assert_eq!(*headwater_engine::canonical(&request), expected);
+/// let request = json!({"symbols": ["eth"], "limit": 5, "chain": null, "blockchain": "ETH"});
+/// let canonical = CanonicalRequest::new("transactions", request);
+/// assert_eq!(
+///     canonical.text(),
+///     "transactions\n{\"blockchain\":\"ethereum\",\"symbols\":[\"eth\"]}\n{\"limit\":5}"
+/// );
+/// assert_eq!(canonical.request()["blockchain"], "ethereum");
 /// ```
-#[must_use]
-pub fn canonical(request: &Value) -> Cow<'_, Value> {
+#[derive(Debug, Clone)]
+pub struct CanonicalRequest {
+    request: Value,
+    text: Arc<str>,
+    /// Bytes of the text before the paging fields.
+    filters: usize,
+}
+
+impl CanonicalRequest {
+    /// The canonical form of a request to a named endpoint. `request` is a JSON object as a client writes it.
+    #[must_use]
+    pub fn new(endpoint: &str, request: Value) -> Self {
+        let request = match canonical_chains(&request) {
+            Cow::Owned(renamed) => renamed,
+            Cow::Borrowed(_) => request,
+        };
+        let none = Map::new();
+        let mut fields: Vec<_> = request.as_object().unwrap_or(&none).iter().collect();
+        fields.retain(|(_, value)| !value.is_null());
+        fields.sort_by_key(|(name, _)| *name);
+        let is_paging = |(name, _): &(&String, &Value)| PAGING_FIELDS.contains(&name.as_str());
+        let (paging, filters): (Vec<_>, Vec<_>) = fields.into_iter().partition(is_paging);
+        let filters = format!("{endpoint}\n{}", Object(&filters));
+        let text = format!("{filters}\n{}", Object(&paging)).into();
+        Self { request, text, filters: filters.len() }
+    }
+
+    /// Endpoint, filters and paging, one line each. Equal texts mean equal answers from the same data.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The same text to keep.
+    pub(crate) fn shared_text(&self) -> Arc<str> {
+        Arc::clone(&self.text)
+    }
+
+    /// The request, with each chain under its canonical name.
+    #[must_use]
+    pub const fn request(&self) -> &Value {
+        &self.request
+    }
+
+    /// A hash of endpoint and filters, by which a cursor is refused with other filters than it was made for: FNV-1a over
+    /// the text in lower case, so that the case of an address does not matter.
+    pub(crate) fn filter_hash(&self) -> u64 {
+        let bytes = self.text.as_bytes().iter().take(self.filters);
+        bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0000_0100_0000_01b3)
+        })
+    }
+}
+
+/// Fields of a JSON object in a given order.
+struct Object<'a>(&'a [(&'a String, &'a Value)]);
+
+impl std::fmt::Display for Object<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("{")?;
+        for (number, (name, value)) in self.0.iter().enumerate() {
+            let comma = if number == 0 { "" } else { "," };
+            write!(f, "{comma}{}:{value}", Value::from(name.as_str()))?;
+        }
+        f.write_str("}")
+    }
+}
+
+/// The request with each chain under its canonical name, in the filters of a subscription too. A value that is not a chain
+/// stays: the call itself refuses it.
+fn canonical_chains(request: &Value) -> Cow<'_, Value> {
     let in_filters = request.get("filters").into_iter().flat_map(renamed);
     let mut renames: Vec<_> = renamed(request).map(|(field, name)| (None, field, name)).collect();
     renames.extend(in_filters.map(|(field, name)| (Some("filters"), field, name)));
@@ -38,22 +113,9 @@ pub fn canonical(request: &Value) -> Cow<'_, Value> {
     Cow::Owned(request)
 }
 
-/// The text that calls with the same parameters share: the fields in order of name, chains under their own names, without
-/// those that are null.
-#[must_use]
-pub fn parameters(request: &Value) -> Arc<str> {
-    let request = canonical(request);
-    let mut fields: Vec<(&String, &Value)> = match &*request {
-        Value::Object(fields) => fields.iter().filter(|(_, value)| !value.is_null()).collect(),
-        _ => Vec::new(),
-    };
-    fields.sort_by_key(|(name, _)| *name);
-    serde_json::to_string(&fields).expect("what was JSON has a JSON form").into()
-}
-
-/// The fields of an object that name a chain otherwise than answers do, with the name that they get.
+/// The fields of an object that name a chain by an alias, with the canonical name.
 fn renamed(object: &Value) -> impl Iterator<Item = (&'static str, &'static str)> {
-    FIELDS.into_iter().filter_map(|field| {
+    CHAIN_FIELDS.into_iter().filter_map(|field| {
         let given = object.get(field)?.as_str()?;
         let name = given.parse::<Chain>().ok()?.name();
         (name != given).then_some((field, name))
@@ -66,11 +128,27 @@ mod tests {
 
     use super::*;
 
+    fn text(request: Value) -> String {
+        CanonicalRequest::new("x", request).text().to_owned()
+    }
+
     #[test]
-    fn parameters_with_a_chain_alias_are_those_with_its_name() {
-        let named = parameters(&json!({"blockchain": "bsc", "limit": 5}));
-        assert_eq!(parameters(&json!({"limit": 5, "blockchain": "eip155:56", "cursor": null})), named);
-        assert_ne!(parameters(&json!({"limit": 5, "blockchain": "ethereum"})), named);
+    fn text_of_a_chain_alias_is_that_of_the_chain() {
+        let named = text(json!({"blockchain": "bsc", "limit": 5}));
+        assert_eq!(text(json!({"limit": 5, "blockchain": "eip155:56", "cursor": null})), named);
+        assert_ne!(text(json!({"limit": 5, "blockchain": "ethereum"})), named);
+        let filters = json!({"filters": {"blockchain": "trx"}});
+        assert_eq!(CanonicalRequest::new("x", filters).request()["filters"]["blockchain"], "tron");
+    }
+
+    #[test]
+    fn text_tells_values_of_other_types_and_names_apart() {
+        let texts = [json!({"a": 1}), json!({"a": "1"}), json!({"b": 1}), json!({"a": 1, "b": 1}), json!({"a,b": 1})];
+        for (number, one) in texts.iter().enumerate() {
+            for other in &texts[..number] {
+                assert_ne!(text(one.clone()), text(other.clone()));
+            }
+        }
     }
 
     #[test]
@@ -81,7 +159,18 @@ mod tests {
             json!([{"blockchain": "eth"}]),
             json!(null),
         ] {
-            assert!(matches!(canonical(&request), Cow::Borrowed(_)), "{request}");
+            assert!(matches!(canonical_chains(&request), Cow::Borrowed(_)), "{request}");
         }
+    }
+
+    #[test]
+    fn filter_hash_ignores_paging_order_and_case() {
+        let of = |endpoint: &str, request: &Value| CanonicalRequest::new(endpoint, request.clone()).filter_hash();
+        let one = json!({"address": "0xab", "limit": 5, "page": 2, "direction": "in"});
+        let same = json!({"direction": "in", "cursor": "x", "address": "0xAB", "sort": null});
+        assert_eq!(of("transactions", &one), of("transactions", &same));
+        assert_ne!(of("transactions", &one), of("counterparty", &one));
+        assert_ne!(of("transactions", &one), of("transactions", &json!({"address": "0xab"})));
+        assert_ne!(of("transactions", &one), of("transactions", &json!({"address": "0xac", "direction": "in"})));
     }
 }

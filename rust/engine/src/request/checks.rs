@@ -36,7 +36,7 @@ pub struct Checks<'a> {
     /// What the caller should know.
     pub warnings: &'a mut Warnings,
     /// Stands for the filters of the request: what a cursor is bound to.
-    pub(crate) fingerprint: u64,
+    pub(crate) filter_hash: u64,
     /// Maximum of rows that a page of a list may have.
     pub(crate) max_rows: u32,
     /// How lists are asked for.

@@ -21,18 +21,6 @@ use super::Warnings;
 /// # Errors
 /// When a field is missing or has a value that it cannot have; the error names its place.
 pub fn decode<R: DeserializeOwned>(request: &Value, method: Method, warnings: &mut Warnings) -> Result<R, Error> {
-    decode_known(request, method, warnings).map(|(decoded, _)| decoded)
-}
-
-/// The same, with the places of the fields that are not known.
-///
-/// # Errors
-/// As [`decode`].
-pub fn decode_known<R: DeserializeOwned>(
-    request: &Value,
-    method: Method,
-    warnings: &mut Warnings,
-) -> Result<(R, Vec<String>), Error> {
     let nothing = Map::new();
     let fields = match request {
         Value::Object(fields) => fields,
@@ -50,7 +38,7 @@ pub fn decode_known<R: DeserializeOwned>(
         let message = not_known(&unknown);
         warnings.add_of(unknown.len(), "unknown_field", Some(&shortened(first, SHOWN)), message);
     }
-    Ok((decoded?, unknown))
+    decoded
 }
 
 /// What is said of fields that are not known.

@@ -7,9 +7,9 @@ mod paging;
 mod switch;
 mod warnings;
 
-pub use canonical::{canonical, parameters};
+pub use canonical::CanonicalRequest;
 pub use checks::Checks;
-pub use decode::{decode, decode_known};
+pub use decode::decode;
 pub use paging::{Offsets, PageInfo};
 pub use switch::{
     Crossing, DirectionFilter, GroupBy, HistoryUnit, RankingSort, Sign, SortOrder, TransactionSort, TransferSort,
@@ -18,5 +18,5 @@ pub use warnings::Warnings;
 
 pub(crate) use checks::{Given, MAX_ITEMS, MAX_QUERY, MAX_SYMBOL, at_most, refused, repair, symbol_text, symbol_texts};
 pub(crate) use paging::{
-    Cursor, CursorKey, DEFAULT_LIMIT, MAX_CURSOR, MAX_LIMIT, MAX_TABLE, PAGE_WINDOW, Paging, fingerprint, whole,
+    Cursor, CursorKey, DEFAULT_LIMIT, MAX_CURSOR, MAX_LIMIT, MAX_TABLE, PAGE_WINDOW, Paging, whole,
 };

@@ -4,8 +4,6 @@
 //! read from, and reaches everything. Both give the same rows.
 
 use crate::fields::NextCursor;
-use std::collections::BTreeSet;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use headwater_ledger::read::{MovementKind, Ordinal, PostingKey};
@@ -39,11 +37,11 @@ pub(crate) struct Paging {
     pub after: Option<CursorKey>,
     /// Rows before the page, where they are given as such; the page is 1 then. With a cursor only what the answer echoes.
     offset: u32,
-    fingerprint: u64,
+    filter_hash: u64,
 }
 
 impl Paging {
-    /// Checks what a request says; `fingerprint` stands for its filters.
+    /// Checks what a request says; `filter_hash` is that of its filters.
     ///
     /// # Errors
     /// `limit_out_of_range`, `page_window`, `invalid_value` for a text that is no cursor, `cursor_expired` for one
@@ -54,11 +52,11 @@ impl Paging {
         cursor: Option<&str>,
         checks: &Checks<'_>,
     ) -> Result<Self, Error> {
-        Self::within((checks.fingerprint, checks.max_rows), limit, page, cursor)
+        Self::within((checks.filter_hash, checks.max_rows), limit, page, cursor)
     }
 
     fn within(
-        (fingerprint, max_rows): (u64, u32),
+        (filter_hash, max_rows): (u64, u32),
         limit: Option<i64>,
         page: Option<i64>,
         cursor: Option<&str>,
@@ -66,11 +64,11 @@ impl Paging {
         let limit = checked_limit(limit, DEFAULT_LIMIT, max_rows)?;
         if let Some(text) = cursor.filter(|text| !text.is_empty()) {
             let cursor = Cursor::parse(text)?;
-            if cursor.fingerprint != fingerprint {
+            if cursor.filter_hash != filter_hash {
                 let why = "the filters or the order are not those that the cursor was made for: start again from the first page";
                 return Err(refused(Reason::CursorExpired, "cursor", text, &why));
             }
-            return Ok(Self { limit, page: cursor.page, after: Some(cursor.key), offset: cursor.offset, fingerprint });
+            return Ok(Self { limit, page: cursor.page, after: Some(cursor.key), offset: cursor.offset, filter_hash });
         }
         let page = match page.unwrap_or(0) {
             0 => 1,
@@ -85,7 +83,7 @@ impl Paging {
         };
         match u32::try_from(page) {
             Ok(page) if u64::from(page) * u64::from(limit) <= PAGE_WINDOW => {
-                Ok(Self { limit, page, after: None, offset: 0, fingerprint })
+                Ok(Self { limit, page, after: None, offset: 0, filter_hash })
             }
             _ => {
                 let why = format!("page times limit may reach {PAGE_WINDOW}: go on with `cursor` from `next_cursor`");
@@ -153,7 +151,7 @@ impl Paging {
     ) -> PageInfo {
         let next_cursor = next.map(|key| {
             let (page, offset) = (self.page.saturating_add(1), self.offset.saturating_add(self.limit));
-            Cursor { generation, as_of_block, fingerprint: self.fingerprint, page, offset, key }.to_text()
+            Cursor { generation, as_of_block, filter_hash: self.filter_hash, page, offset, key }.to_text()
         });
         PageInfo {
             has_more: next_cursor.is_some(),
@@ -238,8 +236,8 @@ pub(crate) struct Cursor {
     pub generation: u64,
     /// The last block of that generation.
     pub as_of_block: Option<u64>,
-    /// Stands for the filters.
-    pub fingerprint: u64,
+    /// Hash of endpoint and filters.
+    pub filter_hash: u64,
     /// The page that follows.
     pub page: u32,
     /// Rows before it, of a list that counts rows.
@@ -304,7 +302,7 @@ impl Cursor {
             CursorKey::Counterparty { address, asset } => WireKey::C(address.clone(), asset.clone()),
         };
         let wire =
-            Wire { g: self.generation, b: self.as_of_block, f: self.fingerprint, p: self.page, o: self.offset, k };
+            Wire { g: self.generation, b: self.as_of_block, f: self.filter_hash, p: self.page, o: self.offset, k };
         URL_SAFE_NO_PAD.encode(serde_json::to_vec(&wire).expect("a cursor is plain data"))
     }
 
@@ -330,54 +328,8 @@ impl Cursor {
             }
             WireKey::C(address, asset) => CursorKey::Counterparty { address, asset },
         };
-        let Wire { g: generation, b: as_of_block, f: fingerprint, p: page, o: offset, .. } = wire;
-        (page > 0).then_some(Self { generation, as_of_block, fingerprint, page, offset, key })
-    }
-}
-
-/// A number that stands for what a request asks for, its paging apart, so that a cursor is used only with the filters it
-/// was made for. FNV-1a over the fields in order of name; neither a field that has no effect counts, nor one that says
-/// what is so without it, nor case.
-pub(crate) fn fingerprint(endpoint: &str, request: &Value, unknown: &[String]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325;
-    feed(&mut hash, endpoint.as_bytes());
-    if let Value::Object(fields) = request {
-        let mut without: BTreeSet<&str> = unknown.iter().map(String::as_str).collect();
-        without.extend(["limit", "page", "offset", "cursor"]);
-        let mut fields: Vec<_> = fields.iter().filter(|(name, value)| !is_default(name, value)).collect();
-        fields.retain(|(name, _)| !without.contains(name.as_str()));
-        fields.sort_by_key(|(name, _)| name.as_str());
-        for (name, value) in fields {
-            feed(&mut hash, name.as_bytes());
-            feed(&mut hash, value.to_string().to_ascii_lowercase().as_bytes());
-        }
-    }
-    hash
-}
-
-/// Whether a field of a list says what is so without it.
-fn is_default(name: &str, value: &Value) -> bool {
-    let is = |text: &str, word: &str| text.eq_ignore_ascii_case(word);
-    match value {
-        Value::Null | Value::Bool(false) => true,
-        Value::Array(items) => {
-            items.is_empty() || items.iter().any(|item| item.as_str().is_some_and(|item| is(item, "all")))
-        }
-        Value::String(text) => match name {
-            "direction" => is(text, "all"),
-            "order" => is(text, "desc"),
-            "group_by" => is(text, "address"),
-            "sort" => is(text, "timestamp") || is(text, "total_amount"),
-            "blockchain" => is(text, "bitcoin"),
-            _ => is(text, "false"),
-        },
-        _ => false,
-    }
-}
-
-fn feed(hash: &mut u64, bytes: &[u8]) {
-    for byte in bytes.iter().chain([&0xff]) {
-        *hash = (*hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        let Wire { g: generation, b: as_of_block, f: filter_hash, p: page, o: offset, .. } = wire;
+        (page > 0).then_some(Self { generation, as_of_block, filter_hash, page, offset, key })
     }
 }
 
@@ -395,8 +347,8 @@ mod tests {
         }
     }
 
-    fn paging(limit: Option<i64>, page: Option<i64>, cursor: Option<&str>, fingerprint: u64) -> Result<Paging, Error> {
-        Paging::within((fingerprint, MAX_LIMIT), limit, page, cursor)
+    fn paging(limit: Option<i64>, page: Option<i64>, cursor: Option<&str>, filter_hash: u64) -> Result<Paging, Error> {
+        Paging::within((filter_hash, MAX_LIMIT), limit, page, cursor)
     }
 
     fn key() -> CursorKey {
@@ -431,40 +383,6 @@ mod tests {
         assert_eq!(reason(paging(None, None, Some(&text), 2)), Reason::CursorExpired);
         assert_eq!(reason(paging(None, None, Some("x"), 1)), Reason::InvalidValue);
         assert_eq!(reason(paging(None, None, Some(&text[1..]), 1)), Reason::InvalidValue);
-    }
-
-    #[test]
-    fn the_fingerprint_ignores_paging_and_the_order_of_fields() {
-        let one = json!({"address": "a", "limit": 5, "page": 2, "direction": "in"});
-        let same = json!({"direction": "in", "cursor": "x", "address": "a", "sort": null});
-        let of = |request: &Value| fingerprint("transactions", request, &["foo".to_owned()]);
-        assert_eq!(of(&one), of(&same));
-        assert_ne!(of(&one), fingerprint("counterparty", &one, &[]));
-        assert_ne!(of(&one), of(&json!({"address": "a"})));
-        assert_ne!(of(&one), of(&json!({"address": "b", "direction": "in"})));
-    }
-
-    #[test]
-    fn the_fingerprint_is_of_what_is_asked_not_of_how_it_is_said() {
-        let of = |request: &Value| fingerprint("transactions", request, &["foo".to_owned()]);
-        let short = json!({"address": "0xab"});
-        for same in [
-            json!({"address": "0xAB"}),
-            json!({"address": "0xab", "direction": "all", "order": "desc", "sort": "timestamp", "foo": 1}),
-            json!({"address": "0xab", "symbols": [], "contracts": ["all"], "filter_criterias": []}),
-            json!({"address": "0xab", "symbols": ["ALL"], "include_failed": false}),
-            json!({"address": "0xab", "include_failed": "false", "blockchain": "bitcoin"}),
-        ] {
-            assert_eq!(of(&same), of(&short), "{same}");
-        }
-        for other in [
-            json!({"address": "0xab", "symbols": ["eth"]}),
-            json!({"address": "0xab", "include_failed": true}),
-            json!({"address": "0xab", "order": "asc"}),
-            json!({"address": "0xab", "start_time": 0}),
-        ] {
-            assert_ne!(of(&other), of(&short), "{other}");
-        }
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn configuration(shared: &Shared, settings: &[String], findings: &mut Findings) 
         }
         Err(error) => {
             let remedy = "correct or remove the key: `serve` refuses to start with it";
-            findings.broken("configuration", crate::gateway::causes(&error), remedy);
+            findings.broken("configuration", crate::causes(&error), remedy);
             Config { store: shared.store.clone(), state: shared.state.clone(), ..Config::default() }
         }
     }

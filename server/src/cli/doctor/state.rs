@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::Findings;
+use crate::causes;
 use crate::cli::output::grouped;
-use crate::gateway::causes;
 use crate::state::{Home, Place, SECRET_FILES, StateError};
 
 const AREA: &str = "state";
@@ -43,9 +43,9 @@ pub(super) fn examine(place: &Place, secrets_dir: Option<&Path>, findings: &mut 
             return findings.broken(AREA, causes(&error), remedy);
         }
     }
-    let counted = home.consult(|office| {
-        let good = office.list_keys()?.iter().filter(|key| key.revoked_at.is_none()).count();
-        Ok((good, office.open_losses()?))
+    let counted = home.consult(|admin| {
+        let good = admin.list_keys()?.iter().filter(|key| key.revoked_at.is_none()).count();
+        Ok((good, admin.open_losses()?))
     });
     match counted {
         Ok((0, _)) => findings.warn(AREA, "there is no key", "`headwater keys create --credits 1000` makes one"),

@@ -9,8 +9,8 @@ use headwater_ledger::{Cancel, Store};
 use headwater_types::Chain;
 
 use super::{Findings, market};
+use crate::causes;
 use crate::cli::output::{grouped, size};
-use crate::gateway::causes;
 
 const AREA: &str = "store";
 

@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::*;
 use crate::events::stream::Made;
 use crate::events::webhook::endpoints::{Endpoint, EndpointStatus};
-use crate::gateway::Settings;
+use crate::events::{EventSettings, Events};
+use crate::gateway::{Gateway, Settings};
 use crate::state::{Access, Environment, Home, Options, State};
 
 fn add_webhook(tx: &mut Tx<'_>, key_id: &str, id: &str) -> Result<(), StateError> {
@@ -29,7 +30,7 @@ fn add_webhook(tx: &mut Tx<'_>, key_id: &str, id: &str) -> Result<(), StateError
 fn events_go_out_however_often_webhooks_change() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
-    let key = home.office("test", |office| office.create_key("k", Environment::Live, 0, None)).unwrap().id;
+    let key = home.admin("test", |admin| admin.create_key("k", Environment::Live, 0, None)).unwrap().id;
     let mut db = home.connect(Access::Write).unwrap();
     let written = db.transaction(|tx| {
         let at = |position: u64| Reached::new(position, StoreId::default());
@@ -79,11 +80,12 @@ fn a_store_that_was_made_anew_is_not_gone_on_with_however_long_its_feed_is() {
         drop(writer);
         let state = State::start(&home, Options::default(), Box::new(|| {})).unwrap();
         let gateway = Gateway::new(Arc::new(Store::open(&folder).unwrap()), state, Settings::default());
+        let events = Events::new(gateway, EventSettings::default());
         runtime.block_on(async {
-            let mut outbox = Outbox::new(gateway.clone());
+            let mut outbox = Outbox::new(events.clone());
             let (_stop, mut stop) = watch::channel(false);
             while outbox.turn(&mut stop).await.unwrap() {}
-            let read = gateway.read_state(|tx| {
+            let read = events.gateway().read_state(|tx| {
                 let rows = tx.rows("SELECT name, position FROM outbox_position ORDER BY name", &[])?;
                 rows.iter().map(|row| Ok((row.text(0)?[..4].to_owned(), row.int(1)?))).collect()
             });

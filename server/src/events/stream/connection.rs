@@ -17,7 +17,8 @@ use super::dialogue::Dialogue;
 use super::hub::CONNECTIONS_PER_KEY;
 use super::link::{Link, LinkGuard};
 use super::protocol::{self, Ending, MESSAGES_PER_SECOND, PATH, Request};
-use crate::gateway::{Gateway, Opening, Status};
+use crate::events::Events;
+use crate::gateway::{Opening, Status};
 use crate::state::{Caller, now_ms};
 
 /// How long a client may take to say who it is.
@@ -57,16 +58,16 @@ pub(crate) enum Comer {
 }
 
 /// Runs a connection to its end.
-pub(crate) async fn run(socket: WebSocket, gateway: Gateway, comer: Comer) {
+pub(crate) async fn run(socket: WebSocket, events: Events, comer: Comer) {
     let (mut sink, mut stream) = socket.split();
     let link = Arc::new(Link::default());
-    let hub = gateway.events().hub();
+    let hub = events.hub();
     let number = hub.register(&link);
-    let over = match admitted(&mut stream, &gateway, comer, (&link, number)).await {
+    let over = match admitted(&mut stream, &events, comer, (&link, number)).await {
         Ok(caller) => {
             let connection_id = uuid::Uuid::now_v7().to_string();
             link.push(protocol::welcome(&connection_id, CONNECTIONS_PER_KEY).into());
-            let dialogue = Dialogue::new(gateway.clone(), Arc::clone(&link), connection_id, caller);
+            let dialogue = Dialogue::new(events.clone(), Arc::clone(&link), connection_id, caller);
             converse(&mut sink, &mut stream, dialogue, &link).await
         }
         Err(over) => over,
@@ -93,15 +94,15 @@ pub(crate) async fn run(socket: WebSocket, gateway: Gateway, comer: Comer) {
 /// Who opens the connection with this number, once that is known.
 async fn admitted(
     stream: &mut SplitStream<WebSocket>,
-    gateway: &Gateway,
+    events: &Events,
     comer: Comer,
     (link, number): (&Link, u64),
 ) -> Result<Option<Caller>, Over> {
     let caller = match comer {
         Comer::Known(caller) => caller,
-        Comer::Unknown(opening, address) => {
+        Comer::Unknown(mut opening, address) => {
             let caller = tokio::select! {
-                caller = introduced(stream, gateway, (&*opening, address)) => caller,
+                caller = introduced(stream, events, (&mut opening, address)) => caller,
                 ending = link.ended() => Err(ending.into()),
             };
             // The audit says of it what it says of a handshake with a key.
@@ -114,15 +115,15 @@ async fn admitted(
             Some(caller?)
         }
     };
-    gateway.events().hub().admit(number, caller.clone())?;
+    events.hub().admit(number, caller.clone())?;
     Ok(caller)
 }
 
 /// The first message says who it is.
 async fn introduced(
     stream: &mut SplitStream<WebSocket>,
-    gateway: &Gateway,
-    (opening, address): (&Opening, IpAddr),
+    events: &Events,
+    (opening, address): (&mut Opening, IpAddr),
 ) -> Result<Caller, Over> {
     let first = async {
         loop {
@@ -138,9 +139,15 @@ async fn introduced(
     };
     let text = timeout(AUTH_TIME, first).await.map_err(|_| Ending::AuthTimeout)??;
     let Ok(Request::Auth(key)) = Request::parse(&text) else { return Err(Ending::Unauthorized.into()) };
-    let known = gateway.state().book().identify(&key, now_ms() / 1000).ok().inspect(|caller| opening.identify(caller));
-    known.filter(|caller| gateway.has_endpoint(caller, PATH)).ok_or_else(|| {
-        gateway.note_refused_key(address);
+    let known = events
+        .gateway()
+        .state()
+        .accounts()
+        .identify(&key, now_ms() / 1000)
+        .ok()
+        .inspect(|caller| opening.identify(caller));
+    known.filter(|caller| events.gateway().has_endpoint(caller, PATH)).ok_or_else(|| {
+        events.gateway().note_refused_key(address);
         Ending::Unauthorized.into()
     })
 }
@@ -154,10 +161,10 @@ async fn converse(
 ) -> Over {
     let _guard = LinkGuard(Arc::clone(link));
     let missed = AtomicU32::new(0);
-    let gateway = dialogue.gateway().clone();
+    let events = dialogue.events().clone();
     let over = tokio::select! {
         over = listen(stream, &mut dialogue, &missed) => over,
-        over = speak(sink, link, &gateway, &missed) => over,
+        over = speak(sink, link, &events, &missed) => over,
     };
     dialogue.end().await;
     over
@@ -212,7 +219,7 @@ fn broken(error: &axum::Error) -> Over {
 }
 
 /// Tells the client what waits for it, and looks now and then whether it is there.
-async fn speak(sink: &mut SplitSink<WebSocket, Message>, link: &Link, gateway: &Gateway, missed: &AtomicU32) -> Over {
+async fn speak(sink: &mut SplitSink<WebSocket, Message>, link: &Link, events: &Events, missed: &AtomicU32) -> Over {
     let every = |period: Duration| {
         let mut ticks = interval_at(Instant::now() + period, period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -234,7 +241,7 @@ async fn speak(sink: &mut SplitSink<WebSocket, Message>, link: &Link, gateway: &
             }
             _ = heartbeats.tick() => {
                 let now = Timestamp::new(now_ms() / 1000).to_string();
-                vec![Message::Text(protocol::heartbeat(&now, &gateway.events().hub().heads()).into())]
+                vec![Message::Text(protocol::heartbeat(&now, &events.hub().heads()).into())]
             }
         };
         let write = async {

@@ -12,13 +12,13 @@ use super::hub::Listener;
 use super::link::Link;
 use super::protocol::{self, ADDRESSES, Ending, Refused, Request, SUBSCRIPTIONS};
 use super::replay::{FROM_THE_FIRST, Place, Replay, Since, Skipped};
+use crate::causes;
 use crate::events::Events;
-use crate::gateway::{Gateway, causes};
 use crate::state::Caller;
 
 /// The subscriptions of a connection.
 pub(super) struct Dialogue {
-    gateway: Gateway,
+    events: Events,
     link: Arc<Link>,
     connection_id: String,
     /// Who listens; `None` where no key is asked for.
@@ -45,13 +45,13 @@ struct Cursor {
 }
 
 impl Dialogue {
-    pub fn new(gateway: Gateway, link: Arc<Link>, connection_id: String, caller: Option<Caller>) -> Self {
-        Self { gateway, link, connection_id, caller, subscriptions: HashMap::new(), after: None, made: 0 }
+    pub fn new(events: Events, link: Arc<Link>, connection_id: String, caller: Option<Caller>) -> Self {
+        Self { events, link, connection_id, caller, subscriptions: HashMap::new(), after: None, made: 0 }
     }
 
     /// What it talks for.
-    pub const fn gateway(&self) -> &Gateway {
-        &self.gateway
+    pub const fn events(&self) -> &Events {
+        &self.events
     }
 
     /// Takes a message.
@@ -92,7 +92,7 @@ impl Dialogue {
                 return Ok(());
             }
         };
-        if let Err(problem) = self.gateway.check_watched(self.caller.as_ref(), &subscription.to_json()) {
+        if let Err(problem) = self.events.gateway().check_watched(self.caller.as_ref(), &subscription.to_json()) {
             self.link.push(protocol::error(Some(id), problem.status.code(), &problem.message).into());
             return Ok(());
         }
@@ -157,7 +157,7 @@ impl Dialogue {
         let position = self.position_of(&after).await?;
         let names: Vec<Arc<str>> = self.subscriptions.keys().map(Arc::clone).collect();
         let asked = names.clone();
-        let Some((left, made)) = self.blocking(move |gateway| gateway.events().hub().leave(&asked)).await else {
+        let Some((left, made)) = self.blocking(move |events| events.hub().leave(&asked)).await else {
             return Err(Ending::Overloaded);
         };
         for name in names {
@@ -181,7 +181,7 @@ impl Dialogue {
     fn replay(&self, held: &Held, cursor: Cursor, told: Option<Skipped>) {
         let Cursor { after, position, place } = cursor;
         let replay = Replay {
-            gateway: self.gateway.clone(),
+            events: self.events.clone(),
             subscription: held.subscription.clone(),
             listener: held.listener.clone(),
             after,
@@ -191,13 +191,13 @@ impl Dialogue {
             is_known: false,
             since: Arc::clone(&held.since),
         };
-        self.gateway.events().spawn(replay.run());
+        self.events.spawn(replay.run());
     }
 
     /// Where an event stood in the feed.
     async fn position_of(&self, event: &str) -> Result<u64, Ending> {
         let name = event.to_owned();
-        match self.blocking(move |gateway| Events::cursor(gateway.state(), &name)).await {
+        match self.blocking(move |events| Events::cursor(events.gateway().state(), &name)).await {
             Some(Ok(position)) => position.ok_or(Ending::CursorExpired),
             None => Err(Ending::Overloaded),
             Some(Err(error)) => {
@@ -212,8 +212,8 @@ impl Dialogue {
     }
 
     async fn read(&self, event_type: String, filters: Value) -> Result<(Subscription, Vec<Warning>), Error> {
-        self.blocking(move |gateway| {
-            let ledger = gateway.ledgers().current()?;
+        self.blocking(move |events| {
+            let ledger = events.gateway().ledgers().current()?;
             Subscription::parse(&event_type, &filters, &*ledger)
         })
         .await
@@ -226,20 +226,18 @@ impl Dialogue {
         listener: Listener,
         greeting: String,
     ) -> Result<Option<u64>, Ending> {
-        self.blocking(move |gateway| gateway.events().hub().join(subscription, listener, greeting))
-            .await
-            .ok_or(Ending::Overloaded)
+        self.blocking(move |events| events.hub().join(subscription, listener, greeting)).await.ok_or(Ending::Overloaded)
     }
 
     async fn sweep(&self) {
         // Where it panics, listeners that want no more are told nothing all the same.
-        let _ = self.blocking(|gateway| gateway.events().hub().sweep()).await;
+        let _ = self.blocking(|events| events.hub().sweep()).await;
     }
 
     /// Does what may wait for the store or for the hub, on a thread that may block; `None` when it panicked.
-    async fn blocking<T: Send + 'static>(&self, work: impl FnOnce(&Gateway) -> T + Send + 'static) -> Option<T> {
-        let gateway = self.gateway.clone();
-        tokio::task::spawn_blocking(move || work(&gateway)).await.ok()
+    async fn blocking<T: Send + 'static>(&self, work: impl FnOnce(&Events) -> T + Send + 'static) -> Option<T> {
+        let events = self.events.clone();
+        tokio::task::spawn_blocking(move || work(&events)).await.ok()
     }
 
     /// The connection is over.
@@ -266,29 +264,30 @@ mod tests {
     use tokio::task::spawn_blocking;
 
     use super::*;
+    use crate::events::EventSettings;
     use crate::events::cursors;
-    use crate::gateway::Settings;
+    use crate::gateway::{Gateway, Settings};
     use crate::state::{Home, Options, State};
 
     const SUBSCRIBE: &str = r#"{"action": "subscribe", "id": "1", "event_type": "large_transfer", "filters": {}}"#;
 
-    fn gateway(place: &std::path::Path) -> Gateway {
+    fn events(place: &std::path::Path) -> Events {
         drop(Writer::open_or_create(place.join("demo")).unwrap());
         let ledgers = Arc::new(Store::open(place.join("demo")).unwrap());
         let home = Home::in_folder(&place.join("state")).unwrap();
         let state = State::start(&home, Options::default(), Box::new(|| {})).unwrap();
-        Gateway::new(ledgers, state, Settings::default())
+        Events::new(Gateway::new(ledgers, state, Settings::default()), EventSettings::default())
     }
 
     #[test]
     fn a_connection_that_ends_while_it_subscribes_leaves_nobody_listening() {
         let place = tempfile::tempdir().unwrap();
-        let gateway = gateway(place.path());
+        let events = events(place.path());
         // One thread that may block: what is put on it is done in order.
         let runtime =
             tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).enable_all().build().unwrap();
         runtime.block_on(async {
-            let mut dialogue = Dialogue::new(gateway.clone(), Arc::default(), "c".to_owned(), None);
+            let mut dialogue = Dialogue::new(events.clone(), Arc::default(), "c".to_owned(), None);
             // Holds the thread from when it begins until it may go on.
             let gate = || {
                 let ((started, begun), (go_on, held)) = (oneshot::channel(), oneshot::channel::<()>());
@@ -306,13 +305,13 @@ mod tests {
             drop(hearing);
             tokio::join!(dialogue.end(), async { put_on.send(()).unwrap() });
             spawn_blocking(|| ()).await.unwrap();
-            assert_eq!(gateway.events().hub().listening(), 0);
+            assert_eq!(events.hub().listening(), 0);
             // One that is not broken off does listen.
-            let mut dialogue = Dialogue::new(gateway.clone(), Arc::default(), "d".to_owned(), None);
+            let mut dialogue = Dialogue::new(events.clone(), Arc::default(), "d".to_owned(), None);
             dialogue.hear(SUBSCRIBE).await.unwrap();
-            assert_eq!(gateway.events().hub().listening(), 1);
+            assert_eq!(events.hub().listening(), 1);
             dialogue.end().await;
-            assert_eq!(gateway.events().hub().listening(), 0);
+            assert_eq!(events.hub().listening(), 0);
         });
     }
 
@@ -325,23 +324,23 @@ mod tests {
         let block = Chainlet::ethereum().at_block(5).transfer(1, 2, 10).same_block().transfer(1, 2, 11);
         writer.commit(block.same_block().transfer(1, 2, 12).batch(), &Cancel::new()).unwrap();
         drop(writer);
-        let gateway = gateway(place.path());
+        let events = events(place.path());
         for waits in [0, 1] {
             let filters = json!({"addresses": [address(Chain::ETHEREUM, 1)], "min_confirmations": waits});
-            let ledger = gateway.ledgers().current().unwrap();
+            let ledger = events.gateway().ledgers().current().unwrap();
             let (subscription, _) = Subscription::parse("address_activity", &filters, &*ledger).unwrap();
-            let steps = gateway.events().steps().after(gateway.ledgers(), 0, 10).unwrap();
+            let steps = events.steps().after(events.gateway().ledgers(), 0, 10).unwrap();
             let told = Watcher::new(subscription, 0).advance(&steps[0]).unwrap();
             let [first, second, third] =
                 told.iter().map(|event| event.id.clone()).collect::<Vec<_>>().try_into().unwrap();
-            let (hub, link) = (gateway.events().hub(), Arc::<Link>::default());
+            let (hub, link) = (events.hub(), Arc::<Link>::default());
             hub.begin(0);
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let (event, position) = (first.clone(), steps[0].position());
                 let note = move |tx: &mut crate::state::Tx<'_>| cursors::add(tx, &[(event.as_str(), position)], 1 << 41);
-                gateway.state().write(note).await.unwrap();
-                let mut dialogue = Dialogue::new(gateway.clone(), Arc::clone(&link), "c".to_owned(), None);
+                events.gateway().state().write(note).await.unwrap();
+                let mut dialogue = Dialogue::new(events.clone(), Arc::clone(&link), "c".to_owned(), None);
                 let wish = json!({"action": "subscribe", "id": "1", "event_type": "address_activity", "filters": filters, "after": first});
                 dialogue.hear(&wish.to_string()).await.unwrap();
                 // Long enough to join too early.
@@ -360,9 +359,9 @@ mod tests {
         }
     }
 
-    /// A gateway over some blocks, and the events of one address in them.
+    /// A events over some blocks, and the events of one address in them.
     struct Made {
-        gateway: Gateway,
+        events: Events,
         filters: Value,
         steps: Vec<Arc<FeedStep>>,
         ids: Vec<String>,
@@ -375,14 +374,14 @@ mod tests {
             writer.commit(block.batch(), &Cancel::new()).unwrap();
         }
         drop(writer);
-        let gateway = gateway(place);
+        let events = events(place);
         let filters = json!({"addresses": [address(Chain::ETHEREUM, 1)]});
-        let ledger = gateway.ledgers().current().unwrap();
+        let ledger = events.gateway().ledgers().current().unwrap();
         let (subscription, _) = Subscription::parse("address_activity", &filters, &*ledger).unwrap();
-        let steps = gateway.events().steps().after(gateway.ledgers(), 0, 10).unwrap();
+        let steps = events.steps().after(events.gateway().ledgers(), 0, 10).unwrap();
         let mut watcher = Watcher::new(subscription, 0);
         let ids = steps.iter().flat_map(|step| watcher.advance(step).unwrap()).map(|event| event.id).collect();
-        Made { gateway, filters, steps, ids }
+        Made { events, filters, steps, ids }
     }
 
     #[test]
@@ -390,14 +389,14 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let first = Chainlet::ethereum().at_block(5).transfer(1, 2, 10).same_block().transfer(1, 2, 11);
         let blocks = vec![first, Chainlet::ethereum().at_block(6).transfer(1, 2, 12)];
-        let Made { gateway, filters, steps, ids: made } = made(place.path(), blocks);
+        let Made { events, filters, steps, ids: made } = made(place.path(), blocks);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let known = made[0].clone();
             let note = move |tx: &mut crate::state::Tx<'_>| cursors::add(tx, &[(known.as_str(), 1)], 1 << 41);
-            gateway.state().write(note).await.unwrap();
-            let (hub, link) = (gateway.events().hub(), Arc::<Link>::default());
-            let mut dialogue = Dialogue::new(gateway.clone(), Arc::clone(&link), "c".to_owned(), None);
+            events.gateway().state().write(note).await.unwrap();
+            let (hub, link) = (events.hub(), Arc::<Link>::default());
+            let mut dialogue = Dialogue::new(events.clone(), Arc::clone(&link), "c".to_owned(), None);
             let wish = json!({"action": "subscribe", "id": "1", "event_type": "address_activity", "filters": filters});
             dialogue.hear(&wish.to_string()).await.unwrap();
             // The first block was told before this server began, to others.
@@ -420,16 +419,16 @@ mod tests {
     fn who_goes_back_before_events_are_made_and_farther_later_is_told_all_between() {
         let place = tempfile::tempdir().unwrap();
         let blocks = (5..8).map(|number| Chainlet::ethereum().at_block(number).transfer(1, 2, 10)).collect();
-        let Made { gateway, filters, ids: made, .. } = made(place.path(), blocks);
+        let Made { events, filters, ids: made, .. } = made(place.path(), blocks);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let known = made.clone();
             let note = move |tx: &mut crate::state::Tx<'_>| {
                 cursors::add(tx, &[(known[0].as_str(), 1), (known[1].as_str(), 2)], 1 << 41)
             };
-            gateway.state().write(note).await.unwrap();
-            let (hub, link) = (gateway.events().hub(), Arc::<Link>::default());
-            let mut dialogue = Dialogue::new(gateway.clone(), Arc::clone(&link), "c".to_owned(), None);
+            events.gateway().state().write(note).await.unwrap();
+            let (hub, link) = (events.hub(), Arc::<Link>::default());
+            let mut dialogue = Dialogue::new(events.clone(), Arc::clone(&link), "c".to_owned(), None);
             let wish = json!({"action": "subscribe", "id": "1", "event_type": "address_activity", "filters": filters});
             dialogue.hear(&wish.to_string()).await.unwrap();
             dialogue.hear(&json!({"action": "resume", "id": "2", "after": made[1]}).to_string()).await.unwrap();

@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::link::Link;
 use super::protocol::{self, Ending};
-use crate::gateway::causes;
+use crate::causes;
 use crate::state::{Caller, KeyId};
 
 /// Streams of one key.

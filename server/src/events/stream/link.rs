@@ -6,12 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use axum::extract::ws::Utf8Bytes;
 use tokio::sync::Notify;
 
-use super::protocol::Ending;
+use super::protocol::{Ending, QUEUED_BYTES, QUEUED_MESSAGES};
 
-/// Messages that may wait for a client.
-pub(super) const MESSAGES: usize = 1024;
-/// Bytes that may wait for a client.
-pub(super) const BYTES: usize = 1 << 20;
 /// Bytes that are taken out at a time.
 const TAKEN: usize = 64 << 10;
 
@@ -63,7 +59,7 @@ impl Link {
     pub fn push_of(&self, burst: u64, message: Utf8Bytes) -> bool {
         let mut queue = self.queue();
         if queue.burst.0 != burst {
-            queue.burst = (burst, queue.messages.len() < MESSAGES / 2 && queue.bytes < BYTES / 2);
+            queue.burst = (burst, queue.messages.len() < QUEUED_MESSAGES / 2 && queue.bytes < QUEUED_BYTES / 2);
         }
         let was_roomy = queue.burst.1;
         if was_roomy && queue.ending.is_none() && !queue.has_room(message.len()) {
@@ -85,7 +81,7 @@ impl Link {
                     return false;
                 }
                 // Half of the room is left to what cannot wait.
-                if queue.messages.len() < MESSAGES / 2 && queue.bytes + message.len() <= BYTES / 2 {
+                if queue.messages.len() < QUEUED_MESSAGES / 2 && queue.bytes + message.len() <= QUEUED_BYTES / 2 {
                     drop(queue);
                     self.push(message);
                     return true;
@@ -162,7 +158,7 @@ impl Link {
 
 impl Queue {
     fn has_room(&self, bytes: usize) -> bool {
-        self.messages.len() < MESSAGES && self.bytes + bytes <= BYTES
+        self.messages.len() < QUEUED_MESSAGES && self.bytes + bytes <= QUEUED_BYTES
     }
 
     fn end(&mut self, ending: Ending) {
@@ -204,7 +200,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_message_or_one_byte_too_many_ends_the_connection() {
-        for (count, length) in [(MESSAGES, 1), (16, BYTES / 16)] {
+        for (count, length) in [(QUEUED_MESSAGES, 1), (16, QUEUED_BYTES / 16)] {
             let link = Link::default();
             for _ in 0..count {
                 link.push(message(length));
@@ -218,7 +214,7 @@ mod tests {
     #[tokio::test]
     async fn a_long_burst_ends_nobody_who_had_read_before_it() {
         let link = Link::default();
-        for _ in 0..MESSAGES {
+        for _ in 0..QUEUED_MESSAGES {
             assert!(link.push_of(1, message(1)));
         }
         assert!(!link.push_of(1, message(1)));

@@ -7,6 +7,10 @@ use serde_json::{Map, Value, json};
 
 use crate::gateway::{Problem, Strict};
 
+/// Messages that may wait for a client.
+pub(super) const QUEUED_MESSAGES: usize = 1024;
+/// Bytes that may wait for a client.
+pub(super) const QUEUED_BYTES: usize = 1 << 20;
 /// Where the stream is.
 pub(crate) const PATH: &str = "/v1/stream";
 /// The name of the protocol, which a client may ask for.
@@ -203,8 +207,8 @@ pub(super) fn welcome(connection_id: &str, connections: usize) -> String {
         "addresses_per_subscription": ADDRESSES,
         "messages_per_second": MESSAGES_PER_SECOND,
         "message_bytes": MESSAGE_BYTES,
-        "queue_messages": super::link::MESSAGES,
-        "queue_bytes": super::link::BYTES,
+        "queue_messages": QUEUED_MESSAGES,
+        "queue_bytes": QUEUED_BYTES,
     });
     json!({"type": "welcome", "connection_id": connection_id, "heartbeat_seconds": HEARTBEAT_SECS, "limits": limits})
         .to_string()

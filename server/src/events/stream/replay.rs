@@ -8,8 +8,9 @@ use headwater_engine::{Error, ErrorKind};
 
 use super::hub::{Behind, Listener, is_of_subscription};
 use super::protocol::{self, Ending};
+use crate::causes;
+use crate::events::Events;
 use crate::events::cursors;
-use crate::gateway::{Gateway, causes};
 use crate::state::{StateError, Tx, now_ms};
 
 /// Steps that are read at a time.
@@ -59,7 +60,7 @@ pub(super) enum Place {
 
 /// A subscription on its way from an event to now.
 pub(crate) struct Replay {
-    pub(super) gateway: Gateway,
+    pub(super) events: Events,
     pub(super) subscription: Subscription,
     pub(super) listener: Listener,
     /// The event it goes on behind.
@@ -77,10 +78,10 @@ pub(crate) struct Replay {
 
 impl Replay {
     /// Of a listener that was told only some of a long burst.
-    pub fn of(gateway: Gateway, behind: Behind) -> Self {
+    pub fn of(events: Events, behind: Behind) -> Self {
         let Behind { listener, subscription, position, after } = behind;
         let (after, since, place) = (after.unwrap_or_default(), Arc::default(), Place::OfConnection);
-        Self { gateway, subscription, listener, after, position, place, told: None, is_known: false, since }
+        Self { events, subscription, listener, after, position, place, told: None, is_known: false, since }
     }
 
     /// Runs until the subscription listens like others, or is over.
@@ -88,7 +89,7 @@ impl Replay {
         if self.place == Place::OfSubscription {
             self.position = self.own_position().await;
         }
-        let mut published = self.gateway.events().hub().published();
+        let mut published = self.events.hub().published();
         let mut watcher = Watcher::new(self.subscription.clone(), self.position.saturating_sub(1));
         let mut reached = self.position.saturating_sub(1);
         let mut failures = 0;
@@ -174,15 +175,14 @@ impl Replay {
         reached: u64,
         limit: u64,
     ) -> (Watcher, Result<(Vec<(u64, Event)>, u64), Error>) {
-        let gateway = self.gateway.clone();
+        let events = self.events.clone();
         let fallback = Watcher::new(self.subscription.clone(), reached);
-        let _permit = gateway.events().hub().replays.acquire().await.expect("the semaphore is never closed");
-        let work = gateway.clone();
+        let _permit = events.hub().replays.acquire().await.expect("the semaphore is never closed");
+        let work = events.clone();
         let done = tokio::task::spawn_blocking(move || {
             let made = work
-                .events()
                 .steps()
-                .after(work.ledgers(), reached, STEPS)
+                .after(work.gateway().ledgers(), reached, STEPS)
                 .and_then(|steps| advance(&mut watcher, &steps, limit, reached));
             (watcher, made)
         });
@@ -200,7 +200,7 @@ impl Replay {
             let events: Vec<(&str, u64)> = rows.iter().map(|(event, position)| (event.as_str(), *position)).collect();
             cursors::add(tx, &events, now_ms())
         };
-        self.gateway.state().write(add).await
+        self.events.gateway().state().write(add).await
     }
 
     /// Puts events into the queue as there is room; gives `false` when the connection is over.
@@ -234,10 +234,8 @@ impl Replay {
     }
 
     async fn join(&self, reached: u64) -> bool {
-        let (gateway, subscription, listener) =
-            (self.gateway.clone(), self.subscription.clone(), self.listener.clone());
-        let joined =
-            tokio::task::spawn_blocking(move || gateway.events().hub().join_at(reached, subscription, listener));
+        let (events, subscription, listener) = (self.events.clone(), self.subscription.clone(), self.listener.clone());
+        let joined = tokio::task::spawn_blocking(move || events.hub().join_at(reached, subscription, listener));
         let joined = joined.await.unwrap_or(false);
         if joined {
             let from_here = if self.is_known {

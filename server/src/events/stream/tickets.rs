@@ -118,7 +118,7 @@ mod tests {
     fn a_ticket_is_good_once_and_what_was_made_up_is_none() {
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();
-        let key = home.office("test", |office| office.create_key("k", Environment::Live, 0, None)).unwrap().id;
+        let key = home.admin("test", |admin| admin.create_key("k", Environment::Live, 0, None)).unwrap().id;
         let mut db = home.connect(Access::Write).unwrap();
         let ticket = Ticket::generate(home.pepper()).unwrap();
         assert_eq!(ticket.expose().len(), 43);

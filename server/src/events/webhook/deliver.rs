@@ -18,9 +18,10 @@ use super::egress::Egress;
 use super::endpoints;
 use super::schedule::{Next, PENALTY_MS};
 use super::sign::{Secret, signatures};
+use crate::causes;
+use crate::events::Events;
 use crate::events::Pace;
 use crate::events::stream::prune_tickets;
-use crate::gateway::{Gateway, causes};
 use crate::recurring::Recurring;
 use crate::state::now_ms;
 
@@ -49,7 +50,7 @@ const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
 /// The deliveries of one server.
 pub(crate) struct Courier {
-    gateway: Gateway,
+    events: Events,
     egress: Arc<Egress>,
     pace: Pace,
     /// Under which leases are taken.
@@ -65,9 +66,9 @@ pub(crate) struct Courier {
 }
 
 impl Courier {
-    pub fn new(gateway: Gateway, egress: Arc<Egress>, pace: Pace) -> Self {
+    pub fn new(events: Events, egress: Arc<Egress>, pace: Pace) -> Self {
         Self {
-            gateway,
+            events,
             egress,
             pace,
             owner: uuid::Uuid::now_v7().to_string(),
@@ -104,12 +105,12 @@ impl Courier {
     /// Writes down what ended and takes what is due; gives whether there is more to take at once.
     async fn turn(&mut self) -> Result<bool, crate::state::StateError> {
         let room = AT_ONCE.saturating_sub(self.under_way.len());
-        let gateway = self.gateway.clone();
-        let due = self.gateway.read_state(move |tx| {
+        let events = self.events.clone();
+        let due = self.events.gateway().read_state(move |tx| {
             let mut allowed = Vec::new();
             for due in deliveries::due(tx)? {
                 // What a plan leaves out waits, as it does for a key that is revoked.
-                if gateway.delivers(due.account, || endpoints::filters(tx, &due.endpoint_id))? {
+                if events.gateway().delivers(super::PATH, due.account, || endpoints::filters(tx, &due.endpoint_id))? {
                     allowed.push(due);
                 }
             }
@@ -125,7 +126,8 @@ impl Courier {
         self.claimed.values().for_each(|claim| *held.entry(claim.account).or_default() += 1);
         let term_ms = self.pace.deadline_ms() + self.pace.scale_ms(LEASE_SECS * 1000);
         let claims = self
-            .gateway
+            .events
+            .gateway()
             .state()
             .write(move |tx| {
                 deliveries::settle_all(tx, &owner, &ended)?;
@@ -165,10 +167,10 @@ impl Courier {
 
     /// Waits for an end, for news, or for a while.
     async fn wait(&mut self, stop: &mut watch::Receiver<bool>, longest: Duration) {
-        let gateway = self.gateway.clone();
+        let events = self.events.clone();
         tokio::select! {
             _ = stop.changed() => {}
-            () = gateway.events().due() => {}
+            () = events.due() => {}
             Some(ended) = self.under_way.join_next_with_id() => {
                 self.note(ended);
                 tokio::time::sleep(GATHER).await;
@@ -212,7 +214,7 @@ impl Courier {
             .sealed
             .iter()
             .filter_map(|sealed| {
-                let opened = self.gateway.state().home().master().open(sealed);
+                let opened = self.events.gateway().state().home().master().open(sealed);
                 if let Err(error) = &opened {
                     tracing::error!(error = causes(error), webhook = claim.endpoint_id, "a secret cannot be opened");
                 }
@@ -230,7 +232,8 @@ impl Courier {
 
     /// Removes some of what is too old; gives whether there may be more.
     async fn prune(&self) -> bool {
-        let pruned = self.gateway.state().write(|tx| Ok(deliveries::prune(tx, now_ms())? | prune_tickets(tx)?)).await;
+        let pruned =
+            self.events.gateway().state().write(|tx| Ok(deliveries::prune(tx, now_ms())? | prune_tickets(tx)?)).await;
         pruned.unwrap_or_else(|error| {
             self.recurring.met("old deliveries and tickets could not be removed", &error);
             false
@@ -251,7 +254,7 @@ impl Courier {
             }
         }
         let (ended, owner) = (std::mem::take(&mut self.ended), self.owner);
-        let written = self.gateway.state().write(move |tx| deliveries::settle_all(tx, &owner, &ended)).await;
+        let written = self.events.gateway().state().write(move |tx| deliveries::settle_all(tx, &owner, &ended)).await;
         if let Err(error) = written {
             tracing::error!(error = causes(&error), "the last deliveries could not be written down: they come again");
         }

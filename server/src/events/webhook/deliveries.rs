@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::egress::Attempt;
 use super::schedule::{Next, Outcome, Verdict};
-use crate::state::{Insert, StateError, Tx, Value, sum, sums};
+use crate::state::{Insert, StateError, Tx, Value, checksum, checksums};
 
 /// Deliveries of one webhook under way at a time, over all servers of a state.
 pub(crate) const PER_ENDPOINT: i64 = 4;
@@ -113,13 +113,13 @@ pub(crate) fn claim(tx: &mut Tx<'_>, due: &Due, owner: &str, term_ms: i64) -> Re
              WHERE event_id = ?1 AND endpoint_id = ?2",
             &[event_id.as_str().into(), endpoint_id.into(), owner.into(), until_ms.into()],
         )?;
-        sums::renew(tx, &sums::DELIVERIES, &[event_id.as_str().into(), endpoint_id.into()])?;
+        checksums::renew(tx, &checksums::DELIVERIES, &[event_id.as_str().into(), endpoint_id.into()])?;
         let event = tx.row(
-            "SELECT id, type, created_at_ms, body, sum FROM outbox_event WHERE id = ?1",
+            "SELECT id, type, created_at_ms, body, checksum FROM outbox_event WHERE id = ?1",
             &[event_id.as_str().into()],
         )?;
         let body = match &event {
-            Some(event) if sums::fits(event) => event.text(3)?.to_owned(),
+            Some(event) if checksums::fits(event) => event.text(3)?.to_owned(),
             Some(_) => {
                 give_up_damaged(tx, &event_id, endpoint_id)?;
                 continue;
@@ -139,7 +139,7 @@ pub(crate) fn claim(tx: &mut Tx<'_>, due: &Due, owner: &str, term_ms: i64) -> Re
     Ok(claims)
 }
 
-/// An event that does not fit its sum is told to nobody.
+/// An event that does not fit its checksum is told to nobody.
 fn give_up_damaged(tx: &mut Tx<'_>, event_id: &str, endpoint_id: &str) -> Result<(), StateError> {
     tracing::error!(
         event_id,
@@ -150,7 +150,7 @@ fn give_up_damaged(tx: &mut Tx<'_>, event_id: &str, endpoint_id: &str) -> Result
          WHERE event_id = ?1 AND endpoint_id = ?2",
         &[event_id.into(), endpoint_id.into(), crate::state::now_ms().into()],
     )?;
-    sums::renew(tx, &sums::DELIVERIES, &[event_id.into(), endpoint_id.into()])
+    checksums::renew(tx, &checksums::DELIVERIES, &[event_id.into(), endpoint_id.into()])
 }
 
 /// Writes down what became of deliveries, as far as they are still this server's.
@@ -184,7 +184,7 @@ fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), StateError> {
     if held == 0 {
         return Ok(());
     }
-    sums::renew(tx, &sums::DELIVERIES, &[event, endpoint])?;
+    checksums::renew(tx, &checksums::DELIVERIES, &[event, endpoint])?;
     let Some(attempt) = done.attempt else { return Ok(()) };
     let last = tx.row(
         "SELECT coalesce(max(number), 0) FROM webhook_attempt WHERE event_id = ?1 AND endpoint_id = ?2",
@@ -199,9 +199,9 @@ fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), StateError> {
         i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX).into(),
         failure(attempt).into(),
     ];
-    values.push(sum(&values).into());
+    values.push(checksum(&values).into());
     tx.execute(
-        "INSERT INTO webhook_attempt (event_id, endpoint_id, number, at_ms, status, duration_ms, error, sum)
+        "INSERT INTO webhook_attempt (event_id, endpoint_id, number, at_ms, status, duration_ms, error, checksum)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         &values,
     )?;
@@ -250,7 +250,7 @@ fn judge(
                  WHERE id = ?1 AND status = 'active'",
                 &[endpoint_id.into(), why.name().into()],
             )?;
-            sums::renew(tx, &sums::WEBHOOKS, &[endpoint_id.into()])?;
+            checksums::renew(tx, &checksums::WEBHOOKS, &[endpoint_id.into()])?;
         }
     }
     Ok(())
@@ -266,15 +266,16 @@ pub(crate) struct Addressed<'a> {
 
 /// Adds events that are not there, and those of their deliveries that are not there.
 pub(crate) fn add(tx: &mut Tx<'_>, events: &[Addressed<'_>], now_ms: i64) -> Result<(), StateError> {
-    const EVENT: Insert = Insert { head: "INSERT INTO outbox_event (id, type, created_at_ms, body, sum)", columns: 5 };
+    const EVENT: Insert =
+        Insert { head: "INSERT INTO outbox_event (id, type, created_at_ms, body, checksum)", columns: 5 };
     const DELIVERY: Insert = Insert {
-        head: "INSERT INTO webhook_delivery (event_id, endpoint_id, status, attempts, next_at_ms, created_at_ms, sum)",
+        head: "INSERT INTO webhook_delivery (event_id, endpoint_id, status, attempts, next_at_ms, created_at_ms, checksum)",
         columns: 7,
     };
     let mut rows: Vec<Vec<Value<'_>>> = Vec::with_capacity(events.len());
     for one in events {
         let mut values: Vec<Value<'_>> = vec![one.id.into(), one.kind.into(), now_ms.into(), one.body.into()];
-        values.push(sum(&values).into());
+        values.push(checksum(&values).into());
         rows.push(values);
     }
     if tx.insert(&EVENT, &rows)? < rows.len() as u64 {
@@ -287,8 +288,8 @@ pub(crate) fn add(tx: &mut Tx<'_>, events: &[Addressed<'_>], now_ms: i64) -> Res
             let [event, webhook, status] = [event, webhook, "pending"].map(Value::from);
             let [attempts, due, now] = [0, due_ms, now_ms].map(Value::from);
             let none = Value::Null;
-            let sum = sum(&[event, webhook, status, attempts, due, none, none, now, none]);
-            vec![event, webhook, status, attempts, due, now, sum.into()]
+            let checksum = checksum(&[event, webhook, status, attempts, due, none, none, now, none]);
+            vec![event, webhook, status, attempts, due, now, checksum.into()]
         })
         .collect();
     tx.insert(&DELIVERY, &rows)?;
@@ -303,10 +304,10 @@ fn tell_anew(tx: &mut Tx<'_>, event: &Addressed<'_>) -> Result<(), StateError> {
         &[event.id.into(), event.body.into()],
     )?;
     let Some(found) = found else { return Ok(()) };
-    let sum = sum(&[event.id.into(), event.kind.into(), found.int(0)?.into(), event.body.into()]);
+    let checksum = checksum(&[event.id.into(), event.kind.into(), found.int(0)?.into(), event.body.into()]);
     tx.execute(
-        "UPDATE outbox_event SET body = ?2, sum = ?3 WHERE id = ?1",
-        &[event.id.into(), event.body.into(), sum.into()],
+        "UPDATE outbox_event SET body = ?2, checksum = ?3 WHERE id = ?1",
+        &[event.id.into(), event.body.into(), checksum.into()],
     )?;
     Ok(())
 }
@@ -363,23 +364,11 @@ pub(crate) fn replay(tx: &mut Tx<'_>, endpoint_id: &str, events: &[String]) -> R
             &[delivery[0], delivery[1], due_ms.into()],
         )?;
         if changed > 0 {
-            sums::renew(tx, &sums::DELIVERIES, &delivery)?;
+            checksums::renew(tx, &checksums::DELIVERIES, &delivery)?;
         }
         count += changed;
     }
     Ok(count)
-}
-
-/// Removes some deliveries of a webhook; gives whether there may be more of them.
-pub(crate) fn forget_some(tx: &mut Tx<'_>, endpoint_id: &str) -> Result<bool, StateError> {
-    super::endpoints::hold(tx, endpoint_id)?;
-    // Their attempts go with them.
-    let forgotten = tx.execute(
-        "DELETE FROM webhook_delivery WHERE endpoint_id = ?1 AND event_id IN (
-             SELECT event_id FROM webhook_delivery WHERE endpoint_id = ?1 LIMIT ?2)",
-        &[endpoint_id.into(), SOME.into()],
-    )?;
-    Ok(forgotten >= SOME.unsigned_abs())
 }
 
 /// A delivery as the owner of its webhook sees it.

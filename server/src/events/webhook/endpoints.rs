@@ -8,8 +8,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use utoipa::ToSchema;
 
-use super::deliveries;
-use crate::state::{Row, StateError, Tx, sums};
+use crate::state::{Row, StateError, Tx, checksums};
 
 /// Webhooks of one account.
 pub(crate) const PER_ACCOUNT: i64 = 100;
@@ -139,7 +138,7 @@ pub(crate) fn create(
             endpoint.created_at_ms.into(),
         ],
     )?;
-    sums::renew(tx, &sums::WEBHOOKS, &[(&endpoint.id).into()])?;
+    checksums::renew(tx, &checksums::WEBHOOKS, &[(&endpoint.id).into()])?;
     add_secret(tx, &endpoint.id, 1, sealed, endpoint.created_at_ms)?;
     Ok(true)
 }
@@ -203,12 +202,26 @@ pub(crate) fn delete(tx: &mut Tx<'_>, account: i64, id: &str) -> Result<Deleted,
     if find(tx, account, id)?.is_none() {
         return Ok(Deleted::Missing);
     }
-    if deliveries::forget_some(tx, id)? {
+    if forget_deliveries(tx, id)? {
         return Ok(Deleted::Part);
     }
     // What refers to it goes with it.
     tx.execute("DELETE FROM webhook_endpoint WHERE id = ?1", &[id.into()])?;
     Ok(Deleted::Whole)
+}
+
+/// Removes some deliveries of a webhook; gives whether there may be more of them.
+fn forget_deliveries(tx: &mut Tx<'_>, id: &str) -> Result<bool, StateError> {
+    /// Deliveries that one transaction removes.
+    const SOME: i64 = 1000;
+    hold(tx, id)?;
+    // Their attempts go with them.
+    let forgotten = tx.execute(
+        "DELETE FROM webhook_delivery WHERE endpoint_id = ?1 AND event_id IN (
+             SELECT event_id FROM webhook_delivery WHERE endpoint_id = ?1 LIMIT ?2)",
+        &[id.into(), SOME.into()],
+    )?;
+    Ok(forgotten >= SOME.unsigned_abs())
 }
 
 /// What came of removing a webhook.
@@ -267,7 +280,7 @@ pub(crate) fn change(
             now_ms.into(),
         ],
     )?;
-    sums::renew(tx, &sums::WEBHOOKS, &[id.into()])?;
+    checksums::renew(tx, &checksums::WEBHOOKS, &[id.into()])?;
     Ok(Some(endpoint))
 }
 

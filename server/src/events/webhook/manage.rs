@@ -12,7 +12,8 @@ use super::deliveries::{self, Addressed, Found, KEPT_MS};
 use super::egress::{LONGEST, Target, TargetError};
 use super::endpoints::{self, Change, Deleted, Endpoint, EndpointStatus, GRACE_MS, PER_ACCOUNT, WebhookView};
 use super::sign::Secret;
-use crate::gateway::{Call, Details, Gateway, Problem, Repetition, Reply, Status};
+use crate::events::Events;
+use crate::gateway::{Call, Details, Problem, Repetition, Reply, Status};
 use crate::state::{Kept, StateError, find_kept, keep, now_ms};
 use headwater_types::{TimeWindow, Timestamp};
 
@@ -122,19 +123,19 @@ pub(crate) struct Replayed {
 }
 
 /// Makes a webhook.
-pub(crate) async fn create(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+pub(crate) async fn create(events: Events, mut call: Call) -> Result<Reply, Problem> {
     let CreateWebhookRequest { target_url, event_type, filters } = call.decode()?;
-    check_target(&gateway, &target_url)?;
-    let (filters, warnings) = check_filters(&gateway, event_type.clone(), filters.unwrap_or(Json::Null)).await?;
-    gateway.check_watched(Some(&call.caller), &filters)?;
+    check_target(&events, &target_url)?;
+    let (filters, warnings) = check_filters(&events, event_type.clone(), filters.unwrap_or(Json::Null)).await?;
+    events.gateway().check_watched(Some(&call.caller), &filters)?;
     call.warn(warnings);
-    let claim = match call.repetition(&gateway).await? {
+    let claim = match call.repetition(events.gateway()).await? {
         Repetition::Without => None,
         Repetition::First(claim) => Some(claim),
         Repetition::Again(reply) => return Ok(reply.created_before("/v1/webhooks")),
     };
     let secret = Secret::generate().map_err(|error| call.failed(&StateError::from(error)))?;
-    let sealed = gateway.state().home().master().seal(secret.bytes()).map_err(|error| call.failed(&error))?;
+    let sealed = events.gateway().state().home().master().seal(secret.bytes()).map_err(|error| call.failed(&error))?;
     let endpoint = Endpoint {
         id: Uuid::now_v7().to_string(),
         target_url,
@@ -147,10 +148,10 @@ pub(crate) async fn create(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
     let (account, key_id, row) = (call.caller.account().id(), call.caller.key_id(), endpoint.clone());
     let location = format!("/v1/webhooks/{}", endpoint.id);
     let reply = call.reply(&CreatedWebhook { view: endpoint.into(), secret: secret.expose() }).created(location);
-    let kept = claim.as_ref().map(|claim| call.keep(&gateway, claim, &reply)).transpose()?;
+    let kept = claim.as_ref().map(|claim| call.keep(events.gateway(), claim, &reply)).transpose()?;
     let request_id = call.context.request_id;
     let request_hash = kept.as_ref().map(|kept| kept.request_hash);
-    let made = gateway.state().write(move |tx| {
+    let made = events.gateway().state().write(move |tx| {
         endpoints::hold_account(tx, account)?;
         // A call whose client did not wait for it may have come through since this one looked.
         if let Some(kept) = &kept
@@ -168,12 +169,12 @@ pub(crate) async fn create(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
     });
     match made.await.map_err(|error| call.failed(&error))? {
         Made::New => {
-            gateway.events().webhooks_have_changed();
+            events.webhooks_have_changed();
             Ok(reply)
         }
         Made::TooMany => Err(too_many()),
         Made::Before(kept) => {
-            let again = call.again(&gateway, request_hash.unwrap_or_default(), kept)?;
+            let again = call.again(events.gateway(), request_hash.unwrap_or_default(), kept)?;
             Ok(again.created_before("/v1/webhooks"))
         }
     }
@@ -189,42 +190,42 @@ enum Made {
 }
 
 /// Lists the webhooks of the caller.
-pub(crate) async fn list(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+pub(crate) async fn list(events: Events, mut call: Call) -> Result<Reply, Problem> {
     let page = page(&mut call)?;
     let account = call.caller.account().id();
-    let listed = gateway.read_state(move |tx| endpoints::list(tx, account, page.limit, page.offset)).await;
+    let listed = events.gateway().read_state(move |tx| endpoints::list(tx, account, page.limit, page.offset)).await;
     let (webhooks, total) = listed.map_err(|error| call.failed(&error))?;
     let views: Vec<WebhookView> = webhooks.into_iter().map(WebhookView::from).collect();
     call.page(&views, Pagination { limit: page.limit, offset: page.offset, total: Some(total) }).await
 }
 
 /// Shows one webhook.
-pub(crate) async fn show(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
-    let endpoint = found(&gateway, &call).await?;
+pub(crate) async fn show(events: Events, mut call: Call) -> Result<Reply, Problem> {
+    let endpoint = found(&events, &call).await?;
     Ok(call.reply(&WebhookView::from(endpoint)))
 }
 
 /// Removes a webhook.
-pub(crate) async fn delete(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+pub(crate) async fn delete(events: Events, mut call: Call) -> Result<Reply, Problem> {
     let (account, id) = (call.caller.account().id(), id_of(&call)?);
     loop {
         // Its deliveries go before it, some at a time: charges of others wait for each commit.
         let key = id.clone();
-        let deleted = gateway.state().write(move |tx| endpoints::delete(tx, account, &key)).await;
+        let deleted = events.gateway().state().write(move |tx| endpoints::delete(tx, account, &key)).await;
         match deleted.map_err(|error| call.failed(&error))? {
             Deleted::Missing => return Err(missing()),
             Deleted::Part => {}
             Deleted::Whole => break,
         }
     }
-    gateway.events().webhooks_have_changed();
+    events.webhooks_have_changed();
     Ok(call.reply(&DeletedWebhook { id, deleted: true }))
 }
 
 /// Changes a webhook.
-pub(crate) async fn update(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+pub(crate) async fn update(events: Events, mut call: Call) -> Result<Reply, Problem> {
     let UpdateWebhookRequest { target_url, filters, status } = call.decode()?;
-    let before = found(&gateway, &call).await?;
+    let before = found(&events, &call).await?;
     let status = match status.as_deref() {
         None => None,
         Some("active") => Some(EndpointStatus::Active),
@@ -235,25 +236,26 @@ pub(crate) async fn update(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
         }
     };
     if let Some(url) = &target_url {
-        check_target(&gateway, url)?;
+        check_target(&events, url)?;
     }
     let filters = match filters {
         None => None,
         Some(filters) => {
-            let (filters, warnings) = check_filters(&gateway, before.event_type, filters).await?;
+            let (filters, warnings) = check_filters(&events, before.event_type, filters).await?;
             call.warn(warnings);
             Some(filters)
         }
     };
     // Also of one that was made under another plan; to stop that is always allowed.
     if filters.is_some() || status != Some(EndpointStatus::Paused) {
-        gateway.check_watched(Some(&call.caller), filters.as_ref().unwrap_or(&before.filters))?;
+        events.gateway().check_watched(Some(&call.caller), filters.as_ref().unwrap_or(&before.filters))?;
     }
     let (account, id) = (call.caller.account().id(), before.id);
     let change = Change { target_url, filters, status };
-    let changed = gateway.state().write(move |tx| endpoints::change(tx, account, &id, &change, now_ms())).await;
+    let changed =
+        events.gateway().state().write(move |tx| endpoints::change(tx, account, &id, &change, now_ms())).await;
     let endpoint = changed.map_err(|error| call.failed(&error))?.ok_or_else(missing)?;
-    gateway.events().webhooks_have_changed();
+    events.webhooks_have_changed();
     Ok(call.reply(&WebhookView::from(endpoint)))
 }
 
@@ -266,29 +268,29 @@ fn warn_of_waiting(call: &mut Call, endpoint: &Endpoint) {
 }
 
 /// Sends an event that tells of nothing but itself.
-pub(crate) async fn test(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
-    let endpoint = found(&gateway, &call).await?;
+pub(crate) async fn test(events: Events, mut call: Call) -> Result<Reply, Problem> {
+    let endpoint = found(&events, &call).await?;
     warn_of_waiting(&mut call, &endpoint);
     let event_id = format!("evt_{}", Uuid::now_v7().simple());
     let timestamp = Timestamp::new(now_ms() / 1000).to_string();
     let body = json!({"id": event_id, "type": "test", "timestamp": timestamp, "data": {"webhook_id": endpoint.id}});
     let (event, body) = (event_id.clone(), body.to_string());
-    let added = gateway.state().write(move |tx| {
+    let added = events.gateway().state().write(move |tx| {
         let webhooks = vec![endpoint.id.as_str()];
         deliveries::add(tx, &[Addressed { id: &event, kind: "test", body: &body, webhooks }], now_ms())
     });
     added.await.map_err(|error| call.failed(&error))?;
-    gateway.events().wake_deliveries();
+    events.wake_deliveries();
     Ok(call.reply(&SentTest { event_id }))
 }
 
 /// Gives a webhook a new secret.
-pub(crate) async fn rotate(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+pub(crate) async fn rotate(events: Events, mut call: Call) -> Result<Reply, Problem> {
     let (account, id) = (call.caller.account().id(), id_of(&call)?);
     let secret = Secret::generate().map_err(|error| call.failed(&StateError::from(error)))?;
-    let sealed = gateway.state().home().master().seal(secret.bytes()).map_err(|error| call.failed(&error))?;
+    let sealed = events.gateway().state().home().master().seal(secret.bytes()).map_err(|error| call.failed(&error))?;
     let (key, now) = (id.clone(), now_ms());
-    let rotated = gateway.state().write(move |tx| endpoints::rotate(tx, account, &key, &sealed, now)).await;
+    let rotated = events.gateway().state().write(move |tx| endpoints::rotate(tx, account, &key, &sealed, now)).await;
     if !rotated.map_err(|error| call.failed(&error))? {
         return Err(missing());
     }
@@ -297,35 +299,35 @@ pub(crate) async fn rotate(gateway: Gateway, mut call: Call) -> Result<Reply, Pr
 }
 
 /// Lists the deliveries of a webhook.
-pub(crate) async fn deliveries(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+pub(crate) async fn deliveries(events: Events, mut call: Call) -> Result<Reply, Problem> {
     let page = page(&mut call)?;
-    let id = found(&gateway, &call).await?.id;
-    let listed = gateway.read_state(move |tx| deliveries::list(tx, &id, page.limit, page.offset)).await;
+    let id = found(&events, &call).await?.id;
+    let listed = events.gateway().read_state(move |tx| deliveries::list(tx, &id, page.limit, page.offset)).await;
     let (views, total) = listed.map_err(|error| call.failed(&error))?;
     call.page(&views, Pagination { limit: page.limit, offset: page.offset, total: Some(total) }).await
 }
 
 /// Makes deliveries again.
-pub(crate) async fn replay(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
+pub(crate) async fn replay(events: Events, mut call: Call) -> Result<Reply, Problem> {
     let ReplayRequest { from, to } = call.decode()?;
     let (from_ms, to_ms) = span(from, to, now_ms())?;
-    let endpoint = found(&gateway, &call).await?;
+    let endpoint = found(&events, &call).await?;
     warn_of_waiting(&mut call, &endpoint);
     let id = endpoint.id;
     let (mut replayed, mut behind) = (0, Some((from_ms, String::new())));
     while let Some(place) = behind {
         // Found beside the writer, which charges wait for.
         let of = id.clone();
-        let made = gateway.read_state(move |tx| deliveries::made(tx, &of, &place, to_ms)).await;
+        let made = events.gateway().read_state(move |tx| deliveries::made(tx, &of, &place, to_ms)).await;
         let Found { settled, last } = made.map_err(|error| call.failed(&error))?;
         if !settled.is_empty() {
             let of = id.clone();
-            let again = gateway.state().write(move |tx| deliveries::replay(tx, &of, &settled)).await;
+            let again = events.gateway().state().write(move |tx| deliveries::replay(tx, &of, &settled)).await;
             replayed += again.map_err(|error| call.failed(&error))?;
         }
         behind = last;
     }
-    gateway.events().wake_deliveries();
+    events.wake_deliveries();
     Ok(call.reply(&Replayed { replayed }))
 }
 
@@ -353,8 +355,8 @@ fn span(from: i64, to: Option<i64>, now_ms: i64) -> Result<(i64, i64), Problem> 
     Ok((from_ms, to_ms))
 }
 
-fn check_target(gateway: &Gateway, url: &str) -> Result<(), Problem> {
-    match Target::parse(url, gateway.events().egress().policy()) {
+fn check_target(events: &Events, url: &str) -> Result<(), Problem> {
+    match Target::parse(url, events.egress().policy()) {
         Ok(_) => Ok(()),
         Err(error) => {
             let mut problem =
@@ -368,10 +370,10 @@ fn check_target(gateway: &Gateway, url: &str) -> Result<(), Problem> {
 }
 
 /// The filters as they hold, and what their owner should know.
-async fn check_filters(gateway: &Gateway, event_type: String, filters: Json) -> Result<(Json, Vec<Warning>), Problem> {
+async fn check_filters(events: &Events, event_type: String, filters: Json) -> Result<(Json, Vec<Warning>), Problem> {
     // Known without the store, so that a wrong name is told first.
     EventType::parse(&event_type).map_err(|error| Problem::quietly_from_engine(&error))?;
-    let ledgers = gateway.ledgers().clone();
+    let ledgers = events.gateway().ledgers().clone();
     let checked = tokio::task::spawn_blocking(move || {
         let ledger = ledgers.current()?;
         let (subscription, warnings) = Subscription::parse(&event_type, &filters, &*ledger)?;
@@ -383,9 +385,9 @@ async fn check_filters(gateway: &Gateway, event_type: String, filters: Json) -> 
 }
 
 /// The webhook that the path names. What belongs to others is not there.
-async fn found(gateway: &Gateway, call: &Call) -> Result<Endpoint, Problem> {
+async fn found(events: &Events, call: &Call) -> Result<Endpoint, Problem> {
     let (account, id) = (call.caller.account().id(), id_of(call)?);
-    let found = gateway.read_state(move |tx| endpoints::find(tx, account, &id)).await;
+    let found = events.gateway().read_state(move |tx| endpoints::find(tx, account, &id)).await;
     found.map_err(|error| call.failed(&error))?.ok_or_else(missing)
 }
 

@@ -1,6 +1,6 @@
 //! The same buckets in Redis, for several gateways that share one limit.
 //!
-//! The script is [`super::gcra::decide`] in whole microseconds of Redis's own clock, so that gateways need not agree on
+//! The script is [`super::buckets::decide`] in whole microseconds of Redis's own clock, so that gateways need not agree on
 //! the time. Only spans travel: a clock that jumps there moves nothing here.
 
 use std::fmt;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use redis::{Client, RedisError, Script};
 
-use super::gcra::{Decision, Quota};
+use super::buckets::{Decision, Quota};
 use super::nanoseconds;
 
 /// How long an answer of Redis may take before the gateway decides by itself.

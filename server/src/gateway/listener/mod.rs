@@ -1,19 +1,13 @@
-//! The listener: who is let in, on which terms, and how it ends.
+//! The listener: which connections are accepted, under which limits, and how it stops.
 //!
 //! An accept loop of our own, because every wait for a client needs an end: a head, an idle connection, an answer that
-//! nobody takes (`pulse`). The wire tells the pulse what happens on it (`wire`), requests tell it that they are under
-//! way (`sent`), and `connection` acts on it. What cannot be read as a request is answered here (`unread`).
+//! nobody takes (`watchdog`). `connection` reports to it what happens on the wire, and acts on what it says.
 
 mod connection;
-mod peer;
-mod pulse;
-mod sent;
-mod terms;
 #[cfg(test)]
 mod tests;
 mod tls;
-mod unread;
-mod wire;
+mod watchdog;
 
 use std::future::Future;
 use std::io;
@@ -27,12 +21,9 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::Gateway;
 use connection::Shared;
 
 pub(crate) use connection::Routes;
-pub(crate) use peer::Peer;
-pub use terms::Terms;
 pub use tls::{Tls, TlsError};
 
 /// Bytes of an answer that the system may hold for a client that does not take them. Left to itself it holds up to 4 MB
@@ -44,7 +35,7 @@ const UNREAD: u32 = 256 << 10;
 /// hundred would try again only after a second.
 const BACKLOG: u32 = 4096;
 
-/// A listener for [`serve`].
+/// A listener to serve on.
 ///
 /// # Errors
 /// When the address cannot be listened on.
@@ -56,43 +47,12 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Serves until `stop` resolves, then takes no more connections and gives the requests under way `drain` to end.
-///
-/// # Errors
-/// When the listener fails.
-pub async fn serve(
-    listener: TcpListener,
-    gateway: &Gateway,
-    stop: impl Future<Output = ()> + Send,
-    drain: Duration,
-) -> io::Result<()> {
-    serve_on(Terms::default(), listener, gateway, stop, drain).await
-}
-
-/// The same on other terms.
-///
-/// # Errors
-/// When the listener fails.
-pub async fn serve_on(
-    terms: Terms,
-    listener: TcpListener,
-    gateway: &Gateway,
-    stop: impl Future<Output = ()> + Send,
-    drain: Duration,
-) -> io::Result<()> {
-    let announced = async {
-        stop.await;
-        gateway.drain();
-    };
-    listen(terms, listener, gateway.routes(), announced, drain).await
-}
-
-/// Serves any routes until `stop` resolves.
+/// Serves routes until `stop` resolves, then takes no more connections and gives the requests in flight `drain` to end.
 ///
 /// # Errors
 /// When the listener fails.
 pub(crate) async fn listen(
-    terms: Terms,
+    config: ListenerConfig,
     listener: TcpListener,
     routes: impl Routes,
     stop: impl Future<Output = ()> + Send,
@@ -101,9 +61,9 @@ pub(crate) async fn listen(
     if let Err(error) = bound_unread(&listener) {
         tracing::warn!(%error, "clients that do not read may take more memory of the system than is meant");
     }
-    let places = Arc::new(Semaphore::new(terms.connections));
-    let tls = terms.tls.clone();
-    let shared = Arc::new(Shared::new(routes, terms));
+    let places = Arc::new(Semaphore::new(config.connections));
+    let tls = config.tls.clone();
+    let shared = Arc::new(Shared::new(routes, config));
     let (stopping, stopped) = watch::channel(false);
     // Every connection has a sender; when the last one is gone there is nothing more to wait for.
     let (alive, mut all_gone) = mpsc::channel::<()>(1);
@@ -175,5 +135,33 @@ async fn refused(error: &io::Error) {
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
         tracing::error!(%error, "no connection can be accepted");
         tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// What a listener asks of those who connect.
+#[derive(Debug, Clone)]
+pub struct ListenerConfig {
+    /// Connections open at a time; more are closed as they come.
+    pub connections: usize,
+    /// How long the head of a request may take, from its first byte, and a new connection may say nothing.
+    pub head: Duration,
+    /// How long a connection may be kept without a request under way.
+    pub idle: Duration,
+    /// How long a client may take next to nothing of its answer.
+    pub stall: Duration,
+    /// Certificate and key; `None` serves in clear.
+    pub tls: Option<Arc<Tls>>,
+}
+
+impl Default for ListenerConfig {
+    /// 10,240 connections; 5 s for a head, 60 s idle, 30 s stalled.
+    fn default() -> Self {
+        Self {
+            connections: 10_240,
+            head: Duration::from_secs(5),
+            idle: Duration::from_mins(1),
+            stall: Duration::from_secs(30),
+            tls: None,
+        }
     }
 }

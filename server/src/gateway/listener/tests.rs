@@ -1,4 +1,4 @@
-//! Slow clients that keep to the terms, and some that do not.
+//! Slow clients that stay within the limits, and some that do not.
 
 use std::sync::{Mutex, Weak};
 
@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
 use super::*;
-use crate::gateway::sent::OnItsWay;
+use crate::gateway::answer::OnItsWay;
 use crate::state::RequestId;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -36,17 +36,13 @@ impl Answers {
 }
 
 impl Routes for Answers {
-    fn answer(
-        self: &Arc<Self>,
-        request: Request<Body>,
-        _: &Arc<Peer>,
-    ) -> impl Future<Output = Response<Body>> + Send + use<> {
-        let answers = Arc::clone(self);
+    fn answer(&self, request: Request<Body>, _: SocketAddr) -> impl Future<Output = Response<Body>> + Send + use<> {
+        let answers = self.clone();
         async move {
             let bytes = request.uri().path()[1..].parse().unwrap();
             let wait_ms = request.uri().query().map_or(0, |wait_ms| wait_ms.parse().unwrap());
             sleep(Duration::from_millis(wait_ms)).await;
-            let on_its_way = Arc::new(OnItsWay::new(Arc::default(), RequestId::default()));
+            let on_its_way = Arc::new(OnItsWay::new(Some((Arc::default(), RequestId::default())), None));
             *answers.on_its_way.lock().unwrap() = Arc::downgrade(&on_its_way);
             let mut response = Response::new(Body::from(vec![b'x'; bytes]));
             response.extensions_mut().insert(on_its_way);
@@ -55,18 +51,18 @@ impl Routes for Answers {
     }
 }
 
-fn terms(idle_ms: u64, stall_ms: u64) -> Terms {
+fn config(idle_ms: u64, stall_ms: u64) -> ListenerConfig {
     let [idle, stall] = [idle_ms, stall_ms].map(Duration::from_millis);
-    Terms { idle, stall, ..Terms::default() }
+    ListenerConfig { idle, stall, ..ListenerConfig::default() }
 }
 
 /// Serves, and connects to it with little room for what comes.
-async fn connect(terms: Terms) -> (Answers, TcpStream) {
+async fn connect(config: ListenerConfig) -> (Answers, TcpStream) {
     let answers = Answers::default();
     let listener = bind(([127, 0, 0, 1], 0).into()).unwrap();
     let address = listener.local_addr().unwrap();
     let routes = answers.clone();
-    tokio::spawn(async move { listen(terms, listener, routes, std::future::pending(), LONG).await });
+    tokio::spawn(async move { listen(config, listener, routes, std::future::pending(), LONG).await });
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(16 << 10).unwrap();
     // The listener bounds what the system holds once it runs.
@@ -139,14 +135,14 @@ const PAUSE: Duration = Duration::from_millis(30);
 
 #[tokio::test]
 async fn a_client_that_takes_its_answer_steadily_gets_all_of_it_however_short_idle_is() {
-    let (_, mut stream) = connect(terms(200, 3000)).await;
+    let (_, mut stream) = connect(config(200, 3000)).await;
     ask(&mut stream, &format!("/{LARGE}")).await;
     assert_eq!(timeout(LONG, read_slowly(&mut stream, LARGE, PAUSE)).await.unwrap(), LARGE);
 }
 
 #[tokio::test]
 async fn so_does_one_of_http2() {
-    let (answers, mut stream) = connect(terms(200, 3000)).await;
+    let (answers, mut stream) = connect(config(200, 3000)).await;
     stream.write_all(&first_of_http2(&format!("/{LARGE}"))).await.unwrap();
     assert_eq!(timeout(LONG, read_http2(&mut stream, true, PAUSE)).await.unwrap(), LARGE);
     sleep(PAUSE).await;
@@ -155,7 +151,7 @@ async fn so_does_one_of_http2() {
 
 #[tokio::test]
 async fn an_answer_of_http2_whose_last_byte_has_no_room_is_on_its_way_until_it_is_stalled() {
-    let (answers, mut stream) = connect(terms(60_000, 1000)).await;
+    let (answers, mut stream) = connect(config(60_000, 1000)).await;
     stream.write_all(&first_of_http2(&format!("/{WINDOW_AND_ONE}"))).await.unwrap();
     let reader = tokio::spawn(async move { read_http2(&mut stream, false, Duration::ZERO).await });
     sleep(Duration::from_millis(500)).await;
@@ -167,7 +163,7 @@ async fn an_answer_of_http2_whose_last_byte_has_no_room_is_on_its_way_until_it_i
 
 #[tokio::test]
 async fn http2_is_known_when_its_first_bytes_come_one_by_one() {
-    let (_, mut stream) = connect(terms(60_000, 1000)).await;
+    let (_, mut stream) = connect(config(60_000, 1000)).await;
     stream.set_nodelay(true).unwrap();
     let first = first_of_http2(&format!("/{LARGE}"));
     for byte in &first[..2] {
@@ -186,27 +182,27 @@ async fn under_tls_a_request_after_a_large_answer_has_its_time() {
     std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
     std::fs::write(&certificate, made.cert.pem()).unwrap();
     let tls = Some(Arc::new(Tls::load(&certificate, &key).unwrap()));
-    let terms = Terms { tls, ..terms(60_000, 2000) };
+    let config = ListenerConfig { tls, ..config(60_000, 2000) };
     let mut roots = rustls::RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(&certificate).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
+    let client = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let connector = TlsConnector::from(Arc::new(config));
+    let connector = TlsConnector::from(Arc::new(client));
     // Of one of them a last part waits under TLS for the system, whatever the system holds.
     let sizes = (256..1280).step_by(40).map(|kibibytes| kibibytes << 10);
-    let asked = sizes.map(|size| tokio::spawn(answers_two(terms.clone(), connector.clone(), size)));
+    let asked = sizes.map(|size| tokio::spawn(answers_two(config.clone(), connector.clone(), size)));
     for answered in asked.collect::<Vec<_>>() {
         timeout(LONG, answered).await.unwrap().unwrap();
     }
 }
 
 /// Lets a large answer wait, takes it at once, and asks for one that takes longer than the large one may be stalled.
-async fn answers_two(terms: Terms, connector: TlsConnector, size: usize) {
-    let (_, stream) = connect(terms).await;
+async fn answers_two(config: ListenerConfig, connector: TlsConnector, size: usize) {
+    let (_, stream) = connect(config).await;
     let mut stream = connector.connect(ServerName::try_from("localhost").unwrap(), stream).await.unwrap();
     ask(&mut stream, &format!("/{size}")).await;
     sleep(Duration::from_millis(300)).await;

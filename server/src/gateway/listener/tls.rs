@@ -129,7 +129,7 @@ impl Tls {
             match self.reload() {
                 Ok(()) => tracing::info!(certificate = %self.certificate.display(), "the certificate was read anew"),
                 Err(error) => {
-                    let error = crate::gateway::causes(&error);
+                    let error = crate::causes(&error);
                     tracing::error!(error, "the new certificate is not taken: the one so far is served on");
                 }
             }

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::headers;
 use super::reference;
-use crate::gateway::{BODY_LIMIT, Plan, Rate, Status};
+use crate::gateway::{BODY_LIMIT, Status};
+use crate::state::{Plan, Rate};
 
 /// What decides which errors an operation can answer.
 #[derive(Debug, Clone, Copy)]

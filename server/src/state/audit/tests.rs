@@ -31,11 +31,7 @@ fn a_list_is_in_order_over_pages_that_overlap_and_a_page_is_written_once() {
         vec![row("b", "k", 200, 2), row("f", "l", 200, 6)],
     ];
     for rows in pages.iter().chain(&pages[..1]) {
-        let mut sheet = Sheet::default();
-        for row in rows {
-            sheet.add(row, row.bytes);
-        }
-        let page = sheet.finished().unwrap();
+        let page = Page::of(rows).unwrap();
         db.transaction(|tx| write(tx, [&page])).unwrap();
     }
     let mut ids = |filter: AuditFilter| {
@@ -69,16 +65,13 @@ fn a_list_is_in_order_over_pages_that_overlap_and_a_page_is_written_once() {
 fn pages_that_end_with_the_same_request_are_both_kept_and_each_once() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
-    home.office("t", |office| office.create_key("t", crate::state::Environment::Live, 5, None)).unwrap();
+    home.admin("t", |admin| admin.create_key("t", crate::state::Environment::Live, 5, None)).unwrap();
     let mut db = home.connect(Access::Write).unwrap();
     let pages =
         [vec![row("a", "k", 200, 1), row("d", "k", 200, 4)], vec![row("b", "k", 404, 2), row("d", "k", 502, 4)]];
     for rows in pages.iter().chain(&pages) {
-        let mut sheet = Sheet::default();
-        for row in rows {
-            sheet.add(&AuditRow { account: Some(1), ..row.clone() }, row.bytes);
-        }
-        let page = sheet.finished().unwrap();
+        let rows: Vec<_> = rows.iter().map(|row| AuditRow { account: Some(1), ..row.clone() }).collect();
+        let page = Page::of(&rows).unwrap();
         db.transaction(|tx| write(tx, [&page])).unwrap();
     }
     let listed = db.transaction(|tx| list(tx, &AuditFilter { limit: 9, ..AuditFilter::default() })).unwrap();
@@ -91,7 +84,7 @@ fn pages_that_end_with_the_same_request_are_both_kept_and_each_once() {
 }
 
 #[test]
-fn what_requests_of_a_page_have_in_common_stands_there_once_and_is_read_for_each() {
+fn values_that_requests_of_a_page_share_are_stored_once_and_read_for_each() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
     let mut db = home.connect(Access::Write).unwrap();
@@ -112,12 +105,8 @@ fn what_requests_of_a_page_have_in_common_stands_there_once_and_is_read_for_each
         of(4, None, Method::GET, None),
         of(5, Some("k"), Method::from_bytes(b"PROPFIND").unwrap(), Some(2)),
     ];
-    let mut sheet = Sheet::default();
-    for row in &rows {
-        sheet.add(row, row.bytes);
-    }
-    let page = sheet.finished().unwrap();
-    let body = std::str::from_utf8(&page.body).unwrap();
+    let page = Page::of(&rows).unwrap();
+    let body = &page.body;
     assert_eq!(body.matches("POST").count() + body.matches("/v1/rates").count(), 2, "{body}");
     db.transaction(|tx| write(tx, [&page])).unwrap();
     let found = db.transaction(|tx| list(tx, &AuditFilter { limit: 9, ..AuditFilter::default() })).unwrap();
@@ -129,7 +118,7 @@ fn what_requests_of_a_page_have_in_common_stands_there_once_and_is_read_for_each
         )
     });
     for ((row, listing), viewed) in rows.iter().rev().zip(&found).zip(&viewed.unwrap()) {
-        let hash = row.parameter_hash.map(|hash| String::from_utf8(hex(&hash).to_vec()).unwrap());
+        let hash = row.parameter_hash.map(|hash| hex(&hash));
         let expected = (row.key_id.as_deref(), row.method.as_str(), row.endpoint, hash.as_deref());
         let AuditListing { key_id, method, endpoint, parameter_hash, parameters, .. } = listing;
         assert_eq!((key_id.as_deref(), &**method, endpoint.as_deref(), parameter_hash.as_deref()), expected);
@@ -144,15 +133,13 @@ fn what_requests_of_a_page_have_in_common_stands_there_once_and_is_read_for_each
 fn usage_that_changed_after_it_was_counted_no_longer_fits_its_sum() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
-    let made = home.office("t", |office| office.create_key("t", crate::state::Environment::Live, 5, None)).unwrap();
+    let made = home.admin("t", |admin| admin.create_key("t", crate::state::Environment::Live, 5, None)).unwrap();
     let mut db = home.connect(Access::Write).unwrap();
     for (id, cost) in [("a", 5), ("b", 0), ("c", 7)] {
         let counted = AuditRow { account: Some(1), cost, ..row(id, "k", if cost > 0 { 200 } else { 404 }, 1) };
-        let mut sheet = Sheet::default();
-        sheet.add(&counted, 0);
-        db.transaction(|tx| write(tx, &sheet.finished())).unwrap();
+        db.transaction(|tx| write(tx, &Page::of(std::slice::from_ref(&counted)))).unwrap();
     }
-    db.transaction(sums::check).unwrap();
+    db.transaction(checksums::check).unwrap();
     let usage = |tx: &mut Tx<'_>| crate::state::Usage::read(tx, 1, 1);
     let read = db.transaction(usage).unwrap().by_endpoint;
     assert_eq!((read[0].calls, read[0].failed, read[0].credits), (3, 1, 12), "{}", made.id);
@@ -160,20 +147,20 @@ fn usage_that_changed_after_it_was_counted_no_longer_fits_its_sum() {
         "UPDATE usage_day SET calls = calls + 64",
         "UPDATE usage_day SET failed = 0",
         "UPDATE usage_day SET credits = credits - 4",
-        "UPDATE usage_day SET sum = sum + 1024",
+        "UPDATE usage_day SET checksum = checksum + 1024",
     ] {
         let broken = db.transaction(|tx| {
             tx.savepoint(|tx| {
                 tx.execute(change, &[])?;
-                for found in [sums::check(tx), usage(tx).map(|_| ())] {
-                    assert!(matches!(found, Err(StateError::BrokenSeal { table: "usage_day", .. })), "{change}");
+                for found in [checksums::check(tx), usage(tx).map(|_| ())] {
+                    assert!(matches!(found, Err(StateError::CorruptRow { table: "usage_day", .. })), "{change}");
                 }
                 Err::<(), _>(StateError::Closed)
             })
         });
         assert!(broken.is_err());
     }
-    db.transaction(sums::check).unwrap();
+    db.transaction(checksums::check).unwrap();
 }
 
 #[test]

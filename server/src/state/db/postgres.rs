@@ -13,24 +13,16 @@ use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Config, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::row::Cell;
-use super::{Access, Insert, Row, Undone, Value};
+use super::{Access, Cell, FIRST_SCHEMA, Insert, Row, Undone, Value};
 use crate::state::StateError;
 
-/// The steps to the schema of this version, each with the number that it leads to. A step is never edited.
-const MIGRATIONS: &[(i64, &str)] = &[
-    (2, include_str!("../../../migrations/postgres/0002_gateway.sql")),
-    (3, include_str!("../../../migrations/postgres/0003_audit_pages.sql")),
-    (4, include_str!("../../../migrations/postgres/0004_seals.sql")),
-    (5, include_str!("../../../migrations/postgres/0005_replicas.sql")),
-    (6, include_str!("../../../migrations/postgres/0006_scale.sql")),
-    (7, include_str!("../../../migrations/postgres/0007_pages_and_sums.sql")),
-    (8, include_str!("../../../migrations/postgres/0008_parameters.sql")),
-];
+/// The steps from an empty database to the schema of this version; the first one leads to [`FIRST_SCHEMA`]. A released
+/// step is never edited.
+const MIGRATIONS: &[&str] = &[include_str!("../../../migrations/postgres/0001_state.sql")];
 
-/// Begins a change of the schema, or of all rows because of it: under a lock, so that replicas that start together do
-/// it once, and however long the others take. One whose machine is gone leaves its connection, which ends before long.
-pub(super) const MIGRATION: &str = "SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0;
+/// Begins a migration: under a lock, so that one of several replicas that start together does it, and however long it
+/// takes. The connection of a replica whose machine died ends before long.
+const MIGRATION: &str = "SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0;
      SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL client_min_messages = warning;
      SELECT pg_advisory_xact_lock(7522525836719780965)";
 
@@ -178,18 +170,19 @@ impl Postgres {
     fn migrate(&mut self) -> Result<(), StateError> {
         let address = self.address.clone();
         let failed = |source| address.failed(source);
-        let known = MIGRATIONS.last().expect("there are steps").0;
+        let schemas = (FIRST_SCHEMA..).zip(MIGRATIONS);
+        let known = schemas.clone().last().map_or(0, |(version, _)| version);
         let mut step = self.client.transaction().map_err(failed)?;
         step.batch_execute(MIGRATION).map_err(failed)?;
         step.batch_execute("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)").map_err(failed)?;
         let found: i64 =
             step.query_one("SELECT coalesce(max(version), 0) FROM schema_version", &[]).map_err(failed)?.get(0);
-        if found > known {
-            return Err(StateError::NewerSchema { place: self.address.to_string(), found, known });
+        if found != 0 && !(FIRST_SCHEMA..=known).contains(&found) {
+            return Err(StateError::OtherSchema { place: self.address.to_string(), found, known });
         }
-        for (version, sql) in MIGRATIONS.iter().filter(|(version, _)| *version > found) {
+        for (version, sql) in schemas.filter(|(version, _)| *version > found) {
             step.batch_execute(sql).map_err(failed)?;
-            step.execute("INSERT INTO schema_version VALUES ($1)", &[version]).map_err(failed)?;
+            step.execute("INSERT INTO schema_version VALUES ($1)", &[&version]).map_err(failed)?;
         }
         step.commit().map_err(failed)
     }

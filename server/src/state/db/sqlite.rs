@@ -1,28 +1,23 @@
 //! `SQLite`, embedded.
 
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Read;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::hooks::Wal;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, Transaction, TransactionBehavior};
 
-use super::mark::Mark;
-use super::row::Cell;
-use super::{Access, Insert, Row, Undone, Value};
+use super::{Access, Cell, FIRST_SCHEMA, Insert, Row, Undone, Value};
 use crate::state::StateError;
+use crate::state::secrets::io_error;
 
-/// The steps from nothing to the schema of this version, kept in `user_version`. A step is never edited.
-const MIGRATIONS: &[&str] = &[
-    include_str!("../../../migrations/sqlite/0001_keys.sql"),
-    include_str!("../../../migrations/sqlite/0002_gateway.sql"),
-    include_str!("../../../migrations/sqlite/0003_audit_pages.sql"),
-    include_str!("../../../migrations/sqlite/0004_seals.sql"),
-    include_str!("../../../migrations/sqlite/0005_replicas.sql"),
-    include_str!("../../../migrations/sqlite/0006_scale.sql"),
-    include_str!("../../../migrations/sqlite/0007_pages_and_sums.sql"),
-    include_str!("../../../migrations/sqlite/0008_parameters.sql"),
-];
+/// The steps from an empty database to the schema of this version; the first one leads to [`FIRST_SCHEMA`]. The number is
+/// stored in `user_version`. A released step is never edited.
+const MIGRATIONS: &[&str] = &[include_str!("../../../migrations/sqlite/0001_state.sql")];
 
 /// Rows that one statement inserts, where there are as many: to begin and end it takes about as long as a row.
 const TOGETHER: usize = 32;
@@ -36,7 +31,7 @@ pub(super) struct Sqlite {
     /// Whether a commit ended in an unknown state: nothing more is written on this connection.
     unknown: bool,
     /// Where commits are noted; a connection that only reads has none.
-    mark: Option<Mark>,
+    watermark: Option<Watermark>,
     /// Rows changed on this connection before the open transaction.
     changed: u64,
 }
@@ -62,15 +57,15 @@ impl Sqlite {
         let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
         connection.busy_timeout(Duration::from_secs(5)).map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(128);
-        let mut opened = Self { connection, path: path.to_owned(), unknown: false, mark: None, changed: 0 };
+        let mut opened = Self { connection, path: path.to_owned(), unknown: false, watermark: None, changed: 0 };
         if access == Access::Write {
             // Read first: commits of others in between are in the database then.
-            let (mark, noted) = Mark::open(path)?;
-            let turn = mark.turn();
+            let (watermark, noted) = Watermark::open(path)?;
+            let turn = watermark.turn();
             opened.set_up()?;
             opened.has_all(noted)?;
             drop(turn);
-            opened.mark = Some(mark);
+            opened.watermark = Some(watermark);
         }
         Ok(opened)
     }
@@ -85,34 +80,33 @@ impl Sqlite {
         pragmas().map_err(failed)?;
         // In place of SQLite's own, which says nothing of a sync that failed.
         self.connection.wal_hook(Some(bring_in)).map_err(|source| database_error(&self.path, source))?;
-        self.migrate(MIGRATIONS.len())?;
+        self.migrate(MIGRATIONS)?;
         self.connection.pragma_update(None, "foreign_keys", true).map_err(|source| database_error(&self.path, source))
     }
 
-    /// Takes the steps that are missing, each in a transaction of its own: a crash between two leaves a database that
-    /// the next start takes on from.
-    fn migrate(&mut self, up_to: usize) -> Result<(), StateError> {
-        loop {
+    /// Takes the missing steps, each in its own transaction: after a crash between two steps the next start continues.
+    fn migrate(&mut self, steps: &[&str]) -> Result<(), StateError> {
+        let schemas = (FIRST_SCHEMA..).zip(steps);
+        let known = schemas.clone().last().map_or(0, |(version, _)| version);
+        for (version, sql) in schemas {
             let step = || {
                 let step = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
                 let found: i64 = step.pragma_query_value(None, "user_version", |row| row.get(0))?;
-                let Some(next) = usize::try_from(found).ok().filter(|found| *found < up_to) else {
-                    return Ok(Some(found));
-                };
-                step.execute_batch(MIGRATIONS[next])?;
-                step.pragma_update(None, "user_version", found + 1)?;
-                step.commit()?;
-                Ok(None)
-            };
-            let known = i64::try_from(MIGRATIONS.len()).expect("there are few steps");
-            match step().map_err(|source| database_error(&self.path, source))? {
-                None => {}
-                Some(found) if (0..=known).contains(&found) => return Ok(()),
-                Some(found) => {
-                    return Err(StateError::NewerSchema { place: self.path.display().to_string(), found, known });
+                let before = if version == FIRST_SCHEMA { 0 } else { version - 1 };
+                if found != before {
+                    return Ok(found);
                 }
+                step.execute_batch(sql)?;
+                step.pragma_update(None, "user_version", version)?;
+                step.commit()?;
+                Ok(version)
+            };
+            let found = step().map_err(|source| database_error(&self.path, source))?;
+            if !(version..=known).contains(&found) {
+                return Err(StateError::OtherSchema { place: self.path.display().to_string(), found, known });
             }
         }
+        Ok(())
     }
 
     pub const fn is_unknown(&self) -> bool {
@@ -128,7 +122,7 @@ impl Sqlite {
             _ => "BEGIN IMMEDIATE",
         };
         self.changed = self.connection.total_changes();
-        let _turn = self.mark.as_ref().map(Mark::turn);
+        let _turn = self.watermark.as_ref().map(Watermark::turn);
         self.connection.execute_batch(behaviour).map_err(|source| self.failed(source))
     }
 
@@ -139,7 +133,7 @@ impl Sqlite {
 
     /// Counts a commit that changes something; gives its number.
     fn count(&self) -> rusqlite::Result<Option<i64>> {
-        if self.mark.is_none() || self.connection.total_changes() == self.changed {
+        if self.watermark.is_none() || self.connection.total_changes() == self.changed {
             return Ok(None);
         }
         let mut count =
@@ -157,7 +151,7 @@ impl Sqlite {
             return Ok(());
         }
         let place = self.path.display().to_string();
-        Err(StateError::LostCommits { place, missing: noted - found, mark: Mark::of(&self.path) })
+        Err(StateError::LostCommits { place, missing: noted - found, watermark: Watermark::of(&self.path) })
     }
 
     pub fn commit(&mut self) -> Result<(), Undone> {
@@ -170,8 +164,8 @@ impl Sqlite {
         };
         match self.connection.execute_batch("COMMIT") {
             Ok(()) => {
-                if let (Some(mark), Some(number)) = (&self.mark, number) {
-                    mark.note(number);
+                if let (Some(watermark), Some(number)) = (&self.watermark, number) {
+                    watermark.note(number);
                 }
                 Ok(())
             }
@@ -277,17 +271,17 @@ impl Sqlite {
             Ok::<_, rusqlite::Error>(copy)
         };
         let connection = run().map_err(|source| database_error(path, source))?;
-        Self { connection, path: path.to_owned(), unknown: false, mark: None, changed: 0 }.stand_alone()
+        Self { connection, path: path.to_owned(), unknown: false, watermark: None, changed: 0 }.stand_alone()
     }
 
     /// Ends as one file, without a companion, that is on the disk.
     pub fn stand_alone(self) -> Result<(), StateError> {
-        let Self { connection, path, mark, .. } = self;
-        if mark.is_some() {
-            let mark = Mark::of(&path);
-            std::fs::remove_file(&mark).map_err(|source| StateError::Io {
+        let Self { connection, path, watermark, .. } = self;
+        if watermark.is_some() {
+            let watermark = Watermark::of(&path);
+            std::fs::remove_file(&watermark).map_err(|source| StateError::Io {
                 action: "cannot remove",
-                path: mark,
+                path: watermark,
                 source,
             })?;
         }
@@ -368,16 +362,93 @@ fn is_known_undone(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
+/// What the file begins with.
+const BEGIN: [u8; 8] = *b"HWMARK01";
+const LENGTH: usize = 20;
+
+/// An open watermark.
+#[derive(Debug)]
+pub(super) struct Watermark {
+    file: File,
+}
+
+impl Watermark {
+    /// Where the watermark of a database is.
+    pub fn of(database: &Path) -> PathBuf {
+        database.with_extension("watermark")
+    }
+
+    /// Opens the watermark of a database, and gives the number that it holds; 0 where it holds none that can be read.
+    pub fn open(database: &Path) -> Result<(Self, i64), StateError> {
+        let path = Self::of(database);
+        let failed = |source| io_error("cannot open", &path)(source);
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed)?;
+        let mut bytes = Vec::with_capacity(LENGTH);
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        Ok((Self { file }, number(&bytes).unwrap_or(0)))
+    }
+
+    /// The turn to begin a transaction, until it is dropped. `SQLite` knows no turns: a writer that comes back at once
+    /// finds the database free each time, and another that asks now and then may never do so. Who waits longer than any
+    /// turn takes goes on without.
+    pub fn turn(&self) -> Turn<'_> {
+        const LONGEST: Duration = Duration::from_secs(5);
+        const PAUSE: Duration = Duration::from_micros(200);
+        let mut since = None;
+        while let Err(TryLockError::WouldBlock) = self.file.try_lock() {
+            if since.get_or_insert_with(Instant::now).elapsed() > LONGEST {
+                break;
+            }
+            thread::sleep(PAUSE);
+        }
+        Turn(&self.file)
+    }
+
+    /// Notes a commit. One that cannot be noted leaves the older watermark, which sees less.
+    pub fn note(&self, number: i64) {
+        if let Err(error) = self.file.write_all_at(&bytes(number), 0) {
+            tracing::debug!(%error, "the watermark of commits could not be written");
+        }
+    }
+}
+
+/// A turn of [`Watermark::turn`].
+pub(super) struct Turn<'a>(&'a File);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.unlock() {
+            tracing::debug!(%error, "a turn could not be given up");
+        }
+    }
+}
+
+fn bytes(number: i64) -> [u8; LENGTH] {
+    let mut bytes = [0; LENGTH];
+    bytes[..8].copy_from_slice(&BEGIN);
+    bytes[8..16].copy_from_slice(&number.to_le_bytes());
+    let sum = crc32fast::hash(&bytes[..16]);
+    bytes[16..].copy_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+fn number(found: &[u8]) -> Option<i64> {
+    let number = i64::from_le_bytes(found.get(8..16)?.try_into().ok()?);
+    (found == bytes(number)).then_some(number)
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Instant;
-
-    use super::*;
-
-    fn plain(connection: Connection, path: &Path) -> Sqlite {
-        Sqlite { connection, path: path.to_owned(), unknown: false, mark: None, changed: 0 }
-    }
 
     #[test]
     fn commits_that_were_told_as_done_and_are_gone_are_missed() {
@@ -402,7 +473,7 @@ mod tests {
         std::fs::write(&path, older).unwrap();
         let missed = commit(0);
         assert!(matches!(missed, Err(StateError::LostCommits { missing: 2, .. })), "{missed:?}");
-        std::fs::remove_file(Mark::of(&path)).unwrap();
+        std::fs::remove_file(Watermark::of(&path)).unwrap();
         commit(1).unwrap();
     }
 
@@ -501,39 +572,35 @@ mod tests {
     }
 
     #[test]
-    fn a_database_of_every_earlier_schema_is_taken_on() {
-        for earlier in 0..MIGRATIONS.len() {
-            let place = tempfile::tempdir().unwrap();
-            let path = place.path().join("state.sqlite");
-            let connection = Connection::open(&path).unwrap();
-            plain(connection, &path).migrate(earlier).unwrap();
-            if earlier >= 1 {
-                let connection = Connection::open(&path).unwrap();
-                connection
-                    .execute_batch(
-                        "INSERT INTO account (id, name, balance, entries, head, created_at)
-                         VALUES (1, 'a', 5, 1, zeroblob(32), 1);
-                         INSERT INTO credit_ledger VALUES ('r', 1, 1, 'grant', 5, 5, 'k', NULL, 1, zeroblob(32))",
-                    )
-                    .unwrap();
-            }
-            let mut opened = Sqlite::open(&path, Access::Write).unwrap();
-            let kept = opened.rows("SELECT count(*), coalesce(sum(amount), 0) FROM credit_ledger", &[]).unwrap();
-            let expected = if earlier >= 1 { (1, 5) } else { (0, 0) };
-            assert_eq!((kept[0].int(0).unwrap(), kept[0].int(1).unwrap()), expected);
-            let refused = opened.execute("DELETE FROM credit_ledger", &[]);
-            assert_eq!(refused.is_err(), earlier >= 1, "the ledger stays append only");
-            let version = opened.rows("SELECT user_version FROM pragma_user_version", &[]).unwrap();
-            assert_eq!(version[0].int(0).unwrap(), i64::try_from(MIGRATIONS.len()).unwrap());
-        }
+    fn a_failed_migration_step_leaves_the_schema_before_it() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("state.sqlite");
+        let connection = Connection::open(&path).unwrap();
+        let mut opened = Sqlite { connection, path, unknown: false, watermark: None, changed: 0 };
+        let first = "CREATE TABLE one (a INTEGER) STRICT";
+        assert!(opened.migrate(&[first, "CREATE TABLE two (a INTEGER); nonsense"]).is_err());
+        let schema = |opened: &mut Sqlite| {
+            let found = "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version";
+            let rows = opened.rows(found, &[]).unwrap();
+            (rows[0].int(0).unwrap(), rows[0].int(1).unwrap())
+        };
+        assert_eq!(schema(&mut opened), (FIRST_SCHEMA, 1));
+        // The first step is not taken again.
+        opened.migrate(&[first, "CREATE TABLE two (a INTEGER)"]).unwrap();
+        assert_eq!(schema(&mut opened), (FIRST_SCHEMA + 1, 2));
+        let refused = opened.migrate(&[first]);
+        assert!(matches!(refused, Err(StateError::OtherSchema { found: 10, known: 9, .. })), "{refused:?}");
     }
 
     #[test]
-    fn a_newer_schema_is_refused() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("state.sqlite");
-        drop(Sqlite::open(&path, Access::Write).unwrap());
-        Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
-        assert!(matches!(Sqlite::open(&path, Access::Write), Err(StateError::NewerSchema { found: 99, .. })));
+    fn a_mark_that_was_changed_by_a_bit_says_nothing() {
+        let whole = bytes(0x0123_4567_89ab);
+        assert_eq!(number(&whole), Some(0x0123_4567_89ab));
+        for bit in 0..LENGTH * 8 {
+            let mut changed = whole;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(number(&changed), None, "bit {bit}");
+        }
+        assert_eq!((number(&[]), number(&whole[..19])), (None, None));
     }
 }

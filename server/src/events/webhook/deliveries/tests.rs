@@ -10,7 +10,7 @@ const TERM_MS: i64 = 60_000;
 
 /// Two webhooks of one account with five deliveries each.
 fn waiting(home: &Home) -> Db {
-    let key = home.office("test", |office| office.create_key("k", Environment::Live, 0, None)).unwrap().id;
+    let key = home.admin("test", |admin| admin.create_key("k", Environment::Live, 0, None)).unwrap().id;
     let mut db = home.connect(Access::Write).unwrap();
     db.transaction(|tx| {
         let webhooks = vec!["busy", "well"];
@@ -206,8 +206,8 @@ fn what_is_too_old_goes_some_rows_at_a_time_however_few_events_have_them() {
         add(tx, &[Addressed { id: "old", kind: "t", body: "{}", webhooks }], 1)?;
         add(tx, &[Addressed { id: "new", kind: "t", body: "{}", webhooks: vec!["w0"] }], KEPT_MS + 3)?;
         tx.execute(
-            "INSERT INTO webhook_attempt (event_id, endpoint_id, number, at_ms, duration_ms)
-             SELECT event_id, endpoint_id, 1, 1, 1 FROM webhook_delivery WHERE event_id = 'old'",
+            "INSERT INTO webhook_attempt (event_id, endpoint_id, number, at_ms, duration_ms, checksum)
+             SELECT event_id, endpoint_id, 1, 1, 1, 0 FROM webhook_delivery WHERE event_id = 'old'",
             &[],
         )
     })
