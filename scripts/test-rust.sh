@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every Rust test that needs no service, with the figures that tests print. What is left out is printed with a count, and
-# why.
+# Every Rust test that needs no service, with the figures that tests print: a line for each binary, a dot for each test.
+# What is left out is printed with a count, and why.
 set -eu
 
 # Tests whose names begin so need something that not every machine has.
@@ -25,13 +25,13 @@ command -v "${CC:-cc}" >/dev/null ||
     leave_out shim_ "of disks and clocks that fail under a server, because there is no C compiler: apt install gcc"
 
 # shellcheck disable=SC2086
-cargo test --workspace --quiet -- --show-output $skip
+cargo test --workspace -- --quiet --show-output $skip
 
 # The ledger on a disk that is really full: on a volume of two megabytes, where one may be mounted.
 volume=$(mktemp -d)
 full_disk=""
 if mount -t tmpfs -o size=2m headwater-test "$volume" 2>/dev/null; then
-    HEADWATER_SMALL_VOLUME="$volume" cargo test --workspace --quiet --test faults -- --show-output --ignored volume_ || full_disk=failed
+    HEADWATER_SMALL_VOLUME="$volume" cargo test --workspace --test faults -- --quiet --show-output --ignored volume_ || full_disk=failed
     umount "$volume"
 else
     full_disk="the ledger on a full volume, because none may be mounted here"
