@@ -61,6 +61,23 @@ impl Pace {
     }
 }
 
+/// How long a client of a stream may take. With a write of 10 s and 2 s more, whoever stopped reading is gone within 15 s.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamTimes {
+    /// To say who it is.
+    pub auth: Duration,
+    /// To take what is written at a time.
+    pub write: Duration,
+    /// To read why the stream ends.
+    pub close: Duration,
+}
+
+impl Default for StreamTimes {
+    fn default() -> Self {
+        Self { auth: Duration::from_secs(5), write: Duration::from_secs(10), close: Duration::from_secs(2) }
+    }
+}
+
 /// What of the configuration events meet.
 #[derive(Clone)]
 pub struct EventSettings {
@@ -72,11 +89,19 @@ pub struct EventSettings {
     pub origins: Vec<String>,
     /// Streams that may be open at a time.
     pub most_streams: usize,
+    /// How long clients of a stream may take.
+    pub stream_times: StreamTimes,
 }
 
 impl Default for EventSettings {
     fn default() -> Self {
-        Self { egress: EgressSettings::default(), pace: Pace::default(), origins: Vec::new(), most_streams: 16_384 }
+        Self {
+            egress: EgressSettings::default(),
+            pace: Pace::default(),
+            origins: Vec::new(),
+            most_streams: 16_384,
+            stream_times: StreamTimes::default(),
+        }
     }
 }
 
@@ -85,6 +110,7 @@ pub(crate) struct Events {
     egress: Arc<Egress>,
     pace: Pace,
     origins: Vec<String>,
+    stream_times: StreamTimes,
     hub: Hub,
     steps: Steps,
     due: Notify,
@@ -94,12 +120,13 @@ pub(crate) struct Events {
 
 impl Events {
     pub fn new(settings: EventSettings) -> Self {
-        let EventSettings { egress, pace, origins, most_streams } = settings;
+        let EventSettings { egress, pace, origins, most_streams, stream_times } = settings;
         let deadline = if pace == Pace::default() { egress.deadline } else { pace.deadline() };
         Self {
             egress: Arc::new(Egress::new(EgressSettings { deadline, ..egress })),
             pace,
             origins,
+            stream_times,
             hub: Hub::new(most_streams),
             steps: Steps::default(),
             due: Notify::new(),
@@ -111,6 +138,11 @@ impl Events {
     /// The client of deliveries.
     pub const fn egress(&self) -> &Arc<Egress> {
         &self.egress
+    }
+
+    /// How long clients of a stream may take.
+    pub const fn stream_times(&self) -> StreamTimes {
+        self.stream_times
     }
 
     /// Where events and streams meet.
