@@ -21,7 +21,7 @@ pub(crate) const TO_OPEN: &[Allowed] = &[
     open("headwater-ledger", "crate::snapshot", &["columns", "postings"]),
     open("headwater-ledger", "crate::store", &["contents", "feed", "folder", "imports", "manifest", "sidecars"]),
     open("headwater-ledger", "crate::store::feed", &["entry", "run"]),
-    open("headwater-engine", "crate", &["analyses", "balances", "cache", "calendar", "completeness", "desk", "edge_groups", "events", "flows", "holdings", "overflow", "ranking", "request", "rows", "scope", "table", "unverified", "valuation", "walk"]),
+    open("headwater-engine", "crate", &["analysis", "balances", "calendar", "completeness", "description", "edge_groups", "endpoint", "endpoints", "events", "flows", "holdings", "overflow", "query_meta", "ranking", "request", "rows", "scope", "table", "unverified", "valuation", "walk"]),
     open("headwater-engine", "crate::events", &["subscription", "threshold"]),
     open("headwater-server", "crate", &["config", "events", "gateway", "recurring", "routes", "state"]),
     open("headwater-server", "crate::events::stream", &["link", "protocol"]),
