@@ -27,6 +27,7 @@ for part in "$@"; do
     # The status of a pipeline is that of its last command.
     { $run "test-$part" 2>&1 || echo failed >"$kept/failed"; } | tee "$kept/output"
     if [ -e "$kept/failed" ]; then status=1 outcome=FAILED; else outcome=$(ran "$part"); fi
+    outcome=${outcome:-passed}
     {
         echo "$part: $outcome, $(($(date +%s) - started)) s"
         sed -n -e 's/^left out: /  left out: /p' -e 's/^SKIPPED \[\([0-9]*\)\] /  left out: \1 of /p' "$kept/output"
