@@ -31,7 +31,8 @@ serve: ## serve the store of STORE=DIR
 	cargo build --workspace --bin headwater
 	"$(BIN)" serve --store "$(STORE)"
 
-test: test-rust test-python test-notebooks test-schemathesis ## every test that needs no service, the notebooks, the description; prints what it left out
+test: ## every test that needs no service, the notebooks, the description; prints what it ran and what it left out
+	@sh scripts/test.sh "$(MAKE) --no-print-directory" rust python notebooks schemathesis
 
 test-rust:
 	@HEADWATER_BENCH_PYTHON="$(or $(HEADWATER_BENCH_PYTHON),$(wildcard $(BENCH)/venv/bin/python))" sh scripts/test-rust.sh

@@ -21,7 +21,7 @@ def run(path: Path) -> None:
     NotebookClient(notebook, timeout=CELL_SECS, kernel_name="python3").execute()
     if any(cell.execution_count is None for cell in code):
         sys.exit(f"{path} has a cell that did not run")
-    print(f"{path}: {len(code)} cells in {time.monotonic() - started:.0f} s")
+    print(f"{path}: {len(code)} cells in {time.monotonic() - started:.0f} s", flush=True)
 
 
 def main() -> None:

@@ -1,13 +1,17 @@
 #!/bin/sh
-# Every Rust test that needs no service, with the figures that tests print. What is left out is printed with a count, and
-# why.
+# Every Rust test that needs no service, with the figures that tests print: a line for each binary, a dot for each test.
+# What is left out is printed with a count, and why.
 set -eu
 
-# Tests whose names begin so need something that not every machine has.
+# Built first, so that what takes long is seen.
+cargo test --workspace --no-run
+tests=$(cargo test --workspace --quiet -- --list 2>/dev/null)
+
+# Tests whose names begin so need something that not every machine has, or time.
 skip=""
 left_out=""
 leave_out() {
-    count=$(cargo test --workspace --quiet -- --list 2>/dev/null | grep -c "$1.*: test\$" || true)
+    count=$(echo "$tests" | grep -c "$1.*: test\$" || true)
     skip="$skip --skip $1"
     left_out="${left_out}left out: $count tests $2
 "
@@ -23,15 +27,18 @@ if ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev
 fi
 command -v "${CC:-cc}" >/dev/null ||
     leave_out shim_ "of disks and clocks that fail under a server, because there is no C compiler: apt install gcc"
+[ -n "${HEADWATER_FULL:-}" ] || leave_out full_run_ "that take long and of which other tests show the same in short: make test-full"
 
+# Most tests of the server wait for something: twice as many at a time as there are processors keep them busy.
+threads=$((2 * $(nproc 2>/dev/null || echo 2)))
 # shellcheck disable=SC2086
-cargo test --workspace --quiet -- --show-output $skip
+cargo test --workspace -- --quiet --show-output --test-threads "$threads" $skip
 
 # The ledger on a disk that is really full: on a volume of two megabytes, where one may be mounted.
 volume=$(mktemp -d)
 full_disk=""
 if mount -t tmpfs -o size=2m headwater-test "$volume" 2>/dev/null; then
-    HEADWATER_SMALL_VOLUME="$volume" cargo test --workspace --quiet --test faults -- --show-output --ignored volume_ || full_disk=failed
+    HEADWATER_SMALL_VOLUME="$volume" cargo test --workspace --test faults -- --quiet --show-output --ignored volume_ || full_disk=failed
     umount "$volume"
 else
     full_disk="the ledger on a full volume, because none may be mounted here"
@@ -44,4 +51,4 @@ echo
 printf '%s' "$left_out"
 echo "left out: the measurement of five million holders: cargo test -p headwater-engine --test holders_at_scale -- --ignored --nocapture"
 echo "left out: the time that counting memory takes: cargo test -p headwater-engine --test memory -- --ignored --nocapture"
-[ -n "${HEADWATER_FULL:-}" ] || echo "left out: the long runs (200 kills instead of 20, 10000 flipped bits instead of 600, and the like): make test-full"
+[ -n "${HEADWATER_FULL:-}" ] || echo "left out: the long runs (200 kills instead of 8, 10000 flipped bits instead of 600, and the like): make test-full"

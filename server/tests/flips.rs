@@ -132,7 +132,7 @@ fn start(folder: &Path) -> Result<(), String> {
 
 #[test]
 fn one_flipped_bit_in_any_file_of_the_state_is_found_or_lies_where_nothing_is_kept() {
-    let flips = if is_full() { 10_000 } else { 200 };
+    let flips = if is_full() { 10_000 } else { 60 };
     let place = tempfile::tempdir().unwrap();
     let files = killed_state(place.path());
     let folder = place.path().join("flipped");

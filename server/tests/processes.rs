@@ -50,7 +50,7 @@ fn keys_credits_and_commits_of_other_processes_are_seen() {
 
 #[test]
 fn a_server_that_follows_many_commits_holds_no_more_of_them_open_than_it_needs() {
-    let commits = if is_full() { 5000 } else { 250 };
+    let commits = if is_full() { 5000 } else { 200 };
     let mut live = Live::new();
     let key = made_key(&live.store(), 0);
     let server = Process::start(&live.store(), &[]);

@@ -58,7 +58,7 @@ fn postgres_replicas_that_are_killed_spend_no_credit_twice_and_lose_none() {
 }
 
 #[test]
-fn postgres_and_redis_that_fail_beside_killed_replicas_cost_no_credit() {
+fn full_run_postgres_and_redis_that_fail_beside_killed_replicas_cost_no_credit() {
     spend_under_kills(Some(Redis::start()));
 }
 

@@ -263,13 +263,16 @@ fn postgres_replicas_serve_on_beside_one_that_is_stopped_within_a_commit() {
     thread::scope(|scope| {
         let _end = AtEnd(&stop);
         let (held, begin) = mpsc::channel();
-        let stopped = shared.db();
+        let (stopped, stop) = (shared.db(), &stop);
         scope.spawn(move || {
             let mut stopped = stopped;
             let ended = stopped.transaction(|tx| {
                 tx.rows("SELECT balance FROM account ORDER BY id LIMIT 1 /*lock*/", &[])?;
                 held.send(()).unwrap();
-                thread::sleep(Duration::from_secs(20));
+                let held = Instant::now();
+                while held.elapsed() < Duration::from_secs(20) && !stop.load(Ordering::Relaxed) {
+                    thread::sleep(Duration::from_millis(20));
+                }
                 Ok(())
             });
             assert!(ended.is_err(), "it is not waited for for ever");

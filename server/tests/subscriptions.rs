@@ -247,8 +247,12 @@ fn a_plan_that_is_narrowed_holds_back_the_webhooks_that_it_leaves_out() {
     let home = Home::in_folder(&live.store().with_file_name("live.state")).unwrap();
     let path = format!("/v1/webhooks/{webhook}");
     let change = |body: Value| server.call("PATCH", &path, &key, &body.to_string()).status;
+    // What is told to another shows that an event was dealt with.
+    let witness = Receiver::start(|_| OK.to_owned());
+    server.webhook(&server.key().1, &witness.url("in"));
     live.block(1);
     receiver.wait_for(Duration::from_secs(20), 1);
+    witness.wait_for(Duration::from_secs(20), 1);
     for (definition, seen) in [(r#"{"chains": ["tron"]}"#, 403), (r#"{"endpoints": ["/v1/chains"]}"#, 403)] {
         let before = receiver.received().len();
         home.admin("test", |admin| {
@@ -257,8 +261,10 @@ fn a_plan_that_is_narrowed_holds_back_the_webhooks_that_it_leaves_out() {
         })
         .unwrap();
         within(Duration::from_secs(5), "the plan is known", || change(json!({"status": "active"})) == seen);
+        let told = witness.received().len();
         live.block(1);
-        std::thread::sleep(Duration::from_secs(1));
+        witness.wait_for(Duration::from_secs(20), told + 1);
+        std::thread::sleep(Duration::from_millis(300));
         assert_eq!(receiver.received().len(), before, "{definition}");
         home.admin("test", |admin| admin.assign_plan(&id, "default")).unwrap();
         receiver.wait_for(Duration::from_secs(20), before + 1);

@@ -13,11 +13,12 @@ use headwater_bench::suite::answer::Query;
 use headwater_bench::suite::error::doing;
 use headwater_bench::suite::peers::Child;
 use headwater_bench::suite::questions::Group;
-use headwater_bench::suite::record::{About, Record};
-use headwater_bench::suite::report::{self, Run, grouped, nanos};
+use headwater_bench::suite::record::{About, Record, Run};
+use headwater_bench::suite::report;
 use headwater_bench::suite::run::Purpose;
 use headwater_bench::suite::samples::Samples;
 use headwater_bench::suite::stages::{Asking, Data, Stage, marked};
+use headwater_bench::suite::units::{grouped, nanos};
 use headwater_bench::suite::{load, memory};
 use headwater_types::Address;
 

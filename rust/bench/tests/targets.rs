@@ -1,8 +1,7 @@
 //! What a target is held against.
 #![expect(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
 
-use headwater_bench::suite::record::{About, Record};
-use headwater_bench::suite::report::Run;
+use headwater_bench::suite::record::{About, Record, Run};
 use headwater_bench::suite::run::Timing;
 use headwater_bench::suite::samples::Figures;
 use headwater_bench::suite::stages::marked;

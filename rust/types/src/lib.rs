@@ -14,6 +14,7 @@ mod hash;
 mod hex_text;
 mod network;
 mod pico;
+mod synthetic_id;
 pub mod text;
 mod time;
 

@@ -62,6 +62,23 @@ impl Pace {
     }
 }
 
+/// How long a client of a stream may take. With a write of 10 s and 2 s more, whoever stopped reading is gone within 15 s.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamTimes {
+    /// To say who it is.
+    pub auth: Duration,
+    /// To take what is written at a time.
+    pub write: Duration,
+    /// To read why the stream ends.
+    pub close: Duration,
+}
+
+impl Default for StreamTimes {
+    fn default() -> Self {
+        Self { auth: Duration::from_secs(5), write: Duration::from_secs(10), close: Duration::from_secs(2) }
+    }
+}
+
 /// What of the configuration events meet.
 #[derive(Clone)]
 pub struct EventSettings {
@@ -73,11 +90,19 @@ pub struct EventSettings {
     pub origins: Vec<String>,
     /// Streams that may be open at a time.
     pub most_streams: usize,
+    /// How long clients of a stream may take.
+    pub stream_times: StreamTimes,
 }
 
 impl Default for EventSettings {
     fn default() -> Self {
-        Self { egress: EgressSettings::default(), pace: Pace::default(), origins: Vec::new(), most_streams: 16_384 }
+        Self {
+            egress: EgressSettings::default(),
+            pace: Pace::default(),
+            origins: Vec::new(),
+            most_streams: 16_384,
+            stream_times: StreamTimes::default(),
+        }
     }
 }
 
@@ -97,6 +122,7 @@ struct Parts {
     egress: Arc<Egress>,
     pace: Pace,
     origins: Vec<String>,
+    stream_times: StreamTimes,
     hub: Arc<Hub>,
     steps: Steps,
     due: Notify,
@@ -108,7 +134,7 @@ impl Events {
     /// The events of a gateway. One per gateway, since it adds its figures.
     #[must_use]
     pub fn new(gateway: Gateway, settings: EventSettings) -> Self {
-        let EventSettings { egress, pace, origins, most_streams } = settings;
+        let EventSettings { egress, pace, origins, most_streams, stream_times } = settings;
         let deadline = if pace == Pace::default() { egress.deadline } else { pace.deadline() };
         let hub = Arc::new(Hub::new(most_streams));
         let open = Arc::clone(&hub);
@@ -122,6 +148,7 @@ impl Events {
             egress: Arc::new(Egress::new(EgressSettings { deadline, ..egress })),
             pace,
             origins,
+            stream_times,
             hub,
             steps: Steps::default(),
             due: Notify::new(),
@@ -139,6 +166,11 @@ impl Events {
     /// The client of deliveries.
     pub(crate) fn egress(&self) -> &Arc<Egress> {
         &self.0.egress
+    }
+
+    /// How long clients of a stream may take.
+    pub(crate) fn stream_times(&self) -> StreamTimes {
+        self.0.stream_times
     }
 
     /// Where events and streams meet.

@@ -13,7 +13,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ pub enum Mood {
     Panics,
     /// Cannot be read.
     Broken,
-    /// Takes 300 ms, then answers.
+    /// Takes a while, then answers: 300 ms unless a test says otherwise.
     Slow,
     /// Answers every other time, and keeps who asks in between waiting while it is so.
     Halting,
@@ -65,6 +65,8 @@ pub enum Mood {
 pub struct Moody {
     store: MemoryStore,
     mood: AtomicU8,
+    /// Milliseconds that it takes while it is slow.
+    pub slow_ms: AtomicU64,
     /// Times that it was asked.
     pub asked: AtomicUsize,
 }
@@ -82,7 +84,7 @@ impl Generations for Moody {
             0 => {}
             1 => panic!("secret of the store"),
             2 => return Err(LedgerError::Latched { path: "/secret/place".into() }),
-            3 => thread::sleep(Duration::from_millis(300)),
+            3 => thread::sleep(Duration::from_millis(self.slow_ms.load(Ordering::SeqCst))),
             _ => {
                 while asked % 2 == 1 && self.mood.load(Ordering::SeqCst) == Mood::Halting as u8 {
                     thread::sleep(Duration::from_millis(10));
@@ -137,7 +139,8 @@ impl Server {
         static SERVERS: AtomicUsize = AtomicUsize::new(0);
         let place = tempfile::tempdir().unwrap();
         let state = place.path().join("demo.state");
-        let moody = Arc::new(Moody { store, mood: AtomicU8::new(0), asked: AtomicUsize::new(0) });
+        let moody =
+            Arc::new(Moody { store, mood: AtomicU8::new(0), slow_ms: AtomicU64::new(300), asked: AtomicUsize::new(0) });
         let (ledgers, folder) = (Arc::clone(&moody), state.clone());
         let admin_settings =
             headwater_server::admin::Settings { open_metrics: false, backup_dir: Some(place.path().join("backups")) };

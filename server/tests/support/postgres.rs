@@ -59,10 +59,10 @@ impl Postgres {
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Starts it, or starts it again.
+    /// Starts it, or starts it again. A crash here is one of its processes: what it has written is safe with the system.
     pub fn begin(&self) {
         let options = format!(
-            "-c listen_addresses=127.0.0.1 -c port={} -c unix_socket_directories={} -c max_connections=60 -c log_min_messages=fatal",
+            "-c listen_addresses=127.0.0.1 -c port={} -c unix_socket_directories={} -c max_connections=60 -c log_min_messages=fatal -c fsync=off",
             self.port,
             self.folder.path().display()
         );

@@ -18,6 +18,7 @@ pub mod stages;
 pub mod tables;
 pub mod targets;
 pub mod traces;
+pub mod units;
 
 pub mod error;
 pub mod own;

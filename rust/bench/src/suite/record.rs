@@ -1,11 +1,14 @@
 //! The lines that a run writes and the report is made of.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::counters::Cost;
 use super::load::Load;
 use super::memory::{Cold, QueryMemory};
 use super::run::Timing;
+use super::samples::Figures;
 
 /// One line of results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -119,5 +122,80 @@ impl About {
             commit: said("git", &["describe", "--always", "--dirty"]),
             load: read("/proc/loadavg").split(' ').next().unwrap_or_default().to_owned(),
         }
+    }
+}
+
+/// The lines of one run.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// Where and on what.
+    pub about: About,
+    /// All other lines.
+    pub records: Vec<Record>,
+}
+
+impl Run {
+    /// Splits lines into runs: of each preset the lines that came last stand for it.
+    #[must_use]
+    pub fn split(records: Vec<Record>) -> Vec<Self> {
+        let mut runs: BTreeMap<u64, Self> = BTreeMap::new();
+        let mut current = 0;
+        for record in records {
+            match record {
+                Record::About(about) => {
+                    current = about.transfers;
+                    let run = runs.entry(current).or_insert_with(|| Self { about: about.clone(), records: Vec::new() });
+                    if about.active > 0 {
+                        run.about = about;
+                    }
+                }
+                Record::Of { transfers } => current = transfers,
+                Record::Load(_)
+                | Record::Timing(_)
+                | Record::Cold { .. }
+                | Record::Memory(_)
+                | Record::Peer { .. }
+                | Record::Face { .. } => {
+                    if let Some(run) = runs.get_mut(&current) {
+                        run.records.retain(|held| subject(held) != subject(&record));
+                        run.records.push(record);
+                    }
+                }
+            }
+        }
+        runs.into_values().collect()
+    }
+
+    /// The figures of an engine.
+    #[must_use]
+    pub fn timing(&self, query: &str, set: &str, engine: &str) -> Option<Figures> {
+        self.records.iter().find_map(|record| match record {
+            Record::Timing(timing)
+                if (timing.query.as_str(), timing.set.as_str(), timing.engine.as_str()) == (query, set, engine) =>
+            {
+                Some(timing.figures)
+            }
+            _ => None,
+        })
+    }
+
+    /// What building took.
+    #[must_use]
+    pub fn load(&self) -> Option<&Load> {
+        self.records.iter().find_map(|record| if let Record::Load(load) = record { Some(load) } else { None })
+    }
+}
+
+/// What a record is about: a later one of the same takes its place.
+fn subject(record: &Record) -> (u8, String, String, String) {
+    let text = str::to_owned;
+    match record {
+        Record::About(_) | Record::Of { .. } => (0, String::new(), String::new(), String::new()),
+        Record::Load(_) => (1, String::new(), String::new(), String::new()),
+        Record::Timing(timing) => (2, timing.query.clone(), timing.set.clone(), timing.engine.clone()),
+        Record::Cold { set, engine, .. } => (3, set.clone(), engine.clone(), String::new()),
+        Record::Memory(_) => (4, String::new(), String::new(), String::new()),
+        Record::Peer { name, .. } => (5, name.clone(), String::new(), String::new()),
+        Record::Face { face, set, .. } => (6, text(face), set.clone(), String::new()),
     }
 }

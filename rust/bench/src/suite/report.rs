@@ -3,83 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::record::{About, Record};
+use super::record::{Record, Run};
 use super::targets::{TARGETS, Verdict};
-
-/// The lines of one run.
-#[derive(Debug, Clone)]
-pub struct Run {
-    /// Where and on what.
-    pub about: About,
-    /// All other lines.
-    pub records: Vec<Record>,
-}
-
-impl Run {
-    /// Splits lines into runs: of each preset the lines that came last stand for it.
-    #[must_use]
-    pub fn split(records: Vec<Record>) -> Vec<Self> {
-        let mut runs: BTreeMap<u64, Self> = BTreeMap::new();
-        let mut current = 0;
-        for record in records {
-            match record {
-                Record::About(about) => {
-                    current = about.transfers;
-                    let run = runs.entry(current).or_insert_with(|| Self { about: about.clone(), records: Vec::new() });
-                    if about.active > 0 {
-                        run.about = about;
-                    }
-                }
-                Record::Of { transfers } => current = transfers,
-                Record::Load(_)
-                | Record::Timing(_)
-                | Record::Cold { .. }
-                | Record::Memory(_)
-                | Record::Peer { .. }
-                | Record::Face { .. } => {
-                    if let Some(run) = runs.get_mut(&current) {
-                        run.records.retain(|held| subject(held) != subject(&record));
-                        run.records.push(record);
-                    }
-                }
-            }
-        }
-        runs.into_values().collect()
-    }
-
-    /// The figures of an engine.
-    #[must_use]
-    pub fn timing(&self, query: &str, set: &str, engine: &str) -> Option<super::samples::Figures> {
-        self.records.iter().find_map(|record| match record {
-            Record::Timing(timing)
-                if (timing.query.as_str(), timing.set.as_str(), timing.engine.as_str()) == (query, set, engine) =>
-            {
-                Some(timing.figures)
-            }
-            _ => None,
-        })
-    }
-
-    /// What building took.
-    #[must_use]
-    pub fn load(&self) -> Option<&super::load::Load> {
-        self.records.iter().find_map(|record| if let Record::Load(load) = record { Some(load) } else { None })
-    }
-}
-
-/// What a record is about: a later one of the same takes its place.
-fn subject(record: &Record) -> (u8, String, String, String) {
-    let text = str::to_owned;
-    match record {
-        Record::About(_) | Record::Of { .. } => (0, String::new(), String::new(), String::new()),
-        Record::Load(_) => (1, String::new(), String::new(), String::new()),
-        Record::Timing(timing) => (2, timing.query.clone(), timing.set.clone(), timing.engine.clone()),
-        Record::Cold { set, engine, .. } => (3, set.clone(), engine.clone(), String::new()),
-        Record::Memory(_) => (4, String::new(), String::new(), String::new()),
-        Record::Peer { name, .. } => (5, name.clone(), String::new(), String::new()),
-        Record::Face { face, set, .. } => (6, text(face), set.clone(), String::new()),
-    }
-}
+use super::units::{grouped, megabytes, nanos};
 
 /// Writes the report. `reasons` says of targets that are not met why, by their label.
 #[must_use]
@@ -262,45 +188,4 @@ fn write_run(out: &mut String, run: &Run) -> std::fmt::Result {
         }
     }
     writeln!(out)
-}
-
-/// Nanoseconds in the unit that reads best.
-#[must_use]
-pub fn nanos(nanos: u64) -> String {
-    let value = nanos as f64;
-    match nanos {
-        0..1_000 => format!("{nanos} ns"),
-        1_000..1_000_000 => format!("{:.1} µs", value / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.2} ms", value / 1e6),
-        _ => format!("{:.2} s", value / 1e9),
-    }
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{:.0} MB", bytes as f64 / 1e6)
-}
-
-/// 1234567 as 1,234,567.
-#[must_use]
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_read_well() {
-        assert_eq!((grouped(7), grouped(1000), grouped(1_234_567)), ("7".into(), "1,000".into(), "1,234,567".into()));
-        assert_eq!((nanos(999), nanos(1500), nanos(2_500_000)), ("999 ns".into(), "1.5 µs".into(), "2.50 ms".into()));
-    }
 }

@@ -12,10 +12,10 @@ use super::own::Own;
 use super::peers::{Child, Engine, Fjall, Keyed, PetgraphPeer, Redb, locked_version};
 use super::questions::{self, Group};
 use super::record::Record;
-use super::report::{grouped, nanos};
 use super::run::{Purpose, group};
 use super::tables;
 use super::traces::{MemoryTraces, StoredTraces};
+use super::units::{grouped, nanos};
 use crate::generator::{Generator, HOLDERS, Preset, QuerySets, Ranks};
 
 /// A size: its rows, its questions and the folder with its store and the data of the peers.

@@ -1,8 +1,8 @@
 //! What the engine is held to.
 
-use super::record::Record;
-use super::report::{Run, nanos};
+use super::record::{Record, Run};
 use super::traces::{MemoryTraces, StoredTraces};
+use super::units::nanos;
 
 /// What is compared.
 #[derive(Debug, Clone, Copy)]

@@ -7,6 +7,7 @@
 pub mod block;
 pub mod block_file;
 pub mod chain;
+mod error;
 pub mod facts;
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -14,8 +15,7 @@ pub(crate) mod object;
 mod reader;
 pub mod script;
 
-pub use block::{
-    BlockError, RawBlock, RawHeader, RawInput, RawOutput, RawTransaction, decode_block, decode_header, peek_block,
-};
+pub use block::{RawBlock, RawHeader, RawInput, RawOutput, RawTransaction, decode_block, decode_header, peek_block};
+pub use error::BlockError;
 pub use facts::to_facts;
 pub use script::{Lock, read_script};

@@ -1,6 +1,6 @@
 //! A cursor over serialised bytes that believes no length.
 
-use super::block::BlockError;
+use super::BlockError;
 
 /// Reads the consensus serialisation from a slice; what it hands out borrows from that slice.
 #[derive(Debug, Clone)]

@@ -4,9 +4,8 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, LargeStringArray, RecordBatch};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Float64Type, Schema, TimeUnit};
+use arrow::array::RecordBatch;
+use arrow::datatypes::{DataType, Field, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
@@ -15,11 +14,11 @@ use polars::prelude::{DataType as PolarsType, StringChunked};
 
 use crate::IngestError;
 use crate::error::{FieldError, Place, RowError};
+use crate::source::arrow_columns::{Documents, plain_column};
+use crate::source::handle::{Counts, Handle, one_row};
 use crate::source::json::Value;
-use crate::source::nested::{Documents, list_column, record_column};
 use crate::source::pages::check_pages;
 use crate::source::row::{Header, same_name};
-use crate::source::table::{Counts, Handle, one_row};
 use crate::source::{Input, Row};
 
 /// Rows that are held at once.
@@ -237,66 +236,4 @@ pub(crate) fn text_columns(batch: &RecordBatch) -> Result<(Header, Vec<StringChu
         Ok(text.str().map_err(|error| as_row(error.to_string()))?.rechunk().into_owned())
     });
     Ok((header, text.collect::<Result<_, FieldError>>()?))
-}
-
-/// The column in a type that crosses to polars without loss; `None` when there is none.
-pub(super) fn plain_column(array: &ArrayRef) -> Option<ArrayRef> {
-    let to = |kind: DataType| cast(array, &kind).ok();
-    match array.data_type() {
-        DataType::Int8 | DataType::Int16 => to(DataType::Int32),
-        DataType::UInt8 | DataType::UInt16 => to(DataType::UInt32),
-        DataType::Date32 | DataType::Date64 => plain_column(&to(DataType::Timestamp(TimeUnit::Second, None))?),
-        DataType::Timestamp(_, zone) => {
-            let secs = to(DataType::Timestamp(TimeUnit::Second, zone.clone()))?;
-            cast(&secs, &DataType::Int64).ok()
-        }
-        DataType::Dictionary(_, values) => plain_column(&to((**values).clone())?),
-        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
-            let text = to(DataType::Utf8)?;
-            let whole = text.as_string::<i32>().iter().map(|value| value.map(without_zero_fraction));
-            Some(Arc::new(whole.collect::<LargeStringArray>()))
-        }
-        DataType::Binary | DataType::FixedSizeBinary(_) | DataType::BinaryView | DataType::LargeBinary => {
-            let bytes = to(DataType::LargeBinary)?;
-            let text = bytes.as_binary::<i64>().iter().map(|value| value.map(prefixed_hex));
-            Some(Arc::new(text.collect::<LargeStringArray>()))
-        }
-        DataType::Null => to(DataType::Utf8),
-        DataType::List(_) | DataType::LargeList(_) => list_column(array),
-        DataType::Struct(_) => record_column(array.as_struct()),
-        // A table library without nullable integers (pandas) turns a column with a gap into floats.
-        DataType::Float32 | DataType::Float64 if is_whole(&to(DataType::Float64)?) => to(DataType::Int64),
-        DataType::Boolean
-        | DataType::Int32
-        | DataType::Int64
-        | DataType::UInt32
-        | DataType::UInt64
-        | DataType::Float32
-        | DataType::Float64
-        | DataType::Utf8
-        | DataType::LargeUtf8
-        | DataType::Utf8View => Some(Arc::clone(array)),
-        _ => None,
-    }
-}
-
-/// Whether a column of doubles holds nothing but integers that a double counts exactly.
-fn is_whole(doubles: &ArrayRef) -> bool {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    doubles.as_primitive::<Float64Type>().iter().flatten().all(|value| value.fract() == 0.0 && value.abs() < EXACT)
-}
-
-fn without_zero_fraction(text: &str) -> &str {
-    match text.split_once('.') {
-        Some((whole, fraction)) if fraction.bytes().all(|byte| byte == b'0') => whole,
-        _ => text,
-    }
-}
-
-fn prefixed_hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold("0x".to_owned(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes all text");
-        text
-    })
 }

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::Bounds;
 use super::container::{Compression, GzipMembers, open_zip};
 use super::layout::Layout;
-use super::{Bounds, Lines};
 use crate::IngestError;
 use crate::error::Place;
 
-const DOCUMENT_BYTES: &str = "--max-document-bytes";
+/// The option that raises the limit of a document.
+pub(super) const DOCUMENT_BYTES: &str = "--max-document-bytes";
 
 /// A file to be read.
 #[derive(Debug, Clone)]
@@ -131,22 +132,6 @@ impl Input {
     /// When the file cannot be opened.
     pub fn file(&self) -> Result<File, IngestError> {
         File::open(&self.path).map_err(|source| self.io(source))
-    }
-
-    /// The decompressed content as lines.
-    ///
-    /// # Errors
-    /// When the file cannot be opened.
-    pub fn lines(&self) -> Result<Lines, IngestError> {
-        Ok(Lines::new(self.clone(), self.open()?, (self.bounds.line_bytes, "--max-line-bytes")))
-    }
-
-    /// The same where each line is a document of its own.
-    ///
-    /// # Errors
-    /// When the file cannot be opened.
-    pub(crate) fn documents(&self) -> Result<Lines, IngestError> {
-        Ok(Lines::new(self.clone(), self.open()?, (self.bounds.document_bytes, DOCUMENT_BYTES)))
     }
 
     /// The whole decompressed content as one document.

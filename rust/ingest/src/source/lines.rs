@@ -5,10 +5,29 @@ use std::io::{BufRead, BufReader, Read};
 use crate::IngestError;
 use crate::error::Place;
 use crate::source::Input;
+use crate::source::input::DOCUMENT_BYTES;
 
 /// Bytes up to which the room of a line grows step by step. A longer one gets the room of the longest at once: while it
 /// grew it would be held twice.
 const GROWN: usize = 16 << 20;
+
+impl Input {
+    /// The decompressed content as lines.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn lines(&self) -> Result<Lines, IngestError> {
+        Ok(Lines::new(self.clone(), self.open()?, (self.bounds().line_bytes, "--max-line-bytes")))
+    }
+
+    /// The same where each line is a document of its own.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub(crate) fn documents(&self) -> Result<Lines, IngestError> {
+        Ok(Lines::new(self.clone(), self.open()?, (self.bounds().document_bytes, DOCUMENT_BYTES)))
+    }
+}
 
 /// The lines of a file. No line longer than the limit is ever held.
 pub struct Lines {
@@ -22,7 +41,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    pub(crate) fn new(input: Input, reader: Box<dyn Read + Send>, (limit, option): (usize, &'static str)) -> Self {
+    fn new(input: Input, reader: Box<dyn Read + Send>, (limit, option): (usize, &'static str)) -> Self {
         Self { input, reader: BufReader::with_capacity(1 << 16, reader), line: Vec::new(), number: 0, limit, option }
     }
 

@@ -1,15 +1,16 @@
 //! Files on the way in: found, decompressed, probed, and read as lines or rows in bounded memory.
 
 mod array;
+mod arrow_columns;
 mod bounds;
 mod columnar;
 mod container;
 mod discover;
+mod handle;
 mod input;
 pub mod json;
 mod layout;
 mod lines;
-mod nested;
 mod object;
 mod pages;
 mod probe;
@@ -22,13 +23,14 @@ pub(crate) use columnar::{each_parquet_document, text_columns};
 pub use container::Compression;
 pub use discover::discover;
 pub(crate) use discover::{Origin, discover_with_origin};
+pub(crate) use handle::Counts;
 pub use input::Input;
 pub use lines::Lines;
 pub(crate) use object::Object;
 pub use probe::{Content, Probe};
 pub(crate) use row::Names;
 pub use row::Row;
-pub(crate) use table::{Counts, each_row, each_row_under};
+pub(crate) use table::{each_row, each_row_under};
 pub(crate) use written::{
     WrittenAmount, hex_bytes, list_items, plain_decimal, plain_number, time_of, truth, ungrouped, whole_number,
     written_amount,

@@ -5,23 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::IngestError;
-use crate::error::{Fault, FieldError, Place, RowError};
+use crate::error::{FieldError, Place, RowError};
 use crate::source::array::Items;
+use crate::source::handle::{Counts, Handle, one_row};
 use crate::source::row::Header;
 use crate::source::{Content, Input, Row, columnar, json};
-
-/// Counts rows, and decides about those that are wrong.
-pub(crate) trait Counts {
-    /// Counts a row read, which stands there.
-    fn count_row(&mut self, place: Place) -> Result<(), IngestError>;
-
-    /// Leaves a row out, or gives its error back to stop.
-    fn reject(&mut self, error: RowError) -> Result<(), IngestError>;
-}
-
-/// What reads one row. A [`Fault::Field`] leaves the row out or stops, as the counter says.
-pub(crate) trait Handle<C>: FnMut(&Row<'_>, &mut C) -> Result<(), Fault> {}
-impl<C, F: FnMut(&Row<'_>, &mut C) -> Result<(), Fault>> Handle<C> for F {}
 
 /// Reads all rows of a file. Of a Parquet file only the named columns are read.
 pub(crate) fn each_row<C: Counts>(
@@ -48,21 +36,6 @@ pub(crate) fn each_row_under<C: Counts>(
     handle: impl Handle<C>,
 ) -> Result<(), IngestError> {
     each_csv_row(input, names, sink, handle)
-}
-
-/// Counts one row, hands it on, and deals with what is wrong with it.
-pub(crate) fn one_row<C: Counts>(
-    input: &Input,
-    row: &Row<'_>,
-    sink: &mut C,
-    handle: &mut impl Handle<C>,
-) -> Result<(), IngestError> {
-    sink.count_row(row.place())?;
-    match handle(row, sink) {
-        Ok(()) => Ok(()),
-        Err(Fault::Field(field)) => sink.reject(RowError { file: input.path().to_owned(), place: row.place(), field }),
-        Err(Fault::Fatal(error)) => Err(error),
-    }
 }
 
 fn each_csv_row<C: Counts>(

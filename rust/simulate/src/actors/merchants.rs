@@ -3,9 +3,9 @@
 use headwater_types::Chain;
 
 use super::Actor;
-use super::people::PEOPLE_PER_MERCHANT;
 use crate::clock::{DAY, HOUR, START};
 use crate::random::Stream;
+use crate::world::people::PEOPLE_PER_MERCHANT;
 use crate::world::{ACCOUNT_CHAINS, Coin, World};
 
 /// Opens the shops.

@@ -3,14 +3,15 @@
 use headwater_types::{Address, Amount, Asset, Chain, TxHash};
 
 use super::Actor;
-use super::queue::{Due, Queue};
 use crate::abi;
-use crate::book::{Call, Effect, Insufficient, Receipt};
+use crate::book::{Call, Effect};
 use crate::clock::{HOUR, START};
 use crate::identity::digest;
 use crate::random::Stream;
 use crate::truth::{Behaviour, Evidence, MixerLink, Role};
-use crate::world::{Case, Coin, Flow, World};
+use crate::world::mixer::{Note, Pool};
+use crate::world::queue::Due;
+use crate::world::{Coin, Flow, World};
 
 const OWNER: &str = "mixer-whirlpit";
 /// Share of a note that the relayer keeps, in thousandths.
@@ -18,69 +19,6 @@ const RELAYER_FEE_PER_MILLE: u128 = 4;
 
 /// A note of at most this much is coins for fees, raw: half a coin.
 const GAS_NOTE: u128 = 5 * 10_u128.pow(17);
-
-/// The pools and the notes that wait.
-#[derive(Default)]
-pub(crate) struct Mixer {
-    /// Pools in order of chain and denomination.
-    pub(crate) pools: Vec<Pool>,
-    notes: Queue<Note>,
-    deposits: u64,
-}
-
-/// One pool.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Pool {
-    /// The chain.
-    pub(crate) chain: Chain,
-    /// The contract.
-    pub(crate) contract: Address,
-    /// What every deposit is, raw.
-    pub(crate) denomination: u128,
-}
-
-struct Note {
-    pool: Pool,
-    recipient: Address,
-    deposit: TxHash,
-    depositor: Address,
-    case: Option<Case>,
-}
-
-impl World {
-    /// Deposits one denomination; the note is paid out to `recipient` at about `due`.
-    pub(crate) fn mix(
-        &mut self,
-        now: i64,
-        pool: Pool,
-        (from, recipient): (Address, Address),
-        due: i64,
-        case: Option<Case>,
-    ) -> Result<Receipt, Insufficient> {
-        let number = self.mixer.deposits;
-        let commitment = digest(self.seed, "mixer commitment", &number.to_be_bytes());
-        let input = abi::call("deposit(bytes32)", &[commitment]);
-        let mut call = Call::contract(from, pool.contract, 950_000, input);
-        call.value = Amount::from_u128(pool.denomination);
-        let topics = vec![abi::topic("Deposit(bytes32,uint32,uint256)"), commitment];
-        let data = [abi::number(number), abi::number(now.unsigned_abs())].concat();
-        call.effects.push(Effect::Log { address: pool.contract, topics, data });
-        let receipt = self.book(pool.chain).send(now, call)?;
-        self.mixer.deposits += 1;
-        if let Some(case) = &case {
-            let flow = Flow::new(from, pool.contract, Asset::Native, pool.denomination);
-            self.step(case, "mix", pool.chain, receipt.hash, flow);
-        }
-        self.mixer.notes.push(due, Note { pool, recipient, deposit: receipt.hash, depositor: from, case });
-        Ok(receipt)
-    }
-
-    /// The largest pool of a chain that an amount fills.
-    pub(crate) fn pool_for(&self, chain: Chain, raw: u128) -> Option<Pool> {
-        let fits = |pool: &&Pool| pool.chain == chain && pool.denomination <= raw;
-        self.mixer.pools.iter().rev().find(fits).copied()
-    }
-}
 
 /// Opens the pools.
 pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {

@@ -41,23 +41,14 @@ pub(crate) mod mixer;
 mod odd_tokens;
 pub(crate) mod payments;
 pub(crate) mod people;
-pub(crate) mod queue;
 pub(crate) mod scams;
 mod scenes;
 pub(crate) mod spoofers;
 mod subscriptions;
 pub(crate) mod validators;
 
+pub(crate) use crate::world::Actor;
 use crate::world::World;
-
-/// Somebody who wakes, acts, and says when to be woken again.
-pub(crate) trait Actor {
-    /// When to be woken first.
-    fn first_wake(&self) -> i64;
-
-    /// Acts now. `None` when there is nothing left to do.
-    fn wake(&mut self, world: &mut World, now: i64) -> Option<i64>;
-}
 
 /// Everybody, in a fixed order.
 pub(crate) fn all(world: &mut World) -> Vec<Box<dyn Actor>> {

@@ -1,82 +1,19 @@
 //! Payment services: a shop's customers pay an invoice address of their own, the service gathers what was paid and pays
 //! the shop out once a day, less its fee.
 
-use std::collections::BTreeMap;
-
-use headwater_types::{Address, Chain, Family};
+use headwater_types::{Address, Chain};
 
 use super::Actor;
-use super::people::PEOPLE_PER_MERCHANT;
 use crate::clock::{DAY, HOUR, START};
 use crate::gas::token_fee_cents;
 use crate::random::Stream;
-use crate::truth::Role;
+use crate::world::payments::{Gas, Invoice, Service, owner};
 use crate::world::{Coin, World};
 
 /// Payment services of the demo.
 const SERVICES: usize = 2;
 /// Fee in thousandths.
 const FEE_PER_MILLE: u128 = 8;
-
-/// What waits at the payment services.
-#[derive(Default)]
-pub(crate) struct Payments {
-    services: Vec<Service>,
-}
-
-#[derive(Default)]
-struct Service {
-    invoices: Vec<Invoice>,
-    issued: u64,
-    /// By shop, chain and coin, raw.
-    owed: BTreeMap<(usize, Chain, Coin), u128>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Invoice {
-    shop: usize,
-    chain: Chain,
-    address: Address,
-    coin: Coin,
-    gas: Gas,
-}
-
-/// A token needs coins for the fee before it can be gathered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Gas {
-    Missing,
-    Sent,
-}
-
-fn owner(service: usize) -> String {
-    format!("payments-{service}")
-}
-
-impl World {
-    /// Where a shop wants to be paid on an account chain: every second shop uses a payment service, which gives every
-    /// customer a new address.
-    pub(crate) fn till(&mut self, shop: usize, chain: Chain, coin: Coin) -> Address {
-        let place = shop / PEOPLE_PER_MERCHANT;
-        let count = self.payments.services.len();
-        if count == 0 || !shop.is_multiple_of(PEOPLE_PER_MERCHANT) || !place.is_multiple_of(2) {
-            return self.people[shop].account(chain.family());
-        }
-        let service = place / 2 % count;
-        let issued = self.payments.services[service].issued;
-        self.payments.services[service].issued += 1;
-        let owner = owner(service);
-        let name = format!("{owner}/invoice/{issued}");
-        let address = self.account(chain.family(), &name, Role::PaymentInvoice, &owner);
-        let invoice = Invoice { shop, chain, address, coin, gas: Gas::Missing };
-        self.payments.services[service].invoices.push(invoice);
-        address
-    }
-
-    fn payment_hot(&mut self, service: usize, family: Family) -> Address {
-        let owner = owner(service);
-        self.account(family, &format!("{owner}/hot"), Role::PaymentHot, &owner)
-    }
-}
 
 /// Opens the services.
 pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {

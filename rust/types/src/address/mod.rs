@@ -14,7 +14,8 @@ use serde::{Serialize, Serializer};
 
 use crate::{Chain, Family, Network};
 
-pub use utxo::{UtxoAddress, UtxoPayload, WitnessProgram};
+pub use segwit::WitnessProgram;
+pub use utxo::{UtxoAddress, UtxoPayload};
 
 /// An address that is valid for its family.
 ///

@@ -1,10 +1,50 @@
-//! Witness programs as text: Bech32 for version 0 (BIP 173), Bech32m for versions 1 to 16 (BIP 350).
+//! Witness programs, and their text: Bech32 for version 0 (BIP 173), Bech32m for versions 1 to 16 (BIP 350).
 
 use bech32::primitives::decode::{CharError, UncheckedHrpstring, UncheckedHrpstringError};
 use bech32::primitives::decode::{CheckedHrpstring, PaddingError};
 use bech32::{Bech32, Bech32m, Fe32, Hrp};
 
-use super::{Reason, WitnessProgram};
+use super::Reason;
+
+/// A witness program: version 0 to 16 and 2 to 40 bytes (BIP 141).
+// Bytes stand before their number: unused ones are zero, so the derived order is that of the byte strings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WitnessProgram {
+    version: u8,
+    bytes: [u8; 40],
+    length: u8,
+}
+
+impl WitnessProgram {
+    /// A checked witness program; `None` when version or length are not those of BIP 141.
+    #[must_use]
+    pub fn new(version: u8, program: &[u8]) -> Option<Self> {
+        let fits = version <= 16 && (2..=40).contains(&program.len());
+        let version_0_fits = version != 0 || matches!(program.len(), 20 | 32);
+        (fits && version_0_fits).then(|| {
+            let mut bytes = [0; 40];
+            bytes[..program.len()].copy_from_slice(program);
+            Self { version, bytes, length: u8::try_from(program.len()).expect("at most 40") }
+        })
+    }
+
+    /// The witness version.
+    #[must_use]
+    pub const fn version(&self) -> u8 {
+        self.version
+    }
+
+    /// The number of program bytes.
+    pub(super) const fn length(&self) -> u8 {
+        self.length
+    }
+
+    /// The program bytes.
+    #[must_use]
+    pub fn program(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
 
 /// The characters of Bech32 behind the separator.
 pub(super) const ALPHABET: &str = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";

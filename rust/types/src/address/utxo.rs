@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::segwit::WitnessProgram;
 use super::{Reason, base58, segwit};
 use crate::Network;
 
@@ -23,41 +24,6 @@ pub enum UtxoPayload {
     ScriptHash([u8; 20]),
     /// A witness program.
     Witness(WitnessProgram),
-}
-
-/// A witness program: version 0 to 16 and 2 to 40 bytes (BIP 141).
-// Bytes stand before their number: unused ones are zero, so the derived order is that of the byte strings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct WitnessProgram {
-    version: u8,
-    bytes: [u8; 40],
-    length: u8,
-}
-
-impl WitnessProgram {
-    /// A checked witness program; `None` when version or length are not those of BIP 141.
-    #[must_use]
-    pub fn new(version: u8, program: &[u8]) -> Option<Self> {
-        let fits = version <= 16 && (2..=40).contains(&program.len());
-        let version_0_fits = version != 0 || matches!(program.len(), 20 | 32);
-        (fits && version_0_fits).then(|| {
-            let mut bytes = [0; 40];
-            bytes[..program.len()].copy_from_slice(program);
-            Self { version, bytes, length: u8::try_from(program.len()).expect("at most 40") }
-        })
-    }
-
-    /// The witness version.
-    #[must_use]
-    pub const fn version(&self) -> u8 {
-        self.version
-    }
-
-    /// The program bytes.
-    #[must_use]
-    pub fn program(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.length)]
-    }
 }
 
 const OP_DUP: u8 = 0x76;
@@ -85,8 +51,8 @@ impl UtxoAddress {
             }
             UtxoPayload::ScriptHash(hash) => [&[OP_HASH160, 20], &hash[..], &[OP_EQUAL]].concat(),
             UtxoPayload::Witness(witness) => {
-                let version = if witness.version == 0 { 0 } else { OP_1_LESS_ONE + witness.version };
-                [&[version, witness.length], witness.program()].concat()
+                let version = if witness.version() == 0 { 0 } else { OP_1_LESS_ONE + witness.version() };
+                [&[version, witness.length()], witness.program()].concat()
             }
         }
     }
@@ -95,7 +61,7 @@ impl UtxoAddress {
         match &self.payload {
             UtxoPayload::PublicKeyHash(hash) => (0, hash),
             UtxoPayload::ScriptHash(hash) => (1, hash),
-            UtxoPayload::Witness(witness) => (2 + witness.version, witness.program()),
+            UtxoPayload::Witness(witness) => (2 + witness.version(), witness.program()),
         }
     }
 

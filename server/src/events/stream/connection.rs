@@ -21,17 +21,10 @@ use crate::events::Events;
 use crate::gateway::{Opening, Status};
 use crate::state::{Caller, now_ms};
 
-/// How long a client may take to say who it is.
-const AUTH_TIME: Duration = Duration::from_secs(5);
 /// How often the connection is tested.
 const PING: Duration = Duration::from_secs(20);
 /// Tests in a row that may stay without an answer.
 const MISSED: u32 = 2;
-/// How long one write may take.
-const WRITE_TIME: Duration = Duration::from_secs(10);
-/// How long a client may take to read why the stream ends. With a write of 10 s before it, whoever stopped reading is gone
-/// within 15 s.
-const CLOSE_TIME: Duration = Duration::from_secs(2);
 
 /// Why a connection is over.
 pub(super) enum Over {
@@ -61,7 +54,7 @@ pub(crate) enum Comer {
 pub(crate) async fn run(socket: WebSocket, events: Events, comer: Comer) {
     let (mut sink, mut stream) = socket.split();
     let link = Arc::new(Link::default());
-    let hub = events.hub();
+    let (hub, times) = (events.hub(), events.stream_times());
     let number = hub.register(&link);
     let over = match admitted(&mut stream, &events, comer, (&link, number)).await {
         Ok(caller) => {
@@ -87,7 +80,7 @@ pub(crate) async fn run(socket: WebSocket, events: Events, comer: Comer) {
         }
     };
     // A client that does not read it is left.
-    let _ = timeout(CLOSE_TIME, farewell).await;
+    let _ = timeout(times.close, farewell).await;
     hub.unregister(number);
 }
 
@@ -137,7 +130,7 @@ async fn introduced(
             }
         }
     };
-    let text = timeout(AUTH_TIME, first).await.map_err(|_| Ending::AuthTimeout)??;
+    let text = timeout(events.stream_times().auth, first).await.map_err(|_| Ending::AuthTimeout)??;
     let Ok(Request::Auth(key)) = Request::parse(&text) else { return Err(Ending::Unauthorized.into()) };
     let known = events
         .gateway()
@@ -225,6 +218,7 @@ async fn speak(sink: &mut SplitSink<WebSocket, Message>, link: &Link, events: &E
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ticks
     };
+    let times = events.stream_times();
     let mut pings = every(PING);
     let mut heartbeats = every(Duration::from_secs(protocol::HEARTBEAT_SECS));
     loop {
@@ -251,7 +245,7 @@ async fn speak(sink: &mut SplitSink<WebSocket, Message>, link: &Link, events: &E
             sink.flush().await
         };
         tokio::select! {
-            written = timeout(WRITE_TIME, write) => match written {
+            written = timeout(times.write, write) => match written {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) => return Over::Gone,
                 Err(_) => return Ending::SlowConsumer.into(),

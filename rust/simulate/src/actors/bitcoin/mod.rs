@@ -17,8 +17,6 @@ mod wasabi_one;
 mod wasabi_two;
 mod whirlpool;
 
-pub(crate) use tumbler::Tumbler;
-
 use headwater_types::{Address, Chain, TxHash};
 
 use super::Actor;

@@ -1,55 +1,15 @@
 //! A mixer that takes coins in custody and pays others out later, less a commission.
 
-use std::collections::BTreeMap;
-
 use headwater_ledger::read::ScriptType;
-use headwater_types::{Address, Chain, TxHash};
+use headwater_types::Chain;
 
 use super::crowd::{Crowd, FIRST_ROUND, Rounds};
 use crate::actors::Actor;
-use crate::book::{Habits, Holder, Insufficient, Paid, WalletId};
+use crate::book::{Habits, Holder, Insufficient, WalletId};
 use crate::clock::{DAY, HOUR};
 use crate::random::Stream;
 use crate::truth::{MixerLink, Role};
 use crate::world::World;
-
-/// The mixer as its customers see it.
-#[derive(Default)]
-pub(crate) struct Tumbler {
-    wallet: Option<WalletId>,
-    /// What is to be paid out, by time and number of the order.
-    orders: BTreeMap<(i64, u64), Order>,
-    taken: u64,
-}
-
-struct Order {
-    to: Address,
-    satoshis: u64,
-    pool: Address,
-    deposit: TxHash,
-    depositor: Address,
-}
-
-impl World {
-    /// Pays into the mixer; it pays `to` after a delay of hours or days. Gives the payment and where it went.
-    pub(crate) fn tumble(
-        &mut self,
-        now: i64,
-        wallet: WalletId,
-        (satoshis, delay_secs): (u64, i64),
-        to: Address,
-    ) -> Result<(Paid, Address), Insufficient> {
-        let mixer = self.tumbler.wallet.ok_or(Insufficient)?;
-        let pool = self.bitcoin.receiving(mixer);
-        let paid = self.bitcoin.pay(now, wallet, &[(pool, satoshis)])?;
-        // A commission of 1.5 to 3 %, so that amounts do not tell who is who.
-        let commission = satoshis / 1_000 * (15 + satoshis % 16);
-        self.tumbler.taken += 1;
-        let order = Order { to, satoshis: satoshis - commission, pool, deposit: paid.hash, depositor: paid.from[0] };
-        self.tumbler.orders.insert((now + delay_secs, self.tumbler.taken), order);
-        Ok((paid, pool))
-    }
-}
 
 struct Desk {
     wallet: WalletId,

@@ -1,388 +1,178 @@
-//! Bridges with the events of real protocols: one of each way in which both legs of a transfer can be joined.
-//!
-//! What goes into a contract of one chain comes out of one on another, less a fee, some minutes later. A few transfers
-//! are refunded on the first chain, a few never end. Contracts and events are those that stand on chain; amounts, users
-//! and the liquidity behind the contracts are of the economy.
+//! Who carries out the second legs of bridges.
 
-mod across;
-mod celer;
-mod layerzero;
-mod linked;
-mod relay;
 mod thorchain;
-mod wormhole;
 
-use std::collections::{BTreeMap, VecDeque};
+use headwater_types::{Address, Amount, Chain};
 
-use headwater_types::{Address, Amount, Chain, TxHash};
-
+use super::{Actor, issuers};
 use crate::abi;
-use crate::actors::queue::Queue;
-use crate::book::{Call, Effect, Insufficient, Receipt};
-use crate::identity::digest;
-use crate::truth::{BridgeClass, BridgeLeg, BridgeOutcome, BridgeTransfer, Role};
-use crate::world::{Case, Coin, Flow, World};
+use crate::book::{Call, Insufficient, Receipt};
+use crate::clock::{DAY, HOUR, START};
+use crate::random::Stream;
+use crate::truth::{BridgeOutcome, Role};
+use crate::world::bridges::{
+    CONTRACTS, ENDPOINTS, Leg, Order, PROTOCOLS, Protocol, across, celer, endpoint, layerzero, linked, wormhole,
+};
+use crate::world::{ACCOUNT_CHAINS, Coin, Flow, World};
 
-pub(crate) use self::relay::settle;
+/// A bus leaves with so many riders, or when the first has waited so long.
+const SEATS: usize = 3;
+const PATIENCE_SECS: u64 = 40 * 60;
 
-/// A protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Protocol {
-    /// Celer cBridge, liquidity pools.
-    Celer,
-    /// `LayerZero` V2, an OFT of USDT.
-    LayerZero,
-    /// Across, current version.
-    Across,
-    /// Wormhole token bridge.
-    Wormhole,
-    /// Multichain V6 router.
-    Multichain,
-    /// Synapse, classic bridge.
-    Synapse,
-    /// Stargate V2 by bus.
-    Stargate,
-    /// A maker with a plain account on both sides.
-    Maker,
+/// A relayer with less for fees asks an exchange for more.
+const LEAST_FEES_CENTS: u64 = 100_000;
+
+/// Files the contracts and gives the relayers coins for fees. Issuers fill the purses.
+pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
+    for (protocol, chain, _) in CONTRACTS {
+        let contract = world.vault(protocol, chain);
+        world.add_contract(chain, contract, Role::BridgeVault, &protocol.owner());
+    }
+    for (name, chain, _) in ENDPOINTS {
+        let owner = if name == "core" { "bridge-wormhole" } else { "bridge-layerzero-oft" };
+        let contract = endpoint(name, chain);
+        world.add_contract(chain, contract, Role::BridgeVault, owner);
+    }
+    for chain in ACCOUNT_CHAINS {
+        for protocol in PROTOCOLS {
+            let purse = fee_purse(world, protocol, chain);
+            let coins = world.raw(chain, Coin::Native, 900_000 * world.preset.wealth(), START);
+            world.book(chain).allocate(purse, Amount::from_u128(coins));
+        }
+    }
+    let relayers = Relayers { stream: Stream::new(world.seed, "bridges"), buses: 0, next_review: START + DAY };
+    vec![Box::new(relayers), thorchain::settle(world)]
 }
 
-const PROTOCOLS: [Protocol; 8] = [
-    Protocol::Across,
-    Protocol::Celer,
-    Protocol::LayerZero,
-    Protocol::Stargate,
-    Protocol::Wormhole,
-    Protocol::Multichain,
-    Protocol::Synapse,
-    Protocol::Maker,
-];
-
-/// Where the money of a protocol lies on a chain.
-#[rustfmt::skip]
-const CONTRACTS: [(Protocol, Chain, &str); 15] = [
-    (Protocol::Across, Chain::ETHEREUM, "0x5c7bcd6e7de5423a257d81b442095a1a6ced35c5"),
-    (Protocol::Across, Chain::BSC, "0x4e8e101924ede233c13e2d8622dc8aed2872d505"),
-    (Protocol::Across, Chain::TRON, "TTbCVPfUZmPhrB9sYC8GKgGBQQEdZovkmS"),
-    (Protocol::Celer, Chain::ETHEREUM, "0x5427fefa711eff984124bfbb1ab6fbf5e3da1820"),
-    (Protocol::Celer, Chain::BSC, "0xdd90e5e87a2081dcf0391920868ebc2ffb81a1af"),
-    (Protocol::LayerZero, Chain::ETHEREUM, "0x1f748c76de468e9d11bd340fa9d5cbadf315dfb0"),
-    (Protocol::LayerZero, Chain::TRON, "TFG4wBaDQ8sHWWP1ACeSGnoNR6RRzevLPt"),
-    (Protocol::Wormhole, Chain::ETHEREUM, "0x3ee18b2214aff97000d974cf647e7c347e8fa585"),
-    (Protocol::Wormhole, Chain::BSC, "0xb6f6d86a8f9879a9c87f643768d9efc38c1da6e7"),
-    (Protocol::Multichain, Chain::ETHEREUM, "0xba8da9dcf11b50b03fd5284f164ef5cdef910705"),
-    (Protocol::Multichain, Chain::BSC, "0xe1d592c3322f1f714ca11f05b6bc0efef1907859"),
-    (Protocol::Synapse, Chain::ETHEREUM, "0x2796317b0ff8538f253012862c06787adfb8ceb6"),
-    (Protocol::Synapse, Chain::BSC, "0xd123f70ae324d34a9e76b67a27bf77593ba8749f"),
-    (Protocol::Stargate, Chain::ETHEREUM, "0x933597a323eb81cae705c5bc29985172fd5a3973"),
-    (Protocol::Stargate, Chain::BSC, "0x138eb30f73bc423c6455c53df6d89cb01d9ebc63"),
-];
-
-/// Contracts that only emit.
-#[rustfmt::skip]
-const ENDPOINTS: [(&str, Chain, &str); 7] = [
-    ("endpoint", Chain::ETHEREUM, "0x1a44076050125825900e736c501f859c50fe728c"),
-    ("endpoint", Chain::BSC, "0x1a44076050125825900e736c501f859c50fe728c"),
-    ("endpoint", Chain::TRON, "TAy9xwjYjBBN6kutzrZJaAZJHCAejjK1V9"),
-    ("messaging", Chain::ETHEREUM, "0x6d6620efa72948c5f68a3c8646d58c00d3f4a980"),
-    ("messaging", Chain::BSC, "0x6e3d884c96d640526f273c61dfcf08915ebd7e2b"),
-    ("core", Chain::ETHEREUM, "0x98f3c9e6e3face36baad05fe09d375ef1464288b"),
-    ("core", Chain::BSC, "0x98f3c9e6e3face36baad05fe09d375ef1464288b"),
-];
-
-impl Protocol {
-    /// Its name in the truth.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Celer => "celer",
-            Self::LayerZero => "layerzero-oft",
-            Self::Across => "across",
-            Self::Wormhole => "wormhole",
-            Self::Multichain => "multichain-v6",
-            Self::Synapse => "synapse",
-            Self::Stargate => "stargate-v2-bus",
-            Self::Maker => "maker",
+/// Once a day: what pays out must have something to pay, and coins for fees.
+fn provide(world: &mut World, now: i64) {
+    issuers::fill_bridges(world, now);
+    for chain in ACCOUNT_CHAINS {
+        for protocol in PROTOCOLS {
+            let purse = fee_purse(world, protocol, chain);
+            if world.worth(chain, &purse, Coin::Native, now) < LEAST_FEES_CENTS {
+                let raw = world.raw(chain, Coin::Native, LEAST_FEES_CENTS * world.preset.wealth(), now);
+                world.withdraw(0, chain, purse, Coin::Native, raw);
+            }
         }
     }
+}
 
-    /// How its legs can be joined.
-    pub(crate) const fn class(self) -> BridgeClass {
-        match self {
-            Self::Celer | Self::LayerZero => BridgeClass::UniqueId,
-            Self::Across | Self::Wormhole => BridgeClass::UniqueTuple,
-            Self::Multichain => BridgeClass::SourceHash,
-            Self::Synapse => BridgeClass::DerivedId,
-            Self::Stargate => BridgeClass::Content,
-            Self::Maker => BridgeClass::Heuristic,
+fn fee_purse(world: &mut World, protocol: Protocol, chain: Chain) -> Address {
+    match protocol {
+        Protocol::Maker => world.vault(protocol, chain),
+        _ => world.bridge_relayer(protocol, chain),
+    }
+}
+
+struct Relayers {
+    stream: Stream,
+    buses: u64,
+    next_review: i64,
+}
+
+impl Actor for Relayers {
+    fn first_wake(&self) -> i64 {
+        START + 4 * HOUR
+    }
+
+    fn wake(&mut self, world: &mut World, now: i64) -> Option<i64> {
+        if now >= self.next_review {
+            provide(world, now);
+            self.next_review = now + DAY;
         }
+        while let Some(due) = world.bridges.orders.pop(now) {
+            if finish(world, now, &due.work).is_err() {
+                world.bridges.orders.put_off(now, due);
+            }
+        }
+        for direction in [(Chain::ETHEREUM, Chain::BSC), (Chain::BSC, Chain::ETHEREUM)] {
+            self.drive(world, now, direction);
+        }
+        Some(now + self.stream.secs(60, 300))
     }
+}
 
-    fn owner(self) -> String {
-        format!("bridge-{}", self.name())
-    }
-
-    /// Whether it carries a symbol from one chain to another.
-    pub(crate) fn carries(self, (from, to): (Chain, Chain), symbol: &str) -> bool {
-        let stands = |chain| {
-            self == Self::Maker && chain != Chain::TRON
-                || CONTRACTS.iter().any(|&(protocol, here, _)| protocol == self && here == chain)
+/// The second leg of an order, or its refund.
+fn finish(world: &mut World, now: i64, order: &Order) -> Result<(), Insufficient> {
+    let back = order.outcome == BridgeOutcome::Refunded;
+    let chain = if back { order.from() } else { order.to };
+    let relayer = world.bridge_relayer(order.protocol, chain);
+    let coin = world.token(chain, order.symbol);
+    let (user, raw) = if back { (order.source.user, order.raw_in()) } else { (order.recipient, order.raw_out) };
+    let receipt = if order.protocol == Protocol::Maker {
+        let maker = world.vault(Protocol::Maker, chain);
+        world.transfer(chain, now, (maker, user), coin, raw)?
+    } else {
+        let leg = match (order.protocol, back) {
+            (Protocol::Across, false) => across::fill(world, order, relayer),
+            (Protocol::Across, true) => across::refund(world, order, relayer),
+            (Protocol::Celer, false) => celer::relay(world, order),
+            (Protocol::Celer, true) => celer::refund(world, order),
+            (Protocol::LayerZero, _) => layerzero::receive(world, order),
+            (Protocol::Wormhole, _) => wormhole::redeem(world, order),
+            (Protocol::Multichain, _) => linked::swap_in(world, order),
+            (Protocol::Synapse, _) => linked::withdraw(world, order),
+            (Protocol::Stargate | Protocol::Maker, _) => return Err(Insufficient),
         };
-        let fits = symbol == "USDT" || !matches!(self, Self::LayerZero | Self::Stargate);
-        from != to && fits && stands(from) && stands(to)
-    }
+        send(world, now, chain, order.protocol, leg)?
+    };
+    told(world, now, order, receipt, raw);
+    Ok(())
 }
 
-/// What the bridges know.
-#[derive(Default)]
-pub(crate) struct Bridges {
-    orders: Queue<Order>,
-    counters: BTreeMap<(Protocol, Chain), u64>,
-    transfers: u64,
-    /// Transfers of the protocols of the table, by whose number protocol and outcome are drawn.
-    crossings: u64,
-    /// Riders by direction, in order of arrival.
-    buses: BTreeMap<(Chain, Chain), VecDeque<layerzero::Passenger>>,
+fn send(world: &mut World, now: i64, chain: Chain, protocol: Protocol, leg: Leg) -> Result<Receipt, Insufficient> {
+    let relayer = world.bridge_relayer(protocol, chain);
+    let mut call = Call::contract(relayer, leg.target, 150_000, abi::call(leg.signature, &[]));
+    call.effects = leg.effects;
+    world.book(chain).send(now, call)
 }
 
-/// A transfer whose second leg waits.
-#[derive(Debug, Clone)]
-pub(crate) struct Order {
-    due: i64,
-    protocol: Protocol,
-    /// Its number at the protocol on its source chain.
-    number: u64,
-    /// Its number in the truth.
-    id: u64,
-    source: BridgeLeg,
-    symbol: &'static str,
-    to: Chain,
-    recipient: Address,
-    /// What is to come out, raw of the other side.
-    raw_out: u128,
-    outcome: BridgeOutcome,
-    case: Option<Case>,
-}
-
-/// What a user asks for.
-pub(crate) struct Crossing {
-    /// From where to where.
-    pub(crate) chains: (Chain, Chain),
-    /// The stablecoin that crosses.
-    pub(crate) symbol: &'static str,
-    /// The user on this side, and who receives on the other.
-    pub(crate) users: (Address, Address),
-    /// How much, raw on this side.
-    pub(crate) raw: u128,
-    /// The case it belongs to.
-    pub(crate) case: Option<Case>,
-    /// By which protocol; by any that carries it when none is named.
-    pub(crate) via: Option<Protocol>,
-}
-
-/// The events of a leg and what to call.
-struct Leg {
-    target: Address,
-    signature: &'static str,
-    effects: Vec<Effect>,
-}
-
-impl World {
-    /// Where a protocol keeps its money on a chain.
-    pub(crate) fn vault(&mut self, protocol: Protocol, chain: Chain) -> Address {
-        let found = CONTRACTS.iter().find(|&&(other, here, _)| other == protocol && here == chain);
-        match found {
-            Some(&(_, _, text)) => Address::parse(chain, text).expect("the contracts of the table are addresses"),
-            None => self.account(
-                chain.family(),
-                &format!("{}/maker", protocol.owner()),
-                Role::BridgeRelayer,
-                &protocol.owner(),
-            ),
-        }
-    }
-
-    /// All that must hold coins so that transfers over the bridges of a chain can be paid out.
-    pub(crate) fn bridge_purses(&mut self, chain: Chain) -> Vec<Address> {
-        let mut purses: Vec<_> = CONTRACTS
-            .iter()
-            .filter(|&&(protocol, here, _)| here == chain && protocol != Protocol::Across)
-            .map(|&(protocol, ..)| protocol)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .map(|protocol| self.vault(protocol, chain))
-            .collect();
-        purses.push(self.bridge_relayer(Protocol::Across, chain));
-        if chain != Chain::TRON {
-            purses.push(self.vault(Protocol::Maker, chain));
-        }
-        purses
-    }
-
-    fn bridge_relayer(&mut self, protocol: Protocol, chain: Chain) -> Address {
-        let owner = protocol.owner();
-        self.account(chain.family(), &format!("{owner}/relayer"), Role::BridgeRelayer, &owner)
-    }
-
-    /// Sends a stablecoin over a bridge: an approval and a deposit here, a payment there some minutes later.
-    pub(crate) fn cross(&mut self, now: i64, crossing: Crossing) -> Result<Receipt, Insufficient> {
-        let Crossing { chains, symbol, users: (sender, recipient), raw, case, via } = crossing;
-        let (from, to) = chains;
-        let draw = digest(self.seed, "bridge transfer", &self.bridges.crossings.to_be_bytes());
-        let able: Vec<_> = PROTOCOLS.into_iter().filter(|protocol| protocol.carries(chains, symbol)).collect();
-        let protocol =
-            via.or_else(|| able.get(usize::from(draw[0]) % able.len().max(1)).copied()).ok_or(Insufficient)?;
-        let vault = self.vault(protocol, from);
-        let coin = self.token(from, symbol);
-        let (Coin::Token(place), Coin::Token(there)) = (coin, self.token(to, symbol)) else { return Err(Insufficient) };
-        // Both sides of all protocols carry six digits behind the point.
-        let (decimals, decimals_there) = (self.tokens[place].decimals, self.tokens[there].decimals);
-        let unit = 10_u128.pow(u32::from(decimals) - 6);
-        let raw = raw / unit * unit;
-        let micros = raw / unit;
-        let fee = micros * FEE_PER_10_000 / 10_000 + FIXED_FEE_MICROS;
-        let net = micros.checked_sub(fee).filter(|&net| net > 0).ok_or(Insufficient)?;
-        if self.balance(from, &sender, coin) < raw {
-            return Err(Insufficient);
-        }
-        let number = self.bridges.counters.get(&(protocol, from)).copied().unwrap_or(0) + 1;
-        let outcome = match (protocol, draw[1], case.is_some()) {
-            (Protocol::Celer | Protocol::Across, 0..=11, false) => BridgeOutcome::Refunded,
-            (Protocol::Wormhole | Protocol::Multichain, 0..=11, false) => BridgeOutcome::Pending,
-            _ => BridgeOutcome::Completed,
+fn told(world: &mut World, now: i64, order: &Order, receipt: Receipt, raw: u128) {
+    let back = order.outcome == BridgeOutcome::Refunded;
+    let (chain, user) = if back { (order.from(), order.source.user) } else { (order.to, order.recipient) };
+    let coin = world.token(chain, order.symbol);
+    if let Some(case) = order.case.clone() {
+        let payer = match order.protocol {
+            Protocol::Across if !back => world.bridge_relayer(Protocol::Across, chain),
+            protocol => world.vault(protocol, chain),
         };
-        let mut order = Order {
-            due: now + 240 + i64::from(draw[2]) * 9,
-            protocol,
-            number,
-            id: 0,
-            source: self.leg(from, TxHash::new([0; 32]), (sender, coin, raw), now),
-            symbol,
-            to,
-            recipient,
-            raw_out: net * 10_u128.pow(u32::from(decimals_there) - 6),
-            outcome,
-            case,
-        };
-        if protocol == Protocol::Maker {
-            let receipt = self.transfer(from, now, (sender, vault), coin, raw)?;
-            return Ok(self.sent(order, receipt, vault));
-        }
-        self.approve_once(from, now, (sender, vault), place)?;
-        let contract = self.tokens[place].contract;
-        let token = Effect::Token { contract, from: sender, to: vault, amount: Amount::from_u128(raw) };
-        let leg = match protocol {
-            Protocol::Across => across::deposit(self, &order, now),
-            Protocol::Celer => celer::send(self, &order),
-            Protocol::LayerZero => layerzero::send(self, &order),
-            Protocol::Wormhole => wormhole::publish(self, &order),
-            Protocol::Multichain => linked::swap_out(self, &order),
-            Protocol::Synapse => linked::deposit(self, &order),
-            Protocol::Stargate => layerzero::ride(self, &order),
-            Protocol::Maker => return Err(Insufficient),
-        };
-        let words = [
-            abi::account(&contract),
-            abi::amount(Amount::from_u128(raw)),
-            abi::account(&recipient),
-            abi::number(chain_id(to)),
-        ];
-        let mut call = Call::contract(sender, leg.target, 170_000, abi::call(leg.signature, &words));
-        call.effects.push(token);
-        call.effects.extend(leg.effects);
-        let receipt = self.book(from).send(now, call)?;
-        if protocol == Protocol::Stargate {
-            order.outcome = BridgeOutcome::Completed;
-        }
-        Ok(self.sent(order, receipt, vault))
+        let flow = Flow::new(payer, user, world.asset(coin), raw);
+        world.step(&case, "bridge", chain, receipt.hash, flow);
     }
-
-    /// The number of a new transfer among those of all bridges.
-    fn next_transfer_id(&mut self) -> u64 {
-        self.bridges.transfers += 1;
-        self.bridges.transfers - 1
-    }
-
-    /// Files an order whose first leg is on chain.
-    fn sent(&mut self, mut order: Order, receipt: Receipt, vault: Address) -> Receipt {
-        (order.id, order.source.hash) = (self.next_transfer_id(), receipt.hash);
-        self.bridges.crossings += 1;
-        self.bridges.counters.insert((order.protocol, order.source.chain), order.number);
-        if let Some(case) = &order.case {
-            let BridgeLeg { chain, user, asset, amount, .. } = order.source;
-            let flow = Flow { from: user, to: vault, asset, amount };
-            self.step(&case.clone(), "bridge", chain, receipt.hash, flow);
-        }
-        if order.outcome == BridgeOutcome::Pending {
-            self.bridge_done(&order, None);
-        } else if order.protocol == Protocol::Stargate {
-            let direction = (order.from(), order.to);
-            self.bridges.buses.entry(direction).or_default().push_back(layerzero::Passenger { order });
-        } else {
-            self.bridges.orders.push(order.due, order);
-        }
-        receipt
-    }
-
-    fn leg(&self, chain: Chain, hash: TxHash, (user, coin, raw): (Address, Coin, u128), now: i64) -> BridgeLeg {
-        let time_secs = self.block_time(chain, now).unsigned_abs();
-        BridgeLeg { chain, hash, user, asset: self.asset(coin), amount: Amount::from_u128(raw), time_secs }
-    }
-
-    /// Tells the truth how a transfer ended.
-    fn bridge_done(&mut self, order: &Order, destination: Option<BridgeLeg>) {
-        self.truth.bridge_transfers.push(BridgeTransfer {
-            bridge: order.protocol.name().to_owned(),
-            id: order.id,
-            class: order.protocol.class(),
-            outcome: order.outcome,
-            source: order.source.clone(),
-            destination,
-        });
-    }
-
-    /// The contract of a symbol on a chain.
-    fn contract_of(&self, chain: Chain, symbol: &str) -> Address {
-        match self.token(chain, symbol) {
-            Coin::Token(place) => self.tokens[place].contract,
-            Coin::Native => unreachable!("bridges carry tokens"),
-        }
-    }
+    let destination = world.leg(chain, receipt.hash, (user, coin, raw), now);
+    world.bridge_done(order, Some(destination));
 }
 
-/// Fee: a share and a fixed part.
-const FEE_PER_10_000: u128 = 8;
-const FIXED_FEE_MICROS: u128 = 600_000;
-
-impl Order {
-    fn raw_in(&self) -> u128 {
-        self.source.amount.to_u128().expect("bridges carry amounts of 128 bits")
+impl Relayers {
+    /// A bus that is full or late leaves, and arrives in the same moment: messages are quick beside blocks.
+    fn drive(&mut self, world: &mut World, now: i64, (from, to): (Chain, Chain)) {
+        let Some(waiting) = world.bridges.buses.get(&(from, to)) else { return };
+        let riders: Vec<_> = waiting.iter().take(SEATS).cloned().collect();
+        let late =
+            riders.first().is_some_and(|rider| now.unsigned_abs() > rider.order.source.time_secs + PATIENCE_SECS);
+        if riders.is_empty() || riders.len() < SEATS && !late {
+            return;
+        }
+        // A bus leaves only when all of its riders can be paid.
+        let pool = world.vault(Protocol::Stargate, to);
+        let coin = world.token(to, "USDT");
+        if world.balance(to, &pool, coin) < riders.iter().map(|rider| rider.order.raw_out).sum() {
+            return;
+        }
+        let path = layerzero::bus_path((from, to), self.buses + 1);
+        let leg = layerzero::drive(world, &path, riders[0].order.number, &riders);
+        if send(world, now, from, Protocol::Stargate, leg).is_err() {
+            return;
+        }
+        self.buses += 1;
+        let leg = layerzero::arrive(world, &path, &riders);
+        let Ok(receipt) = send(world, now, to, Protocol::Stargate, leg) else { return };
+        for rider in &riders {
+            told(world, now, &rider.order, receipt, rider.order.raw_out);
+        }
+        if let Some(waiting) = world.bridges.buses.get_mut(&(from, to)) {
+            waiting.drain(..riders.len());
+        }
     }
-
-    fn from(&self) -> Chain {
-        self.source.chain
-    }
-
-    fn micros_out(&self, world: &World) -> u64 {
-        let Coin::Token(place) = world.token(self.to, self.symbol) else { return 0 };
-        let unit = 10_u128.pow(u32::from(world.tokens[place].decimals) - 6);
-        u64::try_from(self.raw_out / unit).unwrap_or(u64::MAX)
-    }
-}
-
-/// The numbers by which most bridges know chains.
-fn chain_id(chain: Chain) -> u64 {
-    match chain {
-        Chain::ETHEREUM => 1,
-        Chain::BSC => 56,
-        _ => 728_126_428,
-    }
-}
-
-fn endpoint(name: &str, chain: Chain) -> Address {
-    let found = ENDPOINTS.iter().find(|&&(other, here, _)| other == name && here == chain);
-    Address::parse(chain, found.expect("endpoints of the table").2).expect("the contracts of the table are addresses")
-}
-
-fn log(address: Address, signature: &'static str, topics: &[[u8; 32]], values: &[abi::Value]) -> Effect {
-    let topics = std::iter::once(abi::topic(signature)).chain(topics.iter().copied()).collect();
-    Effect::Log { address, topics, data: abi::encode(values) }
 }

@@ -4,10 +4,8 @@
 
 use headwater_types::{Address, Amount, Asset, Chain, TxHash};
 
-use super::log;
 use crate::abi::{self, Value};
 use crate::actors::Actor;
-use crate::actors::queue::Queue;
 use crate::book::{Call, Effect, Habits, Holder, Insufficient, Out, WalletId};
 use crate::clock::{DAY, START};
 use crate::identity::zero;
@@ -15,6 +13,8 @@ use crate::market::rounded;
 use crate::preset::Preset;
 use crate::random::Stream;
 use crate::truth::{BridgeClass, BridgeLeg, BridgeOutcome, BridgeTransfer, Role};
+use crate::world::bridges::log;
+use crate::world::queue::Queue;
 use crate::world::{Coin, World};
 
 const NAME: &str = "thorchain";

@@ -2,7 +2,6 @@
 
 use headwater_types::{Address, Amount, Chain};
 
-use super::pool::{MINIMUM_SHARES, geometric, share};
 use crate::abi;
 use crate::actors::Actor;
 use crate::book::{Call, Effect, Insufficient, Receipt};
@@ -10,6 +9,7 @@ use crate::clock::{DAY, HOUR, START};
 use crate::identity::zero;
 use crate::random::Stream;
 use crate::truth::Role;
+use crate::world::dex::pool::{MINIMUM_SHARES, geometric, share};
 use crate::world::{Coin, World};
 
 /// One provider for every pool that is there, with this worth of each side in cents.

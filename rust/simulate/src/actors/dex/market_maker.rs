@@ -2,11 +2,12 @@
 
 use headwater_types::{Address, Amount, Chain};
 
-use super::{SwapOrder, pool::Pool};
 use crate::actors::Actor;
 use crate::clock::{HOUR, START};
 use crate::random::Stream;
 use crate::truth::Role;
+use crate::world::dex::SwapOrder;
+use crate::world::dex::pool::{Pool, geometric};
 use crate::world::{ACCOUNT_CHAINS, Coin, World};
 
 /// A pool this far from the price of the world is worth a trade, in hundredths.
@@ -57,7 +58,7 @@ impl MarketMaker {
             pool.tokens.map(|token| if token == world.wrapped(self.chain) { Coin::Native } else { Coin::Token(token) });
         let worth = [0, 1].map(|side| world.cents(self.chain, coins[side], pool.reserves[side], now));
         let side = usize::from(worth[1] < worth[0]);
-        let target = super::pool::geometric(u128::from(worth[0]), u128::from(worth[1]));
+        let target = geometric(u128::from(worth[0]), u128::from(worth[1]));
         let gap = u64::try_from(target).unwrap_or(u64::MAX).saturating_sub(worth[side]);
         if gap < worth[side] / 100 * GAP_PERCENT {
             return;

@@ -1,11 +1,11 @@
 //! Who makes the blocks that swaps wait for, and asks searchers first.
 
-use super::SwapOrder;
 use super::searcher::Sandwicher;
 use crate::actors::Actor;
 use crate::book::Insufficient;
 use crate::clock::{HOUR, START};
 use crate::random::Stream;
+use crate::world::dex::SwapOrder;
 use crate::world::{Coin, World};
 
 /// Swaps wait until the next block; then they run, the promising ones between the two trades of a searcher.

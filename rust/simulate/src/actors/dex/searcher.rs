@@ -2,8 +2,6 @@
 
 use headwater_types::{Address, Amount, Chain, TxHash};
 
-use super::SwapOrder;
-use super::pool::{Leg, Pool};
 use crate::abi;
 use crate::actors::Actor;
 use crate::book::{Call, Effect, Receipt};
@@ -11,6 +9,8 @@ use crate::clock::{DAY, HOUR, START};
 use crate::gas::Quote;
 use crate::random::Stream;
 use crate::truth::{Behaviour, Evidence, Role, Verdict};
+use crate::world::dex::SwapOrder;
+use crate::world::dex::pool::{Leg, Pool};
 use crate::world::{Coin, World};
 
 /// Gas of a trade of a bot.

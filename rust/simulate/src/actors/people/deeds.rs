@@ -4,13 +4,13 @@ use headwater_types::{Address, Amount, Asset, Chain};
 
 use super::{Life, Person};
 use crate::abi;
-use crate::actors::bridges::Crossing;
-use crate::actors::dex::SwapOrder;
-use crate::actors::scams::Payment;
 use crate::book::{Call, Effect, Insufficient};
 use crate::clock::HOUR;
 use crate::market::rounded;
 use crate::truth::Role;
+use crate::world::bridges::Crossing;
+use crate::world::dex::SwapOrder;
+use crate::world::watched::Payment;
 use crate::world::{ACCOUNT_CHAINS, Coin, World};
 
 /// What a person does next.

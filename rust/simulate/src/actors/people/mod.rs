@@ -5,46 +5,15 @@ mod deeds;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use headwater_types::{Address, Family};
+use headwater_types::Family;
 
 use super::Actor;
-use crate::book::{Habits, Holder, WalletId};
+use crate::book::{Habits, Holder};
 use crate::clock::{DAY, HOUR, Rhythm, START};
 use crate::random::{Stream, Weights, whole};
 use crate::truth::Role;
+use crate::world::people::{PEOPLE_PER_MERCHANT, Person};
 use crate::world::{ACCOUNT_CHAINS, World};
-
-/// A person as others see them.
-#[derive(Debug, Clone)]
-pub(crate) struct Person {
-    /// Their name.
-    pub(crate) name: Arc<str>,
-    /// Their account on both EVM chains.
-    pub(crate) evm: Address,
-    /// Their account on TRON.
-    pub(crate) tron: Address,
-    /// Their bitcoin wallet.
-    pub(crate) wallet: WalletId,
-    /// When they come and go.
-    pub(crate) life: (i64, i64),
-    /// How often others pay them.
-    pub(crate) popularity: u64,
-    /// Their exchange.
-    pub(crate) exchange: usize,
-}
-
-impl Person {
-    /// Their account on an account chain.
-    pub(crate) const fn account(&self, family: Family) -> Address {
-        match family {
-            Family::Tron => self.tron,
-            Family::Evm | Family::Utxo => self.evm,
-        }
-    }
-}
-
-/// One person out of this many is a shop.
-pub(crate) const PEOPLE_PER_MERCHANT: usize = 40;
 
 /// Lets everybody be born.
 pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {

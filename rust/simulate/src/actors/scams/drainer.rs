@@ -6,11 +6,11 @@ use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 use super::{cash_out, move_all, move_some, victim};
 use crate::abi;
 use crate::actors::Actor;
-use crate::actors::bridges::Crossing;
 use crate::book::{Call, Effect};
 use crate::clock::{DAY, HOUR, START};
 use crate::random::Stream;
 use crate::truth::{Behaviour, Evidence, Role};
+use crate::world::bridges::Crossing;
 use crate::world::{Case, Coin, Flow, World};
 
 const CHAIN: Chain = Chain::ETHEREUM;

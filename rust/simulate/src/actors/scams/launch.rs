@@ -4,12 +4,12 @@ use headwater_types::{Address, Amount, Chain, TxHash};
 
 use crate::abi;
 use crate::actors::Actor;
-use crate::actors::dex::SwapOrder;
 use crate::book::{Call, Effect, Insufficient};
 use crate::clock::{DAY, HOUR, START};
 use crate::random::Stream;
 use crate::tokens::Token;
 use crate::truth::{Behaviour, Evidence, Role, Verdict};
+use crate::world::dex::SwapOrder;
 use crate::world::{Case, Coin, Flow, World};
 
 const NAMES: [(&str, &str); 4] = [("OTTR", "Otter Inu"), ("PLSH", "Plush"), ("BRRN", "Barren"), ("YLDX", "Yield X")];

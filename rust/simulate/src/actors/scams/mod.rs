@@ -6,8 +6,6 @@ mod investment;
 mod launch;
 mod poisoning;
 
-pub(crate) use self::poisoning::{Payment, Watched};
-
 use headwater_types::{Address, Chain};
 
 use super::Actor;

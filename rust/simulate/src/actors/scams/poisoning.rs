@@ -1,7 +1,7 @@
 //! Poisoners: they watch who pays whom, and send the payer next to nothing from an address that looks like the one that
 //! was paid, in the hope that it is copied the next time.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_types::{Address, Amount, Chain, TxHash};
 
@@ -14,6 +14,7 @@ use crate::identity::{account_bytes, digest};
 use crate::random::Stream;
 use crate::tokens::Token;
 use crate::truth::{Behaviour, Evidence, Role, Verdict};
+use crate::world::watched::Payment;
 use crate::world::{Case, Coin, Flow, World};
 
 /// Who poisons where. The innocent one finds too few victims.
@@ -23,57 +24,8 @@ const PLANS: [(Chain, Verdict); 4] = [
     (Chain::BSC, Verdict::Innocent),
     (Chain::TRON, Verdict::Planted),
 ];
-/// Payments that are remembered.
-const MEMORY: usize = 256;
 /// Victims that make a poisoner of somebody.
 const VICTIMS: usize = 10;
-
-/// Payments of people that everybody can see on chain.
-#[derive(Default)]
-pub(crate) struct Watched {
-    payments: VecDeque<Payment>,
-    /// Accounts on TRON, and addresses that look like them.
-    twins: HashMap<Address, Address>,
-}
-
-/// One of them.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Payment {
-    /// When.
-    pub(crate) at: i64,
-    /// Where.
-    pub(crate) chain: Chain,
-    /// Who paid.
-    pub(crate) from: Address,
-    /// Who was paid.
-    pub(crate) to: Address,
-    /// In what.
-    pub(crate) token: usize,
-    /// How much.
-    pub(crate) raw: u128,
-}
-
-impl World {
-    /// An account on TRON that somebody will find an address for that looks like it.
-    pub(crate) fn imitated_account(&mut self, owner: &str, role: Role) -> Address {
-        let [account, twin] = twins(self.seed, owner);
-        self.file(account, role, owner);
-        self.watched.twins.insert(account, twin);
-        account
-    }
-
-    /// Lets everybody see a payment in a token. On TRON only payments to somebody whom an address looks like matter.
-    pub(crate) fn notice(&mut self, payment: Payment) {
-        if payment.chain == Chain::TRON && !self.watched.twins.contains_key(&payment.to) {
-            return;
-        }
-        let seen = &mut self.watched.payments;
-        if seen.len() == MEMORY {
-            seen.pop_front();
-        }
-        seen.push_back(payment);
-    }
-}
 
 /// An address whose text begins and ends as another's: four digits in front, and as many behind as asked for.
 fn look_alike(seed: u64, name: &str, of: &Address, trailing_bytes: usize) -> Address {
@@ -86,25 +38,6 @@ fn look_alike(seed: u64, name: &str, of: &Address, trailing_bytes: usize) -> Add
         bytes[18] = real[18] ^ 0x11;
     }
     Address::Evm(bytes)
-}
-
-/// Two addresses of TRON whose texts begin with the same three characters and end with the same four. The end depends
-/// on a checksum, so it takes trying: some thousands, as any two of those tried will do.
-fn twins(seed: u64, name: &str) -> [Address; 2] {
-    let mut tried: HashMap<String, Address> = HashMap::new();
-    for number in 0_u32.. {
-        let digest = digest(seed, "twins", format!("{name}/{number}").as_bytes());
-        let mut bytes = [0; 20];
-        bytes.copy_from_slice(&digest[..20]);
-        // The first bytes make the first characters.
-        bytes[..2].fill(0x5a);
-        let address = Address::Tron(bytes);
-        let text = address.to_string();
-        if let Some(other) = tried.insert([&text[..3], &text[text.len() - 4..]].concat(), address) {
-            return [other, address];
-        }
-    }
-    unreachable!("there are fewer ends than numbers")
 }
 
 /// Starts the poisoners.

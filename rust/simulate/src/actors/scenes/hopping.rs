@@ -4,10 +4,10 @@ use headwater_types::Chain;
 
 use super::sketch::Sketch;
 use super::{Deed, Sum};
-use crate::actors::bridges::Protocol;
 use crate::clock::{DAY, HOUR};
 use crate::truth::{Behaviour, Verdict};
 use crate::world::Coin;
+use crate::world::bridges::Protocol;
 
 /// Four deposits into four bridges in half a day. The twin makes two.
 pub(super) fn bridge_hopping(sketch: &mut Sketch<'_>, verdict: Verdict) {

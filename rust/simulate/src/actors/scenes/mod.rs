@@ -17,11 +17,11 @@ use headwater_types::{Address, Chain, TxHash};
 
 use self::sketch::Sketch;
 use super::Actor;
-use super::bridges::{Crossing, Protocol};
-use super::dex::SwapOrder;
 use crate::book::{Insufficient, Receipt};
 use crate::clock::{DAY, HOUR};
 use crate::truth::{Behaviour, Evidence, Verdict};
+use crate::world::bridges::{Crossing, Protocol};
+use crate::world::dex::SwapOrder;
 use crate::world::{ACCOUNT_CHAINS, Case, Coin, Flow, World};
 
 /// How much a move moves.

@@ -11,6 +11,7 @@ mod read;
 use serde::Serialize;
 
 use super::{Address, Checksum, Reason};
+use crate::hash::parse_hash;
 use crate::{Chain, Family, Network, TxHash};
 
 pub use guess::{Candidate, Guess, neighbours};
@@ -259,7 +260,7 @@ fn transaction(query: &str, digits: &str, chain: Option<Chain>, cleaned: &clean:
             Some(only) => vec![only],
             None => chains,
         },
-        tx_hash: TxHash::parse(Family::Utxo, &digits.to_ascii_lowercase()).ok(),
+        tx_hash: parse_hash(Family::Utxo, digits).ok().map(TxHash::new),
         ..unknown(query)
     }
 }

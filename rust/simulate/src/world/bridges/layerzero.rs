@@ -16,10 +16,10 @@ const DELIVERED: &str = "PacketDelivered((uint32,bytes32,uint64),address)";
 /// A rider of a bus that has not left.
 #[derive(Debug, Clone)]
 pub(crate) struct Passenger {
-    pub(super) order: Order,
+    pub(crate) order: Order,
 }
 
-pub(super) fn eid(chain: Chain) -> u32 {
+pub(crate) fn eid(chain: Chain) -> u32 {
     match chain {
         Chain::ETHEREUM => 30_101,
         Chain::BSC => 30_102,
@@ -28,15 +28,15 @@ pub(super) fn eid(chain: Chain) -> u32 {
 }
 
 /// The path of a message.
-pub(super) struct Path {
-    pub(super) nonce: u64,
-    pub(super) from: (Chain, Address),
-    pub(super) to: (Chain, Address),
+pub(crate) struct Path {
+    pub(crate) nonce: u64,
+    pub(crate) from: (Chain, Address),
+    pub(crate) to: (Chain, Address),
 }
 
 impl Path {
     /// `keccak256(nonce, srcEid, sender, dstEid, receiver)`, packed.
-    pub(super) fn guid(&self) -> [u8; 32] {
+    pub(crate) fn guid(&self) -> [u8; 32] {
         keccak(&self.head())
     }
 
@@ -51,14 +51,14 @@ impl Path {
         .concat()
     }
 
-    pub(super) fn packet_sent(&self, message: &[u8]) -> Effect {
+    pub(crate) fn packet_sent(&self, message: &[u8]) -> Effect {
         let payload = [&[1_u8][..], &self.head(), &self.guid(), message].concat();
         let from = endpoint("endpoint", self.from.0);
         let values = [Value::Bytes(payload), Value::Bytes(vec![0, 3]), Value::account(&from)];
         log(from, PACKET, &[], &values)
     }
 
-    pub(super) fn delivered(&self) -> Effect {
+    pub(crate) fn delivered(&self) -> Effect {
         let values = [
             Value::number(u64::from(eid(self.from.0))),
             Value::account(&self.from.1),
@@ -75,7 +75,7 @@ fn oft_path(world: &mut World, order: &Order) -> Path {
     Path { nonce: order.number, from, to }
 }
 
-pub(super) fn send(world: &mut World, order: &Order) -> Leg {
+pub(crate) fn send(world: &mut World, order: &Order) -> Leg {
     let path = oft_path(world, order);
     let adapter = path.from.1;
     let received = received_here(world, order);
@@ -96,7 +96,7 @@ fn received_here(world: &World, order: &Order) -> u128 {
     u128::from(order.micros_out(world)) * if order.from() == Chain::BSC { 10_u128.pow(12) } else { 1 }
 }
 
-pub(super) fn receive(world: &mut World, order: &Order) -> Leg {
+pub(crate) fn receive(world: &mut World, order: &Order) -> Leg {
     let path = oft_path(world, order);
     let adapter = path.to.1;
     let contract = world.contract_of(order.to, order.symbol);
@@ -114,7 +114,7 @@ pub(super) fn receive(world: &mut World, order: &Order) -> Leg {
 }
 
 /// A ticket for the bus: an empty guid now, the real one when it leaves.
-pub(super) fn ride(world: &mut World, order: &Order) -> Leg {
+pub(crate) fn ride(world: &mut World, order: &Order) -> Leg {
     let pool = world.vault(Protocol::Stargate, order.from());
     let messaging = endpoint("messaging", order.from());
     let eid_to = Value::number(u64::from(eid(order.to)));
@@ -134,12 +134,12 @@ pub(super) fn ride(world: &mut World, order: &Order) -> Leg {
 }
 
 /// The path of a bus.
-pub(super) fn bus_path((from, to): (Chain, Chain), nonce: u64) -> Path {
+pub(crate) fn bus_path((from, to): (Chain, Chain), nonce: u64) -> Path {
     Path { nonce, from: (from, endpoint("messaging", from)), to: (to, endpoint("messaging", to)) }
 }
 
 /// The bus leaves with the riders of consecutive tickets.
-pub(super) fn drive(world: &World, path: &Path, first: u64, riders: &[Passenger]) -> Leg {
+pub(crate) fn drive(world: &World, path: &Path, first: u64, riders: &[Passenger]) -> Leg {
     let messaging = path.from.1;
     let count = riders.len() as u64;
     let values = [
@@ -166,7 +166,7 @@ pub(super) fn drive(world: &World, path: &Path, first: u64, riders: &[Passenger]
 }
 
 /// The bus arrives: one `OFTReceived` per rider, in order of ticket.
-pub(super) fn arrive(world: &mut World, path: &Path, riders: &[Passenger]) -> Leg {
+pub(crate) fn arrive(world: &mut World, path: &Path, riders: &[Passenger]) -> Leg {
     let pool = world.vault(Protocol::Stargate, path.to.0);
     let contract = world.contract_of(path.to.0, "USDT");
     let mut effects = vec![path.delivered()];

@@ -11,7 +11,7 @@ fn wormhole_id(chain: Chain) -> u16 {
     if chain == Chain::ETHEREUM { 2 } else { 4 }
 }
 
-pub(super) fn publish(world: &mut World, order: &Order) -> Leg {
+pub(crate) fn publish(world: &mut World, order: &Order) -> Leg {
     let bridge = world.vault(Protocol::Wormhole, order.from());
     let core = endpoint("core", order.from());
     let token = world.contract_of(order.from(), order.symbol);
@@ -41,7 +41,7 @@ pub(super) fn publish(world: &mut World, order: &Order) -> Leg {
     }
 }
 
-pub(super) fn redeem(world: &mut World, order: &Order) -> Leg {
+pub(crate) fn redeem(world: &mut World, order: &Order) -> Leg {
     let emitter = world.vault(Protocol::Wormhole, order.from());
     let bridge = world.vault(Protocol::Wormhole, order.to);
     let contract = world.contract_of(order.to, order.symbol);

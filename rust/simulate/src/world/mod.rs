@@ -1,20 +1,30 @@
-//! The world that the actors live in: the books, the market, who is who, and the post between actors.
+//! The world that the actors live in: the books, the market, who is who, the services as their customers see them, and
+//! the post between actors.
+
+pub(crate) mod bridges;
+pub(crate) mod dex;
+pub(crate) mod exchange;
+pub(crate) mod mixer;
+pub(crate) mod payments;
+pub(crate) mod people;
+pub(crate) mod queue;
+mod tumbler;
+pub(crate) mod watched;
 
 use std::collections::BTreeMap;
 
 use headwater_ledger::market::TokenListing;
 use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 
+use self::bridges::Bridges;
+use self::dex::Dex;
+use self::exchange::Exchange;
+use self::mixer::Mixer;
+use self::payments::Payments;
+use self::people::Person;
+use self::tumbler::Tumbler;
+use self::watched::Watched;
 use crate::abi;
-use crate::actors::Actor;
-use crate::actors::bitcoin::Tumbler;
-use crate::actors::bridges::Bridges;
-use crate::actors::dex::Dex;
-use crate::actors::exchange::Exchange;
-use crate::actors::mixer::Mixer;
-use crate::actors::payments::Payments;
-use crate::actors::people::Person;
-use crate::actors::scams::Watched;
 use crate::book::{AccountBook, Call, Effect, Insufficient, Receipt, UtxoBook};
 use crate::clock::{DAY, HOUR, START};
 use crate::directory::Directory;
@@ -24,6 +34,15 @@ use crate::market::Market;
 use crate::preset::Preset;
 use crate::tokens::{Token, known};
 use crate::truth::{Behaviour, CaseStep, Evidence, PlantedBehaviour, Role, Truth, Verdict};
+
+/// Somebody who wakes, acts, and says when to be woken again.
+pub(crate) trait Actor {
+    /// When to be woken first.
+    fn first_wake(&self) -> i64;
+
+    /// Acts now. `None` when there is nothing left to do.
+    fn wake(&mut self, world: &mut World, now: i64) -> Option<i64>;
+}
 
 /// The account chains of the economy.
 pub(crate) const ACCOUNT_CHAINS: [Chain; 3] = [Chain::ETHEREUM, Chain::BSC, Chain::TRON];

@@ -1,4 +1,5 @@
-//! Lists and records inside Arrow columns: as the text of one value, or as the values a JSON document would have.
+//! Arrow columns in a type that crosses to polars without loss, and the lists and records inside them: as the text of
+//! one value, or as the values a JSON document would have.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,14 +7,75 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, LargeStringArray, RecordBatch, StructArray};
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::cast;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Float64Type, TimeUnit};
 
 use crate::error::FieldError;
-use crate::source::columnar::plain_column;
 use crate::source::json::Value;
 
+/// The column in a type that crosses to polars without loss; `None` when there is none.
+pub(super) fn plain_column(array: &ArrayRef) -> Option<ArrayRef> {
+    let to = |kind: DataType| cast(array, &kind).ok();
+    match array.data_type() {
+        DataType::Int8 | DataType::Int16 => to(DataType::Int32),
+        DataType::UInt8 | DataType::UInt16 => to(DataType::UInt32),
+        DataType::Date32 | DataType::Date64 => plain_column(&to(DataType::Timestamp(TimeUnit::Second, None))?),
+        DataType::Timestamp(_, zone) => {
+            let secs = to(DataType::Timestamp(TimeUnit::Second, zone.clone()))?;
+            cast(&secs, &DataType::Int64).ok()
+        }
+        DataType::Dictionary(_, values) => plain_column(&to((**values).clone())?),
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
+            let text = to(DataType::Utf8)?;
+            let whole = text.as_string::<i32>().iter().map(|value| value.map(without_zero_fraction));
+            Some(Arc::new(whole.collect::<LargeStringArray>()))
+        }
+        DataType::Binary | DataType::FixedSizeBinary(_) | DataType::BinaryView | DataType::LargeBinary => {
+            let bytes = to(DataType::LargeBinary)?;
+            let text = bytes.as_binary::<i64>().iter().map(|value| value.map(prefixed_hex));
+            Some(Arc::new(text.collect::<LargeStringArray>()))
+        }
+        DataType::Null => to(DataType::Utf8),
+        DataType::List(_) | DataType::LargeList(_) => list_column(array),
+        DataType::Struct(_) => record_column(array.as_struct()),
+        // A table library without nullable integers (pandas) turns a column with a gap into floats.
+        DataType::Float32 | DataType::Float64 if is_whole(&to(DataType::Float64)?) => to(DataType::Int64),
+        DataType::Boolean
+        | DataType::Int32
+        | DataType::Int64
+        | DataType::UInt32
+        | DataType::UInt64
+        | DataType::Float32
+        | DataType::Float64
+        | DataType::Utf8
+        | DataType::LargeUtf8
+        | DataType::Utf8View => Some(Arc::clone(array)),
+        _ => None,
+    }
+}
+
+/// Whether a column of doubles holds nothing but integers that a double counts exactly.
+fn is_whole(doubles: &ArrayRef) -> bool {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    doubles.as_primitive::<Float64Type>().iter().flatten().all(|value| value.fract() == 0.0 && value.abs() < EXACT)
+}
+
+fn without_zero_fraction(text: &str) -> &str {
+    match text.split_once('.') {
+        Some((whole, fraction)) if fraction.bytes().all(|byte| byte == b'0') => whole,
+        _ => text,
+    }
+}
+
+fn prefixed_hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold("0x".to_owned(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a string takes all text");
+        text
+    })
+}
+
 /// A column of lists as text: plain items joined with commas, of records only how many there are.
-pub(super) fn list_column(array: &ArrayRef) -> Option<ArrayRef> {
+fn list_column(array: &ArrayRef) -> Option<ArrayRef> {
     let list = as_list(array)?;
     let text: Box<dyn Fn(usize, usize) -> String> = if let DataType::Struct(_) = list.items.data_type() {
         Box::new(|start, end| if start == end { "[]".to_owned() } else { format!("[{} records]", end - start) })
@@ -30,7 +92,7 @@ pub(super) fn list_column(array: &ArrayRef) -> Option<ArrayRef> {
 }
 
 /// A column of records that stand for one number (`string_value` beside a number of less precision) as that text.
-pub(super) fn record_column(array: &StructArray) -> Option<ArrayRef> {
+fn record_column(array: &StructArray) -> Option<ArrayRef> {
     let texts = text_column(array.column_by_name("string_value")?)?;
     let texts = texts.as_string::<i64>();
     let rows = (0..array.len()).map(|row| (array.is_valid(row) && texts.is_valid(row)).then(|| texts.value(row)));

@@ -25,7 +25,7 @@ fn source_id(world: &World, order: &Order) -> [u8; 32] {
     ])
 }
 
-pub(super) fn send(world: &mut World, order: &Order) -> Leg {
+pub(crate) fn send(world: &mut World, order: &Order) -> Leg {
     let pool = world.vault(Protocol::Celer, order.from());
     let values = [
         Value::Word(source_id(world, order)),
@@ -44,7 +44,7 @@ pub(super) fn send(world: &mut World, order: &Order) -> Leg {
     }
 }
 
-pub(super) fn relay(world: &mut World, order: &Order) -> Leg {
+pub(crate) fn relay(world: &mut World, order: &Order) -> Leg {
     let pool = world.vault(Protocol::Celer, order.to);
     let contract = world.contract_of(order.to, order.symbol);
     let source = source_id(world, order);
@@ -77,7 +77,7 @@ pub(super) fn relay(world: &mut World, order: &Order) -> Leg {
     }
 }
 
-pub(super) fn refund(world: &mut World, order: &Order) -> Leg {
+pub(crate) fn refund(world: &mut World, order: &Order) -> Leg {
     let pool = world.vault(Protocol::Celer, order.from());
     let contract = world.contract_of(order.from(), order.symbol);
     let source = source_id(world, order);

@@ -16,7 +16,7 @@ fn deadline(order: &Order) -> u64 {
     order.source.time_secs + 4 * HOUR.unsigned_abs()
 }
 
-pub(super) fn deposit(world: &mut World, order: &Order, now: i64) -> Leg {
+pub(crate) fn deposit(world: &mut World, order: &Order, now: i64) -> Leg {
     let pool = world.vault(Protocol::Across, order.from());
     let topics = [abi::number(chain_id(order.to)), abi::number(order.number), abi::account(&order.source.user)];
     let values = [
@@ -39,7 +39,7 @@ pub(super) fn deposit(world: &mut World, order: &Order, now: i64) -> Leg {
 }
 
 /// The relayer pays out of its own purse.
-pub(super) fn fill(world: &mut World, order: &Order, relayer: Address) -> Leg {
+pub(crate) fn fill(world: &mut World, order: &Order, relayer: Address) -> Leg {
     let pool = world.vault(Protocol::Across, order.to);
     let contract = world.contract_of(order.to, order.symbol);
     let topics = [abi::number(chain_id(order.from())), abi::number(order.number), abi::account(&relayer)];
@@ -73,7 +73,7 @@ pub(super) fn fill(world: &mut World, order: &Order, relayer: Address) -> Leg {
 }
 
 /// An expired deposit goes back in a bundle that does not name it.
-pub(super) fn refund(world: &mut World, order: &Order, relayer: Address) -> Leg {
+pub(crate) fn refund(world: &mut World, order: &Order, relayer: Address) -> Leg {
     let pool = world.vault(Protocol::Across, order.from());
     let contract = world.contract_of(order.from(), order.symbol);
     let topics = [abi::number(chain_id(order.from())), abi::number(order.number), abi::number(0)];

@@ -10,7 +10,7 @@ use crate::book::Effect;
 use crate::identity::keccak;
 use crate::world::World;
 
-pub(super) fn swap_out(world: &mut World, order: &Order) -> Leg {
+pub(crate) fn swap_out(world: &mut World, order: &Order) -> Leg {
     let router = world.vault(Protocol::Multichain, order.from());
     let token = world.contract_of(order.from(), order.symbol);
     let topics = [abi::account(&token), abi::account(&order.source.user), abi::account(&order.recipient)];
@@ -22,7 +22,7 @@ pub(super) fn swap_out(world: &mut World, order: &Order) -> Leg {
     }
 }
 
-pub(super) fn swap_in(world: &mut World, order: &Order) -> Leg {
+pub(crate) fn swap_in(world: &mut World, order: &Order) -> Leg {
     let router = world.vault(Protocol::Multichain, order.to);
     let contract = world.contract_of(order.to, order.symbol);
     let topics = [*order.source.hash.as_bytes(), abi::account(&contract), abi::account(&order.recipient)];
@@ -38,7 +38,7 @@ pub(super) fn swap_in(world: &mut World, order: &Order) -> Leg {
     }
 }
 
-pub(super) fn deposit(world: &mut World, order: &Order) -> Leg {
+pub(crate) fn deposit(world: &mut World, order: &Order) -> Leg {
     let bridge = world.vault(Protocol::Synapse, order.from());
     let token = world.contract_of(order.from(), order.symbol);
     let values = [Value::number(chain_id(order.to)), Value::account(&token), Value::raw(order.raw_in())];
@@ -63,7 +63,7 @@ fn kappa(hash: &TxHash) -> [u8; 32] {
     keccak(text.as_bytes())
 }
 
-pub(super) fn withdraw(world: &mut World, order: &Order) -> Leg {
+pub(crate) fn withdraw(world: &mut World, order: &Order) -> Leg {
     let bridge = world.vault(Protocol::Synapse, order.to);
     let contract = world.contract_of(order.to, order.symbol);
     let fee = order.raw_out / 1_000;

@@ -1,0 +1,16 @@
+//! Real chain data, where `HEADWATER_CORPUS` points. One binary, so that its tests run beside each other.
+
+mod address_vectors;
+mod balances;
+mod bitcoin;
+mod cases;
+mod cases_formats;
+mod classifier;
+mod ethereum_etl;
+mod etherscan_originals;
+mod events;
+mod evm_rpc;
+mod graphsense_account;
+mod holder_snapshots;
+mod market;
+mod tron;
