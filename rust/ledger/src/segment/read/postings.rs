@@ -1,4 +1,4 @@
-//! SegmentPostings by account: blocks of up to 128, account after account.
+//! Postings by account: blocks of up to 128, account after account.
 //!
 //! A posting is numbered by 128 times its block and its place in there.
 
