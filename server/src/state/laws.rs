@@ -130,7 +130,7 @@ impl World<'_, '_> {
                 owners.push((owner, hold.cost()));
                 self.requests += 1;
                 let audit = audit_row(self.requests, &caller, hold.cost());
-                Charge { hold, audit, keep: None, done: oneshot::channel().0 }
+                Charge { hold, audit, keep: None, done: oneshot::channel().0, runtime: None }
             })
             .collect();
         let (outcomes, page) = write_charges(self.tx, &charges, &Leases::new("t"), &mut Spent::default())?;

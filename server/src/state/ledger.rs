@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use sha2::{Digest, Sha256};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::StateError;
@@ -315,6 +316,8 @@ pub(super) struct Charge {
     /// What is kept of the answer for who repeats the request.
     pub keep: Option<Keep>,
     pub done: oneshot::Sender<Result<i64, StateError>>,
+    /// Where the caller waits.
+    pub runtime: Option<Handle>,
 }
 
 /// How a booking ended, where the database itself did not fail.
@@ -327,19 +330,19 @@ pub(super) enum Booked {
 }
 
 impl Charge {
-    pub fn finish(self, outcome: Booked) {
+    /// Ends the hold; gives whom to tell the balance of a charge that is done.
+    pub fn finish(self, outcome: Booked) -> Option<(oneshot::Sender<Result<i64, StateError>>, i64)> {
         let refused = match outcome {
             Booked::Done(balance) => {
                 self.hold.settle(balance);
-                // Whoever waited may be gone; what is committed stays.
-                let _ = self.done.send(Ok(balance));
-                return;
+                return Some((self.done, balance));
             }
             Booked::Insufficient => StateError::Insufficient { cost: self.hold.cost() },
             Booked::Repeated => StateError::Repeated,
             Booked::CalledIn => StateError::NotCommitted("the credits lent to this replica were called in".to_owned()),
         };
         self.fail(refused);
+        None
     }
 
     pub fn fail(self, error: StateError) {

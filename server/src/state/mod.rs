@@ -34,6 +34,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
@@ -149,6 +150,7 @@ impl State {
             leases: Leases::new(&id),
             run,
             retention: Retention::new(options.audit_days),
+            last: 0,
             errors: writer::Errors::default(),
         };
         let mut threads = vec![spawn("state-writer", move || writer.run())?];
@@ -259,7 +261,7 @@ impl State {
         let (done, result) = oneshot::channel();
         let request_id = audit.request_id;
         self.unsent.begin(request_id);
-        let charge = Operation::Charge(Charge { hold, audit, keep, done });
+        let charge = Operation::Charge(Charge { hold, audit, keep, done, runtime: Handle::try_current().ok() });
         let charged = match self.hand(charge).await {
             Ok(()) => result.await.map_err(|_| StateError::Closed).flatten(),
             Err(closed) => Err(closed),

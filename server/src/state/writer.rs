@@ -25,6 +25,9 @@ use crate::recurring::Recurring;
 const BATCH: usize = 4096;
 /// How long rows that nobody waits for are gathered before they are committed, unless something else is.
 const LINGER: Duration = Duration::from_millis(25);
+/// How long the writer waits for more charges at a time, and in all.
+const WAIT_STEP: Duration = Duration::from_micros(50);
+const MAX_WAIT: Duration = Duration::from_micros(500);
 /// How often changes of other processes are looked for.
 const POLL: Duration = Duration::from_millis(50);
 /// The same where replicas share the database, and a notification usually comes first.
@@ -102,6 +105,8 @@ pub(super) struct Writer {
     pub leases: Leases,
     pub run: Run,
     pub retention: retention::Retention,
+    /// Operations of the last batch.
+    pub last: usize,
     pub errors: Errors,
 }
 
@@ -183,7 +188,23 @@ impl Writer {
             batch.push(next);
             self.take_waiting(&mut batch);
         }
+        self.wait_for_more(&mut batch);
         batch
+    }
+
+    /// Waits briefly where far fewer operations came than for the commit before: clients that were answered after it call
+    /// again, and would otherwise wait behind a commit of the first few of them.
+    fn wait_for_more(&mut self, batch: &mut Vec<Operation>) {
+        let begun = Instant::now();
+        while batch.len() < self.last / 2 && begun.elapsed() < MAX_WAIT {
+            let before = batch.len();
+            thread::sleep(WAIT_STEP);
+            self.take_waiting(batch);
+            if batch.len() == before {
+                break;
+            }
+        }
+        self.last = batch.len();
     }
 
     fn take_waiting(&mut self, batch: &mut Vec<Operation>) {
@@ -218,8 +239,19 @@ impl Writer {
         pages.extend(rows);
         match self.commit(&charges, &mut jobs, &pages) {
             Ok(committed) => {
-                for (charge, outcome) in charges.into_iter().zip(committed.charges) {
-                    charge.finish(outcome);
+                // On the runtime: to wake each caller from this thread would take longer than the commit.
+                let runtime = charges.first().and_then(|charge| charge.runtime.clone());
+                let outcomes = charges.into_iter().zip(committed.charges);
+                let balances: Vec<_> = outcomes.filter_map(|(charge, outcome)| charge.finish(outcome)).collect();
+                let answer = move || {
+                    for (done, balance) in balances {
+                        // Whoever waited may be gone; what is committed stays.
+                        let _ = done.send(Ok(balance));
+                    }
+                };
+                match runtime {
+                    Some(runtime) => drop(runtime.spawn(async move { answer() })),
+                    None => answer(),
                 }
                 self.finish_jobs(jobs, committed.jobs);
             }
@@ -279,7 +311,11 @@ impl Writer {
                 continue;
             }
             match self.commit(std::slice::from_ref(&charge), &mut [], &[]) {
-                Ok(committed) => charge.finish(committed.charges[0]),
+                Ok(committed) => {
+                    if let Some((done, balance)) = charge.finish(committed.charges[0]) {
+                        let _ = done.send(Ok(balance));
+                    }
+                }
                 Err(undone) => {
                     charge.fail(told(&undone));
                     if is_held_up(undone.error()) {
