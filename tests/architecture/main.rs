@@ -1,7 +1,6 @@
 //! The house keeps its shape: crates import downwards only, heavy libraries stay at the rim, files stay readable.
 
 mod circles;
-mod circles_to_open;
 mod supply;
 
 use std::collections::BTreeMap;

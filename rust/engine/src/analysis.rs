@@ -5,10 +5,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
-use crate::endpoint::Call;
 use crate::report::Reported;
-use crate::request::{Checks, MAX_LIMIT, MAX_TABLE, Warnings, decode};
-use crate::table::{List, Rows, TableSink};
+use crate::request::{Checks, Warnings};
 use crate::{Error, Pagination, QueryMeta, Warning};
 
 /// One analysis: request, parameters, report.
@@ -60,31 +58,4 @@ pub(crate) struct Made {
     pub pagination: Option<Pagination>,
     pub warnings: Vec<Warning>,
     pub meta: Option<QueryMeta>,
-}
-
-/// Checks a call that may ask for so many rows.
-pub(crate) fn check<A: Analysis>(call: &Call<'_>, max_rows: u32) -> Result<(), Error> {
-    params::<A>(call, max_rows, &mut Warnings::default()).map(drop)
-}
-
-/// Answers a call.
-pub(crate) fn run<A: Analysis>(call: &Call<'_>) -> Result<Made, Error> {
-    let mut warnings = Warnings::default();
-    let params = params::<A>(call, MAX_LIMIT, &mut warnings)?;
-    let report = A::report(call.ledger, &params, &mut warnings, call.cancel)?;
-    let (pagination, meta) = (A::pagination(&report), A::meta(&report));
-    Ok(Made { report: Box::new(report), pagination, warnings: warnings.into_list(), meta })
-}
-
-/// Answers a call as a table.
-pub(crate) fn write<A: List>(call: &Call<'_>, sink: &mut dyn TableSink) -> Result<(), Error> {
-    let mut warnings = Warnings::default();
-    let params = params::<A>(call, MAX_TABLE, &mut warnings)?;
-    A::list(call.ledger, &params, &mut warnings, &mut Rows::new(sink, call.cancel))
-}
-
-fn params<A: Analysis>(call: &Call<'_>, max_rows: u32, warnings: &mut Warnings) -> Result<A::Params, Error> {
-    let request = decode::<A::Request>(call.request.request(), call.endpoint.method, warnings)?;
-    let filter_hash = call.request.filter_hash();
-    A::params(request, &mut Checks { ledger: call.ledger, warnings, filter_hash, max_rows, given: call.given })
 }

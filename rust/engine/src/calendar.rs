@@ -1,17 +1,12 @@
 //! Days as people at one place count them.
 
+use crate::limits::HOURS;
 use chrono::{DateTime, Days, FixedOffset, NaiveDate, NaiveTime, TimeDelta, TimeZone};
 use chrono_tz::Tz;
 use headwater_types::Timestamp;
 
 use crate::request::refused;
 use crate::{Error, Reason};
-
-/// Hours that a fixed offset may have.
-pub(crate) const HOURS: std::ops::RangeInclusive<i64> = -12..=14;
-
-/// Characters that the name of a zone may have; no zone has more.
-pub(crate) const MAX_ZONE: usize = 64;
 
 /// Where days begin.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -104,6 +99,7 @@ fn first<Z: TimeZone>(zone: &Z, day: NaiveDate) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::MAX_ZONE;
 
     #[test]
     fn every_zone_fits_what_the_description_says_of_names() {

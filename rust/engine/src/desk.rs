@@ -1,5 +1,6 @@
 //! The desk: takes a call by name and gives the answer.
 
+use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,9 +11,9 @@ use serde_json::Value;
 
 use crate::analysis::Made;
 use crate::cache::{Cache, Data, Kept, Question};
-use crate::endpoint::Call;
+use crate::call::Call;
 use crate::query_meta::Headed;
-use crate::request::{CanonicalRequest, Cursor, Given, MAX_LIMIT, MAX_TABLE};
+use crate::request::{CanonicalRequest, Cursor, Given};
 use crate::{Answer, Endpoint, Error, ErrorKind, Report, TableSink};
 
 /// Most bytes of an answer that is kept though it costs little to make.
@@ -124,7 +125,7 @@ impl Desk {
             return Ok(Report::of_text(complete(&kept, self.since(started), true)));
         }
         let Made { report, pagination, warnings, meta } =
-            Call { endpoint, request, ledger: &*ledger, given: self.given, cancel }.run()?;
+            endpoint.run(&Call { method: endpoint.method, request, ledger: &*ledger, given: self.given, cancel })?;
         // An answer without a meta costs little to make again, and so is kept only where there is a text anyway.
         if meta.is_none() && text == Text::OnDemand {
             return Ok(Report::new(report, pagination, warnings));
@@ -154,7 +155,10 @@ impl Desk {
             Shape::Table => MAX_TABLE,
         };
         let cancel = Cancel::new();
-        Call { endpoint, request, ledger: &*ledger, given: self.given, cancel: &cancel }.check(max_rows)
+        endpoint.check(
+            &Call { method: endpoint.method, request, ledger: &*ledger, given: self.given, cancel: &cancel },
+            max_rows,
+        )
     }
 
     /// The answer of a call where it is cached and no wait is needed; `None` means to call [`Desk::answer_canonical`] on a
@@ -184,8 +188,8 @@ impl Desk {
     ) -> Result<(), Error> {
         cancel.check().map_err(LedgerError::from)?;
         let ledger = self.ledger(request.request())?;
-        let call = Call { endpoint, request, ledger: &*ledger, given: self.given, cancel };
-        call.write(sink).unwrap_or_else(|| {
+        let call = Call { method: endpoint.method, request, ledger: &*ledger, given: self.given, cancel };
+        endpoint.write(&call, sink).unwrap_or_else(|| {
             Err(Error::new(ErrorKind::NotFound, format!("the answer of {:?} is not a list", endpoint.name)))
         })
     }

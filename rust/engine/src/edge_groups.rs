@@ -10,22 +10,14 @@ use headwater_ledger::memory::{Held, table_bytes};
 use headwater_ledger::read::{Account, AccountRef};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::flow::{AssetTally, Group, Tally};
-use headwater_types::{Address, Asset, Usd};
+use headwater_types::{Address, Usd};
 
 use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::flows::{Groups, Others, Unverified};
 use crate::purposes::COUNTERPARTIES;
+use crate::scope::EdgeScope;
 use crate::walk::CANCEL_EVERY;
-
-/// What edges can answer for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EdgeScope {
-    /// Everything that is shown by default.
-    Default,
-    /// One asset, whoever vouches for it.
-    Asset(Asset),
-}
 
 /// The movements of an account by counterparty, in no particular order; `None` where edges are not built, or stale.
 pub(crate) fn edge_groups(

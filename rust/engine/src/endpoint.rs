@@ -1,13 +1,14 @@
 //! What is said of a data endpoint. One constant of this type stands in each file of [`crate::endpoints`].
 
-use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Chain;
 use serde_json::Value;
 
-use crate::analysis::{self, Analysis, Made};
+use crate::analysis::{Analysis, Made};
+use crate::call::{self, Call};
 use crate::columns::{Column, columns_of_report};
+use crate::cost_class::CostClass;
 use crate::description::{Description, describe};
-use crate::request::{CanonicalRequest, Given};
+use crate::method::Method;
 use crate::table::{List, TableSink};
 use crate::{Error, ReportRows};
 
@@ -44,15 +45,6 @@ pub struct Endpoint {
     pub calls: Calls,
 }
 
-/// HTTP method of an endpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// Parameters in the query string.
-    Get,
-    /// Parameters in a JSON body.
-    Post,
-}
-
 /// A second method of an endpoint, with its own words in the documentation.
 #[derive(Debug, Clone, Copy)]
 pub struct Alternative {
@@ -62,47 +54,6 @@ pub struct Alternative {
     pub summary: &'static str,
     /// One or two sentences of Markdown.
     pub description: &'static str,
-}
-
-/// How heavy a call is: rate limits and deadlines go by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum CostClass {
-    /// 5 s.
-    Free,
-    /// 10 s.
-    Light,
-    /// 30 s.
-    Medium,
-    /// 60 s.
-    Heavy,
-}
-
-impl CostClass {
-    /// Every class, the lightest first.
-    pub const ALL: [Self; 4] = [Self::Free, Self::Light, Self::Medium, Self::Heavy];
-
-    /// The name that answers carry.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Free => "free",
-            Self::Light => "light",
-            Self::Medium => "medium",
-            Self::Heavy => "heavy",
-        }
-    }
-
-    /// Query budget in seconds; past it the answer is 504.
-    #[must_use]
-    pub const fn budget_secs(self) -> u64 {
-        match self {
-            Self::Free => 5,
-            Self::Light => 10,
-            Self::Medium => 30,
-            Self::Heavy => 60,
-        }
-    }
 }
 
 /// A group of the documentation.
@@ -232,22 +183,13 @@ struct ListCalls {
     write: fn(&Call<'_>, &mut dyn TableSink) -> Result<(), Error>,
 }
 
-/// One call on its way to an analysis.
-pub(crate) struct Call<'a> {
-    pub endpoint: &'a Endpoint,
-    pub request: &'a CanonicalRequest,
-    pub ledger: &'a dyn Ledger,
-    pub given: Given,
-    pub cancel: &'a Cancel,
-}
-
 impl Calls {
     /// Those of an analysis.
     #[must_use]
     pub const fn of<A: Analysis>() -> Self {
         Self {
-            check: analysis::check::<A>,
-            run: analysis::run::<A>,
+            check: call::check::<A>,
+            run: call::run::<A>,
             describe: describe::<A>,
             report_columns: columns_of_report::<A::Report>,
             list: None,
@@ -257,7 +199,7 @@ impl Calls {
     /// Those of an analysis whose answer is a list, which may be had as a table.
     #[must_use]
     pub const fn list<A: List>() -> Self {
-        let list = ListCalls { columns: A::columns, write: analysis::write::<A> };
+        let list = ListCalls { columns: A::columns, write: call::write::<A> };
         Self { list: Some(list), ..Self::of::<A>() }
     }
 }
@@ -281,26 +223,24 @@ impl Endpoint {
         ReportRows { field: self.rows, columns: (self.calls.report_columns)(self.rows) }
     }
 
+    /// Checks a call that may ask for so many rows.
+    pub(crate) fn check(&self, call: &Call<'_>, max_rows: u32) -> Result<(), Error> {
+        (self.calls.check)(call, max_rows)
+    }
+
+    /// Answers a call.
+    pub(crate) fn run(&self, call: &Call<'_>) -> Result<Made, Error> {
+        (self.calls.run)(call)
+    }
+
+    /// Answers a call as a table; `None` where the answer is not a list.
+    pub(crate) fn write(&self, call: &Call<'_>, sink: &mut dyn TableSink) -> Option<Result<(), Error>> {
+        self.calls.list.map(|list| (list.write)(call, sink))
+    }
+
     /// Request and answer, for the documentation.
     #[must_use]
     pub fn describe(&self) -> Description {
         (self.calls.describe)()
-    }
-}
-
-impl Call<'_> {
-    /// Checks it; it may ask for so many rows.
-    pub fn check(&self, max_rows: u32) -> Result<(), Error> {
-        (self.endpoint.calls.check)(self, max_rows)
-    }
-
-    /// Answers it.
-    pub fn run(&self) -> Result<Made, Error> {
-        (self.endpoint.calls.run)(self)
-    }
-
-    /// Answers it as a table; `None` where the answer is not a list.
-    pub fn write(&self, sink: &mut dyn TableSink) -> Option<Result<(), Error>> {
-        self.endpoint.calls.list.map(|list| (list.write)(self, sink))
     }
 }

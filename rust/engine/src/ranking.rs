@@ -15,11 +15,12 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::asset_book::AssetBook;
-use crate::edge_groups::{EdgeRanking, EdgeScope, edge_groups, groups_with};
+use crate::edge_groups::{EdgeRanking, edge_groups, groups_with};
 use crate::flows::{Groups, Others, Part, SumUnit, Sums, Unverified, UnverifiedPairs, joined, movement, names};
 use crate::overflow;
 use crate::purposes::COUNTERPARTIES;
 use crate::request::{CursorKey, Paging, RankingSort, SortOrder, Warnings, whole};
+use crate::scope::EdgeScope;
 use crate::scope::{Scope, Verdict};
 use crate::table::TableHead;
 use crate::unverified::{self, Hidden};

@@ -2,6 +2,7 @@
 //! default.
 
 use crate::fields::{ContractList, OptIn, SymbolList, SymbolText, TimeBound, schema};
+use crate::limits::MAX_ITEMS;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,8 +12,7 @@ use headwater_types::{Amount, AmountError, Asset, Chain, Family, TimeWindow};
 use serde::{Deserialize, Deserializer, de};
 
 use crate::asset_book::AssetView;
-use crate::edge_groups::EdgeScope;
-use crate::request::{Checks, DirectionFilter, MAX_ITEMS, Sign, at_most, refused, symbol_text, symbol_texts};
+use crate::request::{Checks, DirectionFilter, Sign, at_most, refused, symbol_text, symbol_texts};
 use crate::valuation::verified;
 use crate::{Error, Reason};
 
@@ -133,6 +133,15 @@ pub(crate) struct ScopeFields {
     pub include_unverified: Option<OptIn>,
     pub include_zero_value: Option<OptIn>,
     pub include_failed: Option<OptIn>,
+}
+
+/// What edges can answer for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EdgeScope {
+    /// Everything that is shown by default.
+    Default,
+    /// One asset, whoever vouches for it.
+    Asset(Asset),
 }
 
 /// Which movements count.

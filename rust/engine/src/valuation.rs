@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use headwater_ledger::Ledger;
 use headwater_ledger::market::PriceTable;
-use headwater_types::{Amount, Chain, Timestamp};
+use headwater_types::{Amount, Asset, Chain, Timestamp};
 
 use crate::asset_book::{AssetBook, AssetView};
 use crate::request::{Checks, refused};
-use crate::scope::Scope;
 use crate::{Error, Reason};
 
 /// The unit of the amounts of an answer (`output_asset`).
@@ -123,14 +122,19 @@ impl Valuer {
 }
 
 /// `amount_unit` of a list: the unit of all its amounts.
-pub(crate) fn amount_unit(ledger: &dyn Ledger, scope: &Scope, output: &Output) -> Result<String, Error> {
+pub(crate) fn amount_unit(
+    ledger: &dyn Ledger,
+    chain: Chain,
+    only_asset: Option<Asset>,
+    output: &Output,
+) -> Result<String, Error> {
     Ok(match output {
         Output::Usd => "usd".to_owned(),
         Output::Asset { symbol, .. } => symbol.clone(),
-        Output::Own | Output::PerSymbol => match scope.only_asset() {
+        Output::Own | Output::PerSymbol => match only_asset {
             None => "mixed".to_owned(),
             Some(asset) => {
-                let mut book = AssetBook::new(ledger, scope.chain);
+                let mut book = AssetBook::new(ledger, chain);
                 let number = book.of_asset(asset)?;
                 book.view(number).name().to_owned()
             }

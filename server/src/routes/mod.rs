@@ -3,6 +3,7 @@
 
 mod data;
 mod docs;
+mod document;
 mod examples;
 mod openapi;
 mod own;
@@ -19,11 +20,11 @@ use utoipa_axum::routes;
 
 use crate::events::Events;
 
-pub use openapi::document;
+pub use document::document;
 
 /// The routes of the gateway's own that the description describes.
 fn described() -> OpenApiRouter<Events> {
-    OpenApiRouter::with_openapi(openapi::head())
+    OpenApiRouter::with_openapi(document::head())
         .routes(routes!(usage::usage))
         .routes(routes!(webhooks::list, webhooks::create))
         .routes(routes!(webhooks::show, webhooks::delete, webhooks::update))

@@ -1,9 +1,12 @@
 //! Addresses seen on chain that begin with a given text.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::form;
 use crate::fields::{AddressText, ChainText};
+use crate::limits::MAX_QUERY;
+use crate::method::Method;
 use serde_json::json;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::addresses_resolve::network;
 use crate::analysis::Analysis;
-use crate::request::{Checks, MAX_QUERY, Warnings, refused};
+use crate::request::{Checks, Warnings, refused};
 use crate::{Error, Reason};
 
 /// Shortest prefix, in characters; on EVM chains `0x` counts.

@@ -1,9 +1,12 @@
 //! What a text is as an address: judged, put right without guessing, and compared with what was seen on chain.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::form;
 use crate::fields::{AddressText, ChainName, ChainText, CodeText};
+use crate::limits::MAX_QUERY;
+use crate::method::Method;
 use serde_json::json;
 use std::collections::HashSet;
 
@@ -15,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::analysis::Analysis;
-use crate::request::{Checks, MAX_QUERY, Warnings, refused};
+use crate::request::{Checks, Warnings, refused};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {

@@ -1,12 +1,14 @@
 //! What an address held at the end of each day.
 
 use crate::balances::{BalanceItem, DailyPoint};
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::{ALICE, START};
 use crate::fields::{
     AddressText, BalanceBasis, ChainName, ChainText, ContractList, DateText, DecimalText, OptIn, OutputAsset,
     RawAmountText, SymbolList, Time, TimeBound, ZoneHours, ZoneName,
 };
+use crate::method::Method;
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -226,7 +228,7 @@ impl Analysis for BalanceHistory {
             final_balance,
             basis: closing.basis(&walk.book),
             warnings: notes,
-            amount_unit: amount_unit(ledger, &params.scope, &params.output)?,
+            amount_unit: amount_unit(ledger, params.scope.chain, params.scope.only_asset(), &params.output)?,
             as_of_block,
         })
     }

@@ -1,8 +1,10 @@
 //! The supported chains and what is held of them.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::fields::form;
 use crate::fields::{ChainFamily, ChainName, Support, Time};
+use crate::method::Method;
 use serde_json::json;
 use std::collections::BTreeMap;
 

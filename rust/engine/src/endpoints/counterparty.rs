@@ -1,11 +1,13 @@
 //! The ranking of those an address deals with.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::{
     AddressText, ChainText, ContractList, CursorText, MinCount, OptIn, OutputAsset, PageLimit, PageNumber, SymbolList,
     TimeBound,
 };
+use crate::method::Method;
 use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 use serde_json::json;

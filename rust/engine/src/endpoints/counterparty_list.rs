@@ -1,10 +1,12 @@
 //! The counterparties of a Bitcoin address, and of any other.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::form;
 use crate::fields::{AddressText, Attribution, CursorText, MinCount, NextCursor, OptIn, PageLimit, TimeBound};
-use crate::request::PAGE_WINDOW;
+use crate::limits::PAGE_WINDOW;
+use crate::method::Method;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Chain, Family};
 use serde::{Deserialize, Serialize};

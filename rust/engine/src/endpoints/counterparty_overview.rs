@@ -1,11 +1,13 @@
 //! What two addresses moved between them, summed.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::{ALICE, BOB};
 use crate::fields::{
     Action, AddressText, ChainName, ChainText, ContractList, DecimalText, FlowDirection, OptIn, OutputAsset,
     SymbolList, Time, TimeBound,
 };
+use crate::method::Method;
 use serde_json::json;
 use std::ops::ControlFlow;
 

@@ -1,11 +1,13 @@
 //! The transfers between two addresses.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::{ALICE, BOB};
 use crate::fields::{
     AddressText, ChainName, ChainText, ContractList, CursorText, OptIn, OutputAsset, PageLimit, PageNumber, SymbolList,
     TimeBound,
 };
+use crate::method::Method;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain};
 use serde::{Deserialize, Serialize};
@@ -174,7 +176,7 @@ impl Analysis for TransferBetween {
             counterparty: AddressText(counterparty.to_string()),
             datas: page.rows().collect::<Result<_, _>>()?,
             pagination: page.pagination,
-            amount_unit: amount_unit(ledger, &listing.scope, &listing.output)?,
+            amount_unit: amount_unit(ledger, listing.scope.chain, listing.scope.only_asset(), &listing.output)?,
             as_of_block: page.as_of_block,
         })
     }

@@ -1,10 +1,12 @@
 //! Prices of rate symbols, latest or at a time.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::START;
 use crate::fields::form;
 use crate::fields::{CurrencyText, Time, TimeBound};
-use crate::request::{MAX_ITEMS, MAX_SYMBOL};
+use crate::limits::{MAX_ITEMS, MAX_SYMBOL};
+use crate::method::Method;
 use headwater_ledger::market::{FX_MAX_AGE_SECS, Implausible, LeftOut, PRICE_MAX_AGE_SECS, Price, USD};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{TimeWindow, Timestamp};

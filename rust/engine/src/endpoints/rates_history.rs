@@ -1,8 +1,10 @@
 //! The price of one symbol, day by day.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::fields::values;
 use crate::fields::{SymbolText, Time, TimeBound};
+use crate::method::Method;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{TimeError, TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,9 @@
 //! Which symbols have prices, and in which currencies these can be told.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::fields::{CurrencyText, OptIn, Time};
+use crate::method::Method;
 use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -1,7 +1,9 @@
 //! The token registry: all of it, or the tokens of one chain.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::fields::{AddressText, ChainName, Time, UsdMode};
+use crate::method::Method;
 use headwater_ledger::market::{self, RegistryEntry};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Chain, Timestamp};

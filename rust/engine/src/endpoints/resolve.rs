@@ -1,8 +1,10 @@
 //! Which assets symbols and contracts mean.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::fields::values;
 use crate::fields::{ChainName, ChainText, ContractList, SymbolList};
+use crate::method::Method;
 use headwater_ledger::market::SymbolMatch;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Asset, Chain};

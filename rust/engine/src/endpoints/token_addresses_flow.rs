@@ -1,8 +1,11 @@
 //! What a set of addresses received and sent of one token, each of them and all together.
 
-use crate::endpoint::{Alternative, Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Alternative, Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::{ALICE, BOB, USDT};
 use crate::fields::{AddressList, AddressText, ChainName, ChainText, ContractText, Time, TimeBound};
+use crate::limits::MAX_ITEMS;
+use crate::method::Method;
 use serde_json::json;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -20,7 +23,7 @@ use crate::flows::{Others, movement};
 use crate::holdings::{asset_of, is_stablecoin};
 use crate::overflow;
 use crate::query_meta::QueryMeta;
-use crate::request::{Checks, MAX_ITEMS, Warnings, at_most};
+use crate::request::{Checks, Warnings, at_most};
 use crate::scope::{Scope, Verdict};
 use crate::table::{List, Rows, TableHead};
 use crate::valuation::{Output, Valuer};

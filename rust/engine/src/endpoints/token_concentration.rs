@@ -1,8 +1,10 @@
 //! How concentrated the holdings of a token are.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::USDT;
 use crate::fields::{AddressText, ChainName, ChainText, ContractText, RawAmountText};
+use crate::method::Method;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::concentration::{Params, Report, Spread, of_holders};
 use headwater_types::{Amount, Asset, Chain};

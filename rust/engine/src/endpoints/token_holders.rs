@@ -1,9 +1,12 @@
 //! The largest holders of a token.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::USDT;
 use crate::fields::form;
 use crate::fields::{AddressText, ChainName, ChainText, ContractText, PageOffset, RawAmountText};
+use crate::limits::MAX_TABLE;
+use crate::method::Method;
 use serde_json::json;
 use std::mem::size_of;
 use std::ops::ControlFlow;
@@ -17,7 +20,7 @@ use crate::holdings::{ExcludedHolder, Holdings, asset_of, is_stablecoin};
 use crate::purposes::HOLDERS;
 use crate::query_meta::QueryMeta;
 use crate::request::Given;
-use crate::request::{Checks, MAX_TABLE, Offsets, Warnings};
+use crate::request::{Checks, Offsets, Warnings};
 use crate::table::{List, Rows, TableHead};
 use crate::{Error, Pagination, completeness};
 

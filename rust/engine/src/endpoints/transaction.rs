@@ -1,12 +1,14 @@
 //! One transaction with all that is known of it.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::TRANSACTION;
 use crate::fields::{
     AddressText, BareHexText, BlockHashText, ChainName, ChainText, DecimalText, HashText, HexText, MethodId,
     RawAmountText, Time, TopicText, TransactionStatus, TransferType,
 };
 use crate::fields::{form, values};
+use crate::method::Method;
 use serde_json::json;
 use std::collections::BTreeMap;
 

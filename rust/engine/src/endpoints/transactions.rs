@@ -1,11 +1,13 @@
 //! The transaction list of an address.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::{
     AddressText, ChainName, ChainText, ContractList, CursorText, OptIn, OutputAsset, PageLimit, PageNumber, SymbolList,
     TimeBound,
 };
+use crate::method::Method;
 use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -154,7 +156,7 @@ impl Analysis for Transactions {
             address: AddressText(listing.address.to_string()),
             datas: page.rows().collect::<Result<_, _>>()?,
             pagination: page.pagination,
-            amount_unit: amount_unit(ledger, &listing.scope, &listing.output)?,
+            amount_unit: amount_unit(ledger, listing.scope.chain, listing.scope.only_asset(), &listing.output)?,
             as_of_block: page.as_of_block,
             excluded: page.excluded,
         })

@@ -1,11 +1,13 @@
 //! One address at a glance: what it holds, what passed through it, when.
 
-use crate::endpoint::{Calls, ChainScope, CostClass, Endpoint, Example, Method, Reads, Tag};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::{
     AddressText, AddressType, ChainName, ChainText, ContractList, DecimalText, HashText, OptIn, OutputAsset,
     RawAmountText, SymbolList, Time,
 };
+use crate::method::Method;
 use serde_json::json;
 use std::collections::HashSet;
 use std::mem::size_of;
@@ -274,7 +276,7 @@ impl Analysis for WalletOverview {
             first_funder: params.first_funder(&walk.book, &valuer, &others, activity.first_funding, ledger)?,
             cluster: None,
             as_of: head.map(|(block_number, time)| AsOf { block_number, timestamp: Time(time.secs()) }),
-            amount_unit: amount_unit(ledger, &params.scope, &params.output)?,
+            amount_unit: amount_unit(ledger, params.scope.chain, params.scope.only_asset(), &params.output)?,
         })
     }
 }

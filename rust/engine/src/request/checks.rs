@@ -1,5 +1,6 @@
 //! Checks that many requests share: chain, address, window, lengths.
 
+use crate::limits::{MAX_ITEMS, MAX_QUERY, MAX_SYMBOL};
 use headwater_ledger::Ledger;
 use headwater_types::address::inspect::{Correction, Kind, judge};
 use headwater_types::address::{Checksum, Reason as AddressReason, eip55};
@@ -11,14 +12,8 @@ use crate::{Error, Reason};
 
 use super::Warnings;
 
-/// Most entries of a list of symbols or contracts.
-pub(crate) const MAX_ITEMS: usize = 100;
-/// Longest text that `addresses/resolve` judges, in characters.
-pub(crate) const MAX_QUERY: usize = 128;
 /// Hex digits of an EVM address.
 const PLACEHOLDER_DIGITS: usize = 40;
-/// Most characters of a symbol.
-pub(crate) const MAX_SYMBOL: usize = 128;
 
 /// How lists are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

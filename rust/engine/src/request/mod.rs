@@ -16,7 +16,5 @@ pub use switch::{
 };
 pub use warnings::Warnings;
 
-pub(crate) use checks::{Given, MAX_ITEMS, MAX_QUERY, MAX_SYMBOL, at_most, refused, repair, symbol_text, symbol_texts};
-pub(crate) use paging::{
-    Cursor, CursorKey, DEFAULT_LIMIT, MAX_CURSOR, MAX_LIMIT, MAX_TABLE, PAGE_WINDOW, Paging, whole,
-};
+pub(crate) use checks::{Given, at_most, refused, repair, symbol_text, symbol_texts};
+pub(crate) use paging::{Cursor, CursorKey, Paging, whole};

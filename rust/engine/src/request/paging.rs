@@ -4,6 +4,7 @@
 //! read from, and reaches everything. Both give the same rows.
 
 use crate::fields::NextCursor;
+use crate::limits::{DEFAULT_LIMIT, MAX_CURSOR, PAGE_WINDOW};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use headwater_ledger::read::{MovementKind, Ordinal, PostingKey};
@@ -14,17 +15,6 @@ use serde_json::Value;
 use crate::{Error, Pagination, Reason};
 
 use super::{Checks, refused};
-
-/// Rows of a page where nothing is said.
-pub(crate) const DEFAULT_LIMIT: u32 = 20;
-/// Most rows of a page in JSON.
-pub(crate) const MAX_LIMIT: u32 = 1000;
-/// Most rows of a table.
-pub(crate) const MAX_TABLE: u32 = 100_000;
-/// Pages reach this many rows; a cursor has no such window.
-pub(crate) const PAGE_WINDOW: u64 = 100_000;
-/// Most characters of a cursor: several times as many as any has.
-pub(crate) const MAX_CURSOR: usize = 1024;
 
 /// Which rows of a list are wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -339,6 +329,7 @@ mod tests {
 
     use super::*;
     use crate::ErrorKind;
+    use crate::limits::MAX_LIMIT;
 
     fn reason(result: Result<Paging, Error>) -> Reason {
         match result.unwrap_err().kind {

@@ -72,7 +72,12 @@ impl Page<'_> {
             next_cursor: self.pagination.next_cursor.clone().map(String::from),
             total: self.total,
             as_of_block: self.as_of_block,
-            amount_unit: Some(amount_unit(self.ledger, &self.listing.scope, &self.listing.output)?),
+            amount_unit: Some(amount_unit(
+                self.ledger,
+                self.listing.scope.chain,
+                self.listing.scope.only_asset(),
+                &self.listing.output,
+            )?),
             warnings: Vec::new(),
         })
     }

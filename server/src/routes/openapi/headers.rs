@@ -46,7 +46,7 @@ pub(in crate::routes) fn correlation_id() -> Value {
 }
 
 /// The headers of requests.
-pub(super) fn parameters() -> Value {
+pub(in crate::routes) fn parameters() -> Value {
     // A key has no example: the page would fill it in, and every second call from it would be a 409.
     json!({
         "IdempotencyKey": {
@@ -69,7 +69,7 @@ pub(super) fn parameters() -> Value {
 }
 
 /// The headers of answers.
-pub(super) fn answers() -> Value {
+pub(in crate::routes) fn answers() -> Value {
     let header =
         |text: &str, schema: Value, example: Value| json!({"description": text, "schema": schema, "example": example});
     let seconds = json!({"type": "integer", "format": "int64", "minimum": 1});

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// The properties of a GET request as parameters.
-pub(super) fn parameters(request: &Value, path: &str) -> Value {
+pub(in crate::routes) fn parameters(request: &Value, path: &str) -> Value {
     let required = |name: &str| request["required"].as_array().is_some_and(|names| names.iter().any(|one| one == name));
     let properties = request["properties"].as_object().into_iter().flatten();
     let list = properties.map(|(name, property)| {

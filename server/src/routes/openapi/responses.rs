@@ -105,7 +105,7 @@ pub(in crate::routes) fn failure(status: Status, description: &str, message: &st
 }
 
 /// The success of a data endpoint, and of one that is a list its tables.
-pub(super) fn success(endpoint: &Endpoint, data: &str, columns: Option<&[Column]>) -> Value {
+pub(in crate::routes) fn success(endpoint: &Endpoint, data: &str, columns: Option<&[Column]>) -> Value {
     let mut success = json!({
         "description": "The answer.",
         "headers": headers::keyed(),
