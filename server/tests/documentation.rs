@@ -1,8 +1,9 @@
 //! The description is made from the code, and the page loads nothing from outside.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
-use headwater_engine::{ENDPOINTS, Method};
+use headwater_engine::{ENDPOINTS, Method, Tag};
 use headwater_server::routes::document;
 use headwater_server::state::Home;
 use serde_json::Value;
@@ -203,7 +204,8 @@ fn every_handler_is_described_and_only_files_of_the_page_are_routed_by_hand() {
         by_hand.extend(text.split(".route(\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
     }
     let document = document(ENDPOINTS);
-    assert_eq!(handlers, operations(&document).count());
+    let of_data: usize = ENDPOINTS.iter().map(|endpoint| endpoint.methods().count()).sum();
+    assert_eq!(handlers + of_data, operations(&document).count());
     assert_eq!(by_hand, ["/", "/docs/", "/docs/{*file}"]);
 }
 
@@ -338,7 +340,9 @@ fn every_list_is_described_in_the_forms_it_is_given_in() {
 fn deliveries_may_be_of_events_that_nobody_asks_for() {
     let document = document(ENDPOINTS);
     let types = |record: &str| {
-        let types = &document["components"]["schemas"][record]["properties"]["event_type"]["enum"];
+        let schemas = &document["components"]["schemas"];
+        let reference = schemas[record]["properties"]["event_type"]["$ref"].as_str().unwrap();
+        let types = &schemas[reference.rsplit('/').next().unwrap()]["enum"];
         types.as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     let asked = types("CreateWebhookRequest");
@@ -479,4 +483,33 @@ fn the_page_comes_from_the_binary_alone() {
     assert!(script.contains("\"/api-docs/openapi.json\"") && script.contains("validatorUrl: \"none\""), "{script}");
     assert!(!script.contains("http"), "{script}");
     assert_eq!(server.send("GET", "/docs/no-such-file.js", &[], "").error().0, "not_found");
+}
+
+/// `docs/endpoints.md`, from the table of endpoints.
+fn listed() -> String {
+    let mut page = "# Endpoints\n\nWritten by `HEADWATER_WRITE=1 cargo test --workspace --test server docs_list`.\n\
+        A list is also available as CSV, NDJSON, Parquet or Arrow, and as a frame in Python. Requests, answers and errors are \
+        at `/docs` of a running server.\n"
+        .to_owned();
+    for tag in Tag::ALL {
+        write!(page, "\n## {}\n\n| call | answer | credits | class | list |\n|---|---|---|---|---|\n", tag.name())
+            .unwrap();
+        for endpoint in ENDPOINTS.iter().filter(|endpoint| endpoint.tag == tag) {
+            let verbs: Vec<String> = endpoint.methods().map(|(method, ..)| verb(method).to_uppercase()).collect();
+            let (call, text) = (format!("{} {}", verbs.join(", "), endpoint.path), endpoint.description);
+            let (credits, class) = (endpoint.cost, endpoint.class.name());
+            let list = if endpoint.columns().is_some() { "yes" } else { "no" };
+            writeln!(page, "| `{call}` | {}: {text} | {credits} | {class} | {list} |", endpoint.summary).unwrap();
+        }
+    }
+    page
+}
+
+#[test]
+fn docs_list_every_endpoint_of_the_table() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/endpoints.md");
+    if std::env::var_os("HEADWATER_WRITE").is_some() {
+        std::fs::write(path, listed()).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), listed(), "HEADWATER_WRITE=1 writes it");
 }

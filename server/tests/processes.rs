@@ -143,10 +143,12 @@ fn a_request_that_is_broken_off_at_the_end_of_the_drain_is_recorded() {
     let mut client = server.client().unwrap();
     let head = format!(
         "POST /v1/transactions HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n\
-         Content-Length: 100\r\n\r\n{{"
+         Content-Length: 100\r\nExpect: 100-continue\r\n\r\n"
     );
     client.raw(head.as_bytes());
-    thread::sleep(Duration::from_secs(1));
+    // The server asks for the body, so the request is under way.
+    assert_eq!(client.read(true).unwrap().status, 100);
+    client.raw(b"{");
     server.terminate();
     assert_eq!(server.wait(), Some(0));
     let home = Home::in_folder(&Home::beside(&store)).unwrap();

@@ -1,5 +1,6 @@
 //! The gateway and the command line as their users meet them. One binary, because linking takes longer than running.
 
+mod added_endpoint;
 mod admin;
 mod audit;
 mod back_office;

@@ -4,12 +4,10 @@ use headwater_types::Timestamp;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::webhook::deliveries::{self, Addressed};
+use super::webhook::deliveries::{self, Addressed, LOST};
 use super::webhook::endpoints;
 use crate::state::{StateError, Tx, checksums, now_ms};
 
-/// The type of the event, which nobody subscribes to and every webhook is sent.
-pub(super) const LOST: &str = "events_lost";
 
 /// Writes down behind which position of the feed events are missing, and leaves every webhook an event that says so.
 pub(super) fn tell(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use super::Events;
 use super::reached::{self, Reached};
 use super::stream::{Found, Replay, is_of_subscription};
-use super::webhook::deliveries::{self, Addressed};
+use super::webhook::deliveries::{self, Addressed, LOST};
 use super::webhook::endpoints;
 use super::{cursors, lost};
 use crate::causes;
@@ -341,7 +341,7 @@ impl Row {
     /// What webhooks are told whose events of a step cannot be made.
     fn lost(position: u64, webhooks: Vec<Arc<str>>) -> Self {
         let (id, body) = lost::of_subscription(position, now_ms());
-        Self { id, kind: lost::LOST, position, body: Some(body), webhooks }
+        Self { id, kind: LOST, position, body: Some(body), webhooks }
     }
 
     fn without_webhooks(self) -> Self {

@@ -1,5 +1,6 @@
 //! Deliveries as the state keeps them: what is due, what became of it, and for how long it is remembered.
 
+use headwater_engine::events::EventType;
 use headwater_types::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -371,6 +372,24 @@ pub(crate) fn replay(tx: &mut Tx<'_>, endpoint_id: &str, events: &[String]) -> R
     Ok(count)
 }
 
+/// The type of the event, which nobody subscribes to and every webhook is sent.
+pub(crate) const LOST: &str = "events_lost";
+
+/// The event types of deliveries: those of webhooks, and two that nobody asks for.
+struct DeliveryEventType;
+
+impl utoipa::PartialSchema for DeliveryEventType {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        let names = EventType::ALL.map(EventType::name).into_iter().chain(["test", LOST]);
+        utoipa::openapi::ObjectBuilder::new()
+            .schema_type(utoipa::openapi::schema::Type::String)
+            .enum_values(Some(names))
+            .into()
+    }
+}
+
+impl ToSchema for DeliveryEventType {}
+
 /// A delivery as the owner of its webhook sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct DeliveryView {
@@ -378,7 +397,7 @@ pub(crate) struct DeliveryView {
     #[schema(pattern = "^evt_[0-9a-f]{32}$", example = "evt_0123456789abcdef0123456789abcdef")]
     pub event_id: String,
     /// What it tells of: what the webhook was made for, a `test`, or `events_lost`, which nobody asks for.
-    #[schema(pattern = "^[a-z_]+$", example = "large_transfer")]
+    #[schema(value_type = DeliveryEventType, example = "large_transfer")]
     pub event_type: String,
     /// `pending`, `delivered` or `failed` (all attempts were).
     #[schema(pattern = "^(pending|delivered|failed)$", example = "delivered")]
