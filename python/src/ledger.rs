@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use arrow::array::RecordBatch;
-use headwater_engine::{Desk, Endpoint, endpoint};
+use headwater_engine::{Endpoint, QueryEngine, endpoint};
 use headwater_export::ExportError;
 use headwater_ingest::frames::{Transfers, transfers_batch};
 use headwater_ledger::Store;
@@ -27,7 +27,7 @@ const CACHE_BYTES: usize = 64 << 20;
 /// A ledger that answers calls by name.
 #[pyclass(frozen, module = "headwater._headwater")]
 pub struct NativeLedger {
-    desk: Desk,
+    engine: QueryEngine,
     ledgers: Arc<dyn Generations>,
     source: String,
 }
@@ -37,7 +37,7 @@ impl NativeLedger {
     /// Answers one call: the endpoint's name and its request as JSON.
     fn answer(&self, py: Python<'_>, name: &str, request: &str) -> PyResult<Answer> {
         let (endpoint, request) = question(py, name, request)?;
-        interruptible(py, |cancel| self.desk.report(endpoint, &request, cancel))?
+        interruptible(py, |cancel| self.engine.report(endpoint, &request, cancel))?
             .map(|report| Answer::of_report(endpoint, report))
             .map_err(|error| exception(py, &error))
     }
@@ -49,7 +49,7 @@ impl NativeLedger {
         let (endpoint, request) = question(py, name, request)?;
         let form = tables::form_of(py, &path)?;
         let written =
-            interruptible(py, |cancel| tables::to_file(&self.desk, (endpoint, &request), (form, &path), cancel))?
+            interruptible(py, |cancel| tables::to_file(&self.engine, (endpoint, &request), (form, &path), cancel))?
                 .map_err(|error| tables::refused(py, &error, Some(&path)))?;
         let (next_cursor, warnings) = (written.next_cursor, written.warnings);
         Ok(json!({"rows": written.rows, "next_cursor": next_cursor, "warnings": warnings}).to_string())
@@ -59,7 +59,7 @@ impl NativeLedger {
     fn read_table(&self, py: Python<'_>, name: &str, request: &str) -> PyResult<PyTable> {
         let (endpoint, request) = question(py, name, request)?;
         let (batches, schema) =
-            interruptible(py, |cancel| tables::in_memory(&self.desk, (endpoint, &request), cancel))?
+            interruptible(py, |cancel| tables::in_memory(&self.engine, (endpoint, &request), cancel))?
                 .map_err(|error| tables::refused(py, &error, None))?;
         PyTable::try_new(batches, schema)
     }
@@ -94,8 +94,8 @@ fn export_error(py: Python<'_>, error: &ExportError) -> PyErr {
 
 impl NativeLedger {
     fn new(ledgers: Arc<dyn Generations>, source: String) -> Self {
-        let desk = Desk::new(Arc::clone(&ledgers)).with_cache(CACHE_BYTES).with_clock(milliseconds);
-        Self { desk, ledgers, source }
+        let engine = QueryEngine::new(Arc::clone(&ledgers)).with_cache(CACHE_BYTES).with_clock(milliseconds);
+        Self { engine, ledgers, source }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Lists of the desk as files and as Arrow tables.
+//! Lists of the engine as files and as Arrow tables.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Cursor};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::ipc::reader::StreamReader;
-use headwater_engine::{Desk, Endpoint};
+use headwater_engine::{Endpoint, QueryEngine};
 use headwater_ledger::Cancel;
 use headwater_table::{Format, TableError, Written};
 use pyo3::prelude::*;
@@ -27,7 +27,7 @@ pub fn form_of(py: Python<'_>, path: &Path) -> PyResult<Format> {
 
 /// Writes the rows of a list to a file. What stood there stays until the new one is whole.
 pub fn to_file(
-    desk: &Desk,
+    engine: &QueryEngine,
     question: (&Endpoint, &Value),
     (format, path): (Format, &Path),
     cancel: &Cancel,
@@ -35,7 +35,7 @@ pub fn to_file(
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     let partial = PathBuf::from(partial);
-    let written = whole_file(desk, question, (format, &partial), cancel)
+    let written = whole_file(engine, question, (format, &partial), cancel)
         .and_then(|written| fs::rename(&partial, path).map(|()| written).map_err(TableError::from));
     if written.is_err() {
         // What is left of it is of no use; that it cannot be removed changes nothing.
@@ -45,24 +45,24 @@ pub fn to_file(
 }
 
 fn whole_file(
-    desk: &Desk,
+    engine: &QueryEngine,
     question: (&Endpoint, &Value),
     (format, path): (Format, &Path),
     cancel: &Cancel,
 ) -> Result<Written, TableError> {
     let file = BufWriter::new(File::create(path)?);
-    let (file, written) = headwater_table::write(desk, question, (format, file), &|_, _| {}, cancel)?;
+    let (file, written) = headwater_table::write(engine, question, (format, file), &|_, _| {}, cancel)?;
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
     Ok(written)
 }
 
 /// The rows of a list in Arrow's memory.
 pub fn in_memory(
-    desk: &Desk,
+    engine: &QueryEngine,
     question: (&Endpoint, &Value),
     cancel: &Cancel,
 ) -> Result<(Vec<RecordBatch>, SchemaRef), TableError> {
-    let (bytes, _) = headwater_table::write(desk, question, (Format::Arrow, Vec::new()), &|_, _| {}, cancel)?;
+    let (bytes, _) = headwater_table::write(engine, question, (Format::Arrow, Vec::new()), &|_, _| {}, cancel)?;
     read(bytes)
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use headwater_engine::{Desk, ErrorKind, endpoint};
+use headwater_engine::{ErrorKind, QueryEngine, endpoint};
 use headwater_ledger::{Cancel, Store};
 use serde_json::{Value, json};
 
@@ -46,22 +46,22 @@ fn long_work_stops_soon_after_it_is_told_to() {
     let place = tempfile::tempdir().unwrap();
     let payments = if is_full() { 1_000_000 } else { 120_000 };
     let store = store_with_a_hub(place.path(), payments, Way::In);
-    let desk = Desk::new(Arc::new(Store::open(&store).unwrap()));
+    let engine = QueryEngine::new(Arc::new(Store::open(&store).unwrap()));
     let rounds = if is_full() { 25 } else { 5 };
     let (mut stopped, mut times) = (0, Vec::new());
     for (name, request) in requests() {
         let endpoint = endpoint(name).unwrap();
         let started = Instant::now();
-        if let Err(error) = desk.answer(endpoint, &request, &Cancel::new()) {
+        if let Err(error) = engine.answer(endpoint, &request, &Cancel::new()) {
             panic!("{name} {request}: {error:?}");
         }
         let whole = started.elapsed();
         let mut slowest = Duration::ZERO;
         for round in 0..rounds {
             let cancel = Cancel::new();
-            let (desk, request, token) = (desk.clone(), request.clone(), cancel.clone());
+            let (engine, request, token) = (engine.clone(), request.clone(), cancel.clone());
             let work = thread::spawn(move || {
-                let answer = desk.answer(endpoint, &request, &token);
+                let answer = engine.answer(endpoint, &request, &token);
                 (answer.err().map(|error| error.kind), Instant::now())
             });
             thread::sleep(whole * round / rounds);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::DataType;
-use headwater_engine::{Desk, endpoint};
+use headwater_engine::{QueryEngine, endpoint};
 use headwater_ingest::{Options, Silent, ingest};
 use headwater_ledger::Cancel;
 use headwater_ledger::store::{Store, Writer};
@@ -124,14 +124,14 @@ fn corpus_balances_of_every_address_and_token_are_those_of_the_rows() {
     let store = Arc::new(Store::open(folder.path()).unwrap());
     let movements = movements(&data);
     every_holding(&store, &fold(&movements, i64::MAX));
-    let desk = Desk::new(Arc::clone(&store) as _);
+    let engine = QueryEngine::new(Arc::clone(&store) as _);
     let head = movements.iter().map(|moved| moved.time).max().unwrap();
     let all = fold(&movements, i64::MAX);
     for until in [MIDDLE, head] {
-        every_history(&desk, &fold(&movements, until), until, &all);
+        every_history(&engine, &fold(&movements, until), until, &all);
     }
-    every_holder(&desk, &fold(&movements, i64::MAX));
-    flows(&desk, &movements);
+    every_holder(&engine, &fold(&movements, i64::MAX));
+    flows(&engine, &movements);
 }
 
 /// What came in and went out of every address in raw units, fees among it.
@@ -159,14 +159,14 @@ fn every_holding(store: &Store, sums: &Sums) {
     assert!(compared >= moved, "{compared} of {moved} addresses are held");
 }
 
-fn ask(desk: &Desk, name: &str, request: &Value) -> Value {
-    let answer = desk.answer(endpoint(name).unwrap(), request, &Cancel::new());
+fn ask(engine: &QueryEngine, name: &str, request: &Value) -> Value {
+    let answer = engine.answer(endpoint(name).unwrap(), request, &Cancel::new());
     answer.unwrap_or_else(|error| panic!("{name} {request}: {error}")).value()
 }
 
 /// Balances at a time, as histories tell them: opening + received - sent is the closing balance of an address. Where
 /// sums pass 256 bits by the end of all data, as those of a token that forges its amounts do, no balance is told.
-fn every_history(desk: &Desk, sums: &Sums, until: i64, all: &Sums) {
+fn every_history(engine: &QueryEngine, sums: &Sums, until: i64, all: &Sums) {
     // All of them in the long runs.
     let step = if std::env::var_os("HEADWATER_FULL").is_some() { 1 } else { 8 };
     let mut unknown = 0;
@@ -175,7 +175,7 @@ fn every_history(desk: &Desk, sums: &Sums, until: i64, all: &Sums) {
             "blockchain": "ethereum", "address": who, "include_unverified": true,
             "start_time": until, "end_time": until,
         });
-        let history = ask(desk, "balance-history", &request);
+        let history = ask(engine, "balance-history", &request);
         let item = |item: &Value| {
             (item["contract"].as_str().unwrap_or_default().to_owned(), item["balance_raw"].as_str().map(str::to_owned))
         };
@@ -193,7 +193,7 @@ fn every_history(desk: &Desk, sums: &Sums, until: i64, all: &Sums) {
 }
 
 /// The largest holders of the tokens that most addresses hold.
-fn every_holder(desk: &Desk, sums: &Sums) {
+fn every_holder(engine: &QueryEngine, sums: &Sums) {
     let mut tokens: BTreeMap<&str, Vec<(Amount, Address)>> = BTreeMap::new();
     for (who, assets) in sums.iter().filter(|(who, _)| who.starts_with("0x")) {
         let address = Address::parse(Chain::ETHEREUM, who).unwrap();
@@ -211,7 +211,8 @@ fn every_holder(desk: &Desk, sums: &Sums) {
             who != contract && !never.contains(&who.as_str()) && !who.ends_with("0000000000000000000001")
         });
         holders.sort_by_key(|(held, who)| (std::cmp::Reverse(*held), *who));
-        let found = ask(desk, "token/holders", &json!({"blockchain": "ethereum", "contract": contract, "limit": 100}));
+        let found =
+            ask(engine, "token/holders", &json!({"blockchain": "ethereum", "contract": contract, "limit": 100}));
         assert_eq!(found["holder_count"], holders.len(), "{contract}");
         let rows: Vec<_> =
             found["holders"].as_array().unwrap().iter().map(|row| (&row["balance_raw"], &row["address"])).collect();
@@ -226,7 +227,7 @@ fn every_holder(desk: &Desk, sums: &Sums) {
 }
 
 /// Flows of sets of addresses: the aggregate is the sum of the rows, and the rows are those of the fold without fees.
-fn flows(desk: &Desk, movements: &[Moved]) {
+fn flows(engine: &QueryEngine, movements: &[Moved]) {
     let transfers: Vec<&Moved> = movements.iter().filter(|moved| moved.to.is_some()).collect();
     let mut busiest: BTreeMap<&str, usize> = BTreeMap::new();
     for moved in &transfers {
@@ -248,7 +249,7 @@ fn flows(desk: &Desk, movements: &[Moved]) {
         if !contract.is_empty() {
             request["contract"] = json!(contract);
         }
-        let found = ask(desk, "token/addresses_flow", &request);
+        let found = ask(engine, "token/addresses_flow", &request);
         let decimals = u8::try_from(found["decimals"].as_u64().unwrap()).unwrap();
         let sum = |keep: &dyn Fn(&Moved) -> bool| {
             let amounts = of_token().filter(|moved| keep(moved)).map(|moved| moved.amount);

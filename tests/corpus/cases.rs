@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_engine::{Desk, endpoint};
+use headwater_engine::{QueryEngine, endpoint};
 use headwater_ingest::{ChainSource, IngestReport, OnError, Options, Silent, ingest};
 use headwater_ledger::Cancel;
 use headwater_ledger::read::Generations;
@@ -21,7 +21,7 @@ const USDC: &str = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
 struct Read {
     _folder: tempfile::TempDir,
     store: Arc<Store>,
-    desk: Desk,
+    engine: QueryEngine,
     report: IngestReport,
 }
 
@@ -36,7 +36,7 @@ fn try_read(path: &Path, options: &Options) -> Result<Read, String> {
     let report = report.map_err(|error| error.to_string())?;
     drop(writer);
     let store = Arc::new(Store::open(folder.path()).unwrap());
-    Ok(Read { _folder: folder, desk: Desk::new(Arc::clone(&store) as _), store, report })
+    Ok(Read { _folder: folder, engine: QueryEngine::new(Arc::clone(&store) as _), store, report })
 }
 
 fn read(name: &str) -> Read {
@@ -57,7 +57,7 @@ fn refusal(name: &str) -> String {
 
 impl Read {
     fn ask(&self, name: &str, request: &Value) -> Value {
-        let answer = self.desk.answer(endpoint(name).unwrap(), request, &Cancel::new());
+        let answer = self.engine.answer(endpoint(name).unwrap(), request, &Cancel::new());
         answer.unwrap_or_else(|error| panic!("{name} {request}: {error}")).value()
     }
 

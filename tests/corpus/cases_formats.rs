@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use headwater_engine::{Desk, endpoint};
+use headwater_engine::{QueryEngine, endpoint};
 use headwater_ingest::{Gathered, IngestError, IngestReport, Options, Silent, ingest, ingest_into, list_prices};
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::{Body, TransactionFacts};
@@ -46,9 +46,9 @@ fn balance(names: &[&str], chain: &str, address: &str) -> Value {
     let paths: Vec<_> = names.iter().map(|name| case(name)).collect();
     ingest(&paths, &Options::default(), &mut writer, &Silent, &Cancel::new()).unwrap();
     drop(writer);
-    let desk = Desk::new(Arc::new(Store::open(folder.path()).unwrap()));
+    let engine = QueryEngine::new(Arc::new(Store::open(folder.path()).unwrap()));
     let request = json!({ "blockchain": chain, "address": address });
-    let overview = desk.answer(endpoint("wallet-overview").unwrap(), &request, &Cancel::new()).unwrap().value();
+    let overview = engine.answer(endpoint("wallet-overview").unwrap(), &request, &Cancel::new()).unwrap().value();
     let items = overview["balances"].as_array().unwrap_or_else(|| panic!("{overview}"));
     let native = items.iter().find(|item| item["contract"].is_null());
     native.unwrap_or_else(|| panic!("{overview}"))["balance_raw"].clone()

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use headwater_engine::{Desk, endpoint};
+use headwater_engine::{QueryEngine, endpoint};
 use headwater_ingest::{IngestError, Options, Silent, SnapshotOptions, ingest};
 use headwater_ledger::Cancel;
 use headwater_ledger::store::{Store, Writer};
@@ -31,9 +31,9 @@ fn read(file: &Path, options: &Options, store: &Path) -> Result<u64, IngestError
 }
 
 fn ask(store: &Path, name: &str, chain: Chain, contract: &str) -> Value {
-    let desk = Desk::new(Arc::new(Store::open(store).unwrap()));
+    let engine = QueryEngine::new(Arc::new(Store::open(store).unwrap()));
     let request = json!({"blockchain": chain.name(), "contract": contract, "limit": 10});
-    desk.answer(endpoint(name).unwrap(), &request, &Cancel::new()).unwrap().value()
+    engine.answer(endpoint(name).unwrap(), &request, &Cancel::new()).unwrap().value()
 }
 
 /// Amounts of one column in 10^-18, from text with or without an exponent, by plain schoolbook arithmetic.

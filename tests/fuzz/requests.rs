@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use headwater_engine::{
-    AnyRow, CanonicalRequest, Desk, ENDPOINTS, Endpoint, ErrorKind, SinkClosed, TableHead, TableSink, endpoint,
+    AnyRow, CanonicalRequest, ENDPOINTS, Endpoint, ErrorKind, QueryEngine, SinkClosed, TableHead, TableSink, endpoint,
 };
 use headwater_ledger::Cancel;
 use headwater_ledger::market::{FxPoint, PricePoint, TokenListing};
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::{reader, text};
 
 /// Three chains with a few accounts, a token, prices and rates.
-fn desk() -> Desk {
+fn engine() -> QueryEngine {
     let ethereum = (0..40).fold(Chainlet::ethereum(), |chain, number| {
         chain.transfer(1 + number % 5, 1 + number % 7, number).fee(3).token_movement(9, 1, 2 + number % 3, 5 * number)
     });
@@ -43,7 +43,7 @@ fn desk() -> Desk {
     store.import_tokens("list", vec![listing]).unwrap();
     store.import_prices("prices", vec![price("eth", 2000.0), price("usdt", 1.0), price("btc", 10_000.0)]).unwrap();
     store.import_exchange_rates("rates", vec![FxPoint { currency: "EUR".to_owned(), time, per_usd: 0.9 }]).unwrap();
-    Desk::new(Arc::new(store))
+    QueryEngine::new(Arc::new(store))
 }
 
 /// A request of each endpoint that is answered.
@@ -105,7 +105,7 @@ impl TableSink for Counted {
 
 #[test]
 fn every_request_is_answered_or_refused_for_a_reason_that_is_the_callers() {
-    let desk = desk();
+    let engine = engine();
     let samples = ENDPOINTS.iter().map(|endpoint| format!("{}\n{}", endpoint.name, asked(endpoint)));
     let words = [
         "\"limit\":",
@@ -131,9 +131,9 @@ fn every_request_is_answered_or_refused_for_a_reason_that_is_the_callers() {
         let Some((name, body)) = text(input).and_then(|text| text.split_once('\n')) else { return Met::Refused };
         let Some(endpoint) = endpoint(name) else { return Met::Refused };
         let Ok(request) = serde_json::from_str::<Value>(body) else { return Met::Refused };
-        let answer = desk.answer(endpoint, &request, &Cancel::new());
-        let again = desk.answer(endpoint, &request, &Cancel::new());
-        let table = desk.table(
+        let answer = engine.answer(endpoint, &request, &Cancel::new());
+        let again = engine.answer(endpoint, &request, &Cancel::new());
+        let table = engine.table(
             endpoint,
             &CanonicalRequest::new(endpoint.name, request.clone()),
             &Cancel::new(),
@@ -160,7 +160,7 @@ fn rows(answer: &Value) -> (Vec<Value>, Option<String>) {
 
 #[test]
 fn a_cursor_goes_on_behind_its_row_and_a_forged_one_shows_nothing_else() {
-    let desk = desk();
+    let engine = engine();
     let one = address(Chain::ETHEREUM, 1).to_string();
     let lists = [
         ("transactions", json!({"blockchain": "ethereum", "address": one, "include_unverified": true})),
@@ -171,7 +171,7 @@ fn a_cursor_goes_on_behind_its_row_and_a_forged_one_shows_nothing_else() {
         let mut request = list.1.clone();
         request["limit"] = json!(limit);
         request["cursor"] = json!(cursor);
-        desk.answer(endpoint(list.0).unwrap(), &request, &Cancel::new())
+        engine.answer(endpoint(list.0).unwrap(), &request, &Cancel::new())
     };
     let whole = lists.each_ref().map(|list| rows(&ask(list, 1000, None).unwrap().value()).0);
     let mut cursors = Vec::new();

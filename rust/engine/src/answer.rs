@@ -1,4 +1,4 @@
-//! What comes back from the desk.
+//! What comes back from the engine.
 
 use serde::Serialize;
 

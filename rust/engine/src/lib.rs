@@ -1,4 +1,4 @@
-//! The desk all faces stand at: a request as a client writes it goes in, a report comes out.
+//! The query engine that all interfaces share: a request as a client writes it goes in, a report comes out.
 //!
 //! One file per endpoint under [`endpoints`]. Each turns its serde request into checked parameters (the only
 //! validation there is), reads through [`headwater_ledger::Ledger`], and returns plain data that serialises to the
@@ -21,7 +21,6 @@ mod columns;
 mod completeness;
 mod cost_class;
 mod description;
-mod desk;
 mod edge_groups;
 mod endpoint;
 mod error;
@@ -31,6 +30,7 @@ mod limits;
 mod method;
 mod overflow;
 mod purposes;
+mod query_engine;
 mod query_meta;
 mod ranking;
 mod rebasing;
@@ -49,13 +49,13 @@ pub use answer::{Answer, Pagination, Warning};
 pub use columns::{Column, ColumnKind, columns};
 pub use cost_class::CostClass;
 pub use description::{Description, Written, either, record};
-pub use desk::{Clock, Desk, Shape};
 pub use endpoint::{Alternative, Calls, ChainScope, ChainsRead, Endpoint, Example, Reads, Tag};
 pub use endpoints::{ENDPOINTS, endpoint};
 /// A row of a list, or a report, whatever its type: anything that serialises.
 pub use erased_serde::Serialize as AnyRow;
 pub use error::{Error, ErrorKind, Reason};
 pub use method::Method;
+pub use query_engine::{Clock, QueryEngine, Shape};
 pub use query_meta::QueryMeta;
 pub use ranking::{BelowCutoff, CounterpartyRow};
 pub use report::{Report, ReportRows};

@@ -1,6 +1,6 @@
-//! Address utilities at the desk, over a small ledger in memory.
+//! Address utilities at the engine, over a small ledger in memory.
 
-use headwater_engine::{Desk, ErrorKind, Reason, endpoint};
+use headwater_engine::{ErrorKind, QueryEngine, Reason, endpoint};
 use headwater_ledger::facts::{Batch, Body, OutputFacts, TransactionFacts, UtxoFacts};
 use headwater_ledger::read::ScriptType;
 use headwater_ledger::{Cancel, store};
@@ -55,31 +55,31 @@ fn outputs(network: Network, owners: &[Address]) -> Batch {
     batch
 }
 
-fn desk() -> Desk {
+fn engine() -> QueryEngine {
     let ethereum =
         transfers(Chain::ETHEREUM, &[(BUSY, QUIET), (BUSY, BOTH_CHAINS), (BUSY, BOTH_CHAINS), (BUSY, TRON_EVM)]);
     let bsc = transfers(Chain::BSC, &[(ONLY_BSC, BOTH_CHAINS)]);
     let tron = transfers(Chain::TRON, &[(TRON, "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb")]);
     let owners = [SEGWIT, LEGACY].map(|text| address(Chain::BITCOIN, text));
     let bitcoin = outputs(Network::Mainnet, &owners);
-    Desk::new(store::in_memory(vec![ethereum, bsc, tron, bitcoin], Vec::new(), Vec::new()).unwrap())
+    QueryEngine::new(store::in_memory(vec![ethereum, bsc, tron, bitcoin], Vec::new(), Vec::new()).unwrap())
 }
 
-fn answer(desk: &Desk, name: &str, request: &Value) -> (Value, Vec<String>) {
-    let answer = desk.answer(endpoint(name).unwrap(), request, &Cancel::new()).unwrap();
+fn answer(engine: &QueryEngine, name: &str, request: &Value) -> (Value, Vec<String>) {
+    let answer = engine.answer(endpoint(name).unwrap(), request, &Cancel::new()).unwrap();
     (answer.value(), answer.warnings.into_iter().map(|warning| warning.code).collect())
 }
 
 fn resolve(query: &str) -> Value {
-    answer(&desk(), "addresses/resolve", &json!({ "q": query })).0
+    answer(&engine(), "addresses/resolve", &json!({ "q": query })).0
 }
 
 fn complete(request: &Value) -> Value {
-    answer(&desk(), "addresses/autocomplete", request).0
+    answer(&engine(), "addresses/autocomplete", request).0
 }
 
 fn refusal(name: &str, request: &Value) -> Reason {
-    match desk().answer(endpoint(name).unwrap(), request, &Cancel::new()).unwrap_err().kind {
+    match engine().answer(endpoint(name).unwrap(), request, &Cancel::new()).unwrap_err().kind {
         ErrorKind::InvalidInput(reason) => reason,
         kind => panic!("{request}: {kind:?}"),
     }
@@ -93,7 +93,7 @@ fn an_address_is_answered_with_all_its_fields() {
         "corrections": ["case_fixed"], "format": "eip55", "checksum": "ok", "kind": "address",
         "chains": ["ethereum", "bsc"], "candidates": [], "active": true, "reason": null
     });
-    assert_eq!(answer(&desk(), "addresses/resolve", &json!({ "q": mixed })), (expected, vec![]));
+    assert_eq!(answer(&engine(), "addresses/resolve", &json!({ "q": mixed })), (expected, vec![]));
 }
 
 #[test]
@@ -102,13 +102,13 @@ fn the_best_chain_is_one_where_the_address_was_seen() {
     assert_eq!(resolve(BOTH_CHAINS)["chain"], "ethereum");
     assert_eq!(resolve(UNSEEN)["chain"], "ethereum");
     assert_eq!(resolve(&format!("ethereum:{ONLY_BSC}"))["chain"], "ethereum", "the text names it");
-    let asked = answer(&desk(), "addresses/resolve", &json!({"q": ONLY_BSC, "chain": "ethereum"})).0;
+    let asked = answer(&engine(), "addresses/resolve", &json!({"q": ONLY_BSC, "chain": "ethereum"})).0;
     assert_eq!((&asked["chain"], &asked["active"]), (&json!("ethereum"), &json!(false)));
 }
 
 #[test]
 fn activity_is_null_where_nothing_is_held() {
-    let empty = Desk::new(store::in_memory(Vec::new(), Vec::new(), Vec::new()).unwrap());
+    let empty = QueryEngine::new(store::in_memory(Vec::new(), Vec::new(), Vec::new()).unwrap());
     let seen = answer(&empty, "addresses/resolve", &json!({ "q": BUSY })).0;
     assert_eq!((&seen["valid"], &seen["active"]), (&json!(true), &Value::Null));
     assert_eq!(resolve("hello")["active"], Value::Null);
@@ -118,7 +118,7 @@ fn activity_is_null_where_nothing_is_held() {
 #[test]
 fn a_failed_eip_55_checksum_is_a_warning() {
     let wrong = "0xDAC17F958D2ee523a2206206994597C13D831ec7";
-    let (seen, warnings) = answer(&desk(), "addresses/resolve", &json!({ "q": wrong }));
+    let (seen, warnings) = answer(&engine(), "addresses/resolve", &json!({ "q": wrong }));
     assert_eq!((&seen["valid"], &seen["checksum"], &seen["address"]), (&json!(true), &json!("failed"), &json!(BUSY)));
     assert_eq!(warnings, ["checksum"]);
 }
@@ -157,7 +157,7 @@ fn a_guess_that_was_seen_comes_first() {
 #[test]
 fn hex_becomes_a_tron_address_only_where_tron_is_asked() {
     assert_eq!(resolve(TRON_EVM)["chains"], json!(["ethereum", "bsc"]));
-    let seen = answer(&desk(), "addresses/resolve", &json!({"q": TRON_EVM, "chain": "tron"})).0;
+    let seen = answer(&engine(), "addresses/resolve", &json!({"q": TRON_EVM, "chain": "tron"})).0;
     assert_eq!(
         (&seen["address"], &seen["corrections"], &seen["active"]),
         (&json!(TRON), &json!(["hex_to_base58"]), &json!(true))
@@ -171,12 +171,12 @@ fn an_address_of_another_network_than_the_store_is_not_valid() {
 
     let owner = Address::parse_on(Chain::BITCOIN, Network::Testnet, TESTNET).unwrap();
     let batch = outputs(Network::Testnet, &[owner]);
-    let desk = Desk::new(store::in_memory(vec![batch], Vec::new(), Vec::new()).unwrap());
-    let seen = answer(&desk, "addresses/resolve", &json!({ "q": TESTNET })).0;
+    let engine = QueryEngine::new(store::in_memory(vec![batch], Vec::new(), Vec::new()).unwrap());
+    let seen = answer(&engine, "addresses/resolve", &json!({ "q": TESTNET })).0;
     assert_eq!((&seen["valid"], &seen["active"]), (&json!(true), &json!(true)));
-    let seen = answer(&desk, "addresses/resolve", &json!({ "q": SEGWIT })).0;
+    let seen = answer(&engine, "addresses/resolve", &json!({ "q": SEGWIT })).0;
     assert_eq!((&seen["valid"], &seen["reason"]), (&json!(false), &json!("network_mismatch")));
-    let seen = answer(&desk, "addresses/autocomplete", &json!({ "q": &TESTNET[..8] })).0;
+    let seen = answer(&engine, "addresses/autocomplete", &json!({ "q": &TESTNET[..8] })).0;
     assert_eq!((&seen["candidates"], &seen["chain"]), (&json!([TESTNET]), &json!("bitcoin")));
 }
 
@@ -189,10 +189,10 @@ fn a_transaction_hash_is_told_and_looked_up() {
         (&json!(false), &json!("tx_hash"), &json!("ethereum"), &json!(true))
     );
     let request = json!({"q": format!("{hash:?}"), "chain": "bsc"});
-    let elsewhere = answer(&desk(), "addresses/resolve", &request).0;
+    let elsewhere = answer(&engine(), "addresses/resolve", &request).0;
     assert_eq!((&elsewhere["chain"], &elsewhere["active"]), (&Value::Null, &json!(false)));
     let request = json!({"q": format!("{hash:?}"), "chain": "ethereum"});
-    assert_eq!(answer(&desk(), "addresses/resolve", &request).0["chain"], "ethereum");
+    assert_eq!(answer(&engine(), "addresses/resolve", &request).0["chain"], "ethereum");
     let unseen = resolve(&"ab".repeat(32));
     assert_eq!((&unseen["chains"], &unseen["active"]), (&json!(["bitcoin", "tron"]), &json!(false)));
 }
@@ -256,9 +256,9 @@ fn the_total_is_counted_up_to_a_thousand() {
         transaction.body = Some(Body { from: None, to, value: Amount::from(1) });
         batch.transactions.push(transaction);
     }
-    let desk = Desk::new(store::in_memory(vec![batch], Vec::new(), Vec::new()).unwrap());
+    let engine = QueryEngine::new(store::in_memory(vec![batch], Vec::new(), Vec::new()).unwrap());
     for request in [json!({"q": "0xabcde", "limit": 50}), json!({"q": "0xabcde", "limit": 50, "chain": "ethereum"})] {
-        let seen = answer(&desk, "addresses/autocomplete", &request).0;
+        let seen = answer(&engine, "addresses/autocomplete", &request).0;
         assert_eq!((seen["candidates"].as_array().unwrap().len(), &seen["total"]), (50, &json!(1_000)));
         assert_eq!(seen["candidates"][0], format!("0xabcde{:035x}", 0), "equal activity: by text");
     }

@@ -8,7 +8,7 @@ use headwater_ledger::facts::Movement;
 use headwater_types::{Address, Asset, Chain};
 use serde_json::{Value, json};
 use town::{
-    ALICE, BOB, CAROL, ETHER, FAKE, Town, about, ask, batch, between, column, data, desk, over, person, price, send,
+    ALICE, BOB, CAROL, ETHER, FAKE, Town, about, ask, batch, between, column, data, engine, over, person, price, send,
     token, town,
 };
 
@@ -105,7 +105,7 @@ fn unverified_counterparties_without_other_movements_are_counted() {
     let mut mixed = send(1, 1, 0, ALICE, BOB, ETHER);
     mixed.movements = vec![token(0, FAKE, BOB, ALICE, 5), token(1, FAKE, CAROL, ALICE, 5)];
     mixed.movements.extend([token(2, FAKE, 0x44, ALICE, 0), token(3, FAKE, 0x45, 0x46, 5)]);
-    let town = desk(vec![batch(vec![mixed])]);
+    let town = engine(vec![batch(vec![mixed])]);
     for more in [json!({}), json!({"start_time": 0}), json!({"output_asset": "usd"}), json!({"output_asset": "eth"})] {
         assert_eq!(hidden(&town, "counterparty", &about(ALICE, more.clone())), Some(1), "{more}");
     }

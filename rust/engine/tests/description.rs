@@ -42,11 +42,11 @@ fn compare(answer: &Value, schema: &Value, named: &BTreeMap<String, Value>, at: 
     }
 }
 
-fn check(desk: &town::Town, name: &str, request: &Value) {
+fn check(engine: &town::Town, name: &str, request: &Value) {
     let described = endpoint(name).unwrap().describe();
     let plain = |schema| serde_json::to_value(schema).unwrap();
     let named = described.components.into_iter().map(|(name, schema)| (name, plain(schema))).collect();
-    compare(&data(desk, name, request), &plain(described.report), &named, name);
+    compare(&data(engine, name, request), &plain(described.report), &named, name);
 }
 
 #[test]
@@ -67,10 +67,10 @@ fn every_promised_field_is_there_though_it_is_null() {
     check(&town, "rates/symbols", &json!({"detail": true}));
     check(&town, "addresses/resolve", &json!({"q": "nothing"}));
 
-    let desk = bitcoin();
-    check(&desk, "transactions", &json!({"blockchain": "bitcoin", "address": PAYERS[0]}));
-    check(&desk, "wallet-overview", &json!({"blockchain": "bitcoin", "address": PAID[0]}));
-    check(&desk, "transaction", &hash_of(3, Family::Utxo));
+    let engine = bitcoin();
+    check(&engine, "transactions", &json!({"blockchain": "bitcoin", "address": PAYERS[0]}));
+    check(&engine, "wallet-overview", &json!({"blockchain": "bitcoin", "address": PAID[0]}));
+    check(&engine, "transaction", &hash_of(3, Family::Utxo));
 }
 
 #[test]

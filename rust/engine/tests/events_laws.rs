@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use headwater_engine::events::{Event, Follower, Watcher, position_of};
-use headwater_engine::{Desk, endpoint};
+use headwater_engine::{QueryEngine, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::Batch;
 use headwater_ledger::read::{Accounts, Balances, Generations};
@@ -156,9 +156,9 @@ fn net(events: &[Event]) -> BTreeMap<String, i64> {
 }
 
 fn listed(store: &Arc<MemoryStore>, chain: Chain, who: &str) -> BTreeMap<String, i64> {
-    let desk = Desk::new(Arc::clone(store) as Arc<dyn Generations>);
+    let engine = QueryEngine::new(Arc::clone(store) as Arc<dyn Generations>);
     let request = json!({"blockchain": chain.name(), "address": who, "limit": 1000});
-    let answer = desk.answer(endpoint("transactions").unwrap(), &request, &Cancel::new()).unwrap().value();
+    let answer = engine.answer(endpoint("transactions").unwrap(), &request, &Cancel::new()).unwrap().value();
     answer["datas"].as_array().unwrap().iter().map(|row| (row["id"].as_str().unwrap().to_owned(), 1)).collect()
 }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use headwater_engine::{Desk, endpoint};
+use headwater_engine::{QueryEngine, endpoint};
 use headwater_ledger::facts::{Batch, Movement, MovementFact, TransactionFacts, opening};
 use headwater_ledger::holders::Moments;
 use headwater_ledger::market::TokenListing;
@@ -135,13 +135,13 @@ fn ask(folder: &Path, what: &str) {
     ] {
         let is_cold = empty_cache();
         let started = Instant::now();
-        let desk = Desk::new(Arc::new(Store::open(folder).unwrap()));
+        let engine = QueryEngine::new(Arc::new(Store::open(folder).unwrap()));
         let opened = started.elapsed();
         let mut took = Vec::new();
         let mut pages = vec![pages_read()];
         for _ in 0..5 {
             let started = Instant::now();
-            desk.answer(endpoint(name).unwrap(), &request, &Cancel::new()).unwrap();
+            engine.answer(endpoint(name).unwrap(), &request, &Cancel::new()).unwrap();
             took.push(started.elapsed().as_secs_f64() * 1e3);
             pages.push(pages_read());
         }

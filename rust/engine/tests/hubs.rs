@@ -6,7 +6,7 @@ mod town;
 use headwater_ledger::facts::TransactionFacts;
 use headwater_types::TxHash;
 use serde_json::json;
-use town::{ALICE, BOB, FAKE, USDT, about, ask, batch, between, data, desk, send, token};
+use town::{ALICE, BOB, FAKE, USDT, about, ask, batch, between, data, engine, send, token};
 
 /// 70 000 transactions of Alice in 10 000 blocks.
 fn hub() -> town::Town {
@@ -25,7 +25,7 @@ fn hub() -> town::Town {
         }
         facts
     };
-    desk(vec![batch((0..70_000).map(transaction).collect())])
+    engine(vec![batch((0..70_000).map(transaction).collect())])
 }
 
 #[test]

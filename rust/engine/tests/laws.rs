@@ -10,7 +10,7 @@ use headwater_ledger::facts::TransactionFacts;
 use headwater_ledger::read::Status;
 use headwater_types::{Amount, TxHash};
 use serde_json::{Value, json};
-use town::{about, batch, between, data, desk, reason, send, token};
+use town::{about, batch, between, data, engine, reason, send, token};
 
 /// A town of six accounts and 240 transactions, from a fixed sequence of numbers.
 fn crowd() -> Vec<TransactionFacts> {
@@ -53,7 +53,7 @@ fn segmented(parts: usize) -> town::Town {
     for (number, transaction) in all.into_iter().enumerate() {
         batches[number % parts].push(transaction);
     }
-    desk(batches.into_iter().map(batch).collect())
+    engine(batches.into_iter().map(batch).collect())
 }
 
 fn with(request: &Value, more: Value) -> Value {
@@ -85,14 +85,14 @@ fn lists() -> Vec<(&'static str, Value)> {
 
 #[test]
 fn pages_of_any_size_and_the_cursor_give_the_same_rows() {
-    let desk = segmented(3);
+    let engine = segmented(3);
     for (name, request) in lists() {
-        let whole = rows(&data(&desk, name, &with(&request, json!({"limit": 1000}))));
+        let whole = rows(&data(&engine, name, &with(&request, json!({"limit": 1000}))));
         assert!(!whole.is_empty(), "{name} {request}");
         for limit in [1, 2, 7] {
             let mut by_page = Vec::new();
             for page in 1.. {
-                let answer = data(&desk, name, &with(&request, json!({"limit": limit, "page": page})));
+                let answer = data(&engine, name, &with(&request, json!({"limit": limit, "page": page})));
                 by_page.extend(rows(&answer));
                 assert_eq!(answer["pagination"]["page"], page);
                 let pages = whole.len().div_ceil(limit);
@@ -107,7 +107,7 @@ fn pages_of_any_size_and_the_cursor_give_the_same_rows() {
             let mut by_cursor = Vec::new();
             let mut cursor = Value::Null;
             loop {
-                let answer = data(&desk, name, &with(&request, json!({"limit": limit, "cursor": cursor})));
+                let answer = data(&engine, name, &with(&request, json!({"limit": limit, "cursor": cursor})));
                 by_cursor.extend(rows(&answer));
                 cursor = answer["pagination"]["next_cursor"].clone();
                 if cursor.is_null() {
@@ -121,12 +121,12 @@ fn pages_of_any_size_and_the_cursor_give_the_same_rows() {
 
 #[test]
 fn a_cursor_serves_only_the_filters_it_was_made_for() {
-    let desk = segmented(1);
+    let engine = segmented(1);
     let request = about(1, json!({"limit": 2}));
-    let cursor = data(&desk, "transactions", &request)["pagination"]["next_cursor"].clone();
+    let cursor = data(&engine, "transactions", &request)["pagination"]["next_cursor"].clone();
     let other = with(&request, json!({"cursor": cursor, "direction": "in"}));
-    assert_eq!(reason(&desk, "transactions", &other), (Reason::CursorExpired, Some("cursor".to_owned())));
-    assert_eq!(reason(&desk, "counterparty", &with(&request, json!({"cursor": cursor}))).0, Reason::CursorExpired);
+    assert_eq!(reason(&engine, "transactions", &other), (Reason::CursorExpired, Some("cursor".to_owned())));
+    assert_eq!(reason(&engine, "counterparty", &with(&request, json!({"cursor": cursor}))).0, Reason::CursorExpired);
     // Another store has other generations.
     assert_eq!(
         reason(&segmented(17), "transactions", &with(&request, json!({"cursor": cursor}))).0,
@@ -156,7 +156,7 @@ fn segments_change_no_byte() {
     }));
     calls.push(("chains", json!({})));
     for (name, request) in calls {
-        let [one, three, seventeen] = desks.each_ref().map(|desk| without_cursors(data(desk, name, &request)));
+        let [one, three, seventeen] = desks.each_ref().map(|engine| without_cursors(data(engine, name, &request)));
         assert_eq!(one, three, "{name} {request}");
         assert_eq!(one, seventeen, "{name} {request}");
     }
@@ -164,12 +164,12 @@ fn segments_change_no_byte() {
 
 #[test]
 fn the_sums_of_a_ranking_are_the_sums_of_its_rows() {
-    let desk = segmented(3);
+    let engine = segmented(3);
     let amount =
         |row: &Value, field: &str, decimals: u8| Amount::parse_decimal(row[field].as_str().unwrap(), decimals).unwrap();
     for account in 1..=6 {
         let mut sums: BTreeMap<(String, String), [Amount; 2]> = BTreeMap::new();
-        for row in rows(&data(&desk, "transactions", &about(account, json!({"limit": 1000})))) {
+        for row in rows(&data(&engine, "transactions", &about(account, json!({"limit": 1000})))) {
             let side = match row["action"].as_str().unwrap() {
                 "receive" => 0,
                 "send" => 1,
@@ -180,7 +180,7 @@ fn the_sums_of_a_ranking_are_the_sums_of_its_rows() {
             *sum = sum.checked_add(Amount::parse_raw(row["amount_raw"].as_str().unwrap()).unwrap()).unwrap();
         }
         let request = about(account, json!({"limit": 1000, "output_asset": "per_symbol"}));
-        let ranked: BTreeMap<_, _> = rows(&data(&desk, "counterparty", &request))
+        let ranked: BTreeMap<_, _> = rows(&data(&engine, "counterparty", &request))
             .iter()
             .map(|row| {
                 let symbol = row["symbol"].as_str().unwrap().to_owned();
@@ -214,10 +214,10 @@ fn a_ranking_from_edges_is_that_of_the_movements() {
                 {
                     let request =
                         with(&with(&about(account, json!({"sort": sort, "limit": 1000})), scope.clone()), more);
-                    for desk in &desks {
-                        let of_edges = without_cursors(data(desk, "counterparty", &request));
+                    for engine in &desks {
+                        let of_edges = without_cursors(data(engine, "counterparty", &request));
                         let of_movements =
-                            without_cursors(data(desk, "counterparty", &with(&request, everything.clone())));
+                            without_cursors(data(engine, "counterparty", &with(&request, everything.clone())));
                         assert_eq!(of_edges, of_movements, "{request}");
                     }
                 }

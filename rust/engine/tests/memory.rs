@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use headwater_engine::{
-    Answer, AnyRow, CanonicalRequest, Desk, Error, ErrorKind, Reason, SinkClosed, TableHead, TableSink, endpoint,
+    Answer, AnyRow, CanonicalRequest, Error, ErrorKind, QueryEngine, Reason, SinkClosed, TableHead, TableSink, endpoint,
 };
 use headwater_ledger::facts::Batch;
 use headwater_ledger::market::{PricePoint, TokenListing};
@@ -82,8 +82,8 @@ fn questions() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-fn ask(desk: &Desk, name: &str, request: &Value, cancel: &Cancel) -> Result<Answer, Error> {
-    desk.answer(endpoint(name).unwrap(), request, cancel)
+fn ask(engine: &QueryEngine, name: &str, request: &Value, cancel: &Cancel) -> Result<Answer, Error> {
+    engine.answer(endpoint(name).unwrap(), request, cancel)
 }
 
 #[test]
@@ -95,18 +95,18 @@ fn a_query_gets_its_answer_with_the_memory_it_needs_and_an_error_that_helps_with
     store.import_prices("made up", prices()).unwrap();
     let built = store.with_sidecars(&Cancel::new()).unwrap();
     for (at, store) in [("movements", store), ("edges", built)] {
-        let desk = Desk::new(Arc::new(store));
+        let engine = QueryEngine::new(Arc::new(store));
         for (what, name, request) in questions() {
-            let free = ask(&desk, name, &request, &Cancel::new()).unwrap();
+            let free = ask(&engine, name, &request, &Cancel::new()).unwrap();
             let plenty = Memory::new(1 << 30, 1 << 30);
-            assert_eq!(ask(&desk, name, &request, &plenty.token()).unwrap(), free, "{what}");
+            assert_eq!(ask(&engine, name, &request, &plenty.token()).unwrap(), free, "{what}");
             let (needed, left) = (plenty.usage().most, plenty.usage().taken);
             assert_eq!(left, 0, "{what}");
             assert!(needed > 4096, "{what} takes memory: {needed}");
             let mut refused = 0;
             for sixteenth in 0..16 {
                 let memory = Memory::new(1 << 30, needed * sixteenth / 16);
-                match ask(&desk, name, &request, &memory.token()) {
+                match ask(&engine, name, &request, &memory.token()) {
                     // An account asks for more than it needs where there is more.
                     Ok(answer) => assert_eq!(answer, free, "{what}"),
                     Err(error) => {
@@ -121,12 +121,12 @@ fn a_query_gets_its_answer_with_the_memory_it_needs_and_an_error_that_helps_with
             }
             assert!(refused > 0, "{what} of {at}");
             let exact = Memory::new(needed, needed);
-            assert_eq!(ask(&desk, name, &request, &exact.token()).unwrap(), free, "{what}");
+            assert_eq!(ask(&engine, name, &request, &exact.token()).unwrap(), free, "{what}");
             // There is enough for one, but another has taken some of it.
             let other = exact.token();
             let mut held = other.holding(Purpose { what: "others", narrower: "wait" });
             held.reach(usize::try_from(FREE_BYTES + needed - 1000).unwrap()).unwrap();
-            let error = ask(&desk, name, &request, &exact.token()).unwrap_err();
+            let error = ask(&engine, name, &request, &exact.token()).unwrap_err();
             assert_eq!(error.kind, ErrorKind::Overloaded, "{what}: {error:?}");
             println!("{what} of {at}: {needed} bytes, refused with less {refused} of 16 times");
         }
@@ -157,12 +157,12 @@ fn a_table_holds_its_page_until_it_ends_or_breaks_off() {
     let mut store = MemoryStore::default();
     store.commit(hub(700, 0..4000), &Cancel::new()).unwrap();
     store.import_tokens("made up", listings()).unwrap();
-    let desk = Desk::new(Arc::new(store));
+    let engine = QueryEngine::new(Arc::new(store));
     for rows in [usize::MAX, 1500] {
         let memory = Memory::new(1 << 30, 1 << 30);
         let mut sink = Broken { rows, memory: memory.clone(), most: 0 };
         let request = about(&json!({"limit": 100_000}));
-        let made = desk.table(
+        let made = engine.table(
             endpoint("transactions").unwrap(),
             &CanonicalRequest::new("transactions", request.clone()),
             &memory.token(),
@@ -179,7 +179,7 @@ fn a_table_holds_its_page_until_it_ends_or_breaks_off() {
 fn work_that_is_cancelled_under_way_gives_its_memory_back() {
     let mut store = MemoryStore::default();
     store.commit(hub(5000, 0..20_000), &Cancel::new()).unwrap();
-    let desk = Desk::new(Arc::new(store));
+    let engine = QueryEngine::new(Arc::new(store));
     let memory = Memory::new(1 << 30, 1 << 30);
     let token = memory.token();
     let stopped = std::thread::scope(|scope| {
@@ -193,7 +193,7 @@ fn work_that_is_cancelled_under_way_gives_its_memory_back() {
         // It may be through before the token is set: then it is asked again.
         while ended.is_ok() {
             let request = about(&json!({"start_time": 1_600_000_100}));
-            ended = ask(&desk, "counterparty", &request, &token).map(drop);
+            ended = ask(&engine, "counterparty", &request, &token).map(drop);
         }
         ended.unwrap_err()
     });
@@ -213,10 +213,10 @@ fn anonymous() -> u64 {
 fn measure(folder: &Path, wanted: &str) {
     let (_, name, request) = questions().into_iter().find(|(what, ..)| *what == wanted).unwrap();
     let store: Arc<dyn Generations> = Arc::new(Store::open(folder).unwrap());
-    let desk = Desk::new(store);
+    let engine = QueryEngine::new(store);
     // What is made once is made by another question.
     ask(
-        &desk,
+        &engine,
         "wallet-overview",
         &json!({"blockchain": "ethereum", "address": address(CHAIN, 11).to_string()}),
         &Cancel::new(),
@@ -231,7 +231,7 @@ fn measure(folder: &Path, wanted: &str) {
                 std::thread::sleep(Duration::from_micros(300));
             }
         });
-        let answer = ask(&desk, name, &request, &memory.token());
+        let answer = ask(&engine, name, &request, &memory.token());
         is_over.store(true, Ordering::Relaxed);
         answer.unwrap();
     });
@@ -290,7 +290,7 @@ fn what_a_budget_costs_a_page() {
     const CALLS: u32 = 50;
     let mut store = MemoryStore::default();
     store.commit(hub(20, 0..100), &Cancel::new()).unwrap();
-    let desk = Desk::new(Arc::new(store));
+    let engine = QueryEngine::new(Arc::new(store));
     let memory = Memory::new(512 << 20, 128 << 20);
     for (name, request) in [
         ("transactions", about(&json!({"limit": 10}))),
@@ -304,7 +304,7 @@ fn what_a_budget_costs_a_page() {
                 let started = std::time::Instant::now();
                 for _ in 0..CALLS {
                     let token = if place == 0 { Cancel::new() } else { memory.token() };
-                    ask(&desk, name, &request, &token).unwrap();
+                    ask(&engine, name, &request, &token).unwrap();
                 }
                 times.push(started.elapsed() / CALLS);
             }

@@ -4,7 +4,7 @@
 mod town;
 
 use serde_json::{Value, json};
-use town::{ALICE, BOB, ETHER, PAID, USDT, about, ask, batch, between, data, desk, person, reason, send, town};
+use town::{ALICE, BOB, ETHER, PAID, USDT, about, ask, batch, between, data, engine, person, reason, send, town};
 
 const TRON: &str = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
 
@@ -14,7 +14,7 @@ fn codes(town: &town::Town, name: &str, request: &Value) -> Vec<String> {
 
 #[test]
 fn nobody_holds_anything_on_a_chain_without_data() {
-    let nothing = desk(vec![]);
+    let nothing = engine(vec![]);
     for (town, request) in [
         (&town(), json!({"blockchain": "bitcoin"})),
         (&town(), json!({"blockchain": "tron", "contract": "native"})),
@@ -87,7 +87,7 @@ fn numbers_of_32_bits_are_refused_behind_them() {
 /// Half an ether to Bob at two dollars: a dollar.
 #[test]
 fn an_overview_by_symbol_says_in_what_its_own_sums_are() {
-    let town = desk(vec![batch(vec![send(1, 1, 0, ALICE, BOB, ETHER / 2)])]);
+    let town = engine(vec![batch(vec![send(1, 1, 0, ALICE, BOB, ETHER / 2)])]);
     let overview = |more: Value| data(&town, "counterparty/overview", &between(ALICE, BOB, more));
     let all = overview(json!({"output_asset": "per_symbol"}));
     let sums = |overview: &Value| {

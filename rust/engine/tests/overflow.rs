@@ -7,7 +7,7 @@ use headwater_engine::Reason;
 use headwater_types::Amount;
 use serde_json::{Value, json};
 use town::{
-    ALICE, BOB, CAROL, ETHER, FAKE, Town, about, ask, batch, between, column, data, desk, person, reason, send, token,
+    ALICE, BOB, CAROL, ETHER, FAKE, Town, about, ask, batch, between, column, data, engine, person, reason, send, token,
 };
 
 fn text(byte: u8) -> String {
@@ -26,7 +26,7 @@ fn forged() -> Town {
     let (mut second, mut third) = (send(2, 2, 0, ALICE, FAKE, 0), send(3, 3, 0, ALICE, FAKE, 0));
     second.movements = vec![all(0, BOB), all(1, CAROL)];
     third.movements = vec![all(0, BOB)];
-    desk(vec![batch(vec![gift, second, third])])
+    engine(vec![batch(vec![gift, second, third])])
 }
 
 /// The fields of the warnings that name the fake.

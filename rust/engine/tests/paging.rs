@@ -5,7 +5,7 @@ mod town;
 
 use std::sync::Arc;
 
-use headwater_engine::{Desk, endpoint};
+use headwater_engine::{QueryEngine, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::Batch;
 use headwater_ledger::store::{Store, Writer};
@@ -38,8 +38,8 @@ fn facts(deeds: &[Deed], from: u8) -> Batch {
     batch(transactions.collect())
 }
 
-fn ask(desk: &Desk, name: &str, request: &Value) -> Value {
-    desk.answer(endpoint(name).unwrap(), request, &Cancel::new()).unwrap().value()
+fn ask(engine: &QueryEngine, name: &str, request: &Value) -> Value {
+    engine.answer(endpoint(name).unwrap(), request, &Cancel::new()).unwrap().value()
 }
 
 /// A list and its filters.
@@ -127,10 +127,10 @@ proptest! {
         writer.import_tokens("registry", vec![listing(USDT, "USDT")]).unwrap();
         writer.import_prices("prices", vec![price("eth", 2.0), price("usdt", 1.0)]).unwrap();
         writer.commit(facts(&first, 1), &Cancel::new()).unwrap();
-        let desk = Desk::new(Arc::new(Store::open(folder.path()).unwrap()));
+        let engine = QueryEngine::new(Arc::new(Store::open(folder.path()).unwrap()));
         let mut whole = request.clone();
         whole["limit"] = json!(1000);
-        let whole = ask(&desk, name, &whole);
+        let whole = ask(&engine, name, &whole);
         let expected = whole["datas"].as_array().unwrap();
 
         let mut pending = later.iter().zip([80_u8, 140, 200]);
@@ -139,7 +139,7 @@ proptest! {
             let mut page = request.clone();
             page["limit"] = json!(limit);
             page["cursor"] = cursor;
-            let answer = ask(&desk, name, &page);
+            let answer = ask(&engine, name, &page);
             prop_assert_eq!(&answer["as_of_block"], &whole["as_of_block"]);
             rows.extend(answer["datas"].as_array().unwrap().iter().cloned());
             // The writer goes on between any two pages.
@@ -170,10 +170,10 @@ proptest! {
             for batch in batches {
                 writer.commit(batch, &Cancel::new()).unwrap();
             }
-            let desk = Desk::new(Arc::new(Store::open(folder.path()).unwrap()));
+            let engine = QueryEngine::new(Arc::new(Store::open(folder.path()).unwrap()));
             let mut request = request.clone();
             request["limit"] = json!(1000);
-            ask(&desk, name, &request)["datas"].clone()
+            ask(&engine, name, &request)["datas"].clone()
         });
         prop_assert_eq!(&answers[0], &answers[1], "{} {}", name, request);
     }

@@ -1,4 +1,4 @@
-//! Random chains: what the desk answers is what a brute-force oracle works out of the facts, in 1, 3 and 17 segments,
+//! Random chains: what the engine answers is what a brute-force oracle works out of the facts, in 1, 3 and 17 segments,
 //! packed and raw, on one thread and on two.
 #![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
 

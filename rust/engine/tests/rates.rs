@@ -5,7 +5,7 @@ mod town;
 
 use std::sync::Arc;
 
-use headwater_engine::{Desk, Reason};
+use headwater_engine::{QueryEngine, Reason};
 use headwater_ledger::market::{FxPoint, PricePoint};
 use headwater_ledger::store::MemoryStore;
 use headwater_types::Timestamp;
@@ -27,7 +27,7 @@ fn of_day(symbol: &str, day: i64, usd: f64) -> PricePoint {
 
 /// Ether of 40 days before the Monday up to the day before it, 1 dollar more each day, 100 on the last; bitcoin by the
 /// hour on the Monday. Euros of the Friday before at 0.8 per dollar, yen of eight days before.
-fn desk() -> Town {
+fn engine() -> Town {
     let mut store = MemoryStore::default();
     let days = (1..=40).map(|back: i32| of_day("ETH", -i64::from(back), 101.0 - f64::from(back))).collect();
     store.import_prices("days.csv", days).unwrap();
@@ -39,13 +39,13 @@ fn desk() -> Town {
         per_usd,
     };
     store.import_exchange_rates("fx.csv", vec![rate("eur", -3, 0.8), rate("JPY", -9, 115.0)]).unwrap();
-    Town(vec![Desk::new(Arc::new(store))])
+    Town(vec![QueryEngine::new(Arc::new(store))])
 }
 
 fn of(points: Vec<PricePoint>) -> Town {
     let mut store = MemoryStore::default();
     store.import_prices("points.csv", points).unwrap();
-    Town(vec![Desk::new(Arc::new(store))])
+    Town(vec![QueryEngine::new(Arc::new(store))])
 }
 
 #[test]
@@ -60,8 +60,8 @@ fn a_price_in_another_currency_is_converted_by_the_last_rate_before_it() {
         ],
         "missing": [],
     });
-    assert_eq!(data(&desk(), "rates", &request), expected);
-    let dollars = data(&desk(), "rates", &json!({"symbols": "eth", "at": MONDAY, "quote": "usd"}));
+    assert_eq!(data(&engine(), "rates", &request), expected);
+    let dollars = data(&engine(), "rates", &json!({"symbols": "eth", "at": MONDAY, "quote": "usd"}));
     assert_eq!(dollars["quote"], "USD");
     assert_eq!(dollars["rates"], json!([{"symbol": "eth", "price_usd": 100.0, "ts": MONDAY - 1}]));
 }
@@ -69,20 +69,20 @@ fn a_price_in_another_currency_is_converted_by_the_last_rate_before_it() {
 #[test]
 fn a_currency_without_a_rate_of_the_last_week_gives_no_price_and_an_unknown_one_is_refused() {
     // The yen of the Saturday before the last counts through the Saturday after it.
-    let in_yen = |at: i64| data(&desk(), "rates", &json!({"symbols": "eth", "at": at, "quote": "JPY"}));
+    let in_yen = |at: i64| data(&engine(), "rates", &json!({"symbols": "eth", "at": at, "quote": "JPY"}));
     assert_eq!(in_yen(MONDAY - DAY - 1)["rates"][0]["price"], 99.0 * 115.0);
-    let answer = ask(&desk(), "rates", &json!({"symbols": "eth", "at": MONDAY, "quote": "JPY"})).unwrap();
+    let answer = ask(&engine(), "rates", &json!({"symbols": "eth", "at": MONDAY, "quote": "JPY"})).unwrap();
     assert_eq!((&answer.value()["rates"], &answer.value()["missing"]), (&json!([]), &json!(["eth"])));
     assert_eq!(answer.warnings[0].code, "no_exchange_rate");
 
-    let error = ask(&desk(), "rates", &json!({"symbols": "eth", "quote": "CHF"})).unwrap_err();
+    let error = ask(&engine(), "rates", &json!({"symbols": "eth", "quote": "CHF"})).unwrap_err();
     assert!(error.message.contains("available are USD, EUR, JPY"), "{}", error.message);
-    assert_eq!(reason(&desk(), "rates", &json!({"symbols": "eth", "quote": "CHF"})).0, Reason::InvalidValue);
+    assert_eq!(reason(&engine(), "rates", &json!({"symbols": "eth", "quote": "CHF"})).0, Reason::InvalidValue);
 }
 
 #[test]
 fn symbols_with_prices_are_listed_with_where_these_come_from() {
-    let listed = data(&desk(), "rates/symbols", &json!({}));
+    let listed = data(&engine(), "rates/symbols", &json!({}));
     assert_eq!(listed, json!({"symbols": ["btc", "eth"], "fiat": ["USD", "EUR", "JPY"]}));
     let expected = json!([
         {
@@ -91,7 +91,7 @@ fn symbols_with_prices_are_listed_with_where_these_come_from() {
         },
         {"symbol": "eth", "first_ts": MONDAY - 39 * DAY - 1, "last_ts": MONDAY - 1, "source": "days.csv", "points": 40},
     ]);
-    assert_eq!(data(&desk(), "rates/symbols", &json!({"detail": "true"}))["coverage"], expected);
+    assert_eq!(data(&engine(), "rates/symbols", &json!({"detail": "true"}))["coverage"], expected);
 }
 
 fn points(answer: &Value) -> Vec<(i64, f64)> {
@@ -101,35 +101,35 @@ fn points(answer: &Value) -> Vec<(i64, f64)> {
 
 #[test]
 fn a_history_has_a_point_at_each_midnight_and_ends_with_the_newest_price() {
-    let history = data(&desk(), "rates/history", &json!({"symbol": "ETH"}));
+    let history = data(&engine(), "rates/history", &json!({"symbol": "ETH"}));
     assert_eq!((&history["symbol"], &history["granularity"]), (&json!("eth"), &json!("1d")));
     let points = points(&history);
     assert_eq!(points.len(), 30);
     assert_eq!((points[0], points[29]), ((MONDAY - 29 * DAY, 71.0), (MONDAY, 100.0)));
     // The last hour of the Monday that is known belongs to the Tuesday's midnight.
-    let hours = data(&desk(), "rates/history", &json!({"symbol": "btc"}));
+    let hours = data(&engine(), "rates/history", &json!({"symbol": "btc"}));
     assert_eq!(self::points(&hours), [(MONDAY + DAY, 40_000.0)]);
 }
 
 #[test]
 fn a_history_keeps_to_its_range_and_leaves_out_days_without_a_price() {
     let ask = |start: i64, end: i64| {
-        points(&data(&desk(), "rates/history", &json!({"symbol": "eth", "start": start, "end": end})))
+        points(&data(&engine(), "rates/history", &json!({"symbol": "eth", "start": start, "end": end})))
     };
     assert_eq!(ask(MONDAY - DAY, MONDAY), [(MONDAY - DAY, 99.0), (MONDAY, 100.0)]);
     assert_eq!(ask(MONDAY - DAY + 1, MONDAY - 1), []);
     // The Tuesday's midnight is more than a day after the newest price.
     assert_eq!(ask(MONDAY, MONDAY + 5 * DAY), [(MONDAY, 100.0)]);
     assert_eq!(ask(MONDAY - 60 * DAY, MONDAY - 38 * DAY), [(MONDAY - 39 * DAY, 61.0), (MONDAY - 38 * DAY, 62.0)]);
-    let to_the_end = data(&desk(), "rates/history", &json!({"symbol": "eth", "start": MONDAY - 35 * DAY}));
+    let to_the_end = data(&engine(), "rates/history", &json!({"symbol": "eth", "start": MONDAY - 35 * DAY}));
     assert_eq!(points(&to_the_end).len(), 36);
-    let up_to = data(&desk(), "rates/history", &json!({"symbol": "eth", "end": MONDAY - DAY}));
+    let up_to = data(&engine(), "rates/history", &json!({"symbol": "eth", "end": MONDAY - DAY}));
     assert_eq!(points(&up_to)[..1], [(MONDAY - 30 * DAY, 70.0)]);
 }
 
 #[test]
 fn a_history_that_cannot_be_told_names_the_reason() {
-    let refused = |request: Value| reason(&desk(), "rates/history", &request);
+    let refused = |request: Value| reason(&engine(), "rates/history", &request);
     let of = |field: &str| Some(field.to_owned());
     assert_eq!(refused(json!({"symbol": "nope"})), (Reason::UnknownSymbol, of("symbol")));
     assert_eq!(refused(json!({})), (Reason::MissingField, of("symbol")));
@@ -138,8 +138,8 @@ fn a_history_that_cannot_be_told_names_the_reason() {
     assert_eq!(refused(json!({"symbol": "eth", "start": 0})), (Reason::TimeRange, of("start")));
     // 3,660 midnights are told, one more is not.
     let range = |days: i64| json!({"symbol": "eth", "start": MONDAY - (days - 1) * DAY, "end": MONDAY});
-    assert_eq!(points(&data(&desk(), "rates/history", &range(3_660))).len(), 40);
-    let error = ask(&desk(), "rates/history", &range(3_661)).unwrap_err();
+    assert_eq!(points(&data(&engine(), "rates/history", &range(3_660))).len(), 40);
+    let error = ask(&engine(), "rates/history", &range(3_661)).unwrap_err();
     assert_eq!(error.limit, Some(3_660));
     assert_eq!(refused(range(3_661)), (Reason::TimeRange, of("start")));
 }

@@ -17,13 +17,13 @@ fn message(name: &str, request: &Value) -> String {
     ask(&town(), name, request).unwrap_err().message
 }
 
-fn codes(desk: &town::Town, name: &str, request: &Value) -> Vec<String> {
-    ask(desk, name, request).unwrap().warnings.into_iter().map(|warning| warning.code).collect()
+fn codes(engine: &town::Town, name: &str, request: &Value) -> Vec<String> {
+    ask(engine, name, request).unwrap().warnings.into_iter().map(|warning| warning.code).collect()
 }
 
 #[test]
 fn chain_alias_is_answered_under_the_canonical_name() {
-    let desk = town();
+    let engine = town();
     for (name, request) in [
         ("transactions", about(ALICE, json!({}))),
         ("counterparty", about(ALICE, json!({}))),
@@ -35,16 +35,16 @@ fn chain_alias_is_answered_under_the_canonical_name() {
         ("transaction", json!({"hash": hash(1).display(Chain::ETHEREUM.family()), "blockchain": "ethereum"})),
     ] {
         let field = if request.get("chain").is_some() { "chain" } else { "blockchain" };
-        let expected = data(&desk, name, &request);
+        let expected = data(&engine, name, &request);
         for alias in ["ETH", "Ethereum", "mainnet", "1", "eip155:1"] {
             let mut typed = request.clone();
             typed[field] = json!(alias);
-            assert_eq!(data(&desk, name, &typed), expected, "{name} {alias}");
+            assert_eq!(data(&engine, name, &typed), expected, "{name} {alias}");
             let same = [&typed, &request].map(|request| CanonicalRequest::new(name, request.clone()).text().to_owned());
             assert_eq!(same[0], same[1], "{name} {alias}");
         }
     }
-    let error = ask(&desk, "transactions", &about(ALICE, json!({"blockchain": "solana"}))).unwrap_err();
+    let error = ask(&engine, "transactions", &about(ALICE, json!({"blockchain": "solana"}))).unwrap_err();
     let expected = "blockchain: unknown chain \"solana\": use bitcoin (btc), bsc (bnb, binance-smart-chain), \
                     ethereum (eth, mainnet), tron (trx)";
     assert_eq!((error.message.as_str(), error.value.as_deref()), (expected, Some("solana")));
@@ -52,12 +52,12 @@ fn chain_alias_is_answered_under_the_canonical_name() {
 
 #[test]
 fn cursor_with_a_chain_alias_goes_on() {
-    let desk = town();
-    let first = data(&desk, "transactions", &about(ALICE, json!({"limit": 2})));
+    let engine = town();
+    let first = data(&engine, "transactions", &about(ALICE, json!({"limit": 2})));
     let cursor = first["pagination"]["next_cursor"].clone();
     let next = |chain: &str| about(ALICE, json!({"limit": 2, "cursor": cursor, "blockchain": chain}));
-    assert_eq!(data(&desk, "transactions", &next("ETH")), data(&desk, "transactions", &next("ethereum")));
-    assert_eq!(reason(&desk, "transactions", &next("bsc")).0, Reason::CursorExpired);
+    assert_eq!(data(&engine, "transactions", &next("ETH")), data(&engine, "transactions", &next("ethereum")));
+    assert_eq!(reason(&engine, "transactions", &next("bsc")).0, Reason::CursorExpired);
 }
 
 #[test]
@@ -111,20 +111,20 @@ fn date_where_seconds_are_wanted_is_explained() {
 
 #[test]
 fn decimal_bounds_are_numbers_or_text() {
-    let desk = town();
+    let engine = town();
     let amounts = |bound: Value| {
         let criteria = json!({"filter_criterias": [{"symbol": "eth", "min_value": bound}], "symbols": ["eth"]});
-        column(&data(&desk, "transactions", &about(ALICE, criteria)), "amount").len()
+        column(&data(&engine, "transactions", &about(ALICE, criteria)), "amount").len()
     };
     assert_eq!((amounts(json!(1.5)), amounts(json!("1.5")), amounts(json!("1.500000000000000001"))), (2, 2, 1));
 }
 
 #[test]
 fn signed_filter_never_passes_a_self_transfer() {
-    let desk = town();
+    let engine = town();
     let rows = |criterion: Value| {
         let request = about(ALICE, json!({"symbols": ["eth"], "filter_criterias": [criterion]}));
-        let list = data(&desk, "transactions", &request);
+        let list = data(&engine, "transactions", &request);
         column(&list, "action").into_iter().map(|action| action.as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(rows(json!({"symbol": "eth"})), ["receive", "receive", "self", "send"]);
@@ -135,12 +135,12 @@ fn signed_filter_never_passes_a_self_transfer() {
 
 #[test]
 fn placeholder_contract_means_the_native_coin() {
-    let desk = town();
-    let native = data(&desk, "transactions", &about(ALICE, json!({"contracts": ["native"]})));
+    let engine = town();
+    let native = data(&engine, "transactions", &about(ALICE, json!({"contracts": ["native"]})));
     for placeholder in [PLACEHOLDER.to_owned(), PLACEHOLDER.to_lowercase(), PLACEHOLDER.to_uppercase()] {
         let request = about(ALICE, json!({"contracts": [placeholder]}));
-        assert_eq!(data(&desk, "transactions", &request)["datas"], native["datas"]);
-        let warnings = ask(&desk, "transactions", &request).unwrap().warnings;
+        assert_eq!(data(&engine, "transactions", &request)["datas"], native["datas"]);
+        let warnings = ask(&engine, "transactions", &request).unwrap().warnings;
         let told = warnings.iter().find(|warning| warning.code == "native_placeholder").unwrap();
         assert_eq!(told.field.as_deref(), Some("contracts[0]"));
         assert!(!warnings.iter().any(|warning| warning.code == "checksum"));
@@ -148,19 +148,19 @@ fn placeholder_contract_means_the_native_coin() {
     let request = |contract: &str| json!({"blockchain": "ethereum", "contract": contract});
     for name in ["token/holders", "token/concentration"] {
         let of = |contract: &str| {
-            let mut data = data(&desk, name, &request(contract));
+            let mut data = data(&engine, name, &request(contract));
             data["meta"] = Value::Null;
             data
         };
         assert_eq!(of(PLACEHOLDER), of("native"));
-        assert!(codes(&desk, name, &request(PLACEHOLDER)).contains(&"native_placeholder".to_owned()));
+        assert!(codes(&engine, name, &request(PLACEHOLDER)).contains(&"native_placeholder".to_owned()));
     }
-    let resolved = data(&desk, "resolve", &json!({"blockchain": "ethereum", "contracts": [PLACEHOLDER]}));
+    let resolved = data(&engine, "resolve", &json!({"blockchain": "ethereum", "contracts": [PLACEHOLDER]}));
     assert_eq!((&resolved["assets"][0]["symbol"], &resolved["assets"][0]["contract"]), (&json!("eth"), &Value::Null));
     let flow = json!({"blockchain": "ethereum", "contract": PLACEHOLDER, "addresses": [person(ALICE).to_string()]});
-    assert_eq!(data(&desk, "token/addresses_flow", &flow)["symbol"], "eth");
+    assert_eq!(data(&engine, "token/addresses_flow", &flow)["symbol"], "eth");
     let tron = json!({"blockchain": "tron", "contract": PLACEHOLDER});
-    assert_eq!(reason(&desk, "token/holders", &tron).0, Reason::InvalidContract);
+    assert_eq!(reason(&engine, "token/holders", &tron).0, Reason::InvalidContract);
 }
 
 #[test]
@@ -192,9 +192,9 @@ fn ranking_without_prices_is_ordered_by_count() {
         deeds.push(payment);
     }
     let unpriced = || over(vec![batch(deeds.clone())], vec![listing(USDT, "USDT")], vec![price("btc", 1.0)]);
-    let desk = unpriced();
+    let engine = unpriced();
     let ranked = |more: Value| {
-        let ranking = data(&desk, "counterparty", &about(ALICE, more));
+        let ranking = data(&engine, "counterparty", &about(ALICE, more));
         column(&ranking, "address").into_iter().map(|one| one.as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     let text = |numbers: &[u8]| numbers.iter().map(|number| person(*number).to_string()).collect::<Vec<_>>();
@@ -207,25 +207,25 @@ fn ranking_without_prices_is_ordered_by_count() {
     assert_eq!(ranked(json!({"output_asset": "per_symbol"})), by_count);
     assert_eq!(ranked(json!({"sort": "sent_amount_usd"})), text(&[1, 2, 3, 4]), "what was asked for stays");
     assert_eq!(ranked(json!({"contracts": ["native"]})).len(), 3);
-    let warned = |desk: &town::Town, more: Value| {
-        codes(desk, "counterparty", &about(ALICE, more)).contains(&"no_prices".to_owned())
+    let warned = |engine: &town::Town, more: Value| {
+        codes(engine, "counterparty", &about(ALICE, more)).contains(&"no_prices".to_owned())
     };
     for more in [json!({}), json!({"start_time": 0}), json!({"sort": "sent_amount"}), json!({"output_asset": "usd"})] {
-        assert!(warned(&desk, more.clone()), "{more}");
+        assert!(warned(&engine, more.clone()), "{more}");
     }
     for more in [json!({"contracts": ["native"]}), json!({"sort": "last_activity"}), json!({"end_time": 1})] {
-        assert!(!warned(&desk, more.clone()), "{more}");
+        assert!(!warned(&engine, more.clone()), "{more}");
     }
     assert!(!warned(&town(), json!({})));
     let list = about(ALICE, json!({}));
-    let listed = data(&desk, "counterparty/list", &list);
+    let listed = data(&engine, "counterparty/list", &list);
     assert_eq!(column(&listed, "address").into_iter().map(|one| one.as_str().unwrap()).collect::<Vec<_>>(), by_count);
-    assert!(codes(&desk, "counterparty/list", &list).contains(&"no_prices".to_owned()));
+    assert!(codes(&engine, "counterparty/list", &list).contains(&"no_prices".to_owned()));
     // One page after the other by cursor, in the same order.
     let mut seen = Vec::new();
     let mut more = json!({"limit": 1});
     loop {
-        let page = data(&desk, "counterparty", &about(ALICE, more));
+        let page = data(&engine, "counterparty", &about(ALICE, more));
         seen.push(page["datas"][0]["address"].as_str().unwrap().to_owned());
         let cursor = page["pagination"]["next_cursor"].clone();
         if cursor.is_null() {

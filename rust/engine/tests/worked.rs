@@ -123,7 +123,7 @@ fn filters_choose_assets_direction_time_and_amounts() {
 
 #[test]
 fn invalid_requests_name_reason_and_field() {
-    let desk = town();
+    let engine = town();
     for (more, expected, field) in [
         (json!({"address": null}), Reason::MissingField, "address"),
         (json!({"address": "0x12"}), Reason::InvalidAddress, "address"),
@@ -156,16 +156,16 @@ fn invalid_requests_name_reason_and_field() {
             "filter_criterias[0].sign",
         ),
     ] {
-        assert_eq!(reason(&desk, "transactions", &about(ALICE, more)), (expected, Some(field.to_owned())));
+        assert_eq!(reason(&engine, "transactions", &about(ALICE, more)), (expected, Some(field.to_owned())));
     }
     assert_eq!(
-        reason(&desk, "counterparty/overview", &json!({"blockchain": "ethereum", "target": text(ALICE)})),
+        reason(&engine, "counterparty/overview", &json!({"blockchain": "ethereum", "target": text(ALICE)})),
         (Reason::MissingField, Some("counterparty".to_owned()))
     );
-    let mistyped = ask(&desk, "transactions", &about(ALICE, json!({"symbol": "eth"}))).unwrap();
+    let mistyped = ask(&engine, "transactions", &about(ALICE, json!({"symbol": "eth"}))).unwrap();
     assert!(mistyped.warnings.iter().any(|warning| warning.code == "unknown_field"));
     let checksum = json!({"blockchain": "ethereum", "address": "0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"});
-    let answer = ask(&desk, "transactions", &checksum).unwrap();
+    let answer = ask(&engine, "transactions", &checksum).unwrap();
     assert!(answer.warnings.iter().any(|warning| warning.code == "checksum"));
     assert_eq!(answer.value()["address"], "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed");
 }
@@ -241,9 +241,9 @@ fn a_ranking_tells_what_lies_below_its_page_and_filters_rows() {
 
 #[test]
 fn transfers_between_two_are_the_same_from_either_side() {
-    let desk = town();
-    let of_alice = data(&desk, "counterparty/transfer-between", &between(ALICE, BOB, json!({})));
-    let of_bob = data(&desk, "counterparty/transfer-between", &between(BOB, ALICE, json!({})));
+    let engine = town();
+    let of_alice = data(&engine, "counterparty/transfer-between", &between(ALICE, BOB, json!({})));
+    let of_bob = data(&engine, "counterparty/transfer-between", &between(BOB, ALICE, json!({})));
     assert_eq!(column(&of_alice, "id"), column(&of_bob, "id"));
     assert_eq!(column(&of_alice, "action"), ["receive", "send", "send"]);
     assert_eq!(column(&of_bob, "action"), ["send", "receive", "receive"]);
@@ -251,10 +251,10 @@ fn transfers_between_two_are_the_same_from_either_side() {
     assert_eq!(column(&of_alice, "counterparty"), vec![&json!(text(BOB)); 3]);
 
     let aliases = json!({"blockchain": "ethereum", "address_a": text(ALICE), "address_b": text(BOB), "sort": "amount"});
-    let by_amount = data(&desk, "counterparty/transfer-between", &aliases);
+    let by_amount = data(&engine, "counterparty/transfer-between", &aliases);
     assert_eq!(column(&by_amount, "amount"), ["100", "1.5", "0.25"]);
 
-    let own = data(&desk, "counterparty/transfer-between", &between(ALICE, ALICE, json!({})));
+    let own = data(&engine, "counterparty/transfer-between", &between(ALICE, ALICE, json!({})));
     assert_eq!(column(&own, "action"), ["self"]);
 }
 
@@ -338,25 +338,25 @@ fn a_wallet_counts_what_the_list_shows_and_holds_what_is_left_after_fees() {
 
 #[test]
 fn an_address_never_seen_is_answered_with_zeros() {
-    let desk = town();
-    let list = data(&desk, "transactions", &about(0x99, json!({})));
+    let engine = town();
+    let list = data(&engine, "transactions", &about(0x99, json!({})));
     assert_eq!((&list["datas"], &list["pagination"]["total_pages"]), (&json!([]), &json!(0)));
-    assert_eq!(data(&desk, "counterparty", &about(0x99, json!({})))["datas"], json!([]));
-    let wallet = data(&desk, "wallet-overview", &about(0x99, json!({})));
+    assert_eq!(data(&engine, "counterparty", &about(0x99, json!({})))["datas"], json!([]));
+    let wallet = data(&engine, "wallet-overview", &about(0x99, json!({})));
     assert_eq!(
         (&wallet["tx_count"], &wallet["address_type"], &wallet["balances"]),
         (&json!(0), &json!("unknown"), &json!([]))
     );
     let empty =
-        data(&desk, "transactions", &json!({"blockchain": "tron", "address": "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"}));
+        data(&engine, "transactions", &json!({"blockchain": "tron", "address": "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"}));
     assert_eq!((&empty["datas"], &empty["as_of_block"]), (&json!([]), &Value::Null));
 }
 
 #[test]
 fn a_transaction_is_found_by_the_form_of_its_hash() {
-    let desk = town();
+    let engine = town();
     let of = |number: u8| hash(number).display(headwater_types::Family::Evm);
-    let gift = data(&desk, "transaction", &json!({"hash": of(1)}));
+    let gift = data(&engine, "transaction", &json!({"hash": of(1)}));
     for (field, expected) in [
         ("blockchain", json!("ethereum")),
         ("status", json!("success")),
@@ -374,7 +374,7 @@ fn a_transaction_is_found_by_the_form_of_its_hash() {
         assert_eq!(gift[field], expected, "{field}");
     }
     let payment =
-        data(&desk, "transaction", &json!({"hash": of(2), "blockchain": "ethereum", "include": "input,labels"}));
+        data(&engine, "transaction", &json!({"hash": of(2), "blockchain": "ethereum", "include": "input,labels"}));
     assert_eq!((&payment["method_id"], &payment["input"]), (&json!("0xa9059cbb"), &json!("0xa9059cbb01")));
     assert_eq!((&payment["fee"], &payment["labels"]), (&Value::Null, &json!({})));
     let kinds: Vec<_> = payment["transfers"].as_array().unwrap().iter().map(|row| &row["id"]).collect();
@@ -382,29 +382,29 @@ fn a_transaction_is_found_by_the_form_of_its_hash() {
     assert_eq!(kinds, [&id("native:0"), &id("token:0"), &id("token:1")]);
     assert_eq!(payment["transfers"][1]["action"], Value::Null);
 
-    assert_eq!(ask(&desk, "transaction", &json!({"hash": of(9)})).unwrap_err().kind, ErrorKind::NotFound);
-    assert_eq!(reason(&desk, "transaction", &json!({"hash": "0x12"})).0, Reason::InvalidHash);
+    assert_eq!(ask(&engine, "transaction", &json!({"hash": of(9)})).unwrap_err().kind, ErrorKind::NotFound);
+    assert_eq!(reason(&engine, "transaction", &json!({"hash": "0x12"})).0, Reason::InvalidHash);
 }
 
 #[test]
 fn registry_family_answers_symbols_and_contracts() {
-    let desk = town();
-    let chains = data(&desk, "chains", &json!({"include": "none"}));
+    let engine = town();
+    let chains = data(&engine, "chains", &json!({"include": "none"}));
     assert_eq!(chains["chains"][2]["indexed_to_block"], 6);
     assert_eq!(chains["chains"][0]["endpoints"]["transactions"], "none");
     assert_eq!(chains["chains"][2]["tokens"], json!([]));
     // Nobody claimed to have brought receipts or traces of this ledger.
     assert_eq!(chains["chains"][2]["endpoints"]["transactions"], "partial");
-    let answer = ask(&desk, "transactions", &about(ALICE, json!({}))).unwrap();
+    let answer = ask(&engine, "transactions", &about(ALICE, json!({}))).unwrap();
     assert!(answer.warnings.iter().any(|warning| warning.message.contains("internal transfers")));
-    let assets = data(&desk, "assets", &json!({"chain": "ethereum"}));
+    let assets = data(&engine, "assets", &json!({"chain": "ethereum"}));
     let symbols: Vec<_> = assets["tokens"].as_array().unwrap().iter().map(|token| &token["symbol"]).collect();
     assert_eq!(symbols[0], "eth");
     assert!(symbols.is_sorted_by_key(|symbol| (*symbol != "eth", symbol.as_str())), "{symbols:?}");
     // The core registry, the coins of four chains, and the USDT of the town beside that of the core.
-    let tokens = data(&desk, "registry", &json!({}))["tokens"].as_array().unwrap().len();
+    let tokens = data(&engine, "registry", &json!({}))["tokens"].as_array().unwrap().len();
     assert_eq!(tokens, core_tokens().len() + 5);
-    let resolved = data(&desk, "resolve", &json!({"blockchain": "ethereum", "symbols": ["UsdT", "nope"]}));
+    let resolved = data(&engine, "resolve", &json!({"blockchain": "ethereum", "symbols": ["UsdT", "nope"]}));
     assert_eq!(
         (&resolved["assets"][0]["matched_by"], &resolved["assets"][0]["query"]),
         (&json!("symbol"), &json!("UsdT"))
@@ -413,18 +413,18 @@ fn registry_family_answers_symbols_and_contracts() {
         resolved["unresolved"],
         json!([{"query": "nope", "kind": "symbol", "reason": "not_found", "candidates": []}])
     );
-    let native = data(&desk, "resolve", &json!({"blockchain": "ethereum", "contracts": [null, text(FAKE)]}));
+    let native = data(&engine, "resolve", &json!({"blockchain": "ethereum", "contracts": [null, text(FAKE)]}));
     assert_eq!((&native["assets"][0]["symbol"], &native["unresolved"][0]["kind"]), (&json!("eth"), &json!("contract")));
-    let rates = data(&desk, "rates", &json!({"symbols": "ETH,nope", "at": "1500"}));
+    let rates = data(&engine, "rates", &json!({"symbols": "ETH,nope", "at": "1500"}));
     assert_eq!(
         rates,
         json!({
             "at": 1500, "quote": "USD", "rates": [{"symbol": "eth", "price_usd": 2.0, "ts": 1000}], "missing": ["nope"],
         })
     );
-    assert_eq!(data(&desk, "rates", &json!({"symbols": "eth", "at": "999"}))["missing"], json!(["eth"]));
-    assert_eq!(reason(&desk, "rates", &json!({"symbols": "eth", "quote": "EUR"})).0, Reason::InvalidValue);
-    assert_eq!(reason(&desk, "rates", &json!({})).0, Reason::MissingField);
+    assert_eq!(data(&engine, "rates", &json!({"symbols": "eth", "at": "999"}))["missing"], json!(["eth"]));
+    assert_eq!(reason(&engine, "rates", &json!({"symbols": "eth", "quote": "EUR"})).0, Reason::InvalidValue);
+    assert_eq!(reason(&engine, "rates", &json!({})).0, Reason::MissingField);
 }
 
 #[test]
@@ -441,14 +441,14 @@ fn a_call_that_was_cancelled_is_not_answered() {
 fn an_amount_in_its_own_unit_stays_exact_whatever_the_output_asset() {
     // More digits than a double holds.
     let wei = 1_234_567_890_123_456_789;
-    let desk = town::desk(vec![town::batch(vec![town::send(1, 1, 0, ALICE, BOB, wei)])]);
+    let engine = town::engine(vec![town::batch(vec![town::send(1, 1, 0, ALICE, BOB, wei)])]);
     let exact = json!("1.234567890123456789");
-    let list = data(&desk, "transactions", &about(ALICE, json!({"output_asset": "eth"})));
+    let list = data(&engine, "transactions", &about(ALICE, json!({"output_asset": "eth"})));
     assert_eq!(column(&list, "amount_out"), [&exact]);
     for scope in [json!({"output_asset": "eth"}), json!({"output_asset": "eth", "symbols": ["eth"]})] {
-        let ranking = data(&desk, "counterparty", &about(ALICE, scope.clone()));
+        let ranking = data(&engine, "counterparty", &about(ALICE, scope.clone()));
         assert_eq!((column(&ranking, "total_amount"), &ranking["amount_unit"]), (vec![&exact], &json!("eth")));
-        let overview = data(&desk, "counterparty/overview", &between(ALICE, BOB, scope));
+        let overview = data(&engine, "counterparty/overview", &between(ALICE, BOB, scope));
         assert_eq!((&overview["total_amount"], &overview["amount_unit"]), (&exact, &json!("eth")));
         assert_eq!(overview["transfer_betweens"][0]["symbols"][0]["amount"], exact);
     }
@@ -462,9 +462,9 @@ fn one_symbol_per_row_is_sorted_by_its_own_amount_where_it_is_the_only_one() {
     // Before the first price nothing has a value to sort by.
     batch.blocks.iter_mut().for_each(|block| block.time = headwater_types::Timestamp::new(900));
     batch.transactions.iter_mut().for_each(|transaction| transaction.time = Some(headwater_types::Timestamp::new(900)));
-    let desk = town::desk(vec![batch]);
+    let engine = town::engine(vec![batch]);
     let request = about(ALICE, json!({"output_asset": "per_symbol", "contracts": [null]}));
-    let ranking = data(&desk, "counterparty", &request);
+    let ranking = data(&engine, "counterparty", &request);
     assert_eq!(column(&ranking, "address"), [&json!(text(CAROL)), &json!(text(BOB))]);
     assert_eq!(ranking["amount_unit"], "eth");
 }

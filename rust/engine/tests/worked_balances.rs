@@ -7,7 +7,7 @@ use headwater_engine::Reason;
 use headwater_ledger::facts::TransactionFacts;
 use headwater_types::Timestamp;
 use serde_json::{Value, json};
-use town::{ALICE, BOB, ETHER, FAKE, USDT, about, batch, bitcoin, data, desk, over, reason, send, token};
+use town::{ALICE, BOB, ETHER, FAKE, USDT, about, batch, bitcoin, data, engine, over, reason, send, token};
 
 const DAY: i64 = 86_400;
 
@@ -166,7 +166,7 @@ fn what_cannot_be_meant_is_refused() {
 
 #[test]
 fn an_address_without_history_held_nothing() {
-    let history = data(&desk(vec![batch(town::transactions())]), "balance-history", &about(0x55, json!({})));
+    let history = data(&engine(vec![batch(town::transactions())]), "balance-history", &about(0x55, json!({})));
     assert_eq!(history["data_points"].as_array().unwrap().len(), 30);
     assert!(history["final_balance"]["balances"].as_array().unwrap().is_empty());
     assert_eq!(history["final_balance"]["total_usd"], 0.0);

@@ -7,7 +7,7 @@ use headwater_ledger::facts::{AmountOf, Batch, Body, TransactionFacts, opening};
 use headwater_ledger::read::Status;
 use headwater_types::{Address, Amount, Chain, Timestamp};
 use serde_json::{Value, json};
-use town::{ALICE, BOB, CAROL, ETHER, USDT, about, batch, column, data, desk, hash, person, send, time, token};
+use town::{ALICE, BOB, CAROL, ETHER, USDT, about, batch, column, data, engine, hash, person, send, time, token};
 
 /// At the end of block 2 Alice holds 70 USDT and Bob 30; what moved in it is in that. Then Alice pays Carol 20.
 fn snapshot() -> town::Town {
@@ -21,7 +21,7 @@ fn snapshot() -> town::Town {
     let mut transactions = vec![before];
     transactions.extend(opening(Chain::ETHEREUM, person(USDT), 2, time(2), held).unwrap());
     transactions.push(after);
-    desk(vec![batch(transactions)])
+    engine(vec![batch(transactions)])
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_history_says_what_it_stands_on_and_leaves_out_the_days_before() {
 #[test]
 fn amounts_that_were_rounded_to_doubles_are_flagged_and_in_no_balance() {
     let rounded = TransactionFacts { approximate: [AmountOf::Value].into(), ..send(1, 1, 0, BOB, ALICE, ETHER) };
-    let town = desk(vec![batch(vec![rounded, send(2, 2, 0, BOB, ALICE, 2 * ETHER)])]);
+    let town = engine(vec![batch(vec![rounded, send(2, 2, 0, BOB, ALICE, 2 * ETHER)])]);
     let list = town::ask(&town, "transactions", &about(ALICE, json!({}))).unwrap();
     assert!(list.warnings.iter().any(|warning| warning.code == "approximate_amounts"));
     let list = list.value();
@@ -89,6 +89,6 @@ fn what_has_no_receiver_on_tron_creates_no_contract() {
     let mut batch = Batch::new(Chain::TRON);
     batch.transactions = vec![vote];
     let request = json!({"blockchain": "tron", "address": who.to_string(), "include_zero_value": true});
-    let list = data(&desk(vec![batch]), "transactions", &request);
+    let list = data(&engine(vec![batch]), "transactions", &request);
     assert_eq!(column(&list, "flags"), [&json!(["zero_value"])]);
 }

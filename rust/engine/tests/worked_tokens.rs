@@ -7,7 +7,7 @@ use headwater_engine::Reason;
 use headwater_ledger::facts::TransactionFacts;
 use headwater_types::{Address, Amount, Chain};
 use serde_json::{Value, json};
-use town::{ALICE, BOB, CAROL, USDT, batch, bitcoin, data, desk, hash, person, reason, send, token};
+use town::{ALICE, BOB, CAROL, USDT, batch, bitcoin, data, engine, hash, person, reason, send, token};
 
 /// The burn address.
 const DEAD: &str = "0x000000000000000000000000000000000000dead";
@@ -47,7 +47,7 @@ fn about(contract: u8, more: Value) -> Value {
 
 #[test]
 fn holders_are_ranked_and_what_cannot_be_spent_is_left_out() {
-    let town = desk(vec![batch(minted())]);
+    let town = engine(vec![batch(minted())]);
     let holders = data(&town, "token/holders", &about(USDT, json!({})));
     let third = 100.0 * (1.0 / 3.0);
     let entry = |rank, who, millions: u32, percent: f64| {
@@ -82,7 +82,7 @@ fn holders_are_ranked_and_what_cannot_be_spent_is_left_out() {
 
 #[test]
 fn concentration_of_three_two_one_is_that_of_the_books() {
-    let town = desk(vec![batch(minted())]);
+    let town = engine(vec![batch(minted())]);
     let found = data(&town, "token/concentration", &about(USDT, json!({})));
     let measures = &found["concentration"];
     assert_eq!((&measures["gini"], &measures["hhi"]), (&json!(2.0 / 9.0), &json!(7.0 / 18.0)));
@@ -119,7 +119,7 @@ fn a_page_of_holders_begins_anywhere_and_thresholds_count_them() {
     let mut kept: Vec<_> =
         (0..700).filter(|number| ![100, 333].contains(number)).map(|number| (raw(number), holder(number))).collect();
     kept.sort_by_key(|(raw, address)| (std::cmp::Reverse(*raw), *address));
-    let town = desk(vec![batch(vec![mint])]);
+    let town = engine(vec![batch(vec![mint])]);
     for offset in [0, 1, 93, 255, 256, 257, 354, 511, 512, 600, 690, 697, 698] {
         let page = data(&town, "token/holders", &about(USDT, json!({"limit": 9, "offset": offset})));
         let rows: Vec<_> = page["holders"].as_array().unwrap().iter().map(|row| row["address"].clone()).collect();
@@ -171,7 +171,7 @@ fn bitcoin_has_holders_without_a_contract() {
 
 #[test]
 fn a_token_nobody_holds_has_no_shares() {
-    let found = data(&desk(vec![batch(minted())]), "token/concentration", &about(0x99, json!({})));
+    let found = data(&engine(vec![batch(minted())]), "token/concentration", &about(0x99, json!({})));
     assert_eq!((&found["holder_count"], &found["total_supply_raw"]), (&json!(0), &json!("0")));
     assert_eq!((&found["concentration"]["gini"], &found["concentration"]["top10_pct"]), (&json!(0.0), &json!(0.0)));
     assert_eq!((&found["symbol"], &found["total_supply"]), (&Value::Null, &Value::Null));
@@ -179,7 +179,7 @@ fn a_token_nobody_holds_has_no_shares() {
 
 #[test]
 fn requests_about_tokens_are_refused_with_their_place() {
-    let town = desk(vec![batch(minted())]);
+    let town = engine(vec![batch(minted())]);
     let refused = |request| reason(&town, "token/holders", &request);
     assert_eq!(refused(json!({"blockchain": "ethereum"})), (Reason::MissingField, Some("contract".into())));
     assert_eq!(refused(json!({"blockchain": "ethereum", "contract": "0x12"})).0, Reason::InvalidContract);
@@ -190,7 +190,7 @@ fn requests_about_tokens_are_refused_with_their_place() {
 
 #[test]
 fn flows_of_a_set_are_the_sums_of_its_rows() {
-    let town = desk(vec![batch(minted())]);
+    let town = engine(vec![batch(minted())]);
     let addresses = [text(ALICE), text(BOB), text(ALICE)].join(",");
     let flow = data(&town, "token/addresses_flow", &about(USDT, json!({"addresses": addresses})));
     let expected = json!([
@@ -295,7 +295,7 @@ fn the_first_coins_of_bitcoin_are_left_out_of_their_owners_balance() {
         transaction(TxHash::parse(Chain::BITCOIN.family(), genesis).unwrap(), 0, coinbase(&[(owner, coins)])),
         transaction(hash(2), 1, coinbase(&[(town::PAYERS[0], 40), (owner, 30), (town::PAYERS[1], 20)])),
     ];
-    let town = desk(vec![batch]);
+    let town = engine(vec![batch]);
     let holders = data(&town, "token/holders", &json!({"blockchain": "bitcoin", "limit": "2"}));
     let ranked: Vec<_> = holders["holders"].as_array().unwrap().iter().map(|row| &row["balance_raw"]).collect();
     assert_eq!(ranked, ["40", "30"]);

@@ -8,7 +8,7 @@ use parquet::errors::ParquetError;
 /// Why a table could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// The desk refused the request, or the work was stopped.
+    /// The query engine refused the request, or the work was stopped.
     #[error(transparent)]
     Engine(#[from] headwater_engine::Error),
     /// The rows do not fit their columns: a defect.

@@ -1,16 +1,17 @@
-//! A list of the desk written whole, page after page.
+//! A list of the engine written whole, page after page.
 
 use std::io::Write;
 
 use headwater_engine::{
-    AnyRow, CanonicalRequest, Column, Desk, Endpoint, Error, ErrorKind, SinkClosed, TableHead, TableSink, Warning,
+    AnyRow, CanonicalRequest, Column, Endpoint, Error, ErrorKind, QueryEngine, SinkClosed, TableHead, TableSink,
+    Warning,
 };
 use headwater_ledger::Cancel;
 use serde_json::{Map, Value};
 
 use crate::{Encoder, Format, TableError};
 
-/// Rows that one call of the desk gives.
+/// Rows that one call of the engine gives.
 const MOST_ROWS: u32 = 100_000;
 
 /// Rows between two reports of progress.
@@ -31,9 +32,9 @@ pub struct Written {
 /// page of one generation. `progress` hears of rows written so far, and of how many there are where that is counted.
 ///
 /// # Errors
-/// What the desk refuses (before anything is written), [`TableError::Write`] where the table cannot be written.
+/// What the engine refuses (before anything is written), [`TableError::Write`] where the table cannot be written.
 pub fn write<W: Write + Send>(
-    desk: &Desk,
+    engine: &QueryEngine,
     (endpoint, request): (&Endpoint, &Value),
     (format, out): (Format, W),
     progress: &dyn Fn(u64, Option<u64>),
@@ -51,7 +52,7 @@ pub fn write<W: Write + Send>(
     if pages.is_some() {
         request.insert("limit".to_owned(), MOST_ROWS.into());
     }
-    let desk = desk.pinned()?;
+    let engine = engine.pinned()?;
     let skipped = skipped(&request);
     let mut sink = Sink {
         columns,
@@ -67,7 +68,7 @@ pub fn write<W: Write + Send>(
     };
     loop {
         let before = sink.rows;
-        let asked = desk.table(
+        let asked = engine.table(
             endpoint,
             &CanonicalRequest::new(endpoint.name, Value::Object(request.clone())),
             cancel,
@@ -129,7 +130,7 @@ impl Pages {
     }
 }
 
-/// Rows that a request leaves out before the first one; of one that says no number, the desk says so.
+/// Rows that a request leaves out before the first one; of one that says no number, the engine says so.
 fn skipped(request: &Map<String, Value>) -> u64 {
     match request.get("offset") {
         Some(Value::String(text)) => text.trim().parse().unwrap_or(0),

@@ -6,7 +6,7 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType};
 use arrow::ipc::reader::StreamReader;
 use bytes::Bytes;
-use headwater_engine::{Desk, endpoint};
+use headwater_engine::{QueryEngine, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::market::PricePoint;
 use headwater_ledger::store::in_memory;
@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 /// More than one batch of rows.
 const TRANSFERS: u64 = 10_000;
 
-fn desk() -> Desk {
+fn engine() -> QueryEngine {
     let mut chain = Chainlet::ethereum();
     for number in 0..TRANSFERS {
         let (from, to) = if number % 3 == 0 { (1, 2 + number % 7) } else { (2 + number % 7, 1) };
@@ -29,25 +29,25 @@ fn desk() -> Desk {
         }
     }
     let price = PricePoint { symbol: "eth".to_owned(), time: Timestamp::new(0), usd: 2000.0 };
-    Desk::new(in_memory(vec![chain.batch()], Vec::new(), vec![price]).unwrap())
+    QueryEngine::new(in_memory(vec![chain.batch()], Vec::new(), vec![price]).unwrap())
 }
 
 fn request() -> Value {
     json!({"blockchain": "ethereum", "address": address(Chain::ETHEREUM, 1).to_string(), "output_asset": "usd"})
 }
 
-fn written(desk: &Desk, name: &str, request: &Value, format: Format) -> (Vec<u8>, headwater_table::Written) {
+fn written(engine: &QueryEngine, name: &str, request: &Value, format: Format) -> (Vec<u8>, headwater_table::Written) {
     let question = (endpoint(name).unwrap(), request);
-    write(desk, question, (format, Vec::new()), &|_, _| {}, &Cancel::new()).unwrap()
+    write(engine, question, (format, Vec::new()), &|_, _| {}, &Cancel::new()).unwrap()
 }
 
 /// All rows, page after page of JSON.
-fn pages(desk: &Desk, name: &str, request: &Value) -> Vec<Map<String, Value>> {
+fn pages(engine: &QueryEngine, name: &str, request: &Value) -> Vec<Map<String, Value>> {
     let mut request = request.clone();
     request["limit"] = json!(1000);
     let mut rows = Vec::new();
     loop {
-        let data = desk.answer(endpoint(name).unwrap(), &request, &Cancel::new()).unwrap().value();
+        let data = engine.answer(endpoint(name).unwrap(), &request, &Cancel::new()).unwrap().value();
         rows.extend(data["datas"].as_array().unwrap().iter().map(|row| row.as_object().unwrap().clone()));
         match &data["pagination"]["next_cursor"] {
             Value::Null => return rows,
@@ -91,16 +91,16 @@ fn of_pages(rows: &[Map<String, Value>]) -> Vec<BTreeMap<String, Value>> {
 
 #[test]
 fn parquet_and_arrow_hold_what_the_pages_hold() {
-    let desk = desk();
+    let engine = engine();
     for name in ["transactions", "counterparty"] {
-        let expected = of_pages(&pages(&desk, name, &request()));
-        let (parquet, told) = written(&desk, name, &request(), Format::Parquet);
+        let expected = of_pages(&pages(&engine, name, &request()));
+        let (parquet, told) = written(&engine, name, &request(), Format::Parquet);
         let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(parquet)).unwrap().build().unwrap();
         let rows: Vec<_> = reader.flat_map(|batch| values(&batch.unwrap())).collect();
         assert_eq!(rows, expected, "{name}");
         assert_eq!((told.rows, told.next_cursor), (expected.len() as u64, None));
 
-        let (arrow, _) = written(&desk, name, &request(), Format::Arrow);
+        let (arrow, _) = written(&engine, name, &request(), Format::Arrow);
         let reader = StreamReader::try_new(&arrow[..], None).unwrap();
         assert_eq!(reader.schema().metadata()["headwater.amount_unit"], "usd");
         let rows: Vec<_> = reader.flat_map(|batch| values(&batch.unwrap())).collect();
@@ -110,27 +110,27 @@ fn parquet_and_arrow_hold_what_the_pages_hold() {
 
 #[test]
 fn lines_of_json_are_the_rows_of_the_pages() {
-    let desk = desk();
-    let (lines, _) = written(&desk, "transactions", &request(), Format::Ndjson);
+    let engine = engine();
+    let (lines, _) = written(&engine, "transactions", &request(), Format::Ndjson);
     let lines: Vec<Map<String, Value>> =
         String::from_utf8(lines).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines, pages(&desk, "transactions", &request()));
+    assert_eq!(lines, pages(&engine, "transactions", &request()));
 }
 
 #[test]
 fn csv_has_a_line_of_names_times_twice_and_lists_as_text() {
-    let desk = desk();
+    let engine = engine();
     let mut request = request();
     request["limit"] = json!(2);
     request["include_failed"] = json!(true);
-    let (csv, told) = written(&desk, "transactions", &request, Format::Csv);
+    let (csv, told) = written(&engine, "transactions", &request, Format::Csv);
     let text = String::from_utf8(csv).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let names = lines.next().unwrap();
     let rows: Vec<Vec<&str>> = lines.collect();
     let field = |row: usize, name: &str| rows[row][names.iter().position(|known| *known == name).unwrap()];
     assert_eq!(rows.len(), 2);
-    let page = desk.answer(endpoint("transactions").unwrap(), &request, &Cancel::new()).unwrap().value();
+    let page = engine.answer(endpoint("transactions").unwrap(), &request, &Cancel::new()).unwrap().value();
     for (place, row) in page["datas"].as_array().unwrap().iter().enumerate() {
         assert_eq!(field(place, "amount_raw"), row["amount_raw"].as_str().unwrap());
         assert_eq!(field(place, "timestamp"), row["timestamp"].to_string());
@@ -141,8 +141,8 @@ fn csv_has_a_line_of_names_times_twice_and_lists_as_text() {
     }
     // A limit ends the table, and the cursor leads on to the rows that follow.
     request["cursor"] = json!(told.next_cursor.unwrap());
-    let (more, _) = written(&desk, "transactions", &request, Format::Ndjson);
-    let all = pages(&desk, "transactions", &{
+    let (more, _) = written(&engine, "transactions", &request, Format::Ndjson);
+    let all = pages(&engine, "transactions", &{
         let mut all = request.clone();
         all.as_object_mut().unwrap().remove("cursor");
         all
@@ -154,15 +154,15 @@ fn csv_has_a_line_of_names_times_twice_and_lists_as_text() {
 
 #[test]
 fn a_table_of_prices_has_a_row_for_every_symbol_in_the_order_of_the_request() {
-    let desk = desk();
+    let engine = engine();
     let request = json!({"symbols": ["nope", "ETH", "none"], "at": 60});
-    let (csv, told) = written(&desk, "rates", &request, Format::Csv);
+    let (csv, told) = written(&engine, "rates", &request, Format::Csv);
     let expected = "symbol,price_usd,ts,ts_iso,price\nnope,,,,\neth,2000.0,0,1970-01-01T00:00:00Z,\nnone,,,,\n";
     assert_eq!((String::from_utf8(csv).unwrap().as_str(), told.rows), (expected, 3));
-    let (lines, _) = written(&desk, "rates", &request, Format::Ndjson);
+    let (lines, _) = written(&engine, "rates", &request, Format::Ndjson);
     let lines: Vec<Value> =
         String::from_utf8(lines).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let answer = desk.answer(endpoint("rates").unwrap(), &request, &Cancel::new()).unwrap().value();
+    let answer = engine.answer(endpoint("rates").unwrap(), &request, &Cancel::new()).unwrap().value();
     assert_eq!(lines[1], answer["rates"][0]);
     let missing = answer["missing"].as_array().unwrap().iter();
     let missing: Vec<Value> = missing.map(|symbol| json!({"symbol": symbol, "price_usd": null, "ts": null})).collect();
@@ -171,12 +171,12 @@ fn a_table_of_prices_has_a_row_for_every_symbol_in_the_order_of_the_request() {
 
 #[test]
 fn a_list_without_rows_is_a_table_without_rows() {
-    let desk = desk();
+    let engine = engine();
     let mut request = request();
     request["address"] = json!(address(Chain::ETHEREUM, 999).to_string());
-    let (csv, _) = written(&desk, "transactions", &request, Format::Csv);
+    let (csv, _) = written(&engine, "transactions", &request, Format::Csv);
     assert_eq!(String::from_utf8(csv).unwrap().lines().count(), 1);
-    let (parquet, _) = written(&desk, "transactions", &request, Format::Parquet);
+    let (parquet, _) = written(&engine, "transactions", &request, Format::Parquet);
     let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(parquet)).unwrap();
     assert!(builder.schema().field_with_name("amount_raw").is_ok());
     assert_eq!(builder.metadata().file_metadata().num_rows(), 0);
@@ -206,12 +206,12 @@ fn asked(name: &str) -> Option<Value> {
 
 #[test]
 fn every_list_can_be_written_in_every_form() {
-    let desk = desk();
+    let engine = engine();
     let lists = headwater_engine::ENDPOINTS.iter().filter(|endpoint| endpoint.columns().is_some());
     let lists: Vec<_> = lists.filter_map(|endpoint| Some((endpoint, asked(endpoint.name)?))).collect();
     for (endpoint, request) in &lists {
         for format in Format::ALL {
-            let (bytes, told) = written(&desk, endpoint.name, request, format);
+            let (bytes, told) = written(&engine, endpoint.name, request, format);
             assert!(!bytes.is_empty() && told.rows > 0, "{} as {format:?}", endpoint.name);
         }
     }
@@ -220,10 +220,10 @@ fn every_list_can_be_written_in_every_form() {
 
 #[test]
 fn every_report_is_a_frame_equal_to_that_of_its_json() {
-    let desk = desk();
+    let engine = engine();
     for endpoint in headwater_engine::ENDPOINTS {
         let Some(request) = asked(endpoint.name) else { continue };
-        let report = desk.report(endpoint, &request, &Cancel::new()).unwrap();
+        let report = engine.report(endpoint, &request, &Cancel::new()).unwrap();
         let data: Value = serde_json::from_str(report.data().unwrap()).unwrap();
         let made = frame(endpoint, report.value().unwrap()).unwrap().unwrap();
         assert_eq!(frame(endpoint, &data).unwrap().unwrap(), made, "{}", endpoint.name);
@@ -241,10 +241,10 @@ fn every_report_is_a_frame_equal_to_that_of_its_json() {
 
 #[test]
 fn a_frame_without_rows_has_the_columns_of_one_with_rows() {
-    let desk = desk();
+    let engine = engine();
     let transactions = endpoint("transactions").unwrap();
     let of = |request: &Value| {
-        let report = desk.report(transactions, request, &Cancel::new()).unwrap();
+        let report = engine.report(transactions, request, &Cancel::new()).unwrap();
         frame(transactions, report.value().unwrap()).unwrap().unwrap()
     };
     let mut nobody = request();
@@ -258,10 +258,10 @@ fn a_frame_without_rows_has_the_columns_of_one_with_rows() {
 #[test]
 fn all_holders_go_into_a_table_where_no_limit_is_given() {
     let chain = (2..150).fold(Chainlet::ethereum(), |chain, number| chain.transfer(1, number, 1000 - number));
-    let desk = Desk::new(in_memory(vec![chain.batch()], Vec::new(), Vec::new()).unwrap());
+    let engine = QueryEngine::new(in_memory(vec![chain.batch()], Vec::new(), Vec::new()).unwrap());
     let mut request = json!({"blockchain": "ethereum", "contract": "native"});
     let ranks = |request: &Value| -> Vec<i64> {
-        let (lines, told) = written(&desk, "token/holders", request, Format::Ndjson);
+        let (lines, told) = written(&engine, "token/holders", request, Format::Ndjson);
         let lines = String::from_utf8(lines).unwrap();
         assert_eq!(told.rows, lines.lines().count() as u64);
         let rank = |line| serde_json::from_str::<Value>(line).unwrap()["rank"].as_i64().unwrap();
@@ -273,16 +273,16 @@ fn all_holders_go_into_a_table_where_no_limit_is_given() {
     request["limit"] = json!(3);
     assert_eq!(ranks(&request), [141, 142, 143]);
     request["limit"] = json!(101);
-    let page = desk.answer(endpoint("token/holders").unwrap(), &request, &Cancel::new());
+    let page = engine.answer(endpoint("token/holders").unwrap(), &request, &Cancel::new());
     assert!(page.is_err(), "a page of JSON has 100 at most");
 }
 
 #[test]
 fn what_is_no_list_and_what_is_refused_says_so() {
-    let desk = desk();
+    let engine = engine();
     let refused = |name: &str, request: Value| {
         let question = (endpoint(name).unwrap(), &request);
-        match write(&desk, question, (Format::Csv, Vec::new()), &|_, _| {}, &Cancel::new()) {
+        match write(&engine, question, (Format::Csv, Vec::new()), &|_, _| {}, &Cancel::new()) {
             Err(TableError::Engine(error)) => error.to_string(),
             other => panic!("{:?}", other.map(|(_, told)| told)),
         }

@@ -9,7 +9,7 @@ use axum::http::HeaderMap;
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::desk::Admin;
+use super::handler::Admin;
 use super::{PATHS, Shared};
 use crate::causes;
 use crate::clock::milliseconds;

@@ -6,7 +6,7 @@ use headwater_engine::Reason;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::desk::{Admin, Named, Nothing, about, body, unfit};
+use super::handler::{Admin, Named, Nothing, about, body, unfit};
 use crate::gateway::Problem;
 use crate::state::{Environment, NewKey};
 

@@ -4,7 +4,7 @@
 //! nothing), every change in the audit of the back office under `admin:ID`.
 
 mod access;
-mod desk;
+mod handler;
 mod keys;
 mod listener;
 mod plans;

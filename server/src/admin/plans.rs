@@ -7,7 +7,7 @@ use headwater_types::Chain;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::desk::{Admin, Named, Nothing, about, body, explain, unfit};
+use super::handler::{Admin, Named, Nothing, about, body, explain, unfit};
 use crate::gateway::Problem;
 use crate::state::{Plan, Rate};
 use crate::state::{StateError, is_endpoint};

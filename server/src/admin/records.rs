@@ -7,7 +7,7 @@ use headwater_types::TimeWindow;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::desk::{Admin, Nothing, query, unfit};
+use super::handler::{Admin, Nothing, query, unfit};
 use crate::gateway::Problem;
 use crate::state::{AuditFilter, now_ms};
 

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Json, Response};
 use serde_json::json;
 
 use super::Shared;
-use super::desk::{Admin, Nothing, explain};
+use super::handler::{Admin, Nothing, explain};
 use crate::gateway::{METRICS_TYPE, Problem, Status};
 use crate::state::now_ms;
 

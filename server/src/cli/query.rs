@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_engine::{Desk, Endpoint, Method};
+use headwater_engine::{Endpoint, Method, QueryEngine};
 use headwater_ledger::{Cancel, Store};
 use headwater_table::{Format, TableError};
 use serde_json::{Map, Value, json};
@@ -49,11 +49,11 @@ pub(super) fn run(
     let store = Store::open(shared.store()?)?;
     let cancel = Cancel::new();
     on_interrupt(&cancel);
-    let desk = Desk::new(Arc::new(store)).with_clock(milliseconds);
+    let engine = QueryEngine::new(Arc::new(store)).with_clock(milliseconds);
     if let (Some(format), Some(out)) = (form, &arguments.out) {
-        return table(&desk, (endpoint, &request), (format, out), output, &cancel);
+        return table(&engine, (endpoint, &request), (format, out), output, &cancel);
     }
-    let answer = desk.answer(endpoint, &request, &cancel).map_err(|error| Failure::from_engine(&error))?;
+    let answer = engine.answer(endpoint, &request, &cancel).map_err(|error| Failure::from_engine(&error))?;
     let data = answer.value();
     let warnings: Vec<String> = answer.warnings.iter().map(|warning| warning.message.clone()).collect();
     let meta = Meta { pagination: answer.pagination, warnings: answer.warnings, ..Meta::default() };
@@ -71,7 +71,7 @@ pub(super) fn run(
 
 /// Writes the rows of a list; a file that stood there stays until the new one is whole.
 fn table(
-    desk: &Desk,
+    engine: &QueryEngine,
     question: (&Endpoint, &Value),
     (format, out): (Format, &Path),
     output: Output,
@@ -84,7 +84,7 @@ fn table(
     let file = BufWriter::new(fs::File::create(&partial).map_err(failed)?);
     let bar = Bar::new(Unit::Steps);
     let written = headwater_table::write(
-        desk,
+        engine,
         question,
         (format, file),
         &|rows, total| bar.update(rows, total.unwrap_or(rows), "rows"),
@@ -115,7 +115,7 @@ fn table(
 }
 
 impl Failure {
-    /// What the desk refused, with the cause below it: here the caller may read it.
+    /// What the engine refused, with the cause below it: here the caller may read it.
     fn from_engine(error: &headwater_engine::Error) -> Self {
         let problem = Problem::quietly_from_engine(error);
         Self { message: crate::causes(error), ..Self::from(problem) }

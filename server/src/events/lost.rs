@@ -8,7 +8,6 @@ use super::webhook::deliveries::{self, Addressed, LOST};
 use super::webhook::endpoints;
 use crate::state::{StateError, Tx, checksums, now_ms};
 
-
 /// Writes down behind which position of the feed events are missing, and leaves every webhook an event that says so.
 pub(super) fn tell(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
     let now = now_ms();

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, header};
-use headwater_engine::{Answer, CanonicalRequest, Column, Desk, Endpoint, ErrorKind, Shape, TableHead, Warning};
+use headwater_engine::{Answer, CanonicalRequest, Column, Endpoint, ErrorKind, QueryEngine, Shape, TableHead, Warning};
 use headwater_table::Format;
 use tokio::time::timeout_at;
 
@@ -180,11 +180,11 @@ impl Call<'_> {
     /// Refuses invalid values before anything is paid.
     async fn check_values(&self) -> Result<(), Problem> {
         let shape = if self.form.is_some() { Shape::Table } else { Shape::Envelope };
-        let (desk, endpoint, request) = (self.gateway.0.desk.clone(), self.endpoint, Arc::clone(&self.request));
+        let (engine, endpoint, request) = (self.gateway.0.engine.clone(), self.endpoint, Arc::clone(&self.request));
         // The call counts as under way until the check is over, whoever waits for it.
         let slot = Arc::clone(&self.slot);
         let check = tokio::task::spawn_blocking(move || {
-            let checked = desk.check(endpoint, &request, shape);
+            let checked = engine.check(endpoint, &request, shape);
             drop(slot);
             checked
         });
@@ -206,7 +206,7 @@ impl Call<'_> {
         if let Some((columns, format)) = &self.form {
             return self.respond_table(outcome, (columns.clone(), *format), hold, claim).await;
         }
-        let answer = match self.gateway.0.desk.at_hand(&self.request, Instant::now()) {
+        let answer = match self.gateway.0.engine.at_hand(&self.request, Instant::now()) {
             Some(answer) => answer,
             None => self.work().await?,
         };
@@ -226,15 +226,15 @@ impl Call<'_> {
         hold: Option<Hold>,
         claim: Option<Claim>,
     ) -> Result<Response<Body>, Problem> {
-        let (desk, keep) = match claim {
-            None => (self.gateway.0.desk.clone(), None),
+        let (engine, keep) = match claim {
+            None => (self.gateway.0.engine.clone(), None),
             Some(Claim(key)) => {
                 let generation = self.generation().await?;
                 let keep = Keep { key, request_hash: self.request_hash, answer: Answered::Table { generation } };
                 (self.desk_at(generation), Some(keep))
             }
         };
-        let (head, table) = self.begin(form, desk).await?;
+        let (head, table) = self.begin(form, engine).await?;
         self.settle_table(outcome, hold, keep, (head, table)).await
     }
 
@@ -266,17 +266,17 @@ impl Call<'_> {
         }
     }
 
-    fn desk_at(&self, number: u64) -> Desk {
-        Desk::new(Arc::new(repeat::At { ledgers: Arc::clone(&self.gateway.0.ledgers), number }))
+    fn desk_at(&self, number: u64) -> QueryEngine {
+        QueryEngine::new(Arc::new(repeat::At { ledgers: Arc::clone(&self.gateway.0.ledgers), number }))
     }
 
     /// Asks the engine, on a thread that may block, within the budget.
     async fn work(&self) -> Result<Answer, Problem> {
         let Gateway(parts) = self.gateway;
         let ticket = self.gateway.ticket(self.endpoint.class)?;
-        let (desk, endpoint, request) = (parts.desk.clone(), self.endpoint, Arc::clone(&self.request));
+        let (engine, endpoint, request) = (parts.engine.clone(), self.endpoint, Arc::clone(&self.request));
         let cancel = self.context.cancel().clone();
-        let work = move || desk.answer_canonical(endpoint, &request, &cancel).map_err(Box::new);
+        let work = move || engine.answer_canonical(endpoint, &request, &cancel).map_err(Box::new);
         match parts.pool.run(ticket, self.deadline(self.budget), (self.context, &self.slot), work).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.explain(&error)),
@@ -288,12 +288,12 @@ impl Call<'_> {
 
     /// Begins a table: its head, and the body that its rows will come in. The budget holds until it begins; its rows may
     /// take ten times as long.
-    async fn begin(&self, form: (Vec<Column>, Format), desk: Desk) -> Result<(TableHead, Body), Problem> {
+    async fn begin(&self, form: (Vec<Column>, Format), engine: QueryEngine) -> Result<(TableHead, Body), Problem> {
         const LONGER: u32 = 10;
         let parts = &self.gateway.0;
         let ticket = self.gateway.ticket(self.endpoint.class)?;
         let held = (self.context.cancel().clone(), parts.pool.slot(&ticket));
-        let (job, begun, body) = stream::table(desk, self.endpoint, Arc::clone(&self.request), form, held);
+        let (job, begun, body) = stream::table(engine, self.endpoint, Arc::clone(&self.request), form, held);
         let (gateway, context, slot) = (self.gateway.clone(), Arc::clone(self.context), Arc::clone(&self.slot));
         let end = self.deadline(self.budget * LONGER);
         tokio::spawn(async move {

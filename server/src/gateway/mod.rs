@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use headwater_engine::{CostClass, Desk, ENDPOINTS, Endpoint};
+use headwater_engine::{CostClass, ENDPOINTS, Endpoint, QueryEngine};
 use headwater_ledger::Memory;
 use headwater_ledger::read::Generations;
 use tokio::sync::Semaphore;
@@ -151,7 +151,7 @@ impl Deadlines {
 pub struct Gateway(Arc<Parts>);
 
 struct Parts {
-    desk: Desk,
+    engine: QueryEngine,
     ledgers: Arc<dyn Generations>,
     state: State,
     settings: Settings,
@@ -190,7 +190,7 @@ impl Gateway {
     /// A gateway over a store and its state.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, state: State, settings: Settings) -> Self {
-        let desk = Desk::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
+        let engine = QueryEngine::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let memory = Memory::new(settings.memory_bytes, settings.query_memory_bytes);
         let pool = Pool::new(cores, memory.clone());
@@ -198,7 +198,7 @@ impl Gateway {
         let metrics = Metrics::new(&state);
         metrics.watch_memory(&memory);
         Self(Arc::new(Parts {
-            desk,
+            engine,
             ledgers,
             state,
             settings,
@@ -249,7 +249,7 @@ impl Gateway {
         self.0.telemetry.get()
     }
 
-    /// The stores behind the desk.
+    /// The stores behind the engine.
     pub(crate) fn ledgers(&self) -> &Arc<dyn Generations> {
         &self.0.ledgers
     }

@@ -1,4 +1,4 @@
-//! Calls that the gateway answers from its own state: the checks of a data endpoint in the same order, without a desk
+//! Calls that the gateway answers from its own state: the checks of a data endpoint in the same order, without an engine
 //! behind them and without a cost.
 
 use std::collections::HashMap;

@@ -261,7 +261,7 @@ impl Problem {
         Self::new(Status::InternalServerError, "an unexpected error happened: report it with the request id")
     }
 
-    /// What became of a call at the desk. The text of unexpected errors goes to the log, here and only here.
+    /// What became of a call at the engine. The text of unexpected errors goes to the log, here and only here.
     #[must_use]
     pub fn from_engine(error: &Error, request_id: &str) -> Self {
         match error.kind {

@@ -133,7 +133,7 @@ fn operation_id(endpoint: &Endpoint) -> String {
     endpoint.name.replace(['/', '-'], "_")
 }
 
-/// Shows what the desk answers to a request that a reader can send.
+/// Shows what the engine answers to a request that a reader can send.
 fn illustrate(operation: &mut Map<String, Value>, endpoint: &Endpoint, examples: &Examples) {
     let request = (endpoint.example.request)();
     match endpoint.method {

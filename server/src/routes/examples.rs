@@ -1,11 +1,11 @@
 //! Examples for the description: a ledger of four movements, asked when the description is made. What the examples
-//! show is what the desk answers, so they cannot go stale. Accounts, token and transactions are those of the demo economy
+//! show is what the engine answers, so they cannot go stale. Accounts, token and transactions are those of the demo economy
 //! (`headwater simulate`), where the same requests find something too; a test asks them all there.
 
 use std::sync::Arc;
 
 use headwater_engine::example::{ALICE, BOB, START, TRANSACTION, USDT};
-use headwater_engine::{Answer, Desk, Endpoint, Error, Reason};
+use headwater_engine::{Answer, Endpoint, Error, QueryEngine, Reason};
 use headwater_ledger::facts::{Batch, BlockFacts, Body, Movement, MovementFact, TransactionFacts};
 use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_ledger::read::{Ordinal, Status};
@@ -33,8 +33,8 @@ const SHOWN_TOKENS: usize = 3;
 /// Credits before the call.
 const BALANCE: i64 = 1000;
 
-/// The desk that the examples are asked at.
-pub(super) struct Examples(Desk);
+/// The query engine that the examples are asked at.
+pub(super) struct Examples(QueryEngine);
 
 impl Examples {
     /// Opens it.
@@ -96,7 +96,7 @@ fn under_id(problem: &Problem) -> Value {
 }
 
 /// Alice pays Bob in ether and in USDT; Bob pays a part back.
-fn ledger() -> Result<Desk, LedgerError> {
+fn ledger() -> Result<QueryEngine, LedgerError> {
     let [alice, bob, usdt] = [ALICE, BOB, USDT].map(account);
     let paid = |ordinal, amount: u64| Movement {
         kind: MovementFact::Token,
@@ -131,7 +131,7 @@ fn ledger() -> Result<Desk, LedgerError> {
     store.commit(batch, &Cancel::new())?;
     store.import_tokens("registry.json", vec![listing])?;
     store.import_prices("prices.csv", prices)?;
-    Ok(Desk::new(Arc::new(store)))
+    Ok(QueryEngine::new(Arc::new(store)))
 }
 
 fn transaction(block: u64, from: Address, to: Address, value: Amount) -> TransactionFacts {

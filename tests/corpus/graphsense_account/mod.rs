@@ -24,7 +24,7 @@ mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use headwater_engine::{Desk, endpoint};
+use headwater_engine::{QueryEngine, endpoint};
 use headwater_ingest::{Gathered, Options, Silent, ingest_into};
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::{Batch, MovementFact};
@@ -72,7 +72,7 @@ fn corpus_rows_of_another_block_are_omitted() {
     in_memory(target.batches, Vec::new(), Vec::new()).map(|_| ()).unwrap();
 }
 
-fn desk() -> Desk {
+fn engine() -> QueryEngine {
     let listing = |(symbol, contract, decimals): (&str, &str, u8)| TokenListing {
         chain: Chain::ETHEREUM,
         contract: Address::parse(Chain::ETHEREUM, contract).unwrap(),
@@ -82,15 +82,15 @@ fn desk() -> Desk {
         verified: true,
         coingecko_id: None,
     };
-    Desk::new(in_memory(sources(), TOKENS.map(listing).into(), Vec::new()).unwrap())
+    QueryEngine::new(in_memory(sources(), TOKENS.map(listing).into(), Vec::new()).unwrap())
 }
 
-fn ask(desk: &Desk, call: &str, address: &str, more: &Value) -> Value {
+fn ask(engine: &QueryEngine, call: &str, address: &str, more: &Value) -> Value {
     let contracts: Vec<Value> = [Value::Null].into_iter().chain(TOKENS.map(|token| json!(token.1))).collect();
     let mut request = json!({"blockchain": "ethereum", "address": address, "contracts": contracts});
     request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let endpoint = endpoint(call).unwrap();
-    desk.answer(endpoint, &request, &Cancel::new()).unwrap().value()
+    engine.answer(endpoint, &request, &Cancel::new()).unwrap().value()
 }
 
 /// An amount in whole units as an answer tells it.
@@ -148,11 +148,11 @@ fn corpus_the_reference_follows_from_the_rows_by_its_own_definitions() {
 
 #[test]
 fn corpus_what_addresses_received_and_sent_is_alike_but_for_delegated_value_own_transfers_and_wrapping() {
-    let (desk, frames, reference) = (desk(), Frames::read(), Reference::read());
+    let (engine, frames, reference) = (engine(), Frames::read(), Reference::read());
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     let mut alike = 0;
     for address in reference.addresses.keys() {
-        let overview = ask(&desk, "wallet-overview", address, &json!({}));
+        let overview = ask(&engine, "wallet-overview", address, &json!({}));
         let mut sums: BTreeMap<String, (u128, u128)> = BTreeMap::new();
         for asset in overview["balances"].as_array().unwrap() {
             let symbol = asset["symbol"].as_str().unwrap();
@@ -208,12 +208,12 @@ fn corpus_what_addresses_received_and_sent_is_alike_but_for_delegated_value_own_
 
 #[test]
 fn corpus_relations_are_counterparties_but_where_nothing_moved() {
-    let (desk, frames) = (desk(), Frames::read());
+    let (engine, frames) = (engine(), Frames::read());
     let sources: BTreeSet<&String> = frames.pairs.keys().chain(frames.untraced.keys()).map(|(from, _)| from).collect();
     let mut ours: BTreeMap<(String, String), BTreeMap<String, u128>> = BTreeMap::new();
     for from in sources {
         let page = json!({"direction": "out", "output_asset": "per_symbol", "limit": 1000});
-        let ranking = ask(&desk, "counterparty", from, &page);
+        let ranking = ask(&engine, "counterparty", from, &page);
         assert!(ranking["pagination"]["next_cursor"].is_null(), "{from}");
         for row in ranking["datas"].as_array().unwrap() {
             let (to, symbol) = (row["address"].as_str().unwrap(), row["symbol"].as_str().unwrap());

@@ -1,9 +1,9 @@
-//! Small ledgers in memory, and a desk over them.
+//! Small ledgers in memory, and an engine over them.
 #![allow(dead_code, reason = "each test file uses its part of the town")]
 
 use std::sync::{Arc, LazyLock};
 
-use headwater_engine::{Answer, Desk, Error, ErrorKind, Reason, endpoint};
+use headwater_engine::{Answer, Error, ErrorKind, QueryEngine, Reason, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::{
     Batch, BlockFacts, Body, InputFacts, Movement, MovementFact, OutPoint, OutputFacts, TokenFacts, TransactionFacts,
@@ -117,13 +117,13 @@ pub fn batch(transactions: Vec<TransactionFacts>) -> Batch {
 
 /// The same content in 1, 3 and 17 segments, packed and raw, and in 3 with edges and holder tables built: every question
 /// is put to all of them, on one thread and on two, and all must agree to the byte.
-pub struct Town(pub Vec<Desk>);
+pub struct Town(pub Vec<QueryEngine>);
 
 /// The pools that questions are asked in.
 static POOLS: LazyLock<[ThreadPool; 2]> =
     LazyLock::new(|| [1, 2].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap()));
 
-pub fn desk(batches: Vec<Batch>) -> Town {
+pub fn engine(batches: Vec<Batch>) -> Town {
     let prices = vec![price("eth", 2.0), price("usdt", 1.0), price("btc", 10.0)];
     over(batches, vec![listing(USDT, "USDT")], prices)
 }
@@ -135,17 +135,18 @@ pub fn over(batches: Vec<Batch>, listings: Vec<TokenListing>, prices: Vec<PriceP
         |segments| whole.in_segments(Segmentation { segments, split: Split::Scattered, tail_blocks: 0 }).unwrap();
     let built = segmented(3).with_sidecars(&Cancel::new()).unwrap();
     let stores = [segmented(1), segmented(3), segmented(17), built].into_iter();
-    Town(stores.map(|store| Desk::new(Arc::new(store))).collect())
+    Town(stores.map(|store| QueryEngine::new(Arc::new(store))).collect())
 }
 
 pub fn town() -> Town {
-    desk(vec![batch(transactions())])
+    engine(vec![batch(transactions())])
 }
 
-pub fn ask(desk: &Town, name: &str, request: &Value) -> Result<Answer, Error> {
-    let ask =
-        |desk: &Desk, pool: &ThreadPool| pool.install(|| desk.answer(endpoint(name).unwrap(), request, &Cancel::new()));
-    let mut answers = desk.0.iter().flat_map(|desk| POOLS.iter().map(move |pool| ask(desk, pool)));
+pub fn ask(engine: &Town, name: &str, request: &Value) -> Result<Answer, Error> {
+    let ask = |engine: &QueryEngine, pool: &ThreadPool| {
+        pool.install(|| engine.answer(endpoint(name).unwrap(), request, &Cancel::new()))
+    };
+    let mut answers = engine.0.iter().flat_map(|engine| POOLS.iter().map(move |pool| ask(engine, pool)));
     let first = answers.next().expect("a town has desks");
     for other in answers {
         match (&first, other) {
@@ -158,12 +159,12 @@ pub fn ask(desk: &Town, name: &str, request: &Value) -> Result<Answer, Error> {
     first
 }
 
-pub fn data(desk: &Town, name: &str, request: &Value) -> Value {
-    ask(desk, name, request).unwrap_or_else(|error| panic!("{name} {request}: {error:?}")).value()
+pub fn data(engine: &Town, name: &str, request: &Value) -> Value {
+    ask(engine, name, request).unwrap_or_else(|error| panic!("{name} {request}: {error:?}")).value()
 }
 
-pub fn reason(desk: &Town, name: &str, request: &Value) -> (Reason, Option<String>) {
-    match ask(desk, name, request) {
+pub fn reason(engine: &Town, name: &str, request: &Value) -> (Reason, Option<String>) {
+    match ask(engine, name, request) {
         Err(Error { kind: ErrorKind::InvalidInput(reason), field, .. }) => (reason, field),
         other => panic!("{name} {request}: {other:?}"),
     }
@@ -221,7 +222,7 @@ pub fn bitcoin() -> Town {
         transaction(3, 3, joint),
     ];
     batch.blocks = (1..=3).map(|number| BlockFacts { number, hash: None, parent: None, time: time(number) }).collect();
-    desk(vec![batch])
+    engine(vec![batch])
 }
 
 /// A coinbase, and a transaction that spends it together with an output that is not held; another coinbase, and a
@@ -246,5 +247,5 @@ pub fn half_known() -> Town {
         transaction(4, 4, later),
     ];
     batch.blocks = (1..=4).map(|number| BlockFacts { number, hash: None, parent: None, time: time(number) }).collect();
-    desk(vec![batch])
+    engine(vec![batch])
 }

@@ -1,4 +1,4 @@
-//! The desk: takes a call by name and gives the answer.
+//! The query engine: takes a call by name and gives the answer.
 
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const SMALL: usize = 16 << 10;
 
 /// Answers calls over a source of generations. Cheap to clone; share one among all callers.
 #[derive(Clone)]
-pub struct Desk {
+pub struct QueryEngine {
     ledgers: Arc<dyn Generations>,
     cache: Option<Arc<Cache>>,
     clock: Option<Clock>,
@@ -47,8 +47,8 @@ enum Text {
 /// Milliseconds since any fixed moment.
 pub type Clock = fn() -> u64;
 
-impl Desk {
-    /// A desk over a store, or over frames in memory. It keeps no answers and takes no time.
+impl QueryEngine {
+    /// An engine over a store, or over frames in memory. It keeps no answers and takes no time.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>) -> Self {
         Self { ledgers, cache: None, clock: None, given: Given::Parts }
@@ -92,7 +92,7 @@ impl Desk {
     /// Answers one call whose canonical form is known.
     ///
     /// # Errors
-    /// As [`Desk::answer`].
+    /// As [`QueryEngine::answer`].
     pub fn answer_canonical(
         &self,
         endpoint: &Endpoint,
@@ -105,7 +105,7 @@ impl Desk {
     /// Answers one call with its report as a value, of which a table can be made without any text.
     ///
     /// # Errors
-    /// As [`Desk::answer`].
+    /// As [`QueryEngine::answer`].
     pub fn report(&self, endpoint: &Endpoint, request: &Value, cancel: &Cancel) -> Result<Report, Error> {
         self.ask(endpoint, &CanonicalRequest::new(endpoint.name, request.clone()), cancel, Text::OnDemand)
     }
@@ -161,7 +161,7 @@ impl Desk {
         )
     }
 
-    /// The answer of a call where it is cached and no wait is needed; `None` means to call [`Desk::answer_canonical`] on a
+    /// The answer of a call where it is cached and no wait is needed; `None` means to call [`QueryEngine::answer_canonical`] on a
     /// thread that may block.
     #[must_use]
     pub fn at_hand(&self, request: &CanonicalRequest, now: Instant) -> Option<Answer> {
@@ -178,7 +178,7 @@ impl Desk {
     /// Answers one call as a table: its rows one after the other, at most 100,000.
     ///
     /// # Errors
-    /// As [`Desk::answer`]; `NotFound` where the answer is not a list ([`Endpoint::columns`]).
+    /// As [`QueryEngine::answer`]; `NotFound` where the answer is not a list ([`Endpoint::columns`]).
     pub fn table(
         &self,
         endpoint: &Endpoint,
