@@ -162,7 +162,7 @@ fn attack(listener: &str, address: SocketAddr, terms: &ListenerConfig, attacks: 
     assert!(longest.iter().all(|time| time.is_some_and(|time| time < most)), "{longest:?}");
 }
 
-/// ListenerConfig under which a test need not wait for long, or those of every day.
+/// A configuration under which a test need not wait for long, or those of every day.
 fn terms() -> ListenerConfig {
     if is_full() {
         return ListenerConfig::default();

@@ -1,7 +1,9 @@
 //! Balances at the ends of days: what is held now, less what changed since.
 
 use crate::fields::BalanceBasis;
+use crate::fields::schema;
 use crate::fields::{AddressText, DateText, DecimalText, OutputAmount, RawAmountText, Time};
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::size_of;
 use std::ops::ControlFlow;
@@ -50,8 +52,21 @@ pub struct DailyPoint {
     /// All balances in the unit of `output_asset`, over those that have a price.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub total_out: Option<Option<f64>>,
+    pub total_out: Option<OutputTotal>,
 }
+
+/// A sum in the unit that a request asked for; null where nothing has a price.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct OutputTotal(Option<f64>);
+
+impl utoipa::PartialSchema for OutputTotal {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        schema(&json!({"type": ["number", "null"], "format": "double"}))
+    }
+}
+
+impl utoipa::ToSchema for OutputTotal {}
 
 /// What was held of one asset.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
@@ -293,7 +308,7 @@ fn with(balance: &Balance, change: &Balance) -> Balance {
 
 /// The contract, or `native`.
 fn name(view: &AssetView) -> String {
-    view.contract.clone().map(String::from).unwrap_or_else(|| "native".to_owned())
+    view.contract.clone().map_or_else(|| "native".to_owned(), String::from)
 }
 
 /// What was held of an asset at a time; `None` where that is not known.
@@ -338,8 +353,8 @@ fn point(
     let total_usd = total(&items);
     let total_out = match output {
         Output::Own | Output::PerSymbol => None,
-        Output::Usd => Some(total_usd),
-        Output::Asset { .. } => Some(total_usd.and_then(|usd| valuer.dollars_in(output, usd, end))),
+        Output::Usd => Some(OutputTotal(total_usd)),
+        Output::Asset { .. } => Some(OutputTotal(total_usd.and_then(|usd| valuer.dollars_in(output, usd, end)))),
     };
     DailyPoint {
         date: DateText(day.to_string()),

@@ -131,8 +131,8 @@ fn write_out(schema: &mut Value, forms: &BTreeMap<String, Value>) {
 /// Moves the description of a reference that may be null to the choice of the two.
 fn lift_description(keywords: &mut Map<String, Value>) {
     let choices = keywords.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten();
-    let references = choices.filter(|choice| choice.get("$ref").is_some());
-    let description = references.filter_map(|choice| choice.as_object_mut()?.remove("description")).next();
+    let mut references = choices.filter(|choice| choice.get("$ref").is_some());
+    let description = references.find_map(|choice| choice.as_object_mut()?.remove("description"));
     if let Some(description) = description {
         keywords.insert("description".to_owned(), description);
     }

@@ -61,6 +61,9 @@ pub trait List: Analysis {
     type Row: Serialize + ToSchema;
 
     /// Writes the head, then the rows.
+    ///
+    /// # Errors
+    /// As [`Analysis::report`], and when the rows are not taken any more.
     fn list(
         ledger: &dyn Ledger,
         params: &Self::Params,
@@ -69,6 +72,7 @@ pub trait List: Analysis {
     ) -> Result<(), Error>;
 
     /// Its columns, in the order of the fields.
+    #[must_use]
     fn columns() -> Vec<Column> {
         columns::<Self::Row>()
     }
@@ -89,12 +93,18 @@ impl<'a> Rows<'a> {
     }
 
     /// Gives the head; the warnings are those gathered so far.
+    ///
+    /// # Errors
+    /// When the table is not taken any more, or the query was cancelled.
     pub fn begin(&mut self, head: TableHead, warnings: &mut Warnings) -> Result<(), Error> {
         let warnings = std::mem::take(warnings).into_list();
         Ok(self.sink.begin(TableHead { warnings, ..head })?)
     }
 
     /// Adds a row.
+    ///
+    /// # Errors
+    /// When the table is not taken any more, or the query was cancelled.
     pub fn push(&mut self, row: &impl Serialize) -> Result<(), Error> {
         if self.count.is_multiple_of(BATCH) {
             self.cancel.check().map_err(LedgerError::from)?;
@@ -104,6 +114,9 @@ impl<'a> Rows<'a> {
     }
 
     /// Adds all rows of a list that is whole already.
+    ///
+    /// # Errors
+    /// When the table is not taken any more, or the query was cancelled.
     pub fn whole<R: Serialize>(
         &mut self,
         head: TableHead,

@@ -25,10 +25,10 @@ pub struct Encoder<W: Write + Send> {
 
 enum Form<W: Write + Send> {
     Lines(W),
-    Columns(Box<Columns<W>>),
+    Columns(Box<ColumnWriter<W>>),
 }
 
-struct Columns<W: Write + Send> {
+struct ColumnWriter<W: Write + Send> {
     columns: Vec<Column>,
     /// The columns as they are written.
     schema: SchemaRef,
@@ -70,7 +70,7 @@ impl<W: Write + Send> Encoder<W> {
             Format::Arrow => (Writer::Arrow(Box::new(StreamWriter::try_new(out, &schema)?)), schema),
         };
         let builder = Builder::new(columns, Nested::Text)?;
-        Ok(Self { form: Form::Columns(Box::new(Columns { columns: columns.to_vec(), schema, builder, writer })) })
+        Ok(Self { form: Form::Columns(Box::new(ColumnWriter { columns: columns.to_vec(), schema, builder, writer })) })
     }
 
     /// Adds a row.
@@ -124,7 +124,7 @@ impl<W: Write + Send> Encoder<W> {
     }
 }
 
-impl<W: Write + Send> Columns<W> {
+impl<W: Write + Send> ColumnWriter<W> {
     fn push(&mut self, row: &dyn AnyRow) -> Result<(), TableError> {
         self.builder.push(row)?;
         if self.builder.len() == BATCH { self.write() } else { Ok(()) }

@@ -53,7 +53,7 @@ pub(crate) fn fields_of(columns: &[Column], nested: Nested) -> Fields {
 
 /// Makes Arrow columns of rows.
 pub(crate) struct Builder {
-    builder: ArrayBuilder,
+    arrays: ArrayBuilder,
     rows: usize,
     /// Columns that are given as the text of their JSON.
     texts: Vec<String>,
@@ -75,20 +75,20 @@ impl Builder {
             | ColumnKind::Texts => false,
         };
         let texts = columns.iter().filter(|column| is_text(&column.kind)).map(|column| column.name.clone());
-        Ok(Self { builder: ArrayBuilder::from_arrow(&fields).map_err(unfit)?, rows: 0, texts: texts.collect() })
+        Ok(Self { arrays: ArrayBuilder::from_arrow(&fields).map_err(unfit)?, rows: 0, texts: texts.collect() })
     }
 
     /// Adds a row.
     pub fn push(&mut self, row: &dyn AnyRow) -> Result<(), ArrowError> {
         self.rows += 1;
         if self.texts.is_empty() {
-            return self.builder.push(row).map_err(unfit);
+            return self.arrays.push(row).map_err(unfit);
         }
         let mut row = serde_json::to_value(row).map_err(unfit)?;
         if let Value::Object(row) = &mut row {
             with_texts(row, &self.texts);
         }
-        self.builder.push(&row).map_err(unfit)
+        self.arrays.push(&row).map_err(unfit)
     }
 
     /// Rows since the last batch.
@@ -99,7 +99,7 @@ impl Builder {
     /// The rows since the last batch.
     pub fn batch(&mut self) -> Result<RecordBatch, ArrowError> {
         self.rows = 0;
-        self.builder.to_record_batch().map_err(unfit)
+        self.arrays.to_record_batch().map_err(unfit)
     }
 }
 

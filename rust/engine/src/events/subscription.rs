@@ -187,7 +187,7 @@ impl Subscription {
                 | EventType::LabelChange => min_amount_usd,
             },
             labels: labels.into(),
-            min_confirmations: min_confirmations.into(),
+            min_confirmations,
             threshold: threshold.transpose()?,
         })
     }
