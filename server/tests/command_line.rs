@@ -348,3 +348,28 @@ fn prices_and_exchange_rates_are_versions_that_are_listed_and_rolled_back() {
     quoted(1);
     assert_eq!(run_json(&["--json", "prices", "list", "--store", at])["imports"][1]["in_force"], false);
 }
+
+/// The first minute of the README is a session at a shell.
+#[test]
+fn readme_first_minute_prints_what_it_shows() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let session = readme.split("```console\n").nth(1).unwrap().split("```").next().unwrap();
+    let place = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(root.join("docs"), place.path().join("docs")).unwrap();
+    let binaries = std::path::Path::new(env!("CARGO_BIN_EXE_headwater")).parent().unwrap();
+    let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap());
+    let mut printed = String::new();
+    for command in session.lines().filter_map(|line| line.strip_prefix("$ ")) {
+        let run = std::process::Command::new("sh")
+            .args(["-c", command])
+            .current_dir(place.path())
+            .env("PATH", &path)
+            .output()
+            .unwrap();
+        assert!(run.status.success(), "{command}: {}", stderr(&run));
+        writeln!(printed, "$ {command}").unwrap();
+        printed.push_str(&String::from_utf8(run.stdout).unwrap());
+    }
+    assert_eq!(printed, session);
+}
