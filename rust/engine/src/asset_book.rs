@@ -1,6 +1,5 @@
 //! What answers say of assets: symbol, decimals, verdict of the registry, warning signs. Each asset is looked up once.
 
-use crate::fields::AddressText;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::mem::size_of;
@@ -14,6 +13,7 @@ use headwater_types::{Asset, Chain};
 use rustc_hash::FxHashMap;
 
 use crate::Error;
+use crate::fields::AddressText;
 use crate::purposes::ASSETS;
 
 /// An asset as answers show it.

@@ -1,9 +1,5 @@
 //! Balances at the ends of days: what is held now, less what changed since.
 
-use crate::fields::BalanceBasis;
-use crate::fields::schema;
-use crate::fields::{AddressText, DateText, DecimalText, OutputAmount, RawAmountText, Time};
-use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::size_of;
 use std::ops::ControlFlow;
@@ -15,8 +11,12 @@ use headwater_ledger::read::{Direction, Holding, MovementKind, Scan, ScanOrder, 
 use headwater_metrics::flow::Tally;
 use headwater_types::{Amount, Asset, Balance, SumOverflow, Timestamp, Usd};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::asset_book::{AssetBook, AssetView};
+use crate::fields::BalanceBasis;
+use crate::fields::schema;
+use crate::fields::{AddressText, DateText, DecimalText, OutputAmount, RawAmountText, Time};
 use crate::flows::movement;
 use crate::overflow;
 use crate::rebasing::rebases;

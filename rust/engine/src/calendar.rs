@@ -1,10 +1,10 @@
 //! Days as people at one place count them.
 
-use crate::limits::HOURS;
 use chrono::{DateTime, Days, FixedOffset, NaiveDate, NaiveTime, TimeDelta, TimeZone};
 use chrono_tz::Tz;
 use headwater_types::Timestamp;
 
+use crate::limits::HOURS;
 use crate::request::refused;
 use crate::{Error, Reason};
 

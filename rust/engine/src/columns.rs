@@ -49,7 +49,7 @@ pub fn columns<R: ToSchema>() -> Vec<Column> {
 }
 
 /// The columns of a report as a table: those of the records in its list `rows`, or its own fields with the report as
-/// the only row. How a query went (`meta`) is no column.
+/// the only row. How a query went (`meta`) is not a column.
 pub(crate) fn columns_of_report<R: ToSchema>(rows: Option<&str>) -> Vec<Column> {
     let mut fields = columns::<R>();
     let Some(rows) = rows else {

@@ -2,10 +2,11 @@
 //! schema, so what the documentation says of a field is said by its type. [`crate::description`] writes forms out where
 //! they stand; sets of values are components of the document.
 
-use crate::limits::{DEFAULT_LIMIT, HOURS, MAX_CURSOR, MAX_ITEMS, MAX_LIMIT, MAX_SYMBOL, MAX_ZONE, PAGE_WINDOW};
 use headwater_types::{Address, Amount, Chain, Family, TimeWindow, Timestamp, TxHash};
 use serde::Serialize;
 use serde_json::json;
+
+use crate::limits::{DEFAULT_LIMIT, HOURS, MAX_CURSOR, MAX_ITEMS, MAX_LIMIT, MAX_SYMBOL, MAX_ZONE, PAGE_WINDOW};
 
 /// The forms of an address: hex on EVM chains, hex or Base58Check on TRON, Base58Check or segwit on Bitcoin. No pattern can
 /// tell checksums, and what belongs to which chain.

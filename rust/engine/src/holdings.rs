@@ -1,6 +1,5 @@
 //! The holders of one asset that count: who is left out of rankings and measures, and what all of them hold.
 
-use crate::fields::{AddressText, CodeText, RawAmountText};
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
@@ -11,6 +10,7 @@ use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 use serde::Serialize;
 
 use crate::asset_book::{AssetBook, AssetView};
+use crate::fields::{AddressText, CodeText, RawAmountText};
 use crate::overflow;
 use crate::request::{Checks, Warnings};
 use crate::{Error, ErrorKind, Reason};

@@ -1,6 +1,5 @@
 //! The query engine: takes a call by name and gives the answer.
 
-use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,6 +11,7 @@ use serde_json::Value;
 use crate::analysis::Made;
 use crate::cache::{Cache, Data, Kept, Question};
 use crate::call::Call;
+use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::query_meta::Headed;
 use crate::request::{CanonicalRequest, Cursor, Given};
 use crate::{Answer, Endpoint, Error, ErrorKind, Report, TableSink};

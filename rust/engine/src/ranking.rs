@@ -1,6 +1,5 @@
 //! Rankings of those an address deals with: what `counterparty` and `counterparty/list` share.
 
-use crate::fields::{AddressText, ChainName, CodeText, DecimalText, SignedDecimalText, Time};
 use std::cmp::Ordering;
 use std::mem::size_of;
 use std::ops::ControlFlow;
@@ -16,6 +15,7 @@ use serde::Serialize;
 
 use crate::asset_book::AssetBook;
 use crate::edge_groups::{EdgeRanking, edge_groups, groups_with};
+use crate::fields::{AddressText, ChainName, CodeText, DecimalText, SignedDecimalText, Time};
 use crate::flows::{Groups, Others, Part, SumUnit, Sums, Unverified, UnverifiedPairs, joined, movement, names};
 use crate::overflow;
 use crate::purposes::COUNTERPARTIES;

@@ -1,17 +1,17 @@
 //! Which movements of an account an answer is about: assets, direction, time, amount ranges, and what is hidden by
 //! default.
 
-use crate::fields::{ContractList, OptIn, SymbolList, SymbolText, TimeBound, schema};
-use crate::limits::MAX_ITEMS;
-use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt;
 
 use headwater_ledger::read::{Direction, Posting, Scan, Status};
 use headwater_types::{Amount, AmountError, Asset, Chain, Family, TimeWindow};
 use serde::{Deserialize, Deserializer, de};
+use serde_json::json;
 
 use crate::asset_book::AssetView;
+use crate::fields::{ContractList, OptIn, SymbolList, SymbolText, TimeBound, schema};
+use crate::limits::MAX_ITEMS;
 use crate::request::{Checks, DirectionFilter, Sign, at_most, refused, symbol_text, symbol_texts};
 use crate::valuation::verified;
 use crate::{Error, Reason};

@@ -1,6 +1,5 @@
 //! Values in US dollars and in the unit that an answer is asked for.
 
-use crate::fields::DecimalText;
 use std::sync::Arc;
 
 use headwater_ledger::Ledger;
@@ -8,6 +7,7 @@ use headwater_ledger::market::PriceTable;
 use headwater_types::{Amount, Asset, Chain, Timestamp};
 
 use crate::asset_book::{AssetBook, AssetView};
+use crate::fields::DecimalText;
 use crate::request::{Checks, refused};
 use crate::{Error, Reason};
 

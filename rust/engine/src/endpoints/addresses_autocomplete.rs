@@ -1,13 +1,5 @@
 //! Addresses seen on chain that begin with a given text.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::example::ALICE;
-use crate::fields::form;
-use crate::fields::{AddressText, ChainText};
-use crate::limits::MAX_QUERY;
-use crate::method::Method;
-use serde_json::json;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -15,9 +7,17 @@ use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::address::inspect::judge;
 use headwater_types::{Address, Chain, Family, Network};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::addresses_resolve::network;
 use crate::analysis::Analysis;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::example::ALICE;
+use crate::fields::form;
+use crate::fields::{AddressText, ChainText};
+use crate::limits::MAX_QUERY;
+use crate::method::Method;
 use crate::request::{Checks, Warnings, refused};
 use crate::{Error, Reason};
 

@@ -1,13 +1,5 @@
 //! What a text is as an address: judged, put right without guessing, and compared with what was seen on chain.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::example::ALICE;
-use crate::fields::form;
-use crate::fields::{AddressText, ChainName, ChainText, CodeText};
-use crate::limits::MAX_QUERY;
-use crate::method::Method;
-use serde_json::json;
 use std::collections::HashSet;
 
 use headwater_ledger::{Cancel, Ledger, LedgerError};
@@ -15,9 +7,17 @@ use headwater_types::address::inspect::{Candidate, Guess, Inspection, Kind, MOST
 use headwater_types::address::{Checksum, Reason};
 use headwater_types::{Address, Chain, Family, Network};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::Error;
 use crate::analysis::Analysis;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::example::ALICE;
+use crate::fields::form;
+use crate::fields::{AddressText, ChainName, ChainText, CodeText};
+use crate::limits::MAX_QUERY;
+use crate::method::Method;
 use crate::request::{Checks, Warnings, refused};
 
 /// The endpoint.

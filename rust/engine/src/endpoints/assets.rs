@@ -1,9 +1,5 @@
 //! The tokens of one chain.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::fields::{ChainName, ChainText};
-use crate::method::Method;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Chain;
 use serde::{Deserialize, Serialize};
@@ -12,6 +8,10 @@ use serde_json::json;
 use super::registry::{TokenEntry, entries};
 use crate::Error;
 use crate::analysis::Analysis;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::fields::{ChainName, ChainText};
+use crate::method::Method;
 use crate::request::{Checks, Warnings};
 use crate::table::{List, Rows, TableHead};
 

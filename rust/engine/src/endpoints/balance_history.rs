@@ -1,6 +1,17 @@
 //! What an address held at the end of each day.
 
+use std::collections::BTreeMap;
+
+use chrono::NaiveDate;
+use headwater_ledger::{Cancel, Ledger};
+use headwater_types::{Address, TimeWindow, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::analysis::Analysis;
 use crate::balances::{BalanceItem, DailyPoint};
+use crate::balances::{Changes, Closing};
+use crate::calendar::Calendar;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::{ALICE, START};
@@ -9,17 +20,6 @@ use crate::fields::{
     RawAmountText, SymbolList, Time, TimeBound, ZoneHours, ZoneName,
 };
 use crate::method::Method;
-use serde_json::json;
-use std::collections::BTreeMap;
-
-use chrono::NaiveDate;
-use headwater_ledger::{Cancel, Ledger};
-use headwater_types::{Address, TimeWindow, Timestamp};
-use serde::{Deserialize, Serialize};
-
-use crate::analysis::Analysis;
-use crate::balances::{Changes, Closing};
-use crate::calendar::Calendar;
 use crate::purposes::BALANCES;
 use crate::request::{Checks, HistoryUnit, Warnings, refused};
 use crate::scope::{Scope, ScopeFields};

@@ -1,22 +1,22 @@
 //! The supported chains and what is held of them.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::fields::form;
-use crate::fields::{ChainFamily, ChainName, Support, Time};
-use crate::method::Method;
-use serde_json::json;
 use std::collections::BTreeMap;
 
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Chain;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::ENDPOINTS;
 use super::registry::{TokenEntry, entries};
 use crate::Error;
 use crate::analysis::Analysis;
 use crate::completeness::lacking;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::fields::form;
+use crate::fields::{ChainFamily, ChainName, Support, Time};
+use crate::method::Method;
 use crate::request::{Checks, Warnings, refused};
 use crate::table::{List, Rows, TableHead};
 

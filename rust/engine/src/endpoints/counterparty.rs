@@ -1,5 +1,11 @@
 //! The ranking of those an address deals with.
 
+use headwater_ledger::{Cancel, Ledger};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::labels_not_built;
+use crate::analysis::Analysis;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
@@ -8,12 +14,6 @@ use crate::fields::{
     TimeBound,
 };
 use crate::method::Method;
-use headwater_ledger::{Cancel, Ledger};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
-use super::labels_not_built;
-use crate::analysis::Analysis;
 use crate::ranking::{BelowCutoff, CounterpartyRow, Ranker, least_interactions};
 use crate::request::{Checks, DirectionFilter, PageInfo, Paging, RankingSort, SortOrder, Warnings};
 use crate::scope::{Scope, ScopeFields};

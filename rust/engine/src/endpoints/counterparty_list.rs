@@ -1,12 +1,5 @@
 //! The counterparties of a Bitcoin address, and of any other.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::example::ALICE;
-use crate::fields::form;
-use crate::fields::{AddressText, Attribution, CursorText, MinCount, NextCursor, OptIn, PageLimit, TimeBound};
-use crate::limits::PAGE_WINDOW;
-use crate::method::Method;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Chain, Family};
 use serde::{Deserialize, Serialize};
@@ -14,6 +7,13 @@ use serde_json::json;
 
 use super::labels_not_built;
 use crate::analysis::Analysis;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::example::ALICE;
+use crate::fields::form;
+use crate::fields::{AddressText, Attribution, CursorText, MinCount, NextCursor, OptIn, PageLimit, TimeBound};
+use crate::limits::PAGE_WINDOW;
+use crate::method::Method;
 use crate::query_meta::QueryMeta;
 use crate::ranking::{CounterpartyRow, Ranker, least_interactions};
 use crate::request::{Checks, DirectionFilter, GroupBy, Paging, RankingSort, SortOrder, Warnings};

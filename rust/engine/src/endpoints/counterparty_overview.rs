@@ -1,5 +1,18 @@
 //! What two addresses moved between them, summed.
 
+use std::ops::ControlFlow;
+
+use headwater_ledger::{Cancel, Ledger};
+use headwater_metrics::flow::{Group, Side};
+use headwater_types::Address;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::counterparty_transfer_between::aliased;
+use crate::Error;
+use crate::analysis::Analysis;
+use crate::asset_book::AssetBook;
+use crate::completeness;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::{ALICE, BOB};
@@ -7,21 +20,8 @@ use crate::fields::{
     Action, AddressText, ChainName, ChainText, ContractList, DecimalText, FlowDirection, OptIn, OutputAsset,
     SymbolList, Time, TimeBound,
 };
-use crate::method::Method;
-use serde_json::json;
-use std::ops::ControlFlow;
-
-use headwater_ledger::{Cancel, Ledger};
-use headwater_metrics::flow::{Group, Side};
-use headwater_types::Address;
-use serde::{Deserialize, Serialize};
-
-use super::counterparty_transfer_between::aliased;
-use crate::Error;
-use crate::analysis::Analysis;
-use crate::asset_book::AssetBook;
-use crate::completeness;
 use crate::flows::{SumUnit, Sums, movement, names};
+use crate::method::Method;
 use crate::overflow;
 use crate::request::{Checks, Warnings};
 use crate::scope::{Scope, ScopeFields, Verdict};

@@ -1,13 +1,5 @@
 //! The transfers between two addresses.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::example::{ALICE, BOB};
-use crate::fields::{
-    AddressText, ChainName, ChainText, ContractList, CursorText, OptIn, OutputAsset, PageLimit, PageNumber, SymbolList,
-    TimeBound,
-};
-use crate::method::Method;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain};
 use serde::{Deserialize, Serialize};
@@ -16,6 +8,14 @@ use serde_json::json;
 use super::labels_not_built;
 use crate::analysis::Analysis;
 use crate::completeness;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::example::{ALICE, BOB};
+use crate::fields::{
+    AddressText, ChainName, ChainText, ContractList, CursorText, OptIn, OutputAsset, PageLimit, PageNumber, SymbolList,
+    TimeBound,
+};
+use crate::method::Method;
 use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransferSort, Warnings, refused};
 use crate::rows::{Listing, TransferRow};
 use crate::scope::{Scope, ScopeFields};

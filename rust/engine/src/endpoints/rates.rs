@@ -1,12 +1,5 @@
 //! Prices of rate symbols, latest or at a time.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::example::START;
-use crate::fields::form;
-use crate::fields::{CurrencyText, Time, TimeBound};
-use crate::limits::{MAX_ITEMS, MAX_SYMBOL};
-use crate::method::Method;
 use headwater_ledger::market::{FX_MAX_AGE_SECS, Implausible, LeftOut, PRICE_MAX_AGE_SECS, Price, USD};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{TimeWindow, Timestamp};
@@ -14,6 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::analysis::Analysis;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::example::START;
+use crate::fields::form;
+use crate::fields::{CurrencyText, Time, TimeBound};
+use crate::limits::{MAX_ITEMS, MAX_SYMBOL};
+use crate::method::Method;
 use crate::request::{Checks, Warnings, refused, symbol_texts};
 use crate::table::{List, Rows, TableHead};
 use crate::{Error, Reason};

@@ -1,16 +1,16 @@
 //! The price of one symbol, day by day.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::fields::values;
-use crate::fields::{SymbolText, Time, TimeBound};
-use crate::method::Method;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{TimeError, TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::analysis::Analysis;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::fields::values;
+use crate::fields::{SymbolText, Time, TimeBound};
+use crate::method::Method;
 use crate::request::{Checks, Warnings, refused};
 use crate::table::{List, Rows, TableHead};
 use crate::{Error, Reason};

@@ -1,9 +1,5 @@
 //! Which symbols have prices, and in which currencies these can be told.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::fields::{CurrencyText, OptIn, Time};
-use crate::method::Method;
 use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -11,6 +7,10 @@ use serde_json::json;
 use super::rates::fiat;
 use crate::Error;
 use crate::analysis::Analysis;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::fields::{CurrencyText, OptIn, Time};
+use crate::method::Method;
 use crate::request::{Checks, Warnings};
 use crate::table::{List, Rows, TableHead};
 

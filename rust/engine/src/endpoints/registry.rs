@@ -1,9 +1,5 @@
 //! The token registry: all of it, or the tokens of one chain.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::fields::{AddressText, ChainName, Time, UsdMode};
-use crate::method::Method;
 use headwater_ledger::market::{self, RegistryEntry};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Chain, Timestamp};
@@ -12,6 +8,10 @@ use serde_json::json;
 
 use crate::Error;
 use crate::analysis::Analysis;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::fields::{AddressText, ChainName, Time, UsdMode};
+use crate::method::Method;
 use crate::request::{Checks, Warnings};
 use crate::table::{List, Rows, TableHead};
 

@@ -1,10 +1,5 @@
 //! Which assets symbols and contracts mean.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::fields::values;
-use crate::fields::{ChainName, ChainText, ContractList, SymbolList};
-use crate::method::Method;
 use headwater_ledger::market::SymbolMatch;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Asset, Chain};
@@ -14,6 +9,11 @@ use serde_json::json;
 use super::registry::{TokenEntry, entries};
 use crate::Error;
 use crate::analysis::Analysis;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::fields::values;
+use crate::fields::{ChainName, ChainText, ContractList, SymbolList};
+use crate::method::Method;
 use crate::request::{Checks, Warnings, symbol_texts};
 use crate::scope::named_contracts;
 
@@ -30,7 +30,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     cost: 0,
     tag: Tag::Market,
     summary: "Symbol or contract to asset specification",
-    description: "In the order of the request; what is not found is listed with candidates and is no error.",
+    description: "In the order of the request; what is not found is listed with candidates; it is not an error.",
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Market,
     rows: Some("assets"),

@@ -1,12 +1,5 @@
 //! What a set of addresses received and sent of one token, each of them and all together.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Alternative, Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::example::{ALICE, BOB, USDT};
-use crate::fields::{AddressList, AddressText, ChainName, ChainText, ContractText, Time, TimeBound};
-use crate::limits::MAX_ITEMS;
-use crate::method::Method;
-use serde_json::json;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
@@ -16,11 +9,18 @@ use headwater_metrics::flow::AssetTally;
 use headwater_types::{Address, Amount, Asset, Balance, Timestamp};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::analysis::Analysis;
 use crate::asset_book::{AssetBook, AssetView};
+use crate::cost_class::CostClass;
+use crate::endpoint::{Alternative, Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::example::{ALICE, BOB, USDT};
+use crate::fields::{AddressList, AddressText, ChainName, ChainText, ContractText, Time, TimeBound};
 use crate::flows::{Others, movement};
 use crate::holdings::{asset_of, is_stablecoin};
+use crate::limits::MAX_ITEMS;
+use crate::method::Method;
 use crate::overflow;
 use crate::query_meta::QueryMeta;
 use crate::request::{Checks, Warnings, at_most};

@@ -1,10 +1,5 @@
 //! How concentrated the holdings of a token are.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::example::USDT;
-use crate::fields::{AddressText, ChainName, ChainText, ContractText, RawAmountText};
-use crate::method::Method;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::concentration::{Params, Report, Spread, of_holders};
 use headwater_types::{Amount, Asset, Chain};
@@ -12,7 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::analysis::Analysis;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::example::USDT;
+use crate::fields::{AddressText, ChainName, ChainText, ContractText, RawAmountText};
 use crate::holdings::{ExcludedHolder, Holdings, asset_of, is_stablecoin};
+use crate::method::Method;
 use crate::query_meta::QueryMeta;
 use crate::request::{Checks, Warnings, refused};
 use crate::{Error, Reason, completeness};

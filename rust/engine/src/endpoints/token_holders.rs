@@ -1,22 +1,22 @@
 //! The largest holders of a token.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::example::USDT;
-use crate::fields::form;
-use crate::fields::{AddressText, ChainName, ChainText, ContractText, PageOffset, RawAmountText};
-use crate::limits::MAX_TABLE;
-use crate::method::Method;
-use serde_json::json;
 use std::mem::size_of;
 use std::ops::ControlFlow;
 
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Amount, Asset, Chain};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::analysis::Analysis;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::example::USDT;
+use crate::fields::form;
+use crate::fields::{AddressText, ChainName, ChainText, ContractText, PageOffset, RawAmountText};
 use crate::holdings::{ExcludedHolder, Holdings, asset_of, is_stablecoin};
+use crate::limits::MAX_TABLE;
+use crate::method::Method;
 use crate::purposes::HOLDERS;
 use crate::query_meta::QueryMeta;
 use crate::request::Given;

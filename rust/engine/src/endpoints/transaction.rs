@@ -1,5 +1,16 @@
 //! One transaction with all that is known of it.
 
+use std::collections::BTreeMap;
+
+use headwater_ledger::facts::{InputFacts, MovementFact, OutPoint, OutputFacts};
+use headwater_ledger::read::{MovementKind, Ordinal, ScriptType, Transaction, TransactionHead, TransactionRef};
+use headwater_ledger::{Cancel, Ledger};
+use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::analysis::Analysis;
+use crate::asset_book::AssetBook;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::TRANSACTION;
@@ -9,17 +20,6 @@ use crate::fields::{
 };
 use crate::fields::{form, values};
 use crate::method::Method;
-use serde_json::json;
-use std::collections::BTreeMap;
-
-use headwater_ledger::facts::{InputFacts, MovementFact, OutPoint, OutputFacts};
-use headwater_ledger::read::{MovementKind, Ordinal, ScriptType, Transaction, TransactionHead, TransactionRef};
-use headwater_ledger::{Cancel, Ledger};
-use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
-use serde::{Deserialize, Serialize};
-
-use crate::analysis::Analysis;
-use crate::asset_book::AssetBook;
 use crate::request::{Checks, Warnings, refused};
 use crate::rows::{RowParts, TransferRow, status_name};
 use crate::valuation::{Output, Valuer};

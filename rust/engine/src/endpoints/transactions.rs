@@ -1,13 +1,5 @@
 //! The transaction list of an address.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::example::ALICE;
-use crate::fields::{
-    AddressText, ChainName, ChainText, ContractList, CursorText, OptIn, OutputAsset, PageLimit, PageNumber, SymbolList,
-    TimeBound,
-};
-use crate::method::Method;
 use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -16,6 +8,14 @@ use super::labels_not_built;
 use crate::Error;
 use crate::analysis::Analysis;
 use crate::completeness;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::example::ALICE;
+use crate::fields::{
+    AddressText, ChainName, ChainText, ContractList, CursorText, OptIn, OutputAsset, PageLimit, PageNumber, SymbolList,
+    TimeBound,
+};
+use crate::method::Method;
 use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransactionSort, TransferSort, Warnings};
 use crate::rows::{Excluded, Listing, TransferRow};
 use crate::scope::{FilterCriteria, Scope, ScopeFields};

@@ -1,14 +1,5 @@
 //! One address at a glance: what it holds, what passed through it, when.
 
-use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
-use crate::example::ALICE;
-use crate::fields::{
-    AddressText, AddressType, ChainName, ChainText, ContractList, DecimalText, HashText, OptIn, OutputAsset,
-    RawAmountText, SymbolList, Time,
-};
-use crate::method::Method;
-use serde_json::json;
 use std::collections::HashSet;
 use std::mem::size_of;
 use std::ops::ControlFlow;
@@ -20,13 +11,22 @@ use headwater_metrics::flow::{AssetTally, Group};
 use headwater_types::{Address, Amount, Asset, Family, Timestamp, Usd};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::labels_not_built;
 use crate::Error;
 use crate::analysis::Analysis;
 use crate::asset_book::{AssetBook, AssetView};
 use crate::completeness;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::example::ALICE;
+use crate::fields::{
+    AddressText, AddressType, ChainName, ChainText, ContractList, DecimalText, HashText, OptIn, OutputAsset,
+    RawAmountText, SymbolList, Time,
+};
 use crate::flows::{Others, Sums, movement};
+use crate::method::Method;
 use crate::overflow;
 use crate::purposes::{ASSETS, COUNTERPARTIES};
 use crate::request::{Checks, Warnings};

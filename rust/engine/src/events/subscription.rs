@@ -1,7 +1,5 @@
 //! What a subscriber wants to hear of.
 
-use crate::fields::{AddressText, ChainText, ContractList, SymbolList, form};
-use crate::limits::MAX_ITEMS;
 use headwater_ledger::Ledger;
 use headwater_ledger::read::Direction;
 use headwater_types::{Address, Asset, Chain};
@@ -13,6 +11,8 @@ use super::EventType;
 use super::named::{Named, address, contract, symbol};
 use super::rows::Row;
 use super::threshold::{BalanceThreshold, Threshold};
+use crate::fields::{AddressText, ChainText, ContractList, SymbolList, form};
+use crate::limits::MAX_ITEMS;
 use crate::request::Given;
 use crate::request::{Checks, DirectionFilter, Warnings, at_most, decode, refused, symbol_texts};
 use crate::scope::Bound;

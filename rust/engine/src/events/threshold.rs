@@ -1,6 +1,5 @@
 //! Balances that pass an amount.
 
-use crate::fields::{ContractText, SymbolText};
 use headwater_ledger::Ledger;
 use headwater_ledger::feed::FeedItem;
 use headwater_types::{Address, Amount, Asset, Balance, Chain};
@@ -14,6 +13,7 @@ use super::event::Draft;
 use super::named::{contract, symbol};
 use super::step::View;
 use crate::asset_book::{AssetBook, AssetView};
+use crate::fields::{ContractText, SymbolText};
 use crate::request::{Checks, Crossing, refused};
 use crate::scope::Bound;
 use crate::{Error, Reason};

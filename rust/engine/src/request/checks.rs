@@ -1,16 +1,15 @@
 //! Checks that many requests share: chain, address, window, lengths.
 
-use crate::limits::{MAX_ITEMS, MAX_QUERY, MAX_SYMBOL};
 use headwater_ledger::Ledger;
 use headwater_types::address::inspect::{Correction, Kind, judge};
 use headwater_types::address::{Checksum, Reason as AddressReason, eip55};
 use headwater_types::text::{SHOWN, shortened};
 use headwater_types::{Address, Asset, Chain, Family, Network, TimeError, TimeWindow};
 
-use crate::fields::TimeBound;
-use crate::{Error, Reason};
-
 use super::Warnings;
+use crate::fields::TimeBound;
+use crate::limits::{MAX_ITEMS, MAX_QUERY, MAX_SYMBOL};
+use crate::{Error, Reason};
 
 /// Hex digits of an EVM address.
 const PLACEHOLDER_DIGITS: usize = 40;

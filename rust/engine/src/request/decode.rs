@@ -12,9 +12,8 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Expected,
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Number, Value};
 
-use crate::{Error, Method, Reason};
-
 use super::Warnings;
+use crate::{Error, Method, Reason};
 
 /// Decodes a request object; unknown fields become warnings.
 ///

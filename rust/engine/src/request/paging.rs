@@ -3,8 +3,6 @@
 //! A page is a number, and reaches only so far; a cursor is the content of the last row with the generation it was
 //! read from, and reaches everything. Both give the same rows.
 
-use crate::fields::NextCursor;
-use crate::limits::{DEFAULT_LIMIT, MAX_CURSOR, PAGE_WINDOW};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use headwater_ledger::read::{MovementKind, Ordinal, PostingKey};
@@ -12,9 +10,10 @@ use headwater_types::TxHash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Error, Pagination, Reason};
-
 use super::{Checks, refused};
+use crate::fields::NextCursor;
+use crate::limits::{DEFAULT_LIMIT, MAX_CURSOR, PAGE_WINDOW};
+use crate::{Error, Pagination, Reason};
 
 /// Which rows of a list are wanted.
 #[derive(Debug, Clone, PartialEq)]

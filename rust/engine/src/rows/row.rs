@@ -1,14 +1,14 @@
 //! The record of one movement, shared by lists and transaction detail.
 
-use crate::fields::{
-    Action, AddressText, ChainName, DecimalText, FlowDirection, HashText, OutputAmount, RawAmountText, Time,
-    TransactionStatus, TransferFlag, TransferId, TransferType,
-};
 use headwater_ledger::read::{Direction, MovementKind, Ordinal, Status, TransactionHead};
 use headwater_types::{Address, Amount, Family};
 use serde::Serialize;
 
 use crate::asset_book::AssetView;
+use crate::fields::{
+    Action, AddressText, ChainName, DecimalText, FlowDirection, HashText, OutputAmount, RawAmountText, Time,
+    TransactionStatus, TransferFlag, TransferId, TransferType,
+};
 use crate::rebasing::rebases;
 use crate::valuation::{Output, Valuer, decimal};
 

@@ -1,6 +1,5 @@
 //! Rows as seen from one address.
 
-use crate::fields::TransferType;
 use headwater_ledger::Ledger;
 use headwater_ledger::read::{Direction, MovementKind};
 use headwater_types::Address;
@@ -9,6 +8,7 @@ use super::row::{RowParts, TransferRow};
 use super::utxo_sides::UtxoSides;
 use crate::Error;
 use crate::asset_book::AssetBook;
+use crate::fields::TransferType;
 use crate::valuation::{Output, Valuer};
 use crate::walk::{Flow, attribution};
 

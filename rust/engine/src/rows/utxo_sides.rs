@@ -1,9 +1,10 @@
 //! The other side of a UTXO transaction, as seen from one address of it.
 
-use crate::fields::AddressText;
 use headwater_ledger::read::Direction;
 use headwater_metrics::utxo_attribution::Attribution;
 use headwater_types::{Address, Amount};
+
+use crate::fields::AddressText;
 
 /// Most counterparties that a Bitcoin row names.
 const SHOWN_COUNTERPARTIES: usize = 10;

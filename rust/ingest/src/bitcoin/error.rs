@@ -45,7 +45,7 @@ pub enum BlockError {
         what: &'static str,
     },
     /// The hash does not meet the bits of the header, or the bits are no target.
-    #[error("the hash {hash} does not meet the bits {bits:08x} of the header, so these bytes are no block")]
+    #[error("the hash {hash} does not meet the bits {bits:08x} of the header, so these bytes are not a block")]
     ProofOfWork {
         /// The hash as printed.
         hash: String,
