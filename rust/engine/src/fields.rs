@@ -62,11 +62,19 @@ pub(crate) use form;
 macro_rules! values {
     ($( $(#[$meta:meta])* $name:ident { $( $(#[$variant_meta:meta])* $variant:ident = $value:literal ),+ $(,)? } )+) => {$(
         $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ::serde::Serialize, ::utoipa::ToSchema)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ::serde::Serialize)]
         #[allow(missing_docs, reason = "a value whose text says all has no documentation besides")]
         pub enum $name {
             $( $(#[$variant_meta])* #[serde(rename = $value)] $variant, )+
         }
+
+        impl ::utoipa::PartialSchema for $name {
+            fn schema() -> ::utoipa::openapi::RefOr<::utoipa::openapi::schema::Schema> {
+                $crate::fields::schema(&::serde_json::json!({"type": "string", "enum": [$($value),+]}))
+            }
+        }
+
+        impl ::utoipa::ToSchema for $name {}
     )+};
 }
 pub(crate) use values;

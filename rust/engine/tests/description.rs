@@ -19,6 +19,9 @@ fn compare(answer: &Value, schema: &Value, named: &BTreeMap<String, Value>, at: 
         let fits = choices.iter().find(|choice| (choice["type"] == "null") == answer.is_null());
         return compare(answer, fits.unwrap_or_else(|| panic!("{at} is {answer}")), named, at);
     }
+    if let Some(values) = schema["enum"].as_array() {
+        assert!(values.contains(answer), "{at} is {answer}, which is not one of {values:?}");
+    }
     match answer {
         Value::Object(fields) if schema["properties"].is_object() => {
             let text = |names: &Value| -> BTreeSet<String> {

@@ -70,7 +70,7 @@ pub struct TransferRow {
     pub amount_out: Option<OutputAmount>,
     /// Bitcoin only: the other side, largest share first, at most 10.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, max_items = 10)]
     pub counterparties: Option<Vec<AddressText>>,
     /// Bitcoin only: number of inputs of the transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
