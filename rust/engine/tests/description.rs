@@ -5,7 +5,7 @@ mod town;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use headwater_engine::endpoint;
+use headwater_engine::{ChainScope, ENDPOINTS, endpoint};
 use headwater_types::Family;
 use serde_json::{Value, json};
 use town::{ALICE, BOB, PAID, PAYERS, about, between, bitcoin, data, hash, town};
@@ -84,4 +84,19 @@ fn a_nullable_field_of_a_record_is_promised_and_an_extra_of_some_rows_is_not() {
     let promised = |field: &str| row["required"].as_array().unwrap().iter().any(|name| name == field);
     assert!(promised("contract") && promised("amount_usd") && promised("id"));
     assert!(!promised("amount_out") && !promised("counterparties"));
+}
+
+#[test]
+fn chain_scope_names_the_chain_field_of_the_request() {
+    for endpoint in ENDPOINTS {
+        let request = endpoint.describe().request;
+        let takes = |field: &str| request["properties"].get(field).is_some();
+        let requires = |field: &str| request["required"].as_array().is_some_and(|all| all.contains(&json!(field)));
+        let holds = match endpoint.chains {
+            ChainScope::Unscoped => !takes("blockchain") && !takes("chain"),
+            ChainScope::Named(field) => requires(field),
+            ChainScope::NamedOrAny(field) | ChainScope::NamedOr(field, _) => takes(field) && !requires(field),
+        };
+        assert!(holds, "{}: {:?} does not fit its request", endpoint.name, endpoint.chains);
+    }
 }

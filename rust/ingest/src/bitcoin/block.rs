@@ -94,7 +94,7 @@ pub struct RawOutput<'a> {
 }
 
 impl RawHeader {
-    /// The number that the hash must not exceed; `None` when the bits are no target.
+    /// The number that the hash must not exceed; `None` when the bits are not a valid target.
     #[must_use]
     pub fn target(&self) -> Option<U256> {
         target_of(self.bits)

@@ -2,7 +2,7 @@
 
 use headwater_types::Network;
 
-/// Why bytes are no valid block.
+/// Why bytes are not a valid block.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BlockError {
     /// The bytes end too early.
@@ -44,7 +44,7 @@ pub enum BlockError {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// The hash does not meet the bits of the header, or the bits are no target.
+    /// The hash does not meet the bits of the header, or the bits are not a valid target.
     #[error("the hash {hash} does not meet the bits {bits:08x} of the header, so these bytes are not a block")]
     ProofOfWork {
         /// The hash as printed.

@@ -20,7 +20,7 @@ impl Input {
         Ok(Lines::new(self.clone(), self.open()?, (self.bounds().line_bytes, "--max-line-bytes")))
     }
 
-    /// The same where each line is a document of its own.
+    /// Like `lines`, where each line is a separate document.
     ///
     /// # Errors
     /// When the file cannot be opened.

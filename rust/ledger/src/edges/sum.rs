@@ -56,7 +56,7 @@ const ROW_BYTES: usize = size_of::<AssetRow>() + size_of::<AssetEdge>();
 /// What a list takes besides what is in it.
 const LIST_BYTES: usize = 16;
 
-/// A generation as edges see it: segments, what is built of each, and what values them; and who asks.
+/// The inputs of building edges: segments of a generation, the edges built for each, valuation, and a cancel token.
 #[derive(Clone, Copy)]
 pub(crate) struct Market<'a> {
     pub(crate) segments: &'a [Arc<Segment>],

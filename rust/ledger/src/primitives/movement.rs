@@ -152,8 +152,8 @@ impl PostingFlags {
         self.0 & posting_bits::approximate(self.0) != 0
     }
 
-    /// Whether its amount counts in balances: what failed moved nothing, and what is approximate is no part of a sum
-    /// that is exact.
+    /// Whether its amount counts in balances: failed movements moved nothing, and exact sums leave approximate amounts
+    /// out.
     #[must_use]
     pub const fn counts(self) -> bool {
         !self.is_failed() && !self.is_approximate()

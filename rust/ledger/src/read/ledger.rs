@@ -94,7 +94,7 @@ pub trait Movements: Send + Sync {
     }
 
     /// The movements of an account column by column, in batches that `visit` may break off: each batch in the order of
-    /// the chain, the batches in any order. The order of the scan is no matter but for the side of `after`.
+    /// the chain, the batches in any order. The order of the scan decides only the side of `after`.
     fn posting_columns(
         &self,
         account: &Account,
