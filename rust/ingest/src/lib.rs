@@ -16,6 +16,7 @@ mod error;
 mod formats;
 pub mod frames;
 mod genesis;
+pub mod labels;
 mod market;
 mod options;
 mod report;

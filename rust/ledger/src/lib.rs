@@ -6,6 +6,7 @@
 //! * [`holders`]: who holds how much of each asset, largest first.
 //! * [`segment`]: one immutable file of columns, with address-ordered postings.
 //! * [`store`]: the folder of segments: manifest, commits, generations, verification.
+//! * [`labels`]: claims of sources about addresses.
 //! * [`market`]: the token registry and prices.
 //! * [`memory`]: how much memory queries may take, and who holds it.
 //! * [`Snapshot`]: one generation of segments as that one ledger.
@@ -16,6 +17,7 @@ pub mod edges;
 pub mod external;
 pub mod facts;
 pub mod holders;
+pub mod labels;
 pub mod market;
 pub mod memory;
 pub mod read;

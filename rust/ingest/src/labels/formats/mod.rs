@@ -1,0 +1,46 @@
+//! The formats of label files. A further one is a file here and a line in [`FORMATS`].
+
+use headwater_ledger::labels::Level;
+use headwater_types::Chain;
+
+use super::raw::{RawLabels, Vocabulary};
+use crate::IngestError;
+use crate::source::Probe;
+
+/// One format.
+pub(crate) struct Format {
+    /// Its name on the command line.
+    pub(crate) name: &'static str,
+    /// The source of its claims, where the caller names none.
+    pub(crate) source: &'static str,
+    /// The provenance group, where neither the caller nor the row nor the site of the row's source names one.
+    pub(crate) group: &'static str,
+    /// The level, where neither the caller nor the row states one.
+    pub(crate) level: Level,
+    /// The words of its concepts.
+    pub(crate) vocabulary: Vocabulary,
+    /// The chain of EVM addresses without a hint, where the caller names none; `None` when the caller must.
+    pub(crate) chain: Option<Chain>,
+    /// Whether a list without any address is refused, as a list of sanctions is.
+    pub(crate) refuses_empty: bool,
+    /// Whether it reads a file, by its beginning. The first format of the table that does takes the file.
+    pub(crate) reads: fn(&Probe) -> bool,
+    /// Reads the files of one import.
+    pub(crate) read: fn(&[Probe], &Given) -> Result<RawLabels, IngestError>,
+}
+
+/// What the caller says of the files.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Given {
+    /// The chain, where the files name none.
+    pub(crate) chain: Option<Chain>,
+    /// The entity, where the files name none.
+    pub(crate) entity: Option<String>,
+    /// The code, where the files name none.
+    pub(crate) code: Option<String>,
+    /// Names of columns: ours and the file's.
+    pub(crate) columns: Vec<(String, String)>,
+}
+
+/// All formats, narrowest first.
+pub(crate) const FORMATS: &[&Format] = &[];

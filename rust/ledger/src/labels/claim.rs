@@ -1,0 +1,82 @@
+//! A claim: what one source says of one address.
+
+use std::sync::Arc;
+
+use headwater_types::{Address, Chain, Family, Timestamp};
+
+use super::code::Code;
+use super::level::{Level, Link};
+
+/// What one source says of one address.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Claim {
+    /// The address.
+    pub address: Address,
+    /// The chains on which it holds.
+    pub scope: Scope,
+    /// What it says; `None` where the source gives a name only.
+    pub code: Option<Code>,
+    /// The name of the address in the source.
+    pub name: Option<Arc<str>>,
+    /// Who is behind the address.
+    pub entity: Option<Arc<str>>,
+    /// Who says so.
+    pub source: Arc<str>,
+    /// Where the source says so.
+    pub source_url: Option<Arc<str>>,
+    /// Claims of one group copy one another and count once.
+    pub group: Arc<str>,
+    /// How far the source is believed, by its kind.
+    pub level: Level,
+    /// How far the source is believed, in thousandths: the value of the level unless the file states another.
+    pub reliability: u16,
+    /// How the claim reaches the address.
+    pub link: Link,
+    /// When the source said so first.
+    pub asserted_at: Option<Timestamp>,
+    /// When the source said so last, where that is another time.
+    pub last_seen: Option<Timestamp>,
+    /// When it stopped to hold.
+    pub valid_until: Option<Timestamp>,
+    /// Whether the claim stands beside others, or removes them.
+    pub action: Action,
+}
+
+/// The chains on which a claim holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// One chain.
+    Chain(Chain),
+    /// Every EVM chain.
+    Evm,
+}
+
+impl Scope {
+    /// Whether a claim of this scope holds on a chain.
+    #[must_use]
+    pub fn contains(self, chain: Chain) -> bool {
+        match self {
+            Self::Chain(of) => of == chain,
+            Self::Evm => chain.family() == Family::Evm,
+        }
+    }
+
+    /// The name in files and lists: the chain, or `evm`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Chain(chain) => chain.name(),
+            Self::Evm => "evm",
+        }
+    }
+}
+
+/// What a claim does to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Action {
+    /// Stands beside other claims.
+    #[default]
+    Add,
+    /// A curator's word that the code is wrong here: other claims of the code do not count.
+    Remove,
+}
