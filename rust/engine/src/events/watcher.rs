@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::event::{Draft, MOST_OF_ITEM, Told, id, seq};
 use super::held::{self, Held, Room};
-use super::rows::Row;
+use super::rows::{BlockRows, Row};
 use super::threshold::{Ahead, crossings};
 use super::{Event, EventType, FeedStep, Subscription};
 use crate::rows::TransferRow;
@@ -247,7 +247,9 @@ fn large(subscription: &Subscription, step: &FeedStep) -> Vec<Draft> {
         return Vec::new();
     }
     let wanted = block.rows.iter().filter(|row| row.stands_alone() && subscription.wants(row));
-    wanted.map(|row| draft(row, None, &row.alone())).collect()
+    let seen = wanted.map(|row| (row, block.labelled(row.alone())));
+    let wanted = seen.filter(|(_, seen)| wants_labels(subscription, block, seen));
+    wanted.map(|(row, seen)| draft(row, None, &seen)).collect()
 }
 
 /// Movements from or to watched addresses, in the order of the block; one that concerns two of them is told for both.
@@ -265,11 +267,19 @@ fn activity(subscription: &Subscription, step: &FeedStep) -> Vec<Draft> {
     for row in places.into_iter().map(|place| &block.rows[place as usize]).filter(|row| subscription.wants(row)) {
         for address in row.parties().filter(|address| addresses.contains(address)) {
             if subscription.wants_direction(row.direction(&address)) {
-                drafts.push(draft(row, Some(address), &row.seen_by(&address)));
+                let seen = block.labelled(row.seen_by(&address));
+                if wants_labels(subscription, block, &seen) {
+                    drafts.push(draft(row, Some(address), &seen));
+                }
             }
         }
     }
     drafts
+}
+
+/// Whether somebody who takes part has a label that is asked for.
+fn wants_labels(subscription: &Subscription, block: &BlockRows, row: &TransferRow) -> bool {
+    subscription.labels.is_empty() || block.has_label(row, &subscription.labels)
 }
 
 fn draft(row: &Row, matched: Option<headwater_types::Address>, seen: &TransferRow) -> Draft {

@@ -11,7 +11,7 @@ use super::folder::{self, LABELS};
 use super::parts::{FileRef, Storage};
 use super::{ImportKind, ImportVersion, LabelList};
 use crate::LedgerError;
-use crate::labels::{self, Claim, LabelDiff, LabelFile, LabelTable};
+use crate::labels::{self, Claim, Imported, LabelDiff, LabelFile, LabelTable};
 use crate::market::{FxPoint, FxTable, MarketStamp, PricePoint, PriceTable, Registry, TokenListing};
 use crate::read::Result;
 
@@ -240,20 +240,22 @@ fn last_of(versions: &[Import], source: &str, list: &str) -> Option<Arc<LabelFil
     })
 }
 
-/// The last import in force of each list.
+/// All imports of labels.
 fn label_table(versions: &[Import]) -> LabelTable {
-    let mut lists: BTreeMap<(&str, &str), (u64, Arc<LabelFile>)> = BTreeMap::new();
+    let mut lists: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut imports = Vec::new();
     let mut imported_at = None;
-    for import in versions.iter().filter(|import| import.version.in_force) {
-        if let (Brought::Labels(file), Some(list)) = (&import.brought, &import.version.list) {
-            let place = (import.version.source.as_str(), list.name.as_str());
-            lists.insert(place, (import.version.version, Arc::clone(file)));
-            imported_at = imported_at.max(Some(list.imported_at));
+    for import in versions {
+        let (Brought::Labels(file), Some(of)) = (&import.brought, &import.version.list) else { continue };
+        let next = lists.len();
+        let list = *lists.entry((&import.version.source, &of.name)).or_insert(next);
+        let (version, is_in_force) = (import.version.version, import.version.in_force);
+        imports.push(Imported { version, list, is_in_force, file: Arc::clone(file) });
+        if is_in_force {
+            imported_at = imported_at.max(Some(of.imported_at));
         }
     }
-    let mut lists: Vec<_> = lists.into_values().collect();
-    lists.sort_by_key(|(version, _)| *version);
-    LabelTable::new(lists, imported_at)
+    LabelTable::new(imports, imported_at)
 }
 
 #[derive(Serialize, Deserialize)]

@@ -16,6 +16,7 @@ pub mod disk;
 mod feed;
 mod folder;
 mod imports;
+mod labels;
 mod listed;
 mod lookup;
 mod manifest;
