@@ -95,8 +95,12 @@ impl<'a> Labels<'a> {
 
     /// What the claims about an address come to.
     pub fn of(&self, address: &Address) -> Result<Aggregate<'a>, Error> {
-        let claims: Vec<Claim<&'a str>> = self.table.claims(self.chain, address)?;
-        Ok(aggregate(&claims, &self.moment))
+        Ok(self.judge(&self.table.claims(self.chain, address)?))
+    }
+
+    /// What these claims about an address come to.
+    pub fn judge<'c>(&self, claims: &[Claim<&'c str>]) -> Aggregate<'c> {
+        aggregate(claims, &self.moment)
     }
 
     /// The same of an address as answers of this ledger write it.

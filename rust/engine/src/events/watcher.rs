@@ -1,12 +1,13 @@
 //! Holds a subscription against the feed.
 
-use headwater_ledger::feed::FeedItem;
+use headwater_ledger::feed::{FeedItem, ItemKind};
 use headwater_types::Chain;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 
 use super::event::{Draft, MOST_OF_ITEM, Told, id, seq};
 use super::held::{self, Held, Room};
+use super::labels::label_changes;
 use super::rows::{BlockRows, Row};
 use super::threshold::{Ahead, crossings};
 use super::{Event, EventType, FeedStep, Subscription};
@@ -140,7 +141,8 @@ impl Watcher {
                 None => telling.add(&due.item, again.next().unwrap_or_default(), Told::Happened),
             }
         }
-        if is_deep(&item) {
+        // Nothing confirms an import.
+        if item.kind != ItemKind::Block || is_deep(&item) {
             telling.add(&item, drafts, Told::Happened);
         } else if !drafts.is_empty() {
             let count = drafts.len();
@@ -159,7 +161,8 @@ impl Watcher {
             }
             (EventType::LargeTransfer, _) if subscription.addresses.is_empty() => Ok(large(subscription, step)),
             (EventType::LargeTransfer | EventType::AddressActivity, _) => Ok(activity(subscription, step)),
-            (EventType::BalanceThreshold | EventType::RiskAlert | EventType::LabelChange, _) => Ok(Vec::new()),
+            (EventType::LabelChange, _) => label_changes(subscription, step),
+            (EventType::BalanceThreshold | EventType::RiskAlert, _) => Ok(Vec::new()),
         }
     }
 }
@@ -169,7 +172,8 @@ fn first_waiting(items: &[FeedItem], depth: u64, chain: Option<Chain>) -> Option
     let mut heads: FxHashMap<Chain, u64> = FxHashMap::default();
     let mut taken_back = FxHashSet::default();
     let mut first = None;
-    for item in items.iter().rev().filter(|item| chain.is_none_or(|chain| item.chain == chain)) {
+    let blocks = items.iter().rev().filter(|item| item.kind == ItemKind::Block);
+    for item in blocks.filter(|item| chain.is_none_or(|chain| item.chain == chain)) {
         let name = (item.chain, item.number, item.hash, item.adoption);
         if item.removed {
             taken_back.insert(name);
@@ -216,8 +220,11 @@ impl Telling<'_> {
                 data.insert("confirmations".to_owned(), confirmations.into());
                 data.insert("finalized".to_owned(), finalized.into());
             }
-            data.insert("removed".to_owned(), (told == Told::TakenBack).into());
-            data.insert("replaces".to_owned(), replaces);
+            // Imports are not taken back by a fork, and `removed` of theirs names labels.
+            if draft.cause.is_some() {
+                data.insert("removed".to_owned(), (told == Told::TakenBack).into());
+                data.insert("replaces".to_owned(), replaces);
+            }
             self.events.push(Event {
                 id,
                 event_type: self.event_type,
@@ -285,7 +292,7 @@ fn wants_labels(subscription: &Subscription, block: &BlockRows, row: &TransferRo
 fn draft(row: &Row, matched: Option<headwater_types::Address>, seen: &TransferRow) -> Draft {
     let Ok(Value::Object(mut data)) = serde_json::to_value(seen) else { unreachable!("a row is an object") };
     data.insert("matched_address".to_owned(), json!(matched.map(|address| address.to_string())));
-    Draft { cause: row.cause, matched, data, tells_depth: true }
+    Draft { cause: Some(row.cause), matched, data, tells_depth: true }
 }
 
 #[cfg(test)]
@@ -306,7 +313,7 @@ mod tests {
     fn item(position: u64, number: u64, fork: u8, removed: bool, head: u64) -> FeedItem {
         let hash = Some(BlockHash::new([fork; 32]));
         let (chain, time) = (Chain::ETHEREUM, Timestamp::new(0));
-        FeedItem { position, chain, number, hash, time, removed, adoption: 0, head }
+        FeedItem { position, chain, number, hash, time, removed, adoption: 0, head, kind: ItemKind::Block }
     }
 
     #[test]
@@ -340,7 +347,7 @@ mod tests {
         let filters = json!({"min_confirmations": 2});
         let (subscription, _) = Subscription::parse("large_transfer", &filters, &*ledger).unwrap();
         let cause = Cause { hash: TxHash::new([1; 32]), kind: MovementKind::Native, place: CausePlace::Fee };
-        let draft = Draft { cause, matched: None, data: Map::new(), tells_depth: true };
+        let draft = Draft { cause: Some(cause), matched: None, data: Map::new(), tells_depth: true };
         let waits = |number: u64, count: usize| {
             let held = held::ROOM.hold(vec![draft.clone()], true);
             Waiting { item: item(0, number, 1, false, number), count, held }
