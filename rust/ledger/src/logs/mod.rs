@@ -23,11 +23,17 @@
 //! # Cost
 //!
 //! With an index a question costs two binary searches per segment (contracts; topics of the contract, each step with a
-//! look at the segment) and one more for the beginning of the blocks asked for, then a few hundred nanoseconds per log
-//! shown. Without an index the contracts of all logs of these blocks are decoded, about a nanosecond each. Segments are
-//! opened when the scan comes to their first block. Memory: one key per open segment, for
-//! [`FirstTopic::Any`] one per first topic of the contract (4096 at most, past that the segment is searched), and the log that is
-//! shown.
+//! look at the segment) and one more for the beginning of the blocks asked for, then constant time per log shown. A million
+//! logs in a development build: 8 microseconds to the first log, under 2 per log. Without an index the contracts of all logs
+//! of these blocks are decoded. Segments are opened when the scan comes to their first block. Memory: one key per open
+//! segment, for [`FirstTopic::Any`] one per first topic of the contract (4096 at most, past that the segment is searched),
+//! and the log that is shown. Building an index takes one pass and one sort, 48 bytes per log within the memory of the
+//! work, the rest in temporary files.
+//!
+//! # Errors
+//!
+//! A scan ends with the first error: damage to a segment or an index, with file and place, or
+//! [`LedgerError::Cancelled`](crate::LedgerError::Cancelled).
 //!
 //! # Example
 //!
