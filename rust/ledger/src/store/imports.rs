@@ -63,7 +63,22 @@ pub struct LabelImport {
     pub ended_at: Timestamp,
     /// The claims.
     pub claims: Vec<Claim>,
+    /// Whether the list may have lost more than half of what the edition before it said.
+    pub shrinking: Shrinking,
 }
+
+/// What becomes of an edition of a list that says less than half of the one before it: as a rule it is cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shrinking {
+    /// It is refused, where the one before made at least twenty claims.
+    #[default]
+    Refused,
+    /// It is taken.
+    Accepted,
+}
+
+/// Claims of an edition from which on a shrinking successor is refused.
+const LEAST_CLAIMS: u64 = 20;
 
 /// All versions, and what those in force come to.
 #[derive(Clone)]
@@ -143,9 +158,13 @@ impl Imports {
 
     /// With one more version of labels, and its number.
     pub(super) fn with_labels(&self, import: LabelImport, storage: &mut dyn Storage) -> Result<(Self, u64)> {
-        let LabelImport { source, list, imported_at, ended_at, claims } = import;
+        let LabelImport { source, list, imported_at, ended_at, claims, shrinking } = import;
         let before = last_of(&self.versions, &source, &list);
-        let (file, opened) = keep_labels(labels::succeed(before.as_deref(), claims, ended_at)?, storage)?;
+        let written = labels::succeed(before.as_deref(), claims, ended_at)?;
+        if let (Some(before), Shrinking::Refused) = (&before, shrinking) {
+            check_size(before, &written, (&source, &list))?;
+        }
+        let (file, opened) = keep_labels(written, storage)?;
         let version = ImportVersion {
             version: self.next_number(),
             kind: ImportKind::Labels,
@@ -226,6 +245,16 @@ impl Imports {
 fn keep_labels(mut written: Vec<labels::Written>, storage: &mut dyn Storage) -> Result<(FileRef, LabelFile)> {
     let (file, container) = storage.keep_container(LABELS, LABELS, &mut |out| labels::build(&mut written, out))?;
     Ok((file, LabelFile::read(container)?))
+}
+
+/// Refuses an edition of a list that ends more than half of what the one before it said.
+fn check_size(before: &LabelFile, written: &[labels::Written], (source, list): (&str, &str)) -> Result<()> {
+    let kept = written.iter().filter(|written| written.is_own).count() as u64;
+    if before.own() < LEAST_CLAIMS || kept.saturating_mul(2) >= before.own() {
+        return Ok(());
+    }
+    let (source, list) = (source.to_owned(), list.to_owned());
+    Err(LedgerError::ListShrank { source_name: source, list, claims: kept, before: before.own() })
 }
 
 /// The last import of a list that is in force.

@@ -34,7 +34,7 @@ mod verify;
 mod writer;
 
 pub use contradictions::{Contradiction, Offered};
-pub use imports::LabelImport;
+pub use imports::{LabelImport, Shrinking};
 pub use memory::{MemoryStore, in_memory};
 pub use reader::Store;
 pub use report::{
