@@ -182,10 +182,8 @@ fn report(version: u64, summary: &Summary, output: Output) -> Result<(), Failure
         "version": version, "format": format, "source": source, "list": list, "counts": counts, "warnings": warnings
     });
     output.report(&value, || {
-        let mut lines = vec![format!(
-            "{format}: {} claims of {source}, list {list}, version {version}",
-            grouped(counts.claims)
-        )];
+        let mut lines =
+            vec![format!("{format}: {} claims of {source}, list {list}, version {version}", grouped(counts.claims))];
         let others: Vec<String> = named(counts)
             .into_iter()
             .filter(|(name, count)| *count > 0 && name != "claims")

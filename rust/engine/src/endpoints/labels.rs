@@ -31,7 +31,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
                   without labels is one that no list names: that says nothing else of it.",
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Market,
-    rows: Some("results"),
+    rows: Some("sources"),
     example: Example::new(|| json!({"blockchain": "ethereum", "address": BOB}), ("blockchain", "solana")),
     calls: Calls::list::<AddressLabels>(),
 };

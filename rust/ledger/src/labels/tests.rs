@@ -58,7 +58,14 @@ fn claims() -> impl Strategy<Value = Vec<Claim>> {
 
 fn import(list: u8, claims: Vec<Claim>, time: i64) -> LabelImport {
     let time = Timestamp::new(time);
-    LabelImport { source: "source".into(), list: format!("list {list}"), imported_at: time, ended_at: time, claims, shrinking: Shrinking::Accepted }
+    LabelImport {
+        source: "source".into(),
+        list: format!("list {list}"),
+        imported_at: time,
+        ended_at: time,
+        claims,
+        shrinking: Shrinking::Accepted,
+    }
 }
 
 /// All claims of a table by address, sorted.
