@@ -1,6 +1,7 @@
 //! The public lists and the freezes of issuers, held against the truth and the facts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::sync::LazyLock;
 
 use headwater_ledger::facts::{LogFacts, MovementFact, TransactionFacts};
@@ -121,6 +122,8 @@ fn no_claim_is_made_before_its_address_occurs_or_after_the_end() {
     let mut first: BTreeMap<(Chain, Address), i64> = BTreeMap::new();
     let mut end = 0;
     for batch in &DEMO.batches {
+        // Contracts may be there before anybody uses them.
+        first.extend(batch.contracts.iter().map(|contract| ((batch.chain, *contract), i64::MIN)));
         for facts in &batch.transactions {
             let time = facts.time.unwrap().secs();
             end = end.max(time);
@@ -134,10 +137,12 @@ fn no_claim_is_made_before_its_address_occurs_or_after_the_end() {
         }
     }
     let mut dated = 0;
+    // A sanctioned EVM address is listed for every chain as soon as it occurs on one.
+    let of_chain = |label: &PublicLabel| label.list != "sanctions";
     for label in &DEMO.truth.labels {
         let Some(asserted) = label.asserted_secs.map(u64::cast_signed) else { continue };
-        // Contracts of the registry may be there before anybody uses them; lists of days round at the very end.
-        if let Some(first) = first.get(&(label.chain, label.address)).filter(|_| label.list != "sanctions") {
+        if let Some(first) = first.get(&(label.chain, label.address)).filter(|_| of_chain(label)) {
+            // Lists of days know only the day.
             assert!(asserted + DAY > *first || first + DAY > end, "{label:?} {first}");
         }
         assert!(asserted <= end && label.valid_until_secs.is_none_or(|until| until.cast_signed() <= end), "{label:?}");
@@ -260,7 +265,10 @@ const CONTRACTS: [(Chain, &str, &str); 4] = [
 ];
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    })
 }
 
 /// What a log says of an account, when it is one of an issuer.
@@ -280,11 +288,14 @@ fn read(chain: Chain, log: &LogFacts) -> Option<(Address, &'static str, Deed, Am
     Some((account, group, deed, amount))
 }
 
+/// Chain, account and issuer.
 type Key = (Chain, Address, &'static str);
+/// A freeze with its begin and its end.
+type Span = (Key, u64, Option<u64>);
 
 /// The freezes of an economy as its logs state them, with the accounts whose funds were destroyed. On the way nobody
 /// moves what is frozen.
-fn replay(economy: &Economy) -> (Vec<(Key, u64, Option<u64>)>, BTreeSet<(Key, Deed)>) {
+fn replay(economy: &Economy) -> (Vec<Span>, BTreeSet<(Key, Deed)>) {
     let (mut open, mut done, mut seen) = (BTreeMap::<Key, u64>::new(), Vec::new(), BTreeSet::new());
     let groups: BTreeMap<_, _> =
         CONTRACTS.iter().map(|row| ((row.0, Address::parse(row.0, row.1).unwrap()), row.2)).collect();

@@ -31,7 +31,7 @@ impl Dates {
 
 /// A role, a code that is right, and how many in a hundred addresses are listed with it.
 type Known = (Role, &'static str, u64);
-/// A role, a code and an entity that are wrong, and how many in a thousand addresses are listed so.
+/// A role, a code and an entity that are wrong, and how many in a thousand addresses are listed so in the demo.
 type Wrong = (Role, &'static str, &'static str, u64);
 
 /// One list.
@@ -133,7 +133,7 @@ const MISREPORTED: &[Wrong] = &[
 const MISWATCHED: &[Wrong] = &[
     (Role::Person, "scam", "", 2),
     (Role::ExchangeDeposit, "scam", "", 4),
-    (Role::ExchangeHot, "phishing", "", 50),
+    (Role::ExchangeHot, "phishing", "", 20),
     (Role::Business, "scam", "", 20),
 ];
 
@@ -161,6 +161,11 @@ pub(super) fn name(owner: &str) -> &str {
     if name.starts_with(|first: char| first.is_ascii_digit()) { owner } else { name }
 }
 
+/// Whether a role has as many addresses as there are people.
+const fn is_of_crowd(role: Role) -> bool {
+    matches!(role, Role::Person | Role::ExchangeDeposit | Role::Merchant | Role::PaymentHot)
+}
+
 /// What a list says of an address.
 pub(super) struct Draw {
     pub(super) code: &'static str,
@@ -175,8 +180,9 @@ impl List {
         self.group.map_or_else(|| format!("{}.example", name(owner)), str::to_owned)
     }
 
-    /// What it says of an address. Of the makers of tokens only frauds are known.
-    pub(super) fn claims(&self, truth: &AddressTruth, fraud: bool, stream: &mut Stream) -> Vec<Draw> {
+    /// What it says of an address. Of the makers of tokens only frauds are known. `crowd` is how many times more people
+    /// than crimes there are than in the demo: lists of larger economies are not worse.
+    pub(super) fn claims(&self, truth: &AddressTruth, (fraud, crowd): (bool, u64), stream: &mut Stream) -> Vec<Draw> {
         let mut draws = Vec::new();
         if let Some(&(_, code, percent)) = self.known.iter().find(|known| fraud && known.0 == truth.role)
             && stream.below(100) < percent
@@ -188,7 +194,7 @@ impl List {
         // A claim about a fraud is not wrong.
         let errs = !(fraud && truth.role == Role::TokenDeployer);
         if let Some(&(_, code, entity, per_mille)) = self.wrong.iter().find(|wrong| errs && wrong.0 == truth.role)
-            && stream.below(1_000) < per_mille
+            && stream.below(1_000 * if is_of_crowd(truth.role) { crowd } else { 1 }) < per_mille
         {
             let withdrawn = self.of_crimes && stream.chance(0.5);
             let withdrawn_after_days = withdrawn.then(|| stream.secs(5, 60));

@@ -28,6 +28,8 @@ const FREEZES: &str = "issuer-freezes";
 /// The lists, asked address by address, in order of chain and address.
 pub(crate) struct PublicLists {
     end: i64,
+    /// How many times more people than crimes there are than in the demo.
+    crowd: u64,
     plain: Vec<(&'static List, Stream, Plain)>,
     ransomware: RansomwareList,
     sanctions: Sanctions,
@@ -53,6 +55,7 @@ impl PublicLists {
         }
         Self {
             end: world.end(),
+            crowd: world.preset.people_per_rarity(),
             plain: plain.collect(),
             ransomware: RansomwareList::new(world),
             sanctions: Sanctions::new(world, addresses),
@@ -66,7 +69,7 @@ impl PublicLists {
         let first = labels.len();
         let fraud = !matches!(truth.role, Role::TokenDeployer) || self.is_fraud(&truth.owner);
         for (list, stream, published) in &mut self.plain {
-            for draw in list.claims(truth, fraud, stream) {
+            for draw in list.claims(truth, (fraud, self.crowd), stream) {
                 let asserted = date(list.dates, when(stream, since, self.end), self.end);
                 let withdrawn = draw.withdrawn_after_days.map(|days| asserted + days * DAY);
                 let withdrawn = withdrawn.filter(|&at| at <= self.end);

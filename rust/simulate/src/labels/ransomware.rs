@@ -83,7 +83,7 @@ impl RansomwareList {
         // Whoever reports a payment does so within months.
         let reported = since + self.stream.secs(DAY, 80 * DAY);
         let reported = reported.min(end);
-        let transactions: Vec<_> = paid.into_iter().flatten().map(transaction).collect();
+        let transactions: Vec<_> = paid.iter().flatten().map(transaction).collect();
         self.rows.push(Row {
             address: truth.address.to_string(),
             balance: transactions.iter().map(|transaction| transaction.amount).sum(),
@@ -130,9 +130,9 @@ fn family(case: &str) -> String {
     }
 }
 
-fn transaction(payment: RansomPayment) -> Transaction {
-    let RansomPayment { hash, secs, satoshis, cents, .. } = payment;
-    let hash = hash.display(Chain::BITCOIN.family()).to_string();
+fn transaction(payment: &RansomPayment) -> Transaction {
+    let &RansomPayment { ref hash, secs, satoshis, cents, .. } = payment;
+    let hash = hash.display(Chain::BITCOIN.family());
     let dollars = format!("{}.{:02}", cents / 100, cents % 100);
     let amount_usd = dollars.parse().expect("digits with a point are a number");
     Transaction { hash, time: secs, amount: satoshis, amount_usd }

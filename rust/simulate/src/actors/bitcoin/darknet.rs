@@ -87,7 +87,9 @@ impl Market {
     /// The market keeps some of it for refunds, and its commission.
     fn pay_out(&mut self, world: &mut World, now: i64) {
         let held = world.bitcoin.spendable(self.wallet, now) / 10 * 8;
-        let weights: Vec<u64> = self.vendors.iter().map(|_| self.stream.between(1, 9)).collect();
+        // No two alike: equal outputs would look like a CoinJoin.
+        let weights = (0..).zip(&self.vendors).map(|(place, _)| self.stream.between(1, 90) * 10 + place);
+        let weights: Vec<u64> = weights.collect();
         let all: u64 = weights.iter().sum();
         let mut outputs = Vec::new();
         for (&vendor, weight) in self.vendors.iter().zip(weights) {
