@@ -5,6 +5,9 @@
 
 mod counts;
 mod formats;
+mod normalise;
+mod outcome;
 mod raw;
 
 pub use counts::Counts;
+pub use outcome::{Foreign, Labels};
