@@ -1,5 +1,7 @@
 //! The formats of label files. A further one is a file here and a line in [`FORMATS`].
 
+mod table;
+
 use headwater_ledger::labels::Level;
 use headwater_types::Chain;
 
@@ -7,13 +9,16 @@ use super::raw::{RawLabels, Vocabulary};
 use crate::IngestError;
 use crate::source::Probe;
 
+pub(crate) use table::{TABLE, read_frame};
+
 /// One format.
 pub(crate) struct Format {
     /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// The source of its claims, where the caller names none.
+    /// The source of its claims, where the caller names none; empty where that is the list.
     pub(crate) source: &'static str,
-    /// The provenance group, where neither the caller nor the row nor the site of the row's source names one.
+    /// The provenance group, where neither the caller nor the row nor the site of the row's source names one; empty
+    /// where each source is a group of its own.
     pub(crate) group: &'static str,
     /// The level, where neither the caller nor the row states one.
     pub(crate) level: Level,
@@ -43,4 +48,4 @@ pub(crate) struct Given {
 }
 
 /// All formats, narrowest first.
-pub(crate) const FORMATS: &[&Format] = &[];
+pub(crate) const FORMATS: &[&Format] = &[&TABLE];
