@@ -12,5 +12,6 @@ mod events;
 mod evm_rpc;
 mod graphsense_account;
 mod holder_snapshots;
+mod labels;
 mod market;
 mod tron;

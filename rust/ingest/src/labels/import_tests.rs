@@ -213,7 +213,7 @@ fn frame_is_read_as_a_table() {
 }
 
 #[test]
-fn million_statements_are_joined() {
+fn statements_are_claims_or_duplicates() {
     let statements = 20_000_u32;
     let mut content = "address,chain,code,entity,asserted_at\n".to_owned();
     for number in 0..statements {
