@@ -33,8 +33,13 @@ const ORDER: [&str; 2] = ["צ.ת", "ASO"];
 const NAME: [&str; 2] = ["שם מלא", "Full name"];
 const WALLET: [&str; 2] = ["הארנק", "Virtual currency address"];
 const COIN: [&str; 2] = ["מטבע", "Currency"];
-const RELEASES: [[&str; 3]; 2] =
-    [["order", "update_date", "validity_date"], ["File Type", "Last Updated", "Validity of Issue"]];
+const RELEASES: [[&str; 3]; 3] = [
+    ["סוג", "תאריך עדכון", "תוקף הצו"],
+    ["File Type", "Last Updated", "Validity of Issue"],
+    ["order", "update_date", "validity_date"],
+];
+/// What stands for a name where none is known.
+const NAMELESS: [&str; 2] = ["-", "אנונימי"];
 
 fn reads(probe: &Probe) -> bool {
     *probe.content() == Content::Csv && (is_wallets(probe) || is_releases(probe))
@@ -156,7 +161,7 @@ impl Wallets {
         let name = if is_order && columns.name == 0 { "" } else { record.field(columns.name).trim() };
         let is_broken = !is_order && record.len() <= columns.wallet;
         let (address, name) = if is_broken { (first.as_str(), "") } else { (record.field(columns.wallet), name) };
-        let name = if name == "-" { "" } else { name };
+        let name = if NAMELESS.contains(&name) { "" } else { name };
         // A row without both goes on with the papers of the person above.
         if address.trim().is_empty() && name.is_empty() {
             return;
@@ -195,6 +200,26 @@ mod tests {
 ";
 
     const RELEASES: &str = "order,update_date,validity_date\n18/26,05.04.2026,05.04.2028\n12/21,3.02.2021,03.02.2023\n";
+
+    #[test]
+    fn rows_of_an_order_may_have_one_field_and_releases_hebrew_names() {
+        let wallets = "שם מלא,תעודת זהות,דרכון,תאריך לידה,מספר זיהוי הארנק האלקטרוני/ יוזר,מטבע
+צ.ת 53/25
+,,,,TRbDXViurAKF6xCvGQ1Xf668x7mEW5Ae4G,
+צ.ת - 51/25,
+אנונימי,-,-,-,13u8BH7G5sWkmfH7PJ9d1knJVyGS9gvX1Q,BTC
+";
+        let releases = "סוג,תאריך עדכון,תוקף הצו
+צ.ת 53/25 של שר הביטחון,24.11.2025,צו חילוט (צח 14/26)
+נספח לצו תפיסה 51/25 - פרטי ישויות וארנקים,03.11.2025,-
+צ.ת 51/25 של שר הביטחון,04.11.2025,03.11.2027
+";
+        let labels = read(&FORMAT, &[("wallets.csv", wallets), ("releases.csv", releases)]).unwrap();
+        let found: Vec<_> = rows(&labels).into_iter().map(|row| (row.2, row.3, row.4)).collect();
+        let row = |since: &str, until: &str| (None, since.to_owned(), until.to_owned());
+        assert_eq!(found, [row("2025-11-24", ""), row("2025-11-03", "2027-11-03")]);
+        assert!(labels.warnings.is_empty(), "{:?}", labels.warnings);
+    }
 
     #[test]
     fn wallets_belong_to_the_order_above_them() {

@@ -39,7 +39,7 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
 struct Day {
     year: Option<u32>,
     month: Option<u32>,
-    day: Option<u32>,
+    of_month: Option<u32>,
 }
 
 impl Day {
@@ -47,13 +47,13 @@ impl Day {
         match part {
             "Year" => self.year = plain_number(text),
             "Month" => self.month = plain_number(text),
-            "Day" => self.day = plain_number(text),
+            "Day" => self.of_month = plain_number(text),
             _ => {}
         }
     }
 
     fn read(&self) -> Option<Timestamp> {
-        date(self.year?, self.month?, self.day?)
+        date(self.year?, self.month?, self.of_month?)
     }
 }
 
@@ -90,14 +90,12 @@ struct Profile {
     claims: Vec<RawClaim>,
 }
 
-/// Whether the name that is read is the one of the party.
+/// Whether the name that is read is the one of the party. Of its forms in several scripts the first one is.
 #[derive(Default, PartialEq, Eq)]
 enum Alias {
     #[default]
     Other,
     Primary,
-    /// A further form of it, in another script.
-    Read,
 }
 
 const TABLES: &str = "Sanctions/ReferenceValueSets/";
@@ -149,18 +147,16 @@ impl List {
                 let is_name = is_primary && profile.is_primary_identity && profile.name.is_empty();
                 profile.alias = if is_name { Alias::Primary } else { Alias::Other };
             }
-            ("/Identity/Alias/DocumentedName/DocumentedNamePart/NamePartValue", Step::End(text)) => {
-                if profile.alias == Alias::Primary && !text.is_empty() {
-                    if !profile.name.is_empty() {
-                        profile.name.push(' ');
-                    }
-                    profile.name.push_str(text);
+            ("/Identity/Alias/DocumentedName/DocumentedNamePart/NamePartValue", Step::End(text))
+                if profile.alias == Alias::Primary && !text.is_empty() =>
+            {
+                if !profile.name.is_empty() {
+                    profile.name.push(' ');
                 }
+                profile.name.push_str(text);
             }
-            ("/Identity/Alias/DocumentedName", Step::End(_)) => {
-                if profile.alias == Alias::Primary && !profile.name.is_empty() {
-                    profile.alias = Alias::Read;
-                }
+            ("/Identity/Alias/DocumentedName", Step::End(_)) if !profile.name.is_empty() => {
+                profile.alias = Alias::Other;
             }
             ("/Feature", Step::Start(attributes)) => {
                 profile.coin = attributes.get("FeatureTypeID").and_then(|id| self.coins.get(&id)).cloned();

@@ -107,8 +107,12 @@ impl Wallet {
         let mut datasets: Vec<&String> = self.datasets.iter().chain(named_by_orders).collect();
         datasets.sort();
         datasets.dedup();
-        let topics: Vec<&str> = self.topics.iter().map(String::as_str).collect();
-        let entity = self.holders.iter().find_map(|holder| found.names.get(holder).cloned().flatten());
+        let holders = || self.holders.iter().filter_map(|holder| found.holders.get(holder));
+        let entity = holders().find_map(|holder| holder.name.clone());
+        // Some lists print the wallets of a party and say only of the party what it is.
+        let is_told = !self.topics.is_empty() || !orders.is_empty();
+        let of_holders = holders().filter(|_| !is_told).flat_map(|holder| &holder.topics);
+        let topics: Vec<&str> = self.topics.iter().chain(of_holders).map(String::as_str).collect();
         let keys = if self.keys.is_empty() { &[String::new()][..] } else { &self.keys };
         for dataset in datasets {
             let orders: Vec<&SanctionOrder> = orders.iter().filter(|order| order.datasets.contains(dataset)).collect();
@@ -138,10 +142,16 @@ struct SanctionOrder {
     end: Option<Timestamp>,
 }
 
+/// A holder of wallets, as far as it was read.
+#[derive(Default)]
+struct Holder {
+    name: Option<String>,
+    topics: Vec<String>,
+}
+
 /// What other entities say of the wallets.
 struct Belongings {
-    /// Holders, with their names where they were read.
-    names: HashMap<String, Option<String>>,
+    holders: HashMap<String, Holder>,
     /// The orders against each wallet.
     orders: HashMap<String, Vec<SanctionOrder>>,
 }
@@ -149,15 +159,20 @@ struct Belongings {
 impl Belongings {
     fn of(wallets: &[Wallet]) -> Self {
         Self {
-            names: wallets.iter().flat_map(|wallet| &wallet.holders).map(|holder| (holder.clone(), None)).collect(),
+            holders: wallets
+                .iter()
+                .flat_map(|wallet| &wallet.holders)
+                .map(|id| (id.clone(), Holder::default()))
+                .collect(),
             orders: wallets.iter().map(|wallet| (wallet.id.clone(), Vec::new())).collect(),
         }
     }
 
     fn read(&mut self, entity: &Value<'_>) {
         let text = |member: &str| entity.get(member).and_then(Value::text);
-        if let Some(name) = text("id").and_then(|id| self.names.get_mut(id)) {
-            *name = values(entity, "name").next().or_else(|| text("caption")).map(str::to_owned);
+        if let Some(holder) = text("id").and_then(|id| self.holders.get_mut(id)) {
+            holder.name = values(entity, "name").next().or_else(|| text("caption")).map(str::to_owned);
+            holder.topics = owned(values(entity, "topics"));
         }
         if text("schema") == Some("Sanction") {
             let dates = |property| values(entity, property).filter_map(|date| Dates::Iso.read(date));
@@ -209,6 +224,18 @@ mod tests {
         let groups: Vec<_> = labels.claims.iter().map(|claim| claim.group.as_deref().unwrap()).collect();
         assert_eq!(groups, ["ofac", "ofac", "il_mod_crypto", "ofac", "ofac"]);
         assert_eq!(labels.claims[0].place, Some(Place::Line(2)));
+    }
+
+    #[test]
+    fn a_wallet_without_topics_is_what_its_holder_is() {
+        let entities = r#"{"id": "p-1", "schema": "Person", "datasets": ["fr_tresor"], "caption": "E. B.", "properties": {"topics": ["sanction"]}}
+{"id": "w-1", "schema": "CryptoWallet", "datasets": ["fr_tresor"], "properties": {"publicKey": ["a"], "holder": ["p-1"]}}
+{"id": "w-2", "schema": "CryptoWallet", "datasets": ["fr_tresor"], "properties": {"publicKey": ["b"], "holder": ["p-1"], "topics": ["crime.fraud"]}}
+"#;
+        let labels = read(&FORMAT, &[("entities.ftm.json", entities)]).unwrap();
+        let found: Vec<_> =
+            labels.claims.iter().map(|claim| (claim.entity.as_deref(), claim.concepts.join(","))).collect();
+        assert_eq!(found, [(Some("E. B."), "sanction".to_owned()), (Some("E. B."), String::new())]);
     }
 
     #[test]
