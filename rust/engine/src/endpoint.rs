@@ -141,7 +141,8 @@ impl ChainScope {
 /// The data that an answer depends on, for the support of each chain in `GET /v1/chains`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
-    /// Movements: complete as far as the chain's data is.
+    /// Movements: complete as far as the chain's data is. The report calls `completeness::warn`, so that an answer from
+    /// partial data carries its warning.
     Movements,
     /// Registries, prices and addresses: complete in themselves.
     Market,

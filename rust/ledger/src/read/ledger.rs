@@ -13,6 +13,7 @@ use crate::edges::{AssetEdge, EdgeFlows, EdgeOrder, Edges};
 use crate::error::Result;
 use crate::facts::{OutPoint, TokenFacts};
 use crate::holders::Holders;
+use crate::labels::LabelTable;
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{
     Account, AccountRef, AssetRef, ColumnSet, Coverage, Holding, Opening, TransactionHead, TransactionRef,
@@ -25,12 +26,21 @@ use crate::primitives::{
 /// Every primitive of the parts fails only when stored data cannot be read or is damaged; that something is not held
 /// is `None`.
 pub trait Ledger:
-    Generation + Assets + Accounts + Movements + Sweeps + Transactions + Outputs + Balances + Counterparties
+    Generation + Assets + Labels + Accounts + Movements + Sweeps + Transactions + Outputs + Balances + Counterparties
 {
 }
 
 impl<T: ?Sized> Ledger for T where
-    T: Generation + Assets + Accounts + Movements + Sweeps + Transactions + Outputs + Balances + Counterparties
+    T: Generation
+        + Assets
+        + Labels
+        + Accounts
+        + Movements
+        + Sweeps
+        + Transactions
+        + Outputs
+        + Balances
+        + Counterparties
 {
 }
 
@@ -60,6 +70,12 @@ pub trait Assets: Send + Sync {
 
     /// What the chain data says about a token.
     fn token_facts(&self, chain: Chain, contract: &Address) -> Result<Option<TokenFacts>>;
+}
+
+/// What sources say about addresses.
+pub trait Labels: Send + Sync {
+    /// The claims in force.
+    fn labels(&self) -> &Arc<LabelTable>;
 }
 
 /// Which addresses were seen.

@@ -17,12 +17,13 @@ use crate::Cancel;
 use crate::edges::{self, AssetEdge, EdgeFile, EdgeOrder, Edges, Market, SegmentEdges};
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
 use crate::holders::{ChainHolders, HolderTable, Holders};
+use crate::labels::LabelTable;
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{pack, unpack};
 use crate::read::{
     Account, AccountRef, Accounts, AddressMatches, AddressRange, AssetRef, Assets, Balances, Block, ColumnSet,
-    ColumnVisit, Counterparties, Coverage, Generation, Holding, Movements, Opening, Outputs, Posting, Postings, Result,
-    Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, Transactions, VisitEdge,
+    ColumnVisit, Counterparties, Coverage, Generation, Holding, Labels, Movements, Opening, Outputs, Posting, Postings,
+    Result, Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, Transactions, VisitEdge,
 };
 use crate::segment::{Begin, Segment, Unindexed, fee_of, openings_of};
 
@@ -33,6 +34,7 @@ pub struct Snapshot {
     registry: Arc<Registry>,
     prices: Arc<PriceTable>,
     exchange_rates: Arc<FxTable>,
+    labels: Arc<LabelTable>,
     segments: Vec<Arc<Segment>>,
     by_chain: BTreeMap<Chain, Vec<u32>>,
     /// By segment.
@@ -70,13 +72,14 @@ impl Snapshot {
         };
         let openings = by_chain.iter().filter_map(of_chain).collect();
         let begins = segments.iter().map(|_| OnceLock::new()).collect();
-        let exchange_rates = Arc::default();
+        let (exchange_rates, labels) = (Arc::default(), Arc::default());
         Self {
             generation,
             coverage,
             registry,
             prices,
             exchange_rates,
+            labels,
             segments,
             by_chain,
             edges,
@@ -89,6 +92,11 @@ impl Snapshot {
     /// With exchange rates.
     pub(crate) fn with_exchange_rates(self, exchange_rates: Arc<FxTable>) -> Self {
         Self { exchange_rates, ..self }
+    }
+
+    /// With labels.
+    pub(crate) fn with_labels(self, labels: Arc<LabelTable>) -> Self {
+        Self { labels, ..self }
     }
 
     /// With the edges that are built under its registry and prices, by segment.
@@ -198,6 +206,12 @@ impl Generation for Snapshot {
 
     fn coverage(&self) -> &BTreeMap<Chain, Coverage> {
         &self.coverage
+    }
+}
+
+impl Labels for Snapshot {
+    fn labels(&self) -> &Arc<LabelTable> {
+        &self.labels
     }
 }
 

@@ -33,11 +33,12 @@ mod verify;
 mod writer;
 
 pub use contradictions::{Contradiction, Offered};
+pub use imports::LabelImport;
 pub use memory::{MemoryStore, in_memory};
 pub use reader::Store;
 pub use report::{
-    ChainStats, CommitReport, CompactReport, FileProblem, ImportKind, ImportVersion, LogicalDigest, Merges, StoreStats,
-    VerifyReport,
+    ChainStats, CommitReport, CompactReport, FileProblem, ImportKind, ImportVersion, LabelList, LogicalDigest, Merges,
+    StoreStats, VerifyReport,
 };
 pub use segmentation::{Segmentation, Split};
 pub use writer::Writer;

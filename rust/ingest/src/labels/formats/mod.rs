@@ -1,6 +1,21 @@
 //! The formats of label files. A further one is a file here and a line in [`FORMATS`].
 
+mod eu_csv;
+mod fbi_lazarus;
+mod il_nbctf;
+mod ofac;
+mod ofac_advanced;
+mod ofac_csv;
+mod ofac_enhanced;
+mod ofac_lists;
+mod ofac_xml;
+mod official;
+mod opensanctions;
+mod opensanctions_csv;
+mod opensanctions_ftm;
+mod running_text;
 mod table;
+mod uk_csv;
 
 use headwater_ledger::labels::Level;
 use headwater_types::Chain;
@@ -48,4 +63,17 @@ pub(crate) struct Given {
 }
 
 /// All formats, narrowest first.
-pub(crate) const FORMATS: &[&Format] = &[&TABLE];
+pub(crate) const FORMATS: &[&Format] = &[
+    &ofac_lists::FORMAT,
+    &ofac_xml::FORMAT,
+    &ofac_advanced::FORMAT,
+    &ofac_enhanced::FORMAT,
+    &ofac_csv::FORMAT,
+    &opensanctions_csv::FORMAT,
+    &opensanctions_ftm::FORMAT,
+    &eu_csv::FORMAT,
+    &uk_csv::FORMAT,
+    &il_nbctf::FORMAT,
+    &fbi_lazarus::FORMAT,
+    &TABLE,
+];

@@ -171,7 +171,7 @@ impl Segment {
     /// The chain.
     #[must_use]
     pub fn chain(&self) -> Chain {
-        self.file.chain()
+        self.accounts.chain()
     }
 
     /// The network.
