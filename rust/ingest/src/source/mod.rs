@@ -17,6 +17,7 @@ mod probe;
 mod row;
 mod table;
 mod written;
+mod yaml;
 
 pub use bounds::Bounds;
 pub(crate) use columnar::{each_parquet_document, text_columns};
@@ -35,3 +36,4 @@ pub(crate) use written::{
     WrittenAmount, hex_bytes, list_items, plain_decimal, plain_number, time_of, truth, ungrouped, whole_number,
     written_amount,
 };
+pub(crate) use yaml::Yaml;
