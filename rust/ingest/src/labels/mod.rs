@@ -8,3 +8,4 @@ mod formats;
 mod raw;
 
 pub use counts::Counts;
+pub use formats::{PoolTag, read_pool_tags};

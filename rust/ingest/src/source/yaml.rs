@@ -140,11 +140,7 @@ fn parse(text: &str, bounds: &Bounds) -> Result<Vec<Rc<Yaml>>, YamlError> {
                 let what = || YamlError { line, what: "an alias inside its own anchor".to_owned() };
                 builder.take(line, node.ok_or_else(what)?)?;
             }
-            Event::Nothing
-            | Event::StreamStart
-            | Event::StreamEnd
-            | Event::DocumentStart(_)
-            | Event::DocumentEnd => {}
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentStart(_) | Event::DocumentEnd => {}
         }
     }
     Ok(builder.documents)
@@ -236,18 +232,14 @@ mod tests {
     fn scalars_stay_the_text_they_were_written_as() {
         let yaml = document("a: 0x0005\nb: NO\nc: 'null'\nd: null\ne:\nf: 1e3\ng: \"BTC \"\n");
         let values: Vec<_> = ["a", "b", "c", "d", "e", "f", "g"].iter().map(|key| text(&yaml, key)).collect();
-        assert_eq!(
-            values,
-            [Some("0x0005"), Some("NO"), Some("null"), None, None, Some("1e3"), Some("BTC ")]
-        );
+        assert_eq!(values, [Some("0x0005"), Some("NO"), Some("null"), None, None, Some("1e3"), Some("BTC ")]);
         assert_eq!(yaml.get("f").unwrap().place(), Place::Line(6));
     }
 
     #[test]
     fn merged_members_stand_behind_own_ones() {
-        let yaml = document(
-            "x: &x {a: 1, b: 1}\ny: &y {b: 2, c: 2}\nz:\n  <<: [*x, *y]\n  a: 0\none: {<<: *y}\nlist: [*x]\n",
-        );
+        let yaml =
+            document("x: &x {a: 1, b: 1}\ny: &y {b: 2, c: 2}\nz:\n  <<: [*x, *y]\n  a: 0\none: {<<: *y}\nlist: [*x]\n");
         let merged = yaml.get("z").unwrap();
         assert_eq!([text(merged, "a"), text(merged, "b"), text(merged, "c")], [Some("0"), Some("1"), Some("2")]);
         assert_eq!(text(yaml.get("one").unwrap(), "c"), Some("2"));

@@ -1,7 +1,28 @@
 //! The formats of label files. A further one is a file here and a line in [`FORMATS`].
 
+mod actorpack;
+mod bitcoinabuse;
+mod cryptoscamdb;
+mod darklist;
+mod eth_labels;
+mod etherscan_labels;
+mod etherscan_metadata;
+mod etherscan_pages;
+mod exchange_reserves;
+mod forta;
+mod hop;
+mod mining_pools;
+mod name_tag;
+mod oli;
+mod ransomwhere;
+mod reading;
+mod scamsniffer;
+mod tagpack;
+
 use headwater_ledger::labels::Level;
 use headwater_types::Chain;
+
+pub use mining_pools::{PoolTag, read_pool_tags};
 
 use super::raw::{RawLabels, Vocabulary};
 use crate::IngestError;
@@ -43,4 +64,20 @@ pub(crate) struct Given {
 }
 
 /// All formats, narrowest first.
-pub(crate) const FORMATS: &[&Format] = &[];
+pub(crate) const FORMATS: &[&Format] = &[
+    &tagpack::FORMAT,
+    &ransomwhere::FORMAT,
+    &mining_pools::FORMAT,
+    &forta::FORMAT,
+    &eth_labels::FORMAT,
+    &etherscan_metadata::FORMAT,
+    &etherscan_pages::FORMAT,
+    &etherscan_labels::FORMAT,
+    &oli::FORMAT,
+    &bitcoinabuse::FORMAT,
+    &exchange_reserves::FORMAT,
+    &scamsniffer::FORMAT,
+    &darklist::FORMAT,
+    &cryptoscamdb::FORMAT,
+    &hop::FORMAT,
+];
