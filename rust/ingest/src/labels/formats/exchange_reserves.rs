@@ -48,7 +48,6 @@ fn read(probes: &[Probe], given: &Given) -> Result<RawLabels, IngestError> {
                 address: row.text("address")?.unwrap_or_default().into_owned(),
                 chain: network.map_or(ChainHint::None, |network| ChainHint::Chain(network.trim().to_owned())),
                 concepts: vec![given.code.clone().unwrap_or_else(|| "exchange".to_owned())],
-                entity: given.entity.clone(),
                 ..RawClaim::default()
             });
             Ok(())
@@ -75,10 +74,10 @@ mod tests {
         assert_eq!(
             all_shown(&labels),
             [
-                "1B8y7yRsACi9r9KNKNri6eEVr15Bu6wSBv bc1q2dp5ck7ttmcgqq0sr4wsy6egp3925qcy798mtv | on BTC | exchange | of Bybit",
-                "exchange | of Bybit",
-                "0x0494c0950a34a7f024c18ad5dca185f4aa01d307 | on ETH | exchange | of Bybit",
-                "TSTsGgdGYYLGWnL7D7By9Qcm3tud8bYDJo | on TRX | exchange | of Bybit",
+                "1B8y7yRsACi9r9KNKNri6eEVr15Bu6wSBv bc1q2dp5ck7ttmcgqq0sr4wsy6egp3925qcy798mtv | on BTC | exchange",
+                "exchange",
+                "0x0494c0950a34a7f024c18ad5dca185f4aa01d307 | on ETH | exchange",
+                "TSTsGgdGYYLGWnL7D7By9Qcm3tud8bYDJo | on TRX | exchange",
             ]
         );
         assert!(labels.warnings.is_empty());

@@ -2,6 +2,8 @@
 
 mod actorpack;
 mod bitcoinabuse;
+#[cfg(test)]
+mod corpus;
 mod cryptoscamdb;
 mod darklist;
 mod eth_labels;

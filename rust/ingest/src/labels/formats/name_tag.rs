@@ -1,8 +1,11 @@
 //! Name tags and labels of Etherscan and its sister sites, which several files copy.
 
-use headwater_types::Timestamp;
+use std::sync::LazyLock;
 
-use super::reading::{filled, mixes_scripts, warn, without_entities};
+use headwater_types::Timestamp;
+use rustc_hash::FxHashSet;
+
+use super::reading::filled;
 use crate::Place;
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::source::Probe;
@@ -16,10 +19,22 @@ pub(super) const GROUP: &str = "etherscan";
 const TOKEN_CONTRACT: &str = "token-contract";
 /// Labels that say of a token contract what it did.
 const ABUSES: [&str; 7] = ["phish-hack", "heist", "exploit", "scam", "hack", "rug-pull", "honeypot"];
+/// What labels of sanctioned addresses begin with.
+const SANCTIONED: &str = "ofac-";
 /// Labels under which a name imitates another or was made up by the site.
 const MADE_UP: [&str; 4] = ["phish-hack", "scam", "spam-token", "honeypot"];
-/// What the label of a sanctioned address begins with. The site copies the list of OFAC.
-const SANCTIONED: &str = "ofac-sanction";
+/// The label of hot wallets, which is also that of an exchange's address whose name says so.
+const HOT_WALLET: &str = "hot-wallet";
+
+/// The labels of exchanges in the table of concepts.
+static EXCHANGES: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
+    let rows = include_str!("../concepts/etherscan.csv").lines();
+    let concept = |row: &'static str| {
+        let (concept, rest) = row.split_once(',')?;
+        (rest.split(',').next() == Some("exchange")).then_some(concept)
+    };
+    rows.filter_map(concept).collect()
+});
 
 /// What stands before the colon of a name where that is no entity.
 const KINDS: [&str; 14] = [
@@ -55,19 +70,21 @@ pub(super) struct NameTag<'a> {
 }
 
 impl NameTag<'_> {
-    /// Adds the claims of the row.
+    /// Adds the claim of the row.
     pub(super) fn add(&self, labels: &mut RawLabels) {
-        let name = filled(self.name).map(without_entities);
-        let name = name.as_deref();
-        if let Some(name) = name.filter(|name| mixes_scripts(name)) {
-            warn(labels, self.place, &format!("the name {name:?} mixes scripts: it may imitate another one"));
-        }
+        let name = filled(self.name);
         let is_token = self.is_token || name.is_some_and(names_token);
-        let (sanctions, others): (Vec<&str>, Vec<&str>) =
-            self.labels.iter().map(|label| label.trim()).partition(|label| label.starts_with(SANCTIONED));
-        let is_made_up = others.iter().any(|label| MADE_UP.contains(label));
+        let of = || self.labels.iter().map(|label| label.trim()).filter(|label| !label.is_empty());
+        let is_made_up = of().any(|label| MADE_UP.contains(&label));
+        let is_hot = name.is_some_and(names_hot_wallet);
+        let concepts: Vec<&str> = if is_token {
+            let is_kept = |label: &&str| ABUSES.contains(label) || label.starts_with(SANCTIONED);
+            of().filter(is_kept).chain([TOKEN_CONTRACT]).collect()
+        } else {
+            of().map(|label| if is_hot && EXCHANGES.contains(label) { HOT_WALLET } else { label }).collect()
+        };
         let entity = name.filter(|name| !is_token && !is_made_up && names_entity(name));
-        let claim = |concepts: Vec<&str>| RawClaim {
+        labels.claims.push(RawClaim {
             place: Some(self.place),
             address: self.address.to_owned(),
             chain: self.chain.clone(),
@@ -76,25 +93,12 @@ impl NameTag<'_> {
             entity: entity.map(str::to_owned),
             asserted_at: self.asserted_at,
             ..RawClaim::default()
-        };
-        if !sanctions.is_empty() {
-            let copied = RawClaim { chain: ChainHint::AnyEvm, group: Some("ofac".to_owned()), ..claim(sanctions) };
-            labels.claims.push(copied);
-            if others.iter().all(|label| label.is_empty()) {
-                return;
-            }
-        }
-        let concepts = others.into_iter().filter(|label| !label.is_empty());
-        labels.claims.push(if is_token {
-            claim(concepts.filter(|label| ABUSES.contains(label)).chain([TOKEN_CONTRACT]).collect())
-        } else {
-            claim(concepts.collect())
         });
     }
 }
 
 /// Whether a name is one of a token contract: `Maker (MKR)`, `Binance: BNB Token`.
-fn names_token(name: &str) -> bool {
+pub(super) fn names_token(name: &str) -> bool {
     let symbol = name.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).map(|(_, symbol)| symbol);
     // A symbol has a capital letter or a digit; `(formerly Other)` and `(old)` are remarks.
     let is_symbol = |symbol: &str| {
@@ -102,6 +106,16 @@ fn names_token(name: &str) -> bool {
             && symbol.chars().any(|letter| letter.is_uppercase() || letter.is_numeric())
     };
     symbol.is_some_and(is_symbol) || [" Token", " Stablecoin"].iter().any(|ending| name.ends_with(ending))
+}
+
+/// Whether a name is one of a hot wallet.
+pub(super) fn names_hot_wallet(name: &str) -> bool {
+    let words: Vec<String> = name
+        .split(|letter: char| !letter.is_alphabetic())
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    words.windows(2).any(|pair| pair[0] == "hot" && pair[1].starts_with("wallet"))
 }
 
 /// Whether a name says who is behind the address.
@@ -158,15 +172,12 @@ mod tests {
             is_token: false,
         };
         tag.add(&mut labels);
-        let mut shown = all_shown(&labels);
-        shown.extend(labels.warnings);
-        shown
+        all_shown(&labels)
     }
 
     #[test]
     fn names_are_entities_unless_they_are_made_up() {
         assert_eq!(added("Binance 14", &["binance"]), ["0x1 | on 1 | binance | named Binance 14 | of Binance 14"]);
-        assert_eq!(added("A &amp; B", &["x"]), ["0x1 | on 1 | x | named A & B | of A & B"]);
         for name in ["Fake_Phishing12", "🐟 Example Drainer", "Phish/Hack victim 7", "MEV Bot: 0x00...b8D", "Tether"]
         {
             let shown = added(name, &["phish-hack"]);
@@ -178,10 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn look_alike_is_its_own_entity_with_a_warning() {
-        let shown = added("\u{412}inance 3", &["binance"]);
-        assert_eq!(shown[0], "0x1 | on 1 | binance | named \u{412}inance 3 | of \u{412}inance 3");
-        assert!(shown[1].starts_with("row 1: the name"));
+    fn hot_wallets_of_exchanges_are_told_by_their_name() {
+        assert_eq!(
+            added("Binance: Hot Wallet 6", &["binance", "fund"]),
+            ["0x1 | on 1 | hot-wallet+fund | named Binance: Hot Wallet 6 | of Binance: Hot Wallet 6"]
+        );
+        assert!(added("ENS: Hot Wallet", &["ens"])[0].contains("| ens |"));
+        assert!(names_hot_wallet("bitfinex ETH hot wallet") && !names_hot_wallet("Hotbit Wallet"));
     }
 
     #[test]
@@ -195,18 +209,5 @@ mod tests {
             added("Polygon (matic)", &["bridge"]),
             ["0x1 | on 1 | bridge | named Polygon (matic) | of Polygon (matic)"]
         );
-    }
-
-    #[test]
-    fn copies_of_the_list_of_ofac_belong_to_its_group_on_every_chain() {
-        assert_eq!(
-            added("Example: Mixer 1", &["ofac-sanctions-lists", "tornado-cash"]),
-            [
-                "0x1 | on evm | ofac-sanctions-lists | named Example: Mixer 1 | of Example: Mixer 1 | group ofac",
-                "0x1 | on 1 | tornado-cash | named Example: Mixer 1 | of Example: Mixer 1",
-            ]
-        );
-        assert_eq!(added("Example Person", &["ofac-sanctioned"]).len(), 1);
-        assert_eq!(added("Nothing", &[]), ["0x1 | on 1 | named Nothing | of Nothing"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What readers of label files share: rows, JSON documents, dates, and names as web sites print them.
+//! What readers of label files share: rows, JSON documents and dates.
 
 use headwater_types::Timestamp;
 
@@ -109,56 +109,9 @@ fn unambiguous(text: &str) -> Option<String> {
 /// Adds one claim per text of a list; an item that is no text is an empty address.
 pub(super) fn add_addresses(labels: &mut RawLabels, items: &[json::Value<'_>], claim: &RawClaim) {
     for (place, item) in placed(items) {
-        let address = item.text().filter(|text| !text.eq_ignore_ascii_case("null")).unwrap_or_default().to_owned();
+        let address = item.text().unwrap_or_default().to_owned();
         labels.claims.push(RawClaim { place: Some(claim.place.unwrap_or(place)), address, ..claim.clone() });
     }
-}
-
-/// The text with the character references of HTML replaced, once.
-pub(super) fn without_entities(text: &str) -> String {
-    const LONGEST: usize = 8;
-    let mut parts = text.split('&');
-    let mut plain = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let reference = part.split_once(';').filter(|(name, _)| name.len() <= LONGEST);
-        match reference.and_then(|(name, rest)| Some((character(name)?, rest))) {
-            Some((letter, rest)) => {
-                plain.push(letter);
-                plain.push_str(rest);
-            }
-            None => {
-                plain.push('&');
-                plain.push_str(part);
-            }
-        }
-    }
-    plain
-}
-
-fn character(name: &str) -> Option<char> {
-    let code = |digits: &str, radix| u32::from_str_radix(digits, radix).ok().and_then(char::from_u32);
-    match name {
-        "amp" => Some('&'),
-        "lt" => Some('<'),
-        "gt" => Some('>'),
-        "quot" => Some('"'),
-        "apos" => Some('\''),
-        "nbsp" => Some(' '),
-        _ => {
-            let number = name.strip_prefix('#')?;
-            match number.strip_prefix(['x', 'X']) {
-                Some(digits) => code(digits, 16),
-                None => code(number, 10),
-            }
-        }
-    }
-}
-
-/// Whether a word of a name joins Latin letters with Cyrillic or Greek ones: it may imitate another name.
-pub(super) fn mixes_scripts(name: &str) -> bool {
-    let is_other = |letter: char| matches!(letter, '\u{370}'..='\u{52f}') && letter.is_alphabetic();
-    name.split(|letter: char| !letter.is_alphanumeric())
-        .any(|word| word.chars().any(|letter| letter.is_ascii_alphabetic()) && word.chars().any(is_other))
 }
 
 #[cfg(test)]
@@ -239,27 +192,6 @@ pub(super) mod testing {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn entities_are_decoded_once() {
-        for (text, plain) in [
-            ("Blocked &amp; Listed", "Blocked & Listed"),
-            ("&amp;lt;", "&lt;"),
-            ("a&#39;b&#x27;c &quot;d&quot;", "a'b'c \"d\""),
-            ("AT&T; &unknown; &", "AT&T; &unknown; &"),
-            ("", ""),
-        ] {
-            assert_eq!(without_entities(text), plain, "{text}");
-        }
-    }
-
-    #[test]
-    fn mixed_scripts_are_seen_within_a_word_only() {
-        assert!(mixes_scripts("\u{412}inance 3"));
-        for name in ["Binance", "CryptoPunks: \u{3fe} Token", "\u{412}\u{430}\u{441}\u{44f} Wallet", "Zürich", ""] {
-            assert!(!mixes_scripts(name), "{name}");
-        }
-    }
 
     #[test]
     fn dates_with_slashes_are_read_where_one_order_is_possible() {

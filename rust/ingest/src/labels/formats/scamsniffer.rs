@@ -110,7 +110,7 @@ mod tests {
             all_shown(&read(&FORMAT, &[("all.json", all)])),
             [
                 "0xccbaca6a8934aea4544408cf1ccdd4a7428d808b | phishing",
-                "phishing",
+                "null | phishing",
                 "00x72504c590ee83f5f0cb2d16237a622712a6af373 | phishing",
                 "phishing",
                 "0x10c1632176b00f5f437ccc4f628680542839ad51 | phishing | named drain.example",

@@ -4,6 +4,7 @@ use headwater_ledger::labels::Level;
 use headwater_types::Chain;
 
 use super::actorpack::{Actor, Actors};
+use super::name_tag::{names_hot_wallet, names_token};
 use super::reading::{date, filled};
 use super::{Format, Given};
 use crate::IngestError;
@@ -26,16 +27,13 @@ pub(super) const FORMAT: Format = Format {
 /// The concept of a marketplace, and of one that a source calls a darknet market.
 const MARKET: &str = "market";
 const DARKNET_MARKET: &str = "darknet_market";
+/// The concepts of an exchange and of its hot wallet.
+const EXCHANGE: &str = "exchange";
+const HOT_WALLET: &str = "hot_wallet";
 /// The concept of the contract of a token, which is not the business that its pack is about.
 const TOKEN_CONTRACT: &str = "token_contract";
 /// Concepts of addresses whose label says what happened to them, not who they belong to.
 const LABEL_IS_NO_ENTITY: [&str; 2] = ["black_list", "blacklist"];
-
-/// Tokens of several chains: under them the form of the address says more.
-const TOKENS: [&str; 9] = ["USDT", "USDC", "DAI", "BUSD", "TUSD", "USDP", "WBTC", "WETH", "PAX"];
-
-/// Names of chains that only such packs use.
-const CHAINS: [(&str, &str); 2] = [("BEP20", "bsc"), ("TRC20", "tron")];
 
 fn reads(probe: &Probe) -> bool {
     let head = String::from_utf8_lossy(probe.head());
@@ -95,12 +93,6 @@ fn says_dark(text: &str) -> bool {
     ["darknet", "dark_web", "dark web", "darkweb", "dark net", "darkmarket"].iter().any(|word| lower.contains(word))
 }
 
-/// Whether a label is the name and the symbol of a token: `Zipmex Token (ZMT)`.
-fn names_token(label: &str) -> bool {
-    let symbol = label.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).map(|(_, symbol)| symbol);
-    symbol.is_some_and(|symbol| !symbol.is_empty() && !symbol.contains(char::is_whitespace))
-}
-
 impl Tag<'_> {
     /// The text of a field: of the tag, else of the header.
     fn text(&self, key: &str) -> Option<&str> {
@@ -144,8 +136,10 @@ impl Tag<'_> {
             concepts.retain(|concept| *concept != MARKET);
             concepts.push(DARKNET_MARKET);
         }
+        let is_hot = self.text("label").is_some_and(names_hot_wallet);
         let mut kept: Vec<String> = Vec::new();
         for concept in concepts {
+            let concept = if is_hot && concept == EXCHANGE { HOT_WALLET } else { concept };
             if !kept.iter().any(|held| held == concept) {
                 kept.push(concept.to_owned());
             }
@@ -153,13 +147,10 @@ impl Tag<'_> {
         kept
     }
 
+    /// The network decides before the currency, which may be a token.
     fn chain(&self) -> ChainHint {
-        let Some(name) = self.text("network").or_else(|| self.text("currency")) else { return ChainHint::None };
-        if TOKENS.iter().any(|token| token.eq_ignore_ascii_case(name)) {
-            return ChainHint::None;
-        }
-        let known = CHAINS.iter().find(|(written, _)| written.eq_ignore_ascii_case(name));
-        ChainHint::Chain(known.map_or(name, |(_, chain)| chain).to_owned())
+        let name = self.text("network").or_else(|| self.text("currency"));
+        name.map_or(ChainHint::None, |name| ChainHint::Chain(name.to_owned()))
     }
 
     fn claim(&self, labels: &mut RawLabels) -> RawClaim {
@@ -225,7 +216,7 @@ tags:
                 "15XfF3if5W3CdJeNQqHQwudSpmK2Dpj69q | on BTC | exchange | named Example Exchange | of Example Exchange | at https://forum.example/thread/1 | level forensic | since 2021-03-04T00:00:00Z",
                 "bc1qxlcd2z4wjadjpd8kf3u70fe7k9sajj89h24s3y | on BTC | exchange | named Example Exchange | of Example Exchange | at https://other.example/a | level forensic | since 2022-05-06T00:00:00Z",
                 "0xE35A1fe53C3784Bc74d362F61aBe92555e500A0B | on ETH | scam | named Example Scam | of Example Scam | at https://forum.example/thread/1 | level gut_feeling | since 2021-03-04T00:00:00Z",
-                "TUdtu2cy5sfATH4BFmGpDfFPSwNq8uYsRX | exchange | named Example Exchange | of Example Exchange | at https://forum.example/thread/1 | level forensic | since 2021-03-04T00:00:00Z",
+                "TUdtu2cy5sfATH4BFmGpDfFPSwNq8uYsRX | on USDT | exchange | named Example Exchange | of Example Exchange | at https://forum.example/thread/1 | level forensic | since 2021-03-04T00:00:00Z",
             ]
         );
         assert_eq!(labels.claims[1].place, Some(crate::Place::Line(14)));
