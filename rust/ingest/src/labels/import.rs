@@ -89,7 +89,6 @@ pub fn read_label_frame(frame: &[RecordBatch], options: &LabelOptions) -> Result
 
 fn given(options: &LabelOptions) -> Given {
     Given {
-        chain: options.chain,
         entity: options.entity.clone(),
         code: options.code.map(|code| code.name().to_owned()),
         columns: options.columns.clone(),

@@ -15,3 +15,4 @@ pub use counts::Counts;
 pub use freezes::{FreezeLog, Issuer, freeze_topics, freezes, issuers};
 pub use import::{LabelOptions, label_formats, read_label_frame, read_labels};
 pub use outcome::{Foreign, Labels};
+pub use formats::{PoolTag, read_pool_tags};

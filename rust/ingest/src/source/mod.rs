@@ -19,6 +19,7 @@ mod row;
 mod table;
 mod written;
 mod xml;
+mod yaml;
 
 pub use bounds::Bounds;
 pub(crate) use columnar::{each_parquet_document, text_columns};
@@ -38,3 +39,4 @@ pub(crate) use written::{
     written_amount,
 };
 pub(crate) use xml::{Element, Step, each_element};
+pub(crate) use yaml::Yaml;

@@ -16,9 +16,31 @@ mod opensanctions_ftm;
 mod running_text;
 mod table;
 mod uk_csv;
+mod actorpack;
+mod bitcoinabuse;
+#[cfg(test)]
+mod corpus;
+mod cryptoscamdb;
+mod darklist;
+mod eth_labels;
+mod etherscan_labels;
+mod etherscan_metadata;
+mod etherscan_pages;
+mod exchange_reserves;
+mod forta;
+mod hop;
+mod mining_pools;
+mod name_tag;
+mod oli;
+mod ransomwhere;
+mod reading;
+mod scamsniffer;
+mod tagpack;
 
 use headwater_ledger::labels::Level;
 use headwater_types::Chain;
+
+pub use mining_pools::{PoolTag, read_pool_tags};
 
 use super::raw::{RawLabels, Vocabulary};
 use crate::IngestError;
@@ -52,8 +74,6 @@ pub(crate) struct Format {
 /// What the caller says of the files.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Given {
-    /// The chain, where the files name none.
-    pub(crate) chain: Option<Chain>,
     /// The entity, where the files name none.
     pub(crate) entity: Option<String>,
     /// The code, where the files name none.
@@ -75,5 +95,20 @@ pub(crate) const FORMATS: &[&Format] = &[
     &uk_csv::FORMAT,
     &il_nbctf::FORMAT,
     &fbi_lazarus::FORMAT,
+    &tagpack::FORMAT,
+    &ransomwhere::FORMAT,
+    &mining_pools::FORMAT,
+    &forta::FORMAT,
+    &eth_labels::FORMAT,
+    &etherscan_metadata::FORMAT,
+    &etherscan_pages::FORMAT,
+    &etherscan_labels::FORMAT,
+    &oli::FORMAT,
+    &bitcoinabuse::FORMAT,
+    &exchange_reserves::FORMAT,
+    &scamsniffer::FORMAT,
+    &darklist::FORMAT,
+    &cryptoscamdb::FORMAT,
+    &hop::FORMAT,
     &TABLE,
 ];

@@ -7,7 +7,13 @@ use crate::labels::raw::Vocabulary;
 
 /// The tables by vocabulary: columns `concept,code,note`. An empty code means that the word was looked at and claims
 /// nothing; a word that is missing claims nothing either, and is reported.
-const TABLES: &[(&str, &str)] = &[];
+const TABLES: &[(&str, &str)] = &[
+    ("bitcoinabuse", include_str!("../concepts/bitcoinabuse.csv")),
+    ("cryptoscamdb", include_str!("../concepts/cryptoscamdb.csv")),
+    ("etherscan", include_str!("../concepts/etherscan.csv")),
+    ("graphsense", include_str!("../concepts/graphsense.csv")),
+    ("oli", include_str!("../concepts/oli.csv")),
+];
 
 /// The part of the table that one import needs.
 #[derive(Debug, Default)]
