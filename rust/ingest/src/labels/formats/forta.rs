@@ -1,0 +1,146 @@
+//! Labelled data sets of Forta: phishing accounts, malicious labels of Etherscan, malicious contracts.
+
+use headwater_ledger::labels::Level;
+
+use super::name_tag::{GROUP, NameTag, VOCABULARY};
+use super::reading::each_table_row;
+use super::{Format, Given};
+use crate::IngestError;
+use crate::labels::raw::{ChainHint, RawLabels};
+use crate::source::{Probe, Row};
+
+/// Source: `labels/1/*.csv` of `forta-network/labelled-datasets`; what they say was read from Etherscan.
+pub(super) const FORMAT: Format = Format {
+    name: "forta",
+    source: "forta",
+    group: GROUP,
+    level: Level::TrustedProvider,
+    vocabulary: VOCABULARY,
+    chain: None,
+    refuses_empty: false,
+    reads,
+    read,
+};
+
+/// The concept of contracts that the data set names for a reason of its own.
+const MALICIOUS_CONTRACT: &str = "malicious-contract";
+
+/// The columns of one of the data sets.
+struct Columns {
+    address: &'static str,
+    name: &'static str,
+    label: &'static str,
+}
+
+const PHISHING: Columns = Columns { address: "address", name: "etherscan_tag", label: "etherscan_labels" };
+const MALICIOUS: Columns = Columns { address: "banned_address", name: "wallet_tag", label: "data_source" };
+const CONTRACTS: Columns =
+    Columns { address: "contract_address", name: "contract_tag", label: "contract_creator_etherscan_label" };
+const CREATORS: Columns =
+    Columns { address: "contract_creator", name: "contract_creator_tag", label: "contract_creator_etherscan_label" };
+
+impl Columns {
+    fn of(probe: &Probe) -> Option<&'static Self> {
+        [&PHISHING, &MALICIOUS, &CONTRACTS].into_iter().find(|set| probe.has(&[set.address, set.name, set.label]))
+    }
+
+    fn add(&self, row: &Row<'_>, other: &str, labels: &mut RawLabels) -> Result<(), crate::Fault> {
+        let address = row.text(self.address)?.unwrap_or_default();
+        let name = row.text(self.name)?;
+        let label = row.text(self.label)?.unwrap_or_default();
+        let of = |label: &'_ str| -> String {
+            // `etherscan-phish-hack-list` is the list of the label `phish-hack`.
+            let list = label.trim().strip_prefix("etherscan-").and_then(|rest| rest.strip_suffix("-list"));
+            list.unwrap_or(label).to_owned()
+        };
+        let mut concepts: Vec<String> = label.split(',').map(of).filter(|label| !label.is_empty()).collect();
+        if concepts.is_empty() {
+            concepts.extend((!other.is_empty()).then(|| other.to_owned()));
+        }
+        let tag = NameTag {
+            place: row.place(),
+            address: &address,
+            chain: ChainHint::Chain("1".to_owned()),
+            name: name.as_deref(),
+            labels: concepts.iter().map(String::as_str).collect(),
+            asserted_at: None,
+            is_token: false,
+        };
+        if !concepts.is_empty() {
+            tag.add(labels);
+        }
+        Ok(())
+    }
+}
+
+fn reads(probe: &Probe) -> bool {
+    Columns::of(probe).is_some()
+}
+
+fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
+    let mut labels = RawLabels::default();
+    for probe in probes {
+        let Some(columns) = Columns::of(probe) else {
+            return Err(probe.input().damaged(None, "it has the columns of no data set of Forta"));
+        };
+        let names = [columns.address, columns.name, columns.label, CREATORS.address, CREATORS.name];
+        each_table_row(probe, &names, &mut labels, |row: &Row<'_>, labels| {
+            if columns.address != CONTRACTS.address {
+                return columns.add(row, "", labels);
+            }
+            columns.add(row, MALICIOUS_CONTRACT, labels)?;
+            // The label is that of the creator; without one nothing is said of it.
+            CREATORS.add(row, "", labels)
+        })?;
+    }
+    Ok(labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reading::testing::{all_shown, read};
+    use super::*;
+
+    #[test]
+    fn phishing_scams_carry_their_labels() {
+        let table = "address,etherscan_tag,etherscan_labels,is_contract\n\
+            0x000000000532b45f47779fce440748893b257865,Fake_Phishing3901,phish-hack,False\n\
+            0x00000a9F233D0b3EBBF136276165429d071D1aBf,Wrapped Ether (Gas Optimized) (WETH),phish-hack,True\n";
+        assert_eq!(
+            all_shown(&read(&FORMAT, &[("phishing_scams.csv", table)])),
+            [
+                "0x000000000532b45f47779fce440748893b257865 | on 1 | phish-hack | named Fake_Phishing3901",
+                "0x00000a9F233D0b3EBBF136276165429d071D1aBf | on 1 | phish-hack+token-contract | named Wrapped Ether (Gas Optimized) (WETH)",
+            ]
+        );
+    }
+
+    #[test]
+    fn list_names_are_labels() {
+        let table = "banned_address,wallet_tag,data_source\n\
+            0x80d7bb18521acbef32d7906502ebe94928690e93,Fake_Phishing1772,etherscan-phish-hack-list\n\
+            0x80e02ae8c5d5e482558caf32004e7d6281445f28,KyberSwap Attacker 2,etherscan-heist-list\n";
+        assert_eq!(
+            all_shown(&read(&FORMAT, &[("etherscan_malicious_labels.csv", table)])),
+            [
+                "0x80d7bb18521acbef32d7906502ebe94928690e93 | on 1 | phish-hack | named Fake_Phishing1772",
+                "0x80e02ae8c5d5e482558caf32004e7d6281445f28 | on 1 | heist | named KyberSwap Attacker 2 | of KyberSwap Attacker 2",
+            ]
+        );
+    }
+
+    #[test]
+    fn contracts_are_as_malicious_as_their_creator() {
+        let table = "contract_address,contract_tag,contract_creator,contract_creation_tx,contract_creator_tag,source,notes,contract_creator_etherscan_label\n\
+            0xc5ac25cfc2b8284e84ca47dad21cf1319f732c11,,0x07e02088d68229300ae503395c6536f09179dc3e,0xae,xToken Exploiter,Luabase ethereum.tags table,,heist\n\
+            0xc0ee9db1a9e07ca63e4ff0d5fb6f86bf68d47b89,,0x969837498944ae1dc0dcac2d0c65634c88729b2d,0x89,,https://github.com/x,2016 TheDao Hack,\n";
+        assert_eq!(
+            all_shown(&read(&FORMAT, &[("malicious_smart_contracts.csv", table)])),
+            [
+                "0xc5ac25cfc2b8284e84ca47dad21cf1319f732c11 | on 1 | heist",
+                "0x07e02088d68229300ae503395c6536f09179dc3e | on 1 | heist | named xToken Exploiter | of xToken Exploiter",
+                "0xc0ee9db1a9e07ca63e4ff0d5fb6f86bf68d47b89 | on 1 | malicious-contract",
+            ]
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! What readers of label files share: rows, JSON documents and dates.
+
+use headwater_types::Timestamp;
+
+use crate::error::{Fault, RowError};
+use crate::labels::raw::{RawClaim, RawLabels};
+use crate::source::{Counts, Input, Probe, Row, each_row, json};
+use crate::{IngestError, Place};
+
+/// Reads the rows of a table; a row that cannot be read is an error.
+pub(super) fn each_table_row(
+    probe: &Probe,
+    columns: &[&str],
+    labels: &mut RawLabels,
+    mut handle: impl FnMut(&Row<'_>, &mut RawLabels) -> Result<(), Fault>,
+) -> Result<(), IngestError> {
+    each_row(probe.input(), probe.content(), columns, &mut Strict(labels), |row: &Row<'_>, strict: &mut Strict<'_>| {
+        handle(row, strict.0)
+    })
+}
+
+struct Strict<'l>(&'l mut RawLabels);
+
+impl Counts for Strict<'_> {
+    fn count_row(&mut self, _place: Place) -> Result<(), IngestError> {
+        Ok(())
+    }
+
+    fn reject(&mut self, error: RowError) -> Result<(), IngestError> {
+        Err(IngestError::Row(Box::new(error)))
+    }
+}
+
+/// Reads a file that is one JSON document.
+pub(super) fn with_json<T>(
+    input: &Input,
+    read: impl FnOnce(&json::Value<'_>) -> Result<T, IngestError>,
+) -> Result<T, IngestError> {
+    let text = document_text(input)?;
+    let value = json::parse(&text, input.bounds()).map_err(|error| {
+        let at = u64::try_from(error.at).unwrap_or(u64::MAX);
+        input.damaged(Some(Place::Byte(at)), error.to_string())
+    })?;
+    read(&value)
+}
+
+/// The whole text of a file, without a byte order mark.
+pub(super) fn document_text(input: &Input) -> Result<String, IngestError> {
+    let text = String::from_utf8(input.read_document()?).map_err(|error| {
+        let at = u64::try_from(error.utf8_error().valid_up_to()).unwrap_or(u64::MAX);
+        input.damaged(Some(Place::Byte(at)), "it is not valid UTF-8")
+    })?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+/// The items of a document that is a list, or an object with one of these lists.
+pub(super) fn listed<'v>(value: &'v json::Value<'v>, names: &[&str]) -> &'v [json::Value<'v>] {
+    let inner = || names.iter().find_map(|name| value.get(name)).map_or(&[][..], json::Value::items);
+    if value.items().is_empty() { inner() } else { value.items() }
+}
+
+/// The items with their places.
+pub(super) fn placed<T>(items: &[T]) -> impl Iterator<Item = (Place, &T)> {
+    (1..).map(Place::Row).zip(items)
+}
+
+/// Whether a text begins as an EVM address does.
+pub(super) fn is_hex(text: &str) -> bool {
+    text.strip_prefix("0x").is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// A text without blanks around it; `None` where nothing is left.
+pub(super) fn filled(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// Adds a warning about a place of a file.
+pub(super) fn warn(labels: &mut RawLabels, place: Place, what: &str) {
+    labels.warnings.push(format!("{place}: {what}"));
+}
+
+/// A date or time as a list writes it; a text that is none is left out with a warning. Zero is no date.
+pub(super) fn date(labels: &mut RawLabels, place: Place, text: Option<&str>) -> Option<Timestamp> {
+    let text = filled(text).filter(|text| *text != "0")?;
+    let read = text.parse().ok().or_else(|| unambiguous(text).and_then(|iso| iso.parse().ok()));
+    if read.is_none() {
+        warn(labels, place, &format!("the date {text:?} is left out: expected one such as 2021-07-21"));
+    }
+    read.filter(|time: &Timestamp| time.secs() > 0)
+}
+
+/// A date with slashes in the order year, month, day, where only one order is possible.
+fn unambiguous(text: &str) -> Option<String> {
+    let (day, time) = text.split_once([' ', 'T']).unwrap_or((text, "00:00:00"));
+    let mut parts = day.split('/');
+    let (Some(first), Some(second), Some(year), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
+        return None;
+    };
+    let (one, other): (u32, u32) = (first.parse().ok()?, second.parse().ok()?);
+    let (month, day) = match (one, other) {
+        (..=12, 13..) => (one, other),
+        (13.., ..=12) => (other, one),
+        _ if one == other => (one, other),
+        _ => return None,
+    };
+    (year.len() == 4).then(|| format!("{year}-{month:02}-{day:02} {time}"))
+}
+
+/// Adds one claim per text of a list; an item that is no text is an empty address.
+pub(super) fn add_addresses(labels: &mut RawLabels, items: &[json::Value<'_>], claim: &RawClaim) {
+    for (place, item) in placed(items) {
+        let address = item.text().unwrap_or_default().to_owned();
+        labels.claims.push(RawClaim { place: Some(claim.place.unwrap_or(place)), address, ..claim.clone() });
+    }
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use super::super::{FORMATS, Format, Given};
+    use super::*;
+    use crate::labels::raw::{ChainHint, RawLevel};
+    use crate::source::Bounds;
+
+    /// Probes of files with these names and contents; the folder must outlive them.
+    pub(in super::super) fn probes(folder: &std::path::Path, files: &[(&str, &str)]) -> Vec<Probe> {
+        let probe = |(name, content): &(&str, &str)| {
+            let path = folder.join(name);
+            std::fs::write(&path, content).unwrap();
+            Probe::new(Input::new(&path, &Bounds::default()).unwrap()).unwrap()
+        };
+        files.iter().map(probe).collect()
+    }
+
+    /// Reads files as one import, with what the caller says of them. Each must be taken by the format by itself.
+    pub(in super::super) fn read_given(
+        format: &Format,
+        files: &[(&str, &str)],
+        given: &Given,
+    ) -> Result<RawLabels, IngestError> {
+        let folder = tempfile::tempdir().unwrap();
+        let probes = probes(folder.path(), files);
+        for probe in &probes {
+            let taken: Vec<_> =
+                FORMATS.iter().filter(|format| (format.reads)(probe)).map(|format| format.name).collect();
+            assert_eq!(taken, [format.name], "{}", probe.path().display());
+        }
+        (format.read)(&probes, given)
+    }
+
+    pub(in super::super) fn read(format: &Format, files: &[(&str, &str)]) -> RawLabels {
+        read_given(format, files, &Given::default()).unwrap()
+    }
+
+    /// What a claim says in one line: address, chain, concepts, name, entity, source, group, level, dates; what is missing
+    /// is left out.
+    pub(in super::super) fn shown(claim: &RawClaim) -> String {
+        let chain = match &claim.chain {
+            ChainHint::None => String::new(),
+            ChainHint::Ticker(ticker) => format!("ticker {ticker}"),
+            ChainHint::Chain(chain) => format!("on {chain}"),
+            ChainHint::AnyEvm => "on evm".to_owned(),
+        };
+        let level = match &claim.level {
+            None => String::new(),
+            Some(RawLevel::Known(level)) => format!("level {}", level.name()),
+            Some(RawLevel::Stated(text)) => format!("level {text}"),
+        };
+        let with =
+            |what: &str, text: &Option<String>| text.as_ref().map_or(String::new(), |text| format!("{what} {text}"));
+        let time = |what: &str, time: Option<Timestamp>| time.map_or(String::new(), |time| format!("{what} {time}"));
+        let parts = [
+            claim.address.clone(),
+            chain,
+            claim.concepts.join("+"),
+            with("named", &claim.name),
+            with("of", &claim.entity),
+            with("source", &claim.source),
+            with("at", &claim.source_url),
+            with("group", &claim.group),
+            level,
+            time("since", claim.asserted_at),
+            time("seen", claim.last_seen),
+        ];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" | ")
+    }
+
+    pub(in super::super) fn all_shown(labels: &RawLabels) -> Vec<String> {
+        labels.claims.iter().map(shown).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_with_slashes_are_read_where_one_order_is_possible() {
+        let read = |text: &str| {
+            let mut labels = RawLabels::default();
+            let date = date(&mut labels, Place::Row(1), Some(text));
+            (date.map(|date| date.to_string()), labels.warnings.len())
+        };
+        let day = |text: &str| (Some(text.to_owned()), 0);
+        assert_eq!(read("2021-07-21T06:43:08.000Z"), day("2021-07-21T06:43:08Z"));
+        assert_eq!(read("07/21/2021 06:43:08"), day("2021-07-21T06:43:08Z"));
+        assert_eq!(read("21/07/2021"), day("2021-07-21T00:00:00Z"));
+        assert_eq!(read("07/07/2021"), day("2021-07-07T00:00:00Z"));
+        assert_eq!(read("1614816000"), day("2021-03-04T00:00:00Z"));
+        for text in ["07/08/2021 06:43:08", "13/13/2021", "0000-00-00 00:00:00", "07/21/21", "soon"] {
+            assert_eq!(read(text), (None, 1), "{text}");
+        }
+        assert_eq!(read("0"), (None, 0));
+        assert_eq!(read(" "), (None, 0));
+    }
+}
