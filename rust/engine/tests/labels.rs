@@ -144,13 +144,16 @@ fn store_without_labels_says_so() {
 fn other_answers_carry_labels() {
     let town = labelled(bob_and_carol());
     let ranking = data(&town, "counterparty", &about(ALICE, json!({})));
-    assert_eq!(column(&ranking, "address"), [person(BOB).to_string(), person(CAROL).to_string()]);
-    assert_eq!(column(&ranking, "labels"), [json!(["exchange"]), json!(["sanction_delisted"])]);
-    assert_eq!(column(&ranking, "entity_name"), [json!("Bobs Bank"), Value::Null]);
+    assert_eq!(
+        column(&ranking, "address"),
+        [json!(person(BOB).to_string()), json!(person(CAROL).to_string())].each_ref()
+    );
+    assert_eq!(column(&ranking, "labels"), [json!(["exchange"]), json!(["sanction_delisted"])].each_ref());
+    assert_eq!(column(&ranking, "entity_name"), [json!("Bobs Bank"), Value::Null].each_ref());
     let list = data(&town, "transactions", &about(ALICE, json!({"contracts": ["native"]})));
     assert_eq!(
         column(&list, "counterparty_label"),
-        [Value::Null, json!("Bobs Bank"), Value::Null, json!("Bobs Bank")],
+        [Value::Null, json!("Bobs Bank"), Value::Null, json!("Bobs Bank")].each_ref(),
         "Carol, Bob, herself, Bob"
     );
     let between = data(&town, "counterparty/transfer-between", &between(ALICE, BOB, json!({"limit": 1})));

@@ -201,9 +201,24 @@ fn list_of(probes: &[Probe]) -> String {
         let name = probe.input().name();
         Path::new(&name).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or(name)
     };
-    probes.iter().map(stem).collect::<Vec<_>>().join("+")
+    let stems: Vec<String> = probes.iter().map(stem).collect();
+    match common_beginning(&stems) {
+        Some(common) => common,
+        None => stems.join("+"),
+    }
 }
 
 #[cfg(test)]
 #[path = "import_tests.rs"]
 mod tests;
+
+/// What all names begin with, without the marks behind it: files of one list are named alike.
+fn common_beginning(names: &[String]) -> Option<String> {
+    let (first, others) = names.split_first()?;
+    let is_shared = |length: &usize| {
+        first.get(..*length).is_some_and(|beginning| others.iter().all(|name| name.starts_with(beginning)))
+    };
+    let length = (0..=first.len()).rev().find(is_shared)?;
+    let common = first.get(..length)?.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+    (common.chars().count() >= 3).then(|| common.to_owned())
+}

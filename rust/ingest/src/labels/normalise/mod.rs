@@ -97,6 +97,9 @@ pub(super) fn normalise(raw: RawLabels, rules: &Rules<'_>) -> Result<Normalised,
     counts.no_code += u64::try_from(coded.values().filter(|is_coded| !**is_coded).count()).unwrap_or(u64::MAX);
     let mut warnings = raw.warnings;
     warnings.extend(gathered.notes.sentences());
+    if outcome.elsewhere > 0 {
+        warnings.push(format!("addresses of EVM chains that are not held, left out: {}", outcome.elsewhere));
+    }
     let foreign: BTreeSet<Foreign> = gathered.foreign;
     Ok(Normalised {
         claims,

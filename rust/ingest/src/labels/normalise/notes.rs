@@ -14,25 +14,23 @@ pub(super) enum Note {
     Eip55,
     Repaired,
     Contradicted,
-    UnknownChain,
     UnknownConfidence,
     Unreviewed,
     LookAlike,
 }
 
 impl Note {
-    /// What was found, behind its number.
+    /// What was found, before its number.
     const fn text(self) -> &'static str {
         match self {
-            Self::Malformed => "texts have the form of no address and are left out",
-            Self::BadChecksum => "addresses have a wrong checksum and are left out",
-            Self::Eip55 => "addresses in mixed case contradict EIP-55 and are accepted",
-            Self::Repaired => "addresses contain letters of another script and are repaired, as their checksum says",
-            Self::Contradicted => "addresses stand under a chain that has no such address, and count by their form",
-            Self::UnknownChain => "addresses are of EVM chains that are not held, and are left out",
-            Self::UnknownConfidence => "confidences name no level and are taken as unknown",
-            Self::Unreviewed => "words are missing in the table of concepts and claim nothing",
-            Self::LookAlike => "names mix scripts and may imitate another name; they stay entities of their own",
+            Self::Malformed => "texts without the form of an address, left out",
+            Self::BadChecksum => "addresses with a wrong checksum, left out",
+            Self::Eip55 => "addresses in mixed case that contradict EIP-55, accepted",
+            Self::Repaired => "addresses with letters of another script, repaired as their checksum says",
+            Self::Contradicted => "addresses under a chain that has no such address, taken by their form",
+            Self::UnknownConfidence => "confidences that name no level, taken as unknown",
+            Self::Unreviewed => "words that the table of concepts lacks, without a claim",
+            Self::LookAlike => "names that mix scripts and may imitate another name, kept as entities of their own",
         }
     }
 }
@@ -59,7 +57,7 @@ impl Notes {
 
     /// One sentence per kind.
     pub(super) fn sentences(self) -> impl Iterator<Item = String> {
-        self.kinds.into_iter().map(|(note, (count, example))| format!("{count} {}: {example}", note.text()))
+        self.kinds.into_iter().map(|(note, (count, example))| format!("{}: {count}, such as {example}", note.text()))
     }
 }
 
@@ -74,8 +72,8 @@ mod tests {
         notes.add(Note::Malformed, "0x1234", Some(Place::Line(6)));
         notes.add(Note::Malformed, "0x12", Some(Place::Line(7)));
         let expected = [
-            "2 texts have the form of no address and are left out: \"0x1234\" (line 6)",
-            "1 words are missing in the table of concepts and claim nothing: \"organization\"",
+            "texts without the form of an address, left out: 2, such as \"0x1234\" (line 6)",
+            "words that the table of concepts lacks, without a claim: 1, such as \"organization\"",
         ];
         assert_eq!(notes.sentences().collect::<Vec<_>>(), expected);
     }

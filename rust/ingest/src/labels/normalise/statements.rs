@@ -163,9 +163,6 @@ impl<'a> Gathering<'a> {
             Chains::Elsewhere(name) => (None, Some(self.texts.number(Arc::from(name.as_str())))),
             Chains::Missing => (None, None),
         };
-        if let Chains::Elsewhere(name) = chains {
-            self.notes.add(Note::UnknownChain, name, claim.place);
-        }
         columns.scope.push(scope);
         columns.elsewhere.push(elsewhere);
         columns.is_named.push(is_named);

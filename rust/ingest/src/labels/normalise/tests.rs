@@ -179,7 +179,7 @@ fn names_without_code_are_kept_and_counted_by_address() {
         rows,
         [(Some("Example & Sons: Deployer"), None), (Some("Somebody"), None), (Some("Somebody"), Some(Code::Mixer)),]
     );
-    assert_eq!(found.warnings, ["1 words are missing in the table of concepts and claim nothing: \"unheard-of\""]);
+    assert_eq!(found.warnings, ["words that the table of concepts lacks, without a claim: 1, such as \"unheard-of\""]);
 }
 
 #[test]
