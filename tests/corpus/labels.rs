@@ -181,11 +181,8 @@ fn corpus_labels_etherscan_metadata() {
 fn corpus_labels_exchange_reserves() {
     let case = "exchange-reserves";
     let one = |file: &str, entity: &str, group: &str| {
-        let options = LabelOptions {
-            entity: Some(entity.to_owned()),
-            group: Some(group.to_owned()),
-            ..LabelOptions::default()
-        };
+        let options =
+            LabelOptions { entity: Some(entity.to_owned()), group: Some(group.to_owned()), ..LabelOptions::default() };
         read(&[folder(case).join(file)], &options)
     };
     check(case, &[one("bybit.csv", "Bybit", "bybit.com"), one("okx.csv", "OKX", "okx.com")]);

@@ -13,5 +13,6 @@ mod evm_rpc;
 mod graphsense_account;
 mod holder_snapshots;
 mod labels;
+mod logs;
 mod market;
 mod tron;

@@ -28,6 +28,7 @@ pub mod counterparty;
 pub mod counterparty_list;
 pub mod counterparty_overview;
 pub mod counterparty_transfer_between;
+pub mod labels;
 pub mod rates;
 pub mod rates_history;
 pub mod rates_symbols;
@@ -41,7 +42,6 @@ pub mod transactions;
 pub mod wallet_overview;
 
 use crate::Endpoint;
-use crate::request::Warnings;
 
 /// Every data endpoint, in the order of the documentation.
 pub static ENDPOINTS: &[Endpoint] = &[
@@ -63,6 +63,7 @@ pub static ENDPOINTS: &[Endpoint] = &[
     token_holders::ENDPOINT,
     token_concentration::ENDPOINT,
     token_addresses_flow::ENDPOINT,
+    labels::ENDPOINT,
     addresses_resolve::ENDPOINT,
     addresses_autocomplete::ENDPOINT,
 ];
@@ -71,9 +72,4 @@ pub static ENDPOINTS: &[Endpoint] = &[
 #[must_use]
 pub fn endpoint(name: &str) -> Option<&'static Endpoint> {
     ENDPOINTS.iter().find(|endpoint| endpoint.name == name)
-}
-
-/// Says that a field waits for labels.
-fn labels_not_built(warnings: &mut Warnings, field: &str) {
-    warnings.add("not_built", Some(field), format!("{field} is empty: address labels are not built yet"));
 }

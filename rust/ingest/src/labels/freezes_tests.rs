@@ -119,6 +119,7 @@ fn freezes_of_tokens_are_claims_of_their_own() {
         log(USDT, (3, 0), "RemovedBlackList(address)", &[], &[word(1)]),
     ]);
     assert_eq!(shown(&labels), [(account_of(1), "circle", 200, None), (account_of(1), "tether", 100, Some(300))]);
+    assert!(labels.claims.is_sorted());
 }
 
 #[test]
@@ -154,7 +155,9 @@ fn freeze_on_tron_is_in_topic_one() {
     let contract = Address::parse(Chain::TRON, "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t").unwrap();
     let mut prefixed = word(2);
     prefixed[11] = 0x41;
-    let frozen = |index, account| Owned(Chain::TRON, contract, 1, index, vec![topic("AddedBlackList(address)"), account], vec![]);
+    let frozen = |index, account| {
+        Owned(Chain::TRON, contract, 1, index, vec![topic("AddedBlackList(address)"), account], vec![])
+    };
     let labels = read(&[frozen(0, word(1)), frozen(1, prefixed)]);
     let accounts: Vec<_> = labels.claims.iter().map(|claim| (claim.address, claim.scope)).collect();
     let tron = |last| (Address::Tron(*word(last).last_chunk().unwrap()), Scope::Chain(Chain::TRON));

@@ -156,7 +156,8 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
     for (path, origin) in discover_with_origin(paths)? {
         let probe = Probe::new(Input::new(&path, &options.bounds)?)?;
         let is_blank = origin == Origin::Found && *probe.content() == Content::Empty;
-        let format = wanted.filter(|_| !is_blank).or_else(|| FORMATS.iter().copied().find(|format| (format.reads)(&probe)));
+        let format =
+            wanted.filter(|_| !is_blank).or_else(|| FORMATS.iter().copied().find(|format| (format.reads)(&probe)));
         match format {
             Some(format) => {
                 formats.entry(format.name).or_insert((format, path));
@@ -175,12 +176,9 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
     let mut formats = formats.into_values();
     match (formats.next(), formats.next()) {
         (Some((format, _)), None) => Ok(Detected { format, probes, warnings }),
-        (Some((format, path)), Some((other_format, other))) => Err(IngestError::MixedLabels {
-            path,
-            format: format.name,
-            other,
-            other_format: other_format.name,
-        }),
+        (Some((format, path)), Some((other_format, other))) => {
+            Err(IngestError::MixedLabels { path, format: format.name, other, other_format: other_format.name })
+        }
         (None, _) => Err(unread.unwrap_or_else(|| {
             let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
             IngestError::NoInput(names.join(", "))

@@ -72,12 +72,15 @@ fn table_columns_have_other_names_in_any_case() {
     for (columns, options) in [
         ("Address,Blockchain,Label,Date", LabelOptions::default()),
         ("ADDRESS,network,category,first_seen", LabelOptions::default()),
-        ("wallet,net,kind,when", LabelOptions {
-            columns: [("address", "wallet"), ("chain", "net"), ("code", "kind"), ("asserted_at", "when")]
-                .map(|(ours, theirs)| (ours.to_owned(), theirs.to_owned()))
-                .to_vec(),
-            ..LabelOptions::default()
-        }),
+        (
+            "wallet,net,kind,when",
+            LabelOptions {
+                columns: [("address", "wallet"), ("chain", "net"), ("code", "kind"), ("asserted_at", "when")]
+                    .map(|(ours, theirs)| (ours.to_owned(), theirs.to_owned()))
+                    .to_vec(),
+                ..LabelOptions::default()
+            },
+        ),
     ] {
         let labels = read(&format!("{columns}\n{A},ethereum,phishing,2024-05-06 07:08:09\n"), &options).unwrap();
         let claim = &labels.claims[0];
@@ -86,7 +89,8 @@ fn table_columns_have_other_names_in_any_case() {
     // Beside a code the label is the name.
     let named = plain(&format!("address,chain,code,label\n{A},ethereum,phishing,Some name\n"));
     assert_eq!(named.claims[0].name.as_deref(), Some("Some name"));
-    let missing = LabelOptions { columns: vec![("address".to_owned(), "wallet".to_owned())], ..LabelOptions::default() };
+    let missing =
+        LabelOptions { columns: vec![("address".to_owned(), "wallet".to_owned())], ..LabelOptions::default() };
     let error = read("address,code\n", &missing).unwrap_err();
     assert!(error.contains("--columns") && error.contains("\"wallet\"") && error.contains("address, code"), "{error}");
     let unknown = LabelOptions { columns: vec![("colour".to_owned(), "code".to_owned())], ..LabelOptions::default() };

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 
+use headwater_types::{Chain, Timestamp};
+
 use super::claim::Claim;
 use super::file::{CLAIMS, FILTER, FIRST, KEYS, LabelFile, SLOTS, STARTS, SUMMARY, Summary, TEXT_STARTS, TEXTS};
 use super::filter;
@@ -49,6 +51,7 @@ fn sort_within_addresses(claims: &mut [Written]) {
 struct Rows {
     own: u64,
     newest: Option<i64>,
+    chains: u64,
     hashes: Vec<u64>,
     last: Option<Key>,
     starts: Vec<u32>,
@@ -87,8 +90,11 @@ impl Rows {
             source_url: self.texts.place(claim.source_url.as_ref()),
             group: self.texts.place(Some(&claim.group)),
         };
+        for (bit, _) in (0..).zip(Chain::all()).filter(|(_, chain)| claim.scope.contains(*chain)) {
+            self.chains |= 1 << bit;
+        }
         self.own += u64::from(*is_own);
-        self.newest = self.newest.max(claim.asserted_at.map(headwater_types::Timestamp::secs));
+        self.newest = self.newest.max(claim.asserted_at.map(Timestamp::secs));
         self.records.push(Record::new(&terms, &texts));
     }
 
@@ -97,7 +103,7 @@ impl Rows {
         self.first.push(small(self.records.len()));
         let mut file = SegmentFile::begin_for_all_chains(out)?;
         let newest = self.newest.unwrap_or(i64::MIN);
-        file.put(SUMMARY, &[Summary { own: self.own, vocabulary: vocabulary(), newest }])?;
+        file.put(SUMMARY, &[Summary { own: self.own, vocabulary: vocabulary(), newest, chains: self.chains }])?;
         file.put(FILTER, &filter::build(self.hashes.iter().copied()))?;
         file.put(SLOTS, &slots(&self.hashes))?;
         file.put(STARTS, &self.starts)?;

@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
-use headwater_types::Address;
+use headwater_types::{Address, Chain};
 
 use super::claim::Claim;
 use super::filter::{self, Block};
@@ -45,6 +45,8 @@ pub(super) struct Summary {
     pub(super) vocabulary: u64,
     /// The newest time of assertion, or the least number for none.
     pub(super) newest: i64,
+    /// A bit for each chain on which a claim holds.
+    pub(super) chains: u64,
 }
 
 /// The claims of one import, open.
@@ -92,6 +94,12 @@ impl LabelFile {
     /// The newest time of assertion.
     pub(super) const fn newest(&self) -> i64 {
         self.summary.newest
+    }
+
+    /// The chains on which a claim of the file holds.
+    pub(crate) fn chains(&self) -> impl Iterator<Item = Chain> {
+        let chains = self.summary.chains;
+        (0..).zip(Chain::all()).filter(move |(bit, _)| chains >> bit & 1 == 1).map(|(_, chain)| chain)
     }
 
     /// Number of addresses.

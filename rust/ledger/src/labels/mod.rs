@@ -24,8 +24,9 @@ pub use code::{Business, Category, Code};
 pub use entity::{entity_key, entity_name};
 pub use level::{Level, Link};
 pub use succession::LabelDiff;
-pub use table::LabelTable;
+pub use table::{LabelChange, LabelTable};
 
 pub(crate) use build::{Written, build};
 pub(crate) use file::LabelFile;
 pub(crate) use succession::{diff, succeed};
+pub(crate) use table::Imported;

@@ -1,5 +1,6 @@
 //! All labels in force.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_types::{Address, Chain, Timestamp};
@@ -13,13 +14,40 @@ use crate::error::Result;
 #[derive(Clone, Default)]
 pub struct LabelTable {
     lists: Vec<(u64, Arc<LabelFile>)>,
+    /// All imports, those rolled back included, in order of their versions.
+    imports: Vec<Imported>,
     imported_at: Option<Timestamp>,
 }
 
+/// One import of a list.
+#[derive(Clone)]
+pub(crate) struct Imported {
+    pub(crate) version: u64,
+    /// Number of its list.
+    pub(crate) list: usize,
+    pub(crate) is_in_force: bool,
+    pub(crate) file: Arc<LabelFile>,
+}
+
+/// What an import changed about an address.
+#[derive(Debug, Clone, Default)]
+pub struct LabelChange<'a> {
+    /// All claims about the address before.
+    pub before: Vec<Claim<&'a str>>,
+    /// All claims about the address after.
+    pub after: Vec<Claim<&'a str>>,
+}
+
 impl LabelTable {
-    /// The last import of each list, with its number; `imported_at` is the newest time of an import in force.
-    pub(crate) fn new(lists: Vec<(u64, Arc<LabelFile>)>, imported_at: Option<Timestamp>) -> Self {
-        Self { lists, imported_at }
+    /// All imports in order of their versions; `imported_at` is the newest time of an import in force.
+    pub(crate) fn new(imports: Vec<Imported>, imported_at: Option<Timestamp>) -> Self {
+        let mut last: BTreeMap<usize, &Imported> = BTreeMap::new();
+        for import in imports.iter().filter(|import| import.is_in_force) {
+            last.insert(import.list, import);
+        }
+        let mut lists: Vec<_> = last.into_values().map(|import| (import.version, Arc::clone(&import.file))).collect();
+        lists.sort_by_key(|(version, _)| *version);
+        Self { lists, imports, imported_at }
     }
 
     /// Whether there is none.
@@ -72,6 +100,49 @@ impl LabelTable {
         let mut claims = self.claims_about(address)?;
         claims.retain(|claim| claim.scope.contains(chain));
         Ok(claims)
+    }
+
+    /// What came to be said of an address on a chain when an import came into force, or was rolled back: the claims of
+    /// all lists as they stand, of the list of the import those before and after it. `None` when there is no such
+    /// import.
+    ///
+    /// # Errors
+    /// As [`LabelTable::claims_about`].
+    pub fn change<'a>(
+        &'a self,
+        (version, is_rolled_back): (u64, bool),
+        chain: Chain,
+        address: &Address,
+    ) -> Result<Option<LabelChange<'a>>> {
+        let Some(place) = self.imports.iter().position(|import| import.version == version) else { return Ok(None) };
+        let (earlier, import) = (&self.imports[..place], &self.imports[place]);
+        let predecessor = earlier.iter().rev().find(|other| other.list == import.list && other.is_in_force);
+        let key = Key::of(address);
+        let hash = key.hash();
+        let of = |file: &'a LabelFile, into: &mut Vec<Claim<&'a str>>| {
+            file.visit((address, &key, hash), &mut |(claim, _)| {
+                if claim.scope.contains(chain) {
+                    into.push(claim);
+                }
+            })
+        };
+        let (mut without, mut with, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        if let Some(predecessor) = predecessor {
+            of(&predecessor.file, &mut without)?;
+        }
+        of(&import.file, &mut with)?;
+        if without.is_empty() && with.is_empty() {
+            return Ok(Some(LabelChange::default()));
+        }
+        let is_of_list =
+            |version: u64| self.imports.iter().any(|other| other.version == version && other.list == import.list);
+        for (_, file) in self.lists.iter().filter(|(version, _)| !is_of_list(*version)) {
+            of(file, &mut others)?;
+        }
+        without.extend(others.iter().copied());
+        with.extend(others);
+        let (before, after) = if is_rolled_back { (with, without) } else { (without, with) };
+        Ok(Some(LabelChange { before, after }))
     }
 
     /// Shows all claims, list by list, each in order of address.

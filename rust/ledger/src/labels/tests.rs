@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::{Action, Claim, Code, LabelTable, Level, Link, Scope};
 use crate::read::Labels as _;
-use crate::store::{LabelImport, MemoryStore, Store, Writer};
+use crate::store::{LabelImport, MemoryStore, Shrinking, Store, Vanished, Writer};
 
 /// One of a few addresses of three families, so that claims meet.
 fn address(number: u8) -> Address {
@@ -58,7 +58,14 @@ fn claims() -> impl Strategy<Value = Vec<Claim>> {
 
 fn import(list: u8, claims: Vec<Claim>, time: i64) -> LabelImport {
     let time = Timestamp::new(time);
-    LabelImport { source: "source".into(), list: format!("list {list}"), imported_at: time, ended_at: time, claims }
+    LabelImport {
+        source: "source".into(),
+        list: format!("list {list}"),
+        imported_at: time,
+        ended_at: time,
+        claims,
+        shrinking: Shrinking::Accepted,
+    }
 }
 
 /// All claims of a table by address, sorted.
@@ -211,4 +218,16 @@ fn scope_decides_the_chains_of_a_claim() {
     let count = |chain, number| labels.claims(chain, &address(number)).unwrap().len();
     assert_eq!([count(Chain::ETHEREUM, 0), count(Chain::BSC, 0)], [1, 1], "every EVM chain");
     assert_eq!([count(Chain::ETHEREUM, 3), count(Chain::BSC, 3)], [0, 1], "one chain");
+}
+
+#[test]
+fn list_that_lost_more_than_half_is_refused_unless_accepted() {
+    let mut store = MemoryStore::default();
+    let whole: Vec<Claim> = (0..Code::ALL.len()).map(|code| claim(0, code, None, None)).collect();
+    store.import_labels(import(0, whole.clone(), 1)).unwrap();
+    let cut = |shrinking| LabelImport { shrinking, ..import(0, whole[..10].to_vec(), 2) };
+    let error = store.import_labels(cut(Shrinking::Refused)).unwrap_err();
+    assert!(error.to_string().contains("makes 10 claims"), "{error}");
+    assert_eq!(held(store.snapshot().labels()).len(), whole.len(), "nothing ended");
+    store.import_labels(cut(Shrinking::Accepted)).unwrap();
 }

@@ -18,12 +18,13 @@ use crate::edges::{self, AssetEdge, EdgeFile, EdgeOrder, Edges, Market, SegmentE
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
 use crate::holders::{ChainHolders, HolderTable, Holders};
 use crate::labels::LabelTable;
+use crate::logs::{self, Log, LogFile, LogFilter, LogMerge, LogScan};
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{pack, unpack};
 use crate::read::{
     Account, AccountRef, Accounts, AddressMatches, AddressRange, AssetRef, Assets, Balances, Block, ColumnSet,
-    ColumnVisit, Counterparties, Coverage, Generation, Holding, Labels, Movements, Opening, Outputs, Posting, Postings,
-    Result, Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, Transactions, VisitEdge,
+    ColumnVisit, Counterparties, Coverage, Generation, Holding, Labels, Logs, Movements, Opening, Outputs, Posting,
+    Postings, Result, Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, Transactions, VisitEdge,
 };
 use crate::segment::{Begin, Segment, Unindexed, fee_of, openings_of};
 
@@ -40,6 +41,8 @@ pub struct Snapshot {
     /// By segment.
     edges: Vec<SegmentEdges>,
     holders: BTreeMap<Chain, ChainHolders>,
+    /// By segment.
+    logs: Vec<Option<Arc<LogFile>>>,
     /// Where histories begin with stated balances; chains without such are absent.
     openings: BTreeMap<Chain, BTreeMap<Asset, Opening>>,
     /// The same by segment, in its numbers.
@@ -71,6 +74,7 @@ impl Snapshot {
             (!openings.is_empty()).then_some((*chain, openings))
         };
         let openings = by_chain.iter().filter_map(of_chain).collect();
+        let logs = vec![None; segments.len()];
         let begins = segments.iter().map(|_| OnceLock::new()).collect();
         let (exchange_rates, labels) = (Arc::default(), Arc::default());
         Self {
@@ -84,6 +88,7 @@ impl Snapshot {
             by_chain,
             edges,
             holders,
+            logs,
             openings,
             begins,
         }
@@ -110,6 +115,11 @@ impl Snapshot {
             self.holders.insert(chain, ChainHolders::new(Some(table)));
         }
         self
+    }
+
+    /// With the indexes of logs that are built, by segment.
+    pub(crate) fn with_logs(self, logs: Vec<Option<Arc<LogFile>>>) -> Self {
+        Self { logs, ..self }
     }
 
     /// Where histories begin, in the numbers of a segment.
@@ -460,6 +470,18 @@ impl Counterparties for Snapshot {
             return Ok(None);
         }
         edges::visit_edges(self.market(cancel), account, order, visit)
+    }
+}
+
+impl Logs for Snapshot {
+    fn logs<'a>(&'a self, chain: Chain, filter: &LogFilter, cancel: &Cancel) -> Result<LogScan<'a>> {
+        let indexed = |(place, segment)| (place, segment, self.logs[place as usize].as_ref());
+        Ok(Box::new(LogMerge::new(self.of_chain(chain).map(indexed), filter, cancel)))
+    }
+
+    fn transaction_logs(&self, transaction: TransactionRef) -> Result<Vec<Log>> {
+        let (segment, row) = self.behind(transaction.0);
+        logs::of_transaction(segment, row, transaction)
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! manifest-0000000007.json     one per generation; the highest number is the current one
-//! segments/  edges/  holders/  accounts/  tokens/  prices/  labels/  feed/     files that manifests list, never changed once written
+//! segments/  edges/  holders/  logs/  accounts/  tokens/  prices/  fx/  labels/  feed/     files that manifests list,
+//!                              never changed once written
 //! writer.lock                  held by the one writer
 //! ```
 

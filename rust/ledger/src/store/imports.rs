@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::folder::{self, LABELS};
 use super::parts::{FileRef, Storage};
-use super::{ImportKind, ImportVersion, LabelList};
+use super::{ImportKind, ImportVersion, LabelList, Vanished};
 use crate::LedgerError;
-use crate::labels::{self, Claim, LabelDiff, LabelFile, LabelTable};
+use crate::labels::{self, Claim, Imported, LabelDiff, LabelFile, LabelTable};
 use crate::market::{FxPoint, FxTable, MarketStamp, PricePoint, PriceTable, Registry, TokenListing};
 use crate::read::Result;
 
@@ -63,7 +63,24 @@ pub struct LabelImport {
     pub ended_at: Timestamp,
     /// The claims.
     pub claims: Vec<Claim>,
+    /// What becomes of claims that the list no longer makes.
+    pub vanished: Vanished,
+    /// Whether the list may have lost more than half of what the edition before it said.
+    pub shrinking: Shrinking,
 }
+
+/// What becomes of an edition of a list that says less than half of the one before it: as a rule it is cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shrinking {
+    /// It is refused, where the one before made at least twenty claims.
+    #[default]
+    Refused,
+    /// It is taken.
+    Accepted,
+}
+
+/// Claims of an edition from which on a shrinking successor is refused.
+const LEAST_CLAIMS: u64 = 20;
 
 /// All versions, and what those in force come to.
 #[derive(Clone)]
@@ -143,16 +160,20 @@ impl Imports {
 
     /// With one more version of labels, and its number.
     pub(super) fn with_labels(&self, import: LabelImport, storage: &mut dyn Storage) -> Result<(Self, u64)> {
-        let LabelImport { source, list, imported_at, ended_at, claims } = import;
+        let LabelImport { source, list, imported_at, ended_at, claims, vanished, shrinking } = import;
         let before = last_of(&self.versions, &source, &list);
-        let (file, opened) = keep_labels(labels::succeed(before.as_deref(), claims, ended_at)?, storage)?;
+        let written = succeed(before.as_deref(), claims, (vanished, ended_at))?;
+        if let (Some(before), Shrinking::Refused) = (&before, shrinking) {
+            check_size(before, &written, (&source, &list))?;
+        }
+        let (file, opened) = keep_labels(written, storage)?;
         let version = ImportVersion {
             version: self.next_number(),
             kind: ImportKind::Labels,
             source,
             entries: opened.own(),
             in_force: true,
-            list: Some(LabelList { name: list, imported_at, ended_at }),
+            list: Some(LabelList { name: list, imported_at, ended_at, vanished }),
         };
         Ok(self.with_version(Import { version, file, brought: Brought::Labels(Arc::new(opened)) }))
     }
@@ -187,7 +208,7 @@ impl Imports {
                 continue;
             }
             let before = last_of(earlier, &source, &list.name);
-            let written = labels::succeed(before.as_deref(), opened.own_claims()?, of.ended_at)?;
+            let written = succeed(before.as_deref(), opened.own_claims()?, (of.vanished, of.ended_at))?;
             let (file, opened) = keep_labels(written, storage)?;
             import.file = file;
             import.brought = Brought::Labels(Arc::new(opened));
@@ -222,10 +243,33 @@ impl Imports {
     }
 }
 
+/// The claims of an import behind the one before it of its list.
+fn succeed(
+    before: Option<&LabelFile>,
+    own: Vec<Claim>,
+    (vanished, ended_at): (Vanished, Timestamp),
+) -> Result<Vec<labels::Written>> {
+    let before = match vanished {
+        Vanished::End => before,
+        Vanished::Forgotten => None,
+    };
+    labels::succeed(before, own, ended_at)
+}
+
 /// Writes and opens a file of labels.
 fn keep_labels(mut written: Vec<labels::Written>, storage: &mut dyn Storage) -> Result<(FileRef, LabelFile)> {
     let (file, container) = storage.keep_container(LABELS, LABELS, &mut |out| labels::build(&mut written, out))?;
     Ok((file, LabelFile::read(container)?))
+}
+
+/// Refuses an edition of a list that ends more than half of what the one before it said.
+fn check_size(before: &LabelFile, written: &[labels::Written], (source, list): (&str, &str)) -> Result<()> {
+    let kept = written.iter().filter(|written| written.is_own).count() as u64;
+    if before.own() < LEAST_CLAIMS || kept.saturating_mul(2) >= before.own() {
+        return Ok(());
+    }
+    let (source, list) = (source.to_owned(), list.to_owned());
+    Err(LedgerError::ListShrank { source_name: source, list, claims: kept, before: before.own() })
 }
 
 /// The last import of a list that is in force.
@@ -240,20 +284,22 @@ fn last_of(versions: &[Import], source: &str, list: &str) -> Option<Arc<LabelFil
     })
 }
 
-/// The last import in force of each list.
+/// All imports of labels.
 fn label_table(versions: &[Import]) -> LabelTable {
-    let mut lists: BTreeMap<(&str, &str), (u64, Arc<LabelFile>)> = BTreeMap::new();
+    let mut lists: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut imports = Vec::new();
     let mut imported_at = None;
-    for import in versions.iter().filter(|import| import.version.in_force) {
-        if let (Brought::Labels(file), Some(list)) = (&import.brought, &import.version.list) {
-            let place = (import.version.source.as_str(), list.name.as_str());
-            lists.insert(place, (import.version.version, Arc::clone(file)));
-            imported_at = imported_at.max(Some(list.imported_at));
+    for import in versions {
+        let (Brought::Labels(file), Some(of)) = (&import.brought, &import.version.list) else { continue };
+        let next = lists.len();
+        let list = *lists.entry((&import.version.source, &of.name)).or_insert(next);
+        let (version, is_in_force) = (import.version.version, import.version.in_force);
+        imports.push(Imported { version, list, is_in_force, file: Arc::clone(file) });
+        if is_in_force {
+            imported_at = imported_at.max(Some(of.imported_at));
         }
     }
-    let mut lists: Vec<_> = lists.into_values().collect();
-    lists.sort_by_key(|(version, _)| *version);
-    LabelTable::new(lists, imported_at)
+    LabelTable::new(imports, imported_at)
 }
 
 #[derive(Serialize, Deserialize)]

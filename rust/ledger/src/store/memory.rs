@@ -160,8 +160,8 @@ impl MemoryStore {
     /// # Errors
     /// None in memory.
     pub fn import_labels(&mut self, import: LabelImport) -> Result<u64> {
-        let (imports, number) = self.contents.imports.with_labels(import, &mut self.storage())?;
-        self.replace(Some(Contents { imports, ..self.contents.clone() }));
+        let (after, number) = self.contents.with_labels(import, &mut self.storage())?;
+        self.replace(Some(after));
         Ok(number)
     }
 
@@ -170,8 +170,8 @@ impl MemoryStore {
     /// # Errors
     /// [`LedgerError::UnknownVersion`] when no such version is in force.
     pub fn roll_back_import(&mut self, version: u64) -> Result<()> {
-        let imports = self.contents.imports.without(version, &mut self.storage())?;
-        self.replace(Some(Contents { imports, ..self.contents.clone() }));
+        let after = self.contents.without_import(version, &mut self.storage())?;
+        self.replace(Some(after));
         Ok(())
     }
 

@@ -156,8 +156,8 @@ impl Writer {
     /// When it cannot be written.
     pub fn import_labels(&mut self, import: LabelImport) -> Result<u64> {
         self.change(|contents, folder| {
-            let (imports, number) = contents.imports.with_labels(import, folder)?;
-            Ok((Some(Contents { imports, ..contents.clone() }), number))
+            let (after, number) = contents.with_labels(import, folder)?;
+            Ok((Some(after), number))
         })
     }
 
@@ -179,10 +179,7 @@ impl Writer {
     /// # Errors
     /// [`LedgerError::UnknownVersion`] when no such version is in force.
     pub fn roll_back_import(&mut self, version: u64) -> Result<()> {
-        self.change(|contents, folder| {
-            let imports = contents.imports.without(version, folder)?;
-            Ok((Some(Contents { imports, ..contents.clone() }), ()))
-        })
+        self.change(|contents, folder| Ok((Some(contents.without_import(version, folder)?), ())))
     }
 
     /// Adds one followed block to the tail. Its parent must be the newest block of the tail, or without a tail the

@@ -1,21 +1,5 @@
 //! The formats of label files. A further one is a file here and a line in [`FORMATS`].
 
-mod eu_csv;
-mod fbi_lazarus;
-mod il_nbctf;
-mod ofac;
-mod ofac_advanced;
-mod ofac_csv;
-mod ofac_enhanced;
-mod ofac_lists;
-mod ofac_xml;
-mod official;
-mod opensanctions;
-mod opensanctions_csv;
-mod opensanctions_ftm;
-mod running_text;
-mod table;
-mod uk_csv;
 mod actorpack;
 mod bitcoinabuse;
 #[cfg(test)]
@@ -26,16 +10,32 @@ mod eth_labels;
 mod etherscan_labels;
 mod etherscan_metadata;
 mod etherscan_pages;
+mod eu_csv;
 mod exchange_reserves;
+mod fbi_lazarus;
 mod forta;
 mod hop;
+mod il_nbctf;
 mod mining_pools;
 mod name_tag;
+mod ofac;
+mod ofac_advanced;
+mod ofac_csv;
+mod ofac_enhanced;
+mod ofac_lists;
+mod ofac_xml;
+mod official;
 mod oli;
+mod opensanctions;
+mod opensanctions_csv;
+mod opensanctions_ftm;
 mod ransomwhere;
 mod reading;
+mod running_text;
 mod scamsniffer;
+mod table;
 mod tagpack;
+mod uk_csv;
 
 use headwater_ledger::labels::Level;
 use headwater_types::Chain;

@@ -78,7 +78,8 @@ pub(crate) fn read_frame(name: &str, frame: &[RecordBatch], given: &Given) -> Re
         // Columns that nothing reads may be of any type.
         let known = rows.names.all();
         let is_read = |name: &String| known.iter().any(|known| known.eq_ignore_ascii_case(name));
-        let places: Vec<usize> = (0..).zip(&columns).filter(|(_, name)| is_read(name)).map(|(place, _)| place).collect();
+        let places: Vec<usize> =
+            (0..).zip(&columns).filter(|(_, name)| is_read(name)).map(|(place, _)| place).collect();
         let batch = batch
             .project(&places)
             .map_err(|error| wrong(Place::Row(number), FieldError::new("row", None, error.to_string())))?;
@@ -131,14 +132,19 @@ impl Names {
         let has = |name: &str| columns.iter().any(|column| column.eq_ignore_ascii_case(name));
         for (_, theirs) in &given.columns {
             if !has(theirs) {
-                return Err(missing(path, format!("it has no column {theirs:?}; its columns are {}", columns.join(", "))));
+                return Err(missing(
+                    path,
+                    format!("it has no column {theirs:?}; its columns are {}", columns.join(", ")),
+                ));
             }
         }
-        let is_there = |ours: &str| {
-            self.columns.iter().any(|(name, names)| *name == ours && names.iter().any(|name| has(name)))
-        };
+        let is_there =
+            |ours: &str| self.columns.iter().any(|(name, names)| *name == ours && names.iter().any(|name| has(name)));
         if !is_there("address") {
-            let why = format!("it has no column \"address\"; name the one that is it: address=..., of {}", columns.join(", "));
+            let why = format!(
+                "it has no column \"address\"; name the one that is it: address=..., of {}",
+                columns.join(", ")
+            );
             return Err(missing(path, why));
         }
         let tells = ["code", "name", "entity"].iter().any(|column| is_there(column));
@@ -180,9 +186,9 @@ impl Rows {
         let names = &self.names;
         let text = |column: &str| Ok(names.value(row, column)?.map(Cow::into_owned));
         let time = |column: &str| match names.value(row, column)? {
-            Some(value) => {
-                told(&value).map(Some).ok_or_else(|| FieldError::new(column, Some(&value), "a date, a time or epoch seconds"))
-            }
+            Some(value) => told(&value)
+                .map(Some)
+                .ok_or_else(|| FieldError::new(column, Some(&value), "a date, a time or epoch seconds")),
             None => Ok(None),
         };
         let concepts = names.value(row, "code")?.unwrap_or_default();

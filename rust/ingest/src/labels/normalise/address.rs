@@ -172,9 +172,7 @@ fn unread(reason: Option<Reason>, format: Option<Format>) -> Reading {
     match reason {
         Some(Reason::Checksum | Reason::MixedCase | Reason::Padding) => Reading::BadChecksum,
         Some(Reason::Alphabet) if has_checksum => Reading::BadChecksum,
-        Some(
-            Reason::Alphabet | Reason::Length | Reason::Version | Reason::NetworkMismatch | Reason::UnknownForm,
-        )
+        Some(Reason::Alphabet | Reason::Length | Reason::Version | Reason::NetworkMismatch | Reason::UnknownForm)
         | None => Reading::Malformed,
     }
 }

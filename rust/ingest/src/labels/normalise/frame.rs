@@ -155,8 +155,7 @@ fn frame_of(statements: Statements) -> PolarsResult<DataFrame> {
     let rows = statements.address.len();
     let count = u32::try_from(rows).map_err(|_| polars_err!(ComputeError: "{} statements are too many", rows))?;
     let words = statements.concepts.iter().map(Vec::len).sum();
-    let mut concepts =
-        ListPrimitiveChunkedBuilder::<UInt32Type>::new("concept".into(), rows, words, DataType::UInt32);
+    let mut concepts = ListPrimitiveChunkedBuilder::<UInt32Type>::new("concept".into(), rows, words, DataType::UInt32);
     for words in &statements.concepts {
         concepts.append_slice(words);
     }

@@ -104,7 +104,9 @@ mod tests {
         let hosts: Vec<&str> = TABLE.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
         assert!(hosts.is_sorted(), "{hosts:?}");
         assert_eq!(hosts.len(), GROUPS.len());
-        assert!(TABLE.lines().all(|line| line.split_once(',').unwrap().0 == line.split(',').next().unwrap().to_lowercase()));
+        assert!(
+            TABLE.lines().all(|line| line.split_once(',').unwrap().0 == line.split(',').next().unwrap().to_lowercase())
+        );
         assert!(GROUPS.values().any(|group| *group == ETHERSCAN) && GROUPS.values().any(|group| *group == OFAC));
     }
 }

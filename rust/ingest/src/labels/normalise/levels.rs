@@ -23,12 +23,7 @@ impl Trust {
 ///
 /// A confidence may be a number between 0 and 1: the reliability itself. It says nothing of the kind of source, so the
 /// level is `unknown` unless the row names one too. Whatever else is not the id of a level is `unknown`.
-pub(super) fn trust(
-    given: Option<Level>,
-    row: Option<&RawLevel>,
-    confidence: Option<&str>,
-    format: Level,
-) -> Trust {
+pub(super) fn trust(given: Option<Level>, row: Option<&RawLevel>, confidence: Option<&str>, format: Level) -> Trust {
     if let Some(level) = given {
         return Trust::of(level);
     }

@@ -46,6 +46,8 @@ mod tests {
             assert!(latin.is_ascii() && given.chars().all(|letter| !letter.is_ascii()), "{given}");
         }
         assert_eq!(plain_letters("ТРН\u{ff10}é"), "TPH0é");
-        assert!(mixes_scripts("Вinance") && !mixes_scripts("Биржа") && !mixes_scripts("Café") && !mixes_scripts("Binance"));
+        assert!(
+            mixes_scripts("Вinance") && !mixes_scripts("Биржа") && !mixes_scripts("Café") && !mixes_scripts("Binance")
+        );
     }
 }

@@ -268,7 +268,10 @@ mod tests {
             assert_eq!(chain(EVM_ADDRESS, hint), scope, "{hint}");
         }
         assert_eq!(ticker(EVM_ADDRESS, "NEWCOIN"), "ethereum");
-        assert_eq!(shown(EVM_ADDRESS, &ChainHint::None, &default_chains(Some(Chain::BSC), Some(Chain::ETHEREUM))), "bsc");
+        assert_eq!(
+            shown(EVM_ADDRESS, &ChainHint::None, &default_chains(Some(Chain::BSC), Some(Chain::ETHEREUM))),
+            "bsc"
+        );
         assert_eq!(shown(EVM_ADDRESS, &ChainHint::None, &default_chains(None, Some(Chain::ETHEREUM))), "ethereum");
         assert_eq!(shown(EVM_ADDRESS, &ChainHint::None, &default_chains(None, None)), "missing");
         assert_eq!(shown(EVM_ADDRESS, &ChainHint::None, &default_chains(Some(Chain::TRON), None)), "elsewhere tron");

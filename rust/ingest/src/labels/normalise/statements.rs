@@ -197,7 +197,8 @@ impl<'a> Gathering<'a> {
         let entity = claim.entity.as_deref().or(rules.entity).and_then(|text| self.entity(text, claim.place));
         let name = claim.name.as_deref().and_then(name_of).map(|name| self.texts.number(Arc::from(name)));
         let (group, is_group_stated) = self.group(claim);
-        let whole = |text: &Option<String>| text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(Arc::from);
+        let whole =
+            |text: &Option<String>| text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(Arc::from);
         let pair = (whole(&claim.source), whole(&claim.source_url));
         let source = (pair != (None, None)).then(|| self.sources.number(pair));
         let trust = trust(rules.level, claim.level.as_ref(), claim.confidence.as_deref(), rules.format_level);
@@ -289,12 +290,9 @@ impl<'a> Gathering<'a> {
         for number in &mut statements.group {
             *number = texts.place(*number);
         }
-        for column in [
-            &mut statements.entity,
-            &mut statements.entity_text,
-            &mut statements.name,
-            &mut statements.elsewhere,
-        ] {
+        for column in
+            [&mut statements.entity, &mut statements.entity_text, &mut statements.name, &mut statements.elsewhere]
+        {
             texts.renumber(column);
         }
         sources.renumber(&mut statements.source);

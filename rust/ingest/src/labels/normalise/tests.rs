@@ -117,10 +117,10 @@ fn sanctions_hold_on_every_evm_chain_whatever_the_hint() {
 
     let terror = |chain| RawClaim { chain, ..raw(A, "terrorist_financing") };
     let found = read(vec![terror(ChainHint::None), terror(chain("bsc"))]);
-    assert_eq!(shown(&found), [
-        format!("bsc {A} terrorist_financing family"),
-        format!("evm {A} terrorist_financing family")
-    ]);
+    assert_eq!(
+        shown(&found),
+        [format!("bsc {A} terrorist_financing family"), format!("evm {A} terrorist_financing family")]
+    );
 }
 
 #[test]
@@ -129,14 +129,17 @@ fn other_codes_hold_on_the_chain_of_the_hint() {
     let found = read(vec![chain("bsc", "scam"), chain("arbitrum", "scam"), chain("arbitrum", "mixer"), raw(A, "scam")]);
     assert_eq!(shown(&found), [format!("bsc {A} scam family"), format!("ethereum {A} scam family")]);
     assert_eq!((found.counts.unknown_chain, found.counts.no_code), (1, 0));
-    let missing = read_by(&Rules { format_chain: None, ..rules() }, vec![raw(A, "scam"), raw(A, "mixer"), raw(B, "sanction")]);
+    let missing =
+        read_by(&Rules { format_chain: None, ..rules() }, vec![raw(A, "scam"), raw(A, "mixer"), raw(B, "sanction")]);
     assert_eq!((missing.missing_chain, missing.counts.claims), (1, 1));
 }
 
 #[test]
 fn bitcoin_and_tron_go_by_their_form() {
-    let claims =
-        vec![RawClaim { chain: ticker("ETH"), ..raw(BITCOIN, "scam") }, RawClaim { chain: ticker("XBT"), ..raw(TRON, "scam") }];
+    let claims = vec![
+        RawClaim { chain: ticker("ETH"), ..raw(BITCOIN, "scam") },
+        RawClaim { chain: ticker("XBT"), ..raw(TRON, "scam") },
+    ];
     let found = read(claims);
     assert_eq!(shown(&found), [format!("tron {TRON} scam family"), format!("bitcoin {BITCOIN} scam family")]);
     assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
@@ -172,11 +175,10 @@ fn names_without_code_are_kept_and_counted_by_address() {
     ]);
     assert_eq!((found.counts.claims, found.counts.no_code, found.counts.duplicates), (1, 2, 0));
     let rows: Vec<_> = found.claims.iter().map(|claim| (claim.name.as_deref(), claim.code)).collect();
-    assert_eq!(rows, [
-        (Some("Example & Sons: Deployer"), None),
-        (Some("Somebody"), None),
-        (Some("Somebody"), Some(Code::Mixer)),
-    ]);
+    assert_eq!(
+        rows,
+        [(Some("Example & Sons: Deployer"), None), (Some("Somebody"), None), (Some("Somebody"), Some(Code::Mixer)),]
+    );
     assert_eq!(found.warnings, ["1 words are missing in the table of concepts and claim nothing: \"unheard-of\""]);
 }
 
@@ -192,7 +194,8 @@ fn code_and_entity_of_the_caller_stand_where_the_file_has_none() {
     let rules = Rules { code: Some(Code::Exchange), entity: Some("Bybit"), ..rules() };
     let bare = RawClaim { concepts: Vec::new(), ..raw(A, "") };
     let found = read_by(&rules, vec![bare, RawClaim { entity: text("OKX"), ..raw(B, "exchange_hot_wallet") }]);
-    let rows: Vec<_> = found.claims.iter().map(|claim| (claim.code.unwrap(), claim.entity.as_deref().unwrap())).collect();
+    let rows: Vec<_> =
+        found.claims.iter().map(|claim| (claim.code.unwrap(), claim.entity.as_deref().unwrap())).collect();
     assert_eq!(rows, [(Code::ExchangeHotWallet, "OKX"), (Code::Exchange, "Bybit")]);
 }
 
@@ -269,7 +272,15 @@ fn no_statement_makes_no_claim() {
 
 fn any_claim() -> impl Strategy<Value = RawClaim> {
     let pick = |values: &'static [&'static str]| proptest::sample::select(values).prop_map(str::to_owned);
-    let cell = pick(&[A, B, TRON, BITCOIN, "-", "0x12", "0xD86e1Ea9ab69ACF2ABc60CB07A2D2D46F369B50B, TDumhjnkbkDDrKrMXb242Wh8jXt3u66NpT"]);
+    let cell = pick(&[
+        A,
+        B,
+        TRON,
+        BITCOIN,
+        "-",
+        "0x12",
+        "0xD86e1Ea9ab69ACF2ABc60CB07A2D2D46F369B50B, TDumhjnkbkDDrKrMXb242Wh8jXt3u66NpT",
+    ]);
     let hint = prop_oneof![
         Just(ChainHint::None),
         Just(ChainHint::AnyEvm),

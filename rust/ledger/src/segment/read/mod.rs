@@ -4,6 +4,7 @@ mod accounts;
 mod facts;
 mod hashes;
 mod hubs;
+mod logs;
 mod many;
 mod openings;
 mod postings;
