@@ -188,7 +188,7 @@ pub fn freezes<'l>(logs: impl IntoIterator<Item = FreezeLog<'l>>, extra: &[Issue
         let token: Arc<str> = Arc::from(format!("{}:{contract}", chain.caip2()));
         claims.extend(periods.into_iter().map(|(start, end)| claim(account, chain, group, &token, (start, end))));
     }
-    claims.sort_by(|one, other| key_of(one).cmp(&key_of(other)));
+    claims.sort();
     counts.claims = u64::try_from(claims.len()).unwrap_or(u64::MAX);
     let warnings = unknown.values().next().map(|contract| {
         format!("{} freeze events are of contracts of no known issuer: {contract}", counts.unknown_contract)
@@ -203,10 +203,6 @@ pub fn freezes<'l>(logs: impl IntoIterator<Item = FreezeLog<'l>>, extra: &[Issue
         counts,
         warnings: warnings.into_iter().collect(),
     }
-}
-
-fn key_of(claim: &Claim) -> (Address, Scope, &str, Option<Timestamp>, Option<&str>) {
-    (claim.address, claim.scope, &claim.group, claim.asserted_at, claim.source_url.as_deref())
 }
 
 fn claim(

@@ -119,6 +119,7 @@ fn freezes_of_tokens_are_claims_of_their_own() {
         log(USDT, (3, 0), "RemovedBlackList(address)", &[], &[word(1)]),
     ]);
     assert_eq!(shown(&labels), [(account_of(1), "circle", 200, None), (account_of(1), "tether", 100, Some(300))]);
+    assert!(labels.claims.is_sorted());
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(crate) struct RawClaim {
     pub(crate) group: Option<String>,
     /// The level, where the row states one.
     pub(crate) level: Option<RawLevel>,
-    /// How far the row is believed, where it says that beside the level: a number between 0 and 1.
+    /// How far the row is believed: a number between 0 and 1, or the id of a level.
     pub(crate) confidence: Option<String>,
     /// When it was said first.
     pub(crate) asserted_at: Option<Timestamp>,
@@ -60,7 +60,7 @@ pub(crate) enum ChainHint {
 pub(crate) enum RawLevel {
     /// Of the importer's own knowledge.
     Known(Level),
-    /// The id of a level, or a number between 0 and 1, as it is written. Anything else is `unknown`, with a warning.
+    /// The id of a level, as it is written. Anything else is `unknown`, with a warning.
     Stated(String),
 }
 

@@ -21,8 +21,8 @@ impl Trust {
 
 /// The level that the caller gives, else the one of the row, else that of the format.
 ///
-/// A number between 0 and 1 is the reliability itself. It says nothing of the kind of source, so the level is `unknown`
-/// unless the row names one too. A text that is neither a level nor such a number is `unknown`.
+/// A confidence may be a number between 0 and 1: the reliability itself. It says nothing of the kind of source, so the
+/// level is `unknown` unless the row names one too. Whatever else is not the id of a level is `unknown`.
 pub(super) fn trust(given: Option<Level>, row: Option<&RawLevel>, confidence: Option<&str>, format: Level) -> Trust {
     if let Some(level) = given {
         return Trust::of(level);
@@ -32,7 +32,7 @@ pub(super) fn trust(given: Option<Level>, row: Option<&RawLevel>, confidence: Op
         Some(RawLevel::Known(level)) => Some(Trust::of(*level)),
         Some(RawLevel::Stated(text)) => Some(stated(text)),
     };
-    match (stated, confidence.map(self::stated)) {
+    match (stated, confidence.map(number_or_stated)) {
         (None, None) => Trust::of(format),
         (Some(level), None) => level,
         (None, Some(confidence)) => confidence,
@@ -50,9 +50,13 @@ fn stated(text: &str) -> Trust {
     if let Some(level) = Level::from_name(&name) {
         return Trust::of(level);
     }
+    Trust { is_unknown_text: true, ..Trust::of(Level::Unknown) }
+}
+
+fn number_or_stated(text: &str) -> Trust {
     match thousandths(text.trim()) {
         Some(reliability) => Trust { reliability, ..Trust::of(Level::Unknown) },
-        None => Trust { is_unknown_text: true, ..Trust::of(Level::Unknown) },
+        None => stated(text),
     }
 }
 
@@ -84,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn level_texts_are_ids_or_numbers_up_to_one() {
+    fn level_texts_are_ids_and_confidences_numbers_too() {
         assert_eq!(of_row(Some("forensic"), None), (Level::Forensic, 500, false));
         assert_eq!(of_row(Some(" Web Crawl "), None), (Level::WebCrawl, 200, false));
         for (text, reliability) in [("0", 0), ("1", 1_000), ("0.5", 500), ("1.0", 1_000), ("0.0625", 63), ("1e-1", 100)]
@@ -93,7 +97,10 @@ mod tests {
         }
         for text in ["gut_feeling", "50", "-0.1", "1.01", "NaN", "inf", ""] {
             assert_eq!(of_row(Some(text), None), (Level::Unknown, 50, true), "{text}");
+            assert_eq!(of_row(None, Some(text)), (Level::Unknown, 50, true), "{text}");
         }
+        // TagPacks have levels alone: a number there is an error of the pack.
+        assert_eq!(of_row(Some("0.5"), None), (Level::Unknown, 50, true));
     }
 
     #[test]
