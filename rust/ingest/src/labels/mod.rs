@@ -5,7 +5,10 @@
 
 mod counts;
 mod formats;
+mod normalise;
+mod outcome;
 mod raw;
 
 pub use counts::Counts;
 pub use formats::{PoolTag, read_pool_tags};
+pub use outcome::{Foreign, Labels};

@@ -28,6 +28,8 @@ pub(crate) struct RawClaim {
     pub(crate) group: Option<String>,
     /// The level, where the row states one.
     pub(crate) level: Option<RawLevel>,
+    /// How far the row is believed, where it says that beside the level: a number between 0 and 1.
+    pub(crate) confidence: Option<String>,
     /// When it was said first.
     pub(crate) asserted_at: Option<Timestamp>,
     /// When it was said last.
@@ -40,7 +42,7 @@ pub(crate) struct RawClaim {
 
 /// What a file says of the chain of an address. The form of the address decides the family; this decides among chains of
 /// that form.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) enum ChainHint {
     /// Nothing: the default of the import.
     #[default]

@@ -5,8 +5,10 @@
 
 mod claim;
 mod code;
+mod entity;
 mod level;
 
 pub use claim::{Action, Claim, Scope};
 pub use code::{Business, Category, Code};
+pub use entity::{entity_key, entity_name};
 pub use level::{Level, Link};

@@ -2,10 +2,13 @@
 
 mod actorpack;
 mod bitcoinabuse;
+mod chainabuse;
 #[cfg(test)]
 mod corpus;
 mod cryptoscamdb;
 mod darklist;
+mod defillama;
+mod dune;
 mod eth_labels;
 mod etherscan_labels;
 mod etherscan_metadata;
@@ -19,7 +22,10 @@ mod oli;
 mod ransomwhere;
 mod reading;
 mod scamsniffer;
+mod script;
 mod tagpack;
+mod tornado;
+mod walletexplorer;
 
 use headwater_ledger::labels::Level;
 use headwater_types::Chain;
@@ -82,4 +88,9 @@ pub(crate) const FORMATS: &[&Format] = &[
     &darklist::FORMAT,
     &cryptoscamdb::FORMAT,
     &hop::FORMAT,
+    &chainabuse::FORMAT,
+    &dune::FORMAT,
+    &walletexplorer::FORMAT,
+    &tornado::FORMAT,
+    &defillama::FORMAT,
 ];
